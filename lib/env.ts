@@ -1,0 +1,72 @@
+import { z } from "zod"
+import { singleton } from "./singleton"
+
+const optional = z.string().min(1).optional()
+
+const schema = z
+  .object({
+    NODE_ENV: z.enum(["development", "test", "production"]).default("development"),
+    DATABASE_URL: z
+      .string({ error: "is required: a PostgreSQL address, postgresql://user:password@host:5432/database" })
+      .regex(/^postgres(ql)?:\/\//, "must begin with postgresql://"),
+    DATABASE_POOL_MAX: z.coerce.number().int().min(1).max(500).default(10),
+    AUTH_SECRET: z
+      .string({ error: "is required: at least 32 random characters, for example from `openssl rand -base64 32`" })
+      .min(32, "must have at least 32 characters"),
+    BASE_URL: z
+      .url({ protocol: /^https?$/, error: "is required: the public address, like https://app.example.com" })
+      .refine((value) => !URL.canParse(value) || new URL(value).pathname === "/", "must not have a path")
+      .transform((value) => new URL(value).origin),
+    REDIS_URL: z
+      .string()
+      .regex(/^rediss?:\/\//, "must begin with redis:// or rediss://")
+      .optional(),
+    UPSTASH_REDIS_REST_URL: z.url({ protocol: /^https?$/ }).optional(),
+    UPSTASH_REDIS_REST_TOKEN: optional,
+    TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
+    GITHUB_CLIENT_ID: optional,
+    GITHUB_CLIENT_SECRET: optional,
+    GOOGLE_CLIENT_ID: optional,
+    GOOGLE_CLIENT_SECRET: optional,
+  })
+  .superRefine((value, context) => {
+    const together = [
+      ["UPSTASH_REDIS_REST_URL", "UPSTASH_REDIS_REST_TOKEN"],
+      ["GITHUB_CLIENT_ID", "GITHUB_CLIENT_SECRET"],
+      ["GOOGLE_CLIENT_ID", "GOOGLE_CLIENT_SECRET"],
+    ] as const
+    for (const [one, other] of together) {
+      if ((value[one] === undefined) === (value[other] === undefined)) continue
+      const missing = value[one] === undefined ? one : other
+      context.addIssue({
+        code: "custom",
+        path: [missing],
+        message: `is required beside ${missing === one ? other : one}`,
+      })
+    }
+    if (value.REDIS_URL && value.UPSTASH_REDIS_REST_URL) {
+      context.addIssue({ code: "custom", path: ["REDIS_URL"], message: "set either this or UPSTASH_REDIS_REST_URL" })
+    }
+  })
+
+export type Env = z.infer<typeof schema>
+
+/** The names of every variable the application reads, for the test that holds .env.example against them. */
+export const envNames = Object.keys(schema.shape)
+
+/**
+ * Checks all variables and reports every problem at once; an empty value counts as absent.
+ * @throws Error with one line a problem, fit to be shown to the operator
+ */
+export function parseEnv(source: Record<string, string | undefined>): Env {
+  const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ""))
+  const parsed = schema.safeParse(given)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `  ${issue.path.join(".")} ${issue.message}`)
+  throw new Error(`The environment is not complete (see .env.example):\n${problems.join("\n")}`)
+}
+
+/** Read on first use and not on import: `next build` imports everything and has no environment. */
+export function env(): Env {
+  return singleton("env", () => parseEnv(process.env))
+}

@@ -1,0 +1,10 @@
+/**
+ * One value a process. Next bundles a module several times (route handlers, pages, instrumentation), so a module-level
+ * variable would exist once a bundle: pools, limiters and caches would multiply.
+ */
+export function singleton<T>(name: string, make: () => T): T {
+  const slots = globalThis as unknown as Record<symbol, T | undefined>
+  const slot = Symbol.for(`tsk.${name}`)
+  slots[slot] ??= make()
+  return slots[slot]
+}

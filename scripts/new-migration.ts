@@ -1,0 +1,43 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import pg from "pg"
+import { everything, migrationsDirectory, openEngine, readMigrations, readSchema } from "./migrate"
+import { startPostgres } from "./postgres"
+
+const [name] = process.argv.slice(2)
+if (!name || !/^[a-z][a-z0-9_]*$/.test(name)) {
+  console.error("npm run db:new -- NAME    where NAME is like add_invoices: a-z, 0-9 and _")
+  process.exit(1)
+}
+
+const directory = await mkdtemp(join(tmpdir(), "tsk-shadow-"))
+const shadow = await startPostgres(directory)
+const pool = new pg.Pool({ connectionString: shadow.url })
+try {
+  // The engine replays the existing migrations into the empty database and compares the outcome with the schema.
+  const engine = await openEngine(pool)
+  const { stdout } = await engine.diff({
+    from: { tag: "migrations", ...(await readMigrations()) },
+    to: { tag: "schemaDatamodel", files: [{ path: "schema.prisma", content: await readSchema() }] },
+    script: true,
+    exitCode: null,
+    shadowDatabaseUrl: null,
+    filters: everything,
+  })
+  const sql = stdout?.trim() ?? ""
+  if (sql === "" || sql.startsWith("-- This is an empty migration")) {
+    console.log("The schema has nothing that the migrations do not have yet.")
+  } else {
+    const stamp = new Date().toISOString().replaceAll(/[-:T]/g, "").slice(0, 14)
+    const target = join(migrationsDirectory, `${stamp}_${name}`)
+    await mkdir(target)
+    await writeFile(join(target, "migration.sql"), `${sql}\n`)
+    console.log(`Wrote ${join(target, "migration.sql")}; read it before you apply it.`)
+  }
+} finally {
+  await pool.end()
+  await shadow.stop()
+  await rm(directory, { recursive: true, force: true })
+}
+process.exit(0)

@@ -1,0 +1,21 @@
+import { randomUUID } from "node:crypto"
+import pg from "pg"
+import { inject } from "vitest"
+
+// Before a test file is loaded: its own copy of the migrated database, and an environment that names it.
+const url = inject("postgresUrl")
+const name = `test_${randomUUID().replaceAll("-", "")}`
+const admin = new pg.Client(url)
+await admin.connect()
+await admin.query(`CREATE DATABASE ${name} TEMPLATE template`)
+await admin.end()
+
+Object.assign(process.env, {
+  NODE_ENV: "test",
+  DATABASE_URL: url.replace(/\/postgres$/, `/${name}`),
+  AUTH_SECRET: "only-for-tests-0123456789abcdef0123456789",
+  BASE_URL: "http://localhost:3000",
+  REDIS_URL: "",
+  UPSTASH_REDIS_REST_URL: "",
+  UPSTASH_REDIS_REST_TOKEN: "",
+})
