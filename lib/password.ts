@@ -17,7 +17,11 @@ export async function hashPassword(password: string): Promise<string> {
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const [, N, r, p, salt, hash] = (stored ?? (await decoy())).split("$")
   const expected = Buffer.from(hash ?? "", "base64url")
-  const actual = await derive(password, Buffer.from(salt ?? "", "base64url"), { N: Number(N), r: Number(r), p: Number(p) })
+  const actual = await derive(password, Buffer.from(salt ?? "", "base64url"), {
+    N: Number(N),
+    r: Number(r),
+    p: Number(p),
+  })
   return timingSafeEqual(actual, expected) && stored !== null
 }
 

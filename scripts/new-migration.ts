@@ -22,7 +22,6 @@ try {
     to: { tag: "schemaDatamodel", files: [{ path: "schema.prisma", content: await readSchema() }] },
     script: true,
     exitCode: null,
-    shadowDatabaseUrl: null,
     filters: everything,
   })
   const sql = stdout?.trim() ?? ""

@@ -1,0 +1,37 @@
+import { Prisma, type User } from "@/generated/prisma/client"
+import { audit } from "./audit"
+import { db } from "./db"
+
+export type NewAccount = {
+  /** Normalised. */
+  email: string
+  name: string
+  passwordHash?: string | null
+  emailVerified?: Date | null
+  image?: string | null
+}
+
+/** Creates an account of role `member`, its credit account and the audit entry, together. */
+export async function createAccount(
+  data: NewAccount,
+): Promise<{ ok: true; user: User } | { ok: false; reason: "taken" }> {
+  const name = data.name.trim() || data.email.slice(0, data.email.lastIndexOf("@"))
+  try {
+    const user = await db().$transaction(async (transaction) => {
+      const created = await transaction.user.create({ data: { ...data, name, creditAccount: { create: {} } } })
+      await audit(transaction, {
+        actorId: created.id,
+        action: "user.signed_up",
+        targetType: "user",
+        targetId: created.id,
+      })
+      return created
+    })
+    return { ok: true, user }
+  } catch (error) {
+    if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === "P2002") {
+      return { ok: false, reason: "taken" }
+    }
+    throw error
+  }
+}

@@ -1,0 +1,148 @@
+import type { NextAuthOptions } from "next-auth"
+import type { Adapter, AdapterAccount, AdapterUser } from "next-auth/adapters"
+import CredentialsProvider from "next-auth/providers/credentials"
+import GitHubProvider from "next-auth/providers/github"
+import GoogleProvider from "next-auth/providers/google"
+import type { User } from "@/generated/prisma/client"
+import { createAccount } from "./accounts"
+import { clientAddress } from "./client-address"
+import { db } from "./db"
+import { normaliseEmail } from "./email-address"
+import { env } from "./env"
+import { signInWithPassword } from "./sign-in"
+import { singleton } from "./singleton"
+
+declare module "next-auth" {
+  interface Session {
+    userId: string
+    version: number
+  }
+}
+
+const days = 24 * 3600
+
+export const sessionMaxAgeSeconds = 30 * days
+
+/** `Secure` and the `__Host-` prefix, which binds a cookie to this very host, need https. */
+export function cookieName(name: string): string {
+  return isHttps() ? `__Host-tsk.${name}` : `tsk.${name}`
+}
+
+export function cookieOptions() {
+  return { httpOnly: true, sameSite: "lax", path: "/", secure: isHttps() } as const
+}
+
+function isHttps(): boolean {
+  return env().BASE_URL.startsWith("https:")
+}
+
+/** The providers besides the password, by the variables that are set: what the sign-in page shows. */
+export function socialProviders(): { id: "github" | "google"; name: string }[] {
+  const { GITHUB_CLIENT_ID, GOOGLE_CLIENT_ID } = env()
+  return [
+    ...(GITHUB_CLIENT_ID ? [{ id: "github", name: "GitHub" } as const] : []),
+    ...(GOOGLE_CLIENT_ID ? [{ id: "google", name: "Google" } as const] : []),
+  ]
+}
+
+export function authOptions(): NextAuthOptions {
+  return singleton("auth-options", () => {
+    const { AUTH_SECRET, BASE_URL, GITHUB_CLIENT_ID, GITHUB_CLIENT_SECRET, GOOGLE_CLIENT_ID, GOOGLE_CLIENT_SECRET } =
+      env()
+    // next-auth takes its own address from this variable and nowhere else.
+    process.env.NEXTAUTH_URL = BASE_URL
+    const cookie = (name: string) => ({ name: cookieName(name), options: cookieOptions() })
+    return {
+      secret: AUTH_SECRET,
+      adapter: accountsAdapter,
+      session: { strategy: "jwt", maxAge: sessionMaxAgeSeconds },
+      pages: { signIn: "/sign-in", error: "/sign-in" },
+      cookies: {
+        sessionToken: cookie("session"),
+        callbackUrl: cookie("callback-url"),
+        csrfToken: cookie("csrf"),
+        state: cookie("state"),
+        pkceCodeVerifier: cookie("pkce"),
+        nonce: cookie("nonce"),
+      },
+      providers: [
+        CredentialsProvider({
+          credentials: { email: { type: "email" }, password: { type: "password" } },
+          async authorize(credentials, request) {
+            const headers = new Headers(request.headers as Record<string, string>)
+            const result = await signInWithPassword({ ...credentials, address: clientAddress(headers) })
+            return result.ok ? asAdapterUser(result.user) : null
+          },
+        }),
+        ...(GITHUB_CLIENT_ID && GITHUB_CLIENT_SECRET
+          ? [GitHubProvider({ clientId: GITHUB_CLIENT_ID, clientSecret: GITHUB_CLIENT_SECRET })]
+          : []),
+        ...(GOOGLE_CLIENT_ID && GOOGLE_CLIENT_SECRET
+          ? [GoogleProvider({ clientId: GOOGLE_CLIENT_ID, clientSecret: GOOGLE_CLIENT_SECRET })]
+          : []),
+      ],
+      callbacks: {
+        async signIn({ user }) {
+          const found = await db().user.findUnique({ where: { email: normaliseEmail(user.email ?? "") } })
+          return found === null ? Boolean(user.email) : found.status === "active"
+        },
+        async jwt({ token, user }) {
+          if (!user) return token
+          const { sessionVersion } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
+          return sessionToken({ id: user.id, sessionVersion })
+        },
+        session({ session, token }) {
+          return { expires: session.expires, userId: token.sub ?? "", version: Number(token.version) }
+        },
+      },
+      // Its own messages carry request details; failures reach the user through the sign-in page.
+      logger: { error: (code) => console.error(JSON.stringify({ level: "error", event: "next-auth", code })) },
+    } satisfies NextAuthOptions
+  })
+}
+
+/** What a session cookie says: whose it is and of which session version, nothing that could go stale. */
+export function sessionToken(user: Pick<User, "id" | "sessionVersion">) {
+  return { sub: user.id, version: user.sessionVersion }
+}
+
+/** next-auth's storage over our tables, the part that sign-in through a provider uses. The provider's tokens are not kept. */
+export const accountsAdapter: Adapter = {
+  async createUser(profile: Omit<AdapterUser, "id">) {
+    const created = await createAccount({
+      email: normaliseEmail(profile.email),
+      name: profile.name ?? "",
+      emailVerified: profile.emailVerified ?? null,
+      image: profile.image ?? null,
+    })
+    if (!created.ok) throw new Error("The address belongs to another account.")
+    return asAdapterUser(created.user)
+  },
+  async getUser(id) {
+    return orNull(await db().user.findUnique({ where: { id } }))
+  },
+  async getUserByEmail(email) {
+    return orNull(await db().user.findUnique({ where: { email: normaliseEmail(email) } }))
+  },
+  async getUserByAccount({ provider, providerAccountId }) {
+    const account = await db().account.findUnique({
+      where: { provider_providerAccountId: { provider, providerAccountId } },
+      include: { user: true },
+    })
+    return orNull(account?.user ?? null)
+  },
+  async updateUser({ id }) {
+    return asAdapterUser(await db().user.findUniqueOrThrow({ where: { id } }))
+  },
+  async linkAccount({ userId, type, provider, providerAccountId }: AdapterAccount) {
+    await db().account.create({ data: { userId, type, provider, providerAccountId } })
+  },
+}
+
+function orNull(user: User | null): AdapterUser | null {
+  return user && asAdapterUser(user)
+}
+
+function asAdapterUser({ id, email, name, emailVerified, image }: User): AdapterUser {
+  return { id, email, name, emailVerified, image }
+}

@@ -1,0 +1,49 @@
+import { db } from "../db"
+import type { OwnerId } from "../owner"
+import { kinds, type Surface } from "./kinds"
+
+/** A key as listings show it; the key itself is not stored anywhere. */
+export type ListedKey = {
+  id: string
+  name: string
+  /** The first 12 characters. */
+  start: string
+  state: KeyState
+  createdAt: Date
+  lastUsedAt: Date | null
+  expiresAt: Date | null
+  owner: { id: string; email: string; name: string }
+}
+
+export type KeyState = "active" | "expired" | "revoked"
+
+/**
+ * The keys of a surface, newest first: the viewer's own, or everyone's where the kind is shared (the caller has checked
+ * the permission). Expiry is judged by the database's clock, as it is when the key is used.
+ */
+export async function listKeys(surface: Surface, viewer: OwnerId): Promise<ListedKey[]> {
+  const [clock, keys] = await db().$transaction([
+    db().$queryRaw<[{ now: Date }]>`SELECT now()`,
+    db().apiKey.findMany({
+      where: { surface, ...(kinds[surface].shared ? {} : { userId: viewer }) },
+      orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+      select: {
+        id: true,
+        name: true,
+        start: true,
+        createdAt: true,
+        lastUsedAt: true,
+        expiresAt: true,
+        revokedAt: true,
+        user: { select: { id: true, email: true, name: true } },
+      },
+      take: 1000,
+    }),
+  ])
+  const { now } = clock[0]
+  return keys.map(({ user, revokedAt, ...key }) => ({
+    ...key,
+    owner: user,
+    state: revokedAt ? "revoked" : key.expiresAt && key.expiresAt <= now ? "expired" : "active",
+  }))
+}

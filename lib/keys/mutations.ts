@@ -1,0 +1,108 @@
+import { z } from "zod"
+import { Prisma } from "@/generated/prisma/client"
+import { audit } from "../audit"
+import { db } from "../db"
+import type { OwnerId } from "../owner"
+import { plainText } from "../text"
+import { kinds, type Surface } from "./kinds"
+import { hashSecret, newSecret, startOf } from "./secret"
+
+/** Live keys (neither revoked nor expired) an owner may have on each surface. */
+export const maxLiveKeys = 25
+
+const lifetimeDays = { "30d": 30, "90d": 90, "1y": 365 } as const
+
+const date = z.iso.date("Choose a date, or one of the lifetimes.")
+
+/** What the form sends. `expires` is a lifetime, `never`, or `date` together with the last day on which the key works. */
+export const newKeyForm = z.strictObject({
+  /** Made when the form was drawn: sending one form twice issues one key. */
+  requestId: z.uuid(),
+  name: plainText({ name: "Name", max: 80 }),
+  expires: z.enum(["30d", "90d", "1y", "never", "date"], { error: "Choose when the key expires." }),
+  date: z.union([z.literal(""), date]).optional(),
+})
+
+export type NewKey = z.output<typeof newKeyForm>
+
+export type IssueResult =
+  | { ok: true; id: string; secret: string; expiresAt: Date | null }
+  | { ok: false; reason: "too_many_keys" | "already_issued" | "bad_date" }
+
+/** When a key issued at `now` expires: at the end of its last day in UTC for a date, else to the millisecond. */
+export function expiryOf({ expires, date }: Pick<NewKey, "expires" | "date">, now: Date): Date | null | "bad_date" {
+  if (expires === "never") return null
+  if (expires !== "date") return new Date(now.getTime() + lifetimeDays[expires] * 86_400_000)
+  const end = new Date(`${date}T23:59:59.999Z`)
+  const latest = now.getTime() + 10 * 365.25 * 86_400_000
+  return end.getTime() > now.getTime() && end.getTime() < latest ? end : "bad_date"
+}
+
+/**
+ * Issues a key to its owner. The caller has checked that the owner may (kinds[surface].issuing).
+ * The one moment at which the key exists in full: it is returned and kept nowhere.
+ */
+export async function issueKey(surface: Surface, owner: OwnerId, form: NewKey): Promise<IssueResult> {
+  return db().$transaction(async (transaction): Promise<IssueResult> => {
+    // The owner's row is the lock: two forms sent at once count each other's keys.
+    const [locked] = await transaction.$queryRaw<[{ now: Date }]>`
+      SELECT now() AS now FROM users WHERE id = ${owner}::uuid FOR UPDATE`
+    const expiresAt = expiryOf(form, locked.now)
+    if (expiresAt === "bad_date") return { ok: false, reason: "bad_date" }
+
+    const sent = { userId_requestId: { userId: owner, requestId: form.requestId } }
+    if (await transaction.apiKey.findUnique({ where: sent })) return { ok: false, reason: "already_issued" }
+
+    const live = await transaction.apiKey.count({
+      where: { userId: owner, surface, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: locked.now } }] },
+    })
+    if (live >= maxLiveKeys) return { ok: false, reason: "too_many_keys" }
+
+    const secret = newSecret(surface)
+    const { id } = await transaction.apiKey.create({
+      data: {
+        userId: owner,
+        surface,
+        name: form.name,
+        start: startOf(secret),
+        hash: hashSecret(secret),
+        requestId: form.requestId,
+        expiresAt,
+      },
+    })
+    await audit(transaction, {
+      actorId: owner,
+      action: "api_key.issued",
+      targetType: "api_key",
+      targetId: id,
+      details: { surface, name: form.name, start: startOf(secret), expiresAt: expiresAt?.toISOString() ?? null },
+    })
+    return { ok: true, id, secret, expiresAt }
+  })
+}
+
+export type RevokeResult = { ok: true } | { ok: false; reason: "not_found" }
+
+/**
+ * Revokes a key; revoking it again changes nothing. An owner reaches only their own keys, unless the kind is shared: then
+ * the caller has checked the permission. Keys of the other surface are out of reach.
+ */
+export async function revokeKey(surface: Surface, viewer: OwnerId, id: string): Promise<RevokeResult> {
+  return db().$transaction(async (transaction): Promise<RevokeResult> => {
+    const reach = { id, surface, ...(kinds[surface].shared ? {} : { userId: viewer }) }
+    const key = await transaction.apiKey.findFirst({ where: reach })
+    if (!key) return { ok: false, reason: "not_found" }
+    const revoked = await transaction.$executeRaw(Prisma.sql`
+      UPDATE api_keys SET revoked_at = now(), revoked_by_id = ${viewer}::uuid
+      WHERE id = ${key.id}::uuid AND revoked_at IS NULL`)
+    if (revoked === 0) return { ok: true }
+    await audit(transaction, {
+      actorId: viewer,
+      action: "api_key.revoked",
+      targetType: "api_key",
+      targetId: key.id,
+      details: { surface, name: key.name, start: key.start, ownerId: key.userId },
+    })
+    return { ok: true }
+  })
+}

@@ -1,0 +1,81 @@
+import { randomUUID } from "node:crypto"
+import { cookies, headers } from "next/headers"
+import { forbidden, redirect } from "next/navigation"
+import { getServerSession } from "next-auth"
+import { encode } from "next-auth/jwt"
+import { cache } from "react"
+import type { User } from "@/generated/prisma/client"
+import { authOptions, cookieName, cookieOptions, sessionMaxAgeSeconds, sessionToken } from "./auth"
+import { db } from "./db"
+import { env } from "./env"
+import type { OwnerId } from "./owner"
+import { holds, type Permission } from "./permissions"
+import { deviceFor } from "./sign-in"
+
+/** Who is signed in, as the database has them at this moment. */
+export type Viewer = { id: OwnerId; email: string; name: string; role: string }
+
+/**
+ * The signed-in user, or `null`. The cookie only says who; the user is read again on every request, so that a ban, a
+ * closed account, a role change or a new session version acts at once.
+ */
+export const currentViewer = cache(async (): Promise<Viewer | null> => {
+  const session = await getServerSession(authOptions())
+  if (!session?.userId) return null
+  const user = await db().user.findUnique({ where: { id: session.userId } })
+  if (user?.status !== "active" || user.sessionVersion !== session.version) return null
+  return { id: user.id as OwnerId, email: user.email, name: user.name, role: user.role }
+})
+
+/** For pages: sends who is not signed in to the sign-in page, and back to `path` afterwards. */
+export async function requireViewer(path: string): Promise<Viewer> {
+  return (await currentViewer()) ?? redirect(`/sign-in?callbackUrl=${encodeURIComponent(path)}`)
+}
+
+/** For pages: 403 for a viewer whose role lacks the permission. */
+export async function requirePermission(path: string, permission: Permission): Promise<Viewer> {
+  const viewer = await requireViewer(path)
+  return holds(viewer.role, permission) ? viewer : forbidden()
+}
+
+/** Signs the browser in: for the action that has just checked who it is. */
+export async function startSession(user: Pick<User, "id" | "sessionVersion" | "email">): Promise<void> {
+  const jar = await cookies()
+  const token = sessionToken(user)
+  const value = await encode({ token, secret: env().AUTH_SECRET, maxAge: sessionMaxAgeSeconds })
+  jar.set(cookieName("session"), value, { ...cookieOptions(), maxAge: sessionMaxAgeSeconds })
+  jar.set(cookieName("device"), deviceFor(user.email, randomUUID()), { ...cookieOptions(), maxAge: 365 * 24 * 3600 })
+}
+
+export async function endSession(): Promise<void> {
+  const jar = await cookies()
+  jar.set(cookieName("session"), "", { ...cookieOptions(), maxAge: 0 })
+}
+
+/**
+ * Whether the request of a server action comes from our own pages. Every action asks this first: browsers send `Origin`
+ * with every POST, and a request without one is no browser's form.
+ */
+export async function isSameOrigin(): Promise<boolean> {
+  return matchesBaseUrl((await headers()).get("origin"), env().BASE_URL)
+}
+
+/** On a loopback address its names count as one origin: people type either. */
+export function matchesBaseUrl(origin: string | null, baseUrl: string): boolean {
+  if (origin === null || !URL.canParse(origin)) return false
+  return canonicalOrigin(origin) === canonicalOrigin(baseUrl)
+}
+
+function canonicalOrigin(address: string): string {
+  const { protocol, hostname, port } = new URL(address)
+  const loopback = ["localhost", "127.0.0.1", "[::1]"].includes(hostname)
+  return `${protocol}//${loopback ? "localhost" : hostname}:${port}`
+}
+
+/** A path of our own to return to after sign-in; anything that could lead to another site becomes the start page. */
+export function localPath(callbackUrl: string | undefined): string {
+  const base = "http://local"
+  if (!callbackUrl?.startsWith("/") || !URL.canParse(callbackUrl, base)) return "/"
+  const { origin, pathname, search } = new URL(callbackUrl, base)
+  return origin === base && !pathname.startsWith("//") ? pathname + search : "/"
+}
