@@ -1,6 +1,6 @@
 import { PrismaPg } from "@prisma/adapter-pg"
 import { Pool } from "pg"
-import { PrismaClient } from "@/generated/prisma/client"
+import { Prisma, PrismaClient } from "@/generated/prisma/client"
 import { env } from "./env"
 import { singleton } from "./singleton"
 
@@ -28,3 +28,8 @@ export function db(): PrismaClient {
 }
 
 export type Transaction = Parameters<Parameters<PrismaClient["$transaction"]>[0]>[0]
+
+/** Runs reads on one snapshot of the database, so that a page and its total belong together. */
+export function snapshot<Queries extends Prisma.PrismaPromise<unknown>[]>(...queries: [...Queries]) {
+  return db().$transaction(queries, { isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead })
+}

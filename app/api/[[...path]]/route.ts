@@ -1,0 +1,3 @@
+import { nothing } from "@/lib/api/endpoint"
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nothing

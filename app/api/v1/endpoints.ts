@@ -1,0 +1,16 @@
+import type { Endpoint, Routes } from "@/lib/api/endpoint"
+
+export type ServedEndpoint = Endpoint & { path: string; routes: Routes }
+
+// Lazy: an eager glob would turn modules that import Prisma into promises, and they would vanish from the documents.
+const files = import.meta.glob<Routes>(["./admin/**/route.ts", "./me/**/route.ts"])
+
+/** Every endpoint of both surfaces, read from the route files; a file that is deleted is an endpoint that is gone. */
+export async function endpoints(): Promise<ServedEndpoint[]> {
+  const served = Object.entries(files).map(async ([file, load]) => {
+    const routes = await load()
+    const path = `/api/v1/${file.replace(/^\.\//, "").replace(/\/route\.ts$/, "")}`
+    return { ...routes.GET.endpoint, path, routes }
+  })
+  return (await Promise.all(served)).sort((one, other) => one.path.localeCompare(other.path))
+}

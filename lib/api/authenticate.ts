@@ -1,0 +1,137 @@
+import { clientAddress } from "../client-address"
+import { pool } from "../db"
+import { kinds, type Surface } from "../keys/kinds"
+import { hashSecret, isWellFormed } from "../keys/secret"
+import type { OwnerId } from "../owner"
+import { holds, type Permission } from "../permissions"
+import { consume, type Verdict } from "../rate-limit"
+import { singleton } from "../singleton"
+import { refuseAs } from "./errors"
+
+export type Owner = { id: OwnerId; email: string; name: string; role: string }
+
+export type Caller = { keyId: string; owner: Owner }
+
+type KeyRow = {
+  id: string
+  surface: Surface
+  revoked: boolean
+  expired: boolean
+  unrecorded: boolean
+  owner_id: string
+  email: string
+  name: string
+  role: string
+  status: "active" | "banned" | "closed"
+}
+
+// Prepared once a connection. The database's clock decides about expiry, so a wrong clock here admits nothing.
+const findKey = {
+  name: "find-key",
+  text: `
+    SELECT k.id, k.surface, k.revoked_at IS NOT NULL AS revoked,
+           coalesce(k.expires_at <= now(), false) AS expired,
+           coalesce(k.last_used_at < now() - interval '1 minute', true) AS unrecorded,
+           u.id AS owner_id, u.email, u.name, u.role, u.status
+    FROM api_keys k JOIN users u ON u.id = k.user_id
+    WHERE k.hash = $1`,
+}
+
+const recordUse = {
+  name: "record-use",
+  text: `
+    UPDATE api_keys SET last_used_at = now()
+    WHERE id = $1 AND coalesce(last_used_at < now() - interval '1 minute', true)`,
+}
+
+/**
+ * Who calls, checked in the order of the design: credentials, key, rate limit, surface, owner, permission. Key and owner
+ * are read anew on every request, in one statement; nothing about them is cached.
+ * @param onLimit called with the rate limit's verdict once the key is known to be live, also when a refusal follows
+ * @throws Refusal 400, 401, 403 or 429
+ */
+export async function authenticate(
+  request: Request,
+  surface: Surface,
+  permission: Permission | undefined,
+  onLimit: (verdict: Verdict) => void,
+): Promise<Caller> {
+  const secret = readCredentials(request.headers)
+  if (secret === undefined) return refuseKey()
+  const key = isWellFormed(secret) ? await loadKey(secret) : undefined
+  if (!key || key.revoked || key.expired) return refuseFailedKey(clientAddress(request.headers))
+
+  if (key.unrecorded) recordUseLater(key.id)
+  const verdict = await consume("key", key.id)
+  onLimit(verdict)
+  if (!verdict.allowed) {
+    refuseAs(
+      "rate_limited",
+      `This key has made its ${verdict.limit} requests of this minute. Try again in ${verdict.resetSeconds} seconds.`,
+      { "Retry-After": String(verdict.resetSeconds) },
+    )
+  }
+  if (key.surface !== surface) {
+    refuseAs(
+      "wrong_scope",
+      `This is ${anOrA(key.surface)} key, for ${kinds[key.surface].api}. Here, ${kinds[surface].api}, only keys that begin with ${kinds[surface].prefix} are accepted.`,
+    )
+  }
+  if (key.status !== "active") refuseAs("forbidden", `The account of this key's owner is ${key.status}.`)
+  if (permission && !holds(key.role, permission)) {
+    refuseAs("forbidden", `The key owner lacks the permission ${permission}.`)
+  }
+  const owner = { id: key.owner_id as OwnerId, email: key.email, name: key.name, role: key.role }
+  return { keyId: key.id, owner }
+}
+
+/** The key as sent in `Authorization: Bearer` (the scheme in any case, RFC 9110 section 11.1) or in `x-api-key`. */
+function readCredentials(headers: Headers): string | undefined {
+  const bearer = /^bearer +(\S+)$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1]
+  const plain = headers.get("x-api-key")?.trim() || undefined
+  if (bearer !== undefined && plain !== undefined && bearer !== plain) {
+    refuseAs("bad_request", "Authorization and x-api-key hold different keys. Send one key, in either header.")
+  }
+  return bearer ?? plain
+}
+
+async function loadKey(secret: string): Promise<KeyRow | undefined> {
+  const { rows } = await pool().query<KeyRow>({ ...findKey, values: [hashSecret(secret)] })
+  return rows[0]
+}
+
+async function refuseFailedKey(address: string): Promise<never> {
+  const verdict = await consume("failedKey", address)
+  if (verdict.allowed) return refuseKey()
+  return refuseAs(
+    "rate_limited",
+    `Too many requests without a valid key from this address. Try again in ${verdict.resetSeconds} seconds.`,
+    { "Retry-After": String(verdict.resetSeconds) },
+  )
+}
+
+/** The same answer for every key that does not work, so that it tells nothing about the key. */
+function refuseKey(): never {
+  return refuseAs(
+    "unauthorized",
+    "Send a valid API key, as `Authorization: Bearer <API_KEY>` or in the header `x-api-key`. Keys that are unknown, revoked or expired do not work.",
+    { "WWW-Authenticate": "Bearer" },
+  )
+}
+
+/** Off the request's path; one write at a time for a key, and the statement itself allows one a minute. */
+function recordUseLater(keyId: string): void {
+  const writing = singleton("recording-use", () => new Set<string>())
+  if (writing.has(keyId)) return
+  writing.add(keyId)
+  pool()
+    .query({ ...recordUse, values: [keyId] })
+    .catch((error: unknown) => {
+      console.warn(JSON.stringify({ level: "warn", event: "last_use_not_recorded", keyId, why: String(error) }))
+    })
+    .finally(() => writing.delete(keyId))
+}
+
+function anOrA(surface: Surface): string {
+  return surface === "admin" ? "an admin" : "a user"
+}

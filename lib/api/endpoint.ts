@@ -1,0 +1,254 @@
+import { randomUUID } from "node:crypto"
+import type { z } from "zod"
+import { isDatabaseUnavailable } from "../database-failure"
+import type { Surface } from "../keys/kinds"
+import type { OwnerId } from "../owner"
+import type { Found, Page } from "../page"
+import type { Permission } from "../permissions"
+import { limits, type Verdict } from "../rate-limit"
+import { authenticate, type Caller, type Owner } from "./authenticate"
+import { errorEnvelope, listEnvelope, objectEnvelope } from "./envelope"
+import { errors, Refusal, refuseAs } from "./errors"
+import { encodeCursor, type Parameters, parseListQuery, parseParameters, sharedParameters } from "./query"
+
+/** The row an endpoint is made of, as data: documents, console pages and tests read it. Its path is its folder. */
+export type Endpoint = {
+  readonly surface: Surface
+  readonly method: "GET" | "POST"
+  readonly summary: string
+  /** What the key's owner must hold; none on the user surface. */
+  readonly permission: Permission | undefined
+  /** Whether `data` is a page of rows with `meta`, or one object. */
+  readonly shape: "list" | "object"
+  readonly filters: Parameters
+  readonly parameters: Parameters
+  /** The schema of a row, or of the object. */
+  readonly data: z.ZodType
+  /** How to answer a question from these rows: a sentence or a snippet by its name. */
+  readonly recipes: Readonly<Record<string, string>>
+}
+
+export type Route = ((request: Request) => Promise<Response>) & { readonly endpoint: Endpoint }
+
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
+
+/** What a route file exports: an answer for every method, so that none is left to the framework's empty 405. */
+export type Routes = Readonly<Record<(typeof methods)[number], Route>>
+
+export type Find<Where, Row extends z.ZodObject> = (where: Where, page: Page) => Promise<Found<z.input<Row>>>
+
+/** A filter is named as the condition it sets and parses to its type: a misspelt or mistyped one does not compile. */
+export type Filters<Where> = { readonly [Column in keyof Where]?: z.ZodType<Where[Column], string> }
+
+/** A list of the admin surface: rows of every account, for keys whose owner holds `permission`. */
+export function adminList<Where extends object, Row extends z.ZodObject>(row: {
+  summary: string
+  permission: Permission
+  filters?: Filters<Where>
+  row: Row
+  find: Find<Where, Row>
+  recipes?: Record<string, string>
+}): Routes {
+  const filters = (row.filters ?? {}) as Parameters
+  return routes(
+    {
+      surface: "admin",
+      method: "GET",
+      summary: row.summary,
+      permission: row.permission,
+      shape: "list",
+      filters,
+      parameters: { ...sharedParameters, ...filters },
+      data: row.row,
+      recipes: row.recipes ?? {},
+    },
+    async (request) => {
+      const { page, where } = parseListQuery(new URL(request.url).search, filters)
+      // The filters' types are those of Where's columns: see Filters.
+      return listAnswer(row.row, page, await row.find(where as Where, page))
+    },
+  )
+}
+
+/** A list of the user surface. The owner's id is put into `where` here, so a `find` cannot be called without it. */
+export function userList<Where extends { userId?: unknown }, Row extends z.ZodObject>(row: {
+  summary: string
+  row: Row
+  find: Find<Where & { userId: OwnerId }, Row>
+}): Routes {
+  return routes(
+    {
+      surface: "user",
+      method: "GET",
+      summary: row.summary,
+      permission: undefined,
+      shape: "list",
+      filters: {},
+      parameters: sharedParameters,
+      data: row.row,
+      recipes: {},
+    },
+    async (request, { owner }) => {
+      const { page } = parseListQuery(new URL(request.url).search, {})
+      const where = { userId: owner.id } as Where & { userId: OwnerId }
+      return listAnswer(row.row, page, await row.find(where, page))
+    },
+  )
+}
+
+/** One object of the key owner, or `null`. */
+export function userObject<Data extends z.ZodType>(row: {
+  summary: string
+  data: Data
+  get: (owner: Owner) => Promise<z.input<Data>>
+}): Routes {
+  return routes(
+    {
+      surface: "user",
+      method: "GET",
+      summary: row.summary,
+      permission: undefined,
+      shape: "object",
+      filters: {},
+      parameters: {},
+      data: row.data,
+      recipes: {},
+    },
+    async (request, { owner }) => {
+      parseParameters(new URL(request.url).search, {})
+      return objectEnvelope(row.data.parse(await row.get(owner)))
+    },
+  )
+}
+
+/** For every path under /api that nothing serves. */
+export const nothing = eachMethod((method) => async (request: Request) => {
+  const answer = await respond(request, async () => refuseAs("not_found", errors.not_found.meaning))
+  return method === "HEAD" ? withoutBody(answer) : answer
+})
+
+function listAnswer<Row extends z.ZodObject>(schema: Row, page: Page, found: Found<z.input<Row>>): string {
+  const more = found.rows.length > page.limit
+  const rows = more ? found.rows.slice(0, page.limit) : found.rows
+  const last = rows.at(-1) as { createdAt: Date; id: string } | undefined
+  const nextCursor = more && last ? encodeCursor(page.order, last) : null
+  const { limit, offset } = page
+  return listEnvelope(
+    rows.map((row) => schema.parse(row)),
+    { total: found.total, limit, offset, nextCursor, ...found.meta },
+  )
+}
+
+/** Turns a row and what it does into an answer for each method. */
+function routes(endpoint: Endpoint, handle: (request: Request, caller: Caller) => Promise<string>): Routes {
+  const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : `${endpoint.method}, OPTIONS`
+
+  function serve(request: Request): Promise<Response> {
+    return respond(request, async (headers) => {
+      const announce = (verdict: Verdict) => setAll(headers, rateLimitHeaders(verdict))
+      return handle(request, await authenticate(request, endpoint.surface, endpoint.permission, announce))
+    })
+  }
+
+  function refuseMethod(request: Request): Promise<Response> {
+    return respond(request, async () =>
+      refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
+        Allow: allowed,
+      }),
+    )
+  }
+
+  function announceMethods(request: Request): Promise<Response> {
+    return respond(request, async (headers) => {
+      headers.set("Allow", allowed)
+      return null
+    })
+  }
+
+  const answers = eachMethod((method) => {
+    if (method === endpoint.method) return serve
+    if (method === "HEAD")
+      return async (request: Request) => withoutBody(await (endpoint.method === "GET" ? serve : refuseMethod)(request))
+    if (method === "OPTIONS") return announceMethods
+    return refuseMethod
+  })
+  return eachMethod((method) => Object.assign(answers[method], { endpoint }))
+}
+
+function eachMethod<Handler>(make: (method: (typeof methods)[number]) => Handler) {
+  return Object.fromEntries(methods.map((method) => [method, make(method)])) as Record<
+    (typeof methods)[number],
+    Handler
+  >
+}
+
+/**
+ * Runs `work` and puts its body, or the error it ended with, into a response with the headers of every answer; no body
+ * makes it a 204.
+ * @param work gets the headers of the answer, to add to them; what it adds also stands on an error
+ */
+async function respond(request: Request, work: (headers: Headers) => Promise<string | null>): Promise<Response> {
+  const requestId = requestIdOf(request)
+  const headers = new Headers({
+    "Content-Type": "application/json",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Request-Id": requestId,
+  })
+  try {
+    const body = await work(headers)
+    if (body !== null) return new Response(body, { headers })
+    headers.delete("Content-Type")
+    return new Response(null, { status: 204, headers })
+  } catch (error) {
+    const refusal = error instanceof Refusal ? error : unexpected(error, requestId)
+    setAll(headers, refusal.headers)
+    return new Response(errorEnvelope(refusal.code, refusal.message), { status: refusal.status, headers })
+  }
+}
+
+function unexpected(error: unknown, requestId: string): Refusal {
+  if (isDatabaseUnavailable(error)) {
+    log("service_unavailable", requestId, error)
+    return new Refusal(
+      503,
+      "service_unavailable",
+      "The database does not answer at the moment. Try again in 2 seconds.",
+      {
+        "Retry-After": "2",
+      },
+    )
+  }
+  log("internal", requestId, error)
+  return new Refusal(500, "internal", `An unexpected error. If it stays, report it with the request id ${requestId}.`)
+}
+
+function log(event: string, requestId: string, error: unknown): void {
+  const why = error instanceof Error ? error.stack : String(error)
+  console.error(JSON.stringify({ level: "error", event, requestId, why }))
+}
+
+/** The caller's own request id when it is well-formed, so that both sides' logs can be joined. */
+function requestIdOf(request: Request): string {
+  const given = request.headers.get("x-request-id") ?? ""
+  return /^[\w-]{8,64}$/.test(given) && !given.startsWith("tsk_") ? given : randomUUID()
+}
+
+/** The fields of draft-ietf-httpapi-ratelimit-headers, and the older X- form that most clients read; times in seconds. */
+function rateLimitHeaders({ limit, remaining, resetSeconds }: Verdict): Record<string, string> {
+  return {
+    "RateLimit-Policy": `"default";q=${limit};w=${limits.key.windowSeconds}`,
+    RateLimit: `"default";r=${remaining};t=${resetSeconds}`,
+    "X-RateLimit-Limit": String(limit),
+    "X-RateLimit-Remaining": String(remaining),
+    "X-RateLimit-Reset": String(resetSeconds),
+  }
+}
+
+function setAll(headers: Headers, fields: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(fields)) headers.set(name, value)
+}
+
+function withoutBody({ status, headers }: Response): Response {
+  return new Response(null, { status, headers })
+}

@@ -1,0 +1,160 @@
+import { z } from "zod"
+import type { Page, Position } from "../page"
+import { isStorable } from "../text"
+import { refuseAs } from "./errors"
+
+export const limitBounds = { min: 1, max: 500, default: 100 }
+/** Prisma and PostgreSQL take offsets of 32 bits; a larger one would silently wrap. */
+export const maxOffset = 2_147_483_647
+
+const maxParameters = 50
+
+/** A whole number in plain decimal digits: JavaScript's own conversion also takes `0x10`, `1e2` and ` 5 `. */
+function integer(min: number, max: number) {
+  const error = `must be an integer from ${min} to ${max}`
+  return z
+    .string()
+    .regex(/^(0|[1-9]\d{0,9})$/, error)
+    .transform(Number)
+    .pipe(z.number().min(min, error).max(max, error))
+}
+
+const momentForms =
+  "must be a date (2026-01-31), an ISO 8601 time with offset (2026-01-31T12:00:00Z) or epoch milliseconds"
+const earliestMs = Date.parse("0001-01-01T00:00:00.000Z")
+const latestMs = Date.parse("9999-12-31T23:59:59.999Z")
+const dayPattern = /^\d{4}-\d{2}-\d{2}$/
+const timePattern =
+  /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
+const epochPattern = /^(0|-?[1-9]\d{0,14})$/
+
+/** A moment as the API takes it; a plain day stands for its first millisecond, or its last (UTC) with `endOfDay`. */
+function moment(endOfDay: boolean) {
+  return z.string().transform((text, context): Date => {
+    const ms = momentMs(text, endOfDay)
+    if (ms !== undefined && ms >= earliestMs && ms <= latestMs) return new Date(ms)
+    const spaced = / \d\d:\d\d$/.test(text) ? "; a + in a query must be sent as %2B" : ""
+    context.addIssue({ code: "custom", message: momentForms + spaced })
+    return z.NEVER
+  })
+}
+
+function momentMs(text: string, endOfDay: boolean): number | undefined {
+  if (epochPattern.test(text)) return Number(text)
+  const day = dayPattern.test(text) ? text : timePattern.exec(text)?.[1]
+  if (day === undefined || !isCalendarDay(day)) return undefined
+  return Date.parse(day === text ? `${day}T${endOfDay ? "23:59:59.999" : "00:00:00.000"}Z` : text)
+}
+
+/** Date.parse alone turns 30 February into 1 March. */
+function isCalendarDay(day: string): boolean {
+  const date = new Date(`${day}T00:00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day)
+}
+
+const cursorError = "must be the meta.nextCursor of an earlier answer"
+
+/** Direction, milliseconds and id of the last row seen, in base64url. Callers treat it as opaque. */
+export function encodeCursor(order: Page["order"], { createdAt, id }: Position): string {
+  return Buffer.from(`${order} ${createdAt.getTime()} ${id}`).toString("base64url")
+}
+
+const cursor = z
+  .string()
+  .max(200, cursorError)
+  .transform((text, context) => {
+    const [order, ms, id] = Buffer.from(text, "base64url").toString("latin1").split(" ")
+    const createdAt = new Date(epochPattern.test(ms ?? "") ? Number(ms) : Number.NaN)
+    const parsed = z.object({ order: z.enum(["asc", "desc"]), id: z.uuid() }).safeParse({ order, id })
+    const inRange = createdAt.getTime() >= earliestMs && createdAt.getTime() <= latestMs
+    if (parsed.success && inRange) return { ...parsed.data, createdAt }
+    context.addIssue({ code: "custom", message: cursorError })
+    return z.NEVER
+  })
+
+/** The parameters of every list endpoint (spec section 4, and beyond it `order` and `cursor`). */
+export const sharedParameters = {
+  limit: integer(limitBounds.min, limitBounds.max).describe(
+    `Page size, ${limitBounds.min} to ${limitBounds.max}, default ${limitBounds.default}`,
+  ),
+  offset: integer(0, maxOffset).describe("Rows to skip; for long walks use cursor"),
+  since: moment(false).describe("Rows created at or after this; a date, an ISO 8601 time or epoch milliseconds"),
+  until: moment(true).describe("Rows created at or before this; a plain date includes that whole UTC day"),
+  order: z.enum(["asc", "desc"]).describe("By createdAt, then id; desc, the newest first, unless told"),
+  cursor: cursor.describe("meta.nextCursor of the page before; excludes offset"),
+}
+
+export type Parameters = Readonly<Record<string, z.ZodType>>
+
+/**
+ * Parses the query of a list endpoint strictly: every problem is a 400 that names the parameter and what it accepts.
+ * @param search the query with or without its `?`
+ */
+export function parseListQuery(search: string, filters: Parameters): { page: Page; where: Record<string, unknown> } {
+  const values = parseParameters(search, { ...sharedParameters, ...filters })
+  const {
+    limit,
+    offset,
+    since,
+    until,
+    order,
+    cursor: after,
+    ...where
+  } = values as {
+    [Name in keyof typeof sharedParameters]?: z.output<(typeof sharedParameters)[Name]>
+  }
+  if (since && until && since > until) refuseAs("bad_request", "since must not be later than until.")
+  if (after && offset !== undefined) refuseAs("bad_request", "Send either cursor or offset, not both.")
+  if (after && order && after.order !== order)
+    refuseAs("bad_request", `cursor belongs to a walk with order=${after.order}.`)
+  const page: Page = {
+    limit: limit ?? limitBounds.default,
+    offset: offset ?? 0,
+    order: order ?? after?.order ?? "desc",
+    ...(since && { since }),
+    ...(until && { until }),
+    ...(after && { after: { createdAt: after.createdAt, id: after.id } }),
+  }
+  return { page, where }
+}
+
+/** Parses a query against the parameters an endpoint has; unknown, repeated and invalid ones are refused by name. */
+export function parseParameters(search: string, parameters: Parameters): Record<string, unknown> {
+  const given = [...new URLSearchParams(search)]
+  if (given.length > maxParameters) refuseAs("bad_request", `A query has at most ${maxParameters} parameters.`)
+  const values = new Map<string, unknown>()
+  for (const [name, text] of given) {
+    const schema = Object.hasOwn(parameters, name) ? parameters[name] : undefined
+    if (!schema) {
+      const accepted = Object.keys(parameters).join(", ")
+      refuseAs(
+        "bad_request",
+        `Unknown parameter ${quote(name)}. ${accepted ? `Accepted: ${accepted}.` : "None are accepted."}`,
+      )
+    }
+    if (values.has(name)) refuseAs("bad_request", `${name} is given more than once.`)
+    values.set(name, parseValue(name, text, schema))
+  }
+  return Object.fromEntries(values)
+}
+
+function parseValue(name: string, text: string, schema: z.ZodType): unknown {
+  // Percent-encoded bytes that are not UTF-8 arrive as U+FFFD.
+  if (!isStorable(text) || text.includes("\uFFFD")) refuseAs("bad_request", `${name} is not valid UTF-8 text.`)
+  const parsed = schema.safeParse(text)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  return refuseAs("bad_request", `${name} ${issue ? expectation(issue) : "is invalid"}, got ${quote(text)}.`)
+}
+
+function expectation(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`
+  if (issue.code === "invalid_format" && issue.format === "uuid") return "must be a UUID"
+  return issue.message
+}
+
+/** What was sent, shortened, and without a key that may stand in it. */
+function quote(text: string): string {
+  const shown = text.replaceAll(/tsk_(adm|usr)_\w*/g, "tsk_…")
+  return JSON.stringify(shown.length > 60 ? `${shown.slice(0, 60)}…` : shown)
+}

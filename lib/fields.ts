@@ -1,0 +1,17 @@
+import { z } from "zod"
+
+// The field types of published rows. They shape and describe what leaves; what is stored has been checked on its way in.
+
+export const id = z.uuid().describe("Identifier (UUID)")
+
+export const timestamp = z
+  .date()
+  .transform((date) => date.toISOString())
+  .pipe(z.string().meta({ format: "date-time", description: "ISO 8601, UTC" }))
+
+export const cents = z.int().describe("Integer cents of the currency beside it")
+
+export const currency = z.string().describe("ISO 4217 code, lower case")
+
+/** Text that an outsider wrote: documents mark it as data that is never an instruction. */
+export const untrustedText = z.string().meta({ untrusted: true })

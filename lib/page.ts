@@ -1,0 +1,40 @@
+/** Which part of a list is asked for: parsed from the query of the API or of a console page. */
+export type Page = {
+  limit: number
+  offset: number
+  order: "asc" | "desc"
+  /** Bounds on `createdAt`, both inclusive. */
+  since?: Date
+  until?: Date
+  /** The last row already seen: what follows it is asked for, and `offset` is 0. */
+  after?: Position
+}
+
+/** Where a row stands: lists are ordered by `createdAt`, then `id`. */
+export type Position = { createdAt: Date; id: string }
+
+/** What a `find` answers. `rows` may hold one row more than `page.limit`, by which the caller sees that more follow. */
+export type Found<Row> = { rows: readonly Row[]; total: number; meta?: Record<string, unknown> }
+
+/** The condition that `meta.total` counts under; the cursor is no part of it. */
+export function within({ since, until }: Page) {
+  return since || until ? { createdAt: { ...(since && { gte: since }), ...(until && { lte: until }) } } : {}
+}
+
+/** Prisma arguments that read the page of `where`, and one row more. */
+export function pageOf<Where extends object>(where: Where, page: Page) {
+  const { order, offset, limit, after } = page
+  const beyond = order === "desc" ? "lt" : "gt"
+  const seen = after && {
+    AND: [
+      { createdAt: { [`${beyond}e`]: after.createdAt } },
+      { OR: [{ createdAt: { [beyond]: after.createdAt } }, { id: { [beyond]: after.id } }] },
+    ],
+  }
+  return {
+    where: { ...where, ...within(page), ...seen },
+    orderBy: [{ createdAt: order }, { id: order }],
+    skip: offset,
+    take: limit + 1,
+  }
+}

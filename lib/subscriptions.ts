@@ -1,0 +1,38 @@
+import { z } from "zod"
+import { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
+import { db, snapshot } from "./db"
+import { cents, currency, id, timestamp } from "./fields"
+import type { OwnerId } from "./owner"
+import { type Page, pageOf, within } from "./page"
+
+export const subscriptionStatus = z.enum(SubscriptionStatus)
+
+export const subscriptionRow = z.object({
+  id,
+  userId: id.describe("The account that subscribes"),
+  planId: z.string(),
+  status: subscriptionStatus.describe("An account has at most one subscription that is not canceled"),
+  amount: cents.describe("Integer cents an interval, the plan's price when it was subscribed to"),
+  currency,
+  interval: z.enum(PlanInterval).describe("What amount is paid for"),
+  createdAt: timestamp.describe("When it began"),
+  currentPeriodStart: timestamp,
+  currentPeriodEnd: timestamp,
+  cancelAtPeriodEnd: z.boolean().describe("Whether it ends with the current period"),
+  canceledAt: timestamp.nullable().describe("When it ended; null while it has not"),
+})
+
+export type SubscriptionWhere = { status?: SubscriptionStatus; planId?: string; userId?: string }
+
+export async function findSubscriptions(where: SubscriptionWhere, page: Page) {
+  const [rows, total] = await snapshot(
+    db().subscription.findMany(pageOf(where, page)),
+    db().subscription.count({ where: { ...where, ...within(page) } }),
+  )
+  return { rows, total }
+}
+
+/** The owner's subscription that is not canceled; a unique index allows one. */
+export function currentSubscription(owner: OwnerId) {
+  return db().subscription.findFirst({ where: { userId: owner, status: { not: "canceled" } } })
+}
