@@ -1,4 +1,5 @@
 import { readdir, readFile } from "node:fs/promises"
+import { createRequire } from "node:module"
 import { join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { PrismaPg } from "@prisma/adapter-pg"
@@ -20,10 +21,8 @@ export async function openEngine(pool: pg.Pool): Promise<SchemaEngine> {
     SchemaEngine: typeof SchemaEngine
     __wbg_set_wasm(exports: WebAssembly.Exports): void
   }
-  const wasm = fileURLToPath(import.meta.resolve("@prisma/schema-engine-wasm/schema_engine_bg")).replace(
-    /\.js$/,
-    ".wasm",
-  )
+  const glueFile = createRequire(import.meta.url).resolve("@prisma/schema-engine-wasm/schema_engine_bg")
+  const wasm = glueFile.replace(/\.js$/, ".wasm")
   const { instance } = await WebAssembly.instantiate(await readFile(wasm), {
     "./schema_engine_bg.js": engineGlue as unknown as WebAssembly.ModuleImports,
   })

@@ -1,0 +1,167 @@
+import { expect, test } from "vitest"
+import { z } from "zod"
+import { encodeCursor, parseListQuery } from "./query"
+
+const filters = { status: z.enum(["active", "banned"]), userId: z.uuid() }
+
+function parse(search: string) {
+  return parseListQuery(search, filters)
+}
+
+function refusal(search: string): string {
+  try {
+    parse(search)
+  } catch (error) {
+    expect(error).toMatchObject({ status: 400, code: "bad_request" })
+    return (error as Error).message
+  }
+  throw new Error(`accepted: ${search}`)
+}
+
+test("without parameters: the newest 100 rows", () => {
+  expect(parse("")).toEqual({ page: { limit: 100, offset: 0, order: "desc" }, where: {} })
+})
+
+test.each([
+  "0",
+  "-1",
+  "501",
+  "1e2",
+  "0x10",
+  "1.0",
+  "%2B5",
+  "%205",
+  "5%20",
+  "１０",
+  "",
+  "NaN",
+  "null",
+  "05",
+  "9".repeat(400),
+])("limit=%s is refused and the accepted range is named", (value) => {
+  expect(refusal(`limit=${value}`)).toMatch(/^limit must be an integer from 1 to 500, got "/)
+})
+
+test("limit takes 1 and 500", () => {
+  expect(parse("limit=1").page.limit).toBe(1)
+  expect(parse("limit=500").page.limit).toBe(500)
+})
+
+test.each(["-1", "-0", "1.5", "abc", "2147483648", "4294967296", "9007199254740993", "1e308"])(
+  "offset=%s is refused",
+  (value) => {
+    expect(refusal(`offset=${value}`)).toContain("offset must be an integer from 0 to 2147483647")
+  },
+)
+
+test("offset takes what 31 bits hold", () => {
+  expect(parse("offset=2147483647").page.offset).toBe(2147483647)
+})
+
+test.each([
+  "2024-02-30",
+  "2024-13-01",
+  "2023-02-29",
+  "2024-01-01T24:00:00Z",
+  "2024-01-01T00:00:60Z",
+  "2024-01-01T00:00:00%2B25:00",
+  "2024-01-01T00:00:00",
+  "2024-W01",
+  "01/02/2024",
+  "Jan 1",
+  "(x) 2024",
+  "tomorrow",
+  "0000-01-01",
+  "-000001-01-01",
+  "%2B010000-01-01",
+  "-62135596800001",
+  "253402300800000",
+  "8640000000000001",
+  "1".repeat(30),
+  "1e3",
+])("since=%s is no moment", (value) => {
+  expect(refusal(`since=${value}`)).toMatch(/^since must be a date .* got "/)
+})
+
+test.each([
+  ["2024-01-01", "2024-01-01T00:00:00.000Z"],
+  ["2024-02-29", "2024-02-29T00:00:00.000Z"],
+  ["2024-01-01T00:00:00Z", "2024-01-01T00:00:00.000Z"],
+  ["2024-01-01T00:00:00.5Z", "2024-01-01T00:00:00.500Z"],
+  ["2024-01-01T00:00:00%2B02:00", "2023-12-31T22:00:00.000Z"],
+  ["1700000000000", "2023-11-14T22:13:20.000Z"],
+  ["0", "1970-01-01T00:00:00.000Z"],
+  ["1970-01-01", "1970-01-01T00:00:00.000Z"],
+  ["-1", "1969-12-31T23:59:59.999Z"],
+  ["-62135596800000", "0001-01-01T00:00:00.000Z"],
+])("since=%s is %s", (value, expected) => {
+  expect(parse(`since=${value}`).page.since?.toISOString()).toBe(expected)
+})
+
+test("a plain date as until includes that whole day", () => {
+  const { since, until } = parse("since=2026-01-01&until=2026-01-31").page
+  expect([since?.toISOString(), until?.toISOString()]).toEqual(["2026-01-01T00:00:00.000Z", "2026-01-31T23:59:59.999Z"])
+})
+
+test("equal bounds are a moment, crossed bounds an error", () => {
+  expect(parse("since=5&until=5").page).toMatchObject({ since: new Date(5), until: new Date(5) })
+  expect(refusal("since=2026-02-01&until=2026-01-31")).toBe("since must not be later than until.")
+})
+
+test("a plus sign that became a space is explained", () => {
+  expect(refusal("since=2024-01-01T00:00:00+02:00")).toContain("a + in a query must be sent as %2B")
+})
+
+test("unknown and repeated parameters are named, with those that are accepted", () => {
+  const accepted = "Accepted: limit, offset, since, until, order, cursor, status, userId."
+  expect(refusal("colour=red")).toBe(`Unknown parameter "colour". ${accepted}`)
+  expect(refusal("limit[]=1")).toContain('Unknown parameter "limit[]"')
+  expect(refusal("__proto__=1")).toContain('Unknown parameter "__proto__"')
+  expect(refusal("limit=1&limit=2")).toBe("limit is given more than once.")
+  expect(refusal(Array.from({ length: 51 }, (_, index) => `p${index}=1`).join("&"))).toContain("at most 50 parameters")
+})
+
+test.each(["__proto__", "constructor", "toString", "ACTIVE", "active' OR '1'='1", ""])(
+  "status=%s is none of the values",
+  (value) => {
+    expect(refusal(`status=${encodeURIComponent(value)}`)).toMatch(/^status must be one of active, banned, got "/)
+  },
+)
+
+test.each(["%00", "%ff", "%ED%A0%80", "active%00"])("status=%s is not text", (value) => {
+  expect(refusal(`status=${value}`)).toBe("status is not valid UTF-8 text.")
+})
+
+test("filters arrive in where, parsed", () => {
+  const userId = "0199c0de-0000-7000-8000-000000000001"
+  expect(parse(`status=banned&userId=${userId}`).where).toEqual({ status: "banned", userId })
+  expect(refusal("userId=42")).toBe('userId must be a UUID, got "42".')
+})
+
+test("a key that strays into the query is not repeated in the answer", () => {
+  expect(refusal("limit=tsk_usr_abcdefghijk")).toBe('limit must be an integer from 1 to 500, got "tsk_…".')
+  expect(refusal("tsk_adm_abcdefghijk=1")).not.toContain("abcdefghijk")
+})
+
+test("a cursor brings back the position and the direction of its walk", () => {
+  const position = { createdAt: new Date(1700000000123), id: "0199c0de-0000-7000-8000-000000000001" }
+  expect(parse(`cursor=${encodeCursor("asc", position)}`).page).toEqual({
+    limit: 100,
+    offset: 0,
+    order: "asc",
+    after: position,
+  })
+  expect(refusal(`cursor=${encodeCursor("asc", position)}&order=desc`)).toBe("cursor belongs to a walk with order=asc.")
+  expect(refusal(`cursor=${encodeCursor("asc", position)}&offset=0`)).toBe("Send either cursor or offset, not both.")
+})
+
+test.each([
+  "x",
+  "",
+  Buffer.from("asc 1 nobody").toString("base64url"),
+  Buffer.from("up 1 0199c0de-0000-7000-8000-000000000001").toString("base64url"),
+  Buffer.from("asc 1e9 0199c0de-0000-7000-8000-000000000001").toString("base64url"),
+  Buffer.from("asc 999999999999999 0199c0de-0000-7000-8000-000000000001").toString("base64url"),
+])("cursor=%s is none of ours", (value) => {
+  expect(refusal(`cursor=${value}`)).toContain("cursor must be the meta.nextCursor of an earlier answer")
+})

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest"
+import { surfaces } from "./kinds"
+import { hashSecret, isWellFormed, newSecret, startOf } from "./secret"
+
+test.each(surfaces)("a new %s key has its prefix, 43 random and 6 checksum characters", (surface) => {
+  const prefix = surface === "admin" ? "tsk_adm_" : "tsk_usr_"
+  const secret = newSecret(surface)
+  expect(secret).toMatch(new RegExp(`^${prefix}[0-9A-Za-z]{49}$`))
+  expect(isWellFormed(secret)).toBe(true)
+  expect(startOf(secret)).toBe(secret.slice(0, 12))
+  expect(hashSecret(secret)).toHaveLength(32)
+})
+
+test("no two keys are alike, and every character of the alphabet is drawn", () => {
+  const secrets = Array.from({ length: 2_000 }, () => newSecret("user"))
+  expect(new Set(secrets).size).toBe(secrets.length)
+  expect(new Set(secrets.flatMap((secret) => [...secret.slice(8, 51)])).size).toBe(62)
+})
+
+test("the checksum is the CRC-32 of what precedes it, in base62", () => {
+  const body = `tsk_usr_${"0".repeat(43)}`
+  const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+  const secret = Array.from({ length: 6 }).reduce<{ rest: number; text: string }>(
+    ({ rest, text }) => ({ rest: Math.floor(rest / 62), text: alphabet.charAt(rest % 62) + text }),
+    { rest: crc32OfDefinition(body), text: "" },
+  )
+  expect(isWellFormed(body + secret.text)).toBe(true)
+})
+
+test("one changed, swapped, missing or added character is told without a look-up", () => {
+  const secret = newSecret("user")
+  const flipped = [...secret].map((character, place) => {
+    const other = character === "x" ? "y" : "x"
+    return secret.slice(0, place) + other + secret.slice(place + 1)
+  })
+  for (const wrong of [...flipped, secret.slice(1), `${secret}0`, ` ${secret}`, `${secret}\n`, secret.toUpperCase()]) {
+    expect(isWellFormed(wrong), wrong.slice(0, 9)).toBe(false)
+  }
+})
+
+/** CRC-32 bit by bit from its definition (ISO 3309, reflected polynomial 0xEDB88320). */
+function crc32OfDefinition(text: string): number {
+  let crc = 0xffffffff
+  for (const byte of Buffer.from(text)) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
+  }
+  return (crc ^ 0xffffffff) >>> 0
+}
