@@ -1,0 +1,133 @@
+import { randomUUID } from "node:crypto"
+import { describe, expect, test } from "vitest"
+import { createKey, createUser } from "@/prisma/factories"
+import { db, pool } from "../db"
+import type { OwnerId } from "../owner"
+import { listKeys } from "./data"
+import { kinds, surfaces } from "./kinds"
+import { expiryOf, issueKey, maxLiveKeys, type NewKey, newKeyForm, revokeKey } from "./mutations"
+import { hashSecret, isWellFormed } from "./secret"
+
+function form(overrides: Partial<NewKey> = {}): NewKey {
+  return { requestId: randomUUID(), name: "Nightly report", expires: "90d", ...overrides }
+}
+
+async function owner() {
+  return (await createUser({ role: "admin" })).id as OwnerId
+}
+
+describe.each(surfaces)("a key of the surface %s", (surface) => {
+  test("is stored as its hash and first characters, never whole, and audited without it", async () => {
+    const id = await owner()
+    const issued = await issueKey(surface, id, form())
+    if (!issued.ok) throw new Error(issued.reason)
+    expect(issued.secret.startsWith(kinds[surface].prefix)).toBe(true)
+    expect(isWellFormed(issued.secret)).toBe(true)
+
+    const key = await db().apiKey.findUniqueOrThrow({ where: { id: issued.id } })
+    expect(key).toMatchObject({ userId: id, surface, name: "Nightly report", start: issued.secret.slice(0, 12) })
+    expect(Buffer.from(key.hash)).toEqual(hashSecret(issued.secret))
+    expect(key.expiresAt?.getTime()).toBeCloseTo(key.createdAt.getTime() + 90 * 86_400_000, -4)
+
+    const [entry] = await db().auditEntry.findMany({ where: { targetId: issued.id } })
+    expect(entry).toMatchObject({ actorId: id, action: "api_key.issued", targetType: "api_key" })
+    expect(entry?.details).toMatchObject({ surface, name: "Nightly report" })
+
+    const tables = await pool().query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    for (const { tablename } of tables.rows) {
+      const { rows } = await pool().query(
+        `SELECT t::text AS row FROM "${tablename}" t WHERE t::text LIKE '%' || $1 || '%'`,
+        [issued.secret.slice(12)],
+      )
+      expect(rows, tablename).toEqual([])
+    }
+  })
+
+  test("is issued once a form, however often the form is sent", async () => {
+    const id = await owner()
+    const sent = form()
+    const results = await Promise.all([1, 2, 3].map(() => issueKey(surface, id, sent)))
+    expect(results.filter((result) => result.ok)).toHaveLength(1)
+    expect(results.filter((result) => !result.ok && result.reason === "already_issued")).toHaveLength(2)
+    expect(await db().apiKey.count({ where: { userId: id } })).toBe(1)
+  })
+
+  test(`is refused beyond ${maxLiveKeys} live ones, also when asked for at once; revoked and expired ones do not count`, async () => {
+    const user = await createUser()
+    const id = user.id as OwnerId
+    await createKey({ user, surface, revokedAt: new Date() })
+    await createKey({ user, surface, expiresAt: new Date(Date.now() - 1000) })
+    await createKey({ user, surface: surface === "admin" ? "user" : "admin" })
+    for (let count = 2; count < maxLiveKeys; count++) await createKey({ user, surface })
+    const results = await Promise.all([1, 2, 3, 4, 5].map(() => issueKey(surface, id, form())))
+    expect(results.filter((result) => result.ok)).toHaveLength(2)
+    expect(results.filter((result) => !result.ok && result.reason === "too_many_keys")).toHaveLength(3)
+  })
+
+  test("is revoked once, by its page only, and audited", async () => {
+    const user = await createUser()
+    const id = user.id as OwnerId
+    const { key } = await createKey({ user, surface })
+    const other = surface === "admin" ? "user" : "admin"
+    expect(await revokeKey(other, id, key.id)).toEqual({ ok: false, reason: "not_found" })
+    expect(await revokeKey(surface, id, key.id)).toEqual({ ok: true })
+    const { revokedAt, revokedById } = await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })
+    expect(revokedById).toBe(id)
+    expect(await revokeKey(surface, id, key.id)).toEqual({ ok: true })
+    expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toEqual(revokedAt)
+    const entries = await db().auditEntry.findMany({ where: { targetId: key.id } })
+    expect(entries).toMatchObject([{ actorId: id, action: "api_key.revoked", details: { surface, ownerId: id } }])
+  })
+})
+
+test("a user key is seen and revoked by its owner alone, an admin key by everyone who may manage them", async () => {
+  const [user, stranger] = [await createUser(), await createUser()]
+  const own = await createKey({ user, surface: "user" })
+  const shared = await createKey({ user, surface: "admin" })
+  const viewer = stranger.id as OwnerId
+  expect((await listKeys("user", viewer)).map(({ id }) => id)).not.toContain(own.key.id)
+  expect(await revokeKey("user", viewer, own.key.id)).toEqual({ ok: false, reason: "not_found" })
+  expect((await listKeys("admin", viewer)).find(({ id }) => id === shared.key.id)?.owner.email).toBe(user.email)
+  expect(await revokeKey("admin", viewer, shared.key.id)).toEqual({ ok: true })
+})
+
+test("a listing says whether a key works: active, expired by the database's clock, revoked", async () => {
+  const user = await createUser()
+  const active = await createKey({ user, surface: "user" })
+  const expired = await createKey({ user, surface: "user" })
+  const revoked = await createKey({ user, surface: "user", revokedAt: new Date(), expiresAt: new Date(0) })
+  await pool().query("UPDATE api_keys SET expires_at = now() WHERE id = $1", [expired.key.id])
+  const states = new Map((await listKeys("user", user.id as OwnerId)).map(({ id, state }) => [id, state]))
+  expect(states).toEqual(
+    new Map([
+      [active.key.id, "active"],
+      [expired.key.id, "expired"],
+      [revoked.key.id, "revoked"],
+    ]),
+  )
+})
+
+test("expiry: lifetimes from the moment of issue, a date through its last millisecond, never, and no past or far date", () => {
+  const now = new Date("2026-03-01T10:00:00Z")
+  expect(expiryOf({ expires: "30d" }, now)).toEqual(new Date("2026-03-31T10:00:00Z"))
+  expect(expiryOf({ expires: "1y" }, now)).toEqual(new Date("2027-03-01T10:00:00Z"))
+  expect(expiryOf({ expires: "never" }, now)).toBeNull()
+  expect(expiryOf({ expires: "date", date: "2026-03-01" }, now)).toEqual(new Date("2026-03-01T23:59:59.999Z"))
+  expect(expiryOf({ expires: "date", date: "2026-02-28" }, now)).toBe("bad_date")
+  expect(expiryOf({ expires: "date", date: "2126-01-01" }, now)).toBe("bad_date")
+  expect(expiryOf({ expires: "date", date: "" }, now)).toBe("bad_date")
+})
+
+test.each([
+  ["an empty name", { name: "  " }],
+  ["a name of 81 characters", { name: "x".repeat(81) }],
+  ["NUL in the name", { name: "a\0b" }],
+  ["a lone surrogate in the name", { name: "a\ud800b" }],
+  ["an unknown lifetime", { expires: "5y" }],
+  ["an empty lifetime", { expires: "" }],
+  ["30 February", { expires: "date", date: "2027-02-30" }],
+  ["a request id that is none", { requestId: "1" }],
+  ["a field of ours that is not the form's", { userId: randomUUID() }],
+])("the form refuses %s", (_what, fields) => {
+  expect(newKeyForm.safeParse({ ...form(), ...fields }).success).toBe(false)
+})
