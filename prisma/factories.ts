@@ -1,0 +1,85 @@
+import { randomUUID } from "node:crypto"
+import type { Prisma } from "@/generated/prisma/client"
+import { db, pool } from "@/lib/db"
+import type { Surface } from "@/lib/keys/kinds"
+import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
+
+// Rows for tests, written directly and never shared: whatever must be unique is.
+
+export function createUser(overrides: Partial<Prisma.UserUncheckedCreateInput> = {}) {
+  const email = `user-${randomUUID()}@example.com`
+  return db().user.create({ data: { email, name: "Test User", ...overrides } })
+}
+
+export async function createKey({
+  user,
+  surface,
+  ...overrides
+}: { user: { id: string }; surface: Surface } & Partial<
+  Omit<Prisma.ApiKeyUncheckedCreateInput, "userId" | "surface">
+>) {
+  const secret = newSecret(surface)
+  const data = { userId: user.id, surface, name: "Test key", start: startOf(secret), hash: hashSecret(secret) }
+  const key = await db().apiKey.create({ data: { requestId: randomUUID(), ...data, ...overrides } })
+  return { secret, key }
+}
+
+export function createPlan(overrides: Partial<Prisma.PlanUncheckedCreateInput> = {}) {
+  const id = `plan_${randomUUID().replaceAll("-", "")}`
+  return db().plan.create({
+    data: { id, name: "Pro", amount: 2_900, currency: "usd", interval: "month", credits: 1_000, ...overrides },
+  })
+}
+
+/** An active monthly subscription in its first period. */
+export function createSubscription({
+  userId,
+  planId,
+  ...overrides
+}: { userId: string; planId: string } & Partial<Prisma.SubscriptionUncheckedCreateInput>) {
+  const start = new Date(overrides.createdAt ?? Date.now())
+  return db().subscription.create({
+    data: {
+      userId,
+      planId,
+      status: "active",
+      amount: 2_900,
+      currency: "usd",
+      interval: "month",
+      currentPeriodStart: start,
+      currentPeriodEnd: new Date(start.getTime() + 30 * 86_400_000),
+      ...overrides,
+    },
+  })
+}
+
+/** A paid pack of credits. Only the order's row: what it granted is not in the ledger. */
+export function createOrder({ userId, ...overrides }: { userId: string } & Partial<Prisma.OrderUncheckedCreateInput>) {
+  const paidAt = overrides.createdAt ?? new Date()
+  return db().order.create({
+    data: {
+      userId,
+      kind: "credits",
+      description: "500 credits",
+      status: "paid",
+      amount: 1_900,
+      currency: "usd",
+      credits: 500,
+      paidAt,
+      ...overrides,
+    },
+  })
+}
+
+/** Grants credits through the ledger, opening the account when there is none. */
+export async function grantCredits(userId: string, amount: number): Promise<void> {
+  await pool().query(
+    `WITH account AS (
+       INSERT INTO credit_accounts (user_id, balance, seq) VALUES ($1, $2, 1)
+       ON CONFLICT (user_id) DO UPDATE SET balance = credit_accounts.balance + $2, seq = credit_accounts.seq + 1
+       RETURNING balance, seq)
+     INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, reason)
+     SELECT $3, $1, seq, 'grant', $2, balance, 'For a test' FROM account`,
+    [userId, amount, randomUUID()],
+  )
+}
