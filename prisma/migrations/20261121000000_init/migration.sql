@@ -432,10 +432,10 @@ ALTER TABLE "credit_accounts" ADD CONSTRAINT "credit_accounts_user_id_fkey" FORE
 ALTER TABLE "credit_entries" ADD CONSTRAINT "credit_entries_user_id_fkey" FOREIGN KEY ("user_id") REFERENCES "credit_accounts"("user_id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
-ALTER TABLE "credit_entries" ADD CONSTRAINT "credit_entries_run_id_fkey" FOREIGN KEY ("run_id") REFERENCES "runs"("id") ON DELETE SET NULL ON UPDATE CASCADE;
+ALTER TABLE "credit_entries" ADD CONSTRAINT "credit_entries_run_id_fkey" FOREIGN KEY ("run_id") REFERENCES "runs"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
-ALTER TABLE "credit_entries" ADD CONSTRAINT "credit_entries_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE SET NULL ON UPDATE CASCADE;
+ALTER TABLE "credit_entries" ADD CONSTRAINT "credit_entries_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
 ALTER TABLE "runs" ADD CONSTRAINT "runs_user_id_fkey" FOREIGN KEY ("user_id") REFERENCES "credit_accounts"("user_id") ON DELETE RESTRICT ON UPDATE CASCADE;
@@ -513,5 +513,9 @@ BEGIN
 END $$;
 
 CREATE TRIGGER credit_entries_append_only
-  BEFORE UPDATE OR DELETE OR TRUNCATE ON "credit_entries"
+  BEFORE UPDATE OR DELETE ON "credit_entries"
+  FOR EACH ROW EXECUTE FUNCTION credit_entries_append_only();
+
+CREATE TRIGGER credit_entries_not_truncated
+  BEFORE TRUNCATE ON "credit_entries"
   FOR EACH STATEMENT EXECUTE FUNCTION credit_entries_append_only();

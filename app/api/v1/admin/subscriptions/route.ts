@@ -5,7 +5,7 @@ import { findSubscriptions, subscriptionRow, subscriptionStatus } from "@/lib/su
 
 const planId = z
   .string()
-  .regex(/^\w{1,64}$/, "must be a plan's id, letters, digits and _")
+  .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a plan's id: a letter, then letters, digits and _")
   .describe("A plan's id")
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
