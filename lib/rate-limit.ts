@@ -93,7 +93,9 @@ function storeState(): StoreState {
 
 function degrade(store: StoreState, why: string): void {
   store.degraded++
+  const resting = Date.now() < store.restUntil
   store.restUntil = Date.now() + storeRestMs
+  if (resting) return
   console.warn(JSON.stringify({ level: "warn", event: "ratelimit_degraded", why, degraded: store.degraded }))
 }
 
