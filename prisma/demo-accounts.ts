@@ -1,0 +1,26 @@
+import { createHash } from "node:crypto"
+import type { Surface } from "@/lib/keys/kinds"
+import { secretOf } from "@/lib/keys/secret"
+import type { Role } from "@/lib/permissions"
+
+/** The accounts of the demo. Their password and keys are public: a database that has them is for show only. */
+export const demoPassword = "demo-password-2026"
+
+export const demoAccounts: readonly { role: Role; name: string; email: string; surface: Surface }[] = [
+  { role: "member", name: "Mia Member", email: "member@example.com", surface: "user" },
+  { role: "admin", name: "Adam Admin", email: "admin@example.com", surface: "admin" },
+  { role: "finance", name: "Fay Finance", email: "finance@example.com", surface: "admin" },
+  { role: "bookkeeper", name: "Ben Bookkeeper", email: "bookkeeper@example.com", surface: "admin" },
+  { role: "owner", name: "Olga Owner", email: "owner@example.com", surface: "admin" },
+  { role: "analyst", name: "Ana Analyst", email: "analyst@example.com", surface: "admin" },
+  { role: "support", name: "Sam Support", email: "support@example.com", surface: "user" },
+]
+
+/** The demo key of an account: the same in every demo, so that it can be printed again though only its hash is stored. */
+export function demoKey({ email, surface }: { email: string; surface: Surface }): string {
+  const random = createHash("sha512")
+    .update(`tsk demo ${email}`)
+    .digest("base64")
+    .replaceAll(/[^0-9A-Za-z]/g, "")
+  return secretOf(surface, random.slice(0, 43))
+}

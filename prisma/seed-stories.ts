@@ -1,0 +1,561 @@
+import type { Surface } from "@/lib/keys/kinds"
+import { hashSecret, secretOf, startOf } from "@/lib/keys/secret"
+import { demoAccounts, demoKey } from "./demo-accounts"
+import type { Random } from "./random"
+
+const hour = 3_600_000
+const day = 24 * hour
+const span = 548 * day
+
+/** Rows by table, keyed by column as the database names them. */
+type Row = Record<string, string | number | boolean | object | null>
+export type Rows = Record<
+  | "users"
+  | "api_keys"
+  | "subscriptions"
+  | "orders"
+  | "credit_accounts"
+  | "runs"
+  | "credit_entries"
+  | "audit_entries"
+  | "emails"
+  | "feedback"
+  | "waitlist_entries",
+  Row[]
+>
+
+/** Everything that belongs to one account. */
+export type Story = Rows
+
+type Plan = {
+  id: string
+  name: string
+  amount: number
+  currency: "usd" | "eur"
+  interval: "month" | "year"
+  credits: number
+}
+
+const planTable = (["usd", "eur"] as const).flatMap((currency) =>
+  (["month", "year"] as const).flatMap((interval) =>
+    (
+      [
+        ["starter", "Starter", 900, 200],
+        ["pro", "Pro", 2_900, 1_000],
+        ["team", "Team", 9_900, 5_000],
+      ] as const
+    ).map(([slug, name, monthly, credits]): Plan => {
+      const months = interval === "year" ? 12 : 1
+      // A year costs ten months.
+      const amount = interval === "year" ? monthly * 10 : monthly
+      return { id: `${slug}_${interval}_${currency}`, name, amount, currency, interval, credits: credits * months }
+    }),
+  ),
+)
+
+const packs = [
+  { credits: 500, amount: 1_500 },
+  { credits: 2_000, amount: 4_900 },
+] as const
+
+export function plans(end: number): Row[] {
+  return planTable.map((plan) => ({ ...plan, created_at: iso(end - span), retired_at: null }))
+}
+
+type Person = {
+  id: string
+  email: string
+  name: string
+  role: string
+  status: "active" | "banned" | "closed"
+  passwordHash: string | null
+  createdAt: number
+}
+
+/** Writes one account's story: rows are added in any order, the ledger is made of its events at the end. */
+class Narrator {
+  readonly rows: Rows = {
+    users: [],
+    api_keys: [],
+    subscriptions: [],
+    orders: [],
+    credit_accounts: [],
+    runs: [],
+    credit_entries: [],
+    audit_entries: [],
+    emails: [],
+    feedback: [],
+    waitlist_entries: [],
+  }
+  readonly #events: { at: number; apply: () => void }[] = []
+  #balance = 0
+  #seq = 0
+
+  constructor(
+    readonly random: Random,
+    readonly person: Person,
+    /** No row is younger. */
+    readonly end: number,
+  ) {
+    const { id, createdAt } = person
+    this.rows.users.push({
+      id,
+      email: person.email,
+      name: person.name,
+      role: person.role,
+      status: person.status,
+      password_hash: person.passwordHash,
+      session_version: 0,
+      email_verified: null,
+      image: null,
+      created_at: iso(createdAt),
+      updated_at: iso(createdAt),
+    })
+    this.audit(createdAt, id, "user.signed_up", "user", id)
+    this.email(createdAt, "welcome", "Welcome to tsk")
+    this.#events.push({
+      at: createdAt,
+      apply: () => this.#entry(createdAt, "grant", 100, { reason: "Welcome credits" }),
+    })
+  }
+
+  audit(
+    at: number,
+    actorId: string | null,
+    action: string,
+    targetType: string,
+    targetId: string,
+    details: object = {},
+  ) {
+    this.rows.audit_entries.push({
+      id: this.random.uuid(at),
+      actor_id: actorId,
+      action,
+      target_type: targetType,
+      target_id: targetId,
+      details,
+      created_at: iso(at),
+    })
+  }
+
+  email(at: number, template: string, subject: string) {
+    const draw = this.random.next()
+    const status = draw < 0.95 ? "sent" : draw < 0.98 ? "not_sent" : "failed"
+    this.rows.emails.push({
+      id: this.random.uuid(at),
+      user_id: this.person.id,
+      to: this.person.email,
+      template,
+      subject,
+      status,
+      error: status === "failed" ? "550 mailbox unavailable" : null,
+      created_at: iso(at),
+      sent_at: status === "sent" ? iso(Math.min(at + 2_000, this.end)) : null,
+    })
+  }
+
+  key(
+    at: number,
+    surface: Surface,
+    name: string,
+    secret: string,
+    fate: { revokedAt?: number; expiresAt?: number } = {},
+  ) {
+    const id = this.random.uuid(at)
+    const start = startOf(secret)
+    this.rows.api_keys.push({
+      id,
+      user_id: this.person.id,
+      surface,
+      name,
+      start,
+      hash: `\\x${hashSecret(secret).toString("hex")}`,
+      request_id: this.random.uuid(at),
+      created_at: iso(at),
+      expires_at: fate.expiresAt === undefined ? null : iso(fate.expiresAt),
+      revoked_at: fate.revokedAt === undefined ? null : iso(fate.revokedAt),
+      revoked_by_id: fate.revokedAt === undefined ? null : this.person.id,
+      last_used_at: this.random.chance(0.7) ? iso(Math.min(at + this.random.between(1, 200) * hour, this.end)) : null,
+    })
+    const details = { surface, name, start }
+    this.audit(at, this.person.id, "api_key.issued", "api_key", id, details)
+    this.email(at, "key_created", "A new API key was created")
+    if (fate.revokedAt === undefined) return
+    this.audit(fate.revokedAt, this.person.id, "api_key.revoked", "api_key", id, {
+      ...details,
+      ownerId: this.person.id,
+    })
+    this.email(fate.revokedAt, "key_revoked", "An API key was revoked")
+  }
+
+  /** Subscribes from `at` on; pays, fails and churns period by period. Returns when it ended, if it did. */
+  subscription(at: number, plan: Plan, churn: number): number | undefined {
+    const id = this.random.uuid(at)
+    const length = plan.interval === "year" ? 365 * day : 30 * day
+    const trialing = at > this.end - 14 * day && this.random.chance(0.5)
+    let periodStart = at
+    let status = trialing ? "trialing" : "active"
+    let canceledAt: number | undefined
+    for (; !trialing; periodStart += length) {
+      const paid = this.order(periodStart, {
+        subscriptionId: id,
+        description: `${plan.name}, one ${plan.interval}`,
+        amount: plan.amount,
+        currency: plan.currency,
+        credits: plan.credits,
+      })
+      const periodEnd = periodStart + length
+      if (periodEnd > this.end) {
+        if (!paid) status = "past_due"
+        break
+      }
+      if (!paid || this.random.chance(churn)) {
+        canceledAt = periodEnd
+        break
+      }
+    }
+    this.rows.subscriptions.push({
+      id,
+      user_id: this.person.id,
+      plan_id: plan.id,
+      status: canceledAt === undefined ? status : "canceled",
+      amount: plan.amount,
+      currency: plan.currency,
+      interval: plan.interval,
+      created_at: iso(at),
+      current_period_start: iso(periodStart),
+      current_period_end: iso(periodStart + length),
+      cancel_at_period_end: canceledAt === undefined && this.random.chance(0.05),
+      canceled_at: canceledAt === undefined ? null : iso(canceledAt),
+    })
+    return canceledAt
+  }
+
+  pack(at: number, pack: (typeof packs)[number], currency: "usd" | "eur") {
+    const description = `${pack.credits} credits`
+    this.order(at, { subscriptionId: null, description, amount: pack.amount, currency, credits: pack.credits })
+  }
+
+  /** Returns whether it was paid. */
+  order(
+    at: number,
+    what: { subscriptionId: string | null; description: string; amount: number; currency: string; credits: number },
+  ): boolean {
+    const id = this.random.uuid(at)
+    const draw = this.random.next()
+    const recent = at > this.end - 3 * day
+    const status =
+      draw < 0.03
+        ? "failed"
+        : draw < 0.05
+          ? "refunded"
+          : draw < 0.07
+            ? "partially_refunded"
+            : recent && draw < 0.2
+              ? "pending"
+              : "paid"
+    const paidAt = status === "failed" || status === "pending" ? undefined : Math.min(at + 4_000, this.end)
+    const refunded = status === "refunded" || status === "partially_refunded"
+    this.rows.orders.push({
+      id,
+      user_id: this.person.id,
+      subscription_id: what.subscriptionId,
+      kind: what.subscriptionId ? "subscription" : "credits",
+      description: what.description,
+      status,
+      amount: what.amount,
+      refunded_amount:
+        status === "refunded" ? what.amount : status === "partially_refunded" ? Math.floor(what.amount / 2) : 0,
+      currency: what.currency,
+      credits: what.credits,
+      created_at: iso(at),
+      paid_at: paidAt === undefined ? null : iso(paidAt),
+      refunded_at: refunded ? iso(Math.min(at + this.random.between(1, 12) * day, this.end)) : null,
+    })
+    if (paidAt !== undefined) {
+      const apply = () => this.#entry(paidAt, "purchase", what.credits, { orderId: id, reason: what.description })
+      this.#events.push({ at: paidAt, apply })
+    }
+    return status !== "failed"
+  }
+
+  /** One metered call: reserves 10, then settles its cost or fails. Nothing when the balance does not cover it. */
+  run(at: number) {
+    this.#events.push({
+      at,
+      apply: () => {
+        if (this.#balance < 10) return
+        const id = this.random.uuid(at)
+        const ended = Math.min(at + this.random.between(20, 900), this.end)
+        const failed = this.random.chance(0.03)
+        const cost = failed ? 0 : this.random.between(1, 10)
+        this.#entry(at, "reserve", -10, { runId: id })
+        if (failed) this.#entry(ended, "release", 10, { runId: id })
+        else if (cost < 10) this.#entry(ended, "settle", 10 - cost, { runId: id })
+        const words = cost * 100 - this.random.between(0, 99)
+        const result = { words, sentences: Math.ceil(words / 14), readingSeconds: Math.ceil(words / 4), keyTerms: [] }
+        const data = { id, cost, balance: this.#balance, result, createdAt: iso(at) }
+        this.rows.runs.push({
+          id,
+          user_id: this.person.id,
+          key_id: null,
+          idempotency_key: null,
+          released_key: null,
+          fingerprint: this.random.bytea(32),
+          state: failed ? "failed" : "settled",
+          reserved: 10,
+          cost,
+          response_status: failed ? null : 200,
+          response_body: failed ? null : JSON.stringify({ data }),
+          created_at: iso(at),
+          expires_at: iso(at + 60_000),
+          ended_at: iso(ended),
+        })
+      },
+    })
+  }
+
+  adjustment(at: number, amount: number, reason: string, actorId: string) {
+    this.#events.push({
+      at,
+      apply: () => {
+        if (this.#balance + amount >= 0) this.#entry(at, "adjustment", amount, { reason, actorId })
+      },
+    })
+  }
+
+  feedback(at: number, rating: number, message: string) {
+    this.rows.feedback.push({
+      id: this.random.uuid(at),
+      user_id: this.person.id,
+      rating,
+      message,
+      status: this.random.pick(["new", "reviewed", "resolved"]),
+      created_at: iso(at),
+    })
+  }
+
+  /** Tells the events in the order of time, so that the ledger's chain is whole. */
+  finish(): Story {
+    this.#events.sort((one, other) => one.at - other.at)
+    for (const { apply } of this.#events) apply()
+    const { id, createdAt } = this.person
+    this.rows.credit_accounts.push({ user_id: id, balance: this.#balance, seq: this.#seq, created_at: iso(createdAt) })
+    return this.rows
+  }
+
+  #entry(
+    at: number,
+    kind: string,
+    amount: number,
+    of: { runId?: string; orderId?: string; actorId?: string; reason?: string },
+  ) {
+    this.#balance += amount
+    this.#seq += 1
+    this.rows.credit_entries.push({
+      id: this.random.uuid(at),
+      user_id: this.person.id,
+      seq: this.#seq,
+      kind,
+      amount,
+      balance_after: this.#balance,
+      run_id: of.runId ?? null,
+      order_id: of.orderId ?? null,
+      actor_id: of.actorId ?? null,
+      reason: of.reason ?? null,
+      created_at: iso(at),
+    })
+  }
+}
+
+/** The story of the account `index` of `users`: sign-ups grow denser towards the end. */
+export function storyOf(
+  random: Random,
+  { index, users, end, actorId }: { index: number; users: number; end: number; actorId: string },
+): Story {
+  const createdAt = Math.floor(end - span + span * ((index + random.next()) / users) ** 0.6)
+  const name = `${random.pick(firstNames)} ${random.pick(lastNames)}`
+  const status = statusOf(random, index, users)
+  const person: Person = {
+    id: random.uuid(createdAt),
+    email: `${asciiOf(name)}.${index}@example.${random.pick(["com", "org", "net"])}`,
+    name,
+    role: "member",
+    status,
+    passwordHash: null,
+    createdAt,
+  }
+  const story = new Narrator(random, person, end)
+  const later = (from: number) => Math.floor(from + random.next() * (end - from))
+  const currency = random.chance(0.65) ? "usd" : "eur"
+
+  if (status !== "active") {
+    story.audit(later(createdAt), actorId, status === "banned" ? "user.banned" : "user.closed", "user", person.id)
+  }
+  if (random.chance(0.45)) subscribe(story, createdAt, currency)
+  if (random.chance(0.12)) story.pack(later(createdAt), random.pick(packs), currency)
+  if (random.chance(0.35)) giveKey(story, later(createdAt))
+  if (random.chance(0.5)) for (let runs = random.between(1, 6); runs > 0; runs--) story.run(later(createdAt))
+  if (random.chance(0.03))
+    story.adjustment(later(createdAt), random.pick([50, 200, -20]), random.pick(adjustmentReasons), actorId)
+  if (random.chance(0.08)) {
+    const [rating, message] = random.pick(opinions)
+    story.feedback(later(createdAt), rating, message)
+  }
+  return story.finish()
+}
+
+function statusOf(random: Random, index: number, users: number): Person["status"] {
+  if (index === Math.floor(users / 3)) return "banned"
+  if (index === Math.floor(users / 2)) return "closed"
+  const draw = random.next()
+  return draw < 0.005 ? "banned" : draw < 0.015 ? "closed" : "active"
+}
+
+function subscribe(story: Narrator, from: number, currency: "usd" | "eur") {
+  const { random, end } = story
+  const at = Math.floor(from + random.next() * 20 * day)
+  if (at >= end) return
+  const interval = random.chance(0.8) ? "month" : "year"
+  const slug = random.pick(["starter", "starter", "starter", "pro", "pro", "team"])
+  const plan = planTable.find(({ id }) => id === `${slug}_${interval}_${currency}`)
+  if (!plan) return
+  const endedAt = story.subscription(at, plan, interval === "month" ? 0.06 : 0.3)
+  if (endedAt !== undefined && endedAt < end - 60 * day && random.chance(0.2)) {
+    story.subscription(endedAt + random.between(10, 50) * day, plan, 0.04)
+  }
+}
+
+function giveKey(story: Narrator, at: number) {
+  const { random, end } = story
+  const characters = Array.from({ length: 43 }, () => base62.charAt(random.between(0, 61))).join("")
+  const draw = random.next()
+  const fate =
+    draw < 0.15
+      ? { revokedAt: Math.floor(at + random.next() * (end - at)) }
+      : draw < 0.6
+        ? { expiresAt: at + 90 * day }
+        : {}
+  story.key(at, "user", random.pick(keyNames), secretOf("user", characters), fate)
+}
+
+/** The accounts of the demo, with enough behind the member to see on every page. */
+export function demoStories(random: Random, end: number, passwordHash: string): Story[] {
+  return demoAccounts.map(({ role, name, email, surface }, index) => {
+    const createdAt = end - span + index * hour
+    const person: Person = { id: random.uuid(createdAt), email, name, role, status: "active", passwordHash, createdAt }
+    const story = new Narrator(random, person, end)
+    if (role !== "member")
+      story.audit(createdAt + hour, null, "user.role_changed", "user", person.id, { from: "member", to: role })
+    story.key(end - 40 * day, surface, "Demo", demoKey({ email, surface }))
+    if (role === "member") tellOfMember(story)
+    return story.finish()
+  })
+}
+
+function tellOfMember(story: Narrator) {
+  const { random, end } = story
+  const plan = planTable.find(({ id }) => id === "pro_month_usd")
+  if (plan) story.subscription(end - 250 * day, plan, 0)
+  for (const [daysAgo, pack] of [
+    [120, packs[0]],
+    [33, packs[1]],
+  ] as const)
+    story.pack(end - daysAgo * day, pack, "usd")
+  for (let count = 0; count < 60; count++) story.run(Math.floor(end - random.next() * 30 * day))
+  const secret = (letter: string) => secretOf("user", letter.repeat(43))
+  story.key(end - 200 * day, "user", "Old laptop", secret("a"), { revokedAt: end - 90 * day })
+  story.key(end - 150 * day, "user", "Billing export", secret("b"), { expiresAt: end - 60 * day })
+  story.key(end - 80 * day, "user", "Nightly report", secret("c"), { expiresAt: end + 10 * day })
+  story.feedback(end - 12 * day, 5, "The run endpoint just works, retries included.")
+}
+
+export function waitlist(random: Random, end: number, entries: number): Row[] {
+  return Array.from({ length: entries }, (_, index) => {
+    const at = Math.floor(end - span + span * ((index + random.next()) / entries) ** 0.7)
+    const status = random.pick(["waiting", "waiting", "invited", "joined"])
+    const invitedAt = Math.min(at + 5 * day, end)
+    return {
+      id: random.uuid(at),
+      email: `waiting.${index}@example.org`,
+      note: random.chance(0.4) ? random.pick(waitlistNotes) : null,
+      source: random.pick(["landing", "blog", "friend", "conference"]),
+      status,
+      created_at: iso(at),
+      invited_at: status === "waiting" ? null : iso(invitedAt),
+    }
+  })
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+function asciiOf(name: string): string {
+  return name
+    .normalize("NFKD")
+    .replaceAll(/[^A-Za-z ]/g, "")
+    .toLowerCase()
+    .replaceAll(" ", ".")
+}
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+const firstNames = [
+  ...([
+    "Aisha",
+    "Akira",
+    "Alejandro",
+    "Amara",
+    "Anna",
+    "Beatriz",
+    "Björn",
+    "Chiara",
+    "Chen",
+    "Daniel",
+    "Elif",
+  ] as const),
+  ...(["Emma", "Fatima", "Gabriel", "Hana", "Ingrid", "Ivan", "Jonas", "José", "Kofi", "Lars", "Léa", "Liam"] as const),
+  ...([
+    "Mei",
+    "Mateo",
+    "Nadia",
+    "Noah",
+    "Olu",
+    "Priya",
+    "Rosa",
+    "Sanjay",
+    "Sofia",
+    "Tomáš",
+    "Wei",
+    "Yara",
+    "Zoë",
+  ] as const),
+] as const
+const lastNames = [
+  ...(["Adeyemi", "Andersen", "Bauer", "Castro", "Costa", "Dubois", "Evans", "Fischer", "García", "Haddad"] as const),
+  ...(["Ivanova", "Jensen", "Kaya", "Kim", "Kovács", "Kowalski", "Li", "López", "Martin", "Mensah", "Moreau"] as const),
+  ...([
+    "Müller",
+    "Nakamura",
+    "Novák",
+    "Okafor",
+    "Patel",
+    "Rossi",
+    "Sato",
+    "Schmidt",
+    "Silva",
+    "Singh",
+    "Wang",
+  ] as const),
+] as const
+const keyNames = ["Production", "Staging", "Laptop", "Nightly report", "CI", "Notebook"] as const
+const adjustmentReasons = ["Outage on our side", "Goodwill", "Correction of a double grant"] as const
+const opinions = [
+  [5, "Does what it says, and the errors tell me what to do."],
+  [4, "Good. I would like weekly summaries by mail."],
+  [3, "The docs took me a while, then it was easy."],
+  [2, "I ran out of credits sooner than I expected."],
+  [1, "My card was refused twice without a reason."],
+] as const
+const waitlistNotes = ["We are 12 people.", "Need it for reporting.", "Can I import old data?"] as const

@@ -1,0 +1,97 @@
+import { Pool } from "pg"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { findViolations } from "@/lib/credits/invariants"
+import { pool } from "@/lib/db"
+import { hashSecret, isWellFormed } from "@/lib/keys/secret"
+import { verifyPassword } from "@/lib/password"
+import { roleNames } from "@/lib/permissions"
+import { demoAccounts, demoKey, demoPassword } from "./demo-accounts"
+import { seed } from "./seed"
+
+const now = new Date("2026-06-15T10:00:00Z")
+const again = new URL(String(process.env.DATABASE_URL))
+const copy = new Pool({ connectionString: again.href.replace(/\/(\w+)$/, "/$1_again") })
+
+beforeAll(async () => {
+  await pool().query(`CREATE DATABASE ${again.pathname.slice(1)}_again TEMPLATE template`)
+  await seed(pool(), { users: 200, now })
+  await seed(copy, { users: 200, now: new Date(now.getTime() + 3_600_000) })
+}, 60_000)
+
+afterAll(() => copy.end())
+
+async function count(table: string): Promise<number> {
+  return Number((await pool().query(`SELECT count(*) FROM ${table}`)).rows[0].count)
+}
+
+test("200 accounts and the demo's, with everything a SaaS of 18 months has", async () => {
+  expect(await count("users")).toBe(200 + demoAccounts.length)
+  for (const table of ["plans", "subscriptions", "orders", "runs", "credit_entries", "audit_entries", "emails"]) {
+    expect(await count(table), table).toBeGreaterThan(10)
+  }
+  for (const table of ["api_keys", "feedback", "waitlist_entries"]) expect(await count(table), table).toBeGreaterThan(5)
+})
+
+test("the same options give the same rows on any day's hour", async () => {
+  for (const table of [
+    "users",
+    "api_keys",
+    "subscriptions",
+    "orders",
+    "runs",
+    "credit_entries",
+    "audit_entries",
+    "emails",
+  ]) {
+    const ignored = table === "users" ? "- 'password_hash'" : ""
+    const digest = `SELECT md5(string_agg((to_jsonb(t) ${ignored})::text, '' ORDER BY 1)) FROM (SELECT * FROM ${table} ORDER BY id) t`
+    const text = digest.replace("ORDER BY 1", "ORDER BY id")
+    expect((await copy.query(text)).rows, table).toEqual((await pool().query(text)).rows)
+  }
+})
+
+test("the ledger keeps every invariant", async () => {
+  expect(await findViolations(pool())).toEqual([])
+})
+
+test.each([
+  ["users", "status", ["active", "banned", "closed"]],
+  ["users", "role", [...roleNames]],
+  ["subscriptions", "status", ["active", "canceled"]],
+  ["orders", "status", ["paid", "partially_refunded", "refunded", "failed"]],
+  ["orders", "currency", ["eur", "usd"]],
+  ["runs", "state", ["failed", "settled"]],
+  ["credit_entries", "kind", ["adjustment", "grant", "purchase", "release", "reserve", "settle"]],
+  ["emails", "status", ["failed", "not_sent", "sent"]],
+  ["waitlist_entries", "status", ["invited", "joined", "waiting"]],
+])("%s have every %s", async (table, column, expected) => {
+  const { rows } = await pool().query(`SELECT DISTINCT ${column}::text AS value FROM ${table}`)
+  expect(rows.map(({ value }) => value)).toEqual(expect.arrayContaining(expected))
+})
+
+test("nothing is younger than the end, and sign-ups grow denser", async () => {
+  const { rows } = await pool().query(
+    "SELECT max(created_at) < '2026-06-15' AS past, count(*) FILTER (WHERE created_at > '2025-09-14') * 2 > count(*) AS growing FROM users",
+  )
+  expect(rows).toEqual([{ past: true, growing: true }])
+})
+
+test("every demo account signs in with the printed password and has its printed key", async () => {
+  const { rows } = await pool().query(
+    "SELECT u.email, u.role, u.password_hash, k.hash FROM users u JOIN api_keys k ON k.user_id = u.id WHERE k.name = 'Demo'",
+  )
+  expect(rows).toHaveLength(demoAccounts.length)
+  expect(await verifyPassword(demoPassword, rows[0].password_hash)).toBe(true)
+  for (const account of demoAccounts) {
+    const secret = demoKey(account)
+    expect(isWellFormed(secret)).toBe(true)
+    expect(rows.find(({ email }) => email === account.email)).toMatchObject({
+      role: account.role,
+      hash: hashSecret(secret),
+    })
+  }
+})
+
+test("a database with accounts is left alone", async () => {
+  await expect(seed(pool(), { users: 1, now })).rejects.toThrow("The database has accounts already")
+})
