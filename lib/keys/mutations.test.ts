@@ -4,8 +4,9 @@ import { createKey, createUser } from "@/prisma/factories"
 import { db, pool } from "../db"
 import type { OwnerId } from "../owner"
 import { listKeys } from "./data"
+import { expiryOf } from "./expiry"
 import { kinds, surfaces } from "./kinds"
-import { expiryOf, issueKey, maxLiveKeys, type NewKey, newKeyForm, revokeKey } from "./mutations"
+import { issueKey, maxLiveKeys, type NewKey, newKeyForm, revokeKey } from "./mutations"
 import { hashSecret, isWellFormed } from "./secret"
 
 function form(overrides: Partial<NewKey> = {}): NewKey {

@@ -4,13 +4,12 @@ import { audit } from "../audit"
 import { db } from "../db"
 import type { OwnerId } from "../owner"
 import { plainText } from "../text"
+import { expiryChoices, expiryOf } from "./expiry"
 import { kinds, type Surface } from "./kinds"
 import { hashSecret, newSecret, startOf } from "./secret"
 
 /** Live keys (neither revoked nor expired) an owner may have on each surface. */
 export const maxLiveKeys = 25
-
-const lifetimeDays = { "30d": 30, "90d": 90, "1y": 365 } as const
 
 const date = z.iso.date("Choose a date, or one of the lifetimes.")
 
@@ -19,7 +18,7 @@ export const newKeyForm = z.strictObject({
   /** Made when the form was drawn: sending one form twice issues one key. */
   requestId: z.uuid(),
   name: plainText({ name: "Name", max: 80 }),
-  expires: z.enum(["30d", "90d", "1y", "never", "date"], { error: "Choose when the key expires." }),
+  expires: z.enum(expiryChoices, { error: "Choose when the key expires." }),
   date: z.union([z.literal(""), date]).optional(),
 })
 
@@ -28,15 +27,6 @@ export type NewKey = z.output<typeof newKeyForm>
 export type IssueResult =
   | { ok: true; id: string; secret: string; expiresAt: Date | null }
   | { ok: false; reason: "too_many_keys" | "already_issued" | "bad_date" }
-
-/** When a key issued at `now` expires: at the end of its last day in UTC for a date, else to the millisecond. */
-export function expiryOf({ expires, date }: Pick<NewKey, "expires" | "date">, now: Date): Date | null | "bad_date" {
-  if (expires === "never") return null
-  if (expires !== "date") return new Date(now.getTime() + lifetimeDays[expires] * 86_400_000)
-  const end = new Date(`${date}T23:59:59.999Z`)
-  const latest = now.getTime() + 10 * 365.25 * 86_400_000
-  return end.getTime() > now.getTime() && end.getTime() < latest ? end : "bad_date"
-}
 
 /**
  * Issues a key to its owner. The caller has checked that the owner may (kinds[surface].issuing).

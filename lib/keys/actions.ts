@@ -1,0 +1,86 @@
+import { revalidatePath } from "next/cache"
+import { z } from "zod"
+import { holds } from "../permissions"
+import { currentViewer, isSameOrigin, type Viewer } from "../session"
+import { kinds, type Surface } from "./kinds"
+import { issueKey, maxLiveKeys, newKeyForm, revokeKey } from "./mutations"
+
+/** What was typed, to be shown again beside what is wrong with it. */
+export type NewKeyValues = { name: string; expires: string; date: string }
+
+export type NewKeyErrors = { [Field in keyof NewKeyValues]?: string | undefined }
+
+export type NewKeyAnswer =
+  /** The one answer that holds a key. */
+  | { ok: true; secret: string; name: string; expiresAt: string | null }
+  | { ok: false; reason: "already_issued" }
+  | { ok: false; reason: "signed_out"; values: NewKeyValues }
+  | { ok: false; reason: "refused"; message: string; values: NewKeyValues }
+  | { ok: false; reason: "invalid"; errors: NewKeyErrors; values: NewKeyValues }
+
+/** For the action of a key page: checks who asks, from where and for what, issues the key and answers with it once. */
+export async function answerNewKey(surface: Surface, data: FormData): Promise<NewKeyAnswer> {
+  const values = { name: text(data, "name"), expires: text(data, "expires"), date: text(data, "date") }
+  const asked = await whoAsks(surface)
+  if (!asked.ok) return { ...asked, values }
+
+  // The framework adds fields of its own, so the known ones are picked.
+  const form = newKeyForm.safeParse({ ...values, requestId: text(data, "requestId") })
+  if (!form.success) return { ok: false, reason: "invalid", errors: firstErrors(form.error), values }
+
+  const issued = await issueKey(surface, asked.viewer.id, form.data)
+  if (!issued.ok && issued.reason === "bad_date") {
+    return { ok: false, reason: "invalid", errors: { date: "Choose a day from today to ten years ahead." }, values }
+  }
+  if (!issued.ok && issued.reason === "too_many_keys") {
+    const message = `You have ${maxLiveKeys} working keys here, which is the limit. Revoke one that you no longer need, then create this one.`
+    return { ok: false, reason: "refused", message, values }
+  }
+  revalidatePath(kinds[surface].page)
+  if (!issued.ok) return { ok: false, reason: issued.reason }
+  return {
+    ok: true,
+    secret: issued.secret,
+    name: form.data.name,
+    expiresAt: issued.expiresAt?.toISOString() ?? null,
+  }
+}
+
+export type RevokeAnswer = { ok: true } | { ok: false; reason: "signed_out" } | { ok: false; message: string }
+
+/** For the action of a key page: checks who asks and from where, and revokes the key named by the field `id`. */
+export async function answerRevoke(surface: Surface, data: FormData): Promise<RevokeAnswer> {
+  const asked = await whoAsks(surface)
+  if (!asked.ok) return asked
+  const id = z.uuid().safeParse(text(data, "id"))
+  const revoked = id.success && (await revokeKey(surface, asked.viewer.id, id.data)).ok
+  if (!revoked) return { ok: false, message: "There is no such key on this page. Reload it to see the current list." }
+  revalidatePath(kinds[surface].page)
+  return { ok: true }
+}
+
+type Asked =
+  | { ok: true; viewer: Viewer }
+  | { ok: false; reason: "signed_out" }
+  | { ok: false; reason: "refused"; message: string }
+
+async function whoAsks(surface: Surface): Promise<Asked> {
+  if (!(await isSameOrigin())) {
+    return { ok: false, reason: "refused", message: "This request did not come from this site, so nothing was done." }
+  }
+  const viewer = await currentViewer()
+  if (!viewer) return { ok: false, reason: "signed_out" }
+  const { issuing } = kinds[surface]
+  if (issuing === null || holds(viewer.role, issuing)) return { ok: true, viewer }
+  return { ok: false, reason: "refused", message: `Your role no longer holds the permission ${issuing}.` }
+}
+
+function text(data: FormData, name: string): string {
+  const value = data.get(name)
+  return typeof value === "string" ? value : ""
+}
+
+function firstErrors(error: z.ZodError): NewKeyErrors {
+  const { fieldErrors } = z.flattenError(error as z.ZodError<NewKeyValues>)
+  return { name: fieldErrors.name?.[0], expires: fieldErrors.expires?.[0], date: fieldErrors.date?.[0] }
+}

@@ -1,0 +1,26 @@
+/** The lifetimes a new key may be given, as the form offers them. */
+export const lifetimes = {
+  "30d": { label: "30 days", days: 30 },
+  "90d": { label: "90 days", days: 90 },
+  "1y": { label: "1 year", days: 365 },
+} as const
+
+export type Lifetime = keyof typeof lifetimes
+
+export type Expires = Lifetime | "never" | "date"
+
+export const expiryChoices = [...(Object.keys(lifetimes) as Lifetime[]), "never", "date"] as [Expires, ...Expires[]]
+
+export const preselectedExpiry: Expires = "90d"
+
+/** When a key issued at `now` expires: at the end of its last day in UTC for a date, else to the millisecond. */
+export function expiryOf(
+  { expires, date }: { expires: Expires; date?: string | undefined },
+  now: Date,
+): Date | null | "bad_date" {
+  if (expires === "never") return null
+  if (expires !== "date") return new Date(now.getTime() + lifetimes[expires].days * 86_400_000)
+  const end = new Date(`${date}T23:59:59.999Z`)
+  const latest = now.getTime() + 10 * 365.25 * 86_400_000
+  return end.getTime() > now.getTime() && end.getTime() < latest ? end : "bad_date"
+}
