@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url"
-import { Pool } from "pg"
+import { Pool, type PoolClient } from "pg"
 import { env } from "@/lib/env"
 import { hashPassword } from "@/lib/password"
 import { demoPassword } from "./demo-accounts"
@@ -44,13 +44,15 @@ export async function seed(database: Pool, { users, now }: SeedOptions): Promise
   const demo = demoStories(random, end, passwordHash)
   await insertStories(database, demo)
   const [admin] = demo.flatMap((story) => story.users).filter(({ role }) => role === "admin")
+  const inserting: Promise<void>[] = []
   for (let first = 0; first < users; first += usersAtOnce) {
     const indexes = Array.from({ length: Math.min(usersAtOnce, users - first) }, (_, offset) => first + offset)
-    await insertStories(
-      database,
-      indexes.map((index) => storyOf(random, { index, users, end, actorId: String(admin?.id) })),
-    )
+    const stories = indexes.map((index) => storyOf(random, { index, users, end, actorId: String(admin?.id) }))
+    // One batch is inserted while the next is made.
+    if (inserting.length === 2) await inserting.shift()
+    inserting.push(insertStories(database, stories))
   }
+  await Promise.all(inserting)
   await insert(database, "waitlist_entries", waitlist(random, end, Math.max(20, Math.floor(users / 20))))
   await database.query("ANALYZE")
 }
@@ -70,7 +72,7 @@ async function insertStories(database: Pool, stories: readonly Story[]): Promise
 }
 
 /** One statement a table: PostgreSQL reads the rows from one JSON document. */
-async function insert(database: Pool, table: string, rows: readonly object[]): Promise<void> {
+async function insert(database: Pool | PoolClient, table: string, rows: readonly object[]): Promise<void> {
   const [first] = rows
   if (!first) return
   const columns = Object.keys(first)
