@@ -1,0 +1,139 @@
+import { Pool } from "pg"
+import { afterEach, expect, test, vi } from "vitest"
+import { z } from "zod"
+import { createKey, createUser } from "@/prisma/factories"
+import { db, pool } from "../db"
+import { id } from "../fields"
+import { newSecret } from "../keys/secret"
+import { findOrders, orderRow, orderStatus } from "../orders"
+import { adminList, nothing, userObject } from "./endpoint"
+import { refuse } from "./errors"
+
+const slot = Symbol.for("tsk.pool")
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+async function call(get: () => Promise<unknown>) {
+  const { GET } = userObject({ summary: "A test", data: z.unknown(), get })
+  const { secret } = await createKey({ user: await createUser(), surface: "user" })
+  return answerOf(await GET(new Request("http://localhost:3000/api/v1/me", { headers: { "x-api-key": secret } })))
+}
+
+async function answerOf(response: Response) {
+  return { status: response.status, headers: response.headers, body: await response.json() }
+}
+
+function silenceErrors() {
+  return vi.spyOn(console, "error").mockImplementation(() => {})
+}
+
+test("a handler refuses with a status, code and message of its own choice", async () => {
+  const answer = await call(async () => refuse(451, "blocked", "Not in this country.", { "X-Reason": "law" }))
+  expect(answer.status).toBe(451)
+  expect(answer.body).toEqual({ error: { code: "blocked", message: "Not in this country." } })
+  expect(answer.headers.get("x-reason")).toBe("law")
+  expect(answer.headers.get("ratelimit")).toMatch(/^"default";r=299/)
+})
+
+test("an unexpected error: 500 with a request id, its details in the log and nowhere else", async () => {
+  const log = silenceErrors()
+  const answer = await call(async () => {
+    throw new Error("secret detail")
+  })
+  const requestId = answer.headers.get("x-request-id")
+  expect(answer.status).toBe(500)
+  expect(answer.body).toEqual({
+    error: {
+      code: "internal",
+      message: `An unexpected error. If it stays, report it with the request id ${requestId}.`,
+    },
+  })
+  expect(log).toHaveBeenCalledExactlyOnceWith(expect.stringContaining("secret detail"))
+  expect(log).toHaveBeenCalledWith(expect.stringContaining(String(requestId)))
+})
+
+test("what a row's schema does not name never leaves", async () => {
+  const { GET } = userObject({
+    summary: "A test",
+    data: z.object({ shown: z.string() }),
+    get: async () => ({ shown: "yes", hash: "no" }),
+  })
+  const { secret } = await createKey({ user: await createUser(), surface: "user" })
+  const request = new Request("http://localhost:3000/", { headers: { "x-api-key": secret } })
+  expect((await answerOf(await GET(request))).body).toEqual({ data: { shown: "yes" } })
+})
+
+test("a database that refuses connections: 503 with Retry-After, and the next request after it is back works", async () => {
+  const log = silenceErrors()
+  const working = pool()
+  const { secret } = await createKey({ user: await createUser(), surface: "user" })
+  const { GET } = userObject({ summary: "A test", data: z.unknown(), get: async () => "fine" })
+  const request = () => new Request("http://localhost:3000/", { headers: { "x-api-key": secret } })
+  try {
+    Object.assign(globalThis, { [slot]: new Pool({ connectionString: "postgresql://nobody@127.0.0.1:9/none" }) })
+    const answer = await answerOf(await GET(request()))
+    expect(answer.status).toBe(503)
+    expect(answer.headers.get("retry-after")).toBe("2")
+    expect(answer.body).toEqual({
+      error: { code: "service_unavailable", message: expect.stringContaining("Try again") },
+    })
+    expect(log).toHaveBeenCalled()
+  } finally {
+    Object.assign(globalThis, { [slot]: working })
+  }
+  expect((await GET(request())).status).toBe(200)
+})
+
+test.each([
+  ["a statement that takes too long", () => db().$queryRaw`SELECT pg_sleep(20)::text`],
+  ["the same through the bare pool", () => pool().query("SELECT pg_sleep(20)")],
+])("%s: 503 in under 3 seconds", async (_what, get) => {
+  silenceErrors()
+  const start = performance.now()
+  expect((await call(get)).status).toBe(503)
+  expect(performance.now() - start).toBeLessThan(3_000)
+})
+
+test("a pool without a free connection: 503 in under 3 seconds, and it recovers", async () => {
+  silenceErrors()
+  const taken = await Promise.all(Array.from({ length: pool().options.max }, () => pool().connect()))
+  const { GET } = userObject({ summary: "A test", data: z.unknown(), get: async () => "fine" })
+  const start = performance.now()
+  const request = new Request("http://localhost:3000/", { headers: { "x-api-key": newSecret("user") } })
+  expect((await GET(request)).status).toBe(503)
+  expect(performance.now() - start).toBeLessThan(3_000)
+  for (const client of taken) client.release()
+  expect((await GET(request)).status).toBe(401)
+})
+
+test("a connection that the server kills is replaced: the request after it works", async () => {
+  silenceErrors()
+  const killed = await call(() => pool().query("SELECT pg_terminate_backend(pg_backend_pid())"))
+  expect(killed.status).toBe(503)
+  expect((await call(async () => "fine")).status).toBe(200)
+})
+
+test("every path under /api that nothing serves: 404 in the envelope, for every method", async () => {
+  for (const [method, answer] of Object.entries(nothing)) {
+    const response = await answer(new Request("http://localhost:3000/api/zzz", { method }))
+    expect(response.status, method).toBe(404)
+    const text = await response.text()
+    expect(text).toBe(
+      method === "HEAD" ? "" : '{"error":{"code":"not_found","message":"There is nothing at this path."}}',
+    )
+  }
+})
+
+test("a filter that is misspelt or of another type than its column does not compile", () => {
+  const row = { summary: "A test", permission: "billing.read", row: orderRow, find: findOrders } as const
+  adminList({ ...row, filters: { status: orderStatus, userId: id } })
+  // @ts-expect-error: orders have no column of this name
+  adminList({ ...row, filters: { stauts: orderStatus } })
+  // @ts-expect-error: an order's status is one of an enum's
+  adminList({ ...row, filters: { status: z.string() } })
+  // @ts-expect-error: every admin list names its permission
+  adminList({ summary: "A test", row: orderRow, find: findOrders })
+  expect(adminList(row).GET.endpoint.permission).toBe("billing.read")
+})
