@@ -20,8 +20,8 @@ const apart = new Set([
 ])
 const apartFiles = /\.test\.tsx?$|\.tsbuildinfo$|\.md$|^next-env\.d\.ts$|^playwright\.config\.ts$|^vitest\.config\.ts$/
 
-/** Runs a command of Next's. It asks for less of the terminal than Next would take: its output is ours to show. */
-export function startNext(args: readonly string[], env: NodeJS.ProcessEnv): Guarded {
+/** Runs a command of Next's. Its output goes nowhere unless the caller shows it. */
+export function startNext(args: readonly string[], env: Record<string, string>): Guarded {
   const next = join(root, "node_modules/next/dist/bin/next")
   return startGuarded(process.execPath, [next, ...args], { signal: "TERM", cwd: root, env: { ...process.env, ...env } })
 }

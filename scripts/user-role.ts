@@ -17,7 +17,9 @@ const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: data
 try {
   const before = await changeRole(normaliseEmail(email), role)
   if (before === undefined) {
-    console.error(`No account has the address ${email} in ${database.name}.`)
+    console.error(
+      `No account has the address ${email} in ${database.local ? "the database in .data" : "the database of DATABASE_URL"}.`,
+    )
     process.exitCode = 1
   } else {
     console.log(before === role ? `${email} is ${role} already.` : `${email} was ${before} and is now ${role}.`)

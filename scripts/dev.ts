@@ -1,0 +1,38 @@
+import { localAuthSecret, seedWhenEmpty, signIns } from "./demo-data"
+import { stopOnSignal } from "./guarded"
+import { openDatabase } from "./local-database"
+import { migrate } from "./migrate"
+import { startNext } from "./next"
+
+const running: { stop: () => Promise<void> }[] = []
+
+export async function startDevelopment(port: number): Promise<void> {
+  stopOnSignal(stopAll)
+  const database = await openDatabase()
+  running.push(database)
+  if (database.local) {
+    if (await seedWhenEmpty(database.url)) console.log("· Made a data set of 18 months in .data")
+    console.log(`\n${signIns()}\n`)
+  } else {
+    const applied = await migrate(database.url)
+    if (applied.length > 0) console.log(`· Applied ${applied.join(", ")}`)
+  }
+  const next = startNext(["dev", "-p", String(port)], {
+    DATABASE_URL: database.url,
+    AUTH_SECRET: process.env.AUTH_SECRET || (await localAuthSecret()),
+    BASE_URL: process.env.BASE_URL || `http://localhost:${port}`,
+    ...(process.stdout.isTTY && { FORCE_COLOR: "1" }),
+  })
+  running.push(next)
+  next.process.stdout?.pipe(process.stdout)
+  next.process.stderr?.pipe(process.stderr)
+  const code = await next.exited
+  // Empty when a signal has ended it, which ends this process too.
+  if (running.length === 0) return
+  await stopAll()
+  process.exit(code)
+}
+
+async function stopAll(): Promise<void> {
+  for (const { stop } of running.splice(0).reverse()) await stop()
+}
