@@ -1,8 +1,8 @@
 import { z } from "zod"
 import { OrderKind, OrderStatus } from "@/generated/prisma/enums"
-import { db, snapshot } from "./db"
+import { db } from "./db"
 import { cents, currency, id, timestamp } from "./fields"
-import { type Page, pageOf, within } from "./page"
+import { findIn, type Page } from "./page"
 
 export const orderStatus = z.enum(OrderStatus)
 
@@ -24,10 +24,6 @@ export const orderRow = z.object({
 
 export type OrderWhere = { status?: OrderStatus; userId?: string }
 
-export async function findOrders(where: OrderWhere, page: Page) {
-  const [rows, total] = await snapshot(
-    db().order.findMany(pageOf(where, page)),
-    db().order.count({ where: { ...where, ...within(page) } }),
-  )
-  return { rows, total }
+export function findOrders(where: OrderWhere, page: Page) {
+  return findIn(db().order, where, page)
 }

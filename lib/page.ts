@@ -1,3 +1,6 @@
+import type { Prisma } from "@/generated/prisma/client"
+import { snapshot } from "./db"
+
 /** Which part of a list is asked for: parsed from the query of the API or of a console page. */
 export type Page = {
   limit: number
@@ -17,12 +20,12 @@ export type Position = { createdAt: Date; id: string }
 export type Found<Row> = { rows: readonly Row[]; total: number; meta?: Record<string, unknown> }
 
 /** The condition that `meta.total` counts under; the cursor is no part of it. */
-export function within({ since, until }: Page) {
+function within({ since, until }: Page) {
   return since || until ? { createdAt: { ...(since && { gte: since }), ...(until && { lte: until }) } } : {}
 }
 
 /** Prisma arguments that read the page of `where`, and one row more. */
-export function pageOf<Where extends object>(where: Where, page: Page) {
+function pageOf<Where extends object>(where: Where, page: Page) {
   const { order, offset, limit, after } = page
   const beyond = order === "desc" ? "lt" : "gt"
   const seen = after && {
@@ -37,4 +40,19 @@ export function pageOf<Where extends object>(where: Where, page: Page) {
     skip: offset,
     take: limit + 1,
   }
+}
+
+/** The part of a Prisma model that a list reads. */
+type Model<Row> = {
+  findMany: (args: ReturnType<typeof pageOf<object>>) => Prisma.PrismaPromise<Row[]>
+  count: (args: { where: object }) => Prisma.PrismaPromise<number>
+}
+
+/** Reads a page of one table and its total, both from the same snapshot of the database. */
+export async function findIn<Row>(model: Model<Row>, where: object, page: Page): Promise<Found<Row>> {
+  const [rows, total] = await snapshot(
+    model.findMany(pageOf(where, page)),
+    model.count({ where: { ...where, ...within(page) } }),
+  )
+  return { rows, total }
 }

@@ -1,9 +1,9 @@
 import { z } from "zod"
 import { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
-import { db, snapshot } from "./db"
+import { db } from "./db"
 import { cents, currency, id, timestamp } from "./fields"
 import type { OwnerId } from "./owner"
-import { type Page, pageOf, within } from "./page"
+import { findIn, type Page } from "./page"
 
 export const subscriptionStatus = z.enum(SubscriptionStatus)
 
@@ -24,12 +24,8 @@ export const subscriptionRow = z.object({
 
 export type SubscriptionWhere = { status?: SubscriptionStatus; planId?: string; userId?: string }
 
-export async function findSubscriptions(where: SubscriptionWhere, page: Page) {
-  const [rows, total] = await snapshot(
-    db().subscription.findMany(pageOf(where, page)),
-    db().subscription.count({ where: { ...where, ...within(page) } }),
-  )
-  return { rows, total }
+export function findSubscriptions(where: SubscriptionWhere, page: Page) {
+  return findIn(db().subscription, where, page)
 }
 
 /** The owner's subscription that is not canceled; a unique index allows one. */

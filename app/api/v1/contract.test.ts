@@ -346,7 +346,9 @@ describe.each(lists)("the list $path", (endpoint) => {
   test.each(Object.keys(endpoint.filters))("the filter %s narrows to the rows that match", async (name) => {
     const { secret } = await owning(endpoint)
     const { data, meta } = (await outcome(call(endpoint, { key: secret, search: "?limit=500" }))).body
-    const values = [...new Set<string>(data.map((row: Record<string, string>) => row[name]))]
+    const values = [...new Set<string>(data.map((row: Record<string, string>) => row[name]))].filter(
+      (value) => value !== null,
+    )
     expect(values.length).toBeGreaterThan(1)
     for (const value of values.slice(0, 5)) {
       const narrowed = (
@@ -448,13 +450,7 @@ async function owning(endpoint: ServedEndpoint) {
 /** `name=value` with a value the parameter takes, to repeat. */
 function validPair(endpoint: ServedEndpoint, name: string): string {
   const candidates = [
-    "1",
-    "asc",
-    "2026-01-01",
-    "active",
-    "paid",
-    "member",
-    "pro",
+    ...["1", "asc", "2026-01-01", "active", "paid", "member", "pro", "grant", "sent", "new", "waiting"],
     "a@example.com",
     "0199c0de-0000-7000-8000-000000000001",
   ]

@@ -1,10 +1,10 @@
 import { z } from "zod"
 import { UserStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
-import { db, snapshot } from "@/lib/db"
+import { db } from "@/lib/db"
 import { emailAddress } from "@/lib/email-address"
 import { id, timestamp, untrustedText } from "@/lib/fields"
-import { type Page, pageOf, within } from "@/lib/page"
+import { findIn, type Page } from "@/lib/page"
 import { type Role, roleNames } from "@/lib/permissions"
 
 const userStatus = z.enum(UserStatus)
@@ -19,12 +19,8 @@ const userRow = z.object({
   updatedAt: timestamp,
 })
 
-async function findUsers(where: { status?: UserStatus; role?: Role; email?: string }, page: Page) {
-  const [rows, total] = await snapshot(
-    db().user.findMany(pageOf(where, page)),
-    db().user.count({ where: { ...where, ...within(page) } }),
-  )
-  return { rows, total }
+function findUsers(where: { status?: UserStatus; role?: Role; email?: string }, page: Page) {
+  return findIn(db().user, where, page)
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

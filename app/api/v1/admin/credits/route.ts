@@ -1,0 +1,11 @@
+import { adminList } from "@/lib/api/endpoint"
+import { creditEntryKind, creditEntryRow, findCreditEntries } from "@/lib/credits/entries"
+import { id } from "@/lib/fields"
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
+  summary: "The credit ledger of every account",
+  permission: "credits.read",
+  filters: { userId: id, kind: creditEntryKind },
+  row: creditEntryRow,
+  find: findCreditEntries,
+})

@@ -1,0 +1,33 @@
+import { z } from "zod"
+import { EmailStatus } from "@/generated/prisma/enums"
+import { adminList } from "@/lib/api/endpoint"
+import { db } from "@/lib/db"
+import { id, timestamp, untrustedText } from "@/lib/fields"
+import { findIn, type Page } from "@/lib/page"
+
+const emailStatus = z.enum(EmailStatus)
+const template = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a template's name, like welcome")
+
+const emailRow = z.object({
+  id,
+  userId: id.nullable().describe("The account it was sent to, where there is one"),
+  to: z.string(),
+  template: z.string().describe("Which of the application's letters: welcome, key_created, key_revoked"),
+  subject: untrustedText,
+  status: emailStatus.describe("not_sent: there was no mail server to send it through"),
+  error: z.string().nullable().describe("What the mail server said when it failed"),
+  createdAt: timestamp,
+  sentAt: timestamp.nullable(),
+})
+
+function findEmails(where: { status?: EmailStatus; template?: string; userId?: string }, page: Page) {
+  return findIn(db().email, where, page)
+}
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
+  summary: "The e-mails the application sent",
+  permission: "email.read",
+  filters: { status: emailStatus, template, userId: id },
+  row: emailRow,
+  find: findEmails,
+})

@@ -1,0 +1,33 @@
+import { z } from "zod"
+import { FeedbackStatus } from "@/generated/prisma/enums"
+import { adminList } from "@/lib/api/endpoint"
+import { db } from "@/lib/db"
+import { id, timestamp, untrustedText } from "@/lib/fields"
+import { findIn, type Page } from "@/lib/page"
+
+const feedbackStatus = z.enum(FeedbackStatus)
+const rating = z
+  .string()
+  .regex(/^[1-5]$/, "must be an integer from 1 to 5")
+  .transform(Number)
+
+const feedbackRow = z.object({
+  id,
+  userId: id.describe("The account that wrote it"),
+  rating: z.int().describe("1 (bad) to 5 (good)"),
+  message: untrustedText,
+  status: feedbackStatus,
+  createdAt: timestamp,
+})
+
+function findFeedback(where: { status?: FeedbackStatus; rating?: number; userId?: string }, page: Page) {
+  return findIn(db().feedback, where, page)
+}
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
+  summary: "What customers wrote about the product",
+  permission: "feedback.read",
+  filters: { status: feedbackStatus, rating, userId: id },
+  row: feedbackRow,
+  find: findFeedback,
+})
