@@ -55,21 +55,23 @@ export function startGuarded(command: string, args: readonly string[], { signal,
   return { process: child, exited, stop }
 }
 
-/** Calls `stop` once on the first signal that asks this process to end, then ends it. */
+/** Calls `stop` once when this process is asked to end, and then ends it. */
 export function stopOnSignal(stop: () => Promise<void>): void {
   let stopping = false
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  function end(): void {
     // npm passes on what the terminal has sent already: a repeated signal is no wish to hurry.
-    process.on(signal, () => {
-      if (stopping) return
-      stopping = true
-      stop().then(
-        () => process.exit(0),
-        (error) => {
-          console.error(error)
-          process.exit(1)
-        },
-      )
-    })
+    if (stopping) return
+    stopping = true
+    stop().then(
+      () => process.exit(0),
+      (error) => {
+        console.error(error)
+        process.exit(1)
+      },
+    )
   }
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end)
+  // A SIGTERM for npm goes to the shell between npm and us, which ends without a word to us.
+  const parent = process.ppid
+  setInterval(() => process.ppid !== parent && process.env.npm_lifecycle_event && end(), 500).unref()
 }
