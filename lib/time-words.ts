@@ -18,6 +18,11 @@ export function relativeTime(date: Date, now: Date): string {
   return words.format(Math.round(distance / (365.25 * day)), "year")
 }
 
+/** "in 3 minutes" */
+export function inMinutes(seconds: number): string {
+  return words.format(Math.ceil(seconds / 60), "minute")
+}
+
 /** "21 Nov 2026, 12:38 UTC" */
 export function absoluteTime(date: Date): string {
   return `${precise.format(date)} UTC`

@@ -26,25 +26,23 @@ export async function answerNewKey(surface: Surface, data: FormData): Promise<Ne
 
   // The framework adds fields of its own, so the known ones are picked.
   const form = newKeyForm.safeParse({ ...values, requestId: text(data, "requestId") })
-  if (!form.success) return { ok: false, reason: "invalid", errors: firstErrors(form.error), values }
+  if (!form.success) return { ok: false, ...whatIsWrong(form.error), values }
 
   const issued = await issueKey(surface, asked.viewer.id, form.data)
-  if (!issued.ok && issued.reason === "bad_date") {
-    return { ok: false, reason: "invalid", errors: { date: "Choose a day from today to ten years ahead." }, values }
-  }
-  if (!issued.ok && issued.reason === "too_many_keys") {
-    const message = `You have ${maxLiveKeys} working keys here, which is the limit. Revoke one that you no longer need, then create this one.`
-    return { ok: false, reason: "refused", message, values }
-  }
+  if (!issued.ok && issued.reason !== "already_issued") return { ok: false, ...unissued[issued.reason], values }
   revalidatePath(kinds[surface].page)
-  if (!issued.ok) return { ok: false, reason: issued.reason }
-  return {
-    ok: true,
-    secret: issued.secret,
-    name: form.data.name,
-    expiresAt: issued.expiresAt?.toISOString() ?? null,
-  }
+  if (!issued.ok) return { ok: false, reason: "already_issued" }
+  const expiresAt = issued.expiresAt?.toISOString() ?? null
+  return { ok: true, secret: issued.secret, name: form.data.name, expiresAt }
 }
+
+const unissued = {
+  bad_date: { reason: "invalid", errors: { date: "Choose a day from today to ten years ahead." } },
+  too_many_keys: {
+    reason: "refused",
+    message: `You have ${maxLiveKeys} working keys here, which is the limit. Revoke one you no longer need, then create this one.`,
+  },
+} as const
 
 export type RevokeAnswer = { ok: true } | { ok: false; reason: "signed_out" } | { ok: false; message: string }
 
@@ -80,7 +78,12 @@ function text(data: FormData, name: string): string {
   return typeof value === "string" ? value : ""
 }
 
-function firstErrors(error: z.ZodError): NewKeyErrors {
-  const { fieldErrors } = z.flattenError(error as z.ZodError<NewKeyValues>)
-  return { name: fieldErrors.name?.[0], expires: fieldErrors.expires?.[0], date: fieldErrors.date?.[0] }
+function whatIsWrong(
+  error: z.ZodError,
+): { reason: "invalid"; errors: NewKeyErrors } | { reason: "refused"; message: string } {
+  const { fieldErrors } = z.flattenError(error as z.ZodError<NewKeyValues & { requestId: string }>)
+  if (fieldErrors.requestId)
+    return { reason: "refused", message: "This form is not complete. Reload the page and try again." }
+  const errors = { name: fieldErrors.name?.[0], expires: fieldErrors.expires?.[0], date: fieldErrors.date?.[0] }
+  return { reason: "invalid", errors }
 }

@@ -7,9 +7,14 @@ export const lifetimes = {
 
 export type Lifetime = keyof typeof lifetimes
 
-export type Expires = Lifetime | "never" | "date"
+/** What the form offers, in its order. */
+export const expiryChoices = ["30d", "90d", "1y", "never", "date"] as const satisfies readonly (
+  | Lifetime
+  | "never"
+  | "date"
+)[]
 
-export const expiryChoices = [...(Object.keys(lifetimes) as Lifetime[]), "never", "date"] as [Expires, ...Expires[]]
+export type Expires = (typeof expiryChoices)[number]
 
 export const preselectedExpiry: Expires = "90d"
 

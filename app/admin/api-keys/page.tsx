@@ -1,0 +1,31 @@
+import type { Metadata } from "next"
+import { endpoints } from "@/app/api/v1/endpoints"
+import { KeysPage } from "@/components/keys/keys-page"
+import { kinds } from "@/lib/keys/kinds"
+import { holds } from "@/lib/permissions"
+import { requirePermission } from "@/lib/session"
+import { createAdminKey, revokeAdminKey } from "./actions"
+
+export const metadata: Metadata = { title: kinds.admin.title }
+
+export default async function AdminKeysPage({ searchParams }: PageProps<"/admin/api-keys">) {
+  const viewer = await requirePermission(kinds.admin.page, kinds.admin.issuing)
+  return (
+    <KeysPage
+      surface="admin"
+      viewer={viewer}
+      query={await searchParams}
+      testPath={await firstReadable(viewer.role)}
+      create={createAdminKey}
+      revoke={revokeAdminKey}
+    />
+  )
+}
+
+/** The first admin endpoint a role may read, asked for as little as it can give. */
+async function firstReadable(role: string): Promise<string | null> {
+  const readable = (await endpoints()).find(
+    ({ surface, permission }) => surface === "admin" && permission && holds(role, permission),
+  )
+  return readable ? `${readable.path}?limit=1` : null
+}

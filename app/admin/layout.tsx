@@ -1,0 +1,6 @@
+import { AppShell } from "@/components/app-shell"
+
+/** Each page asks for its own permission. */
+export default function AdminLayout({ children }: LayoutProps<"/admin">) {
+  return <AppShell>{children}</AppShell>
+}

@@ -1,0 +1,5 @@
+import { AppShell } from "@/components/app-shell"
+
+export default function AccountLayout({ children }: LayoutProps<"/api-keys">) {
+  return <AppShell>{children}</AppShell>
+}

@@ -1,0 +1,25 @@
+import type { Metadata, Viewport } from "next"
+import type { ReactNode } from "react"
+import "./globals.css"
+
+export const metadata: Metadata = {
+  title: { default: "tsk", template: "%s · tsk" },
+  description: "Two surfaces, two kinds of API key",
+  robots: { index: false },
+}
+
+export const viewport: Viewport = {
+  colorScheme: "light dark",
+  themeColor: [
+    { media: "(prefers-color-scheme: light)", color: "#f8f9fa" },
+    { media: "(prefers-color-scheme: dark)", color: "#0e1013" },
+  ],
+}
+
+export default function RootLayout({ children }: { children: ReactNode }) {
+  return (
+    <html lang="en">
+      <body className="isolate min-h-dvh font-sans">{children}</body>
+    </html>
+  )
+}

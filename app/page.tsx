@@ -1,0 +1,69 @@
+import { KeyRound, ShieldCheck } from "lucide-react"
+import Link from "next/link"
+import { redirect } from "next/navigation"
+import type { ReactNode } from "react"
+import { buttonStyle } from "@/components/button"
+import { Wordmark } from "@/components/wordmark"
+import { kinds, type Surface } from "@/lib/keys/kinds"
+import { currentViewer } from "@/lib/session"
+
+export default async function StartPage() {
+  if (await currentViewer()) redirect(kinds.user.page)
+  return (
+    <main className="mx-auto grid max-w-3xl gap-10 px-4 pt-[max(3rem,12vh)] pb-16">
+      <Wordmark />
+      <div className="grid justify-items-start gap-4">
+        <h1 className="max-w-xl text-3xl font-semibold tracking-tight text-balance">
+          Two APIs, two kinds of key, never confused
+        </h1>
+        <p className="max-w-xl text-base text-muted">
+          Your customers’ code reads one account. Your own analysis reads them all. Each has its own surface and its own
+          keys, and either refuses the other’s.
+        </p>
+        <div className="flex flex-wrap gap-2">
+          <Link href="/sign-up" className={buttonStyle("primary")}>
+            Create account
+          </Link>
+          <Link href="/sign-in" className={buttonStyle()}>
+            Sign in
+          </Link>
+        </div>
+      </div>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <SurfaceCard surface="user" title="User keys" icon={<KeyRound aria-hidden="true" className="size-4" />}>
+          Everyone who is signed in makes their own. A key sees its owner’s account and nothing else, so a leaked one
+          exposes one account.
+        </SurfaceCard>
+        <SurfaceCard surface="admin" title="Admin keys" icon={<ShieldCheck aria-hidden="true" className="size-4" />}>
+          For reports, scripts and AI agents. A key only reads, and only what its owner’s role may read at that moment.
+        </SurfaceCard>
+      </div>
+    </main>
+  )
+}
+
+function SurfaceCard({
+  surface,
+  title,
+  icon,
+  children,
+}: {
+  surface: Surface
+  title: string
+  icon: ReactNode
+  children: ReactNode
+}) {
+  const { prefix, api } = kinds[surface]
+  return (
+    <section className="grid content-start gap-2 rounded-lg border border-line bg-panel p-4">
+      <h2 className="flex items-center gap-2 font-semibold">
+        {icon}
+        {title}
+      </h2>
+      <p className="text-muted">{children}</p>
+      <p className="font-mono text-xs text-muted">
+        {prefix}… → {api}
+      </p>
+    </section>
+  )
+}

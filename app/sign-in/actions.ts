@@ -1,0 +1,47 @@
+"use server"
+
+import { cookies, headers } from "next/headers"
+import { redirect } from "next/navigation"
+import { z } from "zod"
+import { cookieName, socialProviders } from "@/lib/auth"
+import { clientAddress } from "@/lib/client-address"
+import { providerSignInUrl } from "@/lib/provider-sign-in"
+import { endSession, isSameOrigin, localPath, startSession } from "@/lib/session"
+import { type SignInResult, signInWithPassword } from "@/lib/sign-in"
+import { inMinutes } from "@/lib/time-words"
+
+export type SignInAnswer = { message: string; email: string }
+
+const typed = z.string().catch("")
+const signInForm = z.object({ email: typed, password: typed, callbackUrl: typed })
+
+export async function signIn(_last: SignInAnswer | null, data: FormData): Promise<SignInAnswer> {
+  const { email, password, callbackUrl } = signInForm.parse(Object.fromEntries(data))
+  if (!(await isSameOrigin())) return { message: "This form was not sent from this site. Open it again.", email }
+  if (!email.trim() || !password) return { message: "Enter your e-mail address and your password.", email }
+
+  const device = (await cookies()).get(cookieName("device"))?.value
+  const result = await signInWithPassword({ email, password, address: clientAddress(await headers()), device })
+  if (!result.ok) return { message: whyNot(result), email }
+  await startSession(result.user)
+  redirect(localPath(callbackUrl))
+}
+
+/** For the buttons of the providers, whose own pages come next. */
+export async function signInThrough(data: FormData): Promise<void> {
+  const form = z.object({ provider: typed, callbackUrl: typed }).parse(Object.fromEntries(data))
+  const provider = socialProviders().find(({ id }) => id === form.provider)
+  if (!provider || !(await isSameOrigin())) redirect("/sign-in?error=OAuthSignin")
+  redirect(await providerSignInUrl(provider.id, localPath(form.callbackUrl)))
+}
+
+export async function signOut(): Promise<void> {
+  if (await isSameOrigin()) await endSession()
+  redirect("/sign-in")
+}
+
+function whyNot(result: Extract<SignInResult, { ok: false }>): string {
+  if (result.reason === "suspended") return "This account is suspended. Ask the operator of this service why."
+  if (result.reason === "too_many") return `Too many attempts. Try again ${inMinutes(result.retryAfterSeconds)}.`
+  return "The e-mail address or the password is wrong."
+}

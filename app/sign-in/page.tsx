@@ -1,0 +1,41 @@
+import type { Metadata } from "next"
+import Link from "next/link"
+import { redirect } from "next/navigation"
+import { Entrance } from "@/components/entrance"
+import { Notice } from "@/components/notice"
+import { currentViewer, localPath } from "@/lib/session"
+import { ProviderButtons } from "./provider-buttons"
+import { SignInForm } from "./sign-in-form"
+
+export const metadata: Metadata = { title: "Sign in" }
+
+/** What next-auth reports in the address after a failed sign-in. Its codes are only looked up here, never shown. */
+const failures: Record<string, string> = {
+  OAuthAccountNotLinked: "There is an account with this e-mail address already. Sign in to it with its password.",
+  AccessDenied: "This account is suspended. Ask the operator of this service why.",
+  CredentialsSignin: "The e-mail address or the password is wrong.",
+  SessionRequired: "Sign in to open this page.",
+}
+
+export default async function SignInPage({ searchParams }: PageProps<"/sign-in">) {
+  const { error, callbackUrl } = await searchParams
+  const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
+  if (await currentViewer()) redirect(path)
+  return (
+    <Entrance title="Sign in">
+      {error !== undefined && (
+        <Notice tone="bad" role="alert">
+          {failures[String(error)] ?? "The sign-in did not work. Try again, or use another way to sign in."}
+        </Notice>
+      )}
+      <SignInForm callbackUrl={path} />
+      <ProviderButtons callbackUrl={path} />
+      <p className="text-muted">
+        No account yet?{" "}
+        <Link href={`/sign-up?callbackUrl=${encodeURIComponent(path)}`} className="text-accent underline">
+          Create account
+        </Link>
+      </p>
+    </Entrance>
+  )
+}

@@ -1,0 +1,19 @@
+import { Button } from "@/components/button"
+import { socialProviders } from "@/lib/auth"
+import { signInThrough } from "./actions"
+
+/** One button for each provider whose variables are set; nothing when none are. */
+export function ProviderButtons({ callbackUrl }: { callbackUrl: string }) {
+  const providers = socialProviders()
+  if (providers.length === 0) return null
+  return (
+    <form action={signInThrough} className="grid gap-2 border-t border-line pt-5">
+      <input type="hidden" name="callbackUrl" value={callbackUrl} />
+      {providers.map(({ id, name }) => (
+        <Button key={id} type="submit" name="provider" value={id}>
+          Continue with {name}
+        </Button>
+      ))}
+    </form>
+  )
+}

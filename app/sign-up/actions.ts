@@ -1,0 +1,46 @@
+"use server"
+
+import { headers } from "next/headers"
+import { redirect } from "next/navigation"
+import { z } from "zod"
+import { clientAddress } from "@/lib/client-address"
+import { isSameOrigin, localPath, startSession } from "@/lib/session"
+import { signUp, signUpForm } from "@/lib/sign-up"
+import { inMinutes } from "@/lib/time-words"
+
+type Typed = { name: string; email: string }
+
+export type SignUpAnswer = Typed & {
+  message?: string
+  errors: { name?: string | undefined; email?: string | undefined; password?: string | undefined }
+}
+
+const text = z.string().catch("")
+const sent = z.object({ name: text, email: text, password: text, callbackUrl: text })
+
+export async function createAccount(_last: SignUpAnswer | null, data: FormData): Promise<SignUpAnswer> {
+  const { name, email, password, callbackUrl } = sent.parse(Object.fromEntries(data))
+  const typed = { name, email }
+  if (!(await isSameOrigin())) {
+    return { ...typed, message: "This form was not sent from this site. Open it again.", errors: {} }
+  }
+  const form = signUpForm.safeParse({ name, email, password })
+  if (!form.success) {
+    const { fieldErrors } = z.flattenError(form.error)
+    const errors = { name: fieldErrors.name?.[0], email: fieldErrors.email?.[0], password: fieldErrors.password?.[0] }
+    return { ...typed, errors }
+  }
+  const result = await signUp(form.data, clientAddress(await headers()))
+  if (result.ok) {
+    await startSession(result.user)
+    redirect(localPath(callbackUrl))
+  }
+  if (result.reason === "taken") {
+    return { ...typed, errors: { email: "There is an account with this address already. Sign in instead." } }
+  }
+  return {
+    ...typed,
+    message: `Too many new accounts from your network. Try again ${inMinutes(result.retryAfterSeconds)}.`,
+    errors: {},
+  }
+}

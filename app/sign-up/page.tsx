@@ -1,0 +1,28 @@
+import type { Metadata } from "next"
+import Link from "next/link"
+import { redirect } from "next/navigation"
+import { Entrance } from "@/components/entrance"
+import { passwordMinLength } from "@/lib/password"
+import { currentViewer, localPath } from "@/lib/session"
+import { ProviderButtons } from "../sign-in/provider-buttons"
+import { SignUpForm } from "./sign-up-form"
+
+export const metadata: Metadata = { title: "Create account" }
+
+export default async function SignUpPage({ searchParams }: PageProps<"/sign-up">) {
+  const { callbackUrl } = await searchParams
+  const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
+  if (await currentViewer()) redirect(path)
+  return (
+    <Entrance title="Create account">
+      <SignUpForm callbackUrl={path} passwordMinLength={passwordMinLength} />
+      <ProviderButtons callbackUrl={path} />
+      <p className="text-muted">
+        Have an account?{" "}
+        <Link href={`/sign-in?callbackUrl=${encodeURIComponent(path)}`} className="text-accent underline">
+          Sign in
+        </Link>
+      </p>
+    </Entrance>
+  )
+}

@@ -1,0 +1,18 @@
+import Link from "next/link"
+import type { ReactNode } from "react"
+import { Wordmark } from "./wordmark"
+
+/** The frame of the pages in front of the sign-in. */
+export function Entrance({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <main className="mx-auto grid w-full max-w-sm gap-6 px-4 pt-[max(3rem,14vh)] pb-12">
+      <Link href="/" className="justify-self-start rounded-md">
+        <Wordmark />
+      </Link>
+      <div className="grid gap-5 rounded-lg border border-line bg-panel p-5 shadow-xs">
+        <h1 className="text-lg font-semibold">{title}</h1>
+        {children}
+      </div>
+    </main>
+  )
+}

@@ -1,0 +1,59 @@
+import type { ComponentProps, ReactNode } from "react"
+
+/** 16 px on narrow screens: below that, iOS zooms into a field that gets the focus. */
+export const controlStyle =
+  "h-9 w-full min-w-0 rounded-md border border-edge bg-panel px-2.5 text-base text-ink sm:h-8 sm:text-sm aria-invalid:border-bad"
+
+/** A label, its control, and below it a hint and what is wrong. */
+export function Field({
+  id,
+  label,
+  hint,
+  error,
+  children,
+}: {
+  id: string
+  label: string
+  hint?: ReactNode
+  error?: string | undefined
+  children: ReactNode
+}) {
+  return (
+    <div className="grid gap-1.5">
+      <label htmlFor={id} className="font-medium">
+        {label}
+      </label>
+      {children}
+      {hint && (
+        <div id={`${id}-hint`} className="text-muted">
+          {hint}
+        </div>
+      )}
+      {error && (
+        <p id={`${id}-error`} role="alert" className="text-bad">
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** What ties a control to its Field for people who do not see it. */
+export function describedBy(id: string, { hint, error }: { hint?: boolean; error?: string | undefined }) {
+  const ids = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(" ")
+  return { id, ...(ids && { "aria-describedby": ids }), ...(error && { "aria-invalid": true }) }
+}
+
+export function TextField({
+  id,
+  label,
+  hint,
+  error,
+  ...input
+}: Omit<ComponentProps<"input">, "id"> & { id: string; label: string; hint?: string; error?: string | undefined }) {
+  return (
+    <Field id={id} label={label} hint={hint} error={error}>
+      <input className={controlStyle} {...describedBy(id, { hint: hint !== undefined, error })} {...input} />
+    </Field>
+  )
+}

@@ -1,0 +1,113 @@
+"use client"
+
+import { Tabs } from "@base-ui/react/tabs"
+import { useEffect, useRef } from "react"
+import type { NewKeyAnswer } from "@/lib/keys/actions"
+import { longDate } from "@/lib/time-words"
+import { Button } from "../button"
+import { CopyField } from "../copy-field"
+import { useHydrated } from "../use-hydrated"
+import { type Snippet, withKey } from "./snippet"
+import { TestCall } from "./test-call"
+import { useLeaveGuard } from "./use-leave-guard"
+
+/** The one place that shows a key. It lives in the answer it is given and nowhere else: gone with this component. */
+export function KeyReveal({
+  issued,
+  snippets,
+  testPath,
+  page,
+  onDone,
+}: {
+  issued: Extract<NewKeyAnswer, { ok: true }>
+  snippets: readonly Snippet[]
+  testPath: string | null
+  page: string
+  onDone?: (() => void) | undefined
+}) {
+  const { secret, name, expiresAt } = issued
+  const container = useRef<HTMLDivElement>(null)
+  const hydrated = useHydrated()
+  const release = useLeaveGuard(container, onDone ?? (() => location.replace(page)))
+
+  useEffect(() => container.current?.querySelector<HTMLElement>("#new-key")?.focus(), [])
+
+  return (
+    <div ref={container} className="grid gap-4">
+      <div className="grid gap-1">
+        <h2 id="creation-title" className="text-base font-semibold">
+          Save your new key
+        </h2>
+        <p className="text-muted">
+          <span className="font-medium text-ink wrap-anywhere">{name}</span>{" "}
+          {expiresAt ? `works until ${longDate(new Date(expiresAt))}.` : "works until it is revoked."} It is shown this
+          once and stored nowhere: copy it to where you keep secrets.
+        </p>
+      </div>
+      <CopyField id="new-key" label="New API key" value={secret} copy="Copy key" kind="primary" />
+      {hydrated ? (
+        <SnippetTabs snippets={snippets} secret={secret} />
+      ) : (
+        <SnippetList snippets={snippets} secret={secret} />
+      )}
+      {hydrated && <TestCall path={testPath} secret={secret} />}
+      <form
+        action={page}
+        method="get"
+        onSubmit={(event) => {
+          release()
+          if (!onDone) return
+          event.preventDefault()
+          onDone()
+        }}
+        className="flex justify-end border-t border-line pt-4"
+      >
+        <Button type="submit">I have saved this key</Button>
+      </form>
+    </div>
+  )
+}
+
+function SnippetTabs({ snippets, secret }: { snippets: readonly Snippet[]; secret: string }) {
+  if (snippets.length === 1) return <SnippetList snippets={snippets} secret={secret} />
+  return (
+    <Tabs.Root defaultValue={snippets[0]?.title} className="grid gap-3">
+      <Tabs.List aria-label="Ready to paste" className="flex gap-1 border-b border-line">
+        {snippets.map(({ title }) => (
+          <Tabs.Tab
+            key={title}
+            value={title}
+            className="-mb-px h-8 border-b-2 border-transparent px-2.5 font-medium text-muted hover:text-ink aria-selected:border-accent aria-selected:text-ink"
+          >
+            {title}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {snippets.map((snippet) => (
+        <Tabs.Panel key={snippet.title} value={snippet.title} tabIndex={-1}>
+          <SnippetField snippet={snippet} secret={secret} label={`Request in ${snippet.title}`} />
+        </Tabs.Panel>
+      ))}
+    </Tabs.Root>
+  )
+}
+
+function SnippetList({ snippets, secret }: { snippets: readonly Snippet[]; secret: string }) {
+  return snippets.map((snippet) => (
+    <SnippetField key={snippet.title} snippet={snippet} secret={secret} label={snippet.title} />
+  ))
+}
+
+function SnippetField({ snippet, secret, label }: { snippet: Snippet; secret: string; label: string }) {
+  const text = withKey(snippet, secret)
+  const lines = Math.min(12, Math.max(3, text.split("\n").length + 1))
+  return (
+    <CopyField
+      id={`snippet-${snippet.title.replaceAll(" ", "-")}`}
+      label={label}
+      value={text}
+      copy={snippet.copy}
+      lines={lines}
+    />
+  )
+}

@@ -1,0 +1,16 @@
+import type { ListedKey } from "@/lib/keys/data"
+import type { Tone } from "../status-badge"
+
+const day = 86_400_000
+const warnDays = 14
+
+/** A key's state in words; a key that is about to expire says so while there is time to replace it. */
+export function keyStatus({ state, expiresAt }: Pick<ListedKey, "state" | "expiresAt">, now: Date): KeyStatus {
+  if (state === "revoked") return { tone: "off", text: "Revoked" }
+  if (state === "expired") return { tone: "bad", text: "Expired" }
+  const daysLeft = expiresAt ? Math.max(1, Math.ceil((expiresAt.getTime() - now.getTime()) / day)) : null
+  if (daysLeft === null || daysLeft > warnDays) return { tone: "good", text: "Active" }
+  return { tone: "warn", text: `Expires in ${daysLeft} ${daysLeft === 1 ? "day" : "days"}` }
+}
+
+export type KeyStatus = { tone: Tone; text: string }

@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto"
+import { listKeys } from "@/lib/keys/data"
+import { kinds, type Surface } from "@/lib/keys/kinds"
+import type { Viewer } from "@/lib/session"
+import { CreateKey } from "./create-key"
+import { type CreateAction, KeyCreation } from "./key-creation"
+import { KeyTable } from "./key-table"
+import { readyToPaste } from "./ready-to-paste"
+import { RevokeDialogs } from "./revoke-dialogs"
+import type { RevokeAction } from "./revoke-form"
+import { RevokePanel } from "./revoke-panel"
+
+const intros: Record<Surface, string> = {
+  user: "For your own code. A key reads your account and nothing else.",
+  admin: "For reports, scripts and AI agents. A key reads what its owner’s role may read, and cannot change anything.",
+}
+
+/**
+ * The page of one kind of key. Without JavaScript its buttons lead to `?new` and `?revoke=<id>`, where the same forms
+ * stand in the page; with it they open dialogs.
+ */
+export async function KeysPage({
+  surface,
+  viewer,
+  query,
+  testPath,
+  create,
+  revoke,
+}: {
+  surface: Surface
+  viewer: Viewer
+  query: Record<string, string | string[] | undefined>
+  /** What "Test it now" calls; `null` when the viewer's role may read nothing. */
+  testPath: string | null
+  create: CreateAction
+  revoke: RevokeAction
+}) {
+  const { title, page, api, prefix } = kinds[surface]
+  const keys = await listKeys(surface, viewer.id)
+  const creation = { page, testPath, action: create, requestId: randomUUID(), snippets: readyToPaste(surface) }
+  const now = new Date()
+  return (
+    <div className="mx-auto grid max-w-6xl gap-6">
+      <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div className="grid gap-1">
+          <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
+          <p className="text-muted">{intros[surface]}</p>
+          <p className="text-muted">
+            They begin with <code className="font-mono text-ink">{prefix}</code> and open{" "}
+            <code className="font-mono text-ink">{api}</code>.
+          </p>
+        </div>
+        {query.new === undefined && <CreateKey {...creation} />}
+      </header>
+      {query.new !== undefined && (
+        <section aria-label="Create key" className="grid max-w-xl gap-4 rounded-lg border border-line bg-panel p-5">
+          <KeyCreation {...creation} now={now.toISOString()} />
+        </section>
+      )}
+      {typeof query.revoke === "string" && (
+        <RevokePanel keyId={query.revoke} keys={keys} page={page} action={revoke} now={now} />
+      )}
+      {keys.length === 0 ? (
+        <EmptyList />
+      ) : (
+        <RevokeDialogs action={revoke}>
+          <KeyTable keys={keys} caption={title} withOwner={kinds[surface].shared} now={now} />
+        </RevokeDialogs>
+      )}
+    </div>
+  )
+}
+
+function EmptyList() {
+  return (
+    <div className="grid justify-items-center gap-2 rounded-lg border border-dashed border-line px-4 py-14 text-center">
+      <p className="font-medium">No keys yet</p>
+      <p className="max-w-sm text-muted">
+        Create one, copy it, and paste the request that comes with it into a terminal: it answers within seconds.
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,156 @@
+"use client"
+
+import { type ReactNode, startTransition, useEffect, useRef, useState } from "react"
+import type { NewKeyAnswer, NewKeyErrors, NewKeyValues } from "@/lib/keys/actions"
+import { type Expires, expiryChoices, expiryOf, type Lifetime, lifetimes, preselectedExpiry } from "@/lib/keys/expiry"
+import { longDate } from "@/lib/time-words"
+import { Button } from "../button"
+import { controlStyle, describedBy, Field, TextField } from "../field"
+import { Notice } from "../notice"
+import { SignedOut } from "./revoke-form"
+
+export type Unissued = Exclude<NewKeyAnswer, { ok: true } | { reason: "already_issued" }>
+
+const empty: NewKeyValues = { name: "", expires: preselectedExpiry, date: "" }
+
+export function NewKeyForm({
+  answer,
+  send,
+  pending,
+  requestId,
+  now,
+  cancel,
+}: {
+  answer: Unissued | null
+  send: (data: FormData) => void
+  pending: boolean
+  requestId: string
+  now: Date
+  cancel: ReactNode
+}) {
+  // The id of this form and not of the latest page: sending one form twice makes one key.
+  const [formId] = useState(requestId)
+  const form = useRef<HTMLFormElement>(null)
+  const values = answer?.values ?? empty
+  const errors: NewKeyErrors = answer?.reason === "invalid" ? answer.errors : {}
+
+  useEffect(() => {
+    if (answer) form.current?.querySelector<HTMLElement>("[aria-invalid=true], button[type=submit]")?.focus()
+  }, [answer])
+
+  return (
+    <form
+      ref={form}
+      action={send}
+      onSubmit={(event) => {
+        // React empties a form whose action it runs itself, although nothing may have been made of it.
+        event.preventDefault()
+        const data = new FormData(event.currentTarget)
+        if (!pending) startTransition(() => send(data))
+      }}
+      className="grid gap-4"
+    >
+      <h2 id="creation-title" className="text-base font-semibold">
+        Create key
+      </h2>
+      {answer?.reason === "refused" && (
+        <Notice tone="bad" role="alert">
+          {answer.message}
+        </Notice>
+      )}
+      {answer?.reason === "signed_out" && (
+        <Notice tone="bad" role="alert">
+          <SignedOut />
+        </Notice>
+      )}
+      <input type="hidden" name="requestId" value={formId} />
+      <TextField
+        id="key-name"
+        label="Name"
+        hint="Where the key will be used, so that you know what you revoke one day."
+        name="name"
+        required
+        maxLength={80}
+        autoComplete="off"
+        defaultValue={values.name}
+        error={errors.name}
+      />
+      <ExpiresField values={values} errors={errors} now={now} />
+      <div className="flex flex-wrap justify-end gap-2">
+        {cancel}
+        <Button kind="primary" type="submit" aria-disabled={pending}>
+          Create key
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+/** What stands under the choice is shown and hidden by its value in globals.css: that works without a script. */
+function ExpiresField({ values, errors, now }: { values: NewKeyValues; errors: NewKeyErrors; now: Date }) {
+  const [date, setDate] = useState(values.date)
+  return (
+    <>
+      <Field id="key-expires" label="Expires" error={errors.expires} hint={<Resolved date={date} now={now} />}>
+        <select
+          {...describedBy("key-expires", { hint: true, error: errors.expires })}
+          name="expires"
+          defaultValue={values.expires}
+          className={controlStyle}
+        >
+          {expiryChoices.map((choice) => (
+            <option key={choice} value={choice}>
+              {choiceLabel(choice)}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <div data-expires="date">
+        <TextField
+          id="key-date"
+          label="Last day"
+          name="date"
+          type="date"
+          min={isoDay(now)}
+          defaultValue={values.date}
+          onChange={(event) => setDate(event.target.value)}
+          error={errors.date}
+        />
+      </div>
+    </>
+  )
+}
+
+function Resolved({ date, now }: { date: string; now: Date }) {
+  return (
+    <div aria-live="polite">
+      {(Object.keys(lifetimes) as Lifetime[]).map((lifetime) => (
+        <p key={lifetime} data-expires={lifetime} suppressHydrationWarning>
+          Expires on {resolvedDay(lifetime, now)}.
+        </p>
+      ))}
+      <p data-expires="never">Works until it is revoked.</p>
+      <p data-expires="date">{lastDay(date, now)}</p>
+    </div>
+  )
+}
+
+function choiceLabel(choice: Expires): string {
+  if (choice === "never") return "Never"
+  return choice === "date" ? "A date" : lifetimes[choice].label
+}
+
+function resolvedDay(lifetime: Lifetime, now: Date): string {
+  const end = expiryOf({ expires: lifetime }, now)
+  return end instanceof Date ? longDate(end) : ""
+}
+
+function lastDay(date: string, now: Date): string {
+  const end = date === "" ? null : expiryOf({ expires: "date", date }, now)
+  if (end === "bad_date") return "Choose a day from today to ten years ahead."
+  return end ? `Expires at the end of ${longDate(end)}, UTC.` : "Expires at the end of the day you choose, UTC."
+}
+
+function isoDay(date: Date): string {
+  return date.toISOString().slice(0, 10)
+}

@@ -1,0 +1,12 @@
+import type { ReactNode } from "react"
+
+/** One statement instead of a page: what is the matter, and the way on. */
+export function MessagePage({ status, title, children }: { status: string; title: string; children: ReactNode }) {
+  return (
+    <div className="mx-auto grid w-full max-w-lg justify-items-start gap-3 px-4 py-16">
+      <p className="font-mono text-muted">{status}</p>
+      <h1 className="text-xl font-semibold">{title}</h1>
+      {children}
+    </div>
+  )
+}

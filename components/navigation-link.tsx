@@ -1,0 +1,24 @@
+"use client"
+
+import Link from "next/link"
+import { usePathname } from "next/navigation"
+import type { MouseEvent, ReactNode } from "react"
+
+/** Marks the page that is open, and closes the sidebar where it is a popover. */
+export function NavigationLink({ href, children }: { href: string; children: ReactNode }) {
+  const current = usePathname() === href
+  return (
+    <Link
+      href={href}
+      onClick={closePopover}
+      aria-current={current ? "page" : undefined}
+      className="flex h-9 items-center gap-2 rounded-md px-2 font-medium text-muted hover:bg-sunken hover:text-ink sm:h-8 aria-[current=page]:bg-accent/10 aria-[current=page]:text-accent"
+    >
+      {children}
+    </Link>
+  )
+}
+
+function closePopover(event: MouseEvent<HTMLElement>): void {
+  event.currentTarget.closest<HTMLElement>(":popover-open")?.hidePopover()
+}
