@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process"
+import { readFileSync } from "node:fs"
 
 export type Guarded = {
   process: ChildProcess
@@ -71,7 +72,17 @@ export function stopOnSignal(stop: () => Promise<void>): void {
     )
   }
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end)
-  // A SIGTERM for npm goes to the shell between npm and us, which ends without a word to us.
-  const parent = process.ppid
-  setInterval(() => process.ppid !== parent && process.env.npm_lifecycle_event && end(), 500).unref()
+  // What ends npm need not reach us: it hands a SIGTERM to the shell between us, which ends without a word.
+  const callers = ancestors()
+  if (process.env.npm_lifecycle_event) setInterval(() => ancestors() !== callers && end(), 500).unref()
+}
+
+/** The shell that npm started us with, and npm itself where the system tells (Linux): field 4 of stat, after the name. */
+function ancestors(): string {
+  try {
+    const stat = readFileSync(`/proc/${process.ppid}/stat`, "utf8")
+    return `${process.ppid} ${stat.slice(stat.lastIndexOf(")")).split(" ")[2]}`
+  } catch {
+    return String(process.ppid)
+  }
 }
