@@ -63,7 +63,7 @@ export function adminList<Where extends object, Row extends z.ZodObject>(row: {
       recipes: row.recipes ?? {},
     },
     async (request) => {
-      const { page, where } = parseListQuery(new URL(request.url).search, filters)
+      const { page, where } = parseListQuery(new URL(request.url).search, filters, idOf(row.row))
       // The filters' types are those of Where's columns: see Filters.
       return listAnswer(row.row, page, await row.find(where as Where, page))
     },
@@ -89,7 +89,7 @@ export function userList<Where extends { userId?: unknown }, Row extends z.ZodOb
       recipes: {},
     },
     async (request, { owner }) => {
-      const { page } = parseListQuery(new URL(request.url).search, {})
+      const { page } = parseListQuery(new URL(request.url).search, {}, idOf(row.row))
       const where = { userId: owner.id } as Where & { userId: OwnerId }
       return listAnswer(row.row, page, await row.find(where, page))
     },
@@ -126,6 +126,11 @@ export const nothing = eachMethod((method) => async (request: Request) => {
   const answer = await respond(request, async () => refuseAs("not_found", errors.not_found.meaning))
   return method === "HEAD" ? withoutBody(answer) : answer
 })
+
+/** Every row of a list has an `id`: cursors name it. */
+function idOf(row: z.ZodObject): z.ZodType {
+  return row.shape.id as z.ZodType
+}
 
 function listAnswer<Row extends z.ZodObject>(schema: Row, page: Page, found: Found<z.input<Row>>): string {
   const more = found.rows.length > page.limit

@@ -5,7 +5,7 @@ import { encodeCursor, parseListQuery } from "./query"
 const filters = { status: z.enum(["active", "banned"]), userId: z.uuid() }
 
 function parse(search: string) {
-  return parseListQuery(search, filters)
+  return parseListQuery(search, filters, z.uuid())
 }
 
 function refusal(search: string): string {

@@ -65,7 +65,7 @@ const cursor = z
   .transform((text, context) => {
     const [order, ms, id] = Buffer.from(text, "base64url").toString("latin1").split(" ")
     const createdAt = new Date(epochPattern.test(ms ?? "") ? Number(ms) : Number.NaN)
-    const parsed = z.object({ order: z.enum(["asc", "desc"]), id: z.uuid() }).safeParse({ order, id })
+    const parsed = z.object({ order: z.enum(["asc", "desc"]), id: z.string().min(1) }).safeParse({ order, id })
     const inRange = createdAt.getTime() >= earliestMs && createdAt.getTime() <= latestMs
     if (parsed.success && inRange) return { ...parsed.data, createdAt }
     context.addIssue({ code: "custom", message: cursorError })
@@ -89,8 +89,13 @@ export type Parameters = Readonly<Record<string, z.ZodType>>
 /**
  * Parses the query of a list endpoint strictly: every problem is a 400 that names the parameter and what it accepts.
  * @param search the query with or without its `?`
+ * @param rowId what the id in a cursor has to be: a row's `id`
  */
-export function parseListQuery(search: string, filters: Parameters): { page: Page; where: Record<string, unknown> } {
+export function parseListQuery(
+  search: string,
+  filters: Parameters,
+  rowId: z.ZodType,
+): { page: Page; where: Record<string, unknown> } {
   const values = parseParameters(search, { ...sharedParameters, ...filters })
   const {
     limit,
@@ -104,6 +109,7 @@ export function parseListQuery(search: string, filters: Parameters): { page: Pag
     [Name in keyof typeof sharedParameters]?: z.output<(typeof sharedParameters)[Name]>
   }
   if (since && until && since > until) refuseAs("bad_request", "since must not be later than until.")
+  if (after && !rowId.safeParse(after.id).success) refuseAs("bad_request", `cursor ${cursorError}.`)
   if (after && offset !== undefined) refuseAs("bad_request", "Send either cursor or offset, not both.")
   if (after && order && after.order !== order)
     refuseAs("bad_request", `cursor belongs to a walk with order=${after.order}.`)

@@ -279,8 +279,7 @@ describe.each(lists)("the list $path", (endpoint) => {
     expect(body.data.length).toBe(Math.min(100, body.meta.total))
     expect(body.data.length).toBeGreaterThan(1)
     expect(headers.get("x-ratelimit-remaining")).toBe("299")
-    const columns = Object.keys((endpoint.data as unknown as { shape: object }).shape)
-    for (const row of body.data) expect(Object.keys(row).sort()).toEqual([...columns].sort())
+    for (const row of body.data) expect(Object.keys(row).sort()).toEqual(columnsOf(endpoint).sort())
   })
 
   test.each([
@@ -337,30 +336,33 @@ describe.each(lists)("the list $path", (endpoint) => {
     expect(since.meta.total).toBe(from.length)
     const ms = Date.parse(createdAt)
     const moment = (await outcome(call(endpoint, { key: secret, search: `?since=${ms}&until=${ms}` }))).body
-    expect(moment.data).toEqual(data.filter((row: { createdAt: string }) => row.createdAt === createdAt))
+    expect(idsOf(moment.data)).toEqual(idsOf(data.filter((row: { createdAt: string }) => row.createdAt === createdAt)))
     const day = createdAt.slice(0, 10)
     const within = (await outcome(call(endpoint, { key: secret, search: `?limit=500&since=${day}&until=${day}` }))).body
     expect(within.data).toEqual(data.filter((row: { createdAt: string }) => row.createdAt.startsWith(day)))
   })
 
-  test.each(Object.keys(endpoint.filters))("the filter %s narrows to the rows that match", async (name) => {
-    const { secret } = await owning(endpoint)
-    const { data, meta } = (await outcome(call(endpoint, { key: secret, search: "?limit=500" }))).body
-    const values = [...new Set<string>(data.map((row: Record<string, string>) => row[name]))].filter(
-      (value) => value !== null,
-    )
-    expect(values.length).toBeGreaterThan(1)
-    for (const value of values.slice(0, 5)) {
-      const narrowed = (
-        await outcome(call(endpoint, { key: secret, search: `?limit=500&${name}=${encodeURIComponent(value)}` }))
-      ).body
-      expect(narrowed.meta.total).toBeLessThan(meta.total)
-      expect(narrowed.data.every((row: Record<string, string>) => row[name] === value)).toBe(true)
-      if (meta.total <= 500) {
-        expect(narrowed.data).toEqual(data.filter((row: Record<string, string>) => row[name] === value))
+  test.each(Object.keys(endpoint.filters).filter((name) => columnsOf(endpoint).includes(name)))(
+    "the filter %s narrows to the rows that match",
+    async (name) => {
+      const { secret } = await owning(endpoint)
+      const { data, meta } = (await outcome(call(endpoint, { key: secret, search: "?limit=500" }))).body
+      const values = [...new Set<string>(data.map((row: Record<string, string>) => row[name]))].filter(
+        (value) => value !== null,
+      )
+      expect(values.length).toBeGreaterThan(1)
+      for (const value of values.slice(0, 5)) {
+        const narrowed = (
+          await outcome(call(endpoint, { key: secret, search: `?limit=500&${name}=${encodeURIComponent(value)}` }))
+        ).body
+        expect(narrowed.meta.total).toBeLessThan(meta.total)
+        expect(narrowed.data.every((row: Record<string, string>) => row[name] === value)).toBe(true)
+        if (meta.total <= 500) {
+          expect(narrowed.data).toEqual(data.filter((row: Record<string, string>) => row[name] === value))
+        }
       }
-    }
-  })
+    },
+  )
 
   test.each(Object.keys(endpoint.filters))("the filter %s refuses what it cannot mean", async (name) => {
     const { secret } = await keyFor(endpoint)
@@ -434,6 +436,14 @@ test("last use is recorded soon after a call, and at most once a minute", async 
   await expect.poll(async () => (await lastUse())?.getTime()).toBeGreaterThan(old.getTime())
 })
 
+function idsOf(rows: { id: string }[]): string[] {
+  return rows.map(({ id }) => id)
+}
+
+function columnsOf(endpoint: ServedEndpoint): string[] {
+  return Object.keys((endpoint.data as unknown as { shape: object }).shape)
+}
+
 /** A caller whose list is not empty: any admin, or an account that owns rows of every kind. */
 async function owning(endpoint: ServedEndpoint) {
   const caller = await keyFor(endpoint)
@@ -450,7 +460,7 @@ async function owning(endpoint: ServedEndpoint) {
 /** `name=value` with a value the parameter takes, to repeat. */
 function validPair(endpoint: ServedEndpoint, name: string): string {
   const candidates = [
-    ...["1", "asc", "2026-01-01", "active", "paid", "member", "pro", "grant", "sent", "new", "waiting"],
+    ...["1", "asc", "2026-01-01", "active", "paid", "member", "pro", "grant", "sent", "new", "waiting", "day"],
     "a@example.com",
     "0199c0de-0000-7000-8000-000000000001",
   ]
