@@ -54,11 +54,11 @@ export async function AppShell({ children }: { children: ReactNode }) {
 function AreaNavigation({ title, sections }: { title: string; sections: readonly NavigationSection[] }) {
   if (sections.length === 0) return null
   return (
-    <nav aria-label={title} className="grid gap-3">
-      <p className="px-2 text-xs font-medium text-muted">{title}</p>
+    <nav aria-label={title} className="grid gap-1.5">
+      <p className="px-2 text-xs font-semibold">{title}</p>
       {sections.map((section) => (
         <section key={section.title} aria-label={section.title ?? title} className="grid gap-1">
-          {section.title && <h2 className="px-2 text-xs font-semibold text-ink">{section.title}</h2>}
+          {section.title && <h2 className="px-2 text-xs text-muted">{section.title}</h2>}
           <ul className="grid gap-0.5">
             {section.entries.map(({ href, label, icon: Icon }) => (
               <li key={href}>
