@@ -1,8 +1,7 @@
-import { envNames } from "@/lib/env"
 import { localAuthSecret, seedWhenEmpty, signIns } from "./demo-data"
 import { stopOnSignal } from "./guarded"
 import { openLocalDatabase, removeLocalData } from "./local-database"
-import { build, collect, isBuilt, startNext, untilAnswers } from "./next"
+import { build, collect, isBuilt, serve, untilAnswers } from "./next"
 
 type Options = { port: number; reset: boolean }
 
@@ -42,16 +41,10 @@ async function run({ port, reset }: Options): Promise<void> {
     if (!ok) throw new Error(`The build failed:\n\n${output}`)
   }
   step("Starting the server")
-  const address = `http://localhost:${port}`
-  const server = startNext(["start", "-p", String(port)], {
-    ...insulated(),
-    NODE_ENV: "production",
-    DATABASE_URL: database.url,
-    AUTH_SECRET: await localAuthSecret(),
-    BASE_URL: address,
-  })
+  const server = serve(port, { DATABASE_URL: database.url, AUTH_SECRET: await localAuthSecret() })
   running.push(server)
   const output = collect(server)
+  const address = `http://localhost:${port}`
   if (!(await untilAnswers(server, `${address}/`))) throw new Error(`The server ended:\n\n${output()}`)
   console.log(
     `\n  ${address}\n\n${signIns()}\n\n  Ctrl-C stops it; the data stays in .data. npm run demo -- --reset begins anew.\n`,
@@ -59,11 +52,6 @@ async function run({ port, reset }: Options): Promise<void> {
   server.process.stderr?.pipe(process.stderr)
   await server.exited
   throw new Error(`The server ended:\n\n${output()}`)
-}
-
-/** What is set in the shell counts, what stands in .env does not: it is meant for development. */
-function insulated(): Record<string, string> {
-  return Object.fromEntries(envNames.map((name) => [name, process.env[name] ?? ""]))
 }
 
 async function stopAll(): Promise<void> {

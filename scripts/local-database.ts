@@ -1,10 +1,9 @@
 import { rm } from "node:fs/promises"
-import { join, resolve } from "node:path"
+import { join } from "node:path"
 import { loadEnvFiles } from "./env-files.mjs"
 import { migrate } from "./migrate"
 import { dataDirectoryOf, isServed, startPostgres } from "./postgres"
-
-export const root = resolve(import.meta.dirname, "..")
+import { root } from "./root"
 
 /** What the demo and development keep between runs. */
 export const dataDirectory = join(root, ".data")

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto"
 import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { envNames } from "@/lib/env"
 import { type Guarded, startGuarded } from "./guarded"
-import { root } from "./local-database"
+import { root } from "./root"
 
 const stamp = join(root, ".next/sources.sha256")
 
@@ -24,6 +25,16 @@ const apartFiles = /\.test\.tsx?$|\.tsbuildinfo$|\.md$|^next-env\.d\.ts$|^playwr
 export function startNext(args: readonly string[], env: Record<string, string>): Guarded {
   const next = join(root, "node_modules/next/dist/bin/next")
   return startGuarded(process.execPath, [next, ...args], { signal: "TERM", cwd: root, env: { ...process.env, ...env } })
+}
+
+/**
+ * Serves the build. Besides what is given, only the shell's variables count, not those of .env: that file is meant for
+ * development.
+ */
+export function serve(port: number, given: { DATABASE_URL: string; AUTH_SECRET: string }): Guarded {
+  const shell = Object.fromEntries(envNames.map((name) => [name, process.env[name] ?? ""]))
+  const fixed = { NODE_ENV: "production", BASE_URL: `http://localhost:${port}` }
+  return startNext(["start", "-p", String(port)], { ...shell, ...given, ...fixed })
 }
 
 export async function isBuilt(): Promise<boolean> {

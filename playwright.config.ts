@@ -1,0 +1,30 @@
+import { defineConfig } from "@playwright/test"
+import { browserFlags, findBrowser } from "./scripts/browser"
+
+// `npm test` chooses a free port.
+process.env.E2E_PORT ||= "3100"
+const baseURL = `http://localhost:${process.env.E2E_PORT}`
+const executablePath = findBrowser()
+
+export default defineConfig({
+  testDir: "e2e",
+  testMatch: "**/*.spec.ts",
+  fullyParallel: true,
+  workers: 2,
+  retries: 0,
+  forbidOnly: Boolean(process.env.CI),
+  use: {
+    baseURL,
+    trace: "off",
+    screenshot: "only-on-failure",
+    launchOptions: { args: browserFlags, ...(executablePath && { executablePath }) },
+  },
+  webServer: {
+    command: "node --import tsx scripts/e2e-server.ts",
+    // Answers 401 as soon as the server serves.
+    url: `${baseURL}/api/v1/me`,
+    timeout: 240_000,
+    stderr: "pipe",
+    gracefulShutdown: { signal: "SIGTERM", timeout: 15_000 },
+  },
+})

@@ -1,0 +1,42 @@
+import { randomBytes } from "node:crypto"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { seedWhenEmpty } from "./demo-data"
+import { stopOnSignal } from "./guarded"
+import { migrate } from "./migrate"
+import { build, isBuilt, serve } from "./next"
+import { startPostgres } from "./postgres"
+
+// What playwright.config.ts starts: the build, with a small data set of its own that is thrown away afterwards.
+const directory = await mkdtemp(join(tmpdir(), "tsk-e2e-"))
+const running: { stop: () => Promise<void> }[] = [
+  { stop: () => rm(directory, { recursive: true, force: true, maxRetries: 3 }) },
+]
+stopOnSignal(stopAll)
+
+const postgres = await startPostgres(join(directory, "postgres"), ["-c", "fsync=off"])
+running.push(postgres)
+await migrate(postgres.url)
+await seedWhenEmpty(postgres.url, 30)
+if (!(await isBuilt())) {
+  const { ok, output } = await build((command) => running.push(command))
+  if (!ok) await fail(output)
+}
+const port = Number(process.env.E2E_PORT)
+const server = serve(port, { DATABASE_URL: postgres.url, AUTH_SECRET: randomBytes(32).toString("hex") })
+running.push(server)
+server.process.stdout?.resume()
+server.process.stderr?.pipe(process.stderr)
+await server.exited
+if (running.length > 0) await fail("The server ended.")
+
+async function fail(message: string): Promise<never> {
+  console.error(message)
+  await stopAll()
+  process.exit(1)
+}
+
+async function stopAll(): Promise<void> {
+  for (const { stop } of running.splice(0).reverse()) await stop()
+}
