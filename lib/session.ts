@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { cookies, headers } from "next/headers"
 import { forbidden, redirect } from "next/navigation"
+import { connection } from "next/server"
 import { getServerSession } from "next-auth"
 import { encode } from "next-auth/jwt"
 import { cache } from "react"
@@ -20,6 +21,8 @@ export type Viewer = { id: OwnerId; email: string; name: string; role: string }
  * closed account, a role change or a new session version acts at once.
  */
 export const currentViewer = cache(async (): Promise<Viewer | null> => {
+  // `next build` tries every page, without an environment: what asks who is signed in is for requests only.
+  await connection()
   const session = await getServerSession(authOptions())
   if (!session?.userId) return null
   const user = await db().user.findUnique({ where: { id: session.userId } })
