@@ -24,15 +24,15 @@ export function Field({
         {label}
       </label>
       {children}
-      {hint && (
-        <div id={`${id}-hint`} className="text-muted">
-          {hint}
-        </div>
-      )}
       {error && (
         <p id={`${id}-error`} role="alert" className="text-bad">
           {error}
         </p>
+      )}
+      {hint && (
+        <div id={`${id}-hint`} className="text-muted">
+          {hint}
+        </div>
       )}
     </div>
   )

@@ -8,7 +8,7 @@ const warnDays = 14
 export function keyStatus({ state, expiresAt }: Pick<ListedKey, "state" | "expiresAt">, now: Date): KeyStatus {
   if (state === "revoked") return { tone: "off", text: "Revoked" }
   if (state === "expired") return { tone: "bad", text: "Expired" }
-  const daysLeft = expiresAt ? Math.max(1, Math.ceil((expiresAt.getTime() - now.getTime()) / day)) : null
+  const daysLeft = expiresAt ? Math.max(1, Math.round((expiresAt.getTime() - now.getTime()) / day)) : null
   if (daysLeft === null || daysLeft > warnDays) return { tone: "good", text: "Active" }
   return { tone: "warn", text: `Expires in ${daysLeft} ${daysLeft === 1 ? "day" : "days"}` }
 }
