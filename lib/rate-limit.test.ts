@@ -27,7 +27,7 @@ function forgetStore() {
   }
 }
 
-function useStore(url: string) {
+function pointAtStore(url: string) {
   forgetStore()
   env().REDIS_URL = url
 }
@@ -51,7 +51,7 @@ test("in one process, without a store: exactly 300 of 305 at once", async () => 
 test("a real Redis: 300 a minute over all instances together, and other keys are unaffected", async () => {
   const redis = await startRedis()
   try {
-    useStore(redis.url)
+    pointAtStore(redis.url)
     const id = randomUUID()
     const elsewhere = new Ratelimit({
       redis: connectRedis(redis.url, 2_000),
@@ -77,7 +77,7 @@ test("a real Redis: 300 a minute over all instances together, and other keys are
 
 test("a Redis that refuses, and comes back: counted here meanwhile, never an error, never a free pass", async () => {
   const port = await freePort()
-  useStore(`redis://127.0.0.1:${port}`)
+  pointAtStore(`redis://127.0.0.1:${port}`)
   const id = randomUUID()
   expect(await consumeMany(id, 305)).toBe(300)
   expect(degradedCount()).toBeGreaterThan(0)
@@ -95,7 +95,7 @@ test("a Redis that refuses, and comes back: counted here meanwhile, never an err
 test("a Redis that hangs costs a quarter of a second once, then is left alone for a while", async () => {
   const silent = await listen(() => {})
   try {
-    useStore(silent.url)
+    pointAtStore(silent.url)
     const id = randomUUID()
     const start = performance.now()
     expect(await consume("key", id)).toMatchObject({ allowed: true, limit: 300, remaining: 299 })
@@ -115,7 +115,7 @@ test("a store that answers with an error is treated like one that is down", asyn
     socket.on("error", () => {})
   })
   try {
-    useStore(refusing.url)
+    pointAtStore(refusing.url)
     expect(await consume("key", randomUUID())).toMatchObject({ allowed: true, remaining: 299 })
     expect(degradedCount()).toBeGreaterThan(0)
   } finally {

@@ -121,6 +121,18 @@ export function userObject<Data extends z.ZodType>(row: {
   )
 }
 
+/** A public document: no key, its own content type, cacheable for five minutes. */
+export function documentRoutes(contentType: string, write: () => Promise<string>) {
+  const allowed = "GET, HEAD, OPTIONS"
+  const serve = (request: Request) =>
+    respond(request, async (headers) => {
+      const text = await write()
+      setAll(headers, { "Content-Type": contentType, "Cache-Control": "public, max-age=300" })
+      return text
+    })
+  return answerEach("GET", allowed, serve)
+}
+
 /** For every path under /api that nothing serves. */
 export const nothing = eachMethod((method) => async (request: Request) => {
   const answer = await respond(request, async () => refuseAs("not_found", errors.not_found.meaning))
@@ -155,6 +167,12 @@ function routes(endpoint: Endpoint, handle: (request: Request, caller: Caller) =
     })
   }
 
+  const answers = answerEach(endpoint.method, allowed, serve)
+  return eachMethod((method) => Object.assign(answers[method], { endpoint }))
+}
+
+/** `serve` for the method that is served, HEAD and OPTIONS where they follow from it, and 405 for the rest. */
+function answerEach(served: Endpoint["method"], allowed: string, serve: (request: Request) => Promise<Response>) {
   function refuseMethod(request: Request): Promise<Response> {
     return respond(request, async () =>
       refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
@@ -170,14 +188,13 @@ function routes(endpoint: Endpoint, handle: (request: Request, caller: Caller) =
     })
   }
 
-  const answers = eachMethod((method) => {
-    if (method === endpoint.method) return serve
-    if (method === "HEAD")
-      return async (request: Request) => withoutBody(await (endpoint.method === "GET" ? serve : refuseMethod)(request))
-    if (method === "OPTIONS") return announceMethods
-    return refuseMethod
+  return eachMethod((method) => {
+    if (method === served) return serve
+    if (method === "HEAD") {
+      return async (request: Request) => withoutBody(await (served === "GET" ? serve : refuseMethod)(request))
+    }
+    return method === "OPTIONS" ? announceMethods : refuseMethod
   })
-  return eachMethod((method) => Object.assign(answers[method], { endpoint }))
 }
 
 function eachMethod<Handler>(make: (method: (typeof methods)[number]) => Handler) {

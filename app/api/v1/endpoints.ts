@@ -3,7 +3,12 @@ import type { Endpoint, Routes } from "@/lib/api/endpoint"
 export type ServedEndpoint = Endpoint & { path: string; routes: Routes }
 
 // Lazy: an eager glob would turn modules that import Prisma into promises, and they would vanish from the documents.
-const files = import.meta.glob<Routes>(["./admin/**/route.ts", "./me/**/route.ts"])
+const files = import.meta.glob<Routes>([
+  "./admin/**/route.ts",
+  "./me/**/route.ts",
+  // The documents are computed from this table and are no part of it.
+  "!./*/skill.md/route.ts",
+])
 
 /** Every endpoint of both surfaces, read from the route files; a file that is deleted is an endpoint that is gone. */
 export async function endpoints(): Promise<ServedEndpoint[]> {

@@ -41,4 +41,38 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { interval: statsInterval },
   row: statsRow,
   find: findStats,
+  recipes: {
+    "Growth: accounts by month, and how much faster than the month before": `
+const { data } = await get("/api/v1/admin/stats?interval=month&order=asc&since=" + (new Date().getUTCFullYear() - 1) + "-01-01")
+return data.map((month, i) => ({
+  month: month.id.slice(0, 7),
+  signups: month.signups,
+  growth: i > 0 && data[i - 1].signups > 0 ? month.signups / data[i - 1].signups - 1 : null,
+}))`,
+    "Revenue: by month and currency, net of refunds, with recurring revenue at the month's end": `
+const { data } = await get("/api/v1/admin/stats?interval=month&order=asc&since=" + new Date().getUTCFullYear() + "-01-01")
+const amount = (list, currency) => list.find((money) => money.currency === currency)?.amount ?? 0
+return data.flatMap((month) => month.revenue.map(({ currency }) => ({
+  month: month.id.slice(0, 7),
+  currency,
+  net: amount(month.revenue, currency) - amount(month.refunds, currency),
+  mrr: amount(month.mrr, currency),
+})))`,
+    "Churn: subscriptions lost by month, as a share of those active at its start": `
+const { data } = await get("/api/v1/admin/stats?interval=month&order=asc&since=" + new Date().getUTCFullYear() + "-01-01")
+return data.map((month) => ({
+  month: month.id.slice(0, 7),
+  active: month.activeSubscriptions,
+  lost: month.canceledSubscriptions,
+  churnRate: month.churnRate,
+}))`,
+    "Credit burn: credits granted and spent by month, and spent an active account": `
+const { data } = await get("/api/v1/admin/stats?interval=month&order=asc&since=" + new Date().getUTCFullYear() + "-01-01")
+return data.map((month) => ({
+  month: month.id.slice(0, 7),
+  granted: month.creditsGranted,
+  spent: month.creditsSpent,
+  spentAnAccount: month.activeUsers > 0 ? month.creditsSpent / month.activeUsers : null,
+}))`,
+  },
 })

@@ -14,4 +14,18 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { status: subscriptionStatus, planId, userId: id },
   row: subscriptionRow,
   find: findSubscriptions,
+  recipes: {
+    "Churn by plan: how many subscriptions each plan ever had, lost, and for how many days the lost ones lasted": `
+const plans = {}
+for (const { planId, createdAt, canceledAt } of await all("/api/v1/admin/subscriptions")) {
+  const plan = (plans[planId] ??= { planId, begun: 0, lost: 0, days: 0 })
+  plan.begun += 1
+  if (canceledAt === null) continue
+  plan.lost += 1
+  plan.days += (Date.parse(canceledAt) - Date.parse(createdAt)) / 86400000
+}
+return Object.values(plans)
+  .map(({ days, ...plan }) => ({ ...plan, averageDays: plan.lost > 0 ? days / plan.lost : null }))
+  .sort((a, b) => (a.planId < b.planId ? -1 : 1))`,
+  },
 })

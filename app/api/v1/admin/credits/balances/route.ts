@@ -53,4 +53,13 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { userId: id },
   row: balanceRow,
   find: findBalances,
+  recipes: {
+    "Who is about to run out: accounts that spent most of what they were granted": `
+const rows = await all("/api/v1/admin/credits/balances")
+return rows
+  .filter(({ granted, spent, balance }) => spent > 0 && balance < granted * 0.2)
+  .map(({ userId, granted, spent, balance }) => ({ userId, granted, spent, balance }))
+  .sort((a, b) => a.balance - b.balance || (a.userId < b.userId ? -1 : 1))
+  .slice(0, 20)`,
+  },
 })
