@@ -1,21 +1,15 @@
 import { randomBytes } from "node:crypto"
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { seedWhenEmpty } from "./demo-data"
 import { stopOnSignal } from "./guarded"
 import { migrate } from "./migrate"
 import { build, isBuilt, serve } from "./next"
-import { startPostgres } from "./postgres"
+import { startTemporaryPostgres } from "./postgres"
 
 // What playwright.config.ts starts: the build, with a small data set of its own that is thrown away afterwards.
-const directory = await mkdtemp(join(tmpdir(), "tsk-e2e-"))
-const running: { stop: () => Promise<void> }[] = [
-  { stop: () => rm(directory, { recursive: true, force: true, maxRetries: 3 }) },
-]
+const running: { stop: () => Promise<void> }[] = []
 stopOnSignal(stopAll)
 
-const postgres = await startPostgres(join(directory, "postgres"), ["-c", "fsync=off"])
+const postgres = await startTemporaryPostgres()
 running.push(postgres)
 await migrate(postgres.url)
 await seedWhenEmpty(postgres.url, 30)

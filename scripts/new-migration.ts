@@ -1,9 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import pg from "pg"
 import { everything, migrationsDirectory, openEngine, readMigrations, readSchema } from "./migrate"
-import { startPostgres } from "./postgres"
+import { startTemporaryPostgres } from "./postgres"
 
 const [name] = process.argv.slice(2)
 if (!name || !/^[a-z][a-z0-9_]*$/.test(name)) {
@@ -11,8 +10,7 @@ if (!name || !/^[a-z][a-z0-9_]*$/.test(name)) {
   process.exit(1)
 }
 
-const directory = await mkdtemp(join(tmpdir(), "tsk-shadow-"))
-const shadow = await startPostgres(directory)
+const shadow = await startTemporaryPostgres()
 const pool = new pg.Pool({ connectionString: shadow.url })
 try {
   // The engine replays the existing migrations into the empty database and compares the outcome with the schema.
@@ -37,6 +35,5 @@ try {
 } finally {
   await pool.end()
   await shadow.stop()
-  await rm(directory, { recursive: true, force: true })
 }
 process.exit(0)

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process"
 import { createHash } from "node:crypto"
-import { chown, cp, lstat, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
+import { chown, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { createServer } from "node:net"
-import { arch, platform } from "node:os"
+import { arch, platform, tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { promisify } from "node:util"
 import pg from "pg"
@@ -54,6 +54,20 @@ export async function startPostgres(directory: string, flags: readonly string[] 
   })
   if (!(await ready)) throw new Error(`The embedded PostgreSQL did not start in ${data}:\n${log.join("")}`)
   return { url: urlOf(port), stop: server.stop }
+}
+
+/** A cluster that is thrown away when stopped: durability is off, correctness is not. */
+export async function startTemporaryPostgres(flags: readonly string[] = []): Promise<RunningPostgres> {
+  const directory = await mkdtemp(join(tmpdir(), "tsk-postgres-"))
+  const { url, stop } = await startPostgres(directory, ["-c", "fsync=off", "-c", "full_page_writes=off", ...flags])
+  return {
+    url,
+    async stop() {
+      await stop()
+      await rm(await dataDirectoryOf(directory), { recursive: true, force: true })
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
 }
 
 /** The directory where the data of `directory` really is. */
