@@ -1,8 +1,12 @@
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { defineConfig } from "@playwright/test"
 import { browserFlags, findBrowser } from "./scripts/browser"
 
 // `npm test` chooses a free port.
 process.env.E2E_PORT ||= "3100"
+// Where the server says which database it uses: tests ban, demote and expire what no page can.
+process.env.E2E_DATABASE_FILE ||= join(tmpdir(), `tsk-e2e-${process.env.E2E_PORT}.url`)
 const baseURL = `http://localhost:${process.env.E2E_PORT}`
 const executablePath = findBrowser()
 

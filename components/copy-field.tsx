@@ -74,7 +74,7 @@ export function CopyField({
           </Button>
         )}
       </div>
-      <p role="status" className="text-muted empty:hidden">
+      <p role="status" className="text-muted">
         {feedback}
       </p>
     </div>

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto"
+import { rm, writeFile } from "node:fs/promises"
 import { seedWhenEmpty } from "./demo-data"
 import { stopOnSignal } from "./guarded"
 import { migrate } from "./migrate"
@@ -12,6 +13,11 @@ stopOnSignal(stopAll)
 const postgres = await startTemporaryPostgres()
 running.push(postgres)
 await migrate(postgres.url)
+const databaseFile = process.env.E2E_DATABASE_FILE
+if (databaseFile) {
+  await writeFile(databaseFile, postgres.url, { mode: 0o600 })
+  running.push({ stop: () => rm(databaseFile, { force: true }) })
+}
 await seedWhenEmpty(postgres.url, 30)
 if (!(await isBuilt())) {
   const { ok, output } = await build((command) => running.push(command))

@@ -26,7 +26,11 @@ export function CreateKeyDialog({ open, onClose, opener, action, ...creation }: 
     <Dialog.Root open={open} onOpenChange={(next) => !next && !busy.current && onClose()} disablePointerDismissal>
       <Dialog.Portal>
         <Dialog.Backdrop className={backdropStyle} />
-        <Dialog.Popup aria-labelledby="creation-title" finalFocus={opener} className={`${popupStyle} max-w-lg has-[#new-key]:max-w-2xl`}>
+        <Dialog.Popup
+          aria-labelledby="creation-title"
+          finalFocus={opener}
+          className={`${popupStyle} max-w-lg has-[#new-key]:max-w-2xl`}
+        >
           <KeyCreation
             {...creation}
             action={send}

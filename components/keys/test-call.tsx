@@ -23,7 +23,7 @@ export function TestCall({ path, secret }: { path: string | null; secret: string
         </Button>
         <code className="font-mono text-xs text-muted">GET {path}</code>
       </div>
-      <div role="status" className="grid gap-2 empty:hidden">
+      <div role="status" className="grid gap-2">
         {answer && <p className="font-medium">{answer.status}</p>}
         {answer?.body && (
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard

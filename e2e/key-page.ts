@@ -1,0 +1,32 @@
+import { expect, type Locator, type Page } from "@playwright/test"
+
+/** Creates a key in the dialog, and leaves it shown. */
+export async function createKey(page: Page, name: string, expires?: string): Promise<string> {
+  const dialog = await openDialog(page)
+  await dialog.getByLabel("Name").fill(name)
+  if (expires) await dialog.getByLabel("Expires").selectOption(expires)
+  await dialog.getByRole("button", { name: "Create key" }).click()
+  return shownKey(page)
+}
+
+export async function openDialog(page: Page): Promise<Locator> {
+  await page.getByRole("button", { name: "Create key" }).click()
+  const dialog = page.getByRole("dialog")
+  await expect(dialog).toBeVisible()
+  return dialog
+}
+
+export async function shownKey(page: Page): Promise<string> {
+  const field = page.getByLabel("New API key")
+  await expect(field).toHaveValue(/^tsk_(usr|adm)_[0-9A-Za-z]{49}$/)
+  return field.inputValue()
+}
+
+export async function saved(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "I have saved this key" }).click()
+  await expect(page.getByLabel("New API key")).toHaveCount(0)
+}
+
+export function row(page: Page, name: string): Locator {
+  return page.getByRole("row").filter({ has: page.getByRole("rowheader", { name, exact: true }) })
+}

@@ -1,0 +1,117 @@
+import AxeBuilder from "@axe-core/playwright"
+import { expect, type Page } from "@playwright/test"
+import { test, uniqueName } from "./fixtures"
+import { createKey, openDialog, row, saved } from "./key-page"
+
+const wide = { width: 1280, height: 800 }
+const narrow = { width: 390, height: 844 }
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test.describe(`${colorScheme}`, () => {
+    test.use({ colorScheme, contextOptions: { reducedMotion: "reduce" }, viewport: wide })
+
+    test("the pages in front of the sign-in are accessible and fit", async ({ page }) => {
+      for (const path of ["/", "/sign-in", "/sign-in?error=AccessDenied", "/sign-up", "/nowhere"]) {
+        await page.goto(path)
+        await isAccessibleAndFits(page)
+      }
+    })
+
+    test("the user key page and its dialogs are accessible and fit", async ({ page, context, customer }) => {
+      await context.addCookies(customer.cookies)
+      await page.goto("/api-keys")
+      await isAccessibleAndFits(page)
+      const name = `${uniqueName("Wide")} ${"w".repeat(60)}`
+      const dialog = await openDialog(page)
+      await isAccessibleAndFits(page)
+      await dialog.getByLabel("Name").fill("  ")
+      await dialog.getByLabel("Expires").selectOption("A date")
+      await dialog.getByRole("button", { name: "Create key" }).click()
+      await expect(dialog.getByRole("alert")).toBeVisible()
+      await isAccessibleAndFits(page)
+      await page.keyboard.press("Escape")
+      await createKey(page, name)
+      await page.getByRole("button", { name: "Test it now" }).click()
+      await expect(page.getByText("Status 200")).toBeVisible()
+      await isAccessibleAndFits(page)
+      await saved(page)
+      await isAccessibleAndFits(page)
+      await row(page, name).getByRole("button", { name: "Revoke" }).click()
+      await expect(page.getByRole("alertdialog")).toBeVisible()
+      await isAccessibleAndFits(page)
+      await page.getByRole("button", { name: "Revoke key" }).click()
+      await expect(row(page, name)).toContainText("Revoked")
+      await page.goto("/api-keys?new")
+      await isAccessibleAndFits(page)
+    })
+
+    test("the admin key page, its dialogs and the 403 page are accessible and fit", async ({ page, signInAs }) => {
+      await signInAs("admin")
+      await page.goto("/admin/api-keys")
+      await isAccessibleAndFits(page)
+      const name = uniqueName("Agent")
+      await createKey(page, name)
+      await isAccessibleAndFits(page)
+      await saved(page)
+      const id = await row(page, name).getByRole("button", { name: "Revoke" }).getAttribute("value")
+      await page.goto(`/admin/api-keys?revoke=${id}`)
+      await isAccessibleAndFits(page)
+      await page.getByRole("button", { name: /^Account menu/ }).click()
+      await isAccessibleAndFits(page)
+      await signInAs("member")
+      await page.goto("/admin/api-keys")
+      await expect(page.getByText("api_keys.manage")).toBeVisible()
+      await isAccessibleAndFits(page)
+    })
+  })
+}
+
+test("on a narrow screen the sidebar opens from the top bar, leads on and closes", async ({ page, signInAs }) => {
+  await page.setViewportSize(narrow)
+  await signInAs("finance")
+  await page.goto("/api-keys")
+  await expect(page.getByRole("navigation", { name: "Administration" })).toBeHidden()
+  await page.getByRole("button", { name: "Menu", exact: true }).click()
+  await expect(page.getByRole("navigation", { name: "Administration" })).toBeVisible()
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  expect(violations).toEqual([])
+  await page.getByRole("navigation", { name: "Administration" }).getByRole("link", { name: "API keys" }).click()
+  await expect(page.getByRole("heading", { name: "Admin keys" })).toBeVisible()
+  await expect(page.getByRole("navigation", { name: "Administration" })).toBeHidden()
+})
+
+test("the keyboard reaches the content first, and every row's button", async ({ page, context, customer }) => {
+  await context.addCookies(customer.cookies)
+  await page.goto("/api-keys")
+  await page.keyboard.press("Tab")
+  await expect(page.getByRole("link", { name: "Skip to content" })).toBeFocused()
+  await page.keyboard.press("Enter")
+  await page.keyboard.press("Tab")
+  await expect(page.getByRole("button", { name: "Create key" })).toBeFocused()
+  await page.keyboard.press("Enter")
+  await expect(page.getByRole("dialog").getByLabel("Name")).toBeFocused()
+})
+
+test("every page has a title of its own", async ({ page, signInAs }) => {
+  const titles: string[] = []
+  for (const path of ["/", "/sign-in", "/sign-up", "/nowhere"]) {
+    await page.goto(path)
+    titles.push(await page.title())
+  }
+  await signInAs("finance")
+  for (const path of ["/api-keys", "/admin/api-keys"]) {
+    await page.goto(path)
+    titles.push(await page.title())
+  }
+  expect(new Set(titles).size).toBe(titles.length)
+})
+
+async function isAccessibleAndFits(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  expect(
+    violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => [html, failureSummary])]),
+  ).toEqual([])
+  await page.setViewportSize(narrow)
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(narrow.width)
+  await page.setViewportSize(wide)
+}

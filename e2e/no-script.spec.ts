@@ -1,0 +1,80 @@
+import { expect } from "@playwright/test"
+import { test, uniqueEmail, uniqueName } from "./fixtures"
+import { row, shownKey } from "./key-page"
+
+test.use({ javaScriptEnabled: false })
+
+test("without JavaScript: sign up, create a key, save it, revoke it, sign out", async ({ page, request }) => {
+  const [email, name] = [uniqueEmail(), uniqueName("Plain")]
+  await page.goto("/sign-up")
+  await page.getByLabel("Name").fill("Nora Noscript")
+  await page.getByLabel("Email").fill(email)
+  await page.getByLabel("Password").fill("four words make sense")
+  await page.getByRole("button", { name: "Create account" }).click()
+  await expect(page).toHaveURL(/\/api-keys$/)
+
+  await page.getByRole("button", { name: "Create key" }).click()
+  await page.getByLabel("Name").fill(name)
+  await expect(page.getByLabel("Expires")).toHaveAccessibleDescription(/^Expires on/)
+  await page.getByLabel("Expires").selectOption("Never")
+  await expect(page.getByLabel("Expires")).toHaveAccessibleDescription("Works until it is revoked.")
+  const answer = page.waitForResponse((response) => response.request().method() === "POST")
+  await page.getByRole("button", { name: "Create key" }).click()
+  expect((await answer).headers()["cache-control"]).toContain("no-store")
+  const key = await shownKey(page)
+  await expect(page.getByLabel("curl")).toHaveValue(new RegExp(`Bearer ${key}`))
+  await expect(row(page, name)).toContainText("Active")
+  const headers = { Authorization: `Bearer ${key}` }
+  expect((await request.get("/api/v1/me", { headers })).status()).toBe(200)
+
+  await page.reload()
+  await expect(page.getByRole("heading", { name: "This key was created already" })).toBeVisible()
+  await expect(page.getByText("shown only the first time")).toBeVisible()
+  expect(await page.content()).not.toContain(key)
+  await expect(row(page, name)).toHaveCount(1)
+
+  await page.getByRole("link", { name: "Back to the list" }).click()
+  await row(page, name).getByRole("button", { name: "Revoke" }).click()
+  await expect(page.getByRole("region", { name: "Revoke this key?" })).toContainText(name)
+  await page.getByRole("button", { name: "Revoke key" }).click()
+  await expect(page.getByText(`The key “${name}” is revoked.`)).toBeVisible()
+  await expect(row(page, name)).toContainText("Revoked")
+  expect((await request.get("/api/v1/me", { headers })).status()).toBe(401)
+
+  await page.getByRole("button", { name: /^Account menu/ }).click()
+  await page.getByRole("button", { name: "Sign out" }).click()
+  await expect(page).toHaveURL(/\/sign-in$/)
+  await page.goto("/api-keys")
+  await expect(page).toHaveURL(/\/sign-in\?callbackUrl=%2Fapi-keys$/)
+})
+
+test("without JavaScript, what is wrong stands at its field and what was typed stays", async ({
+  page,
+  context,
+  customer,
+}) => {
+  await context.addCookies(customer.cookies)
+  await page.goto("/api-keys?new")
+  const name = uniqueName("Undated")
+  await page.getByLabel("Name").fill(name)
+  await page.getByLabel("Expires").selectOption("A date")
+  await page.getByRole("button", { name: "Create key" }).click()
+  await expect(page.getByLabel("Last day")).toHaveAccessibleDescription(/Choose a day/)
+  await expect(page.getByLabel("Name")).toHaveValue(name)
+  await expect(page.getByLabel("Expires")).toHaveValue("date")
+  await expect(row(page, name)).toHaveCount(0)
+  await page.getByRole("link", { name: "Cancel" }).click()
+  await expect(page).toHaveURL(/\/api-keys$/)
+})
+
+test("without JavaScript, an admin key comes with its agent prompt", async ({ page, signInAs, baseURL }) => {
+  await signInAs("finance")
+  await page.goto("/admin/api-keys?new")
+  await page.getByLabel("Name").fill(uniqueName("Plain agent"))
+  await page.getByRole("button", { name: "Create key" }).click()
+  const key = await shownKey(page)
+  await expect(page.getByLabel("Agent prompt")).toHaveValue(new RegExp(`${baseURL}/api/v1/admin[^]*Bearer ${key}`))
+  await page.getByRole("button", { name: "I have saved this key" }).click()
+  await expect(page).toHaveURL(/\/admin\/api-keys\??$/)
+  expect(await page.content()).not.toContain(key)
+})

@@ -1,0 +1,82 @@
+import { expect } from "@playwright/test"
+import { demoPassword } from "@/prisma/demo-accounts"
+import { test, uniqueEmail, uniqueName } from "./fixtures"
+import { createKey, row, saved } from "./key-page"
+
+test.use({ permissions: ["clipboard-read", "clipboard-write"] })
+
+test("a newcomer makes a key on each surface, calls both APIs, is refused across, revokes one and sees it fail", async ({
+  page,
+  request,
+  baseURL,
+}) => {
+  const call = async (path: string, key: string) => {
+    const answer = await request.get(path, { headers: { Authorization: `Bearer ${key}` } })
+    const { error } = (await answer.json()) as { error?: { code: string } }
+    return [answer.status(), error?.code]
+  }
+  const clipboard = () => page.evaluate(() => navigator.clipboard.readText())
+
+  await page.goto("/")
+  await page.getByRole("link", { name: "Create account" }).click()
+  await page.getByLabel("Name").fill("Nova Newcomer")
+  await page.getByLabel("Email").fill(uniqueEmail())
+  await page.getByLabel("Password").fill("four words make sense")
+  await page.getByRole("button", { name: "Create account" }).click()
+  await expect(page.getByRole("heading", { name: "API keys" })).toBeVisible()
+  await expect(page.getByText("No keys yet")).toBeVisible()
+
+  const userKeyName = uniqueName("Shop")
+  const userKey = await createKey(page, userKeyName)
+  expect(userKey).toMatch(/^tsk_usr_/)
+  await page.getByRole("button", { name: "Copy key" }).click()
+  await expect(page.getByText("Copied")).toBeVisible()
+  expect(await clipboard()).toBe(userKey)
+  for (const language of ["curl", "JavaScript", "Python"]) {
+    await page.getByRole("tab", { name: language }).click()
+    const field = page.getByLabel(`Request in ${language}`)
+    await expect(field).toHaveValue(new RegExp(`${baseURL}/api/v1/me"?[^]*Bearer ${userKey}"`))
+  }
+  await page.getByRole("button", { name: "Copy request" }).click()
+  expect(await clipboard()).toContain(`Bearer ${userKey}`)
+  await page.getByRole("button", { name: "Test it now" }).click()
+  await expect(page.getByText("Status 200: the key works")).toBeVisible()
+  await saved(page)
+  await expect(row(page, userKeyName)).toContainText("Active")
+  expect(await call("/api/v1/me", userKey)).toEqual([200, undefined])
+  expect(await call("/api/v1/admin/users", userKey)).toEqual([403, "wrong_scope"])
+
+  await page.getByRole("button", { name: /^Account menu/ }).click()
+  await page.getByRole("button", { name: "Sign out" }).click()
+  await page.getByLabel("Email").fill("admin@example.com")
+  await page.getByLabel("Password").fill(demoPassword)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByRole("navigation", { name: "Administration" }).getByRole("link", { name: "API keys" }).click()
+  await expect(page.getByRole("heading", { name: "Admin keys" })).toBeVisible()
+
+  const adminKeyName = uniqueName("Agent")
+  const adminKey = await createKey(page, adminKeyName, "30 days")
+  expect(adminKey).toMatch(/^tsk_adm_/)
+  await page.getByRole("button", { name: "Copy prompt" }).click()
+  await expect(page.getByText("Copied")).toBeVisible()
+  const prompt = await clipboard()
+  expect(prompt).toBe(await page.getByLabel("Agent prompt").inputValue())
+  expect(prompt).toContain(`Base URL: ${baseURL}/api/v1/admin`)
+  expect(prompt).toContain(`Authorization: Bearer ${adminKey}`)
+  expect(prompt).toContain(`${baseURL}/api/v1/admin/skill.md\nRead it first`)
+  await page.getByRole("button", { name: "Test it now" }).click()
+  await expect(page.getByText("Status 200: the key works")).toBeVisible()
+  await saved(page)
+  await expect(row(page, adminKeyName)).toContainText("admin@example.com")
+  expect(await call("/api/v1/admin/users", adminKey)).toEqual([200, undefined])
+  expect(await call("/api/v1/me", adminKey)).toEqual([403, "wrong_scope"])
+
+  await row(page, adminKeyName).getByRole("button", { name: "Revoke" }).click()
+  const alert = page.getByRole("alertdialog")
+  await expect(alert).toContainText(adminKeyName)
+  await expect(alert).toContainText("was last used just now")
+  await alert.getByRole("button", { name: "Revoke key" }).click()
+  await expect(row(page, adminKeyName)).toContainText("Revoked")
+  expect(await call("/api/v1/admin/users", adminKey)).toEqual([401, "unauthorized"])
+  expect(await call("/api/v1/me", userKey)).toEqual([200, undefined])
+})
