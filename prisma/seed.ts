@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url"
 import { Pool, type PoolClient } from "pg"
-import { env } from "@/lib/env"
 import { hashPassword } from "@/lib/password"
+import { openDatabase } from "@/scripts/local-database"
 import { demoPassword } from "./demo-accounts"
 import { Random } from "./random"
 import { demoStories, plans, type Rows, type Story, storyOf, waitlist } from "./seed-stories"
@@ -32,37 +32,49 @@ const usersAtOnce = 1_000
 
 /**
  * Fills an empty database with a story of 18 months: the same for the same options. Rows are made and inserted a
- * thousand accounts at a time, so memory does not grow with `users`.
+ * thousand accounts at a time, so memory does not grow with `users`; all of them appear at once, or none.
  * @throws Error when the database has accounts already
  */
 export async function seed(database: Pool, { users, now }: SeedOptions): Promise<void> {
-  if (!(await isEmpty(database))) throw new Error("The database has accounts already. Seed an empty one.")
   const end = Math.floor(now.getTime() / 86_400_000) * 86_400_000
   const random = new Random(20_26)
   const passwordHash = await hashPassword(demoPassword)
-  await insert(database, "plans", plans(end))
-  const demo = demoStories(random, end, passwordHash)
-  await insertStories(database, demo)
-  const [admin] = demo.flatMap((story) => story.users).filter(({ role }) => role === "admin")
-  const inserting: Promise<void>[] = []
-  for (let first = 0; first < users; first += usersAtOnce) {
-    const indexes = Array.from({ length: Math.min(usersAtOnce, users - first) }, (_, offset) => first + offset)
-    const stories = indexes.map((index) => storyOf(random, { index, users, end, actorId: String(admin?.id) }))
-    // One batch is inserted while the next is made.
-    if (inserting.length === 2) await inserting.shift()
-    inserting.push(insertStories(database, stories))
+  const client = await database.connect()
+  try {
+    await client.query("BEGIN")
+    // A second seed waits here, and then finds accounts.
+    await client.query("LOCK TABLE plans IN EXCLUSIVE MODE")
+    if (!(await isEmpty(client))) throw new Error("The database has accounts already. Seed an empty one.")
+    await insert(client, "plans", plans(end))
+    const demo = demoStories(random, end, passwordHash)
+    await insertStories(client, demo)
+    const [admin] = demo.flatMap((story) => story.users).filter(({ role }) => role === "admin")
+    let inserting = Promise.resolve()
+    for (let first = 0; first < users; first += usersAtOnce) {
+      const indexes = Array.from({ length: Math.min(usersAtOnce, users - first) }, (_, offset) => first + offset)
+      const stories = indexes.map((index) => storyOf(random, { index, users, end, actorId: String(admin?.id) }))
+      // One batch is inserted while the next is made.
+      await inserting
+      inserting = insertStories(client, stories)
+    }
+    await inserting
+    await insert(client, "waitlist_entries", waitlist(random, end, Math.max(20, Math.floor(users / 20))))
+    await client.query("COMMIT")
+    await client.query("ANALYZE")
+  } catch (error) {
+    await client.query("ROLLBACK")
+    throw error
+  } finally {
+    client.release()
   }
-  await Promise.all(inserting)
-  await insert(database, "waitlist_entries", waitlist(random, end, Math.max(20, Math.floor(users / 20))))
-  await database.query("ANALYZE")
 }
 
-export async function isEmpty(database: Pool): Promise<boolean> {
+export async function isEmpty(database: Pool | PoolClient): Promise<boolean> {
   const { rows } = await database.query("SELECT 1 FROM users LIMIT 1")
   return rows.length === 0
 }
 
-async function insertStories(database: Pool, stories: readonly Story[]): Promise<void> {
+async function insertStories(database: PoolClient, stories: readonly Story[]): Promise<void> {
   for (const table of tables)
     await insert(
       database,
@@ -72,7 +84,7 @@ async function insertStories(database: Pool, stories: readonly Story[]): Promise
 }
 
 /** One statement a table: PostgreSQL reads the rows from one JSON document. */
-async function insert(database: Pool | PoolClient, table: string, rows: readonly object[]): Promise<void> {
+async function insert(database: PoolClient, table: string, rows: readonly object[]): Promise<void> {
   const [first] = rows
   if (!first) return
   const columns = Object.keys(first)
@@ -82,18 +94,36 @@ async function insert(database: Pool | PoolClient, table: string, rows: readonly
   await database.query(text, [JSON.stringify(rows)])
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (process.env.NODE_ENV === "production") {
-    console.error(
-      "db:seed makes accounts whose password and keys are public: it does not run with NODE_ENV=production.",
-    )
-    process.exit(1)
-  }
-  const users = Number(process.env.SEED_USERS || 200)
+/** The demo accounts' password and keys are public, so a database that others can reach gets them only on purpose. */
+function mayBeSeeded(url: string): boolean {
+  const local = ["localhost", "127.0.0.1", "[::1]", ""].includes(new URL(url).hostname)
+  return process.env.SEED_ALLOW === "1" || (local && process.env.NODE_ENV !== "production")
+}
+
+async function main(): Promise<void> {
+  const { url, stop } = await openDatabase()
   // Not the application's pool, whose statements end after seconds.
-  const database = new Pool({ connectionString: env().DATABASE_URL })
-  const start = performance.now()
-  await seed(database, { users, now: new Date() })
-  console.log(`Seeded ${users} accounts and the demo's in ${((performance.now() - start) / 1000).toFixed(1)} s.`)
-  await database.end()
+  const database = new Pool({ connectionString: url })
+  try {
+    if (!mayBeSeeded(url)) {
+      throw new Error(
+        "db:seed makes accounts whose password and keys are public: only in a database on this machine, and not with NODE_ENV=production. SEED_ALLOW=1 overrides this.",
+      )
+    }
+    const users = Number(process.env.SEED_USERS || 200)
+    if (!Number.isInteger(users) || users < 0) throw new Error("SEED_USERS must be a whole number.")
+    const start = performance.now()
+    await seed(database, { users, now: new Date() })
+    console.log(`Made ${users} accounts and the demo's in ${((performance.now() - start) / 1000).toFixed(1)} s.`)
+  } finally {
+    await database.end()
+    await stop()
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await main().catch((error) => {
+    console.error(error instanceof Error ? error.message : error)
+    process.exitCode = 1
+  })
 }
