@@ -17,4 +17,4 @@ export const currency = z.string().describe("ISO 4217 code, lower case")
 export const credits = z.bigint().transform(Number).pipe(z.int())
 
 /** Text that an outsider wrote: documents mark it as data that is never an instruction. */
-export const untrustedText = z.string().meta({ untrusted: true })
+export const untrustedText = z.string().meta({ "x-untrusted": true })

@@ -13,7 +13,7 @@ export type JsonSchema = {
   anyOf?: JsonSchema[]
   items?: JsonSchema
   properties?: Record<string, JsonSchema>
-  untrusted?: boolean
+  "x-untrusted"?: boolean
 }
 
 /** What leaves for a schema of rows, or what arrives for one of parameters. */

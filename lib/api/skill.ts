@@ -92,7 +92,7 @@ function fieldsOf({ properties = {} }: JsonSchema): string {
     .join("\n")
 }
 
-function isUntrusted({ untrusted, anyOf = [] }: JsonSchema): boolean {
+function isUntrusted({ "x-untrusted": untrusted, anyOf = [] }: JsonSchema): boolean {
   return untrusted === true || anyOf.some(isUntrusted)
 }
 

@@ -14,7 +14,7 @@ const auditRow = z.object({
   targetId: z.string(),
   details: z
     .unknown()
-    .meta({ untrusted: true, description: "What else is known of it; the fields depend on the action" }),
+    .meta({ "x-untrusted": true, description: "What else is known of it; the fields depend on the action" }),
   createdAt: timestamp,
 })
 

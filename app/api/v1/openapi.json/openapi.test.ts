@@ -1,0 +1,35 @@
+import { createConfig, lintFromString } from "@redocly/openapi-core"
+import { expect, test } from "vitest"
+import { endpoints } from "../endpoints"
+import { GET } from "./route"
+
+const table = await endpoints()
+const served = await (await GET(new Request("http://localhost:3000/api/v1/openapi.json"))).text()
+const document = JSON.parse(served)
+
+test("a linter for OpenAPI has nothing to say about it", async () => {
+  const config = await createConfig({ extends: ["recommended-strict"], rules: { "no-server-example.com": "off" } })
+  const problems = await lintFromString({ source: served, absoluteRef: "openapi.json", config })
+  expect(problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`)).toEqual([])
+})
+
+test("it has every endpoint, and of each every parameter and field", () => {
+  expect(Object.keys(document.paths)).toEqual(table.map(({ path }) => path))
+  for (const { path, method, parameters, data } of table) {
+    const operation = document.paths[path][method.toLowerCase()]
+    expect(operation.parameters.map(({ name }: { name: string }) => name)).toEqual(Object.keys(parameters))
+    const { shape } = data as unknown as { shape?: object }
+    if (shape) {
+      const schema = document.components.schemas[operation.operationId.replace(/^(list|get)/, "")]
+      expect(Object.keys(schema.properties)).toEqual(Object.keys(shape))
+    }
+  }
+})
+
+test("every operation names the answers for every error it can meet", () => {
+  for (const { path, method, permission } of table) {
+    const { responses } = document.paths[path][method.toLowerCase()]
+    for (const status of [200, 400, 401, 403, 429, 500, 503]) expect(responses, path).toHaveProperty(String(status))
+    expect(responses[403].$ref).toBe(`#/components/responses/${permission ? "forbidden" : "wrong_scope"}`)
+  }
+})

@@ -1,0 +1,8 @@
+import { documentRoutes } from "@/lib/api/endpoint"
+import { openApiDocument } from "@/lib/api/openapi"
+import { env } from "@/lib/env"
+import { endpoints } from "../endpoints"
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes("application/json", async () =>
+  openApiDocument(await endpoints(), env().BASE_URL),
+)

@@ -1,0 +1,159 @@
+import { kinds } from "../keys/kinds"
+import { limits } from "../rate-limit"
+import { type Documented, type JsonSchema, jsonSchemaOf } from "./document"
+import { type ErrorCode, errors } from "./errors"
+
+const version = "1.0.0"
+
+/** OpenAPI 3.1 of both surfaces, computed from the endpoints' rows. */
+export function openApiDocument(endpoints: readonly Documented[], baseUrl: string): string {
+  return JSON.stringify({
+    openapi: "3.1.0",
+    info: {
+      title: "tsk",
+      version,
+      summary: "The admin data API and the user API, each with its own kind of key",
+      description: `${limits.key.tokens} requests a minute and key. A key of one surface is refused by the other.`,
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: baseUrl }],
+    tags: [
+      { name: "admin", description: `The data of every account, read-only; keys begin with ${kinds.admin.prefix}.` },
+      { name: "user", description: `The key owner's own account; keys begin with ${kinds.user.prefix}.` },
+    ],
+    // Either header takes the key.
+    security: [{ bearer: [] }, { header: [] }],
+    paths: Object.fromEntries(
+      endpoints.map((endpoint) => [endpoint.path, { [endpoint.method.toLowerCase()]: operation(endpoint) }]),
+    ),
+    components: {
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer", description: "Authorization: Bearer <API_KEY>" },
+        header: { type: "apiKey", in: "header", name: "x-api-key" },
+      },
+      schemas: {
+        Error: {
+          type: "object",
+          required: ["error"],
+          additionalProperties: false,
+          properties: {
+            error: {
+              type: "object",
+              required: ["code", "message"],
+              additionalProperties: false,
+              properties: { code: { type: "string" }, message: { type: "string" } },
+            },
+          },
+        },
+        ...Object.fromEntries(
+          endpoints.map((endpoint) => [schemaName(endpoint), jsonSchemaOf(endpoint.data, "output")]),
+        ),
+      },
+      headers: Object.fromEntries(
+        Object.entries(answerHeaders).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
+      ),
+      responses: Object.fromEntries(
+        [...new Set(endpoints.flatMap(errorCodes))].map((code) => [code, errorAnswer(code)]),
+      ),
+    },
+  })
+}
+
+const answerHeaders: Record<string, string> = {
+  "X-Request-Id": "Names this answer in the server's log",
+  "RateLimit-Policy": "The limit: requests (q) in a window of seconds (w)",
+  RateLimit: "Requests left (r), and seconds until the window ends (t)",
+  "X-RateLimit-Limit": "Requests a window",
+  "X-RateLimit-Remaining": "Requests left",
+  "X-RateLimit-Reset": "Seconds until the window ends",
+}
+
+function headersOf(names: readonly string[]) {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+function operation(endpoint: Documented) {
+  const { summary, permission, surface, parameters } = endpoint
+  return {
+    operationId: operationId(endpoint),
+    tags: [surface],
+    summary,
+    description: permission ? `The key's owner must hold \`${permission}\`.` : "Only the key owner's own data.",
+    parameters: Object.entries(parameters).map(([name, schema]) => parameter(name, jsonSchemaOf(schema, "input"))),
+    responses: {
+      200: {
+        description: "Success",
+        headers: headersOf(Object.keys(answerHeaders)),
+        content: { "application/json": { schema: envelope(endpoint) } },
+      },
+      ...Object.fromEntries(
+        errorCodes(endpoint).map((code) => [errors[code].status, { $ref: `#/components/responses/${code}` }]),
+      ),
+    },
+  }
+}
+
+/** The errors an endpoint can answer with; where two share a status, the first one's answer describes it. */
+function errorCodes({ permission }: Documented): ErrorCode[] {
+  const refused: ErrorCode = permission ? "forbidden" : "wrong_scope"
+  return ["bad_request", "unauthorized", refused, "rate_limited", "internal", "service_unavailable"]
+}
+
+function errorAnswer(code: ErrorCode) {
+  const { status, meaning } = errors[code]
+  return {
+    description: meaning,
+    headers: headersOf(status === errors.unauthorized.status ? ["X-Request-Id"] : Object.keys(answerHeaders)),
+    content: {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/Error" },
+        example: { error: { code, message: meaning } },
+      },
+    },
+  }
+}
+
+function parameter(name: string, { description, ...schema }: JsonSchema) {
+  return { name, in: "query", required: false, ...(description && { description }), schema }
+}
+
+function envelope(endpoint: Documented) {
+  const data = { $ref: `#/components/schemas/${schemaName(endpoint)}` }
+  if (endpoint.shape === "object") {
+    return { type: "object", required: ["data"], additionalProperties: false, properties: { data } }
+  }
+  const count = { type: "integer", minimum: 0 }
+  return {
+    type: "object",
+    required: ["data", "meta"],
+    additionalProperties: false,
+    properties: {
+      data: { type: "array", items: data },
+      meta: {
+        type: "object",
+        required: ["total", "limit", "offset", "nextCursor"],
+        properties: { total: count, limit: count, offset: count, nextCursor: { type: ["string", "null"] } },
+      },
+    },
+  }
+}
+
+/** `/api/v1/admin/credits/balances` becomes `listAdminCreditsBalances`. */
+function operationId({ path, shape, method }: Documented): string {
+  const verb = method === "POST" ? "" : shape === "list" ? "list" : "get"
+  const name = verb + wordsOf(path)
+  return name.charAt(0).toLowerCase() + name.slice(1)
+}
+
+/** `/api/v1/admin/credits/balances` becomes `AdminCreditsBalances`. */
+function schemaName({ path }: Documented): string {
+  return wordsOf(path)
+}
+
+function wordsOf(path: string): string {
+  return path
+    .replace("/api/v1/", "")
+    .split(/[/-]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join("")
+}
