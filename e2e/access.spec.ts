@@ -1,6 +1,6 @@
 import { expect, type Page } from "@playwright/test"
 import { test, uniqueName } from "./fixtures"
-import { createKey, openDialog, row, saved } from "./key-page"
+import { createKey, openDialog, saved } from "./key-page"
 
 test("pages ask for a sign-in and lead back", async ({ page, customer }) => {
   await page.goto("/admin/api-keys?new")
@@ -69,9 +69,6 @@ test("a banned account is signed out on the next action and the next page", asyn
   await dialog.getByRole("button", { name: "Create key" }).click()
   await expect(dialog.getByRole("alert")).toContainText("You are signed out.")
   await dialog.getByRole("button", { name: "Cancel" }).click()
-  await row(page, kept).getByRole("button", { name: "Revoke" }).click()
-  await page.getByRole("button", { name: "Revoke key" }).click()
-  await expect(page.getByRole("alertdialog").getByRole("alert")).toContainText("You are signed out.")
   await page.goto("/api-keys")
   await expect(page).toHaveURL(/\/sign-in/)
   expect(await keysOf(database, email)).toEqual([{ name: kept, revoked: false }])

@@ -1,6 +1,7 @@
 "use client"
 
 import { Plus } from "lucide-react"
+import { useRouter } from "next/navigation"
 import { type ComponentType, type MouseEvent, useCallback, useRef, useState } from "react"
 import { Button } from "../button"
 import type { CreateKeyDialogProps } from "./create-key-dialog"
@@ -13,7 +14,12 @@ export function CreateKey(creation: Creation) {
   const [Dialog, setDialog] = useState<ComponentType<CreateKeyDialogProps>>()
   const [open, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
-  const close = useCallback(() => setOpen(false), [])
+  const router = useRouter()
+  const close = useCallback(() => {
+    setOpen(false)
+    // The key may have been tried meanwhile.
+    router.refresh()
+  }, [router])
   const preload = () => void loadDialog()
 
   async function openDialog(event: MouseEvent) {

@@ -1,6 +1,16 @@
 "use client"
 
-import { type ComponentType, type ReactNode, type SubmitEvent, useCallback, useRef, useState } from "react"
+import { useRouter } from "next/navigation"
+import {
+  type ComponentType,
+  type ReactNode,
+  type SubmitEvent,
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+  useTransition,
+} from "react"
 import type { RevokeDialogProps } from "./revoke-dialog"
 import type { RevocableKey } from "./revoke-facts"
 import type { RevokeAction } from "./revoke-form"
@@ -15,19 +25,27 @@ export function RevokeDialogs({ action, children }: { action: RevokeAction; chil
   const [Dialog, setDialog] = useState<ComponentType<RevokeDialogProps>>()
   const [asked, setAsked] = useState<RevocableKey>()
   const [revoked, setRevoked] = useState("")
-  const button = useRef<HTMLElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
+  const router = useRouter()
+  const [refreshing, refresh] = useTransition()
 
   async function ask(event: SubmitEvent<HTMLFormElement>) {
     const pressed = event.nativeEvent.submitter
     if (!(pressed instanceof HTMLButtonElement)) return
     event.preventDefault()
     button.current = pressed
-    const { name = "", start = "", used = "" } = pressed.dataset
     setRevoked("")
-    setAsked({ id: pressed.value, name, start, used })
+    setAsked(keyOf(pressed))
+    refresh(() => router.refresh())
     const { RevokeDialog } = await loadDialog()
     setDialog(() => RevokeDialog)
   }
+
+  // The list may be as old as the page: whether a key is in use has to be true at the moment of the question.
+  useEffect(() => {
+    const { current } = button
+    if (!refreshing && current?.isConnected) setAsked((key) => key && keyOf(current))
+  }, [refreshing])
 
   const close = useCallback(() => setAsked(undefined), [])
   const closeRevoked = useCallback(() => {
@@ -38,7 +56,7 @@ export function RevokeDialogs({ action, children }: { action: RevokeAction; chil
   /** The button is gone once its key is revoked: its row takes the focus. */
   function focusAfter(): HTMLElement | null {
     if (button.current?.isConnected) return button.current
-    return document.getElementById(`key-${button.current?.getAttribute("value")}`)
+    return document.getElementById(`key-${button.current?.value}`)
   }
 
   return (
@@ -54,4 +72,9 @@ export function RevokeDialogs({ action, children }: { action: RevokeAction; chil
       )}
     </>
   )
+}
+
+function keyOf({ value, dataset }: HTMLButtonElement): RevocableKey {
+  const { name = "", start = "", used = "" } = dataset
+  return { id: value, name, start, used }
 }
