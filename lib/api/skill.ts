@@ -1,39 +1,59 @@
+import { kinds, type Surface } from "../keys/kinds"
 import { limits } from "../rate-limit"
 import { type Documented, type JsonSchema, jsonSchemaOf } from "./document"
 import { errors } from "./errors"
 import { limitBounds, sharedParameters } from "./query"
 
 /**
- * The document that teaches an agent the admin data API, in the form of an Agent Skill: front matter, then everything
- * needed to call it and to compute with what comes back. Computed from the endpoints; it holds no secrets.
+ * The document that teaches an agent one of the APIs, in the form of an Agent Skill: front matter, then everything needed
+ * to call it and to compute with what comes back. Computed from the endpoints of that surface; it holds no secrets.
  */
-export function adminSkill(endpoints: readonly Documented[], baseUrl: string): string {
+export function skillDocument(surface: Surface, endpoints: readonly Documented[], baseUrl: string): string {
+  const recipes = { ...sharedRecipes[surface], ...recipesOf(endpoints) }
   return [
-    frontMatter,
-    "# Admin data API",
-    introduction(baseUrl),
+    frontMatter(surface),
+    `# ${texts[surface].title}`,
+    introduction(surface, baseUrl),
     conventions,
-    errorTable(),
+    errorTable(surface),
     "## Endpoints",
     ...endpoints.map(describeEndpoint),
-    "## Recipes",
-    recipePreface(baseUrl),
-    ...Object.entries({ ...sharedRecipes, ...recipesOf(endpoints) }).map(describeRecipe),
+    ...(Object.keys(recipes).length > 0 ? ["## Recipes", recipePreface(baseUrl)] : []),
+    ...Object.entries(recipes).map(describeRecipe),
     "",
   ].join("\n\n")
 }
 
-const frontMatter = `---
-name: tsk-admin-data-api
-description: Reads accounts, subscriptions, orders, credits and daily statistics of a SaaS through its read-only admin data API. Use it to answer questions about growth, revenue, churn, retention and credit burn, or to export data. Needs an API key that begins with tsk_adm_.
----`
+/** What the documents of the surfaces say differently. */
+export const texts: Record<Surface, { name: string; title: string; description: string; reads: string }> = {
+  admin: {
+    name: "tsk-admin-data-api",
+    title: "Admin data API",
+    description:
+      "Reads accounts, subscriptions, orders, credits and daily statistics of a SaaS through its read-only admin data API. Use it to answer questions about growth, revenue, churn, retention and credit burn, or to export data. Needs an API key that begins with tsk_adm_.",
+    reads:
+      "Read-only: every endpoint is GET. What you may read is what the role of the key's owner may read today; a 403 names the permission that is missing.",
+  },
+  user: {
+    name: "tsk-user-api",
+    title: "User API",
+    description:
+      "Reads one customer's own account, subscription and orders through the user API of a SaaS. Use it in that customer's own code. Needs an API key that begins with tsk_usr_.",
+    reads:
+      "Every answer holds the key owner's own data and nothing else; there is no way to ask for another account's.",
+  },
+}
 
-function introduction(baseUrl: string): string {
-  return `Read-only: every endpoint is GET. Base URL: \`${baseUrl}\`. Send the key with each request:
+function frontMatter(surface: Surface): string {
+  return `---\nname: ${texts[surface].name}\ndescription: ${texts[surface].description}\n---`
+}
+
+function introduction(surface: Surface, baseUrl: string): string {
+  return `${texts[surface].reads} Base URL: \`${baseUrl}\`. Send the key with each request:
 
     Authorization: Bearer <API_KEY>
 
-Keep the key secret: never print it, write it to a file or put it into a URL. What you may read is what the role of the key's owner may read today; a 403 names the permission that is missing.`
+Keep the key secret: never print it, write it to a file or put it into a URL.`
 }
 
 const conventions = `## Conventions
@@ -53,11 +73,11 @@ function listOfShared(): string {
   return `Every list takes ${described.join("; ")}.`
 }
 
-function errorTable(): string {
+function errorTable(surface: Surface): string {
   const advice: Partial<Record<keyof typeof errors, string>> = {
     bad_request: "Read the message, mend the request.",
     unauthorized: "Ask for a working key.",
-    wrong_scope: "Ask for an admin key.",
+    wrong_scope: `Ask for a key that begins with \`${kinds[surface].prefix}\`.`,
     forbidden: "Do without this data, and say so.",
     not_found: "Use the paths below.",
     rate_limited: "Wait `Retry-After` seconds.",
@@ -72,19 +92,20 @@ function errorTable(): string {
   return `${head}| Status | Code | What to do |\n|---|---|---|\n${rows.join("\n")}`
 }
 
-function describeEndpoint({ path, summary, permission, filters, data }: Documented): string {
+function describeEndpoint({ path, method, summary, permission, filters, data }: Documented): string {
   const parameters = Object.entries(filters).map(
     ([name, schema]) => `\`${name}\` (${typeOf(jsonSchemaOf(schema, "input"))})`,
   )
   return [
-    `### GET ${path}`,
-    `${summary}. Permission: \`${permission}\`.${parameters.length > 0 ? ` Filters: ${parameters.join(", ")}.` : ""}`,
+    `### ${method} ${path}`,
+    `${summary}.${permission ? ` Permission: \`${permission}\`.` : ""}${parameters.length > 0 ? ` Filters: ${parameters.join(", ")}.` : ""}`,
     fieldsOf(jsonSchemaOf(data, "output")),
   ].join("\n\n")
 }
 
-function fieldsOf({ properties = {} }: JsonSchema): string {
-  return Object.entries(properties)
+function fieldsOf({ properties, anyOf = [] }: JsonSchema): string {
+  const described = properties ?? anyOf.find((alternative) => alternative.properties)?.properties ?? {}
+  return Object.entries(described)
     .map(([name, schema]) => {
       const untrusted = isUntrusted(schema) ? " **untrusted**" : ""
       return `- \`${name}\` ${typeOf(schema)}${untrusted}${schema.description ? `: ${schema.description}` : ""}`
@@ -136,8 +157,10 @@ function describeRecipe([question, code]: [string, string]): string {
 }
 
 /** Recipes over several endpoints; those over one stand in its row. */
-const sharedRecipes: Record<string, string> = {
-  "Retention by cohort: of the accounts of each sign-up month, how many ever subscribed and how many still do": `
+const sharedRecipes: Record<Surface, Record<string, string>> = {
+  user: {},
+  admin: {
+    "Retention by cohort: of the accounts of each sign-up month, how many ever subscribed and how many still do": `
 const [users, subscriptions] = [await all("/api/v1/admin/users"), await all("/api/v1/admin/subscriptions")]
 const ever = new Set(subscriptions.map(({ userId }) => userId))
 const still = new Set(subscriptions.filter(({ canceledAt }) => canceledAt === null).map(({ userId }) => userId))
@@ -150,7 +173,7 @@ for (const { id, createdAt } of users) {
   if (still.has(id)) cohort.retained += 1
 }
 return Object.values(cohorts).sort((a, b) => (a.month < b.month ? -1 : 1))`,
-  "Why revenue changed: this year's net revenue by plan and currency; packs of credits have no plan": `
+    "Why revenue changed: this year's net revenue by plan and currency; packs of credits have no plan": `
 const year = new Date().getUTCFullYear()
 const planOf = new Map((await all("/api/v1/admin/subscriptions")).map(({ id, planId }) => [id, planId]))
 const sums = {}
@@ -162,4 +185,5 @@ for (const order of await all("/api/v1/admin/orders")) {
   sum.net += order.amount - order.refundedAmount
 }
 return Object.values(sums).sort((a, b) => b.net - a.net || (a.plan < b.plan ? -1 : 1))`,
+  },
 }

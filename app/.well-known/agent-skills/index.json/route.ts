@@ -1,0 +1,23 @@
+import { createHash } from "node:crypto"
+import { skillOf } from "@/app/api/v1/skills"
+import { documentRoutes } from "@/lib/api/endpoint"
+import { texts } from "@/lib/api/skill"
+import { kinds, surfaces } from "@/lib/keys/kinds"
+
+// Agent Skills Discovery 0.2.0.
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes("application/json", async () =>
+  JSON.stringify({
+    $schema: "https://schemas.agentskills.io/discovery/0.2.0/schema.json",
+    skills: await Promise.all(
+      surfaces.map(async (surface) => ({
+        name: texts[surface].name,
+        type: "skill-md",
+        description: texts[surface].description,
+        url: `${kinds[surface].api}/skill.md`,
+        digest: `sha256:${createHash("sha256")
+          .update(await skillOf(surface))
+          .digest("hex")}`,
+      })),
+    ),
+  }),
+)

@@ -1,0 +1,6 @@
+import { documentRoutes } from "@/lib/api/endpoint"
+import { skillOf } from "../../skills"
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes("text/markdown; charset=utf-8", () =>
+  skillOf("user"),
+)

@@ -1,0 +1,23 @@
+import { documentRoutes } from "@/lib/api/endpoint"
+import { texts } from "@/lib/api/skill"
+import { env } from "@/lib/env"
+import { kinds, surfaces } from "@/lib/keys/kinds"
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes(
+  "text/plain; charset=utf-8",
+  async () => {
+    const base = env().BASE_URL
+    const skills = surfaces.map(
+      (surface) => `- [${texts[surface].title}](${base}${kinds[surface].api}/skill.md): ${texts[surface].description}`,
+    )
+    return `# tsk
+
+> Two HTTP APIs, each with its own kind of API key: one for a customer's own data, one read-only over every account.
+
+## Documentation
+
+${skills.join("\n")}
+- [OpenAPI](${base}/api/v1/openapi.json): both APIs in OpenAPI 3.1.
+`
+  },
+)
