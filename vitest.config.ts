@@ -9,5 +9,8 @@ export default defineConfig({
     // Each file runs in its own process against its own database, copied from a migrated template.
     pool: "forks",
     restoreMocks: true,
+    // Password hashes take their time on a busy machine; a test that hangs is still told from one that waits.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
   },
 })

@@ -7,7 +7,7 @@ const now = new Date("2026-06-15T00:00:00Z")
 
 beforeAll(async () => {
   await seed(pool(), { users: 150, now })
-}, 60_000)
+})
 
 function iso(ms: number) {
   return new Date(ms).toISOString()
@@ -103,7 +103,7 @@ describe.each<[StatsInterval, string, string]>([
       expect(withoutZeros(measures), id).toEqual(withoutZeros(await expected(new Date(from), new Date(to))))
     }
     expect(withoutZeros(summary)).toEqual(withoutZeros(await expected(new Date(since), new Date(until))))
-  }, 60_000)
+  })
 })
 
 test("a range before the first account is rows of zeros", async () => {

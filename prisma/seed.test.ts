@@ -16,7 +16,7 @@ beforeAll(async () => {
   await pool().query(`CREATE DATABASE ${again.pathname.slice(1)}_again TEMPLATE template`)
   await seed(pool(), { users: 200, now })
   await seed(copy, { users: 200, now: new Date(now.getTime() + 3_600_000) })
-}, 60_000)
+})
 
 afterAll(() => copy.end())
 

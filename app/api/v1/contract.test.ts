@@ -57,7 +57,7 @@ afterEach(() => {
 
 beforeAll(async () => {
   await seed(pool(), { users: 60, now: new Date() })
-}, 60_000)
+})
 
 test("the table of endpoints holds every route file, and only those", () => {
   const files = readdirSync("app/api/v1", { recursive: true, encoding: "utf8" })

@@ -20,7 +20,7 @@ beforeAll(async () => {
     return endpoint.routes.GET(new Request(url, init))
   })
   return () => vi.unstubAllGlobals()
-}, 60_000)
+})
 
 const AsyncFunction = (async () => {}).constructor as new (...source: string[]) => () => Promise<unknown>
 
