@@ -31,8 +31,9 @@ export async function AppShell({ children }: { children: ReactNode }) {
         </Button>
         <Wordmark />
       </header>
-      <div
+      <aside
         id="sidebar"
+        aria-label="Pages and account"
         popover="auto"
         className="m-0 h-dvh max-h-none w-60 flex-col gap-5 border-r border-line bg-panel p-3 text-ink backdrop:bg-veil open:flex lg:sticky lg:top-0 lg:flex"
       >
@@ -43,7 +44,7 @@ export async function AppShell({ children }: { children: ReactNode }) {
           <AreaNavigation key={area} title={areaTitles[area]} sections={sectionsFor(area, viewer.role)} />
         ))}
         <Account viewer={viewer} />
-      </div>
+      </aside>
       <main id="content" tabIndex={-1} className="min-w-0 px-4 py-6 outline-none sm:px-6 lg:px-8">
         {children}
       </main>
