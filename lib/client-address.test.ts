@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest"
-import { clientAddress } from "./client-address"
+import { clientAddress, socketAddressHeader } from "./client-address"
 import { env } from "./env"
 
 afterEach(() => {
@@ -8,7 +8,7 @@ afterEach(() => {
 
 function address(hops: number, headers: Record<string, string>) {
   env().TRUSTED_PROXY_HOPS = hops
-  return clientAddress(new Headers({ "x-client-address": "10.0.0.9", ...headers }))
+  return clientAddress(new Headers({ [socketAddressHeader]: "10.0.0.9", ...headers }))
 }
 
 test("without trusted proxies the socket's address counts, whatever X-Forwarded-For says", () => {
@@ -23,9 +23,9 @@ test("behind n proxies, what stands n places before the socket; what a client wr
 })
 
 test("an IPv6 address counts as its /64", () => {
-  const one = address(0, { "x-client-address": "2001:db8:1:2:3:4:5:6" })
+  const one = address(0, { [socketAddressHeader]: "2001:db8:1:2:3:4:5:6" })
   expect(one).toBe("2001:db8:1:2::/64")
-  expect(address(0, { "x-client-address": "2001:db8:1:2::9" })).toBe(one)
-  expect(address(0, { "x-client-address": "2001:db8::9" })).toBe("2001:db8:0:0::/64")
-  expect(address(0, { "x-client-address": "::1" })).toBe("0:0:0:0::/64")
+  expect(address(0, { [socketAddressHeader]: "2001:db8:1:2::9" })).toBe(one)
+  expect(address(0, { [socketAddressHeader]: "2001:db8::9" })).toBe("2001:db8:0:0::/64")
+  expect(address(0, { [socketAddressHeader]: "::1" })).toBe("0:0:0:0::/64")
 })

@@ -1,7 +1,9 @@
+import { randomUUID } from "node:crypto"
 import { env } from "./env"
+import { singleton } from "./singleton"
 
-/** Set by instrumentation.ts from the socket on every request; what a client sends under this name is overwritten. */
-export const socketAddressHeader = "x-client-address"
+/** The header that lib/start.ts fills from the socket. Its name is drawn anew by each process, so no client can send it. */
+export const socketAddressHeader = singleton("socket-address-header", () => `x-client-address-${randomUUID()}`)
 
 /**
  * The client's address: the socket's, or, behind n trusted proxies (`TRUSTED_PROXY_HOPS`), the n-th from the right of

@@ -16,7 +16,7 @@ export function checkEnvironment(): void {
 
 /**
  * Puts the socket's address into a header of every request, for a Request tells a handler nothing about its connection.
- * Node publishes to this channel before it hands the request to anyone, so what a client sent is always overwritten.
+ * Node publishes to this channel before it hands the request to anyone.
  */
 export function nameSocketAddress(): void {
   singleton("socket-address", () => {
