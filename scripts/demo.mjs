@@ -7,6 +7,7 @@ Starts the whole application with its own PostgreSQL and a data set to look at. 
 
   --reset           begin with fresh data
   PORT=3001         another port than 3000
+  HOST=0.0.0.0      for other machines too; the demo's passwords and keys are public
   SEED_USERS=2000   another number of accounts than 200, when the data is made`
 
 const args = process.argv.slice(2)

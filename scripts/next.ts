@@ -34,7 +34,9 @@ export function startNext(args: readonly string[], env: Record<string, string>):
 export function serve(port: number, given: { DATABASE_URL: string; AUTH_SECRET: string }): Guarded {
   const shell = Object.fromEntries(envNames.map((name) => [name, process.env[name] ?? ""]))
   const fixed = { NODE_ENV: "production", BASE_URL: `http://localhost:${port}` }
-  return startNext(["start", "-p", String(port)], { ...shell, ...given, ...fixed })
+  // Its passwords and keys are public, so only this machine reaches it unless HOST says otherwise.
+  const host = process.env.HOST || "127.0.0.1"
+  return startNext(["start", "-p", String(port), "-H", host], { ...shell, ...given, ...fixed })
 }
 
 export async function isBuilt(): Promise<boolean> {
