@@ -25,7 +25,11 @@ export function KeyTable({
       <thead className="max-md:sr-only">
         <tr>
           {columns.map((column) => (
-            <th key={column} scope="col" className="border-b border-line px-3 py-2 text-xs font-medium text-muted">
+            <th
+              key={column}
+              scope="col"
+              className="border-b border-line px-2.5 py-2 text-xs first:pl-4 font-medium text-muted"
+            >
               {column}
             </th>
           ))}
@@ -55,7 +59,7 @@ function KeyRow({ listed, withOwner, now }: { listed: ListedKey; withOwner: bool
         scope="row"
         id={`key-${id}`}
         tabIndex={-1}
-        className={`${cellStyle} max-w-72 min-w-36 font-medium wrap-anywhere group-data-[state=active]:text-ink max-md:text-base`}
+        className={`${cellStyle} max-w-72 min-w-32 font-medium wrap-anywhere group-data-[state=active]:text-ink max-md:text-base`}
       >
         {name}
       </th>
@@ -64,7 +68,10 @@ function KeyRow({ listed, withOwner, now }: { listed: ListedKey; withOwner: bool
       </Cell>
       {withOwner && (
         <Cell label="Owner">
-          <span title={owner.name} className="wrap-anywhere">
+          <span
+            title={`${owner.name}, ${owner.email}`}
+            className="max-md:wrap-anywhere md:block md:max-w-52 md:truncate"
+          >
             {owner.email}
           </span>
         </Cell>
@@ -99,13 +106,13 @@ function KeyRow({ listed, withOwner, now }: { listed: ListedKey; withOwner: bool
 }
 
 const cellStyle =
-  "align-middle text-muted group-data-[state=active]:text-ink md:h-11 md:px-3 md:py-1.5 md:group-not-first:border-t md:group-not-first:border-line"
+  "align-middle text-muted group-data-[state=active]:text-ink md:h-11 md:px-2.5 md:py-1.5 md:first:pl-4 md:group-not-first:border-t md:group-not-first:border-line"
 
 function Cell({ label, children }: { label: string; children: ReactNode }) {
   return (
     <td
       data-label={label}
-      className={`${cellStyle} max-md:grid max-md:grid-cols-[6rem_minmax(0,1fr)] max-md:items-center max-md:before:text-muted max-md:before:content-[attr(data-label)]`}
+      className={`${cellStyle} max-md:grid max-md:grid-cols-[6rem_minmax(0,1fr)] max-md:items-center max-md:justify-items-start max-md:before:text-muted max-md:before:content-[attr(data-label)]`}
     >
       {children}
     </td>
