@@ -7,6 +7,7 @@ import type { User } from "@/generated/prisma/client"
 import { createAccount } from "./accounts"
 import { clientAddress } from "./client-address"
 import { db } from "./db"
+import { sendEmail } from "./email"
 import { normaliseEmail } from "./email-address"
 import { env } from "./env"
 import { signInWithPassword } from "./sign-in"
@@ -94,6 +95,10 @@ export function authOptions(): NextAuthOptions {
         session({ session, token }) {
           return { expires: session.expires, userId: token.sub ?? "", version: Number(token.version) }
         },
+      },
+      events: {
+        createUser: ({ user: { id, email, name } }) =>
+          sendEmail({ id, email: email ?? "" }, "welcome", { name: name ?? "" }),
       },
       // Its own messages carry request details; failures reach the user through the sign-in page.
       logger: { error: (code) => console.error(JSON.stringify({ level: "error", event: "next-auth", code })) },

@@ -41,6 +41,7 @@ test("an empty value counts as absent", () => {
 test.each([
   ["UPSTASH_REDIS_REST_URL", "https://eu1.upstash.io", "UPSTASH_REDIS_REST_TOKEN"],
   ["UPSTASH_REDIS_REST_TOKEN", "token", "UPSTASH_REDIS_REST_URL"],
+  ["SMTP_URL", "smtp://localhost:25", "EMAIL_FROM"],
   ["GITHUB_CLIENT_ID", "id", "GITHUB_CLIENT_SECRET"],
   ["GITHUB_CLIENT_SECRET", "secret", "GITHUB_CLIENT_ID"],
   ["GOOGLE_CLIENT_ID", "id", "GOOGLE_CLIENT_SECRET"],

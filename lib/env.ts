@@ -23,6 +23,11 @@ const schema = z
       .optional(),
     UPSTASH_REDIS_REST_URL: z.url({ protocol: /^https?$/ }).optional(),
     UPSTASH_REDIS_REST_TOKEN: optional,
+    SMTP_URL: z
+      .string()
+      .regex(/^smtps?:\/\//, "must begin with smtp:// or smtps://")
+      .optional(),
+    EMAIL_FROM: optional,
     TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
     GITHUB_CLIENT_ID: optional,
     GITHUB_CLIENT_SECRET: optional,
@@ -32,6 +37,7 @@ const schema = z
   .superRefine((value, context) => {
     const together = [
       ["UPSTASH_REDIS_REST_URL", "UPSTASH_REDIS_REST_TOKEN"],
+      ["SMTP_URL", "EMAIL_FROM"],
       ["GITHUB_CLIENT_ID", "GITHUB_CLIENT_SECRET"],
       ["GOOGLE_CLIENT_ID", "GOOGLE_CLIENT_SECRET"],
     ] as const

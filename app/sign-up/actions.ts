@@ -2,8 +2,10 @@
 
 import { headers } from "next/headers"
 import { redirect } from "next/navigation"
+import { after } from "next/server"
 import { z } from "zod"
 import { clientAddress } from "@/lib/client-address"
+import { sendEmail } from "@/lib/email"
 import { isSameOrigin, localPath, startSession } from "@/lib/session"
 import { signUp, signUpForm } from "@/lib/sign-up"
 import { inMinutes } from "@/lib/time-words"
@@ -32,7 +34,9 @@ export async function createAccount(_last: SignUpAnswer | null, data: FormData):
   }
   const result = await signUp(form.data, clientAddress(await headers()))
   if (result.ok) {
-    await startSession(result.user)
+    const { user } = result
+    after(() => sendEmail(user, "welcome", user))
+    await startSession(user)
     redirect(localPath(callbackUrl))
   }
   if (result.reason === "taken") {

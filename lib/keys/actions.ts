@@ -1,9 +1,12 @@
 import { revalidatePath } from "next/cache"
+import { after } from "next/server"
 import { z } from "zod"
+import { sendEmail } from "../email"
 import { holds } from "../permissions"
 import { currentViewer, isSameOrigin, type Viewer } from "../session"
 import { kinds, type Surface } from "./kinds"
 import { issueKey, maxLiveKeys, newKeyForm, revokeKey } from "./mutations"
+import { startOf } from "./secret"
 
 /** What was typed, to be shown again beside what is wrong with it. */
 export type NewKeyValues = { name: string; expires: string; date: string }
@@ -32,8 +35,12 @@ export async function answerNewKey(surface: Surface, data: FormData): Promise<Ne
   if (!issued.ok && issued.reason !== "already_issued") return { ok: false, ...unissued[issued.reason], values }
   revalidatePath(kinds[surface].page)
   if (!issued.ok) return { ok: false, reason: "already_issued" }
+  const { viewer } = asked
+  const { name } = form.data
+  const start = startOf(issued.secret)
+  after(() => sendEmail(viewer, "key_created", { surface, keyName: name, start }))
   const expiresAt = issued.expiresAt?.toISOString() ?? null
-  return { ok: true, secret: issued.secret, name: form.data.name, expiresAt }
+  return { ok: true, secret: issued.secret, name, expiresAt }
 }
 
 const unissued = {
@@ -51,8 +58,13 @@ export async function answerRevoke(surface: Surface, data: FormData): Promise<Re
   const asked = await whoAsks(surface)
   if (!asked.ok) return asked
   const id = z.uuid().safeParse(text(data, "id"))
-  const revoked = id.success && (await revokeKey(surface, asked.viewer.id, id.data)).ok
-  if (!revoked) return { ok: false, message: "There is no such key on this page. Reload it to see the current list." }
+  const result = id.success ? await revokeKey(surface, asked.viewer.id, id.data) : ({ ok: false } as const)
+  if (!result.ok) return { ok: false, message: "There is no such key on this page. Reload it to see the current list." }
+  const { revoked } = result
+  if (revoked) {
+    const { owner, name, start } = revoked
+    after(() => sendEmail(owner, "key_revoked", { surface, keyName: name, start }))
+  }
   revalidatePath(kinds[surface].page)
   return { ok: true }
 }

@@ -71,10 +71,11 @@ describe.each(surfaces)("a key of the surface %s", (surface) => {
     const { key } = await createKey({ user, surface })
     const other = surface === "admin" ? "user" : "admin"
     expect(await revokeKey(other, id, key.id)).toEqual({ ok: false, reason: "not_found" })
-    expect(await revokeKey(surface, id, key.id)).toEqual({ ok: true })
+    const revoked = { name: key.name, start: key.start, owner: { id, email: user.email } }
+    expect(await revokeKey(surface, id, key.id)).toEqual({ ok: true, revoked })
     const { revokedAt, revokedById } = await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })
     expect(revokedById).toBe(id)
-    expect(await revokeKey(surface, id, key.id)).toEqual({ ok: true })
+    expect(await revokeKey(surface, id, key.id)).toEqual({ ok: true, revoked: null })
     expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toEqual(revokedAt)
     const entries = await db().auditEntry.findMany({ where: { targetId: key.id } })
     expect(entries).toMatchObject([{ actorId: id, action: "api_key.revoked", details: { surface, ownerId: id } }])
@@ -89,7 +90,10 @@ test("a user key is seen and revoked by its owner alone, an admin key by everyon
   expect((await listKeys("user", viewer)).map(({ id }) => id)).not.toContain(own.key.id)
   expect(await revokeKey("user", viewer, own.key.id)).toEqual({ ok: false, reason: "not_found" })
   expect((await listKeys("admin", viewer)).find(({ id }) => id === shared.key.id)?.owner.email).toBe(user.email)
-  expect(await revokeKey("admin", viewer, shared.key.id)).toEqual({ ok: true })
+  expect(await revokeKey("admin", viewer, shared.key.id)).toMatchObject({
+    ok: true,
+    revoked: { owner: { id: user.id } },
+  })
 })
 
 test("a listing says whether a key works: active, expired by the database's clock, revoked", async () => {

@@ -71,7 +71,10 @@ export async function issueKey(surface: Surface, owner: OwnerId, form: NewKey): 
   })
 }
 
-export type RevokeResult = { ok: true } | { ok: false; reason: "not_found" }
+export type RevokeResult =
+  /** `revoked` is null when the key had been revoked before. */
+  | { ok: true; revoked: { name: string; start: string; owner: { id: string; email: string } } | null }
+  | { ok: false; reason: "not_found" }
 
 /**
  * Revokes a key; revoking it again changes nothing. An owner reaches only their own keys, unless the kind is shared: then
@@ -80,12 +83,15 @@ export type RevokeResult = { ok: true } | { ok: false; reason: "not_found" }
 export async function revokeKey(surface: Surface, viewer: OwnerId, id: string): Promise<RevokeResult> {
   return db().$transaction(async (transaction): Promise<RevokeResult> => {
     const reach = { id, surface, ...(kinds[surface].shared ? {} : { userId: viewer }) }
-    const key = await transaction.apiKey.findFirst({ where: reach })
+    const key = await transaction.apiKey.findFirst({
+      where: reach,
+      include: { user: { select: { id: true, email: true } } },
+    })
     if (!key) return { ok: false, reason: "not_found" }
     const revoked = await transaction.$executeRaw(Prisma.sql`
       UPDATE api_keys SET revoked_at = now(), revoked_by_id = ${viewer}::uuid
       WHERE id = ${key.id}::uuid AND revoked_at IS NULL`)
-    if (revoked === 0) return { ok: true }
+    if (revoked === 0) return { ok: true, revoked: null }
     await audit(transaction, {
       actorId: viewer,
       action: "api_key.revoked",
@@ -93,6 +99,6 @@ export async function revokeKey(surface: Surface, viewer: OwnerId, id: string): 
       targetId: key.id,
       details: { surface, name: key.name, start: key.start, ownerId: key.userId },
     })
-    return { ok: true }
+    return { ok: true, revoked: { name: key.name, start: key.start, owner: key.user } }
   })
 }
