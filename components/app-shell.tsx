@@ -18,7 +18,7 @@ export async function AppShell({ children }: { children: ReactNode }) {
   // The page itself asks for the sign-in: it knows where to lead back to.
   if (!viewer) return children
   return (
-    <div className="lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
+    <div className="lg:grid lg:grid-cols-[13.5rem_minmax(0,1fr)]">
       <a
         href="#content"
         className="fixed top-2 left-2 z-20 -translate-y-16 rounded-md bg-accent px-3 py-1.5 font-medium text-on-accent focus:translate-y-0"
@@ -35,7 +35,7 @@ export async function AppShell({ children }: { children: ReactNode }) {
         id="sidebar"
         aria-label="Pages and account"
         popover="auto"
-        className="m-0 h-dvh max-h-none w-60 flex-col gap-5 border-r border-line bg-panel p-3 text-ink backdrop:bg-veil open:flex lg:sticky lg:top-0 lg:flex"
+        className="m-0 h-dvh max-h-none w-60 flex-col lg:w-auto gap-5 border-r border-line bg-panel p-3 text-ink backdrop:bg-veil open:flex lg:sticky lg:top-0 lg:flex"
       >
         <div className="hidden px-2 pt-1 lg:block">
           <Wordmark />
@@ -45,7 +45,7 @@ export async function AppShell({ children }: { children: ReactNode }) {
         ))}
         <Account viewer={viewer} />
       </aside>
-      <main id="content" tabIndex={-1} className="min-w-0 px-4 py-6 outline-none sm:px-6 lg:px-8">
+      <main id="content" tabIndex={-1} className="min-w-0 px-4 py-6 outline-none sm:px-6">
         {children}
       </main>
     </div>
@@ -89,7 +89,7 @@ function Account({ viewer }: { viewer: Viewer }) {
       <div
         id="account"
         popover="auto"
-        className="fixed inset-auto bottom-14 left-3 m-0 w-54 gap-3 rounded-lg border border-line bg-panel p-3 text-ink shadow-lg open:grid"
+        className="fixed inset-auto bottom-14 left-3 m-0 w-56 gap-3 rounded-lg border border-line bg-panel p-3 text-ink shadow-lg open:grid"
       >
         <div className="grid gap-0.5">
           <p className="truncate font-medium">{viewer.name}</p>

@@ -44,30 +44,27 @@ for (const { surface, path } of [
 
     test("a key is never more than in the answer that made it", async ({ page, context }) => {
       const traces: string[] = []
-      const answers: Promise<{ what: string; body: string }>[] = []
+      const answers: { what: string; body: string }[] = []
       page.on("console", (message) => traces.push(message.text()))
       page.on("request", (sent) => traces.push(sent.url(), sent.postData() ?? ""))
-      page.on("response", (answer) => {
-        const what = `${answer.request().method()} ${new URL(answer.url()).pathname}`
-        answers.push(
-          answer
-            .text()
-            .then((body) => ({ what, body }))
-            .catch(() => ({ what, body: "" })),
-        )
+      // Read on their way: the browser keeps no answer for long.
+      await page.route("**/*", async (route) => {
+        const response = await route.fetch({ maxRedirects: 0 })
+        const what = `${route.request().method()} ${new URL(response.url()).pathname}`
+        answers.push({ what, body: await response.text() })
+        await route.fulfill({ response })
       })
       const key = await createKey(page, uniqueName("Nowhere"))
       await saved(page)
-      // The browser forgets answers once the page is left.
-      await Promise.all(answers)
       const tail = key.slice(12)
 
       await expect(page.locator("html")).not.toContainText(tail)
       traces.push(await everythingKept(page), JSON.stringify(await context.storageState()))
       await page.reload()
       traces.push(await everythingKept(page))
+      await page.unrouteAll({ behavior: "wait" })
       for (const trace of traces) expect(trace).not.toContain(tail)
-      const holding = (await Promise.all(answers)).filter(({ body }) => body.includes(tail))
+      const holding = answers.filter(({ body }) => body.includes(tail))
       expect(holding.map(({ what }) => what)).toEqual([`POST ${path}`])
     })
 

@@ -20,30 +20,37 @@ export function KeyTable({
 }) {
   const columns = ["Name", "Key", ...(withOwner ? ["Owner"] : []), "Status", "Created", "Last used", "Expires"]
   return (
-    <table className="w-full border-separate border-spacing-0 text-left max-md:block md:rounded-lg md:border md:border-line md:bg-panel">
-      <caption className="sr-only">{caption}</caption>
-      <thead className="max-md:sr-only">
-        <tr>
-          {columns.map((column) => (
-            <th
-              key={column}
-              scope="col"
-              className="border-b border-line px-2.5 py-2 text-xs first:pl-4 font-medium text-muted"
-            >
-              {column}
+    <section
+      aria-label={caption}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      tabIndex={0}
+      className="md:overflow-x-auto md:rounded-lg md:border md:border-line md:bg-panel"
+    >
+      <table className="w-full border-separate border-spacing-0 text-left max-md:block">
+        <caption className="sr-only">{caption}</caption>
+        <thead className="max-md:sr-only">
+          <tr>
+            {columns.map((column) => (
+              <th
+                key={column}
+                scope="col"
+                className="border-b border-line px-2 py-2 text-xs first:pl-4 font-medium text-muted"
+              >
+                {column}
+              </th>
+            ))}
+            <th scope="col" className="border-b border-line">
+              <span className="sr-only">Actions</span>
             </th>
+          </tr>
+        </thead>
+        <tbody className="max-md:grid max-md:gap-3">
+          {keys.map((key) => (
+            <KeyRow key={key.id} listed={key} withOwner={withOwner} now={now} />
           ))}
-          <th scope="col" className="border-b border-line">
-            <span className="sr-only">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody className="max-md:grid max-md:gap-3">
-        {keys.map((key) => (
-          <KeyRow key={key.id} listed={key} withOwner={withOwner} now={now} />
-        ))}
-      </tbody>
-    </table>
+        </tbody>
+      </table>
+    </section>
   )
 }
 
@@ -106,7 +113,7 @@ function KeyRow({ listed, withOwner, now }: { listed: ListedKey; withOwner: bool
 }
 
 const cellStyle =
-  "align-middle text-muted group-data-[state=active]:text-ink md:h-11 md:px-2.5 md:py-1.5 md:first:pl-4 md:group-not-first:border-t md:group-not-first:border-line"
+  "align-middle text-muted group-data-[state=active]:text-ink md:h-11 md:px-2 md:py-1.5 md:first:pl-4 md:group-not-first:border-t md:group-not-first:border-line"
 
 function Cell({ label, children }: { label: string; children: ReactNode }) {
   return (

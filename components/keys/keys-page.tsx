@@ -40,7 +40,7 @@ export async function KeysPage({
   const creation = { page, testPath, action: create, requestId: randomUUID(), snippets: readyToPaste(surface) }
   const now = new Date()
   return (
-    <div className="mx-auto grid max-w-6xl gap-6">
+    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-6">
       <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="grid gap-1">
           <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
