@@ -30,6 +30,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expect(dialog.getByRole("alert")).toBeVisible()
       await isAccessibleAndFits(page)
       await page.keyboard.press("Escape")
+      await expect(dialog).toHaveCount(0)
       await createKey(page, name)
       await page.getByRole("button", { name: "Test it now" }).click()
       await expect(page.getByText("Status 200")).toBeVisible()
