@@ -71,8 +71,14 @@ export function authOptions(): NextAuthOptions {
           credentials: { email: { type: "email" }, password: { type: "password" } },
           async authorize(credentials, request) {
             const headers = new Headers(request.headers as Record<string, string>)
-            const result = await signInWithPassword({ ...credentials, address: clientAddress(headers) })
-            return result.ok ? asAdapterUser(result.user) : null
+            try {
+              const result = await signInWithPassword({ ...credentials, address: clientAddress(headers) })
+              return result.ok ? asAdapterUser(result.user) : null
+            } catch (error) {
+              // next-auth would put the message into an address.
+              console.error(JSON.stringify({ level: "error", event: "sign_in_failed", why: String(error) }))
+              return null
+            }
           },
         }),
         ...(GITHUB_CLIENT_ID && GITHUB_CLIENT_SECRET

@@ -29,3 +29,15 @@ test("an IPv6 address counts as its /64", () => {
   expect(address(0, { [socketAddressHeader]: "2001:db8::9" })).toBe("2001:db8:0:0::/64")
   expect(address(0, { [socketAddressHeader]: "::1" })).toBe("0:0:0:0::/64")
 })
+
+test.each([
+  ["203.0.113.7:55555", "203.0.113.7"],
+  ["::ffff:203.0.113.7", "203.0.113.7"],
+  ["[2001:db8::9]:443", "2001:db8:0:0::/64"],
+  ["2001:0DB8:0:0::1", "2001:db8:0:0::/64"],
+  ["unknown", "10.0.0.9"],
+  ["1.2.3.4.5", "10.0.0.9"],
+  ["999.1.1.1", "10.0.0.9"],
+])("a proxy that writes %s means %s", (written, expected) => {
+  expect(address(1, { "x-forwarded-for": written })).toBe(expected)
+})

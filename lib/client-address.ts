@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto"
+import { isIPv4, isIPv6 } from "node:net"
 import { env } from "./env"
 import { singleton } from "./singleton"
 
@@ -11,20 +12,26 @@ export const socketAddressHeader = singleton("socket-address-header", () => `x-c
  * one client usually owns whole.
  */
 export function clientAddress(headers: Headers): string {
-  const socket = headers.get(socketAddressHeader) ?? "unknown"
+  const socket = headers.get(socketAddressHeader) ?? ""
+  const own = network(socket) ?? "unknown"
   const hops = env().TRUSTED_PROXY_HOPS
-  if (hops === 0) return network(socket)
+  if (hops === 0) return own
   const chain = [...(headers.get("x-forwarded-for") ?? "").split(","), socket]
     .map((part) => part.trim())
     .filter(Boolean)
-  return network(chain[Math.max(0, chain.length - 1 - hops)] ?? socket)
+  return network(chain[Math.max(0, chain.length - 1 - hops)] ?? "") ?? own
 }
 
-function network(address: string): string {
-  if (!address.includes(":")) return address
-  const [head = "", tail = ""] = address.split("::")
-  const start = head.split(":").filter(Boolean)
-  const end = address.includes("::") ? tail.split(":").filter(Boolean) : []
-  const zeros = Array.from({ length: Math.max(0, 8 - start.length - end.length) }, () => "0")
-  return `${[...start, ...zeros, ...end].slice(0, 4).join(":")}::/64`
+/** What counts as one client: an IPv4 address, or the /64 of an IPv6 one, in one spelling whatever the proxy wrote. */
+function network(written: string): string | undefined {
+  const address = /^\[(.*)\](?::\d+)?$/.exec(written)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(written)?.[1] ?? written
+  const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1]
+  if (mapped || isIPv4(address)) return mapped ?? address
+  if (!isIPv6(address)) return undefined
+  // The URL parser writes IPv6 in its shortest form (RFC 5952), so that only "::" is left to expand.
+  const [head = "", tail = ""] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split("::")
+  const [start, end] = [head, tail].map((part) => part.split(":").filter(Boolean))
+  const groups = [...(start ?? [])]
+  while (groups.length + (end ?? []).length < 8) groups.push("0")
+  return `${[...groups, ...(end ?? [])].slice(0, 4).join(":")}::/64`
 }

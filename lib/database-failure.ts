@@ -12,7 +12,7 @@ const passingNodeCodes = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EA
 const passingPrismaCodes = /^(P1001|P1002|P1008|P1017|P2024|P2034)$/
 // pg and pg-pool report these without a code.
 const passingMessages =
-  /timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error|Cannot use a pool after calling end/
+  /timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error|Cannot use a pool after calling end|not currently accepting connections/
 
 /** Whether an error means that the database is out of reach, full, or too slow: an answer of 503 and not of 500. */
 export function isDatabaseUnavailable(error: unknown, depth = 0): boolean {

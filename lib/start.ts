@@ -14,6 +14,8 @@ export function checkEnvironment(): void {
   }
 }
 
+const renderingHeaders = ["rsc", "next-router-state-tree", "next-router-prefetch", "next-router-segment-prefetch"]
+
 /**
  * Puts the socket's address into a header of every request, for a Request tells a handler nothing about its connection.
  * Node publishes to this channel before it hands the request to anyone.
@@ -22,13 +24,10 @@ export function nameSocketAddress(): void {
   singleton("socket-address", () => {
     subscribe("http.server.request.start", (message) => {
       const { request } = message as { request: IncomingMessage }
-      request.headers[socketAddressHeader] = plainAddress(request.socket.remoteAddress ?? "unknown")
+      // Next answers these with a redirect to a rendering of pages, which an API has none of.
+      if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
+      request.headers[socketAddressHeader] = request.socket.remoteAddress ?? ""
     })
     return true
   })
-}
-
-/** An IPv4 address as such, where a socket that serves both families maps it into IPv6. */
-function plainAddress(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/, "")
 }

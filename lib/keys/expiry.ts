@@ -26,6 +26,8 @@ export function expiryOf(
   if (expires === "never") return null
   if (expires !== "date") return new Date(now.getTime() + lifetimes[expires].days * 86_400_000)
   const end = new Date(`${date}T23:59:59.999Z`)
-  const latest = now.getTime() + 10 * 365.25 * 86_400_000
-  return end.getTime() > now.getTime() && end.getTime() < latest ? end : "bad_date"
+  const latest = new Date(now)
+  latest.setUTCFullYear(latest.getUTCFullYear() + 10)
+  latest.setUTCHours(23, 59, 59, 999)
+  return end > now && end <= latest ? end : "bad_date"
 }

@@ -23,7 +23,7 @@ function call(endpoint: ServedEndpoint, { key, search = "", method = endpoint.me
   const request = new Request(`http://localhost:3000${endpoint.path}${search}`, {
     method,
     headers: {
-      [socketAddressHeader]: `192.0.2.${callers++}`,
+      [socketAddressHeader]: `10.0.${callers >> 8}.${callers++ & 255}`,
       ...(key && { authorization: `Bearer ${key}` }),
       ...headers,
     },
