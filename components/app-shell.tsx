@@ -18,7 +18,7 @@ export async function AppShell({ children }: { children: ReactNode }) {
   // The page itself asks for the sign-in: it knows where to lead back to.
   if (!viewer) return children
   return (
-    <div className="lg:grid lg:grid-cols-[13.5rem_minmax(0,1fr)]">
+    <div className="lg:grid lg:grid-cols-[14rem_minmax(0,1fr)]">
       <a
         href="#content"
         className="fixed top-2 left-2 z-20 -translate-y-16 rounded-md bg-accent px-3 py-1.5 font-medium text-on-accent focus:translate-y-0"
@@ -79,8 +79,8 @@ function AreaNavigation({ title, sections }: { title: string; sections: readonly
 function Account({ viewer }: { viewer: Viewer }) {
   return (
     <div className="relative mt-auto">
-      <Button kind="quiet" popoverTarget="account" className="w-full justify-between px-2 text-ink">
-        <span className="truncate font-normal">
+      <Button kind="quiet" popoverTarget="account" className="w-full justify-between px-2 text-xs text-ink">
+        <span className="grow truncate text-left font-normal">
           <span className="sr-only">Account menu of </span>
           {viewer.email}
         </span>
