@@ -17,6 +17,15 @@ export const everything = { externalTables: [], externalEnums: [] }
  * It keeps the same `_prisma_migrations` table as `prisma migrate deploy`, so either can continue the other's work.
  */
 export async function openEngine(pool: pg.Pool): Promise<SchemaEngine> {
+  loading ??= load()
+  const adapter = bindMigrationAwareSqlAdapterFactory(new MigrationDatabase(pool))
+  return (await loading).new({ datamodels: [["schema.prisma", await readSchema()]] }, () => {}, adapter)
+}
+
+// Its JavaScript half keeps the instance in a global of its own, so there is one a process.
+let loading: Promise<typeof SchemaEngine> | undefined
+
+async function load(): Promise<typeof SchemaEngine> {
   const glue = engineGlue as unknown as {
     SchemaEngine: typeof SchemaEngine
     __wbg_set_wasm(exports: WebAssembly.Exports): void
@@ -30,8 +39,7 @@ export async function openEngine(pool: pg.Pool): Promise<SchemaEngine> {
   Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: { set_message: console.error } })
   const start = instance.exports.__wbindgen_start
   if (typeof start === "function") start()
-  const adapter = bindMigrationAwareSqlAdapterFactory(new MigrationDatabase(pool))
-  return glue.SchemaEngine.new({ datamodels: [["schema.prisma", await readSchema()]] }, () => {}, adapter)
+  return glue.SchemaEngine
 }
 
 /** Prisma's PostgreSQL adapter, with two gaps closed that the schema engine falls into. */

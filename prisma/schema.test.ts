@@ -1,0 +1,114 @@
+import { randomUUID } from "node:crypto"
+import { Pool } from "pg"
+import { beforeAll, expect, test } from "vitest"
+import { pool } from "@/lib/db"
+import { everything, migrate, openEngine, readMigrations, readSchema } from "@/scripts/migrate"
+import { startTemporaryPostgres } from "@/scripts/postgres"
+import { createKey, createPlan, createSubscription, createUser, grantCredits } from "./factories"
+
+let userId = ""
+
+beforeAll(async () => {
+  userId = (await createUser()).id
+  await grantCredits(userId, 100)
+})
+
+function sql(text: string, ...values: unknown[]) {
+  return pool().query(text, values)
+}
+
+test.each([
+  ["changed", "UPDATE credit_entries SET amount = 1"],
+  ["deleted", "DELETE FROM credit_entries"],
+  ["truncated", "TRUNCATE credit_entries CASCADE"],
+])("the ledger cannot be %s", async (_how, statement) => {
+  await expect(sql(statement)).rejects.toThrow("credit_entries is append-only")
+  expect((await sql("SELECT amount::int FROM credit_entries")).rows).toEqual([{ amount: 100 }])
+})
+
+const run = `INSERT INTO runs (id, user_id, fingerprint, reserved, expires_at, state, cost, ended_at, response_status, response_body)
+  VALUES (gen_random_uuid(), $1, sha256('x'), 10, now()`
+
+test.each([
+  ["a balance below zero", "UPDATE credit_accounts SET balance = -1 WHERE user_id = $1", "no_overdraft"],
+  [
+    "an entry of zero",
+    "INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after) VALUES (gen_random_uuid(), $1, 2, 'grant', 0, 100)",
+    "credit_entries_amount",
+  ],
+  [
+    "a second entry of one number",
+    "INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after) VALUES (gen_random_uuid(), $1, 1, 'grant', 1, 101)",
+    "credit_entries_user_id_seq_key",
+  ],
+  [
+    "a reservation without a run",
+    "INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after) VALUES (gen_random_uuid(), $1, 2, 'reserve', -1, 99)",
+    "credit_entries_run",
+  ],
+  ["a run that costs more than it reserved", `${run}, 'settled', 11, now(), 200, '{}')`, "runs_cost"],
+  ["a settled run without its answer", `${run}, 'settled', 1, now(), NULL, NULL)`, "runs_settled_has_response"],
+  ["a failed run that costs", `${run}, 'failed', 1, now(), NULL, NULL)`, "runs_unsettled_costs_nothing"],
+  ["an open run that has ended", `${run}, 'reserved', NULL, now(), NULL, NULL)`, "runs_ended_at"],
+  [
+    "an address that is not normalised",
+    "UPDATE users SET email = 'A@example.com' WHERE id = $1",
+    "users_email_normalised",
+  ],
+  [
+    "a refund beyond the order",
+    `INSERT INTO orders (id, user_id, kind, description, status, amount, refunded_amount, currency, paid_at, refunded_at)
+     VALUES (gen_random_uuid(), $1, 'credits', 'x', 'refunded', 1, 2, 'usd', now(), now())`,
+    "orders_amounts",
+  ],
+  [
+    "a rating of six",
+    "INSERT INTO feedback (id, user_id, rating, message) VALUES (gen_random_uuid(), $1, 6, 'x')",
+    "feedback_rating",
+  ],
+])("the database refuses %s", async (_what, statement, constraint) => {
+  await expect(sql(statement, userId)).rejects.toThrow(constraint)
+})
+
+test("an account has one subscription that is not canceled, and any number of canceled ones", async () => {
+  const { id: planId } = await createPlan()
+  const canceled = { status: "canceled", canceledAt: new Date() } as const
+  for (const state of [canceled, canceled, {}]) await createSubscription({ userId, planId, ...state })
+  await expect(createSubscription({ userId, planId })).rejects.toMatchObject({ code: "P2002" })
+})
+
+test("a key's first characters are those of its surface, and its hash is a SHA-256", async () => {
+  const user = { id: userId }
+  await expect(createKey({ user, surface: "admin", start: "tsk_usr_abcd" })).rejects.toThrow("shows_12_characters")
+  await expect(createKey({ user, surface: "user", hash: Buffer.from(randomUUID()) })).rejects.toThrow("hash_is_sha256")
+})
+
+test("the migrations make the schema, and applying them again does nothing", async () => {
+  const postgres = await startTemporaryPostgres()
+  try {
+    const applied = await migrate(postgres.url)
+    expect(applied.length).toBeGreaterThan(0)
+    expect(await migrate(postgres.url)).toEqual([])
+  } finally {
+    await postgres.stop()
+  }
+})
+
+test("nothing in the schema is missing from the migrations", async () => {
+  const postgres = await startTemporaryPostgres()
+  const empty = new Pool({ connectionString: postgres.url })
+  try {
+    const engine = await openEngine(empty)
+    const { stdout } = await engine.diff({
+      from: { tag: "migrations", ...(await readMigrations()) },
+      to: { tag: "schemaDatamodel", files: [{ path: "schema.prisma", content: await readSchema() }] },
+      script: true,
+      exitCode: null,
+      filters: everything,
+    })
+    expect(stdout?.trim()).toBe("-- This is an empty migration.")
+  } finally {
+    await empty.end()
+    await postgres.stop()
+  }
+})
