@@ -27,9 +27,11 @@ function network(written: string): string | undefined {
   const address = /^\[(.*)\](?::\d+)?$/.exec(written)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(written)?.[1] ?? written
   const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1]
   if (mapped || isIPv4(address)) return mapped ?? address
-  if (!isIPv6(address)) return undefined
+  // A link-local address may name its interface, which no URL takes: fe80::1%eth0.
+  const [unzoned = ""] = address.split("%")
+  if (!isIPv6(unzoned)) return undefined
   // The URL parser writes IPv6 in its shortest form (RFC 5952), so that only "::" is left to expand.
-  const [head = "", tail = ""] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split("::")
+  const [head = "", tail = ""] = new URL(`http://[${unzoned}]/`).hostname.slice(1, -1).split("::")
   const [start, end] = [head, tail].map((part) => part.split(":").filter(Boolean))
   const groups = [...(start ?? [])]
   while (groups.length + (end ?? []).length < 8) groups.push("0")
