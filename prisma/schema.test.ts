@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto"
-import { Pool } from "pg"
 import { beforeAll, expect, test } from "vitest"
 import { pool } from "@/lib/db"
-import { everything, migrate, openEngine, readMigrations, readSchema } from "@/scripts/migrate"
+import { migrate, missingFromMigrations } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { createKey, createPlan, createSubscription, createUser, grantCredits } from "./factories"
 
@@ -96,19 +95,9 @@ test("the migrations make the schema, and applying them again does nothing", asy
 
 test("nothing in the schema is missing from the migrations", async () => {
   const postgres = await startTemporaryPostgres()
-  const empty = new Pool({ connectionString: postgres.url })
   try {
-    const engine = await openEngine(empty)
-    const { stdout } = await engine.diff({
-      from: { tag: "migrations", ...(await readMigrations()) },
-      to: { tag: "schemaDatamodel", files: [{ path: "schema.prisma", content: await readSchema() }] },
-      script: true,
-      exitCode: null,
-      filters: everything,
-    })
-    expect(stdout?.trim()).toBe("-- This is an empty migration.")
+    expect(await missingFromMigrations(postgres.url)).toBe("")
   } finally {
-    await empty.end()
     await postgres.stop()
   }
 })

@@ -10,13 +10,13 @@ import pg from "pg"
 
 const prismaDirectory = resolve(import.meta.dirname, "../prisma")
 export const migrationsDirectory = join(prismaDirectory, "migrations")
-export const everything = { externalTables: [], externalEnums: [] }
+const everything = { externalTables: [], externalEnums: [] }
 
 /**
  * Prisma's own schema engine, in its WebAssembly build: the native one would have to be downloaded.
  * It keeps the same `_prisma_migrations` table as `prisma migrate deploy`, so either can continue the other's work.
  */
-export async function openEngine(pool: pg.Pool): Promise<SchemaEngine> {
+async function openEngine(pool: pg.Pool): Promise<SchemaEngine> {
   loading ??= load()
   const adapter = bindMigrationAwareSqlAdapterFactory(new MigrationDatabase(pool))
   return (await loading).new({ datamodels: [["schema.prisma", await readSchema()]] }, () => {}, adapter)
@@ -80,11 +80,11 @@ class MigrationDatabase extends PrismaPg {
   }
 }
 
-export function readSchema(): Promise<string> {
+function readSchema(): Promise<string> {
   return readFile(join(prismaDirectory, "schema.prisma"), "utf8")
 }
 
-export async function readMigrations(): Promise<MigrationList> {
+async function readMigrations(): Promise<MigrationList> {
   const entries = await readdir(migrationsDirectory, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
   return {
@@ -116,6 +116,28 @@ export async function migrate(connectionString: string): Promise<string[]> {
     const engine = await openEngine(pool)
     const migrationsList = await readMigrations()
     return (await engine.applyMigrations({ migrationsList, filters: everything })).appliedMigrationNames
+  } finally {
+    await pool.end()
+  }
+}
+
+/**
+ * What the schema has and the migrations do not, as SQL; empty when they agree. The engine replays the migrations into
+ * the database, which has to be empty and is of no use afterwards.
+ */
+export async function missingFromMigrations(connectionString: string): Promise<string> {
+  const pool = new pg.Pool({ connectionString })
+  try {
+    const engine = await openEngine(pool)
+    const { stdout } = await engine.diff({
+      from: { tag: "migrations", ...(await readMigrations()) },
+      to: { tag: "schemaDatamodel", files: [{ path: "schema.prisma", content: await readSchema() }] },
+      script: true,
+      exitCode: null,
+      filters: everything,
+    })
+    const sql = stdout?.trim() ?? ""
+    return sql.startsWith("-- This is an empty migration") ? "" : sql
   } finally {
     await pool.end()
   }

@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import pg from "pg"
-import { everything, migrationsDirectory, openEngine, readMigrations, readSchema } from "./migrate"
+import { migrationsDirectory, missingFromMigrations } from "./migrate"
 import { startTemporaryPostgres } from "./postgres"
 
 const [name] = process.argv.slice(2)
@@ -11,19 +10,9 @@ if (!name || !/^[a-z][a-z0-9_]*$/.test(name)) {
 }
 
 const shadow = await startTemporaryPostgres()
-const pool = new pg.Pool({ connectionString: shadow.url })
 try {
-  // The engine replays the existing migrations into the empty database and compares the outcome with the schema.
-  const engine = await openEngine(pool)
-  const { stdout } = await engine.diff({
-    from: { tag: "migrations", ...(await readMigrations()) },
-    to: { tag: "schemaDatamodel", files: [{ path: "schema.prisma", content: await readSchema() }] },
-    script: true,
-    exitCode: null,
-    filters: everything,
-  })
-  const sql = stdout?.trim() ?? ""
-  if (sql === "" || sql.startsWith("-- This is an empty migration")) {
+  const sql = await missingFromMigrations(shadow.url)
+  if (sql === "") {
     console.log("The schema has nothing that the migrations do not have yet.")
   } else {
     const stamp = new Date().toISOString().replaceAll(/[-:T]/g, "").slice(0, 14)
@@ -33,7 +22,6 @@ try {
     console.log(`Wrote ${join(target, "migration.sql")}; read it before you apply it.`)
   }
 } finally {
-  await pool.end()
   await shadow.stop()
 }
 process.exit(0)
