@@ -3,11 +3,9 @@ import type { ReactNode } from "react"
 import { signOut } from "@/app/sign-in/actions"
 import { currentViewer, type Viewer } from "@/lib/session"
 import { Button } from "./button"
-import { type Area, type NavigationSection, sectionsFor } from "./navigation"
+import { type NavigationSection, sectionsFor } from "./navigation"
 import { NavigationLink } from "./navigation-link"
 import { Wordmark } from "./wordmark"
-
-const areaTitles: Record<Area, string> = { account: "Your account", admin: "Administration" }
 
 /**
  * Sidebar and content. On narrow screens the sidebar is a popover that the top bar opens: the same element, and like the
@@ -40,9 +38,8 @@ export async function AppShell({ children }: { children: ReactNode }) {
         <div className="hidden px-2 pt-1 lg:block">
           <Wordmark />
         </div>
-        {(["account", "admin"] as const).map((area) => (
-          <AreaNavigation key={area} title={areaTitles[area]} sections={sectionsFor(area, viewer.role)} />
-        ))}
+        <AreaNavigation title="Your account" sections={await sectionsFor("account", viewer.role)} />
+        <AreaNavigation title="Administration" sections={await sectionsFor("admin", viewer.role)} />
         <Account viewer={viewer} />
       </aside>
       <main id="content" tabIndex={-1} className="min-w-0 px-4 py-6 outline-none sm:px-6">
@@ -58,7 +55,7 @@ function AreaNavigation({ title, sections }: { title: string; sections: readonly
     <nav aria-label={title} className="grid gap-1.5">
       <p className="px-2 text-xs font-semibold">{title}</p>
       {sections.map((section) => (
-        <section key={section.title} aria-label={section.title ?? title} className="grid gap-1">
+        <section key={section.title ?? title} aria-label={section.title ?? title} className="grid gap-1">
           {section.title && <h2 className="px-2 text-xs text-muted">{section.title}</h2>}
           <ul className="grid gap-0.5">
             {section.entries.map(({ href, label, icon: Icon }) => (

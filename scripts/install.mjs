@@ -20,6 +20,8 @@ export function install() {
     console.log("· Installing packages, which takes a minute or two")
     // No package's install script runs: what they would do is done here. NODE_ENV=production would leave out half of it.
     run("npm", ["ci", "--ignore-scripts", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"])
+  }
+  if (!isStamped("packages", ["package-lock.json"])) {
     restoreLinks()
     stamp("packages", ["package-lock.json"])
   }

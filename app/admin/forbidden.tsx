@@ -1,10 +1,7 @@
-import { MessagePage } from "@/components/message-page"
+import { ForbiddenPage } from "@/components/forbidden-page"
+import { adminPermissions } from "@/components/navigation"
 
-/** For the area as a whole: a page names the permission it asks for in its own file. */
-export default function AdminForbidden() {
-  return (
-    <MessagePage status="403" title="Your role opens no page of the administration">
-      <p className="text-muted">Ask an owner or admin of this service for a role that does.</p>
-    </MessagePage>
-  )
+/** For every page of the area: names the permission that the page of this address asks for. */
+export default async function AdminForbidden() {
+  return <ForbiddenPage permissions={await adminPermissions()} />
 }

@@ -5,5 +5,5 @@ import { requireViewer } from "@/lib/session"
 /** Leads to the first admin page the viewer may open. */
 export default async function AdminPage() {
   const { role } = await requireViewer("/admin")
-  redirect(firstAdminPage(role) ?? forbidden())
+  redirect((await firstAdminPage(role)) ?? forbidden())
 }
