@@ -7,7 +7,7 @@ import type { Found, Page } from "../page"
 import type { Permission } from "../permissions"
 import { limits, type Verdict } from "../rate-limit"
 import { authenticate, type Caller, type Owner } from "./authenticate"
-import { errorEnvelope, listEnvelope, objectEnvelope } from "./envelope"
+import { errorEnvelope, type List, listEnvelope, objectEnvelope } from "./envelope"
 import { errors, Refusal, refuseAs } from "./errors"
 import { encodeCursor, type Parameters, parseListQuery, parseParameters, sharedParameters } from "./query"
 
@@ -28,12 +28,19 @@ export type Endpoint = {
   readonly recipes: Readonly<Record<string, string>>
 }
 
-export type Route = ((request: Request) => Promise<Response>) & { readonly endpoint: Endpoint }
+export type Route<Row = Endpoint> = ((request: Request) => Promise<Response>) & { readonly endpoint: Row }
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
 
 /** What a route file exports: an answer for every method, so that none is left to the framework's empty 405. */
-export type Routes = Readonly<Record<(typeof methods)[number], Route>>
+export type Routes<Row = Endpoint> = Readonly<Record<(typeof methods)[number], Route<Row>>>
+
+/** An admin list as pages read it too: the same rows, parameters and refusals as over HTTP. */
+export type AdminEndpoint<Row = Record<string, unknown>> = Endpoint & {
+  readonly permission: Permission
+  /** @param search the query, with or without its `?` */
+  readonly read: (search: string) => Promise<List<Row>>
+}
 
 export type Find<Where, Row extends z.ZodObject> = (where: Where, page: Page) => Promise<Found<z.input<Row>>>
 
@@ -48,8 +55,13 @@ export function adminList<Where extends object, Row extends z.ZodObject>(row: {
   row: Row
   find: Find<Where, Row>
   recipes?: Record<string, string>
-}): Routes {
+}): Routes<AdminEndpoint<z.output<Row>>> {
   const filters = (row.filters ?? {}) as Parameters
+  async function read(search: string) {
+    const { page, where } = parseListQuery(search, filters, idOf(row.row))
+    // The filters' types are those of Where's columns: see Filters.
+    return listOf(row.row, page, await row.find(where as Where, page))
+  }
   return routes(
     {
       surface: "admin",
@@ -61,12 +73,9 @@ export function adminList<Where extends object, Row extends z.ZodObject>(row: {
       parameters: { ...sharedParameters, ...filters },
       data: row.row,
       recipes: row.recipes ?? {},
+      read,
     },
-    async (request) => {
-      const { page, where } = parseListQuery(new URL(request.url).search, filters, idOf(row.row))
-      // The filters' types are those of Where's columns: see Filters.
-      return listAnswer(row.row, page, await row.find(where as Where, page))
-    },
+    async (request) => listEnvelope(await read(new URL(request.url).search)),
   )
 }
 
@@ -91,7 +100,7 @@ export function userList<Where extends { userId?: unknown }, Row extends z.ZodOb
     async (request, { owner }) => {
       const { page } = parseListQuery(new URL(request.url).search, {}, idOf(row.row))
       const where = { userId: owner.id } as Where & { userId: OwnerId }
-      return listAnswer(row.row, page, await row.find(where, page))
+      return listEnvelope(listOf(row.row, page, await row.find(where, page)))
     },
   )
 }
@@ -144,20 +153,21 @@ function idOf(row: z.ZodObject): z.ZodType {
   return row.shape.id as z.ZodType
 }
 
-function listAnswer<Row extends z.ZodObject>(schema: Row, page: Page, found: Found<z.input<Row>>): string {
+function listOf<Row extends z.ZodObject>(schema: Row, page: Page, found: Found<z.input<Row>>): List<z.output<Row>> {
   const more = found.rows.length > page.limit
   const rows = more ? found.rows.slice(0, page.limit) : found.rows
   const last = rows.at(-1) as { createdAt: Date; id: string } | undefined
   const nextCursor = more && last ? encodeCursor(page.order, last) : null
   const { limit, offset } = page
-  return listEnvelope(
-    rows.map((row) => schema.parse(row)),
-    { total: found.total, limit, offset, nextCursor, ...found.meta },
-  )
+  const meta = { total: found.total, limit, offset, nextCursor, ...found.meta }
+  return { data: rows.map((row) => schema.parse(row)), meta }
 }
 
 /** Turns a row and what it does into an answer for each method. */
-function routes(endpoint: Endpoint, handle: (request: Request, caller: Caller) => Promise<string>): Routes {
+function routes<Row extends Endpoint>(
+  endpoint: Row,
+  handle: (request: Request, caller: Caller) => Promise<string>,
+): Routes<Row> {
   const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : `${endpoint.method}, OPTIONS`
 
   function serve(request: Request): Promise<Response> {

@@ -1,9 +1,12 @@
 // The bodies of all answers (spec section 2).
 
-export function listEnvelope(
-  data: readonly unknown[],
-  meta: { total: number; limit: number; offset: number; nextCursor: string | null } & Record<string, unknown>,
-): string {
+/** A page of rows, before it becomes text. */
+export type List<Row> = {
+  data: Row[]
+  meta: { total: number; limit: number; offset: number; nextCursor: string | null } & Record<string, unknown>
+}
+
+export function listEnvelope({ data, meta }: List<unknown>): string {
   return JSON.stringify({ data, meta })
 }
 
