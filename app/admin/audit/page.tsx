@@ -1,0 +1,29 @@
+import type { Metadata } from "next"
+import { GET } from "@/app/api/v1/admin/audit/route"
+import { Details, Id, Time } from "@/components/console/cells"
+import { ResourcePage } from "@/components/console/resource-page"
+import { entry } from "./navigation"
+
+export const metadata: Metadata = { title: entry.label }
+
+export default function AuditPage({ searchParams }: PageProps<"/admin/audit">) {
+  return (
+    <ResourcePage
+      resource="audit"
+      title={entry.label}
+      endpoint={GET.endpoint}
+      searchParams={searchParams}
+      columns={[
+        { label: "When", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: "Who", cell: ({ actorId }, account) => (actorId ? account(actorId) : "The system") },
+        { label: "What", cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
+        {
+          label: "To what",
+          cell: ({ targetType, targetId }, account) =>
+            targetType === "user" ? account(targetId) : <Id value={targetId} />,
+        },
+        { label: "Details", cell: ({ details }) => <Details of={details} /> },
+      ]}
+    />
+  )
+}

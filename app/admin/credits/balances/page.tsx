@@ -1,0 +1,26 @@
+import type { Metadata } from "next"
+import { GET } from "@/app/api/v1/admin/credits/balances/route"
+import { Count, Time } from "@/components/console/cells"
+import { ResourcePage } from "@/components/console/resource-page"
+import { entry } from "./navigation"
+
+export const metadata: Metadata = { title: entry.label }
+
+export default function CreditBalancesPage({ searchParams }: PageProps<"/admin/credits/balances">) {
+  return (
+    <ResourcePage
+      resource="credits/balances"
+      title={entry.label}
+      endpoint={GET.endpoint}
+      searchParams={searchParams}
+      columns={[
+        { label: "Account", cell: ({ userId }, account) => account(userId) },
+        { label: "Balance", numeric: true, cell: ({ balance }) => <Count of={balance} /> },
+        { label: "Held", numeric: true, cell: ({ held }) => <Count of={held} /> },
+        { label: "Granted", numeric: true, cell: ({ granted }) => <Count of={granted} /> },
+        { label: "Spent", numeric: true, cell: ({ spent }) => <Count of={spent} /> },
+        { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+      ]}
+    />
+  )
+}

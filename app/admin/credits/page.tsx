@@ -1,0 +1,27 @@
+import type { Metadata } from "next"
+import { GET } from "@/app/api/v1/admin/credits/route"
+import { Count, Text, Time } from "@/components/console/cells"
+import { ResourcePage } from "@/components/console/resource-page"
+import { entry } from "./navigation"
+
+export const metadata: Metadata = { title: entry.label }
+
+export default function CreditsPage({ searchParams }: PageProps<"/admin/credits">) {
+  return (
+    <ResourcePage
+      resource="credits"
+      title={entry.label}
+      endpoint={GET.endpoint}
+      searchParams={searchParams}
+      columns={[
+        { label: "Account", cell: ({ userId }, account) => account(userId) },
+        { label: "No.", numeric: true, cell: ({ seq }) => <Count of={seq} /> },
+        { label: "Kind", cell: ({ kind }) => kind },
+        { label: "Amount", numeric: true, cell: ({ amount }) => <Count of={amount} /> },
+        { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count of={balanceAfter} /> },
+        { label: "Reason", cell: ({ reason }) => <Text>{reason}</Text> },
+        { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+      ]}
+    />
+  )
+}

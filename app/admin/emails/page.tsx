@@ -1,0 +1,26 @@
+import type { Metadata } from "next"
+import { GET } from "@/app/api/v1/admin/emails/route"
+import { Status, Text, Time } from "@/components/console/cells"
+import { ResourcePage } from "@/components/console/resource-page"
+import { entry } from "./navigation"
+
+export const metadata: Metadata = { title: entry.label }
+
+export default function EmailsPage({ searchParams }: PageProps<"/admin/emails">) {
+  return (
+    <ResourcePage
+      resource="emails"
+      title={entry.label}
+      endpoint={GET.endpoint}
+      searchParams={searchParams}
+      columns={[
+        { label: "When", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: "To", cell: ({ to, userId }, account) => (userId ? account(userId) : <Text>{to}</Text>) },
+        { label: "Template", cell: ({ template }) => <code className="font-mono text-xs">{template}</code> },
+        { label: "Subject", cell: ({ subject }) => <Text>{subject}</Text> },
+        { label: "Status", cell: ({ status }) => <Status of={status} /> },
+        { label: "Error", cell: ({ error }) => <Text>{error}</Text> },
+      ]}
+    />
+  )
+}

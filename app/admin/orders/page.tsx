@@ -1,0 +1,36 @@
+import type { Metadata } from "next"
+import { GET } from "@/app/api/v1/admin/orders/route"
+import { Money, None, Status, Text, Time } from "@/components/console/cells"
+import { ResourcePage } from "@/components/console/resource-page"
+import { entry } from "./navigation"
+
+export const metadata: Metadata = { title: entry.label }
+
+export default function OrdersPage({ searchParams }: PageProps<"/admin/orders">) {
+  return (
+    <ResourcePage
+      resource="orders"
+      title={entry.label}
+      endpoint={GET.endpoint}
+      searchParams={searchParams}
+      columns={[
+        { label: "Account", cell: ({ userId }, account) => account(userId) },
+        { label: "For", cell: ({ description }) => <Text>{description}</Text> },
+        { label: "Status", cell: ({ status }) => <Status of={status} /> },
+        {
+          label: "Amount",
+          numeric: true,
+          cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
+        },
+        {
+          label: "Refunded",
+          numeric: true,
+          cell: ({ refundedAmount, currency }) =>
+            refundedAmount > 0 ? <Money amount={refundedAmount} currency={currency} /> : <None />,
+        },
+        { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: "Paid", cell: ({ paidAt }) => <Time at={paidAt} /> },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,25 @@
+import type { Metadata } from "next"
+import { GET } from "@/app/api/v1/admin/users/route"
+import { AccountLink, Status, Text, Time } from "@/components/console/cells"
+import { ResourcePage } from "@/components/console/resource-page"
+import { entry } from "./navigation"
+
+export const metadata: Metadata = { title: entry.label }
+
+export default function UsersPage({ searchParams }: PageProps<"/admin/users">) {
+  return (
+    <ResourcePage
+      resource="users"
+      title={entry.label}
+      endpoint={GET.endpoint}
+      searchParams={searchParams}
+      columns={[
+        { label: "Email", cell: ({ id, email }) => <AccountLink id={id} email={email} /> },
+        { label: "Name", cell: ({ name }) => <Text>{name}</Text> },
+        { label: "Role", cell: ({ role }) => role },
+        { label: "Status", cell: ({ status }) => <Status of={status} /> },
+        { label: "Signed up", cell: ({ createdAt }) => <Time at={createdAt} /> },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,123 @@
+import Form from "next/form"
+import Link from "next/link"
+import type { ReactNode } from "react"
+import { Button, buttonStyle } from "@/components/button"
+import { controlStyle, Field } from "@/components/field"
+import { jsonSchemaOf } from "@/lib/api/document"
+import type { Parameters } from "@/lib/api/query"
+
+/** The filters of an endpoint as a form; its fields are the API's parameters, so what it sends is a link to share. */
+export function Filters({ page, filters, query }: { page: string; filters: Parameters; query: URLSearchParams }) {
+  const limit = query.get("limit")
+  return (
+    <Form
+      action={page}
+      key={String(query)}
+      role="search"
+      aria-label="Filters"
+      className="grid grid-cols-2 items-end gap-x-3 gap-y-3 sm:flex sm:flex-wrap"
+    >
+      {Object.entries(filters).map(([name, schema]) => (
+        <Filter key={name} name={name} values={jsonSchemaOf(schema, "input").enum} given={query.get(name) ?? ""} />
+      ))}
+      <Moment name="since" label="Since" given={query.get("since") ?? ""} />
+      <Moment name="until" label="Until" given={query.get("until") ?? ""} />
+      <Choice name="order" label="Order" given={query.get("order") ?? ""} options={orders} />
+      {limit && <input type="hidden" name="limit" value={limit} />}
+      <div className="col-span-2 flex gap-2">
+        <Button type="submit">Apply</Button>
+        {query.size > 0 && (
+          <Link href={page} className={buttonStyle("quiet")}>
+            Clear
+          </Link>
+        )}
+      </div>
+    </Form>
+  )
+}
+
+const orders = { "": "Newest first", asc: "Oldest first" }
+
+function Filter({ name, values, given }: { name: string; values: (string | number)[] | undefined; given: string }) {
+  const label = labelOf(name)
+  if (values) {
+    const options = values.map((value) => [String(value), String(value).replaceAll("_", " ")])
+    return <Choice name={name} label={label} given={given} options={{ "": "Any", ...Object.fromEntries(options) }} />
+  }
+  return (
+    <FilterField name={name} label={label}>
+      <input
+        id={`filter-${name}`}
+        name={name}
+        defaultValue={given}
+        autoComplete="off"
+        spellCheck={false}
+        className={controlStyle}
+      />
+    </FilterField>
+  )
+}
+
+function Choice({
+  name,
+  label,
+  given,
+  options,
+}: {
+  name: string
+  label: string
+  given: string
+  options: Record<string, string>
+}) {
+  return (
+    <FilterField name={name} label={label}>
+      <select
+        id={`filter-${name}`}
+        name={name}
+        defaultValue={Object.hasOwn(options, given) ? given : ""}
+        className={controlStyle}
+      >
+        {Object.entries(options).map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </FilterField>
+  )
+}
+
+/** A date, or the text of a moment that only the API's own notations can say. */
+function Moment({ name, label, given }: { name: string; label: string; given: string }) {
+  const isDate = given === "" || /^\d{4}-\d\d-\d\d$/.test(given)
+  return (
+    <FilterField name={name} label={label}>
+      <input
+        id={`filter-${name}`}
+        name={name}
+        type={isDate ? "date" : "text"}
+        defaultValue={given}
+        className={controlStyle}
+      />
+    </FilterField>
+  )
+}
+
+function FilterField({ name, label, children }: { name: string; label: string; children: ReactNode }) {
+  return (
+    <div className="min-w-0 sm:w-36">
+      <Field id={`filter-${name}`} label={label}>
+        {children}
+      </Field>
+    </div>
+  )
+}
+
+/** `userId` becomes "User ID". */
+function labelOf(name: string): string {
+  const words = name
+    .replaceAll(/([A-Z])/g, " $1")
+    .toLowerCase()
+    .replace(/ id$/, " ID")
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

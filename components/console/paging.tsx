@@ -1,0 +1,50 @@
+import Link from "next/link"
+import { buttonStyle } from "@/components/button"
+import type { List } from "@/lib/api/envelope"
+
+const count = new Intl.NumberFormat("en")
+
+/** Which rows are shown, of how many, and the ways to the pages before and after. */
+export function Paging({
+  page,
+  query,
+  meta,
+  rows,
+}: {
+  page: string
+  query: URLSearchParams
+  meta: List<unknown>["meta"]
+  rows: number
+}) {
+  const { total, limit, offset, nextCursor } = meta
+  const walking = query.has("cursor")
+  const first = walking || offset > 0 ? pageAt(page, query, {}) : undefined
+  const previous = offset > 0 ? pageAt(page, query, { offset: Math.max(0, offset - limit) }) : undefined
+  const next = nextCursor && pageAt(page, query, walking ? { cursor: nextCursor } : { offset: offset + limit })
+  const range = walking || rows === 0 ? "" : `${count.format(offset + 1)}–${count.format(offset + rows)} of `
+  return (
+    <nav aria-label="Paging" className="flex flex-wrap items-center gap-2">
+      <p className="mr-auto text-muted">
+        {range}
+        {count.format(total)} {total === 1 ? "row" : "rows"}
+      </p>
+      {first && <PageLink href={first}>First</PageLink>}
+      {previous && <PageLink href={previous}>Previous</PageLink>}
+      {next && <PageLink href={next}>Next</PageLink>}
+    </nav>
+  )
+}
+
+function PageLink({ href, children }: { href: string; children: string }) {
+  return (
+    <Link href={href} prefetch={false} className={buttonStyle()}>
+      {children}
+    </Link>
+  )
+}
+
+function pageAt(page: string, query: URLSearchParams, place: { offset?: number; cursor?: string }): string {
+  const target = new URLSearchParams([...query].filter(([name]) => name !== "offset" && name !== "cursor"))
+  for (const [name, value] of Object.entries(place)) if (value) target.set(name, String(value))
+  return target.size > 0 ? `${page}?${target}` : page
+}
