@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { pool } from "./db"
-import { cents, currency } from "./fields"
+import { cents, currency, timestamp } from "./fields"
 import type { Page } from "./page"
 
 export const statsInterval = z.enum(["day", "week", "month"])
@@ -38,6 +38,13 @@ export const statsRow = z.object({
     .transform((date) => date.toISOString())
     .pipe(z.string().meta({ format: "date-time", description: "Start of the period, UTC; weeks start on Monday" })),
   ...measures,
+})
+
+/** The whole range, beside the rows of its periods. */
+export const statsMeta = z.object({
+  summary: z
+    .object({ since: timestamp, until: timestamp, interval: statsInterval, ...measures })
+    .describe("The whole range at once; since and until are the bounds that were applied"),
 })
 
 export type StatsRow = z.input<typeof statsRow>

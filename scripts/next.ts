@@ -8,7 +8,7 @@ import { root } from "./root"
 
 const stamp = join(root, ".next/sources.sha256")
 
-// What a build does not read. Names that begin with a dot are left out too.
+// What a build does not read, by its place below the root. Names that begin with a dot are left out too.
 const apart = new Set([
   "node_modules",
   "generated",
@@ -101,7 +101,7 @@ async function sourcesBelow(directory: string): Promise<string[]> {
   const entries = await readdir(join(root, directory), { withFileTypes: true })
   const found = await Promise.all(
     entries
-      .filter(({ name }) => !name.startsWith(".") && !apart.has(name) && !apartFiles.test(name))
+      .filter(({ name }) => !name.startsWith(".") && !apart.has(join(directory, name)) && !apartFiles.test(name))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map(async (entry) => {
         const path = join(directory, entry.name)

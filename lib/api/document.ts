@@ -13,6 +13,7 @@ export type JsonSchema = {
   anyOf?: JsonSchema[]
   items?: JsonSchema
   properties?: Record<string, JsonSchema>
+  required?: string[]
   "x-untrusted"?: boolean
 }
 

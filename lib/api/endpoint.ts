@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import type { z } from "zod"
+import { z } from "zod"
 import { isDatabaseUnavailable } from "../database-failure"
 import type { Surface } from "../keys/kinds"
 import type { OwnerId } from "../owner"
@@ -24,6 +24,8 @@ export type Endpoint = {
   readonly parameters: Parameters
   /** The schema of a row, or of the object. */
   readonly data: z.ZodType
+  /** What a list's `meta` holds besides the page. */
+  readonly meta: z.ZodObject
   /** How to answer a question from these rows: a sentence or a snippet by its name. */
   readonly recipes: Readonly<Record<string, string>>
 }
@@ -42,6 +44,8 @@ export type AdminEndpoint<Row = Record<string, unknown>> = Endpoint & {
   readonly read: (search: string) => Promise<List<Row>>
 }
 
+const noMeta = z.object({})
+
 export type Find<Where, Row extends z.ZodObject> = (where: Where, page: Page) => Promise<Found<z.input<Row>>>
 
 /** A filter is named as the condition it sets and parses to its type: a misspelt or mistyped one does not compile. */
@@ -53,14 +57,16 @@ export function adminList<Where extends object, Row extends z.ZodObject>(row: {
   permission: Permission
   filters?: Filters<Where>
   row: Row
+  meta?: z.ZodObject
   find: Find<Where, Row>
   recipes?: Record<string, string>
 }): Routes<AdminEndpoint<z.output<Row>>> {
   const filters = (row.filters ?? {}) as Parameters
+  const meta = row.meta ?? noMeta
   async function read(search: string) {
     const { page, where } = parseListQuery(search, filters, idOf(row.row))
     // The filters' types are those of Where's columns: see Filters.
-    return listOf(row.row, page, await row.find(where as Where, page))
+    return listOf(row.row, meta, page, await row.find(where as Where, page))
   }
   return routes(
     {
@@ -72,6 +78,7 @@ export function adminList<Where extends object, Row extends z.ZodObject>(row: {
       filters,
       parameters: { ...sharedParameters, ...filters },
       data: row.row,
+      meta,
       recipes: row.recipes ?? {},
       read,
     },
@@ -83,8 +90,10 @@ export function adminList<Where extends object, Row extends z.ZodObject>(row: {
 export function userList<Where extends { userId?: unknown }, Row extends z.ZodObject>(row: {
   summary: string
   row: Row
+  meta?: z.ZodObject
   find: Find<Where & { userId: OwnerId }, Row>
 }): Routes {
+  const meta = row.meta ?? noMeta
   return routes(
     {
       surface: "user",
@@ -95,12 +104,13 @@ export function userList<Where extends { userId?: unknown }, Row extends z.ZodOb
       filters: {},
       parameters: sharedParameters,
       data: row.row,
+      meta,
       recipes: {},
     },
     async (request, { owner }) => {
       const { page } = parseListQuery(new URL(request.url).search, {}, idOf(row.row))
       const where = { userId: owner.id } as Where & { userId: OwnerId }
-      return listEnvelope(listOf(row.row, page, await row.find(where, page)))
+      return listEnvelope(listOf(row.row, meta, page, await row.find(where, page)))
     },
   )
 }
@@ -121,6 +131,7 @@ export function userObject<Data extends z.ZodType>(row: {
       filters: {},
       parameters: {},
       data: row.data,
+      meta: noMeta,
       recipes: {},
     },
     async (request, { owner }) => {
@@ -153,13 +164,18 @@ function idOf(row: z.ZodObject): z.ZodType {
   return row.shape.id as z.ZodType
 }
 
-function listOf<Row extends z.ZodObject>(schema: Row, page: Page, found: Found<z.input<Row>>): List<z.output<Row>> {
-  const more = found.rows.length > page.limit
-  const rows = more ? found.rows.slice(0, page.limit) : found.rows
+function listOf<Row extends z.ZodObject>(
+  schema: Row,
+  more: z.ZodObject,
+  page: Page,
+  found: Found<z.input<Row>>,
+): List<z.output<Row>> {
+  const isCut = found.rows.length > page.limit
+  const rows = isCut ? found.rows.slice(0, page.limit) : found.rows
   const last = rows.at(-1) as { createdAt: Date; id: string } | undefined
-  const nextCursor = more && last ? encodeCursor(page.order, last) : null
+  const nextCursor = isCut && last ? encodeCursor(page.order, last) : null
   const { limit, offset } = page
-  const meta = { total: found.total, limit, offset, nextCursor, ...found.meta }
+  const meta = { total: found.total, limit, offset, nextCursor, ...more.parse(found.meta ?? {}) }
   return { data: rows.map((row) => schema.parse(row)), meta }
 }
 

@@ -123,6 +123,7 @@ function envelope(endpoint: Documented) {
     return { type: "object", required: ["data"], additionalProperties: false, properties: { data } }
   }
   const count = { type: "integer", minimum: 0 }
+  const extra = jsonSchemaOf(endpoint.meta, "output")
   return {
     type: "object",
     required: ["data", "meta"],
@@ -131,8 +132,15 @@ function envelope(endpoint: Documented) {
       data: { type: "array", items: data },
       meta: {
         type: "object",
-        required: ["total", "limit", "offset", "nextCursor"],
-        properties: { total: count, limit: count, offset: count, nextCursor: { type: ["string", "null"] } },
+        required: ["total", "limit", "offset", "nextCursor", ...(extra.required ?? [])],
+        additionalProperties: false,
+        properties: {
+          total: { ...count, description: "All rows that match, on this page or not" },
+          limit: count,
+          offset: count,
+          nextCursor: { type: ["string", "null"], description: "The cursor of the next page; null at the end" },
+          ...extra.properties,
+        },
       },
     },
   }

@@ -7,6 +7,7 @@ import {
   periodsOf,
   type StatsInterval,
   statsInterval,
+  statsMeta,
   statsRange,
   statsRow,
 } from "@/lib/stats"
@@ -40,6 +41,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   permission: "admin.access",
   filters: { interval: statsInterval },
   row: statsRow,
+  meta: statsMeta,
   find: findStats,
   recipes: {
     "Growth: accounts by month, and how much faster than the month before": `
