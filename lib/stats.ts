@@ -47,6 +47,7 @@ export const statsMeta = z.object({
     .describe("The whole range at once; since and until are the bounds that were applied"),
 })
 
+export type StatsSummary = z.output<typeof statsMeta>["summary"]
 export type StatsRow = z.input<typeof statsRow>
 type Measures = Omit<StatsRow, "id" | "createdAt">
 

@@ -1,9 +1,42 @@
+import type { Metadata } from "next"
 import { forbidden, redirect } from "next/navigation"
+import { GET } from "@/app/api/v1/admin/stats/route"
+import { ApiRequest } from "@/components/console/api-request"
+import { StatsCharts, StatsTable, StatsTiles } from "@/components/console/overview"
+import { cleanQuery, read } from "@/components/console/query"
+import { RangePicker } from "@/components/console/range-picker"
+import { RefusedQuery } from "@/components/console/refused-query"
 import { firstAdminPage } from "@/components/navigation"
+import { limitBounds } from "@/lib/api/query"
+import { holds } from "@/lib/permissions"
 import { requireViewer } from "@/lib/session"
+import { entry } from "./navigation"
 
-/** Leads to the first admin page the viewer may open. */
-export default async function AdminPage() {
+export const metadata: Metadata = { title: entry.label }
+
+/** The overview; whoever may not open it is led to the first admin page they may. */
+export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   const { role } = await requireViewer("/admin")
-  redirect((await firstAdminPage(role)) ?? forbidden())
+  if (!holds(role, GET.endpoint.permission)) redirect((await firstAdminPage(role)) ?? forbidden())
+  const query = cleanQuery("/admin", await searchParams)
+  const asked = new URLSearchParams(query)
+  if (!asked.has("order")) asked.set("order", "asc")
+  if (!asked.has("limit")) asked.set("limit", String(limitBounds.max))
+  const found = await read(GET.endpoint, asked)
+  return (
+    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-5">
+      <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>
+      <RangePicker query={query} />
+      {"data" in found ? (
+        <>
+          <StatsTiles summary={found.meta.summary} />
+          <StatsCharts rows={found.data} />
+          <StatsTable rows={found.data} total={found.meta.total} />
+          <ApiRequest path="/api/v1/admin/stats" query={asked} />
+        </>
+      ) : (
+        <RefusedQuery message={found.refused} page="/admin" />
+      )}
+    </div>
+  )
 }

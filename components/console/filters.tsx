@@ -58,7 +58,7 @@ function Filter({ name, values, given }: { name: string; values: (string | numbe
   )
 }
 
-function Choice({
+export function Choice({
   name,
   label,
   given,
@@ -88,7 +88,7 @@ function Choice({
 }
 
 /** A date, or the text of a moment that only the API's own notations can say. */
-function Moment({ name, label, given }: { name: string; label: string; given: string }) {
+export function Moment({ name, label, given }: { name: string; label: string; given: string }) {
   const isDate = given === "" || /^\d{4}-\d\d-\d\d$/.test(given)
   return (
     <FilterField name={name} label={label}>

@@ -1,18 +1,16 @@
 import Link from "next/link"
-import { redirect } from "next/navigation"
 import type { ReactNode } from "react"
-import { Notice } from "@/components/notice"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { emailsOf } from "@/lib/accounts"
 import type { AdminEndpoint } from "@/lib/api/endpoint"
-import type { List } from "@/lib/api/envelope"
-import { Refusal } from "@/lib/api/errors"
 import { holds } from "@/lib/permissions"
 import { requirePermission } from "@/lib/session"
 import { ApiRequest } from "./api-request"
 import { AccountLink } from "./cells"
 import { Filters } from "./filters"
 import { Paging } from "./paging"
+import { cleanQuery, read } from "./query"
+import { RefusedQuery } from "./refused-query"
 
 export type Column<Row> = {
   label: string
@@ -43,10 +41,7 @@ export async function ResourcePage<Row extends { id: string }>({
 }) {
   const page = `/admin/${resource}`
   const viewer = await requirePermission(page, endpoint.permission)
-  const given = queryOf(await searchParams)
-  const query = withoutEmpty(given)
-  if (query.size < given.size) redirect(query.size > 0 ? `${page}?${query}` : page)
-
+  const query = cleanQuery(page, await searchParams)
   const asked = new URLSearchParams(query)
   if (!asked.has("limit")) asked.set("limit", rowsShown)
   const found = await read(endpoint, asked)
@@ -81,40 +76,10 @@ export async function ResourcePage<Row extends { id: string }>({
           <ApiRequest path={`/api/v1/admin/${resource}`} query={asked} />
         </>
       ) : (
-        <Notice tone="bad" role="alert">
-          {found.refused}{" "}
-          <Link href={page} className="font-medium underline">
-            Show everything
-          </Link>
-        </Notice>
+        <RefusedQuery message={found.refused} page={page} />
       )}
     </div>
   )
-}
-
-async function read<Row>(
-  endpoint: AdminEndpoint<Row>,
-  query: URLSearchParams,
-): Promise<List<Row> | { refused: string }> {
-  try {
-    return await endpoint.read(String(query))
-  } catch (error) {
-    if (error instanceof Refusal) return { refused: error.message }
-    throw error
-  }
-}
-
-/** Repeated parameters stay repeated, so that they are refused as the API does. */
-function queryOf(params: Record<string, string | string[] | undefined>): URLSearchParams {
-  const pairs = Object.entries(params).flatMap(([name, values]) =>
-    [values ?? []].flat().map((value): [string, string] => [name, value]),
-  )
-  return new URLSearchParams(pairs)
-}
-
-/** A form sends its empty fields too. */
-function withoutEmpty(query: URLSearchParams): URLSearchParams {
-  return new URLSearchParams([...query].filter(([, value]) => value !== ""))
 }
 
 const accountFields = ["userId", "actorId", "targetId"]

@@ -38,10 +38,10 @@ const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as 
 export type Routes<Row = Endpoint> = Readonly<Record<(typeof methods)[number], Route<Row>>>
 
 /** An admin list as pages read it too: the same rows, parameters and refusals as over HTTP. */
-export type AdminEndpoint<Row = Record<string, unknown>> = Endpoint & {
+export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
   readonly permission: Permission
   /** @param search the query, with or without its `?` */
-  readonly read: (search: string) => Promise<List<Row>>
+  readonly read: (search: string) => Promise<List<Row, Meta>>
 }
 
 const noMeta = z.object({})
@@ -52,17 +52,22 @@ export type Find<Where, Row extends z.ZodObject> = (where: Where, page: Page) =>
 export type Filters<Where> = { readonly [Column in keyof Where]?: z.ZodType<Where[Column], string> }
 
 /** A list of the admin surface: rows of every account, for keys whose owner holds `permission`. */
-export function adminList<Where extends object, Row extends z.ZodObject>(row: {
+export function adminList<
+  Where extends object,
+  Row extends z.ZodObject,
+  Meta extends z.ZodObject = typeof noMeta,
+>(row: {
   summary: string
   permission: Permission
   filters?: Filters<Where>
   row: Row
-  meta?: z.ZodObject
+  meta?: Meta
   find: Find<Where, Row>
   recipes?: Record<string, string>
-}): Routes<AdminEndpoint<z.output<Row>>> {
+}): Routes<AdminEndpoint<z.output<Row>, z.output<Meta>>> {
   const filters = (row.filters ?? {}) as Parameters
-  const meta = row.meta ?? noMeta
+  // A row without one leaves Meta at its default, the type of noMeta.
+  const meta = row.meta ?? (noMeta as unknown as Meta)
   async function read(search: string) {
     const { page, where } = parseListQuery(search, filters, idOf(row.row))
     // The filters' types are those of Where's columns: see Filters.
@@ -164,12 +169,12 @@ function idOf(row: z.ZodObject): z.ZodType {
   return row.shape.id as z.ZodType
 }
 
-function listOf<Row extends z.ZodObject>(
+function listOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
   schema: Row,
-  more: z.ZodObject,
+  more: Meta,
   page: Page,
   found: Found<z.input<Row>>,
-): List<z.output<Row>> {
+): List<z.output<Row>, z.output<Meta>> {
   const isCut = found.rows.length > page.limit
   const rows = isCut ? found.rows.slice(0, page.limit) : found.rows
   const last = rows.at(-1) as { createdAt: Date; id: string } | undefined

@@ -1,9 +1,9 @@
 // The bodies of all answers (spec section 2).
 
 /** A page of rows, before it becomes text. */
-export type List<Row> = {
+export type List<Row, Meta = unknown> = {
   data: Row[]
-  meta: { total: number; limit: number; offset: number; nextCursor: string | null } & Record<string, unknown>
+  meta: { total: number; limit: number; offset: number; nextCursor: string | null } & Meta
 }
 
 export function listEnvelope({ data, meta }: List<unknown>): string {

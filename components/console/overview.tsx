@@ -1,0 +1,155 @@
+import type { z } from "zod"
+import { Table, TableCell, TableRow } from "@/components/table"
+import type { StatsSummary, statsRow } from "@/lib/stats"
+import { money } from "./cells"
+import { Chart, type Series } from "./chart"
+import { formatters, type Unit } from "./units"
+
+type Stats = z.output<typeof statsRow>
+type Amounts = Stats["mrr"]
+
+const whole = formatters.count.full
+const share = (rate: number | null) => (rate === null ? "–" : formatters.share.full(rate))
+
+/** The range in a few numbers. */
+export function StatsTiles({ summary }: { summary: StatsSummary }) {
+  const { signups, activeSubscriptions, churnRate, mrr, revenue, refunds, creditsGranted, creditsSpent } = summary
+  return (
+    <dl className="grid grid-cols-2 gap-3 md:grid-cols-3 lg:grid-cols-6">
+      <Tile label="Sign-ups">{whole(signups)}</Tile>
+      <Tile label="Active subscriptions">{whole(activeSubscriptions)}</Tile>
+      <Tile label="MRR">{amountsText(mrr)}</Tile>
+      <Tile label="Revenue, net">{amountsText(net(revenue, refunds))}</Tile>
+      <Tile label="Churn rate">{share(churnRate)}</Tile>
+      <Tile label="Credits spent" note={`${whole(creditsGranted)} granted`}>
+        {whole(creditsSpent)}
+      </Tile>
+    </dl>
+  )
+}
+
+function Tile({ label, note, children }: { label: string; note?: string; children: string }) {
+  return (
+    <div className="grid content-start gap-1 rounded-lg border border-line bg-panel p-3">
+      <dt className="text-xs text-muted">{label}</dt>
+      <dd className="text-base font-semibold whitespace-pre-line">{children}</dd>
+      {note && <dd className="text-xs text-muted">{note}</dd>}
+    </div>
+  )
+}
+
+export function StatsCharts({ rows }: { rows: readonly Stats[] }) {
+  const periods = rows.map(({ id }) => id)
+  const charts: { title: string; kind: "line" | "bar"; unit: Unit; series: readonly Series[] }[] = [
+    { title: "Sign-ups", kind: "bar", unit: "count", series: [of(rows, "Sign-ups", ({ signups }) => signups)] },
+    { title: "Monthly recurring revenue", kind: "line", unit: "cents", series: byCurrency(rows, ({ mrr }) => mrr) },
+    {
+      title: "Revenue, net of refunds",
+      kind: "bar",
+      unit: "cents",
+      series: byCurrency(rows, ({ revenue, refunds }) => net(revenue, refunds)),
+    },
+    {
+      title: "Churn rate",
+      kind: "line",
+      unit: "share",
+      series: [of(rows, "Churn rate", ({ churnRate }) => churnRate)],
+    },
+    {
+      title: "Credits granted and spent",
+      kind: "bar",
+      unit: "count",
+      series: [
+        of(rows, "Granted", ({ creditsGranted }) => creditsGranted),
+        of(rows, "Spent", ({ creditsSpent }) => creditsSpent),
+      ],
+    },
+    {
+      title: "Active accounts",
+      kind: "bar",
+      unit: "count",
+      series: [of(rows, "Active accounts", ({ activeUsers }) => activeUsers)],
+    },
+  ]
+  return (
+    <div className="grid gap-3 lg:grid-cols-2">
+      {charts.map(({ title, ...chart }) => (
+        <section key={title} aria-label={title} className="grid gap-3 rounded-lg border border-line bg-panel p-3">
+          <h2 className="font-medium">{title}</h2>
+          <Chart periods={periods} {...chart} />
+        </section>
+      ))}
+    </div>
+  )
+}
+
+const columns: readonly { label: string; cell: (row: Stats) => string }[] = [
+  { label: "From", cell: ({ id }) => id },
+  { label: "Sign-ups", cell: ({ signups }) => whole(signups) },
+  { label: "Active accounts", cell: ({ activeUsers }) => whole(activeUsers) },
+  { label: "Subscriptions", cell: ({ activeSubscriptions }) => whole(activeSubscriptions) },
+  { label: "New", cell: ({ newSubscriptions }) => whole(newSubscriptions) },
+  { label: "Ended", cell: ({ canceledSubscriptions }) => whole(canceledSubscriptions) },
+  { label: "Churn rate", cell: ({ churnRate }) => share(churnRate) },
+  { label: "MRR", cell: ({ mrr }) => amountsText(mrr) },
+  { label: "Orders", cell: ({ orders }) => whole(orders) },
+  { label: "Revenue", cell: ({ revenue }) => amountsText(revenue) },
+  { label: "Refunds", cell: ({ refunds }) => amountsText(refunds) },
+  { label: "Granted", cell: ({ creditsGranted }) => whole(creditsGranted) },
+  { label: "Spent", cell: ({ creditsSpent }) => whole(creditsSpent) },
+]
+
+/** The numbers of the charts. */
+export function StatsTable({ rows, total }: { rows: readonly Stats[]; total: number }) {
+  const headings = columns.map(({ label }, index) => ({ label, numeric: index > 0 }))
+  return (
+    <section aria-labelledby="numbers" className="grid gap-3">
+      <h2 id="numbers" className="font-medium">
+        The numbers
+      </h2>
+      {rows.length < total && (
+        <p className="text-muted">
+          {whole(rows.length)} of {whole(total)} periods are shown. A longer interval shows them all.
+        </p>
+      )}
+      <Table caption="Statistics by period" headings={headings}>
+        {rows.map((row) => (
+          <TableRow key={row.id}>
+            {columns.map(({ label, cell }, index) => (
+              <TableCell key={label} label={label} numeric={index > 0} className="whitespace-pre-line">
+                {cell(row)}
+              </TableCell>
+            ))}
+          </TableRow>
+        ))}
+      </Table>
+    </section>
+  )
+}
+
+function of(rows: readonly Stats[], label: string, value: (row: Stats) => number | null): Series {
+  return { label, values: rows.map(value) }
+}
+
+/** One series a currency: amounts of different ones are never added. */
+function byCurrency(rows: readonly Stats[], amounts: (row: Stats) => Amounts): Series[] {
+  const found = rows.map(amounts)
+  const currencies = [...new Set(found.flatMap((list) => list.map(({ currency }) => currency)))].sort()
+  return currencies.map((currency) => ({
+    label: currency.toUpperCase(),
+    values: found.map((list) => amountIn(list, currency)),
+  }))
+}
+
+function net(revenue: Amounts, refunds: Amounts): Amounts {
+  return revenue.map(({ currency, amount }) => ({ currency, amount: amount - amountIn(refunds, currency) }))
+}
+
+function amountIn(list: Amounts, currency: string): number {
+  return list.find((money) => money.currency === currency)?.amount ?? 0
+}
+
+/** One line a currency. */
+function amountsText(list: Amounts): string {
+  return list.length === 0 ? "–" : list.map(({ amount, currency }) => money(amount, currency)).join("\n")
+}

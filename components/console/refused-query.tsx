@@ -1,0 +1,14 @@
+import Link from "next/link"
+import { Notice } from "@/components/notice"
+
+/** Instead of rows, when the endpoint refuses what the address asks for. */
+export function RefusedQuery({ message, page }: { message: string; page: string }) {
+  return (
+    <Notice tone="bad" role="alert">
+      {message}{" "}
+      <Link href={page} className="font-medium underline">
+        Show everything
+      </Link>
+    </Notice>
+  )
+}
