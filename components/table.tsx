@@ -61,15 +61,18 @@ export const cellStyle =
 export function TableCell({
   label,
   numeric = false,
+  names = false,
   className = "",
   children,
-}: Heading & { className?: string; children: ReactNode }) {
+}: Heading & { /** Whether the cell names its row. */ names?: boolean; className?: string; children: ReactNode }) {
+  const Cell = names ? "th" : "td"
   return (
-    <td
+    <Cell
       data-label={label}
-      className={`${cellStyle} max-md:grid max-md:grid-cols-[6rem_minmax(0,1fr)] max-md:items-center max-md:justify-items-start max-md:before:text-muted max-md:before:content-[attr(data-label)] ${numeric ? "md:text-right" : ""} ${className}`}
+      scope={names ? "row" : undefined}
+      className={`${cellStyle} font-normal max-md:grid max-md:grid-cols-[6rem_minmax(0,1fr)] max-md:items-center max-md:justify-items-start max-md:before:text-muted max-md:before:content-[attr(data-label)] ${numeric ? "md:text-right" : ""} ${className}`}
     >
       {children}
-    </td>
+    </Cell>
   )
 }

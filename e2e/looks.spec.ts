@@ -1,10 +1,8 @@
 import AxeBuilder from "@axe-core/playwright"
-import { expect, type Page } from "@playwright/test"
+import { expect } from "@playwright/test"
 import { test, uniqueName } from "./fixtures"
 import { createKey, openDialog, row, saved } from "./key-page"
-
-const wide = { width: 1280, height: 800 }
-const narrow = { width: 390, height: 844 }
+import { isAccessibleAndFits, narrow, wide } from "./looks"
 
 for (const colorScheme of ["light", "dark"] as const) {
   test.describe(`${colorScheme}`, () => {
@@ -106,13 +104,3 @@ test("every page has a title of its own", async ({ page, signInAs }) => {
   }
   expect(new Set(titles).size).toBe(titles.length)
 })
-
-async function isAccessibleAndFits(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze()
-  expect(
-    violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => [html, failureSummary])]),
-  ).toEqual([])
-  await page.setViewportSize(narrow)
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(narrow.width)
-  await page.setViewportSize(wide)
-}

@@ -6,7 +6,12 @@ import { StatusBadge, type Tone } from "@/components/status-badge"
 export function AccountLink({ id, email }: { id: string; email: string | undefined }) {
   if (email === undefined) return <Id value={id} />
   return (
-    <Link href={`/admin/users/${id}`} prefetch={false} className="block max-w-56 truncate underline" title={email}>
+    <Link
+      href={`/admin/users/${id}`}
+      prefetch={false}
+      className="block max-w-56 truncate underline decoration-line underline-offset-2 hover:decoration-current"
+      title={email}
+    >
       {email}
     </Link>
   )

@@ -116,7 +116,13 @@ export function StatsTable({ rows, total }: { rows: readonly Stats[]; total: num
         {rows.map((row) => (
           <TableRow key={row.id}>
             {columns.map(({ label, cell }, index) => (
-              <TableCell key={label} label={label} numeric={index > 0} className="whitespace-pre-line">
+              <TableCell
+                key={label}
+                label={label}
+                numeric={index > 0}
+                names={index === 0}
+                className="whitespace-pre-line"
+              >
                 {cell(row)}
               </TableCell>
             ))}
@@ -149,7 +155,8 @@ function amountIn(list: Amounts, currency: string): number {
   return list.find((money) => money.currency === currency)?.amount ?? 0
 }
 
-/** One line a currency. */
+/** One line a currency in which there is an amount. */
 function amountsText(list: Amounts): string {
-  return list.length === 0 ? "–" : list.map(({ amount, currency }) => money(amount, currency)).join("\n")
+  const some = list.filter(({ amount }) => amount !== 0)
+  return some.length === 0 ? "–" : some.map(({ amount, currency }) => money(amount, currency)).join("\n")
 }

@@ -63,8 +63,8 @@ export async function ResourcePage<Row extends { id: string }>({
             <Table caption={title} headings={columns}>
               {found.data.map((row) => (
                 <TableRow key={row.id}>
-                  {columns.map(({ label, numeric = false, cell }) => (
-                    <TableCell key={label} label={label} numeric={numeric}>
+                  {columns.map(({ label, numeric = false, cell }, index) => (
+                    <TableCell key={label} label={label} numeric={numeric} names={index === 0}>
                       {cell(row, account)}
                     </TableCell>
                   ))}

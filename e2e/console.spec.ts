@@ -1,0 +1,222 @@
+import { expect, type Page } from "@playwright/test"
+import type { Permission, Role } from "@/lib/permissions"
+import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
+import { test, uniqueEmail } from "./fixtures"
+import { isAccessibleAndFits, wide } from "./looks"
+
+const pages: Record<string, { title: string; permission: Permission }> = {
+  "/admin": { title: "Overview", permission: "admin.access" },
+  "/admin/feedback": { title: "Feedback", permission: "feedback.read" },
+  "/admin/users": { title: "Users", permission: "users.read" },
+  "/admin/waitlist": { title: "Waitlist", permission: "waitlist.read" },
+  "/admin/credits/balances": { title: "Credit balances", permission: "credits.read" },
+  "/admin/credits": { title: "Credit ledger", permission: "credits.read" },
+  "/admin/orders": { title: "Orders", permission: "billing.read" },
+  "/admin/subscriptions": { title: "Subscriptions", permission: "billing.read" },
+  "/admin/audit": { title: "Audit log", permission: "audit.read" },
+  "/admin/emails": { title: "E-mails", permission: "email.read" },
+  "/admin/api-keys": { title: "Admin keys", permission: "api_keys.manage" },
+}
+
+const support = ["/admin", "/admin/feedback", "/admin/users", "/admin/waitlist", "/admin/emails"]
+const money = ["/admin/credits/balances", "/admin/credits", "/admin/orders", "/admin/subscriptions"]
+
+const opens: Partial<Record<Role, readonly string[]>> = {
+  admin: Object.keys(pages),
+  analyst: Object.keys(pages),
+  finance: ["/admin", ...money, "/admin/api-keys"],
+  support,
+  bookkeeper: ["/admin/orders", "/admin/subscriptions", "/admin/api-keys"],
+  member: [],
+}
+
+for (const [role, open] of Object.entries(opens) as [Role, readonly string[]][]) {
+  test(`${role} opens what the role may read, is refused the rest by name, and sees only that in the sidebar`, async ({
+    page,
+    signInAs,
+  }) => {
+    await signInAs(role)
+    for (const [path, { title, permission }] of Object.entries(pages)) {
+      const answer = await page.goto(path)
+      if (open.includes(path)) {
+        expect(answer?.status(), path).toBe(200)
+        await expect(page.getByRole("heading", { level: 1 })).toHaveText(title)
+      } else if (path === "/admin" && open[0]) {
+        await expect(page).toHaveURL(open[0])
+      } else {
+        expect(answer?.status(), path).toBe(403)
+        await expect(page.getByRole("main")).toContainText(path === "/admin" ? "opens no page" : permission)
+        await expect(page.getByRole("table")).toHaveCount(0)
+      }
+    }
+    const links = page.getByRole("navigation", { name: "Administration" }).getByRole("link")
+    const shown = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")))
+    expect(shown).toEqual(open)
+  })
+}
+
+test("viewers who may not read accounts see their ids, not their addresses", async ({ page, signInAs }) => {
+  await signInAs("finance")
+  await page.goto("/admin/orders")
+  await expect(page.getByRole("row").nth(1)).toContainText("…")
+  await expect(page.getByRole("table")).not.toContainText("@")
+})
+
+test("filters and dates stand in the address, without those left empty", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin/orders")
+  await page.getByLabel("Status").selectOption("refunded")
+  await page.getByLabel("Since").fill("2026-01-01")
+  await page.getByLabel("Order").selectOption("Oldest first")
+  await page.getByRole("button", { name: "Apply" }).click()
+  await expect(page).toHaveURL("/admin/orders?status=refunded&since=2026-01-01&order=asc")
+  await expect(page.getByLabel("Status")).toHaveValue("refunded")
+  await expect(page.getByLabel("Since")).toHaveValue("2026-01-01")
+  const statuses = await page.getByRole("table").locator("[data-label=Status]").allTextContents()
+  expect(new Set(statuses)).toEqual(new Set(["refunded"]))
+  await page.getByRole("link", { name: "Clear" }).click()
+  await expect(page).toHaveURL("/admin/orders")
+  await expect(page.getByLabel("Status")).toHaveValue("")
+})
+
+test("the request on a page answers with the rows that are on screen", async ({ page, signInAs, request }) => {
+  await signInAs("admin")
+  const admin = demoAccounts.find(({ role }) => role === "admin")
+  const key = admin ? demoKey(admin) : ""
+  for (const path of [
+    "/admin/users?role=member&until=2026-06-30",
+    "/admin/credits?kind=purchase&limit=20&offset=20",
+    "/admin/audit?order=asc",
+    "/admin/waitlist",
+  ]) {
+    await page.goto(path)
+    const curl = await page.getByLabel("The same as an API request").inputValue()
+    const [, url = ""] = /^curl -H "Authorization: Bearer \$TSK_KEY" "(.+)"$/.exec(curl) ?? []
+    const answer = await request.get(url, { headers: { Authorization: `Bearer ${key}` } })
+    const { data, meta } = await answer.json()
+    await expect(page.getByRole("rowheader")).toHaveCount(data.length)
+    await expect(page.getByRole("navigation", { name: "Paging" })).toContainText(
+      ` of ${meta.total.toLocaleString("en")}`,
+    )
+    const [first] = data
+    const name = first.email ?? first.userId ?? first.createdAt
+    if (name.includes("@")) await expect(page.getByRole("rowheader").first()).toHaveText(name)
+  }
+})
+
+test("paging leads to every row once, and back", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin/users?limit=100&order=asc")
+  const seen: string[] = []
+  const next = page.getByRole("link", { name: "Next" })
+  const total = Number(/of (\d+)/.exec(await paging(page))?.[1])
+  for (let from = 1; ; from += 100) {
+    await expect(page.getByRole("navigation", { name: "Paging" })).toContainText(new RegExp(`^${from}–`))
+    seen.push(...(await page.getByRole("rowheader").allTextContents()))
+    if ((await next.count()) === 0) break
+    await next.click()
+  }
+  expect(new Set(seen).size).toBeGreaterThanOrEqual(total)
+  expect(seen.length).toBe(new Set(seen).size)
+  await page.getByRole("link", { name: "Previous" }).click()
+  await page.getByRole("link", { name: "First" }).click()
+  await expect(page).toHaveURL("/admin/users?limit=100&order=asc")
+  await expect(page.getByRole("rowheader").first()).toHaveText(String(seen[0]))
+})
+
+async function paging(page: Page): Promise<string> {
+  return (await page.getByRole("navigation", { name: "Paging" }).textContent()) ?? ""
+}
+
+test("nothing that matches, and what the API refuses, are said in the page", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto(`/admin/users?email=${uniqueEmail()}`)
+  await expect(page.getByText("Nothing matches")).toBeVisible()
+  await expect(page.getByLabel("Email")).not.toHaveValue("")
+  for (const [query, message] of [
+    ["status=gone", 'status must be one of active, banned, closed, got "gone".'],
+    ["since=2026-02-30", "since must be"],
+    ["limit=501", 'limit must be an integer from 1 to 500, got "501".'],
+    ["colour=red", 'Unknown parameter "colour".'],
+    ["role=member&role=owner", "role is given more than once."],
+    ["since=2026-03-01&until=2026-02-01", "since must not be later than until."],
+    ["cursor=x", "cursor must be"],
+  ]) {
+    await page.goto(`/admin/users?${query}`)
+    await expect(page.getByRole("main").getByRole("alert")).toContainText(String(message))
+    await expect(page.getByRole("table")).toHaveCount(0)
+  }
+  await page.getByRole("link", { name: "Show everything" }).click()
+  await expect(page.getByRole("table")).toBeVisible()
+})
+
+test("a person's row leads to that person", async ({ page, signInAs }) => {
+  await signInAs("support")
+  await page.goto("/admin/users?email=member@example.com")
+  await page.getByRole("link", { name: "member@example.com" }).click()
+  await expect(page).toHaveURL(/\/admin\/users\/[0-9a-f-]{36}$/)
+})
+
+test("the overview draws its numbers, says them in a table, and follows the range", async ({ page, signInAs }) => {
+  await signInAs("finance")
+  await page.goto("/admin")
+  await expect(page.locator("main svg.recharts-surface")).toHaveCount(6)
+  await expect(page.getByRole("table").getByRole("rowheader")).toHaveCount(30)
+  await page.getByRole("link", { name: "12 months" }).click()
+  await expect(page.getByRole("table").getByRole("rowheader")).toHaveCount(12)
+  await expect(page.getByRole("link", { name: "12 months" })).toHaveAttribute("aria-current", "true")
+  await page.getByLabel("Since").fill("2026-02-10")
+  await page.getByLabel("Until").fill("2026-03-09")
+  await page.getByLabel("Interval").selectOption("By week")
+  await page.getByRole("button", { name: "Apply" }).click()
+  await expect(page).toHaveURL("/admin?since=2026-02-10&until=2026-03-09&interval=week")
+  await expect(page.getByRole("rowheader").first()).toHaveText("2026-02-09")
+  await expect(page.getByLabel("The same as an API request")).toHaveValue(/interval=week&order=asc/)
+  await page.goto("/admin?since=2026-03-01&until=2026-02-01")
+  await expect(page.getByRole("main").getByRole("alert")).toContainText("since must not be later than until")
+})
+
+test("the chart library is loaded by the overview alone", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  const scripts: string[] = []
+  page.on("response", async (response) => {
+    if (response.request().resourceType() === "script") scripts.push(await response.text().catch(() => ""))
+  })
+  const draws = () => scripts.filter((text) => text.includes("recharts-surface")).length
+  await page.goto("/admin/orders", { waitUntil: "networkidle" })
+  expect(scripts.length).toBeGreaterThan(0)
+  expect(draws()).toBe(0)
+  await page.goto("/admin", { waitUntil: "networkidle" })
+  await expect.poll(draws).toBeGreaterThan(0)
+})
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false })
+
+  test("filters narrow, pages turn and the overview's numbers are there", async ({ page, signInAs }) => {
+    await signInAs("admin")
+    await page.goto("/admin/orders")
+    await page.getByLabel("Status").selectOption("paid")
+    await page.getByRole("button", { name: "Apply" }).click()
+    await expect(page).toHaveURL("/admin/orders?status=paid")
+    await page.getByRole("link", { name: "Next" }).click()
+    await expect(page).toHaveURL("/admin/orders?status=paid&offset=50")
+    await page.goto("/admin")
+    await expect(page.getByRole("table").getByRole("rowheader")).toHaveCount(30)
+  })
+})
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test.describe(`${colorScheme}`, () => {
+    test.use({ colorScheme, contextOptions: { reducedMotion: "reduce" }, viewport: wide })
+
+    test("every console page is accessible and fits, also when empty or refused", async ({ page, signInAs }) => {
+      test.slow()
+      await signInAs("admin")
+      for (const path of [...Object.keys(pages), "/admin/users?status=gone", "/admin/users?email=nobody@example.com"]) {
+        await page.goto(path)
+        await isAccessibleAndFits(page)
+      }
+    })
+  })
+}
