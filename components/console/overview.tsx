@@ -72,9 +72,13 @@ export function StatsCharts({ rows }: { rows: readonly Stats[] }) {
     },
   ]
   return (
-    <div className="grid gap-3 lg:grid-cols-2">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3 lg:grid-cols-2">
       {charts.map(({ title, ...chart }) => (
-        <section key={title} aria-label={title} className="grid gap-3 rounded-lg border border-line bg-panel p-3">
+        <section
+          key={title}
+          aria-label={title}
+          className="grid grid-cols-[minmax(0,1fr)] gap-3 overflow-hidden rounded-lg border border-line bg-panel p-3"
+        >
           <h2 className="font-medium">{title}</h2>
           <Chart periods={periods} {...chart} />
         </section>
