@@ -3,6 +3,7 @@ import Link from "next/link"
 import { redirect } from "next/navigation"
 import type { ReactNode } from "react"
 import { buttonStyle } from "@/components/button"
+import { publicLinks } from "@/components/navigation"
 import { Wordmark } from "@/components/wordmark"
 import { kinds, type Surface } from "@/lib/keys/kinds"
 import { currentViewer } from "@/lib/session"
@@ -27,6 +28,11 @@ export default async function StartPage() {
           <Link href="/sign-in" className={buttonStyle()}>
             Sign in
           </Link>
+          {(await publicLinks()).map(({ href, label }) => (
+            <Link key={href} href={href} className={buttonStyle("quiet")}>
+              {label}
+            </Link>
+          ))}
         </div>
       </div>
       <div className="grid gap-4 sm:grid-cols-2">

@@ -57,3 +57,21 @@ export function TextField({
     </Field>
   )
 }
+
+export function TextAreaField({
+  id,
+  label,
+  hint,
+  error,
+  ...area
+}: Omit<ComponentProps<"textarea">, "id"> & { id: string; label: string; hint?: string; error?: string | undefined }) {
+  return (
+    <Field id={id} label={label} hint={hint} error={error}>
+      <textarea
+        className={`${controlStyle} min-h-32 py-1.5`}
+        {...describedBy(id, { hint: hint !== undefined, error })}
+        {...area}
+      />
+    </Field>
+  )
+}

@@ -2,6 +2,7 @@ import { z } from "zod"
 import { Prisma, type User } from "@/generated/prisma/client"
 import { audit } from "./audit"
 import { db } from "./db"
+import { markJoined } from "./waitlist"
 
 export type NewAccount = {
   /** Normalised. */
@@ -20,6 +21,7 @@ export async function createAccount(
   try {
     const user = await db().$transaction(async (transaction) => {
       const created = await transaction.user.create({ data: { ...data, name, creditAccount: { create: {} } } })
+      await markJoined(transaction, created.email)
       await audit(transaction, {
         actorId: created.id,
         action: "user.signed_up",

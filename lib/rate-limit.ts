@@ -15,6 +15,8 @@ export const limits = {
   /** Attempts on one account from browsers that never signed in to it; see lib/sign-in.ts. */
   signInAccount: { tokens: 30, windowSeconds: 600 },
   signUpAddress: { tokens: 30, windowSeconds: 3600 },
+  feedbackAccount: { tokens: 10, windowSeconds: 3600 },
+  waitlistAddress: { tokens: 30, windowSeconds: 3600 },
 } as const
 
 export type LimitName = keyof typeof limits

@@ -4,9 +4,9 @@ import { adminList } from "@/lib/api/endpoint"
 import { db } from "@/lib/db"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
+import { waitlistSource } from "@/lib/waitlist"
 
 const waitlistStatus = z.enum(WaitlistStatus)
-const source = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, "must be a source's name, like landing")
 
 const waitlistRow = z.object({
   id,
@@ -25,7 +25,7 @@ function findWaitlist(where: { status?: WaitlistStatus; source?: string }, page:
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Who waits for an account",
   permission: "waitlist.read",
-  filters: { status: waitlistStatus, source },
+  filters: { status: waitlistStatus, source: waitlistSource },
   row: waitlistRow,
   find: findWaitlist,
 })

@@ -1,0 +1,36 @@
+"use server"
+
+import { z } from "zod"
+import { feedbackForm, giveFeedback } from "@/lib/feedback"
+import { currentViewer, isSameOrigin } from "@/lib/session"
+import { inMinutes } from "@/lib/time-words"
+
+type Values = { rating: string; message: string }
+
+export type FeedbackAnswer =
+  | { ok: true }
+  | { ok: false; reason: "signed_out"; values: Values }
+  | { ok: false; reason: "refused"; message: string; values: Values }
+  | { ok: false; reason: "invalid"; errors: { [Field in keyof Values]?: string | undefined }; values: Values }
+
+const text = z.string().catch("")
+const sent = z.object({ rating: text, message: text })
+
+export async function sendFeedback(_last: FeedbackAnswer | null, data: FormData): Promise<FeedbackAnswer> {
+  const values = sent.parse(Object.fromEntries(data))
+  if (!(await isSameOrigin())) {
+    return { ok: false, reason: "refused", message: "This form was not sent from this site. Open it again.", values }
+  }
+  const viewer = await currentViewer()
+  if (!viewer) return { ok: false, reason: "signed_out", values }
+  const form = feedbackForm.safeParse(values)
+  if (!form.success) {
+    const { fieldErrors } = z.flattenError(form.error)
+    const errors = { rating: fieldErrors.rating?.[0], message: fieldErrors.message?.[0] }
+    return { ok: false, reason: "invalid", errors, values }
+  }
+  const result = await giveFeedback(viewer.id, form.data)
+  if (result.ok) return { ok: true }
+  const message = `That is much feedback within an hour. Send this ${inMinutes(result.retryAfterSeconds)}.`
+  return { ok: false, reason: "refused", message, values }
+}

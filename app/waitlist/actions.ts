@@ -1,0 +1,42 @@
+"use server"
+
+import { headers } from "next/headers"
+import { z } from "zod"
+import { clientAddress } from "@/lib/client-address"
+import { isSameOrigin } from "@/lib/session"
+import { inMinutes } from "@/lib/time-words"
+import { joinWaitlist, type WaitlistResult, waitlistForm } from "@/lib/waitlist"
+
+type Values = { email: string; note: string }
+
+export type WaitlistAnswer =
+  | { ok: true }
+  | { ok: false; reason: "refused"; message: string; values: Values }
+  | { ok: false; reason: "invalid"; errors: { [Field in keyof Values]?: string | undefined }; values: Values }
+
+const text = z.string().catch("")
+const sent = z.object({ email: text, note: text, source: text })
+
+export async function join(_last: WaitlistAnswer | null, data: FormData): Promise<WaitlistAnswer> {
+  const { source, ...values } = sent.parse(Object.fromEntries(data))
+  if (!(await isSameOrigin())) {
+    return { ok: false, reason: "refused", message: "This form was not sent from this site. Open it again.", values }
+  }
+  const form = waitlistForm.safeParse({ ...values, source })
+  if (!form.success) {
+    const { fieldErrors } = z.flattenError(form.error)
+    return {
+      ok: false,
+      reason: "invalid",
+      errors: { email: fieldErrors.email?.[0], note: fieldErrors.note?.[0] },
+      values,
+    }
+  }
+  const result = await joinWaitlist(form.data, clientAddress(await headers()))
+  return result.ok ? { ok: true } : { ok: false, reason: "refused", message: whyNot(result), values }
+}
+
+function whyNot(result: Extract<WaitlistResult, { ok: false }>): string {
+  if (result.reason === "unavailable") return "The list cannot be reached right now. Try again in a moment."
+  return `Too many entries from your network. Try again ${inMinutes(result.retryAfterSeconds)}.`
+}

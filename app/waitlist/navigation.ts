@@ -1,0 +1,4 @@
+import { ListPlus } from "lucide-react"
+import type { NavigationEntry } from "@/components/navigation"
+
+export const entry: NavigationEntry = { area: "public", label: "Join the waitlist", icon: ListPlus, permission: null }

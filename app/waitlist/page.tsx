@@ -1,0 +1,15 @@
+import type { Metadata } from "next"
+import { Entrance } from "@/components/entrance"
+import { waitlistNoteMaxLength } from "@/lib/waitlist"
+import { WaitlistForm } from "./waitlist-form"
+
+export const metadata: Metadata = { title: "Waitlist" }
+
+export default async function WaitlistPage({ searchParams }: PageProps<"/waitlist">) {
+  const { source } = await searchParams
+  return (
+    <Entrance title="Join the waitlist">
+      <WaitlistForm source={typeof source === "string" ? source : ""} noteMaxLength={waitlistNoteMaxLength} />
+    </Entrance>
+  )
+}

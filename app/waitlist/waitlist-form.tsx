@@ -1,0 +1,79 @@
+"use client"
+
+import Link from "next/link"
+import { useEffect, useRef } from "react"
+import { Button, buttonStyle } from "@/components/button"
+import { TextAreaField, TextField } from "@/components/field"
+import { Notice } from "@/components/notice"
+import { useSending } from "@/components/use-sending"
+import { join } from "./actions"
+
+export function WaitlistForm({ source, noteMaxLength }: { source: string; noteMaxLength: number }) {
+  const { answer, lost, pending, form } = useSending(join)
+  const area = useRef<HTMLDivElement>(null)
+  const values = answer?.ok === false ? answer.values : { email: "", note: "" }
+  const errors = answer?.ok === false && answer.reason === "invalid" ? answer.errors : {}
+
+  useEffect(() => {
+    if (answer) area.current?.querySelector<HTMLElement>("[aria-invalid=true], [tabindex]")?.focus()
+  }, [answer])
+
+  return (
+    <div ref={area}>
+      {answer?.ok ? (
+        <OnTheList />
+      ) : (
+        <form {...form} className="grid gap-4">
+          {lost && (
+            <Notice tone="bad" role="alert">
+              There was no answer. Check your connection and send it again.
+            </Notice>
+          )}
+          {answer?.reason === "refused" && (
+            <Notice tone="bad" role="alert">
+              {answer.message}
+            </Notice>
+          )}
+          <input type="hidden" name="source" value={source} />
+          <TextField
+            id="email"
+            label="Email"
+            name="email"
+            type="email"
+            autoComplete="email"
+            required
+            defaultValue={values.email}
+            error={errors.email}
+          />
+          <TextAreaField
+            id="note"
+            label="Note (optional)"
+            name="note"
+            rows={4}
+            hint={`What you would use it for. At most ${noteMaxLength.toLocaleString("en")} characters.`}
+            defaultValue={values.note}
+            error={errors.note}
+          />
+          <Button kind="primary" type="submit" aria-disabled={pending}>
+            Join the waitlist
+          </Button>
+        </form>
+      )}
+    </div>
+  )
+}
+
+/** The same for an address that was on the list before. */
+function OnTheList() {
+  return (
+    <div className="grid justify-items-start gap-4">
+      <h2 tabIndex={-1} className="font-semibold outline-none">
+        You are on the list
+      </h2>
+      <p className="text-muted">We write to this address as soon as there is room.</p>
+      <Link href="/" className={buttonStyle()}>
+        To the start page
+      </Link>
+    </div>
+  )
+}

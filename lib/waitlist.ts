@@ -1,0 +1,50 @@
+import { z } from "zod"
+import { isDatabaseUnavailable } from "./database-failure"
+import { db, type Transaction } from "./db"
+import { emailAddress } from "./email-address"
+import { consume } from "./rate-limit"
+import { plainParagraphs } from "./text"
+
+export const waitlistNoteMaxLength = 500
+
+/** Where a form stands, as a link to it says: `?source=blog`. */
+export const waitlistSource = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, "must be a source's name, like landing")
+
+/** What the form sends. A source that is none is no mistake of the person who fills it in. */
+export const waitlistForm = z.strictObject({
+  email: emailAddress,
+  note: z
+    .string()
+    .transform((text) => (text.trim() === "" ? null : text))
+    .pipe(plainParagraphs({ name: "The note", max: waitlistNoteMaxLength }).nullable()),
+  source: waitlistSource.catch("website"),
+})
+
+export type WaitlistResult =
+  | { ok: true }
+  | { ok: false; reason: "too_many"; retryAfterSeconds: number }
+  | { ok: false; reason: "unavailable" }
+
+/**
+ * Puts an address on the waitlist. One that stands there already stays as it is, and nothing that comes back tells the
+ * two apart: the list would otherwise say who is on it.
+ */
+export async function joinWaitlist(form: z.output<typeof waitlistForm>, address: string): Promise<WaitlistResult> {
+  const verdict = await consume("waitlistAddress", address)
+  if (!verdict.allowed) return { ok: false, reason: "too_many", retryAfterSeconds: verdict.resetSeconds }
+  try {
+    const accounts = await db().user.count({ where: { email: form.email } })
+    const status = accounts > 0 ? "joined" : "waiting"
+    await db().waitlistEntry.createMany({ data: { ...form, status }, skipDuplicates: true })
+    return { ok: true }
+  } catch (error) {
+    // The page itself needs no database: what was typed is shown again.
+    if (isDatabaseUnavailable(error)) return { ok: false, reason: "unavailable" }
+    throw error
+  }
+}
+
+/** For the sign-up: who waited under this address has an account now. */
+export async function markJoined(transaction: Pick<Transaction, "waitlistEntry">, email: string): Promise<void> {
+  await transaction.waitlistEntry.updateMany({ where: { email }, data: { status: "joined" } })
+}
