@@ -11,8 +11,8 @@ const baseURL = `http://localhost:${process.env.E2E_PORT}`
 const executablePath = findBrowser()
 
 export default defineConfig({
-  testDir: "e2e",
-  testMatch: "**/*.spec.ts",
+  // The tests of an optional module stand in its folder, and go with it.
+  testMatch: "{e2e,app}/**/*.spec.ts",
   fullyParallel: true,
   workers: 2,
   retries: 0,

@@ -1,5 +1,6 @@
-import { expect, type Page } from "@playwright/test"
+import { expect } from "@playwright/test"
 import { test, uniqueName } from "./fixtures"
+import { hiddenFields } from "./forms"
 import { createKey, openDialog, saved } from "./key-page"
 
 test("pages ask for a sign-in and lead back", async ({ page, customer }) => {
@@ -153,15 +154,6 @@ test("pages carry the headers that keep them from being framed, sniffed or leake
   const api = (await request.get("/api/v1/me")).headers()
   expect(api["x-frame-options"]).toBeUndefined()
 })
-
-/** The hidden fields of the form that calls an action, as the browser would send them without JavaScript. */
-async function hiddenFields(page: Page): Promise<Record<string, string>> {
-  const form = page.locator("main form[method=POST]")
-  const fields = await form
-    .locator("input[type=hidden]")
-    .evaluateAll((inputs) => inputs.map((input) => [input.getAttribute("name"), input.getAttribute("value") ?? ""]))
-  return Object.fromEntries(fields)
-}
 
 async function keysOf(database: import("pg").Client, email: string) {
   const { rows } = await database.query(

@@ -19,7 +19,8 @@ const apart = new Set([
   "test-results",
   "playwright-report",
 ])
-const apartFiles = /\.test\.tsx?$|\.tsbuildinfo$|\.md$|^next-env\.d\.ts$|^playwright\.config\.ts$|^vitest\.config\.ts$/
+const apartFiles =
+  /\.(test|spec)\.tsx?$|\.tsbuildinfo$|\.md$|^next-env\.d\.ts$|^playwright\.config\.ts$|^vitest\.config\.ts$/
 
 /** Runs a command of Next's. Its output goes nowhere unless the caller shows it. */
 export function startNext(args: readonly string[], env: Record<string, string>): Guarded {

@@ -1,0 +1,141 @@
+import { expect, type Page } from "@playwright/test"
+import { test, uniqueName } from "@/e2e/fixtures"
+import { hiddenFields } from "@/e2e/forms"
+import { isAccessibleAndFits, wide } from "@/e2e/looks"
+import { demoKey } from "@/prisma/demo-accounts"
+
+for (const javaScriptEnabled of [true, false]) {
+  test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
+    test.use({ javaScriptEnabled })
+
+    test("what a customer says reaches the admin API, and is kept once", async ({
+      page,
+      signUp,
+      request,
+      database,
+    }) => {
+      const { email } = await signUp()
+      const said = uniqueName("Fine")
+      await page.goto("/feedback")
+      await page.getByLabel("4 Good").check()
+      await page.getByLabel("Message").fill(`${said}\n\nReally.`)
+      await send(page)
+      await expect(page.getByRole("heading", { name: "Thank you" })).toBeVisible()
+      if (javaScriptEnabled) await expect(page.getByRole("heading", { name: "Thank you" })).toBeFocused()
+      // The browser sends the form once more.
+      else await page.reload()
+
+      const { rows } = await database.query("SELECT id FROM users WHERE email = $1", [email])
+      const answer = await request.get(`/api/v1/admin/feedback?userId=${rows[0].id}`, {
+        headers: { "x-api-key": demoKey({ email: "owner@example.com", surface: "admin" }) },
+      })
+      expect((await answer.json()).data).toMatchObject([{ rating: 4, message: `${said}\n\nReally.`, status: "new" }])
+
+      await page.getByRole("link", { name: "Send more" }).click()
+      await expect(page.getByLabel("Message")).toHaveValue("")
+    })
+
+    test("what is wrong stands at its field, and what was typed stays", async ({ page, context, customer }) => {
+      await context.addCookies(customer.cookies)
+      await page.goto("/feedback")
+      // What a browser checks by itself is checked again.
+      await page.locator("[required]").evaluateAll((fields) => fields.map((field) => field.removeAttribute("required")))
+      const text = `First line\nmy key tsk_usr_${"x".repeat(20)}`
+      await page.getByLabel("Message").fill(text)
+      await send(page)
+      await expect(page.getByRole("group", { name: "How is it for you?" })).toHaveAccessibleDescription(
+        "Choose a rating.",
+      )
+      await expect(page.getByLabel("Message")).toHaveAccessibleDescription(/must not hold an API key/)
+      await expect(page.getByLabel("Message")).toHaveValue(text)
+      if (javaScriptEnabled) await expect(page.getByLabel("1 Bad")).toBeFocused()
+      await page.getByLabel("2 Poor").check()
+      await send(page)
+      await expect(page.getByLabel("2 Poor")).toBeChecked()
+      await expect(page.getByLabel("Message")).toHaveValue(text)
+      if (javaScriptEnabled) await expect(page.getByLabel("Message")).toBeFocused()
+    })
+  })
+}
+
+test("a request that is lost, a sign-out meanwhile, too much of it: each is said, and the text stays", async ({
+  page,
+  signUp,
+}) => {
+  const { cookies } = await signUp()
+  // Until the scripts are there, a browser sends forms by itself, and what is lost then is the browser's to say.
+  await page.goto("/feedback", { waitUntil: "networkidle" })
+  const text = uniqueName("Kept")
+  await page.getByLabel("5 Great").check()
+  await page.getByLabel("Message").fill(text)
+  const stays = async (message: string) => {
+    await send(page)
+    await expect(page.getByRole("main").getByRole("alert")).toContainText(message)
+    await expect(page.getByLabel("5 Great")).toBeChecked()
+    await expect(page.getByLabel("Message")).toHaveValue(text)
+  }
+  await page.route("**/feedback", (route) => route.abort())
+  await stays("There was no answer.")
+  await page.unroute("**/feedback")
+  await page.context().clearCookies()
+  await stays("You are signed out.")
+  await page.context().addCookies(cookies)
+  const multipart = { ...(await hiddenFields(page)), rating: "3" }
+  for (let count = 0; count < 10; count++) {
+    const headers = { Origin: new URL(page.url()).origin }
+    await page.request.post("/feedback", { multipart: { ...multipart, message: `${count}` }, headers })
+  }
+  await stays("much feedback within an hour")
+})
+
+for (const origin of [undefined, "https://evil.example", "null"]) {
+  test(`feedback sent with the origin ${origin} is not kept`, async ({ page, signUp, database }) => {
+    const { email } = await signUp()
+    await page.goto("/feedback")
+    const multipart = { ...(await hiddenFields(page)), rating: "1", message: "Forged" }
+    await page.request.post("/feedback", { multipart, headers: origin ? { Origin: origin } : {} })
+    expect(await messagesOf(email)).toEqual([])
+    await page.request.post("/feedback", { multipart, headers: { Origin: new URL(page.url()).origin } })
+    expect(await messagesOf(email)).toEqual(["Forged"])
+
+    async function messagesOf(address: string) {
+      const sql = "SELECT message FROM feedback JOIN users ON users.id = user_id WHERE email = $1"
+      return (await database.query(sql, [address])).rows.map(({ message }) => message)
+    }
+  })
+}
+
+test("the rating is chosen with the arrow keys", async ({ page, context, customer }) => {
+  await context.addCookies(customer.cookies)
+  await page.goto("/feedback")
+  await page.getByLabel("1 Bad").focus()
+  await page.keyboard.press("ArrowRight")
+  await page.keyboard.press("ArrowRight")
+  await expect(page.getByLabel("3 Fair")).toBeChecked()
+  await page.keyboard.press("Tab")
+  await expect(page.getByLabel("Message")).toBeFocused()
+})
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`the feedback page is accessible and fits: ${colorScheme}`, async ({ browser, baseURL, customer }) => {
+    const context = await browser.newContext({ baseURL: String(baseURL), colorScheme, viewport: wide })
+    await context.addCookies(customer.cookies)
+    const page = await context.newPage()
+    await page.goto("/feedback")
+    await isAccessibleAndFits(page)
+    await page.getByLabel("2 Poor").check()
+    await page.getByLabel("Message").fill("\u200b")
+    await send(page)
+    await expect(page.getByText("a character that can be seen")).toBeVisible()
+    await isAccessibleAndFits(page)
+    await page.getByLabel("Message").fill(uniqueName(colorScheme))
+    await send(page)
+    await expect(page.getByRole("heading", { name: "Thank you" })).toBeVisible()
+    await isAccessibleAndFits(page)
+    await context.close()
+  })
+}
+
+async function send(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Send feedback" }).click()
+}

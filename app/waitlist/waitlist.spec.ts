@@ -1,0 +1,112 @@
+import { type APIRequestContext, expect, type Page } from "@playwright/test"
+import { test, uniqueEmail } from "@/e2e/fixtures"
+import { hiddenFields } from "@/e2e/forms"
+import { isAccessibleAndFits, wide } from "@/e2e/looks"
+import { demoKey } from "@/prisma/demo-accounts"
+
+for (const javaScriptEnabled of [true, false]) {
+  test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
+    test.use({ javaScriptEnabled })
+
+    test("an address reaches the admin API, and joining again tells nobody and changes nothing", async ({
+      page,
+      request,
+    }) => {
+      const email = uniqueEmail()
+      const answers: unknown[] = []
+      for (const [source, note] of [
+        ["conference", "We are 12.\nSoon?"],
+        ["blog", "Not me"],
+      ] as const) {
+        await page.goto(`/waitlist?source=${source}`)
+        await page.getByLabel("Email").fill(email)
+        await page.getByLabel("Note (optional)").fill(note)
+        const answered = page.waitForResponse((response) => response.request().method() === "POST")
+        await join(page)
+        await expect(page.getByRole("heading", { name: "You are on the list" })).toBeVisible()
+        const { pathname } = new URL(page.url())
+        answers.push([(await answered).status(), pathname, await page.getByRole("main").textContent()])
+      }
+      expect(answers[1]).toEqual(answers[0])
+      expect(await entriesOf(request, "conference", email)).toMatchObject([
+        { note: "We are 12.\nSoon?", status: "waiting", invitedAt: null },
+      ])
+      expect(await entriesOf(request, "blog", email)).toEqual([])
+    })
+
+    test("what is wrong stands at its field, and what was typed stays", async ({ page }) => {
+      await page.goto("/waitlist")
+      const note = "x".repeat(501)
+      await page.getByLabel("Email").fill("ann@localhost")
+      await page.getByLabel("Note (optional)").fill(note)
+      await join(page)
+      await expect(page.getByLabel("Email")).toHaveAccessibleDescription(/like name@example.com/)
+      await expect(page.getByLabel("Note (optional)")).toHaveAccessibleDescription(/has at most 500 characters/)
+      await expect(page.getByLabel("Email")).toHaveValue("ann@localhost")
+      await expect(page.getByLabel("Note (optional)")).toHaveValue(note)
+      if (javaScriptEnabled) await expect(page.getByLabel("Email")).toBeFocused()
+    })
+  })
+}
+
+test("the start page leads to the list, and somebody who is signed in may join too", async ({
+  page,
+  context,
+  customer,
+  request,
+}) => {
+  await page.goto("/")
+  await page.getByRole("link", { name: "Join the waitlist" }).click()
+  await expect(page.getByRole("heading", { name: "Join the waitlist" })).toBeVisible()
+  await context.addCookies(customer.cookies)
+  const email = uniqueEmail()
+  await page.goto("/waitlist?source=%3Cscript%3E")
+  await page.getByLabel("Email").fill(email.toUpperCase())
+  await join(page)
+  await expect(page.getByRole("heading", { name: "You are on the list" })).toBeVisible()
+  expect(await entriesOf(request, "website", email)).toMatchObject([{ note: null }])
+})
+
+for (const origin of [undefined, "https://evil.example", "null"]) {
+  test(`an address sent with the origin ${origin} is not kept`, async ({ page, request, baseURL }) => {
+    await page.goto("/waitlist?source=forged")
+    const email = uniqueEmail()
+    const multipart = { ...(await hiddenFields(page)), email, note: "" }
+    await request.post("/waitlist", { multipart, headers: origin ? { Origin: origin } : {} })
+    expect(await entriesOf(request, "forged", email)).toEqual([])
+    await request.post("/waitlist", { multipart, headers: { Origin: String(baseURL) } })
+    expect(await entriesOf(request, "forged", email)).toHaveLength(1)
+  })
+}
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`the waitlist page is accessible and fits: ${colorScheme}`, async ({ browser, baseURL }) => {
+    const context = await browser.newContext({ baseURL: String(baseURL), colorScheme, viewport: wide })
+    const page = await context.newPage()
+    await page.goto("/waitlist")
+    await isAccessibleAndFits(page)
+    await page.getByLabel("Email").fill(uniqueEmail())
+    await page.getByLabel("Note (optional)").fill("\u200b")
+    await join(page)
+    await expect(page.getByText("a character that can be seen")).toBeVisible()
+    await isAccessibleAndFits(page)
+    await page.getByLabel("Note (optional)").fill("")
+    await join(page)
+    await expect(page.getByRole("heading", { name: "You are on the list" })).toBeVisible()
+    await isAccessibleAndFits(page)
+    await context.close()
+  })
+}
+
+async function join(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Join the waitlist" }).click()
+}
+
+/** What the admin API knows of an address that came from a source. */
+async function entriesOf(request: APIRequestContext, source: string, address: string) {
+  const answer = await request.get(`/api/v1/admin/waitlist?limit=500&source=${source}`, {
+    headers: { "x-api-key": demoKey({ email: "owner@example.com", surface: "admin" }) },
+  })
+  const { data } = (await answer.json()) as { data: { email: string }[] }
+  return data.filter(({ email }) => email === address)
+}
