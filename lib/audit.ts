@@ -4,6 +4,11 @@ export type AuditAction =
   | "user.signed_up"
   | "user.signed_in"
   | "user.role_changed"
+  | "user.banned"
+  | "user.unbanned"
+  | "user.closed"
+  | "credits.granted"
+  | "credits.deducted"
   | "api_key.issued"
   | "api_key.revoked"
 

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto"
+import { randomBytes, randomUUID } from "node:crypto"
 import type { Prisma } from "@/generated/prisma/client"
 import { db, pool } from "@/lib/db"
 import type { Surface } from "@/lib/keys/kinds"
@@ -82,4 +82,23 @@ export async function grantCredits(userId: string, amount: number): Promise<void
      SELECT $3, $1, seq, 'grant', $2, balance, 'For a test' FROM account`,
     [userId, amount, randomUUID()],
   )
+}
+
+/** A run under way, or one that ended. Only the run's row: what it took is not in the ledger. */
+export async function createRun({
+  userId,
+  ...overrides
+}: { userId: string } & Partial<Prisma.RunUncheckedCreateInput>) {
+  const ended = overrides.state && overrides.state !== "reserved"
+  return db().run.create({
+    data: {
+      userId,
+      fingerprint: randomBytes(32),
+      reserved: 10n,
+      expiresAt: new Date(Date.now() + 60_000),
+      ...(ended && { endedAt: new Date() }),
+      ...(overrides.state === "settled" && { responseStatus: 200, responseBody: "{}" }),
+      ...overrides,
+    },
+  })
 }

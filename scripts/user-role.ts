@@ -1,8 +1,9 @@
 import { PrismaPg } from "@prisma/adapter-pg"
-import { PrismaClient } from "@/generated/prisma/client"
-import { audit } from "@/lib/audit"
+import { Prisma, PrismaClient } from "@/generated/prisma/client"
 import { normaliseEmail } from "@/lib/email-address"
 import { isRole, type Role, roleNames } from "@/lib/permissions"
+import { lockAccounts } from "@/lib/users/authority"
+import { writeRole } from "@/lib/users/mutations"
 import { openDatabase } from "./local-database"
 
 const [email = "", role = ""] = process.argv.slice(2)
@@ -29,20 +30,11 @@ try {
   await database.stop()
 }
 
-/** The role the account had, or nothing when there is no such account. */
+/** The role the account had, or nothing when there is no such account. The operator's word needs no permission. */
 function changeRole(email: string, role: Role): Promise<string | undefined> {
   return prisma.$transaction(async (transaction) => {
-    const [user] = await transaction.$queryRaw<{ id: string; role: string }[]>`
-      SELECT id, role FROM users WHERE email = ${email} FOR UPDATE`
-    if (!user || user.role === role) return user?.role
-    await transaction.user.update({ where: { id: user.id }, data: { role } })
-    await audit(transaction, {
-      actorId: null,
-      action: "user.role_changed",
-      targetType: "user",
-      targetId: user.id,
-      details: { from: user.role, to: role },
-    })
-    return user.role
+    const [user] = await lockAccounts(transaction, Prisma.sql`email = ${email}`)
+    if (user && user.role !== role) await writeRole(transaction, null, user, role)
+    return user?.role
   })
 }

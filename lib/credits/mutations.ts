@@ -1,0 +1,99 @@
+import { z } from "zod"
+import { audit } from "../audit"
+import { db } from "../db"
+import type { OwnerId } from "../owner"
+import { holds } from "../permissions"
+import { plainText } from "../text"
+import { idIn, lockAccounts } from "../users/authority"
+
+const maxAmount = 1_000_000
+
+/** The API shows balances as JSON numbers, which are exact up to here. */
+export const maxBalance = Number.MAX_SAFE_INTEGER
+
+const amountError = `Amount must be a whole number from 1 to ${maxAmount.toLocaleString("en")}, in digits alone.`
+
+/** What the forms for granting and deducting send. */
+export const creditForm = z.strictObject({
+  /** Made when the form was drawn: sending one form twice acts once. */
+  requestId: z.uuid(),
+  /** JavaScript's own conversion would also take `0x10`, `1e3` and ` 5 `. */
+  amount: z
+    .string()
+    .regex(/^[1-9]\d{0,6}$/, amountError)
+    .transform(Number)
+    .pipe(z.number().max(maxAmount, amountError)),
+  reason: plainText({ name: "Reason", max: 200 }).min(3, "Reason needs at least 3 characters."),
+})
+
+export type CreditForm = z.output<typeof creditForm>
+
+export type CreditResult =
+  /** `repeated`: this form had been carried out before; `amount` and `balance` are those of then. */
+  | { ok: true; repeated: boolean; amount: number; balance: number }
+  | { ok: false; reason: "insufficient" | "too_much"; balance: number }
+  | { ok: false; reason: "not_permitted" | "not_found" | "closed" }
+
+export function grantCredits(actorId: OwnerId, userId: string, form: CreditForm): Promise<CreditResult> {
+  return book({ actorId, userId, kind: "grant", change: form.amount, form })
+}
+
+export function deductCredits(actorId: OwnerId, userId: string, form: CreditForm): Promise<CreditResult> {
+  return book({ actorId, userId, kind: "adjustment", change: -form.amount, form })
+}
+
+/**
+ * Changes a balance by hand, with its ledger and audit entry. The guard stands in the update itself: runs reserve and
+ * settle at the same moment, and none of them locks the account's row in `users`. A closed account spends nothing, so its
+ * balance stays as its owner left it.
+ */
+function book({
+  actorId,
+  userId,
+  kind,
+  change,
+  form: { requestId, reason },
+}: {
+  actorId: OwnerId
+  userId: string
+  kind: "grant" | "adjustment"
+  change: number
+  form: CreditForm
+}): Promise<CreditResult> {
+  return db().$transaction(async (transaction): Promise<CreditResult> => {
+    const accounts = await lockAccounts(transaction, idIn(actorId, userId))
+    const actor = accounts.find(({ id }) => id === actorId)
+    const target = accounts.find(({ id }) => id === userId)
+    if (actor?.status !== "active" || !holds(actor.role, "credits.manage"))
+      return { ok: false, reason: "not_permitted" }
+    if (!target) return { ok: false, reason: "not_found" }
+
+    const sent = await transaction.creditEntry.findFirst({ where: { userId, requestId } })
+    if (sent) {
+      return { ok: true, repeated: true, amount: Number(sent.amount), balance: Number(sent.balanceAfter) }
+    }
+    if (target.status === "closed") return { ok: false, reason: "closed" }
+
+    const [booked] = await transaction.$queryRaw<{ balance: bigint; seq: bigint }[]>`
+      UPDATE credit_accounts SET balance = balance + ${change}::bigint, seq = seq + 1
+      WHERE user_id = ${userId}::uuid AND balance + ${change}::bigint BETWEEN 0 AND ${maxBalance}::bigint
+      RETURNING balance, seq`
+    if (!booked) {
+      const account = await transaction.creditAccount.findUnique({ where: { userId } })
+      if (!account) return { ok: false, reason: "not_found" }
+      return { ok: false, reason: change < 0 ? "insufficient" : "too_much", balance: Number(account.balance) }
+    }
+    const balance = Number(booked.balance)
+    await transaction.creditEntry.create({
+      data: { userId, seq: booked.seq, kind, amount: change, balanceAfter: booked.balance, actorId, reason, requestId },
+    })
+    await audit(transaction, {
+      actorId,
+      action: kind === "grant" ? "credits.granted" : "credits.deducted",
+      targetType: "user",
+      targetId: userId,
+      details: { amount: Math.abs(change), reason, balance },
+    })
+    return { ok: true, repeated: false, amount: change, balance }
+  })
+}
