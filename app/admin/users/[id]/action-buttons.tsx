@@ -1,0 +1,80 @@
+"use client"
+
+import { type ComponentType, type SubmitEvent, useCallback, useRef, useState } from "react"
+import { Button } from "@/components/button"
+import { Notice } from "@/components/notice"
+import { type AccountAction, accountActions, isAccountAction, type Subject } from "./account-actions"
+import type { ActionDialogProps } from "./action-dialog"
+import type { Act, FormFacts } from "./action-form"
+
+const loadDialog = () => import("./action-dialog")
+
+/** A button an action, which opens its confirmation. Without JavaScript it leads to `?action=…`, where it stands in the page. */
+export function ActionButtons({
+  actions,
+  account,
+  act,
+  ...facts
+}: Omit<FormFacts, "id"> & { actions: readonly AccountAction[]; account: Subject; act: Act }) {
+  const [Dialog, setDialog] = useState<ComponentType<ActionDialogProps>>()
+  const [asked, setAsked] = useState<AccountAction>()
+  const [done, setDone] = useState("")
+  const pressed = useRef<HTMLElement>(null)
+  const buttons = useRef<HTMLFormElement>(null)
+
+  async function ask(event: SubmitEvent<HTMLFormElement>) {
+    const button = event.nativeEvent.submitter
+    if (!(button instanceof HTMLButtonElement) || !isAccountAction(button.value)) return
+    event.preventDefault()
+    pressed.current = button
+    setDone("")
+    setAsked(button.value)
+    const { ActionDialog } = await loadDialog()
+    setDialog(() => ActionDialog)
+  }
+
+  const close = useCallback(() => setAsked(undefined), [])
+  const closeDone = useCallback((message: string) => {
+    // What was done may take the button away.
+    pressed.current = buttons.current
+    setDone(message)
+    setAsked(undefined)
+  }, [])
+
+  return (
+    <>
+      <div role="status">{done && <Notice tone="good">{done}</Notice>}</div>
+      <form
+        method="get"
+        ref={buttons}
+        tabIndex={-1}
+        aria-label="Actions"
+        onSubmit={ask}
+        onPointerEnter={() => void loadDialog()}
+        onFocus={() => void loadDialog()}
+        className="flex flex-wrap gap-2 outline-none"
+      >
+        {actions.map((action) => (
+          <Button key={action} type="submit" name="action" value={action} kind={buttonKind(action)}>
+            {accountActions[action].label}
+          </Button>
+        ))}
+      </form>
+      {Dialog && (
+        <Dialog
+          {...facts}
+          asked={asked}
+          account={account}
+          act={act}
+          onClose={close}
+          onDone={closeDone}
+          focusAfter={() => pressed.current}
+        />
+      )}
+    </>
+  )
+}
+
+function buttonKind(action: AccountAction) {
+  return accountActions[action].kind === "danger" ? "danger-quiet" : "plain"
+}

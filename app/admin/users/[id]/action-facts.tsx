@@ -1,0 +1,11 @@
+import { type AccountAction, accountActions, type Subject } from "./account-actions"
+
+/** What an action does, and to whom. */
+export function ActionFacts({ action, account }: { action: AccountAction; account: Subject }) {
+  return (
+    <>
+      <strong className="font-semibold text-ink wrap-anywhere">{account.name}</strong> (
+      <span className="wrap-anywhere">{account.email}</span>) {accountActions[action].effect(account)}
+    </>
+  )
+}

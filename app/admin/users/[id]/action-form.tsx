@@ -1,0 +1,155 @@
+"use client"
+
+import Link from "next/link"
+import { type ReactNode, startTransition, useActionState, useEffect, useRef, useState } from "react"
+import { Button } from "@/components/button"
+import { controlStyle, describedBy, Field, TextField } from "@/components/field"
+import { SignedOut } from "@/components/keys/revoke-form"
+import { Notice } from "@/components/notice"
+import { type AccountAction, type ActionField, accountActions } from "./account-actions"
+import type { ActionAnswer, ActionErrors, Typed } from "./actions"
+
+export type Act = (last: ActionAnswer | null, data: FormData) => Promise<ActionAnswer>
+
+/** What the form of every action is made with. */
+export type FormFacts = { id: string; requestId: string; roles: readonly string[] }
+
+const empty: Typed = { role: "", amount: "", reason: "" }
+
+/** The confirmation of an action: what it needs to know, and the button that does it. */
+export function ActionForm({
+  action,
+  id,
+  requestId,
+  roles,
+  act,
+  intro,
+  notNow,
+  cancel,
+  onDone,
+}: FormFacts & {
+  action: AccountAction
+  act: Act
+  intro?: ReactNode
+  /** Instead of the form, where the action does not apply. */
+  notNow?: ReactNode
+  cancel: ReactNode
+  onDone?: (message: string) => void
+}) {
+  const [answer, send, pending] = useActionState(act, null)
+  // The id of this form and not of the latest page: sending one form twice acts once.
+  const [formId] = useState(requestId)
+  const form = useRef<HTMLFormElement>(null)
+
+  useEffect(() => {
+    if (answer?.ok) onDone?.(answer.message)
+    else if (answer) form.current?.querySelector<HTMLElement>("[aria-invalid=true], button[type=submit]")?.focus()
+  }, [answer, onDone])
+
+  if (answer?.ok) return <Done id={id} message={answer.message} />
+  if (notNow && !answer) return notNow
+  const { label, kind, fields } = accountActions[action]
+  const values = answer?.values ?? empty
+  const errors = answer?.reason === "invalid" ? answer.errors : {}
+  return (
+    <form
+      ref={form}
+      action={send}
+      onSubmit={(event) => {
+        // React empties a form whose action it runs itself, although nothing may have been made of it.
+        event.preventDefault()
+        const data = new FormData(event.currentTarget)
+        if (!pending) startTransition(() => send(data))
+      }}
+      className="grid gap-4"
+    >
+      {intro}
+      <input type="hidden" name="action" value={action} />
+      <input type="hidden" name="id" value={id} />
+      <input type="hidden" name="requestId" value={formId} />
+      {answer && answer.reason !== "invalid" && (
+        <Notice tone="bad" role="alert">
+          {answer.reason === "refused" ? answer.message : <SignedOut />}
+        </Notice>
+      )}
+      {fields.map((field) => (
+        <ActionInput key={field} field={field} values={values} errors={errors} roles={roles} />
+      ))}
+      <div className="flex flex-wrap justify-end gap-2">
+        {cancel}
+        <Button kind={kind} type="submit" aria-disabled={pending}>
+          {label}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function ActionInput({
+  field,
+  values,
+  errors,
+  roles,
+}: {
+  field: ActionField
+  values: Typed
+  errors: ActionErrors
+  roles: readonly string[]
+}) {
+  if (field === "role") {
+    return (
+      <Field id="action-role" label="New role" error={errors.role}>
+        <select
+          {...describedBy("action-role", { error: errors.role })}
+          name="role"
+          required
+          defaultValue={values.role}
+          className={controlStyle}
+        >
+          <option value="">Choose a role</option>
+          {roles.map((role) => (
+            <option key={role}>{role}</option>
+          ))}
+        </select>
+      </Field>
+    )
+  }
+  if (field === "amount") {
+    return (
+      <TextField
+        id="action-amount"
+        label="Credits"
+        name="amount"
+        inputMode="numeric"
+        autoComplete="off"
+        required
+        defaultValue={values.amount}
+        error={errors.amount}
+      />
+    )
+  }
+  return (
+    <TextField
+      id="action-reason"
+      label={field === "why" ? "Reason (optional)" : "Reason"}
+      {...(field === "why" && { hint: "For the audit log." })}
+      name="reason"
+      autoComplete="off"
+      maxLength={200}
+      required={field === "reason"}
+      defaultValue={values.reason}
+      error={errors.reason}
+    />
+  )
+}
+
+function Done({ id, message }: { id: string; message: string }) {
+  return (
+    <Notice tone="good" role="status">
+      {message}{" "}
+      <Link href={`/admin/users/${id}`} className="underline">
+        Back to the account
+      </Link>
+    </Notice>
+  )
+}

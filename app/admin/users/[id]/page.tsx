@@ -1,0 +1,81 @@
+import { randomUUID } from "node:crypto"
+import type { Metadata } from "next"
+import Link from "next/link"
+import { notFound } from "next/navigation"
+import { z } from "zod"
+import { GET } from "@/app/api/v1/admin/users/route"
+import { Status } from "@/components/console/cells"
+import { holds, roleNames } from "@/lib/permissions"
+import { requirePermission, type Viewer } from "@/lib/session"
+import { exceeds, obstacle } from "@/lib/users/authority"
+import { type Account, findAccount } from "@/lib/users/data"
+import { type AccountAction, accountActions, actionNames, isAccountAction, refusals } from "./account-actions"
+import { AccountFacts } from "./account-facts"
+import { ActionButtons } from "./action-buttons"
+import { ActionPanel } from "./action-panel"
+import { actOnAccount } from "./actions"
+import { RecordLinks } from "./record-links"
+
+export const metadata: Metadata = { title: "Account" }
+
+/** One account, and what the console does to it. Without JavaScript its buttons lead to `?action=…`. */
+export default async function AccountPage({ params, searchParams }: PageProps<"/admin/users/[id]">) {
+  const { id } = await params
+  const viewer = await requirePermission(`/admin/users/${id}`, GET.endpoint.permission)
+  const account = z.uuid().safeParse(id).success ? await findAccount(id) : null
+  if (!account) notFound()
+  const { action: asked } = await searchParams
+  const actions = offered(viewer, account)
+  const mayAct = actionNames.some((action) => mayEver(viewer, action))
+  const { name, email, role, balance } = account
+  const common = {
+    account: { id, name, email, role, balance },
+    act: actOnAccount,
+    requestId: randomUUID(),
+    roles: roleNames.filter((name) => !exceeds(name, viewer.role)),
+  }
+  return (
+    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-6">
+      <header className="grid gap-1">
+        <Link href="/admin/users" className="justify-self-start text-muted hover:text-ink">
+          ← All accounts
+        </Link>
+        <h1 className="flex flex-wrap items-center gap-x-3 text-xl font-semibold tracking-tight wrap-anywhere">
+          {name} <Status of={account.status} />
+        </h1>
+        <p className="text-muted wrap-anywhere">{email}</p>
+      </header>
+      {isAccountAction(asked) && <ActionPanel {...common} action={asked} applies={actions.includes(asked)} />}
+      <AccountFacts account={account} role={viewer.role} now={new Date()} />
+      <RecordLinks id={id} role={viewer.role} />
+      {mayAct && !isAccountAction(asked) && (
+        <section aria-labelledby="actions-title" className="grid gap-3">
+          <h2 id="actions-title" className="font-medium">
+            Actions
+          </h2>
+          <WhyNot viewer={viewer} account={account} />
+          <ActionButtons {...common} actions={actions} />
+        </section>
+      )}
+    </div>
+  )
+}
+
+/** Why some actions are not there that the viewer's role could do. */
+function WhyNot({ viewer, account }: { viewer: Viewer; account: Account }) {
+  const reason = account.status === "closed" ? "closed" : obstacle(viewer, account)
+  return reason && reason !== "not_permitted" && <p className="text-muted">{refusals[reason]}</p>
+}
+
+function offered(viewer: Viewer, account: Account): AccountAction[] {
+  const reachable = obstacle(viewer, account) === null
+  return actionNames.filter((action) => {
+    const { permission, statuses } = accountActions[action]
+    if (permission === "users.manage" && !reachable) return false
+    return mayEver(viewer, action) && statuses.some((status) => status === account.status)
+  })
+}
+
+function mayEver(viewer: Viewer, action: AccountAction): boolean {
+  return holds(viewer.role, accountActions[action].permission)
+}

@@ -1,0 +1,36 @@
+import Link from "next/link"
+import { endpoints } from "@/app/api/v1/endpoints"
+import { sectionsFor } from "@/components/navigation"
+
+/** The filters that name an account, and what their rows are to it. */
+const accountFilters = { userId: "", actorId: ": what they did", targetId: ": what was done to them" }
+
+/** Leads to the account's rows on every page that the viewer may open and whose endpoint can be narrowed to an account. */
+export async function RecordLinks({ id, role }: { id: string; role: string }) {
+  const links = await recordLinks(id, role)
+  if (links.length === 0) return null
+  return (
+    <nav aria-label="Records of this account" className="grid gap-2">
+      <h2 className="font-medium">Records</h2>
+      <ul className="flex flex-wrap gap-x-5 gap-y-2">
+        {links.map(({ href, label }) => (
+          <li key={href}>
+            <Link href={href} prefetch={false} className="text-accent underline">
+              {label}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+async function recordLinks(id: string, role: string): Promise<{ href: string; label: string }[]> {
+  const pages = (await sectionsFor("admin", role)).flatMap(({ entries }) => entries)
+  const table = new Map((await endpoints()).map(({ path, filters }) => [path, filters]))
+  return pages.flatMap(({ href, label }) =>
+    Object.entries(accountFilters)
+      .filter(([filter]) => filter in (table.get(`/api/v1${href}`) ?? {}))
+      .map(([filter, what]) => ({ href: `${href}?${filter}=${id}`, label: `${label}${what}` })),
+  )
+}
