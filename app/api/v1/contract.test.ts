@@ -7,6 +7,7 @@ import { type Permission, permissions, roles } from "@/lib/permissions"
 import { createKey, createOrder, createPlan, createSubscription, createUser } from "@/prisma/factories"
 import { seed } from "@/prisma/seed"
 import { endpoints, type ServedEndpoint } from "./endpoints"
+import { departures } from "./openapi.json/departures"
 
 // What every endpoint promises. A new route file is held to all of it without a line here.
 
@@ -18,8 +19,11 @@ type Call = { key?: string; search?: string; method?: string; headers?: Record<s
 
 let callers = 0
 
-/** Calls an endpoint as the route handler it is; each call comes from an address of its own unless told. */
-function call(endpoint: ServedEndpoint, { key, search = "", method = endpoint.method, headers = {} }: Call = {}) {
+/**
+ * Calls an endpoint as the route handler it is, and holds its answer to what the OpenAPI document says of it. Each call
+ * comes from an address of its own unless told.
+ */
+async function call(endpoint: ServedEndpoint, { key, search = "", method = endpoint.method, headers = {} }: Call = {}) {
   const request = new Request(`http://localhost:3000${endpoint.path}${search}`, {
     method,
     headers: {
@@ -28,7 +32,11 @@ function call(endpoint: ServedEndpoint, { key, search = "", method = endpoint.me
       ...headers,
     },
   })
-  return endpoint.routes[method as keyof ServedEndpoint["routes"]](request)
+  const answer = await endpoint.routes[method as keyof ServedEndpoint["routes"]](request)
+  if (method !== "HEAD" && method !== "OPTIONS") {
+    expect(await departures(endpoint, method, answer.clone()), `${method} ${endpoint.path}${search}`).toEqual([])
+  }
+  return answer
 }
 
 /** `times` calls, ten under way at once: as many as the pool has connections. */
@@ -131,7 +139,7 @@ describe.each(all)("$method $path", (endpoint) => {
     const { secret, key } = await keyFor(endpoint)
     await pool().query("UPDATE api_keys SET expires_at = now() + interval '1 hour' WHERE id = $1", [key.id])
     expect((await call(endpoint, { key: secret })).status).not.toBe(401)
-    await pool().query("UPDATE api_keys SET expires_at = now() WHERE id = $1", [key.id])
+    await pool().query("UPDATE api_keys SET expires_at = date_trunc('milliseconds', now()) WHERE id = $1", [key.id])
     expect((await call(endpoint, { key: secret })).status).toBe(401)
   })
 
