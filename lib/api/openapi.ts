@@ -84,7 +84,7 @@ function operation(endpoint: Documented) {
       200: {
         description: "Success",
         headers: headersOf(Object.keys(answerHeaders)),
-        content: { "application/json": { schema: envelope(endpoint) } },
+        content: { "application/json": { schema: envelope(endpoint), example: endpoint.example } },
       },
       ...Object.fromEntries(
         errorCodes(endpoint).map((code) => [errors[code].status, { $ref: `#/components/responses/${code}` }]),

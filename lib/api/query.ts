@@ -17,6 +17,7 @@ function integer(min: number, max: number) {
     .regex(/^(0|[1-9]\d{0,9})$/, error)
     .transform(Number)
     .pipe(z.number().min(min, error).max(max, error))
+    .meta({ type: "integer", minimum: min, maximum: max })
 }
 
 const momentForms =
@@ -74,13 +75,16 @@ const cursor = z
 
 /** The parameters of every list endpoint (spec section 4, and beyond it `order` and `cursor`). */
 export const sharedParameters = {
-  limit: integer(limitBounds.min, limitBounds.max).describe(
-    `Page size, ${limitBounds.min} to ${limitBounds.max}, default ${limitBounds.default}`,
-  ),
-  offset: integer(0, maxOffset).describe("Rows to skip; for long walks use cursor"),
+  limit: integer(limitBounds.min, limitBounds.max).meta({
+    default: limitBounds.default,
+    description: `Page size, ${limitBounds.min} to ${limitBounds.max}, default ${limitBounds.default}`,
+  }),
+  offset: integer(0, maxOffset).meta({ default: 0, description: "Rows to skip; for long walks use cursor" }),
   since: moment(false).describe("Rows created at or after this; a date, an ISO 8601 time or epoch milliseconds"),
   until: moment(true).describe("Rows created at or before this; a plain date includes that whole UTC day"),
-  order: z.enum(["asc", "desc"]).describe("By createdAt, then id; desc, the newest first, unless told"),
+  order: z
+    .enum(["asc", "desc"])
+    .meta({ default: "desc", description: "By createdAt, then id; desc, the newest first, unless told" }),
   cursor: cursor.describe("meta.nextCursor of the page before; excludes offset"),
 }
 

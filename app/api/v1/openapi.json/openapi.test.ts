@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from "node:fs"
 import { createConfig, lintFromString } from "@redocly/openapi-core"
 import { expect, test } from "vitest"
 import { endpoints } from "../endpoints"
@@ -23,6 +24,15 @@ test("it has every endpoint, and of each every parameter and field", () => {
       const schema = document.components.schemas[operation.operationId.replace(/^(list|get)/, "")]
       expect(Object.keys(schema.properties)).toEqual(Object.keys(shape))
     }
+  }
+})
+
+test("every operation has the example that stands beside its route; `npm run api:examples` writes one", () => {
+  for (const { path, method } of table) {
+    const { content } = document.paths[path][method.toLowerCase()].responses[200]
+    const file = `app${path}/example.json`
+    expect(existsSync(file), file).toBe(true)
+    expect(content["application/json"].example, path).toEqual(JSON.parse(readFileSync(file, "utf8")))
   }
 })
 

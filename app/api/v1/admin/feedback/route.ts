@@ -10,6 +10,7 @@ const rating = z
   .string()
   .regex(/^[1-5]$/, "must be an integer from 1 to 5")
   .transform(Number)
+  .meta({ type: "integer", minimum: 1, maximum: 5 })
 
 const feedbackRow = z.object({
   id,

@@ -2,6 +2,7 @@ import { adminList } from "@/lib/api/endpoint"
 import { refuseAs } from "@/lib/api/errors"
 import type { Page } from "@/lib/page"
 import {
+  defaultStatsDays,
   maxStatsPeriods,
   measure,
   periodsOf,
@@ -12,7 +13,9 @@ import {
   statsRow,
 } from "@/lib/stats"
 
-async function findStats({ interval = "day" }: { interval?: StatsInterval }, page: Page) {
+const defaultInterval = "day"
+
+async function findStats({ interval = defaultInterval }: { interval?: StatsInterval }, page: Page) {
   const { since, until } = statsRange(page)
   if (since > until) refuseAs("bad_request", "since must not be later than until, which is now unless it is given.")
   const periods = periodsOf(since, until, interval)
@@ -37,9 +40,9 @@ async function findStats({ interval = "day" }: { interval?: StatsInterval }, pag
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "What happened, by day, week or month: growth, subscriptions, money and credits",
+  summary: `What happened, by day, week or month: growth, subscriptions, money and credits; of the last ${defaultStatsDays} days unless since and until are given`,
   permission: "admin.access",
-  filters: { interval: statsInterval },
+  filters: { interval: statsInterval.meta({ default: defaultInterval, description: "How long a period is" }) },
   row: statsRow,
   meta: statsMeta,
   find: findStats,

@@ -1,0 +1,37 @@
+import { beforeAll, expect, test, vi } from "vitest"
+import { exampleSearch } from "@/lib/api/document"
+import { pool } from "@/lib/db"
+import type { Surface } from "@/lib/keys/kinds"
+import type { Role } from "@/lib/permissions"
+import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
+import { seed } from "@/prisma/seed"
+import { endpoints } from "./endpoints"
+
+// The examples in the documents are what the endpoints answer to the demo's accounts on one particular day. They stand
+// in a file beside each route; `npm run api:examples` writes them anew.
+
+const table = await endpoints()
+
+const seededUntil = new Date("2026-06-15T00:00:00.000Z")
+const callers: Record<Surface, Role> = { admin: "owner", user: "member" }
+
+beforeAll(async () => {
+  await seed(pool(), { users: 200, now: seededUntil })
+  vi.useFakeTimers({ toFake: ["Date"], now: seededUntil.getTime() - 1 })
+  return () => vi.useRealTimers()
+})
+
+test.each(table)("the example of $method $path is what it answers on the seeded data", async (endpoint) => {
+  const { path, surface, method, routes } = endpoint
+  const caller = demoAccounts.find(({ role }) => role === callers[surface]) ?? expect.fail()
+  const headers = { authorization: `Bearer ${demoKey(caller)}` }
+  const request = new Request(`http://localhost:3000${path}${exampleSearch(endpoint)}`, { method, headers })
+  const answer = await routes[method](request)
+  expect(answer.status).toBe(200)
+  const text = `${JSON.stringify(await answer.json(), null, 2)}\n`
+  // It names nobody: every address is one of those reserved for examples. And it holds no key.
+  expect(text).not.toMatch(/@(?!example\.(com|org|net)")/)
+  expect(text).not.toMatch(/tsk_(adm|usr)_\w{12}/)
+  const file = `${path.replace("/api/v1", ".")}/example.json`
+  await expect(text).toMatchFileSnapshot(file)
+})
