@@ -1,6 +1,6 @@
 import { kinds } from "../keys/kinds"
 import { limits } from "../rate-limit"
-import { type Documented, type JsonSchema, jsonSchemaOf } from "./document"
+import { answerHeaders, type Documented, type JsonSchema, jsonSchemaOf, operationId, schemaName } from "./document"
 import { type ErrorCode, errors } from "./errors"
 
 const version = "1.0.0"
@@ -46,7 +46,7 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
           },
         },
         ...Object.fromEntries(
-          endpoints.map((endpoint) => [schemaName(endpoint), jsonSchemaOf(endpoint.data, "output")]),
+          endpoints.map((endpoint) => [schemaName(endpoint.path), jsonSchemaOf(endpoint.data, "output")]),
         ),
       },
       headers: Object.fromEntries(
@@ -57,15 +57,6 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
       ),
     },
   })
-}
-
-const answerHeaders: Record<string, string> = {
-  "X-Request-Id": "Names this answer in the server's log",
-  "RateLimit-Policy": "The limit: requests (q) in a window of seconds (w)",
-  RateLimit: "Requests left (r), and seconds until the window ends (t)",
-  "X-RateLimit-Limit": "Requests a window",
-  "X-RateLimit-Remaining": "Requests left",
-  "X-RateLimit-Reset": "Seconds until the window ends",
 }
 
 function headersOf(names: readonly string[]) {
@@ -118,7 +109,7 @@ function parameter(name: string, { description, ...schema }: JsonSchema) {
 }
 
 function envelope(endpoint: Documented) {
-  const data = { $ref: `#/components/schemas/${schemaName(endpoint)}` }
+  const data = { $ref: `#/components/schemas/${schemaName(endpoint.path)}` }
   if (endpoint.shape === "object") {
     return { type: "object", required: ["data"], additionalProperties: false, properties: { data } }
   }
@@ -144,24 +135,4 @@ function envelope(endpoint: Documented) {
       },
     },
   }
-}
-
-/** `/api/v1/admin/credits/balances` becomes `listAdminCreditsBalances`. */
-function operationId({ path, shape, method }: Documented): string {
-  const verb = method === "POST" ? "" : shape === "list" ? "list" : "get"
-  const name = verb + wordsOf(path)
-  return name.charAt(0).toLowerCase() + name.slice(1)
-}
-
-/** `/api/v1/admin/credits/balances` becomes `AdminCreditsBalances`. */
-function schemaName({ path }: Documented): string {
-  return wordsOf(path)
-}
-
-function wordsOf(path: string): string {
-  return path
-    .replace("/api/v1/", "")
-    .split(/[/-]/)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join("")
 }

@@ -77,14 +77,14 @@ const cursor = z
 export const sharedParameters = {
   limit: integer(limitBounds.min, limitBounds.max).meta({
     default: limitBounds.default,
-    description: `Page size, ${limitBounds.min} to ${limitBounds.max}, default ${limitBounds.default}`,
+    description: "Rows a page",
   }),
   offset: integer(0, maxOffset).meta({ default: 0, description: "Rows to skip; for long walks use cursor" }),
   since: moment(false).describe("Rows created at or after this; a date, an ISO 8601 time or epoch milliseconds"),
   until: moment(true).describe("Rows created at or before this; a plain date includes that whole UTC day"),
   order: z
     .enum(["asc", "desc"])
-    .meta({ default: "desc", description: "By createdAt, then id; desc, the newest first, unless told" }),
+    .meta({ default: "desc", description: "By createdAt, then id; desc is the newest first" }),
   cursor: cursor.describe("meta.nextCursor of the page before; excludes offset"),
 }
 
