@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { type Browser, type BrowserContext, test as base, type Page } from "@playwright/test"
 import pg from "pg"
 import type { Role } from "@/lib/permissions"
-import { demoPassword } from "@/prisma/demo-accounts"
+import { demoAccounts, demoKey, demoPassword } from "@/prisma/demo-accounts"
 
 type Cookies = Awaited<ReturnType<BrowserContext["cookies"]>>
 
@@ -63,6 +63,13 @@ export const test = base.extend<ForEachTest, ForEachWorker>({
     })
   },
 })
+
+/** The key that the demo account of a role has. */
+export function keyOf(role: Role): string {
+  const account = demoAccounts.find((account) => account.role === role)
+  if (!account) throw new Error(`The demo has no ${role}.`)
+  return demoKey(account)
+}
 
 export function uniqueName(what: string): string {
   return `${what} ${randomUUID().slice(0, 8)}`

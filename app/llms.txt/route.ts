@@ -18,6 +18,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes(
 
 ${skills.join("\n")}
 - [OpenAPI](${base}/api/v1/openapi.json): both APIs in OpenAPI 3.1.
+- [Reference](${base}/docs): both APIs for people, with requests in curl, JavaScript and Python.
 `
   },
 )

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto"
+import Link from "next/link"
 import { listKeys } from "@/lib/keys/data"
 import { kinds, type Surface } from "@/lib/keys/kinds"
 import type { Viewer } from "@/lib/session"
@@ -47,7 +48,10 @@ export async function KeysPage({
           <p className="text-muted">{intros[surface]}</p>
           <p className="text-muted">
             They begin with <code className="font-mono text-ink">{prefix}</code> and open{" "}
-            <code className="font-mono text-ink">{api}</code>.
+            <code className="font-mono text-ink">{api}</code>:{" "}
+            <Link href={`/docs/${surface}`} className="font-medium text-accent hover:underline">
+              API reference
+            </Link>
           </p>
         </div>
         {query.new === undefined && <CreateKey {...creation} />}

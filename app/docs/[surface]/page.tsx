@@ -1,0 +1,59 @@
+import type { Metadata } from "next"
+import Link from "next/link"
+import { notFound } from "next/navigation"
+import { endpoints } from "@/app/api/v1/endpoints"
+import { operationId } from "@/lib/api/document"
+import { texts } from "@/lib/api/skill"
+import { env } from "@/lib/env"
+import { kinds, type Surface, surfaces } from "@/lib/keys/kinds"
+import { WithContents } from "../contents"
+import { EndpointSection } from "../endpoint-section"
+import { LanguageChoice } from "../language-choice"
+import { Code } from "../prose"
+
+type Props = PageProps<"/docs/[surface]">
+
+export async function generateMetadata({ params }: Props): Promise<Metadata> {
+  const { title, description } = texts[await surfaceOf(params)]
+  return { title, description }
+}
+
+export default async function SurfacePage({ params }: Props) {
+  const surface = await surfaceOf(params)
+  const { title, reads } = texts[surface]
+  const { prefix, page, api } = kinds[surface]
+  const own = (await endpoints()).filter((endpoint) => endpoint.surface === surface)
+  const contents = own.map((endpoint) => ({ id: operationId(endpoint), label: endpoint.path.replace("/api/v1", "") }))
+  return (
+    <WithContents contents={contents}>
+      <div className="group/requests">
+        <header className="grid max-w-2xl gap-1 pt-6 pb-2">
+          <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
+          <p className="text-muted">{reads}</p>
+          <p className="text-muted">
+            Below <Code>{api}</Code>, with a key that begins with <Code>{prefix}</Code>, made at{" "}
+            <Link href={page} className="font-medium text-accent hover:underline">
+              {page}
+            </Link>
+            . Authentication, paging and errors are described in the{" "}
+            <Link href="/docs" className="font-medium text-accent hover:underline">
+              overview
+            </Link>
+            .
+          </p>
+        </header>
+        <div className="sticky top-0 z-10 border-b border-line bg-page py-2">
+          <LanguageChoice />
+        </div>
+        {own.map((endpoint) => (
+          <EndpointSection key={endpoint.path} endpoint={endpoint} baseUrl={env().BASE_URL} />
+        ))}
+      </div>
+    </WithContents>
+  )
+}
+
+async function surfaceOf(params: Props["params"]): Promise<Surface> {
+  const { surface } = await params
+  return surfaces.find((name) => name === surface) ?? notFound()
+}

@@ -1,0 +1,37 @@
+import type { Described } from "@/lib/api/document"
+import { Code, Prose } from "./prose"
+
+/** Parameters or fields: name, type and meaning of each, and what it holds below it. */
+export function DescribedList({ of }: { of: readonly Described[] }) {
+  return (
+    <ul className="divide-y divide-line">
+      {of.map(({ name, type, description, untrusted, fields }) => (
+        <li key={name} className="grid gap-x-3 gap-y-0.5 py-1.5 sm:grid-cols-[11rem_minmax(0,1fr)]">
+          <Code>{name}</Code>
+          <p className="text-muted">
+            <span className="mr-2 text-ink wrap-anywhere">{fields.length > 0 ? shapeOf(type) : type}</span>
+            {untrusted && (
+              <a
+                href="/docs#untrusted-text"
+                className="mr-2 rounded-full bg-warn/10 px-2 py-px text-xs font-medium text-warn hover:underline"
+              >
+                untrusted
+              </a>
+            )}
+            {description && <Prose>{description}</Prose>}
+          </p>
+          {fields.length > 0 && (
+            <div className="border-l border-line pl-3 sm:col-span-2">
+              <DescribedList of={fields} />
+            </div>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** The fields stand below, so their names need not stand in the type. */
+function shapeOf(type: string): string {
+  return type.replace(/\{.*\}/, "object").replace("list of object", "list of objects")
+}

@@ -1,0 +1,91 @@
+import type { ReactNode } from "react"
+import { type Documented, describeFields, describeParameters, operationId } from "@/lib/api/document"
+import { sharedParameters } from "@/lib/api/query"
+import { exampleRequest, type Language, languageTitles } from "@/lib/api/requests"
+import { CodePanel } from "./code-panel"
+import { DescribedList } from "./described-list"
+import { shownIn } from "./language-choice"
+import { Code, Prose } from "./prose"
+import { readableJson } from "./readable-json"
+
+/** All there is to know of one endpoint. */
+export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
+  const { method, path, summary, permission, filters, parameters, data, meta, example } = endpoint
+  const id = operationId(endpoint)
+  const extra = describeFields(meta)
+  return (
+    <section
+      id={id}
+      aria-labelledby={`${id}-title`}
+      className="grid scroll-mt-14 gap-x-8 gap-y-4 border-line py-8 not-first-of-type:border-t xl:grid-cols-2"
+    >
+      <div className="grid min-w-0 content-start gap-4">
+        <div className="grid gap-1">
+          <h2 id={`${id}-title`} className="text-base font-semibold">
+            <a href={`#${id}`} className="wrap-anywhere hover:underline">
+              <span className="text-accent">{method}</span> {path}
+            </a>
+          </h2>
+          <p>
+            <Prose>{`${summary}.`}</Prose>
+          </p>
+          {permission && (
+            <p className="text-muted">
+              Permission: <Code>{permission}</Code>
+            </p>
+          )}
+        </div>
+        {Object.keys(filters).length > 0 && (
+          <Part title="Filters">
+            <DescribedList of={describeParameters(filters)} />
+          </Part>
+        )}
+        {Object.keys(parameters).length > 0 && <SharedParameters />}
+        <Part title={endpoint.shape === "list" ? "Fields of a row" : "Fields of data"}>
+          <DescribedList of={describeFields(data)} />
+        </Part>
+        {extra.length > 0 && (
+          <Part title="Fields of meta, besides the page">
+            <DescribedList of={extra} />
+          </Part>
+        )}
+      </div>
+      <div className="grid min-w-0 content-start gap-4">
+        {languageTitles.map(([language, title]) => (
+          <Request key={language} language={language}>
+            <CodePanel title={`Request in ${title}`} code={exampleRequest(endpoint, language, baseUrl)} />
+          </Request>
+        ))}
+        {example !== undefined && <CodePanel title="Answer" code={readableJson(example)} />}
+      </div>
+    </section>
+  )
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div>
+      <h3 className="border-b border-line pb-1 text-xs font-semibold">{title}</h3>
+      {children}
+    </div>
+  )
+}
+
+function SharedParameters() {
+  return (
+    <details>
+      <summary className="cursor-pointer font-medium text-muted hover:text-ink">
+        Parameters of every list: {Object.keys(sharedParameters).join(", ")}
+      </summary>
+      <DescribedList of={describeParameters(sharedParameters)} />
+    </details>
+  )
+}
+
+function Request({ language, children }: { language: Language; children: ReactNode }) {
+  return (
+    <div data-language={language} className={shownIn[language]}>
+      {children}
+    </div>
+  )
+}

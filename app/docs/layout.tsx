@@ -1,0 +1,46 @@
+import { KeyRound } from "lucide-react"
+import type { Metadata } from "next"
+import Link from "next/link"
+import { buttonStyle } from "@/components/button"
+import { NavigationLink } from "@/components/navigation-link"
+import { Wordmark } from "@/components/wordmark"
+import { texts } from "@/lib/api/skill"
+import { kinds, surfaces } from "@/lib/keys/kinds"
+
+export const metadata: Metadata = { robots: { index: true } }
+
+// The public address in every request is the server's, not that of the build.
+export const dynamic = "force-dynamic"
+
+export default function DocsLayout({ children }: LayoutProps<"/docs">) {
+  return (
+    <div className="mx-auto max-w-7xl px-4 sm:px-6">
+      <a
+        href="#content"
+        className="fixed top-2 left-2 z-20 -translate-y-16 rounded-md bg-accent px-3 py-1.5 font-medium text-on-accent focus:translate-y-0"
+      >
+        Skip to content
+      </a>
+      <header className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line py-2">
+        <Link href="/" className="rounded-md">
+          <Wordmark />
+        </Link>
+        <nav aria-label="Reference" className="-mx-2 flex max-sm:order-last max-sm:w-full sm:mx-0">
+          <NavigationLink href="/docs">Overview</NavigationLink>
+          {surfaces.toReversed().map((surface) => (
+            <NavigationLink key={surface} href={`/docs/${surface}`}>
+              {texts[surface].title}
+            </NavigationLink>
+          ))}
+        </nav>
+        <Link href={kinds.user.page} className={`${buttonStyle()} ml-auto`}>
+          <KeyRound aria-hidden="true" className="size-4" />
+          Your keys
+        </Link>
+      </header>
+      <main id="content" tabIndex={-1} className="pb-24 outline-none">
+        {children}
+      </main>
+    </div>
+  )
+}

@@ -1,0 +1,172 @@
+import type { Metadata } from "next"
+import Link from "next/link"
+import type { ReactNode } from "react"
+import { Table, TableCell, TableRow } from "@/components/table"
+import { answerHeaders, conventions, describeParameters } from "@/lib/api/document"
+import { errors } from "@/lib/api/errors"
+import { sharedParameters } from "@/lib/api/query"
+import { texts } from "@/lib/api/skill"
+import { env } from "@/lib/env"
+import { kinds, surfaces } from "@/lib/keys/kinds"
+import { CodePanel } from "./code-panel"
+import { WithContents } from "./contents"
+import { DescribedList } from "./described-list"
+import { Code, Prose } from "./prose"
+
+export const metadata: Metadata = {
+  title: "API reference",
+  description: "How to call the user API and the admin data API: keys, answers, paging, limits and errors",
+}
+
+const sections = [
+  { id: "authentication", label: "Authentication" },
+  { id: "answers", label: "Answers" },
+  { id: "lists", label: "Lists and paging" },
+  { id: "money-and-times", label: "Money and times" },
+  { id: "untrusted-text", label: "Untrusted text" },
+  { id: "rate-limit", label: "Rate limit" },
+  { id: "errors", label: "Errors" },
+  { id: "for-machines", label: "For machines" },
+] as const
+
+export default function OverviewPage() {
+  const base = env().BASE_URL
+  return (
+    <WithContents contents={sections}>
+      <div className="grid max-w-3xl gap-8 pt-6">
+        <header className="grid gap-3">
+          <h1 className="text-xl font-semibold tracking-tight">API reference</h1>
+          <p className="text-muted">
+            Two HTTP APIs below <Code>{`${base}/api/v1`}</Code>, each with its own kind of key. A key opens one of them
+            and is refused by the other.
+          </p>
+          <div className="grid gap-3 sm:grid-cols-2">
+            {surfaces.toReversed().map((surface) => (
+              <Link
+                key={surface}
+                href={`/docs/${surface}`}
+                className="grid content-start gap-1 rounded-lg border border-line bg-panel p-4 hover:border-edge"
+              >
+                <span className="font-semibold">{texts[surface].title}</span>
+                <span className="text-muted">{texts[surface].reads}</span>
+                <span className="font-mono text-xs text-muted">
+                  {kinds[surface].prefix}… → {kinds[surface].api}
+                </span>
+              </Link>
+            ))}
+          </div>
+        </header>
+
+        <Section of="authentication">
+          <Sentence>{"Send the key with each request in this header, or as `x-api-key: <API_KEY>`."}</Sentence>
+          <CodePanel title="Header" code="Authorization: Bearer <API_KEY>" />
+          <p>
+            A key in a URL is ignored. Each request reads the key and its owner anew, so a revoked key, a closed account
+            or a change of role counts from the next request on.
+          </p>
+          <p>
+            The requests in this reference take the key from the environment. This reads it into a shell without writing
+            it to the history:
+          </p>
+          <CodePanel title="Shell" code="read -rs TSK_KEY && export TSK_KEY" />
+        </Section>
+
+        <Section of="answers">
+          <Sentence>{conventions.envelope}</Sentence>
+          <Sentence>{conventions.errors}</Sentence>
+        </Section>
+
+        <Section of="lists">
+          <p>Every list takes these parameters, and some take filters of their own.</p>
+          <DescribedList of={describeParameters(sharedParameters)} />
+          <Sentence>{conventions.walk}</Sentence>
+          <Sentence>{conventions.bounds}</Sentence>
+          <Sentence>{conventions.strict}</Sentence>
+        </Section>
+
+        <Section of="money-and-times">
+          <Sentence>{conventions.money}</Sentence>
+          <Sentence>{conventions.times}</Sentence>
+        </Section>
+
+        <Section of="untrusted-text">
+          <Sentence>{conventions.untrusted}</Sentence>
+        </Section>
+
+        <Section of="rate-limit">
+          <Sentence>{conventions.rate}</Sentence>
+          <dl className="grid gap-x-4 gap-y-1 sm:grid-cols-[max-content_minmax(0,1fr)]">
+            {Object.entries(answerHeaders).map(([name, meaning]) => (
+              <div key={name} className="contents">
+                <dt>
+                  <Code>{name}</Code>
+                </dt>
+                <dd className="text-muted">{meaning}</dd>
+              </div>
+            ))}
+          </dl>
+        </Section>
+
+        <Section of="errors">
+          <Table caption="Codes of errors" headings={[{ label: "Status" }, { label: "Code" }, { label: "Meaning" }]}>
+            {Object.entries(errors).map(([code, { status, meaning }]) => (
+              <TableRow key={code}>
+                <TableCell label="Status">{status}</TableCell>
+                <TableCell label="Code" names>
+                  <Code>{code}</Code>
+                </TableCell>
+                <TableCell label="Meaning" className="text-muted">
+                  <span>
+                    <Prose>{meaning}</Prose>
+                  </span>
+                </TableCell>
+              </TableRow>
+            ))}
+          </Table>
+        </Section>
+
+        <Section of="for-machines">
+          <ul className="grid gap-1">
+            {surfaces.toReversed().map((surface) => (
+              <Document key={surface} path={`${kinds[surface].api}/skill.md`}>
+                teaches an agent the {texts[surface].title}
+              </Document>
+            ))}
+            <Document path="/api/v1/openapi.json">describes both in OpenAPI 3.1</Document>
+            <Document path="/llms.txt">leads to all of this</Document>
+          </ul>
+        </Section>
+      </div>
+    </WithContents>
+  )
+}
+
+function Section({ of, children }: { of: (typeof sections)[number]["id"]; children: ReactNode }) {
+  return (
+    <section id={of} aria-labelledby={`${of}-title`} className="grid scroll-mt-4 gap-3">
+      <h2 id={`${of}-title`} className="text-base font-semibold">
+        {sections.find(({ id }) => id === of)?.label}
+      </h2>
+      {children}
+    </section>
+  )
+}
+
+function Sentence({ children }: { children: string }) {
+  return (
+    <p>
+      <Prose>{children}</Prose>
+    </p>
+  )
+}
+
+function Document({ path, children }: { path: string; children: ReactNode }) {
+  return (
+    <li>
+      <a href={path} className="font-mono text-[0.8125rem] text-accent hover:underline">
+        {path}
+      </a>{" "}
+      <span className="text-muted">{children}</span>
+    </li>
+  )
+}

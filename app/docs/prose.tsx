@@ -1,0 +1,15 @@
+/** A sentence in Markdown, of which the texts of the documents use code and emphasis. */
+export function Prose({ children }: { children: string }) {
+  const parts = children.split(/(`[^`]+`|\*\*[^*]+\*\*)/)
+  return parts.map((part, index) => {
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text neither move nor change
+    if (part.startsWith("`")) return <Code key={index}>{part.slice(1, -1)}</Code>
+    // biome-ignore lint/suspicious/noArrayIndexKey: as above
+    if (part.startsWith("**")) return <strong key={index}>{part.slice(2, -2)}</strong>
+    return part
+  })
+}
+
+export function Code({ children }: { children: string }) {
+  return <code className="font-mono text-[0.8125rem] text-ink wrap-anywhere">{children}</code>
+}

@@ -1,0 +1,148 @@
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
+import { type APIRequestContext, expect, type Page } from "@playwright/test"
+import type { Language } from "@/lib/api/requests"
+import type { Surface } from "@/lib/keys/kinds"
+import { keyOf, test } from "./fixtures"
+import { isAccessibleAndFits, wide } from "./looks"
+
+const pages: Record<Surface, string> = { admin: "/docs/admin", user: "/docs/user" }
+const surfaces = Object.keys(pages) as Surface[]
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test.describe(`${colorScheme}`, () => {
+    test.use({ colorScheme, contextOptions: { reducedMotion: "reduce" }, viewport: wide })
+
+    test("the reference is accessible and fits", async ({ page }) => {
+      for (const path of ["/docs", "/docs/user", "/docs/admin"]) {
+        await page.goto(path)
+        await isAccessibleAndFits(page)
+      }
+    })
+  })
+}
+
+test("the reference is public, and has every endpoint of the OpenAPI document, each at an address that stays", async ({
+  page,
+  request,
+}) => {
+  const operations = await operationsOf(request)
+  for (const surface of surfaces) {
+    await page.goto(pages[surface])
+    await expect(page.locator('meta[name="robots"]')).toHaveAttribute("content", "index")
+    const expected = operations.filter(({ tags }) => tags.includes(surface))
+    expect(expected.length).toBeGreaterThan(2)
+    await expect(page.getByRole("heading", { level: 2 })).toHaveText(expected.map(({ title }) => title))
+    const ids = await page.locator("section").evaluateAll((sections) => sections.map(({ id }) => id))
+    expect(ids).toEqual(expected.map(({ operationId }) => operationId))
+    for (const id of ids) await expect(page.locator(`a[href="#${id}"]`)).toHaveCount(2)
+  }
+})
+
+test("a parameter has its bounds and its default, a field its type, and what outsiders write a warning", async ({
+  page,
+}) => {
+  await page.goto("/docs/admin#listAdminFeedback")
+  const feedback = page.locator("#listAdminFeedback")
+  await expect(feedback.getByRole("listitem").filter({ hasText: "rating" }).first()).toContainText(
+    "integer from 1 to 5",
+  )
+  await expect(feedback.getByRole("listitem").filter({ hasText: "message" })).toContainText("stringuntrusted")
+  await feedback.getByText("Parameters of every list").click()
+  await expect(feedback.getByRole("listitem").filter({ hasText: "limit" }).first()).toContainText(
+    "integer from 1 to 500, default 100",
+  )
+  await feedback.getByRole("link", { name: "untrusted" }).click()
+  await expect(page).toHaveURL("/docs#untrusted-text")
+  await expect(page.getByRole("region", { name: "Untrusted text" })).toBeInViewport()
+})
+
+test("a request is copied as it is shown, in the language that was chosen", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"])
+  await page.goto("/docs/user")
+  const me = page.locator("#getMe")
+  await page.getByRole("radio", { name: "Python" }).check({ force: true })
+  await me.getByRole("button", { name: "Copy Request in Python" }).click()
+  await expect(me.getByRole("status").filter({ hasText: "Copied" })).toBeVisible()
+  const copied = await page.evaluate(() => navigator.clipboard.readText())
+  expect(copied).toContain("import json")
+  expect(copied).toBe(await me.locator("[data-language=python] code").textContent())
+})
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false })
+
+  test("a language is chosen, once for all requests", async ({ page }) => {
+    await page.goto("/docs/admin")
+    const shown = page.locator("[data-language]:visible")
+    const count = await shown.count()
+    for (const language of ["Python", "JavaScript", "curl"]) {
+      await page.getByText(language, { exact: true }).click()
+      await expect(shown.filter({ hasText: `Request in ${language}` })).toHaveCount(count)
+      await expect(shown).toHaveCount(count)
+    }
+    await expect(page.getByRole("button")).toHaveCount(0)
+  })
+})
+
+test.describe("every request of the reference works as it stands there", () => {
+  for (const surface of surfaces) {
+    test(`${surface}`, async ({ page }) => {
+      await page.goto(pages[surface])
+      const requests = await requestsOn(page)
+      const key = keyOf(surface === "admin" ? "owner" : "member")
+      expect(requests).toHaveLength((await page.getByRole("heading", { level: 2 }).count()) * 3)
+      let ids: string[] = []
+      for (const { endpoint, language, code } of requests) {
+        const printed = await run(language, code, key)
+        // Node and Python end with an error when the answer is one; curl comes first and prints the answer as it is.
+        if (language === "curl") ids = idsIn(JSON.parse(printed), endpoint)
+        for (const id of ids) expect(printed, `${endpoint} in ${language}`).toContain(id)
+      }
+    })
+  }
+})
+
+const programs: Record<Language, readonly [string, ...string[]]> = {
+  curl: ["sh", "-c"],
+  javascript: [process.execPath, "--input-type=module", "--eval"],
+  python: ["python3", "-c"],
+}
+
+/** Runs code as a reader would, and returns what it prints. */
+async function run(language: Language, code: string, key: string): Promise<string> {
+  const [program, ...args] = programs[language]
+  const env = { ...process.env, TSK_KEY: key }
+  return (await promisify(execFile)(program, [...args, code], { env, timeout: 30_000 })).stdout
+}
+
+/** Of an answer in the envelope, whether a list or an object. */
+function idsIn(answer: { data: { id: string } | { id: string }[] }, endpoint: string): string[] {
+  const isList = Array.isArray(answer.data)
+  expect(Object.keys(answer), `${endpoint}: ${JSON.stringify(answer)}`).toEqual(isList ? ["data", "meta"] : ["data"])
+  const rows = [answer.data].flat()
+  expect(rows.length, endpoint).toBeGreaterThan(0)
+  return rows.map(({ id }) => id)
+}
+
+/** The requests as the page's text has them. */
+async function requestsOn(page: Page) {
+  return page.locator("[data-language]").evaluateAll((panels) =>
+    panels.map((panel) => ({
+      endpoint: String(panel.closest("section")?.id),
+      language: panel.getAttribute("data-language") as Language,
+      code: String(panel.querySelector("code")?.textContent),
+    })),
+  )
+}
+
+async function operationsOf(request: APIRequestContext) {
+  const { paths } = await (await request.get("/api/v1/openapi.json")).json()
+  type Operation = { operationId: string; tags: string[] }
+  return Object.entries<Record<string, Operation>>(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      title: `${method.toUpperCase()} ${path}`,
+    })),
+  )
+}

@@ -1,0 +1,67 @@
+import { execFile } from "node:child_process"
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { expect } from "@playwright/test"
+import { root } from "@/scripts/root"
+import { keyOf, test } from "./fixtures"
+
+const client = `import createClient from "openapi-fetch"
+import type { paths } from "./api"
+
+const { BASE_URL, TSK_KEY } = process.env
+const client = createClient<paths>({ baseUrl: String(BASE_URL), headers: { Authorization: \`Bearer \${TSK_KEY}\` } })
+const { data: users, error } = await client.GET("/api/v1/admin/users", {
+  params: { query: { limit: 3, order: "asc", role: "admin" } },
+})
+if (!users) throw new Error(error.error.message)
+const email: string | undefined = users.data[0]?.email
+const total: number = users.meta.total
+console.log(JSON.stringify({ email, total }))
+`
+
+const mistakes = [
+  ["a field", "[0]?.email", "[0]?.emial", "'emial' does not exist"],
+  ["a field of meta", "meta.total", "meta.totals", "'totals' does not exist"],
+  ["the type of a field", "total: number", "total: string", "'number' is not assignable to type 'string'"],
+  ["a filter", "role:", "rolle:", "'rolle' does not exist"],
+  ["what a filter takes", '"admin" }', '"king" }', '"king"\' is not assignable'],
+  ["a path", '"/api/v1/admin/users"', '"/api/v1/admin/user"', '"/api/v1/admin/user"\' is not assignable'],
+] as const
+
+test("a client of types written from the OpenAPI document compiles and lists users, and its mistakes do not compile", async ({
+  baseURL,
+}) => {
+  await mkdir(join(root, ".data"), { recursive: true })
+  // Inside the repository, so that the packages are found.
+  const folder = await mkdtemp(join(root, ".data/typed-client-"))
+  try {
+    const tool = join(root, "scripts/api-types/node_modules/openapi-typescript/bin/cli.js")
+    await node(tool, [`${baseURL}/api/v1/openapi.json`, "--output", join(folder, "api.d.ts")])
+    await compiles(folder, client)
+    const env = { BASE_URL: baseURL, TSK_KEY: keyOf("owner") }
+    const { stdout } = await node(join(folder, "client.js"), [], env)
+    expect(JSON.parse(stdout)).toEqual({ email: "admin@example.com", total: 1 })
+
+    for (const [what, right, wrong, problem] of mistakes) {
+      expect(client, what).toContain(right)
+      await expect(compiles(folder, client.replace(right, wrong)), what).rejects.toMatchObject({
+        stdout: expect.stringContaining(problem),
+      })
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+/** Compiles `code` with the types in the folder; rejects with what the compiler prints. */
+async function compiles(folder: string, code: string): Promise<void> {
+  const compilerOptions = { strict: true, target: "es2023", module: "esnext", moduleResolution: "bundler" }
+  await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["client.ts"] }))
+  await writeFile(join(folder, "client.ts"), code)
+  await node(join(root, "node_modules/typescript/bin/tsc"), ["--project", folder])
+}
+
+function node(script: string, args: readonly string[], env: Record<string, string | undefined> = {}) {
+  return promisify(execFile)(process.execPath, [script, ...args], { env: { ...process.env, ...env } })
+}
