@@ -34,39 +34,10 @@ export const accountActions = {
     statuses: ["active", "banned"],
     fields: ["role"],
   },
-  ban: {
-    label: "Ban account",
-    title: "Ban this account?",
-    effect: () =>
-      "is signed out, and every request with one of their keys is refused, from the next one on. A ban can be taken back.",
-    kind: "danger",
-    permission: "users.manage",
-    statuses: ["active"],
-    fields: ["why"],
-  },
-  unban: {
-    label: "Take back the ban",
-    title: "Take back the ban of this account?",
-    effect: () => "can sign in again, and keys that have neither expired nor been revoked work again.",
-    kind: "primary",
-    permission: "users.manage",
-    statuses: ["banned"],
-    fields: [],
-  },
-  close: {
-    label: "Close account",
-    title: "Close this account for good?",
-    effect: () =>
-      "is signed out, and every request with one of their keys is refused, from the next one on. This cannot be undone.",
-    kind: "danger",
-    permission: "users.manage",
-    statuses: ["active", "banned"],
-    fields: ["why"],
-  },
   grant: {
     label: "Grant credits",
     title: "Grant credits to this account",
-    effect: ({ balance }) => `has ${count(balance)} credits. The reason stands in the ledger, for them to read.`,
+    effect: ({ balance }) => `has ${inCredits(balance)}. The reason stands in the ledger, for them to read.`,
     kind: "primary",
     permission: "credits.manage",
     statuses: ["active", "banned"],
@@ -75,11 +46,38 @@ export const accountActions = {
   deduct: {
     label: "Deduct credits",
     title: "Deduct credits from this account",
-    effect: ({ balance }) => `has ${count(balance)} credits. The reason stands in the ledger, for them to read.`,
+    effect: ({ balance }) => `has ${inCredits(balance)}. The reason stands in the ledger, for them to read.`,
     kind: "danger",
     permission: "credits.manage",
     statuses: ["active", "banned"],
     fields: ["amount", "reason"],
+  },
+  unban: {
+    label: "Take back the ban",
+    title: "Take back the ban of this account?",
+    effect: () => "will be able to sign in again, and keys that have neither expired nor been revoked work again.",
+    kind: "primary",
+    permission: "users.manage",
+    statuses: ["banned"],
+    fields: [],
+  },
+  ban: {
+    label: "Ban account",
+    title: "Ban this account?",
+    effect: () => "will be signed out, and their keys are refused from the next request on. A ban can be taken back.",
+    kind: "danger",
+    permission: "users.manage",
+    statuses: ["active"],
+    fields: ["why"],
+  },
+  close: {
+    label: "Close account",
+    title: "Close this account for good?",
+    effect: () => "will be signed out, and their keys are refused from the next request on. This cannot be undone.",
+    kind: "danger",
+    permission: "users.manage",
+    statuses: ["active", "banned"],
+    fields: ["why"],
   },
 } as const satisfies Record<string, Action>
 
@@ -106,6 +104,7 @@ export const refusals = {
   too_much: "The balance would grow beyond what can be counted exactly.",
 } as const satisfies Record<Refused, string>
 
-export function count(credits: number): string {
-  return credits.toLocaleString("en")
+/** "1 credit", "1,200 credits" */
+export function inCredits(amount: number): string {
+  return `${amount.toLocaleString("en")} ${amount === 1 ? "credit" : "credits"}`
 }

@@ -4,7 +4,7 @@ import { RelativeTime } from "@/components/relative-time"
 import { surfaces } from "@/lib/keys/kinds"
 import { holds } from "@/lib/permissions"
 import type { Account } from "@/lib/users/data"
-import { count } from "./account-actions"
+import { inCredits } from "./account-actions"
 
 /** What is known of an account, as far as the viewer's role may read it. */
 export function AccountFacts({ account, role, now }: { account: Account; role: string; now: Date }) {
@@ -19,7 +19,7 @@ export function AccountFacts({ account, role, now }: { account: Account; role: s
       {holds(role, "credits.read") && (
         <Fact label="Credits">
           <Count of={account.balance} />
-          {held > 0 && <span className="text-muted"> and {count(held)} held by runs under way</span>}
+          {held > 0 && <span className="text-muted"> and {inCredits(held)} held by runs under way</span>}
         </Fact>
       )}
       {holds(role, "billing.read") && (

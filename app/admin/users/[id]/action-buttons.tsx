@@ -42,8 +42,10 @@ export function ActionButtons({
   }, [])
 
   return (
-    <>
-      <div role="status">{done && <Notice tone="good">{done}</Notice>}</div>
+    <div>
+      <div role="status" className="*:mb-3">
+        {done && <Notice tone="good">{done}</Notice>}
+      </div>
       <form
         method="get"
         ref={buttons}
@@ -55,7 +57,14 @@ export function ActionButtons({
         className="flex flex-wrap gap-2 outline-none"
       >
         {actions.map((action) => (
-          <Button key={action} type="submit" name="action" value={action} kind={buttonKind(action)}>
+          <Button
+            key={action}
+            type="submit"
+            name="action"
+            value={action}
+            kind={accountActions[action].kind === "danger" ? "danger-quiet" : "plain"}
+            className="border border-line bg-panel"
+          >
             {accountActions[action].label}
           </Button>
         ))}
@@ -71,10 +80,6 @@ export function ActionButtons({
           focusAfter={() => pressed.current}
         />
       )}
-    </>
+    </div>
   )
-}
-
-function buttonKind(action: AccountAction) {
-  return accountActions[action].kind === "danger" ? "danger-quiet" : "plain"
 }

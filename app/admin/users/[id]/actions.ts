@@ -7,7 +7,7 @@ import type { OwnerId } from "@/lib/owner"
 import { holds, roleNames } from "@/lib/permissions"
 import { currentViewer, isSameOrigin } from "@/lib/session"
 import { type ChangeResult, changeRole, changeStatus, type StatusChange, statusReason } from "@/lib/users/mutations"
-import { type AccountAction, accountActions, count, isAccountAction, refusals } from "./account-actions"
+import { type AccountAction, accountActions, inCredits, isAccountAction, refusals } from "./account-actions"
 
 /** What was typed, to be shown again beside what is wrong with it. */
 export type Typed = { role: string; amount: string; reason: string }
@@ -86,11 +86,11 @@ function ofChange(result: ChangeResult, done: string, already: string): Outcome 
 function ofCredits(result: CreditResult): Outcome {
   if (!result.ok) {
     return "balance" in result
-      ? invalid({ amount: `${refusals[result.reason]} It is ${count(result.balance)}.` })
+      ? invalid({ amount: `${refusals[result.reason]} It is ${inCredits(result.balance)}.` })
       : refused(refusals[result.reason])
   }
-  const what = `${count(Math.abs(result.amount))} credits ${result.amount > 0 ? "granted" : "deducted"}`
-  const balance = count(result.balance)
+  const what = `${inCredits(Math.abs(result.amount))} ${result.amount > 0 ? "granted" : "deducted"}`
+  const balance = inCredits(result.balance)
   return {
     ok: true,
     message: result.repeated
