@@ -1,11 +1,12 @@
 "use client"
 
 import Link from "next/link"
-import { type ReactNode, startTransition, useActionState, useEffect, useRef, useState } from "react"
+import { type ReactNode, useEffect, useRef, useState } from "react"
 import { Button } from "@/components/button"
 import { controlStyle, describedBy, Field, TextField } from "@/components/field"
 import { SignedOut } from "@/components/keys/revoke-form"
 import { Notice } from "@/components/notice"
+import { useSending } from "@/components/use-sending"
 import { type AccountAction, type ActionField, accountActions } from "./account-actions"
 import type { ActionAnswer, ActionErrors, Typed } from "./actions"
 
@@ -36,7 +37,7 @@ export function ActionForm({
   cancel: ReactNode
   onDone?: (message: string) => void
 }) {
-  const [answer, send, pending] = useActionState(act, null)
+  const { answer, lost, pending, form: sending } = useSending(act)
   // The id of this form and not of the latest page: sending one form twice acts once.
   const [formId] = useState(requestId)
   const form = useRef<HTMLFormElement>(null)
@@ -52,21 +53,16 @@ export function ActionForm({
   const values = answer?.values ?? empty
   const errors = answer?.reason === "invalid" ? answer.errors : {}
   return (
-    <form
-      ref={form}
-      action={send}
-      onSubmit={(event) => {
-        // React empties a form whose action it runs itself, although nothing may have been made of it.
-        event.preventDefault()
-        const data = new FormData(event.currentTarget)
-        if (!pending) startTransition(() => send(data))
-      }}
-      className="grid gap-4"
-    >
+    <form {...sending} ref={form} className="grid gap-4">
       {intro}
       <input type="hidden" name="action" value={action} />
       <input type="hidden" name="id" value={id} />
       <input type="hidden" name="requestId" value={formId} />
+      {lost && (
+        <Notice tone="bad" role="alert">
+          There was no answer. Check your connection and send it again: whatever happened, this form acts once at most.
+        </Notice>
+      )}
       {answer && answer.reason !== "invalid" && (
         <Notice tone="bad" role="alert">
           {answer.reason === "refused" ? answer.message : <SignedOut />}

@@ -1,0 +1,444 @@
+import { randomUUID } from "node:crypto"
+import { type APIRequestContext, type Browser, expect, type Locator, type Page } from "@playwright/test"
+import type { Client } from "pg"
+import type { Role } from "@/lib/permissions"
+import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
+import { test, uniqueEmail, uniqueName } from "./fixtures"
+import { hiddenFields } from "./forms"
+import { createKey, saved } from "./key-page"
+import { isAccessibleAndFits, wide } from "./looks"
+
+type Target = { id: string; name: string; email: string; page: string }
+
+/** An account nobody signs in to. */
+async function newTarget(database: Client, { role = "member" as Role, credits = 0 } = {}): Promise<Target> {
+  const [id, name, email] = [randomUUID(), uniqueName("Tara Target"), uniqueEmail()]
+  await database.query("INSERT INTO users (id, email, name, role) VALUES ($1, $2, $3, $4)", [id, email, name, role])
+  await database.query("INSERT INTO credit_accounts (user_id, balance, seq) VALUES ($1, $2, $2::bigint::bool::int)", [
+    id,
+    credits,
+  ])
+  if (credits > 0) {
+    await database.query(
+      `INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after) VALUES ($1, $2, 1, 'grant', $3, $3)`,
+      [randomUUID(), id, credits],
+    )
+  }
+  return { id, name, email, page: `/admin/users/${id}` }
+}
+
+/** The page's own account as one that others act on, and a second browser in which a demo account acts. */
+async function targetOf(database: Client, email: string): Promise<Target> {
+  const { rows } = await database.query("SELECT id, name FROM users WHERE email = $1", [email])
+  return { ...rows[0], email, page: `/admin/users/${rows[0].id}` }
+}
+
+async function anotherBrowser(browser: Browser, baseURL: string | undefined, cookies: Cookies): Promise<Page> {
+  const context = await browser.newContext({ baseURL: String(baseURL) })
+  await context.addCookies(cookies)
+  return context.newPage()
+}
+
+type Cookies = Parameters<ReturnType<Page["context"]>["addCookies"]>[0]
+
+async function ask(page: Page, action: string): Promise<Locator> {
+  await page.getByRole("button", { name: action }).click()
+  const dialog = page.getByRole("alertdialog")
+  await expect(dialog).toBeVisible()
+  return dialog
+}
+
+function statusOf(page: Page): Locator {
+  return page.getByRole("main").getByRole("status")
+}
+
+/** What the admin API answers an admin with. */
+async function rows(request: APIRequestContext, path: string): Promise<Record<string, unknown>[]> {
+  const [admin] = demoAccounts.filter(({ role }) => role === "admin")
+  if (!admin) throw new Error("The demo has no admin.")
+  const answer = await request.get(path, { headers: { Authorization: `Bearer ${demoKey(admin)}` } })
+  expect(answer.status()).toBe(200)
+  return (await answer.json()).data
+}
+
+async function audited(request: APIRequestContext, { id }: Target): Promise<unknown[]> {
+  const entries = await rows(request, `/api/v1/admin/audit?targetId=${id}&order=asc`)
+  return entries.filter(({ action }) => action !== "user.signed_up").map(({ action, details }) => [action, details])
+}
+
+test("a ban refuses the keys and ends the sessions at once, and taking it back restores them", async ({
+  page,
+  signUp,
+  database,
+  browser,
+  baseURL,
+  demoSession,
+  request,
+}) => {
+  const target = await targetOf(database, (await signUp()).email)
+  await page.goto("/api-keys")
+  const key = await createKey(page, uniqueName("Caller"))
+  await saved(page)
+  const call = async () => {
+    const answer = await request.get("/api/v1/me", { headers: { Authorization: `Bearer ${key}` } })
+    return [answer.status(), (await answer.json()).error?.code]
+  }
+  expect(await call()).toEqual([200, undefined])
+
+  const desk = await anotherBrowser(browser, baseURL, await demoSession("admin"))
+  await desk.goto(target.page)
+  const dialog = await ask(desk, "Ban account")
+  await expect(dialog).toContainText(target.name)
+  await expect(dialog).toContainText(target.email)
+  await dialog.getByLabel("Reason (optional)").fill("Sent spam")
+  await dialog.getByRole("button", { name: "Ban account" }).click()
+  await expect(statusOf(desk)).toHaveText("The account is banned.")
+  await expect(dialog).toHaveCount(0)
+  await expect(desk.getByRole("heading", { level: 1 })).toContainText("banned")
+  await expect(desk.getByRole("button", { name: "Ban account" })).toHaveCount(0)
+
+  expect(await call()).toEqual([403, "forbidden"])
+  await page.goto("/api-keys")
+  await expect(page).toHaveURL(/\/sign-in/)
+
+  await (await ask(desk, "Take back the ban")).getByRole("button", { name: "Take back the ban" }).click()
+  await expect(statusOf(desk)).toHaveText("The ban is taken back.")
+  expect(await call()).toEqual([200, undefined])
+  await page.goto("/api-keys")
+  await expect(page.getByRole("heading", { name: "API keys" })).toBeVisible()
+  expect(await audited(request, target)).toEqual([
+    ["user.banned", { from: "active", to: "banned", reason: "Sent spam" }],
+    ["user.unbanned", { from: "banned", to: "active" }],
+  ])
+})
+
+test("a new role opens and closes pages on the next request", async ({
+  page,
+  signUp,
+  database,
+  browser,
+  baseURL,
+  demoSession,
+  request,
+}) => {
+  const target = await targetOf(database, (await signUp()).email)
+  expect((await page.goto("/admin/users"))?.status()).toBe(403)
+  const desk = await anotherBrowser(browser, baseURL, await demoSession("admin"))
+  await desk.goto(target.page)
+  const give = async (role: Role) => {
+    const dialog = await ask(desk, "Change role")
+    await dialog.getByLabel("New role").selectOption(role)
+    await dialog.getByRole("button", { name: "Change role" }).click()
+    await expect(statusOf(desk)).toHaveText(`The role is ${role} now.`)
+    await expect(dialog).toHaveCount(0)
+  }
+  await give("support")
+  expect((await page.goto("/admin/users"))?.status()).toBe(200)
+  await give("member")
+  expect((await page.goto("/admin/users"))?.status()).toBe(403)
+  expect(await audited(request, target)).toEqual([
+    ["user.role_changed", { from: "member", to: "support" }],
+    ["user.role_changed", { from: "support", to: "member" }],
+  ])
+})
+
+test("closing is final, and nothing can be done to a closed account", async ({ page, signInAs, database, request }) => {
+  const target = await newTarget(database, { credits: 10 })
+  await signInAs("admin")
+  await page.goto(target.page)
+  const dialog = await ask(page, "Close account")
+  await expect(dialog).toContainText("This cannot be undone.")
+  await dialog.getByRole("button", { name: "Close account" }).click()
+  await expect(statusOf(page)).toHaveText("The account is closed.")
+  await expect(page.getByText("its role, its state and its credits stay as they are")).toBeVisible()
+  await expect(page.getByRole("form", { name: "Actions" }).getByRole("button")).toHaveCount(0)
+  for (const action of ["unban", "grant"]) {
+    await page.goto(`${target.page}?action=${action}`)
+    await expect(page.getByText("This action does not apply")).toBeVisible()
+  }
+  expect(await audited(request, target)).toEqual([["user.closed", { from: "active", to: "closed" }]])
+})
+
+test("the last active owner stays, told in place with what was typed", async ({ page, signInAs, database }) => {
+  const owner = await targetOf(database, "owner@example.com")
+  await signInAs("admin")
+  await page.goto(owner.page)
+  const dialog = await ask(page, "Ban account")
+  await dialog.getByLabel("Reason (optional)").fill("A coup")
+  await dialog.getByRole("button", { name: "Ban account" }).click()
+  await expect(dialog.getByRole("alert")).toContainText("the last active owner")
+  await expect(dialog.getByLabel("Reason (optional)")).toHaveValue("A coup")
+  await page.keyboard.press("Escape")
+  const demotion = await ask(page, "Change role")
+  await demotion.getByLabel("New role").selectOption("member")
+  await demotion.getByRole("button", { name: "Change role" }).click()
+  await expect(demotion.getByRole("alert")).toContainText("the last active owner")
+  await expect(demotion.getByLabel("New role")).toHaveValue("member")
+  const { rows } = await database.query("SELECT role, status FROM users WHERE id = $1", [owner.id])
+  expect(rows).toEqual([{ role: "owner", status: "active" }])
+})
+
+test("credits are granted and deducted with a reason, in the ledger and the audit log", async ({
+  page,
+  signInAs,
+  database,
+  request,
+}) => {
+  const target = await newTarget(database)
+  await signInAs("admin")
+  await page.goto(target.page)
+  const grant = await ask(page, "Grant credits")
+  await expect(grant).toContainText(`${target.name} (${target.email}) has 0 credits.`)
+  await grant.getByLabel("Credits").fill("1e3")
+  await grant.getByLabel("Reason").fill("Sorry for the outage")
+  await grant.getByRole("button", { name: "Grant credits" }).click()
+  await expect(grant.getByLabel("Credits")).toHaveAccessibleDescription(/whole number from 1 to 1,000,000/)
+  await expect(grant.getByLabel("Credits")).toBeFocused()
+  await expect(grant.getByLabel("Credits")).toHaveValue("1e3")
+  await expect(grant.getByLabel("Reason")).toHaveValue("Sorry for the outage")
+  await grant.getByLabel("Credits").fill("1000")
+  await grant.getByRole("button", { name: "Grant credits" }).click()
+  await expect(statusOf(page)).toHaveText("1,000 credits granted. The balance is 1,000 credits.")
+
+  const deduct = await ask(page, "Deduct credits")
+  await deduct.getByLabel("Credits").fill("1001")
+  await deduct.getByLabel("Reason").fill("Too many")
+  await deduct.getByRole("button", { name: "Deduct credits" }).click()
+  await expect(deduct.getByLabel("Credits")).toHaveAccessibleDescription(/It is 1,000 credits/)
+  await expect(deduct.getByLabel("Reason")).toHaveValue("Too many")
+  await deduct.getByLabel("Credits").fill("400")
+  await deduct.getByRole("button", { name: "Deduct credits" }).click()
+  await expect(statusOf(page)).toHaveText("400 credits deducted. The balance is 600 credits.")
+  await expect(page.getByRole("definition").filter({ hasText: /^600$/ })).toBeVisible()
+
+  const { id: admin } = await targetOf(database, "admin@example.com")
+  expect(await rows(request, `/api/v1/admin/credits?userId=${target.id}&order=asc`)).toMatchObject([
+    { kind: "grant", amount: 1000, balanceAfter: 1000, actorId: admin, reason: "Sorry for the outage" },
+    { kind: "adjustment", amount: -400, balanceAfter: 600, actorId: admin, reason: "Too many" },
+  ])
+  expect(await audited(request, target)).toEqual([
+    ["credits.granted", { amount: 1000, reason: "Sorry for the outage", balance: 1000 }],
+    ["credits.deducted", { amount: 400, reason: "Too many", balance: 600 }],
+  ])
+})
+
+test("a grant whose answer is lost on the way is sent again and made once; the next form is a new grant", async ({
+  page,
+  signInAs,
+  database,
+}) => {
+  const target = await newTarget(database)
+  await signInAs("admin")
+  await page.goto(target.page)
+  const dialog = await ask(page, "Grant credits")
+  await dialog.getByLabel("Credits").fill("50")
+  await dialog.getByLabel("Reason").fill("Lost on the way")
+  await page.route("**/admin/users/*", async (route) => {
+    if (route.request().method() !== "POST") return route.continue()
+    await route.fetch()
+    await route.abort()
+  })
+  await dialog.getByRole("button", { name: "Grant credits" }).click()
+  await expect(dialog.getByRole("alert")).toContainText("There was no answer.")
+  await expect(dialog.getByLabel("Credits")).toHaveValue("50")
+  await page.unroute("**/admin/users/*")
+  await dialog.getByRole("button", { name: "Grant credits" }).click()
+  await expect(statusOf(page)).toContainText("had been carried out before: 50 credits granted")
+
+  const again = await ask(page, "Grant credits")
+  await again.getByLabel("Credits").fill("5")
+  await again.getByLabel("Reason").fill("Another one")
+  await again.getByRole("button", { name: "Grant credits" }).click()
+  await expect(statusOf(page)).toHaveText("5 credits granted. The balance is 55 credits.")
+})
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false })
+
+  test("an account is banned, and credits are granted once however often the form is sent", async ({
+    page,
+    signInAs,
+    database,
+  }) => {
+    const target = await newTarget(database)
+    await signInAs("admin")
+    await page.goto(target.page)
+    await page.getByRole("button", { name: "Ban account" }).click()
+    await expect(page).toHaveURL(`${target.page}?action=ban`)
+    await expect(page.getByRole("region", { name: "Ban account" })).toContainText(target.name)
+    await page.getByRole("button", { name: "Ban account" }).click()
+    await expect(statusOf(page)).toContainText("The account is banned.")
+    await expect(page.getByRole("heading", { level: 1 })).toContainText("banned")
+    await page.getByRole("link", { name: "Back to the account" }).click()
+    await expect(page).toHaveURL(target.page)
+
+    await page.getByRole("button", { name: "Grant credits" }).click()
+    await page.getByLabel("Credits").fill("0x10")
+    await page.getByLabel("Reason").fill("By hand")
+    await page.getByRole("button", { name: "Grant credits" }).click()
+    await expect(page.getByLabel("Credits")).toHaveAccessibleDescription(/whole number/)
+    await expect(page.getByLabel("Credits")).toHaveValue("0x10")
+    await expect(page.getByLabel("Reason")).toHaveValue("By hand")
+    await page.getByLabel("Credits").fill("16")
+    await page.getByRole("button", { name: "Grant credits" }).click()
+    await expect(statusOf(page)).toContainText("16 credits granted. The balance is 16 credits.")
+    await page.reload()
+    await expect(statusOf(page)).toContainText("Nothing was done twice.")
+    const { rows } = await database.query("SELECT balance::int FROM credit_accounts WHERE user_id = $1", [target.id])
+    expect(rows).toEqual([{ balance: 16 }])
+  })
+})
+
+test("actions are for those who may: others see none, and a form they send anyway does nothing", async ({
+  page,
+  signInAs,
+  database,
+  browser,
+  baseURL,
+  demoSession,
+}) => {
+  const target = await newTarget(database)
+  const standing = async () => {
+    const { rows } = await database.query(
+      "SELECT role, status, balance::int FROM users JOIN credit_accounts ON user_id = id WHERE id = $1",
+      [target.id],
+    )
+    return rows
+  }
+  const untouched = [{ role: "member", status: "active", balance: 0 }]
+  const forms: Record<string, Record<string, string>> = {
+    ban: { reason: "" },
+    close: { reason: "" },
+    role: { role: "owner" },
+    grant: { amount: "5", reason: "Forged" },
+  }
+  await signInAs("admin")
+  const filled = new Map<string, Record<string, string>>()
+  for (const [action, fields] of Object.entries(forms)) {
+    await page.goto(`${target.page}?action=${action}`)
+    filled.set(action, { ...(await hiddenFields(page)), ...fields })
+  }
+
+  const analyst = await anotherBrowser(browser, baseURL, await demoSession("analyst"))
+  await analyst.goto(target.page)
+  await expect(analyst.getByRole("heading", { level: 1 })).toContainText(target.name)
+  await expect(analyst.getByRole("heading", { name: "Actions" })).toHaveCount(0)
+  for (const { label } of [{ label: "Ban account" }, { label: "Grant credits" }]) {
+    await expect(analyst.getByRole("button", { name: label })).toHaveCount(0)
+  }
+  await analyst.goto(`${target.page}?action=ban`)
+  await expect(analyst.getByText("does not apply to the account, or not to you")).toBeVisible()
+
+  for (const [action, multipart] of filled) {
+    const path = `${target.page}?action=${action}`
+    const ours = { Origin: String(baseURL) }
+    const answer = await analyst.request.post(path, { multipart, headers: ours })
+    expect(await answer.text(), action).toContain("Your role does not hold the permission")
+    await page.request.post(path, { multipart, headers: { Origin: "https://evil.example" } })
+    await page.request.post(path, { multipart })
+    expect(await standing(), action).toEqual(untouched)
+  }
+
+  // The same form from the same browser with our origin: it was the origin, and the role, that were refused.
+  const grant = filled.get("grant") ?? {}
+  await page.request.post(`${target.page}?action=grant`, { multipart: grant, headers: { Origin: String(baseURL) } })
+  expect(await standing()).toEqual([{ role: "member", status: "active", balance: 5 }])
+})
+
+test("nobody acts on themselves, and the page says so", async ({ page, signInAs, database }) => {
+  const { page: own } = await targetOf(database, "admin@example.com")
+  await signInAs("admin")
+  await page.goto(own)
+  await expect(page.getByText("Nobody changes their own role")).toBeVisible()
+  for (const action of ["Change role", "Ban account", "Close account"]) {
+    await expect(page.getByRole("button", { name: action })).toHaveCount(0)
+  }
+  await page.goto(`${own}?action=close`)
+  await expect(page.getByText("does not apply to the account, or not to you")).toBeVisible()
+})
+
+test("the page asks for users.read, and an id that names no account is a 404", async ({ page, signInAs, database }) => {
+  const target = await newTarget(database)
+  await page.goto(target.page)
+  await expect(page).toHaveURL(`/sign-in?callbackUrl=${encodeURIComponent(target.page)}`)
+  await signInAs("finance")
+  expect((await page.goto(target.page))?.status()).toBe(403)
+  await expect(page.getByRole("main")).toContainText("users.read")
+  await expect(page.getByText(target.email)).toHaveCount(0)
+  await signInAs("support")
+  for (const id of [randomUUID(), "me", "1", "%00", `${target.id}0`]) {
+    expect((await page.goto(`/admin/users/${id}`))?.status(), id).toBe(404)
+    await expect(page.getByRole("heading", { name: "There is no such account" })).toBeVisible()
+  }
+})
+
+test("an account leads to its records, each as far as the viewer may read it", async ({ page, signInAs, database }) => {
+  const target = await newTarget(database, { credits: 70 })
+  const links = async () => {
+    await page.goto(target.page)
+    const all = page.getByRole("navigation", { name: "Records of this account" }).getByRole("link")
+    return all.evaluateAll((found) => found.map((link) => link.getAttribute("href")))
+  }
+  await signInAs("support")
+  expect(await links()).toEqual([`/admin/feedback?userId=${target.id}`, `/admin/emails?userId=${target.id}`])
+  await expect(page.getByRole("main")).not.toContainText("70")
+  await signInAs("admin")
+  const everything = await links()
+  expect(everything).toEqual([
+    `/admin/feedback?userId=${target.id}`,
+    `/admin/credits/balances?userId=${target.id}`,
+    `/admin/credits?userId=${target.id}`,
+    `/admin/orders?userId=${target.id}`,
+    `/admin/subscriptions?userId=${target.id}`,
+    `/admin/audit?actorId=${target.id}`,
+    `/admin/audit?targetId=${target.id}`,
+    `/admin/emails?userId=${target.id}`,
+  ])
+  for (const href of everything) {
+    expect((await page.goto(String(href)))?.status()).toBe(200)
+    await expect(page.getByRole("main").getByRole("alert")).toHaveCount(0)
+  }
+  await page.goto(target.page)
+  await page.getByRole("link", { name: "Credit ledger" }).last().click()
+  await expect(page.getByRole("row")).toHaveCount(2)
+})
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test.describe(colorScheme, () => {
+    test.use({ colorScheme, contextOptions: { reducedMotion: "reduce" }, viewport: wide })
+
+    test("the page of an account, its dialogs and notices are accessible and fit", async ({
+      page,
+      signInAs,
+      database,
+    }) => {
+      const target = await newTarget(database, { credits: 70 })
+      await database.query("UPDATE users SET name = $1 WHERE id = $2", [`Wide ${"w".repeat(90)}`, target.id])
+      await signInAs("admin")
+      await page.goto(target.page)
+      await isAccessibleAndFits(page)
+      for (const action of ["Change role", "Grant credits", "Ban account"]) {
+        await ask(page, action)
+        await isAccessibleAndFits(page)
+        await page.keyboard.press("Escape")
+        await expect(page.getByRole("alertdialog")).toHaveCount(0)
+        await expect(page.getByRole("button", { name: action })).toBeFocused()
+      }
+      const dialog = await ask(page, "Deduct credits")
+      await dialog.getByLabel("Credits").fill("71")
+      await dialog.getByLabel("Reason").fill("-")
+      await dialog.getByRole("button", { name: "Deduct credits" }).click()
+      await expect(dialog.getByRole("alert")).toBeVisible()
+      await isAccessibleAndFits(page)
+      await dialog.getByLabel("Credits").fill("1")
+      await dialog.getByLabel("Reason").fill("One less")
+      await dialog.getByRole("button", { name: "Deduct credits" }).click()
+      await expect(statusOf(page)).toHaveText("1 credit deducted. The balance is 69 credits.")
+      await isAccessibleAndFits(page)
+      await page.goto(`${target.page}?action=role`)
+      await isAccessibleAndFits(page)
+      await page.goto(`/admin/users/${randomUUID()}`)
+      await isAccessibleAndFits(page)
+    })
+  })
+}
