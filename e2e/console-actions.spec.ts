@@ -11,23 +11,17 @@ import { isAccessibleAndFits, wide } from "./looks"
 type Target = { id: string; name: string; email: string; page: string }
 
 /** An account nobody signs in to. */
-async function newTarget(database: Client, { role = "member" as Role, credits = 0 } = {}): Promise<Target> {
+async function newTarget(database: Client, credits = 0): Promise<Target> {
   const [id, name, email] = [randomUUID(), uniqueName("Tara Target"), uniqueEmail()]
-  await database.query("INSERT INTO users (id, email, name, role) VALUES ($1, $2, $3, $4)", [id, email, name, role])
-  await database.query("INSERT INTO credit_accounts (user_id, balance, seq) VALUES ($1, $2, $2::bigint::bool::int)", [
-    id,
-    credits,
-  ])
-  if (credits > 0) {
-    await database.query(
-      `INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after) VALUES ($1, $2, 1, 'grant', $3, $3)`,
-      [randomUUID(), id, credits],
-    )
-  }
+  await database.query("INSERT INTO users (id, email, name) VALUES ($1, $2, $3)", [id, email, name])
+  const seq = credits > 0 ? 1 : 0
+  await database.query("INSERT INTO credit_accounts (user_id, balance, seq) VALUES ($1, $2, $3)", [id, credits, seq])
+  const entry = `INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after)
+                 VALUES (gen_random_uuid(), $1, 1, 'grant', $2, $2)`
+  if (credits > 0) await database.query(entry, [id, credits])
   return { id, name, email, page: `/admin/users/${id}` }
 }
 
-/** The page's own account as one that others act on, and a second browser in which a demo account acts. */
 async function targetOf(database: Client, email: string): Promise<Target> {
   const { rows } = await database.query("SELECT id, name FROM users WHERE email = $1", [email])
   return { ...rows[0], email, page: `/admin/users/${rows[0].id}` }
@@ -143,7 +137,7 @@ test("a new role opens and closes pages on the next request", async ({
 })
 
 test("closing is final, and nothing can be done to a closed account", async ({ page, signInAs, database, request }) => {
-  const target = await newTarget(database, { credits: 10 })
+  const target = await newTarget(database, 10)
   await signInAs("admin")
   await page.goto(target.page)
   const dialog = await ask(page, "Close account")
@@ -273,13 +267,13 @@ test.describe("without JavaScript", () => {
     await expect(page).toHaveURL(target.page)
 
     await page.getByRole("button", { name: "Grant credits" }).click()
-    await page.getByLabel("Credits").fill("0x10")
+    await page.getByRole("textbox", { name: "Credits" }).fill("0x10")
     await page.getByLabel("Reason").fill("By hand")
     await page.getByRole("button", { name: "Grant credits" }).click()
-    await expect(page.getByLabel("Credits")).toHaveAccessibleDescription(/whole number/)
-    await expect(page.getByLabel("Credits")).toHaveValue("0x10")
+    await expect(page.getByRole("textbox", { name: "Credits" })).toHaveAccessibleDescription(/whole number/)
+    await expect(page.getByRole("textbox", { name: "Credits" })).toHaveValue("0x10")
     await expect(page.getByLabel("Reason")).toHaveValue("By hand")
-    await page.getByLabel("Credits").fill("16")
+    await page.getByRole("textbox", { name: "Credits" }).fill("16")
     await page.getByRole("button", { name: "Grant credits" }).click()
     await expect(statusOf(page)).toContainText("16 credits granted. The balance is 16 credits.")
     await page.reload()
@@ -323,9 +317,7 @@ test("actions are for those who may: others see none, and a form they send anywa
   await analyst.goto(target.page)
   await expect(analyst.getByRole("heading", { level: 1 })).toContainText(target.name)
   await expect(analyst.getByRole("heading", { name: "Actions" })).toHaveCount(0)
-  for (const { label } of [{ label: "Ban account" }, { label: "Grant credits" }]) {
-    await expect(analyst.getByRole("button", { name: label })).toHaveCount(0)
-  }
+  await expect(analyst.getByRole("main").getByRole("button")).toHaveCount(0)
   await analyst.goto(`${target.page}?action=ban`)
   await expect(analyst.getByText("does not apply to the account, or not to you")).toBeVisible()
 
@@ -373,7 +365,7 @@ test("the page asks for users.read, and an id that names no account is a 404", a
 })
 
 test("an account leads to its records, each as far as the viewer may read it", async ({ page, signInAs, database }) => {
-  const target = await newTarget(database, { credits: 70 })
+  const target = await newTarget(database, 70)
   const links = async () => {
     await page.goto(target.page)
     const all = page.getByRole("navigation", { name: "Records of this account" }).getByRole("link")
@@ -381,9 +373,10 @@ test("an account leads to its records, each as far as the viewer may read it", a
   }
   await signInAs("support")
   expect(await links()).toEqual([`/admin/feedback?userId=${target.id}`, `/admin/emails?userId=${target.id}`])
-  await expect(page.getByRole("main")).not.toContainText("70")
+  await expect(page.getByRole("term")).toHaveText(["Role", "Signed up", "Live keys", "Id"])
   await signInAs("admin")
   const everything = await links()
+  await expect(page.getByRole("term")).toContainText(["Credits", "Subscription"])
   expect(everything).toEqual([
     `/admin/feedback?userId=${target.id}`,
     `/admin/credits/balances?userId=${target.id}`,
@@ -412,7 +405,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       signInAs,
       database,
     }) => {
-      const target = await newTarget(database, { credits: 70 })
+      const target = await newTarget(database, 70)
       await database.query("UPDATE users SET name = $1 WHERE id = $2", [`Wide ${"w".repeat(90)}`, target.id])
       await signInAs("admin")
       await page.goto(target.page)
