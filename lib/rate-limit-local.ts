@@ -5,9 +5,13 @@ type Algorithm = ConstructorParameters<typeof Ratelimit>[0]["limiter"]
 /**
  * The sliding window of `Ratelimit.slidingWindow`, counted in this process: the last window's count weighs as much as
  * still overlaps. Two maps hold the present and the last window, so memory is bounded by who called in either.
- * @param now the clock in epoch milliseconds, for tests
+ * @param now the clock in epoch milliseconds; looked up at every call, so that a test that stops it stops it here
  */
-export function slidingWindowInProcess(tokens: number, windowMs: number, now: () => number = Date.now): Algorithm {
+export function slidingWindowInProcess(
+  tokens: number,
+  windowMs: number,
+  now: () => number = () => Date.now(),
+): Algorithm {
   let index = 0
   let current = new Map<string, number>()
   let previous = new Map<string, number>()

@@ -21,9 +21,10 @@ const suites: readonly Suite[] = [
     run: async () =>
       check((await run("next/dist/bin/next", ["typegen"])) && (await run("typescript/bin/tsc", ["--noEmit"]))),
   },
-  { name: "Rules, against a real PostgreSQL and Redis", run: vitest },
+  { name: "Rules, against a real PostgreSQL and Redis", run: (results) => vitest(results, "vitest.config.ts") },
   { name: "Build", run: async () => check(await buildOnce()) },
   { name: "Pages, in a real browser", run: playwright },
+  { name: "Modules, each taken out", run: (results) => vitest(results, "vitest.removal.config.ts") },
 ]
 
 let current: Guarded | undefined
@@ -70,10 +71,11 @@ async function buildOnce(): Promise<boolean> {
   return ok
 }
 
-async function vitest(results: string): Promise<Tally> {
-  const file = join(results, "vitest.json")
+async function vitest(results: string, config: string): Promise<Tally> {
+  const file = join(results, `${config}.json`)
   const ok = await run("vitest/vitest.mjs", [
     "run",
+    `--config=${config}`,
     "--reporter=default",
     "--reporter=json",
     `--outputFile.json=${file}`,
