@@ -13,12 +13,12 @@ for (const colorScheme of ["light", "dark"] as const) {
   test.describe(`${colorScheme}`, () => {
     test.use({ colorScheme, contextOptions: { reducedMotion: "reduce" }, viewport: wide })
 
-    test("the reference is accessible and fits", async ({ page }) => {
-      for (const path of ["/docs", "/docs/user", "/docs/admin"]) {
+    for (const path of ["/docs", ...Object.values(pages)]) {
+      test(`${path} is accessible and fits`, async ({ page }) => {
         await page.goto(path)
         await isAccessibleAndFits(page)
-      }
-    })
+      })
+    }
   })
 }
 

@@ -24,7 +24,6 @@ const mistakes = [
   ["a field", "[0]?.email", "[0]?.emial", "'emial' does not exist"],
   ["a field of meta", "meta.total", "meta.totals", "'totals' does not exist"],
   ["the type of a field", "total: number", "total: string", "'number' is not assignable to type 'string'"],
-  ["a filter", "role:", "rolle:", "'rolle' does not exist"],
   ["what a filter takes", '"admin" }', '"king" }', '"king"\' is not assignable'],
   ["a path", '"/api/v1/admin/users"', '"/api/v1/admin/user"', '"/api/v1/admin/user"\' is not assignable'],
 ] as const
@@ -38,28 +37,28 @@ test("a client of types written from the OpenAPI document compiles and lists use
   try {
     const tool = join(root, "scripts/api-types/node_modules/openapi-typescript/bin/cli.js")
     await node(tool, [`${baseURL}/api/v1/openapi.json`, "--output", join(folder, "api.d.ts")])
-    await compiles(folder, client)
+    expect(await problemsOf(folder, client)).toBe("")
     const env = { BASE_URL: baseURL, TSK_KEY: keyOf("owner") }
     const { stdout } = await node(join(folder, "client.js"), [], env)
     expect(JSON.parse(stdout)).toEqual({ email: "admin@example.com", total: 1 })
 
     for (const [what, right, wrong, problem] of mistakes) {
       expect(client, what).toContain(right)
-      await expect(compiles(folder, client.replace(right, wrong)), what).rejects.toMatchObject({
-        stdout: expect.stringContaining(problem),
-      })
+      expect(await problemsOf(folder, client.replace(right, wrong)), what).toContain(problem)
     }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 })
 
-/** Compiles `code` with the types in the folder; rejects with what the compiler prints. */
-async function compiles(folder: string, code: string): Promise<void> {
-  const compilerOptions = { strict: true, target: "es2023", module: "esnext", moduleResolution: "bundler" }
-  await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["client.ts"] }))
+/** Compiles `code` with the types in the folder, and returns what the compiler prints: nothing when it is content. */
+async function problemsOf(folder: string, code: string): Promise<string> {
+  const target = { target: "es2023", module: "esnext", moduleResolution: "bundler", types: ["node"] }
+  const config = { compilerOptions: { strict: true, ...target }, files: ["client.ts"] }
+  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config))
   await writeFile(join(folder, "client.ts"), code)
-  await node(join(root, "node_modules/typescript/bin/tsc"), ["--project", folder])
+  const compiled = node(join(root, "node_modules/typescript/bin/tsc"), ["--project", folder])
+  return (await compiled.catch((failed: { stdout: string }) => failed)).stdout
 }
 
 function node(script: string, args: readonly string[], env: Record<string, string | undefined> = {}) {

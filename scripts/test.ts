@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { provideBrowser } from "./browser"
 import { type Guarded, startGuarded, stopOnSignal } from "./guarded"
+import { provideLanguages } from "./languages"
 import { build, isBuilt } from "./next"
 import { freePort } from "./postgres"
 import { provideRedis } from "./redis"
@@ -52,9 +53,9 @@ export async function testEverything(): Promise<void> {
   process.exit(total.failed === 0 ? 0 : 1)
 }
 
-/** A missing Redis or browser fails the tests that need it, and says here why. */
+/** A missing Redis, browser or language fails the tests that need it, and says here why. */
 async function prepare(): Promise<void> {
-  for (const provide of [provideRedis, provideBrowser]) {
+  for (const provide of [provideRedis, provideBrowser, provideLanguages]) {
     await provide().catch((error) => console.error(error instanceof Error ? error.message : error))
   }
 }
