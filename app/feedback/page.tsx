@@ -3,7 +3,7 @@ import { feedbackMaxLength } from "@/lib/feedback"
 import { requireViewer } from "@/lib/session"
 import { FeedbackForm } from "./feedback-form"
 
-export const metadata: Metadata = { title: "Feedback" }
+export const metadata: Metadata = { title: "Give feedback" }
 
 export default async function FeedbackPage() {
   await requireViewer("/feedback")

@@ -3,7 +3,7 @@ import { Entrance } from "@/components/entrance"
 import { waitlistNoteMaxLength } from "@/lib/waitlist"
 import { WaitlistForm } from "./waitlist-form"
 
-export const metadata: Metadata = { title: "Waitlist" }
+export const metadata: Metadata = { title: "Join the waitlist" }
 
 export default async function WaitlistPage({ searchParams }: PageProps<"/waitlist">) {
   const { source } = await searchParams
