@@ -1,9 +1,16 @@
 import { defineConfig } from "vitest/config"
-import config from "./vitest.config"
 
-// Copies, builds and serves the product: a suite of its own, which `npm test` runs after the others.
+// A suite of its own, which copies, builds and serves the product: `npm test` runs it last.
 export default defineConfig({
-  ...config,
-  // Each of these tests is a program that keeps a core busy.
-  test: { ...config.test, include: ["scripts/removal.ts"], maxConcurrency: 2 },
+  resolve: { tsconfigPaths: true },
+  test: {
+    include: ["scripts/removal.ts"],
+    globalSetup: "scripts/test-database.ts",
+    setupFiles: "scripts/test-worker.ts",
+    pool: "forks",
+    // Each of these tests is a program that keeps a core busy.
+    maxConcurrency: 2,
+    testTimeout: 240_000,
+    hookTimeout: 300_000,
+  },
 })
