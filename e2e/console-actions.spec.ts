@@ -7,6 +7,7 @@ import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { hiddenFields } from "./forms"
 import { createKey, saved } from "./key-page"
 import { isAccessibleAndFits, wide } from "./looks"
+import { isThere } from "./pages"
 
 type Target = { id: string; name: string; email: string; page: string }
 
@@ -55,9 +56,11 @@ async function rows(request: APIRequestContext, path: string): Promise<Record<st
   return (await answer.json()).data
 }
 
-async function audited(request: APIRequestContext, { id }: Target): Promise<unknown[]> {
-  const entries = await rows(request, `/api/v1/admin/audit?targetId=${id}&order=asc`)
-  return entries.filter(({ action }) => action !== "user.signed_up").map(({ action, details }) => [action, details])
+async function audited(database: Client, { id }: Target): Promise<unknown[]> {
+  const sql = `SELECT action, details FROM audit_entries WHERE target_id = $1 AND action <> 'user.signed_up'
+               ORDER BY created_at, id`
+  const entries = await database.query(sql, [id])
+  return entries.rows.map(({ action, details }) => [action, details])
 }
 
 test("a ban refuses the keys and ends the sessions at once, and taking it back restores them", async ({
@@ -100,7 +103,7 @@ test("a ban refuses the keys and ends the sessions at once, and taking it back r
   expect(await call()).toEqual([200, undefined])
   await page.goto("/api-keys")
   await expect(page.getByRole("heading", { name: "API keys" })).toBeVisible()
-  expect(await audited(request, target)).toEqual([
+  expect(await audited(database, target)).toEqual([
     ["user.banned", { from: "active", to: "banned", reason: "Sent spam" }],
     ["user.unbanned", { from: "banned", to: "active" }],
   ])
@@ -113,7 +116,6 @@ test("a new role opens and closes pages on the next request", async ({
   browser,
   baseURL,
   demoSession,
-  request,
 }) => {
   const target = await targetOf(database, (await signUp()).email)
   expect((await page.goto("/admin/users"))?.status()).toBe(403)
@@ -130,13 +132,13 @@ test("a new role opens and closes pages on the next request", async ({
   expect((await page.goto("/admin/users"))?.status()).toBe(200)
   await give("member")
   expect((await page.goto("/admin/users"))?.status()).toBe(403)
-  expect(await audited(request, target)).toEqual([
+  expect(await audited(database, target)).toEqual([
     ["user.role_changed", { from: "member", to: "support" }],
     ["user.role_changed", { from: "support", to: "member" }],
   ])
 })
 
-test("closing is final, and nothing can be done to a closed account", async ({ page, signInAs, database, request }) => {
+test("closing is final, and nothing can be done to a closed account", async ({ page, signInAs, database }) => {
   const target = await newTarget(database, 10)
   await signInAs("admin")
   await page.goto(target.page)
@@ -150,7 +152,7 @@ test("closing is final, and nothing can be done to a closed account", async ({ p
     await page.goto(`${target.page}?action=${action}`)
     await expect(page.getByText("This action does not apply")).toBeVisible()
   }
-  expect(await audited(request, target)).toEqual([["user.closed", { from: "active", to: "closed" }]])
+  expect(await audited(database, target)).toEqual([["user.closed", { from: "active", to: "closed" }]])
 })
 
 test("the last active owner stays, told in place with what was typed", async ({ page, signInAs, database }) => {
@@ -210,7 +212,7 @@ test("credits are granted and deducted with a reason, in the ledger and the audi
     { kind: "grant", amount: 1000, balanceAfter: 1000, actorId: admin, reason: "Sorry for the outage" },
     { kind: "adjustment", amount: -400, balanceAfter: 600, actorId: admin, reason: "Too many" },
   ])
-  expect(await audited(request, target)).toEqual([
+  expect(await audited(database, target)).toEqual([
     ["credits.granted", { amount: 1000, reason: "Sorry for the outage", balance: 1000 }],
     ["credits.deducted", { amount: 400, reason: "Too many", balance: 600 }],
   ])
@@ -372,21 +374,24 @@ test("an account leads to its records, each as far as the viewer may read it", a
     return all.evaluateAll((found) => found.map((link) => link.getAttribute("href")))
   }
   await signInAs("support")
-  expect(await links()).toEqual([`/admin/feedback?userId=${target.id}`, `/admin/emails?userId=${target.id}`])
+  const ofModules = ["/admin/feedback", "/admin/emails"].filter(isThere)
+  expect(await links()).toEqual(ofModules.map((path) => `${path}?userId=${target.id}`))
   await expect(page.getByRole("term")).toHaveText(["Role", "Signed up", "Live keys", "Id"])
   await signInAs("admin")
   const everything = await links()
   await expect(page.getByRole("term")).toContainText(["Credits", "Subscription"])
-  expect(everything).toEqual([
-    `/admin/feedback?userId=${target.id}`,
-    `/admin/credits/balances?userId=${target.id}`,
-    `/admin/credits?userId=${target.id}`,
-    `/admin/orders?userId=${target.id}`,
-    `/admin/subscriptions?userId=${target.id}`,
-    `/admin/audit?actorId=${target.id}`,
-    `/admin/audit?targetId=${target.id}`,
-    `/admin/emails?userId=${target.id}`,
-  ])
+  const lists = [
+    ["/admin/feedback", "userId"],
+    ["/admin/credits/balances", "userId"],
+    ["/admin/credits", "userId"],
+    ["/admin/orders", "userId"],
+    ["/admin/subscriptions", "userId"],
+    ["/admin/audit", "actorId"],
+    ["/admin/audit", "targetId"],
+    ["/admin/emails", "userId"],
+  ] as const
+  const expected = lists.filter(([path]) => isThere(path)).map(([path, filter]) => `${path}?${filter}=${target.id}`)
+  expect(everything).toEqual(expected)
   for (const href of everything) {
     expect((await page.goto(String(href)))?.status()).toBe(200)
     await expect(page.getByRole("main").getByRole("alert")).toHaveCount(0)

@@ -1,8 +1,7 @@
 import { expect, type Page } from "@playwright/test"
-import { test, uniqueName } from "@/e2e/fixtures"
+import { keyOf, test, uniqueName } from "@/e2e/fixtures"
 import { hiddenFields } from "@/e2e/forms"
 import { isAccessibleAndFits, wide } from "@/e2e/looks"
-import { demoKey } from "@/prisma/demo-accounts"
 
 for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
@@ -27,7 +26,7 @@ for (const javaScriptEnabled of [true, false]) {
 
       const { rows } = await database.query("SELECT id FROM users WHERE email = $1", [email])
       const answer = await request.get(`/api/v1/admin/feedback?userId=${rows[0].id}`, {
-        headers: { "x-api-key": demoKey({ email: "owner@example.com", surface: "admin" }) },
+        headers: { "x-api-key": keyOf("owner") },
       })
       expect((await answer.json()).data).toMatchObject([{ rating: 4, message: `${said}\n\nReally.`, status: "new" }])
 

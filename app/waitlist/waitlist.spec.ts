@@ -1,8 +1,7 @@
 import { type APIRequestContext, expect, type Page } from "@playwright/test"
-import { test, uniqueEmail } from "@/e2e/fixtures"
+import { keyOf, test, uniqueEmail } from "@/e2e/fixtures"
 import { hiddenFields } from "@/e2e/forms"
 import { isAccessibleAndFits, wide } from "@/e2e/looks"
-import { demoKey } from "@/prisma/demo-accounts"
 
 for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
@@ -105,7 +104,7 @@ async function join(page: Page): Promise<void> {
 /** What the admin API knows of an address that came from a source. */
 async function entriesOf(request: APIRequestContext, source: string, address: string) {
   const answer = await request.get(`/api/v1/admin/waitlist?limit=500&source=${source}`, {
-    headers: { "x-api-key": demoKey({ email: "owner@example.com", surface: "admin" }) },
+    headers: { "x-api-key": keyOf("owner") },
   })
   const { data } = (await answer.json()) as { data: { email: string }[] }
   return data.filter(({ email }) => email === address)
