@@ -50,9 +50,14 @@ type Model<Row> = {
 
 /** Reads a page of one table and its total, both from the same snapshot of the database. */
 export async function findIn<Row>(model: Model<Row>, where: object, page: Page): Promise<Found<Row>> {
-  const [rows, total] = await snapshot(
+  const [rows, total] = await snapshot(...queriesOf(model, where, page))
+  return { rows, total }
+}
+
+/** The two reads of a list, for those that read more in the same snapshot: the page's rows, and how many there are. */
+export function queriesOf<Row>(model: Model<Row>, where: object, page: Page) {
+  return [
     model.findMany(pageOf(where, page)),
     model.count({ where: { ...where, ...within(page) } }),
-  )
-  return { rows, total }
+  ] as const satisfies Prisma.PrismaPromise<unknown>[]
 }

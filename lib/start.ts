@@ -1,6 +1,7 @@
 import { subscribe } from "node:diagnostics_channel"
 import type { IncomingMessage } from "node:http"
 import { socketAddressHeader } from "./client-address"
+import { sweep } from "./credits/ledger"
 import { env } from "./env"
 import { singleton } from "./singleton"
 
@@ -12,6 +13,20 @@ export function checkEnvironment(): void {
     console.error(error instanceof Error ? error.message : error)
     process.exit(1)
   }
+}
+
+const sweepEveryMs = 10_000
+
+/** Releases overdue reservations in the background. Every instance does: one that died leaves its runs to the others. */
+export function startSweeper(): void {
+  singleton("sweeper", () => {
+    const timer = setInterval(() => {
+      sweep().catch((error) => {
+        console.warn(JSON.stringify({ level: "warn", event: "sweep_failed", why: String(error) }))
+      })
+    }, sweepEveryMs)
+    return timer.unref()
+  })
 }
 
 const renderingHeaders = ["rsc", "next-router-state-tree", "next-router-prefetch", "next-router-segment-prefetch"]

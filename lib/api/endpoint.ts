@@ -1,14 +1,18 @@
 import { randomUUID } from "node:crypto"
 import { z } from "zod"
+import { fingerprintOf, type RunResult, run, type Worked } from "../credits/run"
 import { isDatabaseUnavailable } from "../database-failure"
+import { id, timestamp } from "../fields"
 import type { Surface } from "../keys/kinds"
 import type { OwnerId } from "../owner"
 import type { Found, Page } from "../page"
 import type { Permission } from "../permissions"
 import { limits, type Verdict } from "../rate-limit"
 import { authenticate, type Caller, type Owner } from "./authenticate"
-import { errorEnvelope, type List, listEnvelope, objectEnvelope } from "./envelope"
+import { readBody } from "./body"
+import { errorEnvelope, type List, listEnvelope, objectEnvelope, runEnvelope } from "./envelope"
 import { errors, Refusal, refuseAs } from "./errors"
+import { readIdempotencyKey } from "./idempotency-key"
 import { encodeCursor, type Parameters, parseListQuery, parseParameters, sharedParameters } from "./query"
 
 /** The row an endpoint is made of, as data: documents, console pages and tests read it. Its path is its folder. */
@@ -26,6 +30,8 @@ export type Endpoint = {
   readonly data: z.ZodType
   /** What a list's `meta` holds besides the page. */
   readonly meta: z.ZodObject
+  /** What a call sends, and the most it can cost; on metered endpoints alone. */
+  readonly metered?: { readonly body: z.ZodType; readonly maxCost: number }
   /** How to answer a question from these rows: a sentence or a snippet by its name. */
   readonly recipes: Readonly<Record<string, string>>
 }
@@ -146,6 +152,88 @@ export function userObject<Data extends z.ZodType>(row: {
   )
 }
 
+/**
+ * Work that costs credits: reserves the most it can cost, works, settles what it did cost, and never charges a retry with
+ * the same Idempotency-Key twice (spec section 4).
+ */
+export function userMetered<Body extends z.ZodType, Result extends z.ZodType>(row: {
+  summary: string
+  /** Credits, at least 1. Whatever `work` says it cost, no call is charged more. */
+  maxCost: number
+  body: Body
+  result: Result
+  /** Told by `signal` when its time is up. What it throws is answered, and nothing is charged. */
+  work: (body: z.output<Body>, context: { runId: string; signal: AbortSignal }) => Promise<Worked<z.input<Result>>>
+}): Routes {
+  const { summary, maxCost, body, result, work } = row
+  return routes(
+    {
+      surface: "user",
+      method: "POST",
+      summary,
+      permission: undefined,
+      shape: "object",
+      filters: {},
+      parameters: {},
+      data: settledRun(maxCost, result),
+      meta: noMeta,
+      metered: { body, maxCost },
+      recipes: {},
+    },
+    async (request, { keyId, owner }, headers) => {
+      const { pathname, search } = new URL(request.url)
+      parseParameters(search, {})
+      const idempotencyKey = readIdempotencyKey(request.headers)
+      const input = await readBody(request, body)
+      const fingerprint = fingerprintOf(pathname, input)
+      const outcome = await run(
+        { owner: owner.id, keyId, idempotencyKey, fingerprint, amount: maxCost },
+        async (context) => {
+          const worked = await work(input, context)
+          return { ...worked, result: result.parse(worked.result) }
+        },
+        runEnvelope,
+      )
+      if (!outcome.ok) return refuseRun(outcome, maxCost)
+      if (outcome.replayed) headers.set("Idempotency-Replayed", "true")
+      return outcome.body
+    },
+  )
+}
+
+function settledRun(maxCost: number, result: z.ZodType) {
+  return z.object({
+    id: id.describe("The run; its ledger entries bear it as runId"),
+    cost: z.int().min(0).max(maxCost).describe("Credits that were charged"),
+    balance: z.int().min(0).describe("Credits left, by the time the run was settled"),
+    result,
+    createdAt: timestamp,
+  })
+}
+
+function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number): never {
+  switch (outcome.reason) {
+    case "insufficient":
+      return refuseAs(
+        "insufficient_credits",
+        `A call may cost up to ${maxCost} credits, and the balance is ${outcome.balance}. Nothing was charged. Whoever runs this service can add credits.`,
+      )
+    case "mismatch":
+      return refuseAs("idempotency_mismatch", "This Idempotency-Key was used with another body. Send a new one.")
+    case "in_progress":
+      return refuseAs(
+        "idempotency_in_progress",
+        "The call with this Idempotency-Key is still running. Send it again to get its answer.",
+        { "Retry-After": String(Math.min(2, outcome.secondsLeft)) },
+      )
+    case "timed_out":
+    case "too_late":
+      return refuseAs("service_unavailable", "The work was not done in time. Nothing was charged; send it again.", {
+        "Retry-After": "2",
+      })
+  }
+}
+
 /** A public document: no key, its own content type, cacheable for five minutes. */
 export function documentRoutes(contentType: string, write: () => Promise<string>) {
   const allowed = "GET, HEAD, OPTIONS"
@@ -187,14 +275,15 @@ function listOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
 /** Turns a row and what it does into an answer for each method. */
 function routes<Row extends Endpoint>(
   endpoint: Row,
-  handle: (request: Request, caller: Caller) => Promise<string>,
+  handle: (request: Request, caller: Caller, headers: Headers) => Promise<string>,
 ): Routes<Row> {
   const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : `${endpoint.method}, OPTIONS`
 
   function serve(request: Request): Promise<Response> {
     return respond(request, async (headers) => {
       const announce = (verdict: Verdict) => setAll(headers, rateLimitHeaders(verdict))
-      return handle(request, await authenticate(request, endpoint.surface, endpoint.permission, announce))
+      const caller = await authenticate(request, endpoint.surface, endpoint.permission, announce)
+      return handle(request, caller, headers)
     })
   }
 

@@ -157,7 +157,8 @@ function parseValue(name: string, text: string, schema: z.ZodType): unknown {
   return refuseAs("bad_request", `${name} ${issue ? expectation(issue) : "is invalid"}, got ${quote(text)}.`)
 }
 
-function expectation(issue: z.core.$ZodIssue): string {
+/** What a value would have to be, to stand after the name of its parameter or field. */
+export function expectation(issue: z.core.$ZodIssue): string {
   if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`
   if (issue.code === "invalid_format" && issue.format === "uuid") return "must be a UUID"
   return issue.message

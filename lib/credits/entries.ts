@@ -1,8 +1,9 @@
 import { z } from "zod"
 import { CreditEntryKind } from "@/generated/prisma/enums"
-import { db } from "../db"
+import { db, snapshot } from "../db"
 import { credits, id, timestamp } from "../fields"
-import { findIn, type Page } from "../page"
+import type { OwnerId } from "../owner"
+import { findIn, type Page, queriesOf } from "../page"
 
 export const creditEntryKind = z.enum(CreditEntryKind)
 
@@ -23,6 +24,28 @@ export const creditEntryRow = z.object({
 })
 
 export type CreditEntryWhere = { userId?: string; kind?: CreditEntryKind }
+
+/** The owner's own entries; who of the staff made one is not theirs to know. */
+export const ownCreditEntryRow = creditEntryRow.omit({ actorId: true })
+
+export const balanceMeta = z.object({
+  balance: credits.describe("What can be spent now: the sum of the amounts of all entries"),
+  held: credits.describe("Reserved by runs that are under way; not part of balance"),
+})
+
+/** An account's balance and what its runs hold, to be read alone or in a snapshot with more. */
+export function readBalance(userId: string) {
+  return db().$queryRaw<[z.input<typeof balanceMeta>]>`
+    SELECT coalesce((SELECT balance FROM credit_accounts WHERE user_id = ${userId}::uuid), 0) AS balance,
+           (SELECT coalesce(sum(reserved), 0)::bigint FROM runs
+            WHERE user_id = ${userId}::uuid AND state = 'reserved') AS held`
+}
+
+/** The owner's ledger with its balance, all from one snapshot of the database. */
+export async function findOwnCreditEntries(where: { userId: OwnerId }, page: Page) {
+  const [rows, total, [meta]] = await snapshot(...queriesOf(db().creditEntry, where, page), readBalance(where.userId))
+  return { rows, total, meta }
+}
 
 export function findCreditEntries(where: CreditEntryWhere, page: Page) {
   return findIn(db().creditEntry, where, page)

@@ -1,4 +1,5 @@
 import type { SubscriptionStatus, UserStatus } from "@/generated/prisma/enums"
+import { readBalance } from "../credits/entries"
 import { db, snapshot } from "../db"
 import { type Surface, surfaces } from "../keys/kinds"
 
@@ -26,9 +27,7 @@ export async function findAccount(id: string): Promise<Account | null> {
       where: { id },
       include: { subscriptions: { where: { status: { not: "canceled" } }, include: { plan: true } } },
     }),
-    db().$queryRaw<[{ balance: bigint; held: bigint }]>`
-      SELECT coalesce((SELECT balance FROM credit_accounts WHERE user_id = ${id}::uuid), 0) AS balance,
-             (SELECT coalesce(sum(reserved), 0)::bigint FROM runs WHERE user_id = ${id}::uuid AND state = 'reserved') AS held`,
+    readBalance(id),
     db().$queryRaw<{ surface: Surface; live: number }[]>`
       SELECT surface::text AS surface, count(*)::int AS live FROM api_keys
       WHERE user_id = ${id}::uuid AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())

@@ -1,0 +1,50 @@
+import { z } from "zod"
+import { userMetered } from "@/lib/api/endpoint"
+import { digest, wordsOf } from "./digest"
+
+const maxCost = 10
+const wordsACredit = 100
+const maxWords = maxCost * wordsACredit
+const maxCharacters = 20_000
+
+const body = z.strictObject({
+  text: z
+    .string()
+    .min(1, "must not be empty")
+    .refine((text) => [...text].length <= maxCharacters, {
+      error: `must have at most ${maxCharacters} characters`,
+      abort: true,
+    })
+    .refine((text) => text.isWellFormed() && !text.includes("\0"), {
+      error: "must be valid Unicode text without NUL",
+      abort: true,
+    })
+    .refine(
+      (text) => wordsOf(text).length <= maxWords,
+      `must have at most ${maxWords} words, which is what a call can cost`,
+    )
+    .meta({
+      minLength: 1,
+      maxLength: maxCharacters,
+      description: `The text to digest: 1 to ${maxCharacters} characters, at most ${maxWords} words`,
+      example: "The quick brown fox jumps over the lazy dog. The dog does not mind.",
+    }),
+})
+
+const digestSchema = z.object({
+  words: z.int().describe("Number of words"),
+  sentences: z.int().describe("Number of sentences"),
+  readingSeconds: z.int().describe("Reading time in seconds, at 230 words a minute"),
+  keyTerms: z.array(z.object({ term: z.string(), count: z.int() })).describe("The terms that occur most, at most 10"),
+})
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userMetered({
+  summary: `Digests a text; costs one credit per started ${wordsACredit} words`,
+  maxCost,
+  body,
+  result: digestSchema,
+  work: async ({ text }) => {
+    const result = digest(text)
+    return { result, cost: Math.ceil(result.words / wordsACredit) }
+  },
+})

@@ -1,0 +1,108 @@
+import type { z } from "zod"
+import { refuseAs } from "./errors"
+import { expectation } from "./query"
+
+/** Bytes of a body that are read; whoever sends more is stopped there. */
+export const maxBodyBytes = 64 * 1024
+
+const maxDepth = 32
+
+/**
+ * Reads and parses a JSON body strictly: what is not exactly what the schema describes is a 400 that says what would be.
+ * @throws Refusal 400 or 413
+ */
+export async function readBody<Body extends z.ZodType>(request: Request, schema: Body): Promise<z.output<Body>> {
+  checkType(request.headers)
+  const value = parseJson(decode(await readBytes(request)))
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  return refuseAs("bad_request", issue ? complaint(issue) : "The body is invalid.")
+}
+
+function checkType(headers: Headers): void {
+  const type = headers.get("content-type")
+  if (type && !/^application\/json *(; *charset="?utf-8"?)? *$/i.test(type)) {
+    refuseAs("bad_request", "Send the body as JSON in UTF-8, with Content-Type: application/json.")
+  }
+  const encoding = headers.get("content-encoding")
+  if (encoding && encoding.toLowerCase() !== "identity") {
+    refuseAs("bad_request", "Send the body without Content-Encoding: it is not decompressed.")
+  }
+}
+
+/** Counted while it is read: a length that was announced may be a lie, or missing. */
+async function readBytes(request: Request): Promise<Buffer> {
+  const announced = Number(request.headers.get("content-length") ?? 0)
+  if (announced > maxBodyBytes) refuseSize()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength
+    if (size > maxBodyBytes) refuseSize()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function refuseSize(): never {
+  return refuseAs("payload_too_large", `A body has at most ${maxBodyBytes} bytes.`)
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+  } catch {
+    return refuseAs("bad_request", "The body is not valid UTF-8.")
+  }
+}
+
+function parseJson(text: string): unknown {
+  const value = tryParse(text)
+  refuseDuplicates(text)
+  return value
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return refuseAs("bad_request", text === "" ? "Send a JSON body." : "The body is not valid JSON.")
+  }
+}
+
+/** Of two fields of one name JSON.parse takes the last one without a word. */
+function refuseDuplicates(json: string): void {
+  const objects: (Set<string> | null)[] = []
+  for (const [token, text, colon] of json.matchAll(/("(?:[^"\\]|\\.)*")\s*(:?)|[{}[\]]/g)) {
+    if (token === "{" || token === "[") objects.push(token === "{" ? new Set() : null)
+    else if (token === "}" || token === "]") objects.pop()
+    else if (text && colon) {
+      const name: string = JSON.parse(text)
+      const names = objects.at(-1)
+      if (names?.has(name)) refuseAs("bad_request", `The body has the field ${shorten(name)} more than once.`)
+      names?.add(name)
+    }
+    if (objects.length > maxDepth) refuseAs("bad_request", `The body is nested deeper than ${maxDepth} levels.`)
+  }
+}
+
+function complaint(issue: z.core.$ZodIssue): string {
+  if (issue.code === "unrecognized_keys") return `Unknown field ${issue.keys.map(shorten).join(", ")} in the body.`
+  const field = issue.path.join(".") || "The body"
+  if (issue.code === "invalid_type") return `${field} must be ${typeNames[issue.expected] ?? issue.expected}.`
+  return `${field} ${expectation(issue)}.`
+}
+
+const typeNames: Record<string, string> = {
+  string: "a string",
+  number: "a number",
+  int: "an integer",
+  boolean: "true or false",
+  array: "an array",
+  object: "a JSON object",
+}
+
+function shorten(name: string): string {
+  return JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name)
+}

@@ -1,0 +1,90 @@
+import { createHash } from "node:crypto"
+import { type Reservation, type ReserveRequest, type ReserveResult, release, reserve, settle } from "./ledger"
+
+/** How long work may take. With the attempts to settle it stays well below the life of its reservation. */
+export const workDeadlineMs = 20_000
+
+/** The longest response that is stored. */
+const maxResponseLength = 1_000_000
+
+/** What work comes back with; its cost in credits, from 0 to the reserved maximum. */
+export type Worked<Result> = { result: Result; cost: number }
+
+export type RunResult =
+  | { ok: true; replayed: boolean; body: string }
+  | Exclude<ReserveResult, { ok: true } | { reason: "settled" }>
+  /** The work took longer than its deadline; nothing is charged. */
+  | { ok: false; reason: "timed_out" }
+  /** The work ended after its reservation did; nothing is charged. */
+  | { ok: false; reason: "too_late" }
+
+/**
+ * One metered call: reserves the maximum, works without holding a connection, settles what it cost. What goes wrong in
+ * between gives everything back and frees the idempotency key.
+ * @param work is told to stop through `signal`, and not waited for any longer once it fires
+ * @param write the response, with the place of the balance between its two parts; it is stored and replayed as it is
+ * @throws what `work` throws, after the release
+ */
+export async function run<Result>(
+  request: ReserveRequest,
+  work: (context: { runId: string; signal: AbortSignal }) => Promise<Worked<Result>>,
+  write: (run: Reservation & Worked<Result>) => readonly [string, string],
+): Promise<RunResult> {
+  const reserved = await reserve(request)
+  if (!reserved.ok) {
+    return reserved.reason === "settled" ? { ok: true, replayed: true, body: reserved.body } : reserved
+  }
+  const { runId, createdAt } = reserved
+  const signal = AbortSignal.timeout(workDeadlineMs)
+  try {
+    const { result, cost } = await beforeAbort(signal, work({ runId, signal }))
+    const charged = chargeable(cost, request.amount, runId)
+    const response = write({ runId, createdAt, result: storable(result), cost: charged })
+    const length = response[0].length + response[1].length
+    if (length > maxResponseLength) throw new RangeError(`The work's result has ${length} characters as JSON.`)
+    const settled = await settle(runId, charged, response)
+    return settled.ok ? { ok: true, replayed: false, body: settled.body } : settled
+  } catch (error) {
+    await giveBack(runId)
+    if (signal.aborted && error === signal.reason) return { ok: false, reason: "timed_out" }
+    throw error
+  }
+}
+
+/** What an idempotency key stands for: SHA-256 over the endpoint and the validated body, whatever its spelling was. */
+export function fingerprintOf(endpoint: string, body: unknown): Buffer {
+  return createHash("sha256")
+    .update(`${endpoint}\n${JSON.stringify(body)}`)
+    .digest()
+}
+
+/** The work's outcome, or the signal's reason when that comes first. */
+function beforeAbort<Outcome>(signal: AbortSignal, work: Promise<Outcome>): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true })
+    work.then(resolve, reject)
+  })
+}
+
+/** A cost outside of 0 to the maximum is a bug of the work: it is reported, and never charged beyond the maximum. */
+function chargeable(cost: number, max: number, runId: string): number {
+  if (Number.isInteger(cost) && cost >= 0 && cost <= max) return cost
+  console.error(JSON.stringify({ level: "error", event: "cost_out_of_range", runId, cost: String(cost), max }))
+  return Number.isNaN(cost) ? 0 : Math.min(max, Math.max(0, Math.ceil(cost)))
+}
+
+/** Text without what JSON, databases or readers stumble over: NUL and halves of characters. */
+function storable<Result>(result: Result): Result {
+  return JSON.parse(JSON.stringify(result), (_name, value) =>
+    typeof value === "string" ? value.replaceAll("\0", "").toWellFormed() : value,
+  )
+}
+
+/** Where even this fails, the reservation ends by itself and is swept. */
+async function giveBack(runId: string): Promise<void> {
+  try {
+    await release(runId, "failed")
+  } catch (error) {
+    console.warn(JSON.stringify({ level: "warn", event: "release_left_to_sweeper", runId, why: String(error) }))
+  }
+}

@@ -1,0 +1,14 @@
+import pg from "pg"
+import { sweep } from "@/lib/credits/ledger"
+import { openDatabase } from "./local-database"
+
+// For cron, where no server runs that would sweep by itself.
+const database = await openDatabase()
+const pool = new pg.Pool({ connectionString: database.url, max: 1 })
+try {
+  const { released, freed } = await sweep(pool)
+  console.log(`${released} overdue reservations released, ${freed} idempotency keys freed.`)
+} finally {
+  await pool.end()
+  await database.stop()
+}
