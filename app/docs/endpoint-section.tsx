@@ -1,5 +1,12 @@
 import type { ReactNode } from "react"
-import { type Documented, describeFields, describeParameters, operationId } from "@/lib/api/document"
+import {
+  conventions,
+  type Documented,
+  describeBody,
+  describeFields,
+  describeParameters,
+  operationId,
+} from "@/lib/api/document"
 import { sharedParameters } from "@/lib/api/query"
 import { exampleRequest, type Language, languageTitles } from "@/lib/api/requests"
 import { CodePanel } from "./code-panel"
@@ -10,7 +17,7 @@ import { readableJson } from "./readable-json"
 
 /** All there is to know of one endpoint. */
 export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
-  const { method, path, summary, permission, filters, parameters, data, meta, example } = endpoint
+  const { method, path, summary, permission, filters, parameters, metered, data, meta, example } = endpoint
   const id = operationId(endpoint)
   const extra = describeFields(meta)
   return (
@@ -41,6 +48,19 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
           </Part>
         )}
         {Object.keys(parameters).length > 0 && <SharedParameters />}
+        {metered && (
+          <>
+            <p>
+              Costs up to {metered.maxCost} credits. <Prose>{conventions.metered}</Prose>
+            </p>
+            <p>
+              <Prose>{conventions.idempotency}</Prose>
+            </p>
+            <Part title="Fields of the body">
+              <DescribedList of={describeBody(metered.body)} />
+            </Part>
+          </>
+        )}
         <Part title={endpoint.shape === "list" ? "Fields of a row" : "Fields of data"}>
           <DescribedList of={describeFields(data)} />
         </Part>

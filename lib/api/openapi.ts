@@ -1,7 +1,18 @@
 import { kinds } from "../keys/kinds"
 import { limits } from "../rate-limit"
-import { answerHeaders, type Documented, type JsonSchema, jsonSchemaOf, operationId, schemaName } from "./document"
+import {
+  answerHeaders,
+  conventions,
+  type Documented,
+  errorCodes,
+  exampleBody,
+  type JsonSchema,
+  jsonSchemaOf,
+  operationId,
+  schemaName,
+} from "./document"
 import { type ErrorCode, errors } from "./errors"
+import { idempotencyKeyHeader } from "./idempotency-key"
 
 const version = "1.0.0"
 
@@ -50,7 +61,10 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
         ),
       },
       headers: Object.fromEntries(
-        Object.entries(answerHeaders).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
+        Object.entries({ ...answerHeaders, ...meteredHeaders }).map(([name, description]) => [
+          name,
+          { description, schema: { type: "string" } },
+        ]),
       ),
       responses: Object.fromEntries(
         [...new Set(endpoints.flatMap(errorCodes))].map((code) => [code, errorAnswer(code)]),
@@ -64,17 +78,28 @@ function headersOf(names: readonly string[]) {
 }
 
 function operation(endpoint: Documented) {
-  const { summary, permission, surface, parameters } = endpoint
+  const { summary, surface, parameters, metered } = endpoint
   return {
     operationId: operationId(endpoint),
     tags: [surface],
     summary,
-    description: permission ? `The key's owner must hold \`${permission}\`.` : "Only the key owner's own data.",
-    parameters: Object.entries(parameters).map(([name, schema]) => parameter(name, jsonSchemaOf(schema, "input"))),
+    description: descriptionOf(endpoint),
+    parameters: [
+      ...Object.entries(parameters).map(([name, schema]) => parameter(name, jsonSchemaOf(schema, "input"))),
+      ...(metered ? [idempotencyKey] : []),
+    ],
+    ...(metered && {
+      requestBody: {
+        required: true,
+        content: {
+          "application/json": { schema: jsonSchemaOf(metered.body, "input"), example: exampleBody(endpoint) },
+        },
+      },
+    }),
     responses: {
       200: {
         description: "Success",
-        headers: headersOf(Object.keys(answerHeaders)),
+        headers: headersOf([...Object.keys(answerHeaders), ...(metered ? Object.keys(meteredHeaders) : [])]),
         content: { "application/json": { schema: envelope(endpoint), example: endpoint.example } },
       },
       ...Object.fromEntries(
@@ -84,10 +109,21 @@ function operation(endpoint: Documented) {
   }
 }
 
-/** The errors an endpoint can answer with; where two share a status, the first one's answer describes it. */
-function errorCodes({ permission }: Documented): ErrorCode[] {
-  const refused: ErrorCode = permission ? "forbidden" : "wrong_scope"
-  return ["bad_request", "unauthorized", refused, "rate_limited", "internal", "service_unavailable"]
+function descriptionOf({ permission, metered }: Documented): string {
+  if (permission) return `The key's owner must hold \`${permission}\`.`
+  return metered ? `Costs up to ${metered.maxCost} credits. ${conventions.metered}` : "Only the key owner's own data."
+}
+
+const idempotencyKey = {
+  name: idempotencyKeyHeader,
+  in: "header",
+  required: false,
+  description: conventions.idempotency,
+  schema: { type: "string", minLength: 1, maxLength: 255 },
+}
+
+const meteredHeaders: Readonly<Record<string, string>> = {
+  "Idempotency-Replayed": "true when this is the stored answer to an earlier call",
 }
 
 function errorAnswer(code: ErrorCode) {

@@ -1,32 +1,68 @@
-import { type Documented, exampleSearch } from "./document"
+import { type Documented, exampleBody, exampleSearch } from "./document"
+import { idempotencyKeyHeader } from "./idempotency-key"
 
-/** The languages of the example requests: each runs with nothing installed but the language, the key from `TSK_KEY`. */
+type Example = { url: string; body: Record<string, unknown> | undefined }
+
+/**
+ * The languages of the example requests: each runs with nothing installed but the language, the key from `TSK_KEY`. What
+ * costs credits bears an idempotency key, made anew each time.
+ */
 const languages = {
   curl: {
     title: "curl",
-    write: (url) => `curl "${url}" \\
-  -H "Authorization: Bearer $TSK_KEY"`,
+    write: ({ url, body }) => {
+      const lines = [`curl "${url}"`, `-H "Authorization: Bearer $TSK_KEY"`]
+      if (body) {
+        lines.push(
+          `-H "${idempotencyKeyHeader}: $(od -An -N16 -tx1 /dev/urandom | tr -d ' \\n')"`,
+          `-H "Content-Type: application/json"`,
+          `-d '${JSON.stringify(body).replaceAll("'", "\\u0027")}'`,
+        )
+      }
+      return lines.join(" \\\n  ")
+    },
   },
   javascript: {
     title: "JavaScript",
-    write: (url) => `const response = await fetch("${url}", {
-  headers: { Authorization: \`Bearer \${process.env.TSK_KEY}\` },
+    write: ({ url, body }) => `const response = await fetch("${url}", {${
+      body
+        ? `
+  method: "POST",
+  headers: {
+    Authorization: \`Bearer \${process.env.TSK_KEY}\`,
+    "${idempotencyKeyHeader}": crypto.randomUUID(),
+    "Content-Type": "application/json",
+  },
+  body: JSON.stringify(${JSON.stringify(body)}),`
+        : `
+  headers: { Authorization: \`Bearer \${process.env.TSK_KEY}\` },`
+    }
 })
 if (!response.ok) throw new Error(await response.text())
 console.log(await response.json())`,
   },
   python: {
     title: "Python",
-    write: (url) => `import json, os, urllib.request
+    write: ({ url, body }) => `import json, os, urllib.request${body ? ", uuid" : ""}
 
 request = urllib.request.Request(
-    "${url}",
-    headers={"Authorization": "Bearer " + os.environ["TSK_KEY"]},
+    "${url}",${
+      body
+        ? `
+    data=json.dumps(${JSON.stringify(body)}).encode(),
+    headers={
+        "Authorization": "Bearer " + os.environ["TSK_KEY"],
+        "${idempotencyKeyHeader}": str(uuid.uuid4()),
+        "Content-Type": "application/json",
+    },`
+        : `
+    headers={"Authorization": "Bearer " + os.environ["TSK_KEY"]},`
+    }
 )
 with urllib.request.urlopen(request) as response:
     print(json.load(response))`,
   },
-} as const satisfies Record<string, { title: string; write: (url: string) => string }>
+} as const satisfies Record<string, { title: string; write: (example: Example) => string }>
 
 export type Language = keyof typeof languages
 
@@ -34,5 +70,6 @@ export const languageTitles = Object.entries(languages).map(([name, { title }]) 
 
 /** The example request of an endpoint in a language. */
 export function exampleRequest(endpoint: Documented, language: Language, baseUrl: string): string {
-  return languages[language].write(baseUrl + endpoint.path + exampleSearch(endpoint))
+  const url = baseUrl + endpoint.path + exampleSearch(endpoint)
+  return languages[language].write({ url, body: exampleBody(endpoint) })
 }

@@ -1,6 +1,15 @@
 import { kinds, type Surface } from "../keys/kinds"
-import { conventions, type Described, type Documented, describeFields, describeParameters } from "./document"
-import { errors } from "./errors"
+import {
+  conventions,
+  type Described,
+  type Documented,
+  describeBody,
+  describeFields,
+  describeParameters,
+  errorCodes,
+  exampleBody,
+} from "./document"
+import { type ErrorCode, errors } from "./errors"
 import { sharedParameters } from "./query"
 
 /**
@@ -14,7 +23,7 @@ export function skillDocument(surface: Surface, endpoints: readonly Documented[]
     `# ${texts[surface].title}`,
     introduction(surface, baseUrl),
     conventionList,
-    errorTable(surface),
+    errorTable(surface, endpoints),
     "## Endpoints",
     ...endpoints.map(describeEndpoint),
     ...(Object.keys(recipes).length > 0 ? ["## Recipes", recipePreface(baseUrl)] : []),
@@ -37,7 +46,7 @@ export const texts: Record<Surface, { name: string; title: string; description: 
     name: "tsk-user-api",
     title: "User API",
     description:
-      "Reads one customer's own account, subscription and orders through the user API of a SaaS. Use it in that customer's own code. Needs an API key that begins with tsk_usr_.",
+      "Reads one customer's own account, subscription, orders and credits through the user API of a SaaS, and has metered work done for credits. Use it in that customer's own code. Needs an API key that begins with tsk_usr_.",
     reads:
       "Every answer holds the key owner's own data and nothing else; there is no way to ask for another account's.",
   },
@@ -71,24 +80,30 @@ ${[
   .map((line) => `- ${line}`)
   .join("\n")}`
 
-function errorTable(surface: Surface): string {
-  const advice: Partial<Record<keyof typeof errors, string>> = {
+function errorTable(surface: Surface, endpoints: readonly Documented[]): string {
+  const advice: Partial<Record<ErrorCode, string>> = {
     bad_request: "Read the message, mend the request.",
     unauthorized: "Ask for a working key.",
+    insufficient_credits: "Tell the owner that the balance does not cover the call.",
     wrong_scope: `Ask for a key that begins with \`${kinds[surface].prefix}\`.`,
     forbidden: "Do without this data, and say so.",
     not_found: "Use the paths below.",
+    idempotency_in_progress: "Wait `Retry-After` seconds, send the same again.",
+    payload_too_large: "Send less.",
+    idempotency_mismatch: "Use a new key for another body.",
     rate_limited: "Wait `Retry-After` seconds.",
     internal: "Try once more, then report the request id.",
     service_unavailable: "Wait `Retry-After` seconds, try again.",
   }
-  const rows = Object.entries(advice).map(
-    ([code, what]) => `| ${errors[code as keyof typeof errors].status} | \`${code}\` | ${what} |`,
-  )
+  const answered = new Set<string>([...endpoints.flatMap(errorCodes), "wrong_scope", "forbidden", "not_found"])
+  const rows = Object.entries(advice)
+    .filter(([code]) => answered.has(code))
+    .map(([code, what]) => `| ${errors[code as ErrorCode].status} | \`${code}\` | ${what} |`)
   return `## Errors\n\n${conventions.errors}\n\n| Status | Code | What to do |\n|---|---|---|\n${rows.join("\n")}`
 }
 
-function describeEndpoint({ path, method, summary, permission, filters, data, meta }: Documented): string {
+function describeEndpoint(endpoint: Documented): string {
+  const { path, method, summary, permission, filters, metered, data, meta } = endpoint
   const needs = permission ? ` Permission: \`${permission}\`.` : ""
   const narrowed = describeParameters(filters).map(listed)
   const fields = [
@@ -98,8 +113,19 @@ function describeEndpoint({ path, method, summary, permission, filters, data, me
   return [
     `### ${method} ${path}`,
     `${summary}.${needs}${narrowed.length > 0 ? ` Filters: ${narrowed.join(", ")}.` : ""}`,
+    ...(metered ? [describeMetered(metered, exampleBody(endpoint))] : []),
     fields.map(describeField).join("\n"),
   ].join("\n\n")
+}
+
+function describeMetered({ maxCost, body }: NonNullable<Documented["metered"]>, example: unknown): string {
+  return `Costs up to ${maxCost} credits. ${conventions.metered} ${conventions.idempotency}
+
+Body, as JSON with \`Content-Type: application/json\`, for example \`${JSON.stringify(example)}\`:
+
+${describeBody(body).map(describeField).join("\n")}
+
+Answer:`
 }
 
 function describeField({ name, type, untrusted, description }: Described): string {

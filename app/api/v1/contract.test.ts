@@ -4,7 +4,7 @@ import { socketAddressHeader } from "@/lib/client-address"
 import { db, pool } from "@/lib/db"
 import { newSecret } from "@/lib/keys/secret"
 import { type Permission, permissions, roles } from "@/lib/permissions"
-import { createKey, createOrder, createPlan, createSubscription, createUser } from "@/prisma/factories"
+import { createKey, createOrder, createPlan, createSubscription, createUser, grantCredits } from "@/prisma/factories"
 import { seed } from "@/prisma/seed"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 import { departures } from "./openapi.json/departures"
@@ -405,6 +405,7 @@ describe.each(all.filter(({ surface, method }) => surface === "user" && method =
       const plan = await createPlan()
       await createSubscription({ userId: stranger.id, planId: plan.id })
       await createOrder({ userId: stranger.id, description: marker })
+      await grantCredits(stranger.id, 100)
       const { user, secret } = await owning(endpoint)
       const { status, text } = await outcome(call(endpoint, { key: secret }))
       expect(status).toBe(200)
@@ -471,6 +472,7 @@ async function owning(endpoint: ServedEndpoint) {
   const start = Date.now() - 10 * 86_400_000
   for (let day = 0; day < 10; day++) {
     await createOrder({ userId: caller.user.id, createdAt: new Date(start + Math.floor(day / 2) * 86_400_000) })
+    await grantCredits(caller.user.id, 100)
   }
   return caller
 }

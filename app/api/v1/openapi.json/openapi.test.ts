@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { createConfig, lintFromString } from "@redocly/openapi-core"
 import { expect, test } from "vitest"
+import { schemaName } from "@/lib/api/document"
 import { endpoints } from "../endpoints"
 import { GET } from "./route"
 
@@ -16,12 +17,15 @@ test("a linter for OpenAPI has nothing to say about it", async () => {
 
 test("it has every endpoint, and of each every parameter and field", () => {
   expect(Object.keys(document.paths)).toEqual(table.map(({ path }) => path))
-  for (const { path, method, parameters, data } of table) {
+  for (const { path, method, parameters, metered, data } of table) {
     const operation = document.paths[path][method.toLowerCase()]
-    expect(operation.parameters.map(({ name }: { name: string }) => name)).toEqual(Object.keys(parameters))
+    expect(operation.parameters.map(({ name }: { name: string }) => name)).toEqual([
+      ...Object.keys(parameters),
+      ...(metered ? ["Idempotency-Key"] : []),
+    ])
     const { shape } = data as unknown as { shape?: object }
     if (shape) {
-      const schema = document.components.schemas[operation.operationId.replace(/^(list|get)/, "")]
+      const schema = document.components.schemas[schemaName(path)]
       expect(Object.keys(schema.properties)).toEqual(Object.keys(shape))
     }
   }

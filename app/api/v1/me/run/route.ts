@@ -27,7 +27,7 @@ const body = z.strictObject({
       minLength: 1,
       maxLength: maxCharacters,
       description: `The text to digest: 1 to ${maxCharacters} characters, at most ${maxWords} words`,
-      example: "The quick brown fox jumps over the lazy dog. The dog does not mind.",
+      examples: ["The quick brown fox jumps over the lazy dog. The dog does not mind."],
     }),
 })
 
