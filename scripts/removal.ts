@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { cp, readdir, readFile, rm } from "node:fs/promises"
-import { join, relative } from "node:path"
+import { basename, join, relative } from "node:path"
 import { encode } from "next-auth/jwt"
 import { beforeAll, describe, expect, test } from "vitest"
 import { cookieName, sessionToken } from "@/lib/auth"
@@ -149,7 +149,8 @@ function copyWithout(names: readonly string[]): string {
   beforeAll(async () => {
     await rm(copy, { recursive: true, force: true })
     for (const entry of (await readdir(root)).filter((name) => !apart.test(name))) {
-      await cp(join(root, entry), join(copy, entry), { recursive: true })
+      const filter = (source: string) => basename(source) !== "node_modules"
+      await cp(join(root, entry), join(copy, entry), { recursive: true, filter })
     }
     for (const folder of names.flatMap(foldersOf)) await rm(join(copy, folder), { recursive: true })
     return () => rm(copy, { recursive: true, force: true })
