@@ -86,6 +86,8 @@ test("the keyboard reaches the content first, and every row's button", async ({ 
   await expect(page.getByRole("link", { name: "Skip to content" })).toBeFocused()
   await page.keyboard.press("Enter")
   await page.keyboard.press("Tab")
+  await expect(page.getByRole("link", { name: "API reference" })).toBeFocused()
+  await page.keyboard.press("Tab")
   await expect(page.getByRole("button", { name: "Create key" })).toBeFocused()
   await page.keyboard.press("Enter")
   await expect(page.getByRole("dialog").getByLabel("Name")).toBeFocused()
