@@ -86,6 +86,8 @@ test.describe("without JavaScript", () => {
 test.describe("every request of the reference works as it stands there", () => {
   for (const surface of surfaces) {
     test(`${surface}`, async ({ page }) => {
+      // A program starts for each of them.
+      test.slow()
       await page.goto(pages[surface])
       const requests = await requestsOn(page)
       const key = keyOf(surface === "admin" ? "owner" : "member")

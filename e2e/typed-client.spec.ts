@@ -31,6 +31,8 @@ const mistakes = [
 test("a client of types written from the OpenAPI document compiles and lists users, and its mistakes do not compile", async ({
   baseURL,
 }) => {
+  // A compiler runs for each mistake.
+  test.slow()
   await mkdir(join(root, ".data"), { recursive: true })
   // Inside the repository, so that the packages are found.
   const folder = await mkdtemp(join(root, ".data/typed-client-"))
