@@ -10,7 +10,7 @@ export default defineConfig({
     pool: "forks",
     // Each of these tests is a program that keeps a core busy.
     maxConcurrency: 2,
-    testTimeout: 240_000,
-    hookTimeout: 300_000,
+    testTimeout: 300_000,
+    hookTimeout: 600_000,
   },
 })
