@@ -2,6 +2,7 @@ import { z } from "zod"
 import { Prisma, type User } from "@/generated/prisma/client"
 import { audit } from "./audit"
 import { db } from "./db"
+import { env } from "./env"
 import { markJoined } from "./waitlist"
 
 export type NewAccount = {
@@ -13,14 +14,15 @@ export type NewAccount = {
   image?: string | null
 }
 
-/** Creates an account of role `member`, its credit account and the audit entry, together. */
+/** Creates an account of role `member`, its credits with their ledger entry, and the audit entry, together. */
 export async function createAccount(
   data: NewAccount,
 ): Promise<{ ok: true; user: User } | { ok: false; reason: "taken" }> {
   const name = data.name.trim() || data.email.slice(0, data.email.lastIndexOf("@"))
   try {
     const user = await db().$transaction(async (transaction) => {
-      const created = await transaction.user.create({ data: { ...data, name, creditAccount: { create: {} } } })
+      const creditAccount = { create: startingWith(env().WELCOME_CREDITS) }
+      const created = await transaction.user.create({ data: { ...data, name, creditAccount } })
       await markJoined(transaction, created.email)
       await audit(transaction, {
         actorId: created.id,
@@ -37,6 +39,13 @@ export async function createAccount(
     }
     throw error
   }
+}
+
+/** A balance is the sum of its ledger from the first commit on, and a ledger has no entries of zero. */
+function startingWith(amount: number) {
+  if (amount === 0) return {}
+  const entry = { seq: 1, kind: "grant", amount, balanceAfter: amount, reason: "Welcome credits" } as const
+  return { balance: amount, seq: 1, entries: { create: entry } }
 }
 
 /** The addresses of accounts, by id; what is no account's id is left out. */

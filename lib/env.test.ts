@@ -15,6 +15,7 @@ test("what is required is enough, and the rest has its defaults", () => {
     NODE_ENV: "development",
     DATABASE_POOL_MAX: 10,
     TRUSTED_PROXY_HOPS: 0,
+    WELCOME_CREDITS: 100,
   })
 })
 
@@ -62,6 +63,15 @@ test("BASE_URL is an origin: a trailing slash goes, a path is refused", () => {
   expect(parseEnv({ ...complete, BASE_URL: "https://app.example.com/" }).BASE_URL).toBe("https://app.example.com")
   expect(problemsOf({ ...complete, BASE_URL: "https://app.example.com/app" })[1]).toContain("BASE_URL")
   expect(problemsOf({ ...complete, BASE_URL: "app.example.com" })[1]).toContain("BASE_URL")
+})
+
+test("WELCOME_CREDITS is a whole number from 0 to 1,000,000", () => {
+  for (const amount of [0, 1_000_000]) {
+    expect(parseEnv({ ...complete, WELCOME_CREDITS: String(amount) }).WELCOME_CREDITS).toBe(amount)
+  }
+  for (const amount of ["-1", "1000001", "2.5", "many"]) {
+    expect(problemsOf({ ...complete, WELCOME_CREDITS: amount })[1]).toContain("WELCOME_CREDITS")
+  }
 })
 
 test("a message holds no value, for it may be a secret", () => {

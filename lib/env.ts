@@ -29,6 +29,7 @@ const schema = z
       .optional(),
     EMAIL_FROM: optional,
     TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
+    WELCOME_CREDITS: z.coerce.number().int().min(0).max(1_000_000).default(100),
     GITHUB_CLIENT_ID: optional,
     GITHUB_CLIENT_SECRET: optional,
     GOOGLE_CLIENT_ID: optional,

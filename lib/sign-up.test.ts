@@ -9,12 +9,12 @@ function form(overrides: Record<string, string> = {}) {
   return { name: "Ann", email: `${randomUUID()}@example.com`, password: "correct horse battery", ...overrides }
 }
 
-test("a new account is a member with an empty credit account, a hashed password and an audit entry", async () => {
+test("a new account is a member with a hashed password and an audit entry", async () => {
   const sent = signUpForm.parse(form({ email: `  ${randomUUID()}@BÜCHER.example` }))
   const result = await signUp(sent, "192.0.2.1")
   if (!result.ok) throw new Error(result.reason)
-  const user = await db().user.findUniqueOrThrow({ where: { id: result.user.id }, include: { creditAccount: true } })
-  expect(user).toMatchObject({ role: "member", status: "active", name: "Ann", creditAccount: { balance: 0n } })
+  const user = await db().user.findUniqueOrThrow({ where: { id: result.user.id } })
+  expect(user).toMatchObject({ role: "member", status: "active", name: "Ann" })
   expect(user.email).toMatch(/@xn--bcher-kva\.example$/)
   expect(user.passwordHash).not.toContain(sent.password)
   expect(await verifyPassword(sent.password, user.passwordHash)).toBe(true)

@@ -1,0 +1,79 @@
+import { randomUUID } from "node:crypto"
+import { afterAll, expect, test } from "vitest"
+import type { OrderStatus } from "@/generated/prisma/enums"
+import { createOrder, createUser, grantCredits } from "@/prisma/factories"
+import { db, pool } from "../db"
+import { findViolations } from "./invariants"
+import { maxBalance } from "./mutations"
+import { grantPurchase } from "./purchases"
+
+/** Whatever was tried here, the ledger is whole. */
+afterAll(async () => {
+  expect(await findViolations(pool())).toEqual([])
+})
+
+async function customer(balance = 0): Promise<string> {
+  const { id } = await createUser()
+  if (balance > 0) await grantCredits(id, balance)
+  return id
+}
+
+function purchasesOf(userId: string) {
+  return db().creditEntry.findMany({ where: { userId, kind: "purchase" }, orderBy: { seq: "asc" } })
+}
+
+test("a paid order grants its credits in one ledger entry that names it, also to an account without credits yet", async () => {
+  for (const [userId, before] of [
+    [await customer(), 0],
+    [await customer(40), 40],
+  ] as const) {
+    const order = await createOrder({ userId, credits: 500 })
+    expect(await grantPurchase(order.id)).toEqual({ ok: true, repeated: false, amount: 500, balance: before + 500 })
+    expect(await purchasesOf(userId)).toMatchObject([
+      { orderId: order.id, amount: 500n, balanceAfter: BigInt(before + 500), runId: null, actorId: null },
+    ])
+  }
+})
+
+test("asked for again, at the same moment or after a refund, it grants nothing and tells what it had done", async () => {
+  const userId = await customer(10)
+  const order = await createOrder({ userId, credits: 500 })
+  const results = await Promise.all(Array.from({ length: 8 }, () => grantPurchase(order.id)))
+  expect(results.filter((result) => result.ok && !result.repeated)).toHaveLength(1)
+  for (const result of results) expect(result).toMatchObject({ ok: true, amount: 500, balance: 510 })
+  await db().order.update({
+    where: { id: order.id },
+    data: { status: "refunded", refundedAmount: order.amount, refundedAt: new Date() },
+  })
+  expect(await grantPurchase(order.id)).toEqual({ ok: true, repeated: true, amount: 500, balance: 510 })
+  expect(await purchasesOf(userId)).toHaveLength(1)
+})
+
+test("several orders of an account at the same moment are all granted, in an unbroken chain", async () => {
+  const userId = await customer()
+  const orders = await Promise.all(Array.from({ length: 6 }, () => createOrder({ userId, credits: 50 })))
+  const results = await Promise.all(orders.map(({ id }) => grantPurchase(id)))
+  expect(results.map((result) => (result.ok ? result.balance : 0)).sort((one, other) => one - other)).toEqual([
+    50, 100, 150, 200, 250, 300,
+  ])
+})
+
+test.each<[OrderStatus, object]>([
+  ["pending", { paidAt: null }],
+  ["failed", { paidAt: null }],
+  ["refunded", { refundedAmount: 1_900, refundedAt: new Date() }],
+])("an order that is %s grants nothing", async (status, fields) => {
+  const userId = await customer()
+  const order = await createOrder({ userId, status, ...fields })
+  expect(await grantPurchase(order.id)).toEqual({ ok: false, reason: "not_paid" })
+  expect(await purchasesOf(userId)).toEqual([])
+})
+
+test("an order without credits, one beyond the largest balance and one that is none grant nothing, and say why", async () => {
+  const userId = await customer(maxBalance - 10)
+  const none = await createOrder({ userId, credits: 0 })
+  expect(await grantPurchase(none.id)).toEqual({ ok: false, reason: "no_credits" })
+  const large = await createOrder({ userId, credits: 11 })
+  expect(await grantPurchase(large.id)).toEqual({ ok: false, reason: "too_much" })
+  expect(await grantPurchase(randomUUID())).toEqual({ ok: false, reason: "not_found" })
+})

@@ -1,0 +1,44 @@
+import type { OrderStatus } from "@/generated/prisma/enums"
+import { db } from "../db"
+import { maxBalance } from "./mutations"
+
+export type PurchaseResult =
+  /** `repeated`: the order had been booked before; `balance` is that of then. */
+  | { ok: true; repeated: boolean; amount: number; balance: number }
+  | { ok: false; reason: "not_found" | "not_paid" | "no_credits" | "too_much" }
+
+type Purchase = { userId: string; status: OrderStatus; credits: number }
+
+/**
+ * Grants the credits of a paid order: once, however often and by however many callers at a time it is asked for. It is
+ * for the place that learns of payments: the webhook of a payment provider marks the order paid, calls this, and may be
+ * delivered again at any time.
+ * @param orderId a UUID
+ */
+export function grantPurchase(orderId: string): Promise<PurchaseResult> {
+  return db().$transaction(async (transaction): Promise<PurchaseResult> => {
+    const [order] = await transaction.$queryRaw<Purchase[]>`
+      SELECT user_id AS "userId", status::text AS status, credits FROM orders WHERE id = ${orderId}::uuid FOR UPDATE`
+    if (!order) return { ok: false, reason: "not_found" }
+
+    const booked = await transaction.creditEntry.findFirst({ where: { orderId, kind: "purchase" } })
+    if (booked) {
+      return { ok: true, repeated: true, amount: Number(booked.amount), balance: Number(booked.balanceAfter) }
+    }
+    const { userId, status, credits } = order
+    if (status !== "paid") return { ok: false, reason: "not_paid" }
+    if (credits === 0) return { ok: false, reason: "no_credits" }
+
+    const [account] = await transaction.$queryRaw<{ balance: bigint; seq: bigint }[]>`
+      INSERT INTO credit_accounts AS a (user_id, balance, seq) VALUES (${userId}::uuid, ${credits}, 1)
+      ON CONFLICT (user_id) DO UPDATE SET balance = a.balance + excluded.balance, seq = a.seq + 1
+      WHERE a.balance + excluded.balance <= ${maxBalance}::bigint
+      RETURNING balance, seq`
+    if (!account) return { ok: false, reason: "too_much" }
+    const { balance, seq } = account
+    await transaction.creditEntry.create({
+      data: { userId, seq, kind: "purchase", amount: credits, balanceAfter: balance, orderId },
+    })
+    return { ok: true, repeated: false, amount: credits, balance: Number(balance) }
+  })
+}
