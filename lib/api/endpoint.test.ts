@@ -1,12 +1,13 @@
 import { Pool } from "pg"
 import { afterEach, expect, test, vi } from "vitest"
 import { z } from "zod"
-import { createKey, createUser } from "@/prisma/factories"
+import { createKey, createOrder, createUser } from "@/prisma/factories"
 import { db, pool } from "../db"
 import { id } from "../fields"
 import { newSecret } from "../keys/secret"
 import { findOrders, orderRow, orderStatus } from "../orders"
-import { adminList, nothing, userObject } from "./endpoint"
+import type { OwnerId } from "../owner"
+import { adminList, nothing, userList, userObject } from "./endpoint"
 import { refuse } from "./errors"
 
 const slot = Symbol.for("tsk.pool")
@@ -136,4 +137,32 @@ test("a filter that is misspelt or of another type than its column does not comp
   // @ts-expect-error: every admin list names its permission
   adminList({ summary: "A test", row: orderRow, find: findOrders })
   expect(adminList(row).GET.endpoint.permission).toBe("billing.read")
+})
+
+test("a list of the owner takes filters on every column but the owner's", () => {
+  const row = { summary: "A test", row: orderRow, find: findOrders } as const
+  expect(userList({ ...row, filters: { status: orderStatus } }).GET.endpoint.parameters).toHaveProperty("status")
+  // @ts-expect-error: the owner is who the key belongs to
+  userList({ ...row, filters: { userId: id } })
+  // @ts-expect-error: orders have no column of this name
+  userList({ ...row, filters: { stauts: orderStatus } })
+})
+
+test("a page reads a list of the owner as the API answers with it, refusals included", async () => {
+  const [user, stranger] = [await createUser(), await createUser()]
+  for (const status of ["paid", "pending", "paid"] as const) {
+    const paidAt = status === "paid" ? new Date() : null
+    await createOrder({ userId: user.id, status, paidAt })
+    await createOrder({ userId: stranger.id, status, paidAt })
+  }
+  const { GET } = userList({ summary: "A test", filters: { status: orderStatus }, row: orderRow, find: findOrders })
+  const { secret } = await createKey({ user, surface: "user" })
+  const search = "?status=paid&limit=1"
+  const request = new Request(`http://localhost:3000/${search}`, { headers: { "x-api-key": secret } })
+  const read = await GET.endpoint.read(user.id as OwnerId, search)
+  expect((await answerOf(await GET(request))).body).toEqual(read)
+  expect(read).toMatchObject({ data: [{ userId: user.id, status: "paid" }], meta: { total: 2, limit: 1 } })
+  await expect(GET.endpoint.read(user.id as OwnerId, `?userId=${stranger.id}`)).rejects.toThrow(
+    'Unknown parameter "userId". Accepted: limit, offset, since, until, order, cursor, status.',
+  )
 })

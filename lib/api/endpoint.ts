@@ -50,6 +50,12 @@ export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
   readonly read: (search: string) => Promise<List<Row, Meta>>
 }
 
+/** A list of the user surface as pages read it too: for the account that is signed in instead of a key's owner. */
+export type UserEndpoint<Row, Meta = unknown> = Endpoint & {
+  /** @param search the query, with or without its `?` */
+  readonly read: (owner: OwnerId, search: string) => Promise<List<Row, Meta>>
+}
+
 const noMeta = z.object({})
 
 export type Find<Where, Row extends z.ZodObject> = (where: Where, page: Page) => Promise<Found<z.input<Row>>>
@@ -98,13 +104,26 @@ export function adminList<
 }
 
 /** A list of the user surface. The owner's id is put into `where` here, so a `find` cannot be called without it. */
-export function userList<Where extends { userId?: unknown }, Row extends z.ZodObject>(row: {
+export function userList<
+  Where extends { userId?: unknown },
+  Row extends z.ZodObject,
+  Meta extends z.ZodObject = typeof noMeta,
+>(row: {
   summary: string
+  filters?: Filters<Omit<Where, "userId">>
   row: Row
-  meta?: z.ZodObject
+  meta?: Meta
   find: Find<Where & { userId: OwnerId }, Row>
-}): Routes {
-  const meta = row.meta ?? noMeta
+}): Routes<UserEndpoint<z.output<Row>, z.output<Meta>>> {
+  const filters = (row.filters ?? {}) as Parameters
+  // A row without one leaves Meta at its default, the type of noMeta.
+  const meta = row.meta ?? (noMeta as unknown as Meta)
+  async function read(owner: OwnerId, search: string) {
+    const { page, where } = parseListQuery(search, filters, idOf(row.row))
+    // The filters' types are those of Where's other columns: see Filters.
+    const own = { ...where, userId: owner } as Where & { userId: OwnerId }
+    return listOf(row.row, meta, page, await row.find(own, page))
+  }
   return routes(
     {
       surface: "user",
@@ -112,17 +131,14 @@ export function userList<Where extends { userId?: unknown }, Row extends z.ZodOb
       summary: row.summary,
       permission: undefined,
       shape: "list",
-      filters: {},
-      parameters: sharedParameters,
+      filters,
+      parameters: { ...sharedParameters, ...filters },
       data: row.row,
       meta,
       recipes: {},
+      read,
     },
-    async (request, { owner }) => {
-      const { page } = parseListQuery(new URL(request.url).search, {}, idOf(row.row))
-      const where = { userId: owner.id } as Where & { userId: OwnerId }
-      return listEnvelope(listOf(row.row, meta, page, await row.find(where, page)))
-    },
+    async (request, { owner }) => listEnvelope(await read(owner.id, new URL(request.url).search)),
   )
 }
 

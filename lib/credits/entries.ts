@@ -41,8 +41,10 @@ export function readBalance(userId: string) {
             WHERE user_id = ${userId}::uuid AND state = 'reserved') AS held`
 }
 
+export type OwnCreditEntryWhere = { userId: OwnerId; kind?: CreditEntryKind; runId?: string }
+
 /** The owner's ledger with its balance, all from one snapshot of the database. */
-export async function findOwnCreditEntries(where: { userId: OwnerId }, page: Page) {
+export async function findOwnCreditEntries(where: OwnCreditEntryWhere, page: Page) {
   const [rows, total, [meta]] = await snapshot(...queriesOf(db().creditEntry, where, page), readBalance(where.userId))
   return { rows, total, meta }
 }

@@ -1,0 +1,108 @@
+import { randomBytes, randomUUID } from "node:crypto"
+import { Pool } from "pg"
+import { expect, test } from "vitest"
+import { createUser, grantCredits } from "@/prisma/factories"
+import { pool } from "../db"
+import { env } from "../env"
+import type { OwnerId } from "../owner"
+import { creditDays, shownDays } from "./days"
+
+const slot = Symbol.for("tsk.pool")
+const day = 86_400_000
+const today = Math.floor(Date.now() / day) * day
+
+/** Noon, so many days ago: far from any midnight. */
+function noon(daysAgo: number): Date {
+  return new Date(today - daysAgo * day + day / 2)
+}
+
+/** A ledger and runs as they would have been written at the moments given, oldest first. */
+async function account(history: readonly { at: Date; added?: number; cost?: number; endedAt?: Date }[]) {
+  const owner = (await createUser()).id as OwnerId
+  await pool().query("INSERT INTO credit_accounts (user_id) VALUES ($1)", [owner])
+  for (const { at, added, cost = 0, endedAt = at } of history) {
+    if (added !== undefined) await book(owner, "grant", added, null, at)
+    else {
+      const run = randomUUID()
+      await pool().query(
+        `INSERT INTO runs (id, user_id, fingerprint, state, reserved, cost, response_status, response_body, created_at, expires_at, ended_at)
+         VALUES ($1, $2, $3, 'settled', 10, $4, 200, '{}', $5, $5, $6)`,
+        [run, owner, randomBytes(32), cost, at, endedAt],
+      )
+      await book(owner, "reserve", -10, run, at)
+      if (cost < 10) await book(owner, "settle", 10 - cost, run, endedAt)
+    }
+  }
+  return owner
+}
+
+function book(owner: string, kind: string, amount: number, run: string | null, at: Date) {
+  return pool().query(
+    `WITH account AS (UPDATE credit_accounts SET balance = balance + $3::bigint, seq = seq + 1 WHERE user_id = $1 RETURNING *)
+     INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, run_id, created_at)
+     SELECT gen_random_uuid(), user_id, seq, $2::credit_entry_kind, $3::bigint, balance, $4, $5 FROM account`,
+    [owner, kind, amount, run, at],
+  )
+}
+
+function isoDay(daysAgo: number): string {
+  return new Date(today - daysAgo * day).toISOString().slice(0, 10)
+}
+
+test("each of the last 30 days has what its runs cost and the balance it ended with, also where nothing happened", async () => {
+  const owner = await account([
+    { at: noon(400), added: 1_000 },
+    { at: noon(31), cost: 7 },
+    { at: noon(29), cost: 4 },
+    { at: noon(2), cost: 10 },
+    { at: noon(2), cost: 0 },
+    { at: noon(2), added: 50 },
+  ])
+  const days = await creditDays(owner)
+  expect(days).toHaveLength(shownDays)
+  expect(days.map((row) => row.day)).toEqual(Array.from({ length: shownDays }, (_, index) => isoDay(29 - index)))
+  expect(days[0]).toEqual({ day: isoDay(29), spent: 4, balance: 989 })
+  expect(days[1]).toEqual({ day: isoDay(28), spent: 0, balance: 989 })
+  expect(days[27]).toEqual({ day: isoDay(2), spent: 10, balance: 1_029 })
+  expect(days[29]).toEqual({ day: isoDay(0), spent: 0, balance: 1_029 })
+})
+
+test("days begin at midnight in UTC, and a run counts whole on the day it ends", async () => {
+  const midnight = new Date(today - 3 * day)
+  const before = new Date(midnight.getTime() - 1)
+  const owner = await account([
+    { at: noon(40), added: 100 },
+    { at: before, cost: 3 },
+    { at: before, cost: 2, endedAt: midnight },
+  ])
+  const days = await creditDays(owner)
+  expect(days[25]).toEqual({ day: isoDay(4), spent: 3, balance: 87 })
+  expect(days[26]).toEqual({ day: isoDay(3), spent: 2, balance: 95 })
+})
+
+test("the sums are the owner's own, and an account without credits has thirty days of nothing", async () => {
+  await grantCredits((await createUser()).id, 500)
+  const owner = (await createUser()).id as OwnerId
+  expect(new Set((await creditDays(owner)).map(({ spent, balance }) => `${spent} ${balance}`))).toEqual(
+    new Set(["0 0"]),
+  )
+})
+
+test.each(["Pacific/Kiritimati", "America/Los_Angeles"])("a database in %s has the same days", async (zone) => {
+  const owner = await account([
+    { at: noon(5), added: 100 },
+    { at: new Date(today - 2 * day), cost: 3 },
+    { at: new Date(today - day - 1), cost: 2 },
+  ])
+  const days = await creditDays(owner)
+  expect(days[27]).toMatchObject({ spent: 5 })
+  const usual = pool()
+  const there = new Pool({ connectionString: env().DATABASE_URL, options: `-c timezone=${zone}` })
+  try {
+    Object.assign(globalThis, { [slot]: there })
+    expect(await creditDays(owner)).toEqual(days)
+  } finally {
+    Object.assign(globalThis, { [slot]: usual })
+    await there.end()
+  }
+})
