@@ -1,11 +1,11 @@
 import type { Metadata } from "next"
 import { forbidden, redirect } from "next/navigation"
 import { GET } from "@/app/api/v1/admin/stats/route"
-import { ApiRequest } from "@/components/console/api-request"
 import { StatsCharts, StatsTable, StatsTiles } from "@/components/console/overview"
-import { cleanQuery, read } from "@/components/console/query"
 import { RangePicker } from "@/components/console/range-picker"
-import { RefusedQuery } from "@/components/console/refused-query"
+import { ApiRequest } from "@/components/list/api-request"
+import { cleanQuery, orRefused } from "@/components/list/query"
+import { RefusedQuery } from "@/components/list/refused-query"
 import { firstAdminPage } from "@/components/navigation"
 import { limitBounds } from "@/lib/api/query"
 import { holds } from "@/lib/permissions"
@@ -22,7 +22,7 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   const asked = new URLSearchParams(query)
   if (!asked.has("order")) asked.set("order", "asc")
   if (!asked.has("limit")) asked.set("limit", String(limitBounds.max))
-  const found = await read(GET.endpoint, asked)
+  const found = await orRefused(GET.endpoint.read(String(asked)))
   return (
     <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-5">
       <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>

@@ -1,9 +1,10 @@
 import type { z } from "zod"
+import { Chart, type Series } from "@/components/chart"
+import { money } from "@/components/list/cells"
 import { Table, TableCell, TableRow } from "@/components/table"
+import { Tile } from "@/components/tile"
+import { formatters, type Unit } from "@/components/units"
 import type { StatsSummary, statsRow } from "@/lib/stats"
-import { money } from "./cells"
-import { Chart, type Series } from "./chart"
-import { formatters, type Unit } from "./units"
 
 type Stats = z.output<typeof statsRow>
 type Amounts = Stats["mrr"]
@@ -25,16 +26,6 @@ export function StatsTiles({ summary }: { summary: StatsSummary }) {
         {whole(creditsSpent)}
       </Tile>
     </dl>
-  )
-}
-
-function Tile({ label, note, children }: { label: string; note?: string; children: string }) {
-  return (
-    <div className="grid content-start gap-1 rounded-lg border border-line bg-panel p-3">
-      <dt className="text-xs text-muted">{label}</dt>
-      <dd className="text-base font-semibold whitespace-pre-line">{children}</dd>
-      {note && <dd className="text-xs text-muted">{note}</dd>}
-    </div>
   )
 }
 

@@ -1,8 +1,8 @@
 import Form from "next/form"
 import Link from "next/link"
 import { Button } from "@/components/button"
+import { Choice, Moment } from "@/components/list/filters"
 import { defaultStatsDays, statsInterval } from "@/lib/stats"
-import { Choice, Moment } from "./filters"
 
 /** Ranges by a click, and any other by its dates. */
 export function RangePicker({ query }: { query: URLSearchParams }) {

@@ -3,6 +3,7 @@ import Link from "next/link"
 import { listKeys } from "@/lib/keys/data"
 import { kinds, type Surface } from "@/lib/keys/kinds"
 import type { Viewer } from "@/lib/session"
+import { EmptyState } from "../empty-state"
 import { CreateKey } from "./create-key"
 import { type CreateAction, KeyCreation } from "./key-creation"
 import { KeyTable } from "./key-table"
@@ -65,23 +66,14 @@ export async function KeysPage({
         <RevokePanel keyId={query.revoke} keys={keys} page={page} action={revoke} now={now} />
       )}
       {keys.length === 0 ? (
-        <EmptyList />
+        <EmptyState title="No keys yet">
+          Create one, copy it, and paste the request that comes with it into a terminal: it answers within seconds.
+        </EmptyState>
       ) : (
         <RevokeDialogs action={revoke}>
           <KeyTable keys={keys} caption={title} withOwner={kinds[surface].shared} now={now} />
         </RevokeDialogs>
       )}
-    </div>
-  )
-}
-
-function EmptyList() {
-  return (
-    <div className="grid justify-items-center gap-2 rounded-lg border border-dashed border-line px-4 py-14 text-center">
-      <p className="font-medium">No keys yet</p>
-      <p className="max-w-sm text-muted">
-        Create one, copy it, and paste the request that comes with it into a terminal: it answers within seconds.
-      </p>
     </div>
   )
 }

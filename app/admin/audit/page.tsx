@@ -1,7 +1,8 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/audit/route"
-import { Details, Id, Time } from "@/components/console/cells"
+import { Details } from "@/components/console/cells"
 import { ResourcePage } from "@/components/console/resource-page"
+import { Id, Time } from "@/components/list/cells"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }

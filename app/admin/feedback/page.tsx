@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/feedback/route"
-import { Status, Text, Time } from "@/components/console/cells"
 import { ResourcePage } from "@/components/console/resource-page"
+import { Status, Text, Time } from "@/components/list/cells"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }

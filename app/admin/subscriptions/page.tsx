@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/subscriptions/route"
-import { Money, Status, Time } from "@/components/console/cells"
 import { ResourcePage } from "@/components/console/resource-page"
+import { Money, Status, Time } from "@/components/list/cells"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }

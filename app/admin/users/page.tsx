@@ -1,7 +1,8 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/users/route"
-import { AccountLink, Status, Text, Time } from "@/components/console/cells"
+import { AccountLink } from "@/components/console/cells"
 import { ResourcePage } from "@/components/console/resource-page"
+import { Status, Text, Time } from "@/components/list/cells"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }

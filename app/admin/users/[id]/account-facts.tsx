@@ -1,5 +1,5 @@
 import type { ReactNode } from "react"
-import { Count, None, Status } from "@/components/console/cells"
+import { Count, None, Status } from "@/components/list/cells"
 import { RelativeTime } from "@/components/relative-time"
 import { surfaces } from "@/lib/keys/kinds"
 import { holds } from "@/lib/permissions"

@@ -1,5 +1,4 @@
 import { redirect } from "next/navigation"
-import type { AdminEndpoint } from "@/lib/api/endpoint"
 import type { List } from "@/lib/api/envelope"
 import { Refusal } from "@/lib/api/errors"
 
@@ -19,15 +18,33 @@ function queryOf(params: Record<string, string | string[] | undefined>): URLSear
   return new URLSearchParams(pairs)
 }
 
-/** What the endpoint answers with, or why it refuses. */
-export async function read<Row, Meta>(
-  endpoint: AdminEndpoint<Row, Meta>,
-  query: URLSearchParams,
-): Promise<List<Row, Meta> | { refused: string }> {
+/** What an endpoint answers with, or why it refuses. */
+export async function orRefused<Answer>(answer: Promise<Answer>): Promise<Answer | { refused: string }> {
   try {
-    return await endpoint.read(String(query))
+    return await answer
   } catch (error) {
     if (error instanceof Refusal) return { refused: error.message }
     throw error
   }
+}
+
+const rowsShown = "50"
+
+/** A page of a list endpoint, as the address asks for it. */
+export type Listing<Row, Meta = unknown> = {
+  query: URLSearchParams
+  /** What the endpoint was asked: the query, and how many rows a page shows unless it says so itself. */
+  asked: URLSearchParams
+  found: List<Row, Meta> | { refused: string }
+}
+
+export async function readListing<Row, Meta>(
+  page: string,
+  params: Record<string, string | string[] | undefined>,
+  read: (search: string) => Promise<List<Row, Meta>>,
+): Promise<Listing<Row, Meta>> {
+  const query = cleanQuery(page, params)
+  const asked = new URLSearchParams(query)
+  if (!asked.has("limit")) asked.set("limit", rowsShown)
+  return { query, asked, found: await orRefused(read(String(asked))) }
 }

@@ -1,0 +1,11 @@
+import type { ReactNode } from "react"
+
+/** Where rows would stand: that there are none, and what to do about it. */
+export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="grid justify-items-center gap-2 rounded-lg border border-dashed border-line px-4 py-14 text-center">
+      <p className="font-medium">{title}</p>
+      {children && <div className="max-w-sm text-muted">{children}</div>}
+    </div>
+  )
+}

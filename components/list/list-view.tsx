@@ -1,0 +1,86 @@
+import Link from "next/link"
+import type { ReactNode } from "react"
+import { EmptyState } from "@/components/empty-state"
+import { Table, TableCell, TableRow } from "@/components/table"
+import type { Parameters } from "@/lib/api/query"
+import { ApiRequest } from "./api-request"
+import { Filters } from "./filters"
+import { Paging } from "./paging"
+import type { Listing } from "./query"
+import { RefusedQuery } from "./refused-query"
+
+export type Column<Row> = { label: string; cell: (row: Row) => ReactNode; numeric?: boolean }
+
+/**
+ * A list endpoint in a page: its filters, rows or refusal, the ways to the other pages, and the request that answers
+ * with what is on screen. The page's query is the API's.
+ */
+export function ListView<Row extends { id: string }>({
+  title,
+  page,
+  path,
+  filters,
+  columns,
+  listing: { query, asked, found },
+  empty,
+}: {
+  title: string
+  page: string
+  /** The endpoint's. */
+  path: string
+  filters: Parameters
+  columns: readonly Column<Row>[]
+  listing: Listing<Row>
+  /** Instead of the table when there is nothing at all. */
+  empty: ReactNode
+}) {
+  return (
+    <>
+      <Filters page={page} filters={filters} query={query} />
+      {"data" in found ? (
+        <>
+          {found.data.length > 0 && <Rows title={title} columns={columns} rows={found.data} />}
+          {found.data.length === 0 && (query.size > 0 ? <NoMatch page={page} /> : empty)}
+          <Paging page={page} query={query} meta={found.meta} rows={found.data.length} />
+          <ApiRequest path={path} query={asked} />
+        </>
+      ) : (
+        <RefusedQuery message={found.refused} page={page} />
+      )}
+    </>
+  )
+}
+
+function Rows<Row extends { id: string }>({
+  title,
+  columns,
+  rows,
+}: {
+  title: string
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+}) {
+  return (
+    <Table caption={title} headings={columns}>
+      {rows.map((row) => (
+        <TableRow key={row.id}>
+          {columns.map(({ label, numeric = false, cell }, index) => (
+            <TableCell key={label} label={label} numeric={numeric} names={index === 0}>
+              {cell(row)}
+            </TableCell>
+          ))}
+        </TableRow>
+      ))}
+    </Table>
+  )
+}
+
+function NoMatch({ page }: { page: string }) {
+  return (
+    <EmptyState title="Nothing matches">
+      <Link href={page} className="text-accent underline">
+        Show everything
+      </Link>
+    </EmptyState>
+  )
+}
