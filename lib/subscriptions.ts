@@ -32,3 +32,8 @@ export function findSubscriptions(where: SubscriptionWhere, page: Page) {
 export function currentSubscription(owner: OwnerId) {
   return db().subscription.findFirst({ where: { userId: owner, status: { not: "canceled" } } })
 }
+
+/** A plan's name and the credits it grants; what a subscriber pays is the subscription's own. */
+export function findPlan(id: string) {
+  return db().plan.findUniqueOrThrow({ where: { id } })
+}

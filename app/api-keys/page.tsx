@@ -1,5 +1,7 @@
 import type { Metadata } from "next"
+import { endpoints } from "@/app/api/v1/endpoints"
 import { KeysPage } from "@/components/keys/keys-page"
+import type { MeteredCall } from "@/components/keys/run-call"
 import { kinds } from "@/lib/keys/kinds"
 import { requireViewer } from "@/lib/session"
 import { createUserKey, revokeUserKey } from "./actions"
@@ -14,8 +16,16 @@ export default async function UserKeysPage({ searchParams }: PageProps<"/api-key
       viewer={viewer}
       query={await searchParams}
       testPath={kinds.user.api}
+      run={await firstMetered()}
       create={createUserKey}
       revoke={revokeUserKey}
     />
   )
+}
+
+async function firstMetered(): Promise<MeteredCall | null> {
+  for (const { path, summary, metered } of await endpoints()) {
+    if (metered) return { path, summary, maxCost: metered.maxCost }
+  }
+  return null
 }

@@ -1,5 +1,6 @@
 import type { z } from "zod"
-import { Chart, type Series } from "@/components/chart"
+import type { Series } from "@/components/chart"
+import { ChartPanel } from "@/components/chart-panel"
 import { money } from "@/components/list/cells"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
@@ -65,14 +66,7 @@ export function StatsCharts({ rows }: { rows: readonly Stats[] }) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3 lg:grid-cols-2">
       {charts.map(({ title, ...chart }) => (
-        <section
-          key={title}
-          aria-label={title}
-          className="grid grid-cols-[minmax(0,1fr)] gap-3 overflow-hidden rounded-lg border border-line bg-panel p-3"
-        >
-          <h2 className="font-medium">{title}</h2>
-          <Chart periods={periods} {...chart} />
-        </section>
+        <ChartPanel key={title} title={title} periods={periods} {...chart} />
       ))}
     </div>
   )

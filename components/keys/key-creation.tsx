@@ -7,6 +7,7 @@ import { buttonStyle } from "../button"
 import { Notice } from "../notice"
 import { KeyReveal } from "./key-reveal"
 import { NewKeyForm } from "./new-key-form"
+import type { MeteredCall } from "./run-call"
 import type { Snippet } from "./snippet"
 
 export type CreateAction = (last: NewKeyAnswer | null, data: FormData) => Promise<NewKeyAnswer>
@@ -17,6 +18,7 @@ export type Creation = {
   page: string
   requestId: string
   testPath: string | null
+  run: MeteredCall | null
   snippets: readonly Snippet[]
 }
 
@@ -26,6 +28,7 @@ export function KeyCreation({
   page,
   requestId,
   testPath,
+  run,
   snippets,
   now,
   cancel,
@@ -47,7 +50,7 @@ export function KeyCreation({
   useEffect(() => onBusy?.(pending || shown), [onBusy, pending, shown])
 
   if (answer?.ok)
-    return <KeyReveal issued={answer} snippets={snippets} testPath={testPath} page={page} onDone={onDone} />
+    return <KeyReveal issued={answer} snippets={snippets} testPath={testPath} run={run} page={page} onDone={onDone} />
   if (answer?.reason === "already_issued") return <AlreadyIssued page={page} />
   return (
     <NewKeyForm

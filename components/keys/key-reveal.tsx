@@ -7,6 +7,7 @@ import { longDate } from "@/lib/time-words"
 import { Button } from "../button"
 import { CopyField } from "../copy-field"
 import { useHydrated } from "../use-hydrated"
+import { type MeteredCall, RunCall } from "./run-call"
 import { type Snippet, withKey } from "./snippet"
 import { TestCall } from "./test-call"
 import { useLeaveGuard } from "./use-leave-guard"
@@ -16,12 +17,14 @@ export function KeyReveal({
   issued,
   snippets,
   testPath,
+  run,
   page,
   onDone,
 }: {
   issued: Extract<NewKeyAnswer, { ok: true }>
   snippets: readonly Snippet[]
   testPath: string | null
+  run: MeteredCall | null
   page: string
   onDone?: (() => void) | undefined
 }) {
@@ -51,6 +54,7 @@ export function KeyReveal({
         <SnippetList snippets={snippets} secret={secret} />
       )}
       {hydrated && <TestCall path={testPath} secret={secret} />}
+      {hydrated && run && <RunCall {...run} secret={secret} />}
       <form
         action={page}
         method="get"

@@ -11,6 +11,7 @@ import { readyToPaste } from "./ready-to-paste"
 import { RevokeDialogs } from "./revoke-dialogs"
 import type { RevokeAction } from "./revoke-form"
 import { RevokePanel } from "./revoke-panel"
+import type { MeteredCall } from "./run-call"
 
 const intros: Record<Surface, string> = {
   user: "For your own code. A key reads your account and nothing else.",
@@ -26,6 +27,7 @@ export async function KeysPage({
   viewer,
   query,
   testPath,
+  run,
   create,
   revoke,
 }: {
@@ -34,12 +36,14 @@ export async function KeysPage({
   query: Record<string, string | string[] | undefined>
   /** What "Test it now" calls; `null` when the viewer's role may read nothing. */
   testPath: string | null
+  /** What a new key can be tried on for credits. */
+  run: MeteredCall | null
   create: CreateAction
   revoke: RevokeAction
 }) {
   const { title, page, api, prefix } = kinds[surface]
   const keys = await listKeys(surface, viewer.id)
-  const creation = { page, testPath, action: create, requestId: randomUUID(), snippets: readyToPaste(surface) }
+  const creation = { page, testPath, run, action: create, requestId: randomUUID(), snippets: readyToPaste(surface) }
   const now = new Date()
   return (
     <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-6">

@@ -1,6 +1,7 @@
 import type { ButtonKind } from "@/components/button"
 import type { UserStatus } from "@/generated/prisma/enums"
 import type { CreditResult } from "@/lib/credits/mutations"
+import { inCredits } from "@/lib/credits/words"
 import type { Permission } from "@/lib/permissions"
 import type { ChangeResult } from "@/lib/users/mutations"
 
@@ -103,8 +104,3 @@ export const refusals = {
   insufficient: "The balance does not cover this.",
   too_much: "The balance would grow beyond what can be counted exactly.",
 } as const satisfies Record<Refused, string>
-
-/** "1 credit", "1,200 credits" */
-export function inCredits(amount: number): string {
-  return `${amount.toLocaleString("en")} ${amount === 1 ? "credit" : "credits"}`
-}

@@ -1,16 +1,16 @@
-import type { ReactNode } from "react"
+import { Fact, Facts } from "@/components/facts"
 import { Count, None, Status } from "@/components/list/cells"
 import { RelativeTime } from "@/components/relative-time"
+import { inCredits } from "@/lib/credits/words"
 import { surfaces } from "@/lib/keys/kinds"
 import { holds } from "@/lib/permissions"
 import type { Account } from "@/lib/users/data"
-import { inCredits } from "./account-actions"
 
 /** What is known of an account, as far as the viewer's role may read it. */
 export function AccountFacts({ account, role, now }: { account: Account; role: string; now: Date }) {
   const { subscription, held, liveKeys } = account
   return (
-    <dl className="grid gap-x-6 gap-y-4 rounded-lg border border-line bg-panel p-4 sm:grid-cols-2 lg:grid-cols-3">
+    <Facts>
       <Fact label="Role">{account.role}</Fact>
       <Fact label="Signed up">
         <RelativeTime date={account.createdAt} now={now} />
@@ -28,16 +28,7 @@ export function AccountFacts({ account, role, now }: { account: Account; role: s
       <Fact label="Id">
         <code className="font-mono text-xs wrap-anywhere">{account.id}</code>
       </Fact>
-    </dl>
-  )
-}
-
-function Fact({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div className="grid content-start gap-1">
-      <dt className="text-xs text-muted">{label}</dt>
-      <dd>{children}</dd>
-    </div>
+    </Facts>
   )
 }
 

@@ -3,11 +3,12 @@
 import { revalidatePath } from "next/cache"
 import { z } from "zod"
 import { type CreditResult, creditForm, deductCredits, grantCredits } from "@/lib/credits/mutations"
+import { inCredits } from "@/lib/credits/words"
 import type { OwnerId } from "@/lib/owner"
 import { holds, roleNames } from "@/lib/permissions"
 import { currentViewer, isSameOrigin } from "@/lib/session"
 import { type ChangeResult, changeRole, changeStatus, type StatusChange, statusReason } from "@/lib/users/mutations"
-import { type AccountAction, accountActions, inCredits, isAccountAction, refusals } from "./account-actions"
+import { type AccountAction, accountActions, isAccountAction, refusals } from "./account-actions"
 
 /** What was typed, to be shown again beside what is wrong with it. */
 export type Typed = { role: string; amount: string; reason: string }

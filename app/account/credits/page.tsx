@@ -1,0 +1,74 @@
+import type { Metadata } from "next"
+import Link from "next/link"
+import { GET } from "@/app/api/v1/me/credits/route"
+import { EmptyState } from "@/components/empty-state"
+import { Change, Count, Time } from "@/components/list/cells"
+import { ListView } from "@/components/list/list-view"
+import { readListing } from "@/components/list/query"
+import { creditDays } from "@/lib/credits/days"
+import { requireViewer } from "@/lib/session"
+import { EntryOrigin } from "./entry-origin"
+import { entry } from "./navigation"
+import { CreditTiles, DayCharts, DayTable } from "./usage"
+
+export const metadata: Metadata = { title: entry.label }
+
+const page = "/account/credits"
+
+export default async function CreditsPage({ searchParams }: PageProps<"/account/credits">) {
+  const viewer = await requireViewer(page)
+  const listing = await readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search))
+  const days = await creditDays(viewer.id)
+  const { query, found } = listing
+  return (
+    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-5">
+      <header className="grid gap-1">
+        <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>
+        <p className="text-muted">
+          A run holds the most it can cost, and gives back what it did not cost once it is done.
+        </p>
+      </header>
+      {"data" in found && <CreditTiles {...found.meta} days={days} />}
+      {/* Whoever narrows the ledger, or turns its pages, is after its entries. */}
+      {query.size === 0 && (
+        <>
+          <DayCharts days={days} />
+          <DayTable days={days} />
+        </>
+      )}
+      <h2 className="text-base font-semibold">Ledger</h2>
+      <ListView
+        title="Ledger"
+        page={page}
+        path="/api/v1/me/credits"
+        filters={GET.endpoint.filters}
+        columns={[
+          { label: "No.", cell: ({ seq }) => <Count of={seq} /> },
+          { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { label: "Kind", cell: ({ kind }) => kind },
+          { label: "For", cell: (row) => <EntryOrigin {...row} page={page} /> },
+          { label: "Amount", numeric: true, cell: ({ amount }) => <Change of={amount} /> },
+          { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count of={balanceAfter} /> },
+        ]}
+        listing={listing}
+        empty={<NoEntries />}
+      />
+    </div>
+  )
+}
+
+function NoEntries() {
+  return (
+    <EmptyState title="No entries yet">
+      Whoever runs this service can add credits. They are spent by{" "}
+      <Link href="/docs/user" className="text-accent underline">
+        runs
+      </Link>
+      , which your code starts with{" "}
+      <Link href="/api-keys" className="text-accent underline">
+        a key
+      </Link>
+      .
+    </EmptyState>
+  )
+}

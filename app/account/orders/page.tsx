@@ -1,0 +1,68 @@
+import type { Metadata } from "next"
+import Link from "next/link"
+import { GET } from "@/app/api/v1/me/orders/route"
+import { EmptyState } from "@/components/empty-state"
+import { Count, Money, None, Status, Text, Time } from "@/components/list/cells"
+import { ListView } from "@/components/list/list-view"
+import { readListing } from "@/components/list/query"
+import { requireViewer } from "@/lib/session"
+import { entry } from "./navigation"
+
+export const metadata: Metadata = { title: entry.label }
+
+const page = "/account/orders"
+
+export default async function OrdersPage({ searchParams }: PageProps<"/account/orders">) {
+  const viewer = await requireViewer(page)
+  const listing = await readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search))
+  return (
+    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-5">
+      <header className="grid gap-1">
+        <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>
+        <p className="text-muted">What you bought: packs of credits, and the billing periods of your subscription.</p>
+      </header>
+      <ListView
+        title={entry.label}
+        page={page}
+        path="/api/v1/me/orders"
+        filters={GET.endpoint.filters}
+        columns={[
+          { label: "For", cell: ({ description }) => <Text>{description}</Text> },
+          { label: "Status", cell: ({ status }) => <Status of={status} /> },
+          {
+            label: "Amount",
+            numeric: true,
+            cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
+          },
+          {
+            label: "Refunded",
+            numeric: true,
+            cell: ({ refundedAmount, currency }) =>
+              refundedAmount > 0 ? <Money amount={refundedAmount} currency={currency} /> : <None />,
+          },
+          {
+            label: "Credits",
+            numeric: true,
+            cell: ({ credits }) => (credits > 0 ? <Count of={credits} /> : <None />),
+          },
+          { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { label: "Paid", cell: ({ paidAt }) => <Time at={paidAt} /> },
+        ]}
+        listing={listing}
+        empty={<NoOrders />}
+      />
+    </div>
+  )
+}
+
+function NoOrders() {
+  return (
+    <EmptyState title="No orders yet">
+      To buy credits or a plan, ask whoever runs this service. Until then your{" "}
+      <Link href="/account/credits" className="text-accent underline">
+        balance
+      </Link>{" "}
+      pays for your runs.
+    </EmptyState>
+  )
+}

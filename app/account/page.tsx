@@ -1,0 +1,102 @@
+import type { Metadata } from "next"
+import Link from "next/link"
+import type { ReactNode } from "react"
+import { GET as credits } from "@/app/api/v1/me/credits/route"
+import { GET as orders } from "@/app/api/v1/me/orders/route"
+import { EmptyState } from "@/components/empty-state"
+import { Fact, Facts } from "@/components/facts"
+import { ApiRequest } from "@/components/list/api-request"
+import { Count, Money, Status, Text, Time } from "@/components/list/cells"
+import { requireViewer } from "@/lib/session"
+import { currentSubscription, findPlan } from "@/lib/subscriptions"
+import { entry } from "./navigation"
+import { SubscriptionFacts } from "./subscription-facts"
+
+export const metadata: Metadata = { title: entry.label }
+
+export default async function AccountPage() {
+  const viewer = await requireViewer("/account")
+  const [subscription, { meta: balance }, { data, meta: ordered }] = await Promise.all([
+    currentSubscription(viewer.id),
+    credits.endpoint.read(viewer.id, "limit=1"),
+    orders.endpoint.read(viewer.id, "limit=1"),
+  ])
+  const plan = subscription && (await findPlan(subscription.planId))
+  const [latest] = data
+  return (
+    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-6">
+      <header className="grid gap-1">
+        <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>
+        <p className="text-muted wrap-anywhere">
+          {viewer.name}, {viewer.email}
+        </p>
+      </header>
+      <Part title="Subscription">
+        {subscription && plan ? (
+          <SubscriptionFacts {...subscription} plan={plan} now={new Date()} />
+        ) : (
+          <NoSubscription />
+        )}
+        <ApiRequest path="/api/v1/me/subscription" query={new URLSearchParams()} />
+      </Part>
+      <Part title="Credits" onward={<Onward href="/account/credits">Usage and ledger</Onward>}>
+        <Facts>
+          <Fact label="Balance">
+            <Count of={balance.balance} />
+          </Fact>
+          <Fact label="Held by runs under way">
+            <Count of={balance.held} />
+          </Fact>
+        </Facts>
+      </Part>
+      <Part title="Orders" onward={<Onward href="/account/orders">All orders</Onward>}>
+        {latest ? (
+          <Facts>
+            <Fact label="Latest">
+              <Text>{latest.description}</Text>
+            </Fact>
+            <Fact label="Amount">
+              <span className="flex flex-wrap items-center gap-x-2">
+                <Money amount={latest.amount} currency={latest.currency} /> <Status of={latest.status} />
+                <Time at={latest.createdAt} />
+              </span>
+            </Fact>
+            <Fact label="Orders in all">
+              <Count of={ordered.total} />
+            </Fact>
+          </Facts>
+        ) : (
+          <p className="text-muted">No orders yet.</p>
+        )}
+      </Part>
+    </div>
+  )
+}
+
+function Part({ title, onward, children }: { title: string; onward?: ReactNode; children: ReactNode }) {
+  return (
+    <section aria-label={title} className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+        <h2 className="text-base font-semibold">{title}</h2>
+        {onward}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+function Onward({ href, children }: { href: string; children: string }) {
+  return (
+    <Link href={href} className="font-medium text-accent hover:underline">
+      {children}
+    </Link>
+  )
+}
+
+function NoSubscription() {
+  return (
+    <EmptyState title="No subscription">
+      Runs are paid from your credits; a plan adds some every period. To subscribe, ask whoever runs this service.
+    </EmptyState>
+  )
+}

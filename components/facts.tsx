@@ -1,0 +1,19 @@
+import type { ReactNode } from "react"
+
+/** What is known of one thing. */
+export function Facts({ children }: { children: ReactNode }) {
+  return (
+    <dl className="grid gap-x-6 gap-y-4 rounded-lg border border-line bg-panel p-4 sm:grid-cols-2 lg:grid-cols-3">
+      {children}
+    </dl>
+  )
+}
+
+export function Fact({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div className="grid content-start gap-1">
+      <dt className="text-xs text-muted">{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,17 @@
+/** The body of an answer, indented when it is JSON. */
+export function AnswerText({ children }: { children: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <pre tabIndex={0} className="max-h-40 overflow-auto rounded-md bg-sunken p-2.5 font-mono text-xs">
+      {indented(children)}
+    </pre>
+  )
+}
+
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,87 @@
+"use client"
+
+import { type FormEvent, useState } from "react"
+import { inCredits } from "@/lib/credits/words"
+import { Button } from "../button"
+import { TextAreaField } from "../field"
+import { AnswerText } from "./answer-text"
+import { type Answer, callApi } from "./call"
+
+/** A metered endpoint whose body is a text. */
+export type MeteredCall = { path: string; summary: string; maxCost: number }
+
+const example = "The quick brown fox jumps over the lazy dog. The dog does not mind."
+
+/**
+ * Makes a call that costs credits, once the viewer has read how many. A text is sent under one Idempotency-Key however
+ * often the button is pressed, so an answer that got lost is not paid for twice.
+ */
+export function RunCall({ path, summary, maxCost, secret }: MeteredCall & { secret: string }) {
+  const [draft, setDraft] = useState(() => newDraft(example))
+  const [called, setCalled] = useState<{ answer: Answer | undefined }>()
+  const [calling, setCalling] = useState(false)
+
+  async function send(event: FormEvent) {
+    event.preventDefault()
+    if (calling) return
+    setCalling(true)
+    const answer = await callApi(path, secret, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "Idempotency-Key": draft.idempotencyKey },
+      body: JSON.stringify({ text: draft.text }),
+    })
+    setCalled({ answer })
+    setCalling(false)
+  }
+
+  return (
+    <form onSubmit={send} className="grid gap-2">
+      <TextAreaField
+        id="run-text"
+        label="Run it on a text"
+        hint={`${summary}. A call costs at most ${inCredits(maxCost)}; the same text again costs nothing.`}
+        rows={2}
+        value={draft.text}
+        onChange={(event) => setDraft(newDraft(event.target.value))}
+        spellCheck={false}
+      />
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+        <Button type="submit" aria-disabled={calling}>
+          Run for up to {inCredits(maxCost)}
+        </Button>
+        <code className="font-mono text-xs text-muted">POST {path}</code>
+      </div>
+      <div role="status" className="grid gap-2">
+        {called && <p className="font-medium">{outcomeOf(called.answer)}</p>}
+        {called?.answer?.text && <AnswerText>{called.answer.text}</AnswerText>}
+      </div>
+    </form>
+  )
+}
+
+function newDraft(text: string): { text: string; idempotencyKey: string } {
+  // Unlike randomUUID, these are there on plain http too.
+  const bytes = Array.from(crypto.getRandomValues(new Uint8Array(16)))
+  return { text, idempotencyKey: bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("") }
+}
+
+function outcomeOf(answer: Answer | undefined): string {
+  if (!answer) return "No answer: the server could not be reached. Press again: a run that was made is not paid twice."
+  const body = parsed(answer.text)
+  if (!body?.data) return `Status ${answer.status}: ${body?.error?.message ?? "the call did not work"}`
+  const { cost, balance } = body.data
+  if (answer.headers.get("Idempotency-Replayed") === "true") {
+    return `The stored answer: nothing was charged this time. The run had cost ${inCredits(cost)}.`
+  }
+  return `Cost ${inCredits(cost)}. Balance: ${inCredits(balance)}.`
+}
+
+type Body = { data?: { cost: number; balance: number }; error?: { message: string } }
+
+function parsed(text: string): Body | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
