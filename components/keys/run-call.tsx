@@ -3,7 +3,7 @@
 import { type FormEvent, useState } from "react"
 import { inCredits } from "@/lib/credits/words"
 import { Button } from "../button"
-import { TextAreaField } from "../field"
+import { controlStyle, describedBy, Field } from "../field"
 import { AnswerText } from "./answer-text"
 import { type Answer, callApi } from "./call"
 
@@ -36,15 +36,19 @@ export function RunCall({ path, summary, maxCost, secret }: MeteredCall & { secr
 
   return (
     <form onSubmit={send} className="grid gap-2">
-      <TextAreaField
+      <Field
         id="run-text"
         label="Run it on a text"
         hint={`${summary}. A call costs at most ${inCredits(maxCost)}; the same text again costs nothing.`}
-        rows={2}
-        value={draft.text}
-        onChange={(event) => setDraft(newDraft(event.target.value))}
-        spellCheck={false}
-      />
+      >
+        <textarea
+          {...describedBy("run-text", { hint: true })}
+          value={draft.text}
+          onChange={(event) => setDraft(newDraft(event.target.value))}
+          spellCheck={false}
+          className={`${controlStyle} min-h-16 py-1.5`}
+        />
+      </Field>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <Button type="submit" aria-disabled={calling}>
           Run for up to {inCredits(maxCost)}

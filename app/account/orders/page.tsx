@@ -43,7 +43,7 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
           {
             label: "Credits",
             numeric: true,
-            cell: ({ credits }) => (credits > 0 ? <Count of={credits} /> : <None />),
+            cell: ({ credits, paidAt }) => (paidAt !== null && credits > 0 ? <Count of={credits} /> : <None />),
           },
           { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
           { label: "Paid", cell: ({ paidAt }) => <Time at={paidAt} /> },
