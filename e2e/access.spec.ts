@@ -31,7 +31,8 @@ for (const role of ["member", "support", "bookkeeper", "admin"] as const) {
     await page.goto("/api-keys")
     const links = page.getByRole("navigation", { name: "Your account" }).getByRole("link")
     const shown = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")))
-    expect(shown).toEqual(["/api-keys", "/feedback"].filter(isThere))
+    const pages = ["/account", "/api-keys", "/account/credits", "/feedback", "/account/orders"]
+    expect(shown).toEqual(pages.filter(isThere))
     await expect(page.locator("[aria-current=page]")).toHaveText("API keys")
   })
 }

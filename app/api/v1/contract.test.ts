@@ -1,8 +1,11 @@
+import { randomBytes } from "node:crypto"
 import { readdirSync } from "node:fs"
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest"
 import { socketAddressHeader } from "@/lib/client-address"
+import { reserve, settle } from "@/lib/credits/ledger"
 import { db, pool } from "@/lib/db"
 import { newSecret } from "@/lib/keys/secret"
+import type { OwnerId } from "@/lib/owner"
 import { type Permission, permissions, roles } from "@/lib/permissions"
 import { createKey, createOrder, createPlan, createSubscription, createUser, grantCredits } from "@/prisma/factories"
 import { seed } from "@/prisma/seed"
@@ -474,7 +477,15 @@ async function owning(endpoint: ServedEndpoint) {
     await createOrder({ userId: caller.user.id, createdAt: new Date(start + Math.floor(day / 2) * 86_400_000) })
     await grantCredits(caller.user.id, 100)
   }
+  for (const cost of [3, 8]) await spend(caller, cost)
   return caller
+}
+
+async function spend({ user, key }: Awaited<ReturnType<typeof keyFor>>, cost: number): Promise<void> {
+  const request = { owner: user.id as OwnerId, keyId: key.id, idempotencyKey: null, fingerprint: randomBytes(32) }
+  const reserved = await reserve({ ...request, amount: 10 })
+  if (!reserved.ok) throw new Error(reserved.reason)
+  await settle(reserved.runId, cost, ['{"balance":', "}"])
 }
 
 /** `name=value` with a value the parameter takes, to repeat. */

@@ -1,0 +1,416 @@
+import { randomUUID } from "node:crypto"
+import { type APIRequestContext, expect, type Locator, type Page } from "@playwright/test"
+import type { Client } from "pg"
+import { hashPassword } from "@/lib/password"
+import { keyOf, test, uniqueEmail, uniqueName } from "./fixtures"
+import { createKey, saved } from "./key-page"
+import { isAccessibleAndFits, wide } from "./looks"
+
+const pages = ["/account", "/account/orders", "/account/credits"]
+
+type Rows = { data: Record<string, unknown>[]; meta: { total: number; balance: number; held: number } }
+
+/** What the user API answers the member of the demo with. */
+async function asked<Answer = Rows>(request: APIRequestContext, url: string): Promise<Answer> {
+  const answer = await request.get(url, { headers: { Authorization: `Bearer ${keyOf("member")}` } })
+  expect(answer.status()).toBe(200)
+  return answer.json()
+}
+
+async function idOf(database: Client, email: string): Promise<string> {
+  return (await database.query("SELECT id FROM users WHERE email = $1", [email])).rows[0].id
+}
+
+function longDate(moment: string | Date): string {
+  return new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" }).format(new Date(moment))
+}
+
+function fact(page: Page, label: string): Locator {
+  return page
+    .getByRole("main")
+    .locator("div", { has: page.locator(`dt:text-is("${label}")`) })
+    .last()
+    .locator("dd")
+    .first()
+}
+
+async function curlUrl(page: Page): Promise<string> {
+  const curl = await page.getByLabel("The same as an API request").inputValue()
+  const [, url] = /^curl -H "Authorization: Bearer \$TSK_KEY" "(.+)"$/.exec(curl) ?? []
+  return url ?? expect.fail(curl)
+}
+
+/** Takes from an account by hand until `left` is left. */
+async function drain(database: Client, userId: string, left: number): Promise<void> {
+  await database.query(
+    `WITH before AS (SELECT balance FROM credit_accounts WHERE user_id = $1),
+     account AS (UPDATE credit_accounts SET balance = $2, seq = seq + 1 WHERE user_id = $1 RETURNING seq)
+     INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, reason)
+     SELECT gen_random_uuid(), $1, seq, 'adjustment', $2 - balance, $2, 'For a test' FROM account, before`,
+    [userId, left],
+  )
+}
+
+test("each page asks for a sign-in and leads back", async ({ page }) => {
+  for (const path of pages) {
+    await page.goto(path)
+    await expect(page).toHaveURL(`/sign-in?callbackUrl=${encodeURIComponent(path)}`)
+  }
+})
+
+test("the account page says what the API answers: plan, price and what comes next, balance, latest order", async ({
+  page,
+  signInAs,
+  request,
+}) => {
+  await signInAs("member")
+  await page.goto("/account")
+  await expect(page.getByRole("main")).toContainText("member@example.com")
+  type Subscription = { data: { planId: string; amount: number; currentPeriodEnd: string; createdAt: string } }
+  const { data: subscription } = await asked<Subscription>(request, await curlUrl(page))
+  const { meta } = await asked(request, "/api/v1/me/credits?limit=1")
+  const { data: orders, meta: ordered } = await asked(request, "/api/v1/me/orders?limit=1")
+  await expect(fact(page, "Price")).toContainText((subscription.amount / 100).toFixed(2))
+  await expect(page.getByRole("main")).toContainText(longDate(subscription.currentPeriodEnd))
+  await expect(fact(page, "Since")).toHaveText(longDate(subscription.createdAt))
+  await expect(fact(page, "Balance")).toHaveText(meta.balance.toLocaleString("en"))
+  await expect(fact(page, "Latest")).toHaveText(String(orders[0]?.description))
+  await expect(fact(page, "Orders in all")).toHaveText(String(ordered.total))
+  await page.getByRole("link", { name: "Usage and ledger" }).click()
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Credits")
+  await page.goBack()
+  await page.getByRole("link", { name: "All orders" }).click()
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Orders")
+})
+
+test("a subscription's state is said in words, with what its period's end means", async ({
+  page,
+  signUp,
+  database,
+}) => {
+  const userId = await idOf(database, (await signUp()).email)
+  const end = new Date(Date.now() + 10 * 86_400_000)
+  await database.query(
+    `INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, current_period_start, current_period_end)
+     SELECT gen_random_uuid(), $1, id, 'active', 1234, currency, interval, now(), $2 FROM plans WHERE id = 'pro_month_usd'`,
+    [userId, end],
+  )
+  for (const [status, ends, label] of [
+    ["active", false, "Renews"],
+    ["active", true, "Ends, and is not renewed"],
+    ["trialing", false, "Trial ends"],
+    ["past_due", false, "Period ends"],
+  ] as const) {
+    await database.query(
+      "UPDATE subscriptions SET status = $2::subscription_status, cancel_at_period_end = $3 WHERE user_id = $1",
+      [userId, status, ends],
+    )
+    await page.goto("/account")
+    await expect(fact(page, "Plan")).toHaveText(`Pro ${status.replace("_", " ")}`)
+    await expect(fact(page, "Price")).toHaveText("$12.34 a month")
+    await expect(fact(page, label)).toHaveText(`${longDate(end)}, in 10 days`)
+    await expect(page.getByText("A payment is overdue.")).toHaveCount(status === "past_due" ? 1 : 0)
+  }
+})
+
+test("a new account has its welcome credits, and each page says what to do next", async ({ page, signUp }) => {
+  await signUp()
+  await page.goto("/account")
+  await expect(page.getByText("No subscription")).toBeVisible()
+  await expect(page.getByText("To subscribe, ask whoever runs this service.")).toBeVisible()
+  await expect(fact(page, "Balance")).toHaveText("100")
+  await expect(page.getByText("No orders yet.")).toBeVisible()
+  await page.goto("/account/orders")
+  await expect(page.getByText("No orders yet")).toBeVisible()
+  await page.getByRole("main").getByRole("link", { name: "balance" }).click()
+  await expect(page).toHaveURL("/account/credits")
+  const ledger = page.getByRole("table", { name: "Ledger" })
+  await expect(ledger.getByRole("row")).toHaveCount(2)
+  await expect(ledger.getByRole("row").nth(1)).toHaveText(/^1just nowgrantWelcome credits\+100100$/)
+  await expect(page.locator("main svg.recharts-surface")).toHaveCount(2)
+})
+
+test("an account without a ledger is told where credits come from and where they go", async ({ page, database }) => {
+  const [email, password] = [uniqueEmail(), "four words make sense"]
+  const insert = "INSERT INTO users (id, email, name, password_hash) VALUES ($1, $2, 'Nell Nothing', $3)"
+  await database.query(insert, [randomUUID(), email, await hashPassword(password)])
+  await page.goto("/sign-in?callbackUrl=%2Faccount%2Fcredits")
+  await page.getByLabel("Email").fill(email)
+  await page.getByLabel("Password").fill(password)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await expect(page.getByText("No entries yet")).toBeVisible()
+  await isAccessibleAndFits(page)
+  await page.getByRole("main").getByRole("link", { name: "a key" }).click()
+  await expect(page).toHaveURL("/api-keys")
+})
+
+test("the days of the charts stand in a table, and their sum above", async ({ page, signInAs }) => {
+  await signInAs("member")
+  await page.goto("/account/credits")
+  await page.getByText("The last 30 days in numbers").click()
+  const days = page.getByRole("table", { name: "The last 30 days" })
+  await expect(days.getByRole("rowheader")).toHaveCount(30)
+  await expect(days.getByRole("rowheader").first()).toHaveText(new Date().toISOString().slice(0, 10))
+  const numbers = (await days.locator("[data-label=Spent]").allTextContents()).map((text) =>
+    Number(text.replaceAll(",", "")),
+  )
+  const sum = numbers.reduce((total, number) => total + number, 0)
+  await expect(fact(page, "Spent")).toHaveText(sum.toLocaleString("en"))
+  expect(sum).toBeGreaterThan(0)
+  const balance = await fact(page, "Balance").textContent()
+  await expect(days.locator("[data-label=Balance]").first()).toHaveText(String(balance))
+})
+
+test("the request on a page answers with the rows that are on screen", async ({ page, signInAs, request }) => {
+  await signInAs("member")
+  for (const path of [
+    "/account/orders",
+    "/account/orders?order=asc&limit=3&offset=1",
+    "/account/credits?kind=reserve&limit=7&offset=3",
+    `/account/credits?until=${new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)}`,
+  ]) {
+    await page.goto(path)
+    const { data, meta } = await asked(request, await curlUrl(page))
+    expect(data.length).toBeGreaterThan(0)
+    await expect(page.getByRole("table").last().getByRole("rowheader")).toHaveText(
+      data.map(({ seq, description }) => (seq === undefined ? String(description) : Number(seq).toLocaleString("en"))),
+    )
+    await expect(page.getByRole("navigation", { name: "Paging" })).toContainText(
+      ` of ${meta.total.toLocaleString("en")}`,
+    )
+  }
+})
+
+test("filters stand in the address as the API takes them, without those left empty", async ({ page, signInAs }) => {
+  await signInAs("member")
+  await page.goto("/account/credits")
+  await page.getByLabel("Kind").selectOption("purchase")
+  await page.getByLabel("Since").fill("2026-01-01")
+  await page.getByLabel("Order", { exact: true }).selectOption("Oldest first")
+  await page.getByRole("button", { name: "Apply" }).click()
+  await expect(page).toHaveURL("/account/credits?kind=purchase&since=2026-01-01&order=asc")
+  const kinds = await page.getByRole("table").locator("[data-label=Kind]").allTextContents()
+  expect(new Set(kinds)).toEqual(new Set(["purchase"]))
+  await page.getByRole("link", { name: "Clear" }).click()
+  await expect(page).toHaveURL("/account/credits")
+})
+
+test("a run leads to all of its entries, which sum up to what it cost", async ({ page, signInAs }) => {
+  await signInAs("member")
+  await page.goto("/account/credits?kind=settle")
+  const link = page.getByRole("table").getByRole("link", { name: /^Run / }).first()
+  const runId = await link.getAttribute("title")
+  await link.click()
+  await expect(page).toHaveURL(`/account/credits?runId=${runId}`)
+  await expect(page.getByLabel("Run ID")).toHaveValue(String(runId))
+  await expect(page.getByRole("table").locator("[data-label=Kind]")).toHaveText(["settle", "reserve"])
+  const amounts = (await page.getByRole("table").locator("td[data-label=Amount]").allTextContents()).map(Number)
+  const [given = 0, taken = 0] = amounts
+  expect(taken).toBe(-10)
+  expect(given).toBeGreaterThan(0)
+  expect(given).toBeLessThanOrEqual(10)
+})
+
+test("paging leads to every entry once, in a chain without gaps", async ({ page, signInAs }) => {
+  await signInAs("member")
+  await page.goto("/account/credits?limit=25&order=asc&until=2026-11-01")
+  const seen: string[] = []
+  const next = page.getByRole("link", { name: "Next" })
+  for (let from = 1; ; from += 25) {
+    await expect(page.getByRole("navigation", { name: "Paging" })).toContainText(new RegExp(`^${from}–`))
+    seen.push(...(await page.getByRole("rowheader").allTextContents()))
+    if ((await next.count()) === 0) break
+    await next.click()
+  }
+  expect(seen.length).toBeGreaterThan(25)
+  expect(seen.map(Number)).toEqual(seen.map((_, index) => index + 1))
+})
+
+test("what the API refuses, and nothing that matches, are said in the page", async ({ page, signInAs }) => {
+  await signInAs("member")
+  for (const [query, message] of [
+    ["credits?kind=gift", "kind must be one of grant, purchase, reserve, settle, release, adjustment, got"],
+    ["credits?runId=7", 'runId must be a UUID, got "7".'],
+    ["credits?limit=501", 'limit must be an integer from 1 to 500, got "501".'],
+    [`credits?userId=${randomUUID()}`, 'Unknown parameter "userId". Accepted: limit, offset, since, until, order'],
+    ["orders?since=2026-02-30", "since must be a date (2026-01-31)"],
+    ["orders?status=paid", 'Unknown parameter "status". Accepted: limit'],
+    ["orders?cursor=x", "cursor must be the meta.nextCursor of an earlier answer"],
+  ]) {
+    await page.goto(`/account/${query}`)
+    await expect(page.getByRole("main").getByRole("alert")).toContainText(String(message))
+    await expect(page.getByRole("table")).toHaveCount(0)
+  }
+  await page.getByRole("link", { name: "Show everything" }).click()
+  await expect(page.getByRole("table")).toBeVisible()
+  await page.goto(`/account/credits?runId=${randomUUID()}`)
+  await expect(page.getByText("Nothing matches")).toBeVisible()
+})
+
+test("another account's orders, credits, runs and subscription are shown nowhere", async ({
+  page,
+  signUp,
+  database,
+}) => {
+  const { email } = await signUp()
+  const strangers = await database.query(
+    `SELECT r.id AS run, r.user_id AS id FROM runs r JOIN users u ON u.id = r.user_id WHERE u.email <> $1 LIMIT 1`,
+    [email],
+  )
+  const stranger = strangers.rows[0]
+  const marker = uniqueName("Marker")
+  await database.query(
+    `INSERT INTO orders (id, user_id, kind, description, status, amount, currency, credits, paid_at)
+     VALUES (gen_random_uuid(), $1, 'credits', $2, 'paid', 77777, 'usd', 4711, now())`,
+    [stranger.id, marker],
+  )
+  for (const path of [...pages, `/account/credits?runId=${stranger.run}`]) {
+    const answer = await page.goto(path)
+    const html = (await answer?.text()) ?? ""
+    expect(html).not.toContain(marker)
+    expect(html).not.toContain(stranger.id)
+    expect(html).not.toContain("4,711")
+  }
+  await expect(page.getByText("Nothing matches")).toBeVisible()
+})
+
+test.describe("a new key runs", () => {
+  const run = (page: Page) => page.getByRole("button", { name: "Run for up to 10 credits" })
+  const text = (page: Page) => page.getByLabel("Run it on a text")
+
+  test("at a price that is said before, is paid once a text, and leaves the balance that is shown", async ({
+    page,
+    signUp,
+    database,
+  }) => {
+    const userId = await idOf(database, (await signUp()).email)
+    await page.goto("/api-keys")
+    const keys: (string | undefined)[] = []
+    page.on("request", (sent) => sent.url().endsWith("/run") && keys.push(sent.headers()["idempotency-key"]))
+    await createKey(page, uniqueName("Runs"))
+    await expect(text(page)).toHaveAccessibleDescription(/one credit per started 100 words.*at most 10 credits/)
+    await text(page).fill("One two three.")
+    await run(page).click()
+    await expect(page.getByText("Cost 1 credit. Balance: 99 credits.")).toBeVisible()
+    await expect(page.getByRole("dialog")).toContainText('"words": 3')
+    await run(page).click()
+    await expect(page.getByText("nothing was charged this time. The run had cost 1 credit.")).toBeVisible()
+    await text(page).fill("word ".repeat(101))
+    await run(page).click()
+    await expect(page.getByText("Cost 2 credits. Balance: 97 credits.")).toBeVisible()
+    expect(keys).toHaveLength(3)
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/)
+    expect(keys[1]).toBe(keys[0])
+    expect(keys[2]).not.toBe(keys[0])
+
+    await text(page).fill("")
+    await run(page).click()
+    await expect(page.getByText("Status 400: text must not be empty.")).toBeVisible()
+    await drain(database, userId, 9)
+    await text(page).fill("One two three.")
+    await run(page).click()
+    await expect(
+      page.getByText(/^Status 402: .*balance is 9\. .*Whoever runs this service can add credits\.$/),
+    ).toBeVisible()
+    await saved(page)
+    await page.goto("/account/credits")
+    await expect(fact(page, "Balance")).toHaveText("9")
+    await expect(page.getByRole("table", { name: "Ledger" }).locator("[data-label=Kind]")).toHaveText([
+      ...["adjustment", "settle", "reserve", "settle", "reserve", "grant"],
+    ])
+  })
+
+  test("and an answer that got lost is not paid for twice", async ({ page, signUp }) => {
+    await signUp()
+    await page.goto("/api-keys")
+    await createKey(page, uniqueName("Lost"))
+    await page.route("**/api/v1/me/run", async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await run(page).click()
+    await expect(page.getByText("No answer: the server could not be reached.")).toBeVisible()
+    await page.unroute("**/api/v1/me/run")
+    await run(page).click()
+    await expect(page.getByText("nothing was charged this time. The run had cost 1 credit.")).toBeVisible()
+    await saved(page)
+    await page.goto("/account/credits")
+    await expect(fact(page, "Balance")).toHaveText("99")
+  })
+
+  test("with the key in the header alone, and without the session's cookie", async ({ page, context, customer }) => {
+    await context.addCookies(customer.cookies)
+    await page.goto("/api-keys")
+    const key = await createKey(page, uniqueName("Header"))
+    const [sent] = await Promise.all([page.waitForRequest("**/api/v1/me/run"), run(page).click()])
+    const headers = await sent.allHeaders()
+    expect(headers.authorization).toBe(`Bearer ${key}`)
+    expect(headers.cookie).toBeUndefined()
+    expect(sent.url() + sent.postData()).not.toContain(key)
+  })
+})
+
+test("admin keys are offered no run", async ({ page, signInAs }) => {
+  await signInAs("finance")
+  await page.goto("/admin/api-keys")
+  await createKey(page, uniqueName("Reads"))
+  await expect(page.getByRole("button", { name: "Test it now" })).toBeVisible()
+  await expect(page.getByRole("button", { name: /^Run/ })).toHaveCount(0)
+})
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false })
+
+  test("the numbers are there, filters narrow, pages turn and runs lead on", async ({ page, signInAs }) => {
+    await signInAs("member")
+    await page.goto("/account")
+    await page.getByRole("link", { name: "Usage and ledger" }).click()
+    await page.getByText("The last 30 days in numbers").click()
+    await expect(page.getByRole("table", { name: "The last 30 days" }).getByRole("rowheader")).toHaveCount(30)
+    await page.getByLabel("Kind").selectOption("reserve")
+    await page.getByRole("button", { name: "Apply" }).click()
+    await expect(page).toHaveURL("/account/credits?kind=reserve")
+    await page.goto("/account/credits?kind=reserve&limit=5")
+    await page.getByRole("link", { name: "Next" }).click()
+    await expect(page).toHaveURL("/account/credits?kind=reserve&limit=5&offset=5")
+    await page.getByRole("link", { name: /^Run / }).first().click()
+    await expect(page.getByLabel("Run ID")).toHaveValue(/^[0-9a-f-]{36}$/)
+  })
+})
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test.describe(`${colorScheme}`, () => {
+    test.use({ colorScheme, contextOptions: { reducedMotion: "reduce" }, viewport: wide })
+
+    test("every page of the account is accessible and fits, also when empty, narrowed or refused", async ({
+      page,
+      context,
+      customer,
+      signInAs,
+    }) => {
+      test.slow()
+      await signInAs("member")
+      for (const path of [...pages, "/account/credits?kind=settle", "/account/credits?kind=gift"]) {
+        await page.goto(path)
+        await isAccessibleAndFits(page)
+      }
+      await page.goto("/account/credits")
+      await page.getByText("The last 30 days in numbers").click()
+      await isAccessibleAndFits(page)
+      await context.addCookies(customer.cookies)
+      for (const path of pages) {
+        await page.goto(path)
+        await isAccessibleAndFits(page)
+      }
+    })
+
+    test("a run's price and its outcome are accessible and fit", async ({ page, context, customer }) => {
+      await context.addCookies(customer.cookies)
+      await page.goto("/api-keys")
+      await createKey(page, uniqueName("Run looks"))
+      await page.getByRole("button", { name: /^Run for/ }).click()
+      await expect(page.getByText(/^Cost 1 credit\./)).toBeVisible()
+      await isAccessibleAndFits(page)
+    })
+  })
+}
