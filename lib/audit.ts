@@ -7,6 +7,8 @@ export type AuditAction =
   | "user.banned"
   | "user.unbanned"
   | "user.closed"
+  | "user.password_changed"
+  | "user.password_reset"
   | "credits.granted"
   | "credits.deducted"
   | "api_key.issued"

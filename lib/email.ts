@@ -7,7 +7,10 @@ import { singleton } from "./singleton"
 
 type KeyFacts = { surface: Surface; keyName: string; start: string }
 
-/** Every letter the application writes. None of them holds a key, a password or a link that signs in. */
+/** `secret` is what of the text must not reach the log, not even in the words of a mail server that quotes it. */
+type Letter = { subject: string; text: string; secret?: string }
+
+/** Every letter the application writes. None of them holds a key, a password or a link that signs in by itself. */
 const templates = {
   welcome: ({ name }: { name: string }) => ({
     subject: "Welcome to tsk",
@@ -21,9 +24,20 @@ const templates = {
     subject: `An API key was revoked: ${key.start}…`,
     text: `The key "${key.keyName}" (${key.start}…) of your account was revoked. Whatever still sends it is refused.\n`,
   }),
+  password_reset: ({ token, minutes }: { token: string; minutes: number }) => ({
+    subject: "Set a new password",
+    text: `Somebody, probably you, asked to set a new password for your account at ${env().BASE_URL}. This link does it, once, within ${minutes} minutes:\n\n${env().BASE_URL}/reset-password/${token}\n\nWas it not you? Then do nothing: your password stays as it is.\n`,
+    secret: token,
+  }),
+  password_changed: ({ name }: { name: string }) => ({
+    subject: "Your password was changed",
+    text: `Hello ${name},\n\nthe password of your account was changed, and every other browser was signed out. API keys go on working.\n\nWas it not you? Set another password at ${env().BASE_URL}/reset-password and revoke the keys you do not know at ${env().BASE_URL}${kinds.user.page}.\n`,
+  }),
 } as const
 
 export type Template = keyof typeof templates
+
+export const templateNames = Object.keys(templates)
 
 /**
  * Writes a letter to an account and sends it through `SMTP_URL`; without one it is kept as `not_sent`. Every letter is in
@@ -34,7 +48,7 @@ export async function sendEmail<Name extends Template>(
   template: Name,
   facts: Parameters<(typeof templates)[Name]>[0],
 ): Promise<void> {
-  const write = templates[template] as (facts: unknown) => { subject: string; text: string }
+  const write = templates[template] as (facts: unknown) => Letter
   const letter = write(facts)
   const outcome = await deliver(to.email, letter)
   try {
@@ -48,14 +62,15 @@ export async function sendEmail<Name extends Template>(
 
 type Outcome = { status: "not_sent" } | { status: "sent"; sentAt: Date } | { status: "failed"; error: string }
 
-async function deliver(to: string, letter: { subject: string; text: string }): Promise<Outcome> {
+async function deliver(to: string, { subject, text, secret }: Letter): Promise<Outcome> {
   const { SMTP_URL, EMAIL_FROM } = env()
   if (!SMTP_URL) return { status: "not_sent" }
   try {
-    await transport(SMTP_URL).sendMail({ from: EMAIL_FROM, to, ...letter })
+    await transport(SMTP_URL).sendMail({ from: EMAIL_FROM, to, subject, text })
     return { status: "sent", sentAt: new Date() }
   } catch (error) {
-    return { status: "failed", error: (error instanceof Error ? error.message : String(error)).slice(0, 500) }
+    const why = error instanceof Error ? error.message : String(error)
+    return { status: "failed", error: (secret ? why.replaceAll(secret, "…") : why).slice(0, 500) }
   }
 }
 

@@ -15,6 +15,10 @@ export const limits = {
   /** Attempts on one account from browsers that never signed in to it; see lib/sign-in.ts. */
   signInAccount: { tokens: 30, windowSeconds: 600 },
   signUpAddress: { tokens: 30, windowSeconds: 3600 },
+  /** Reset letters asked for and their links used, from one client address. */
+  resetAddress: { tokens: 30, windowSeconds: 3600 },
+  /** Reset letters to one account. Shorter than a link lives, so that whoever gets no further letter has one that works. */
+  resetAccount: { tokens: 3, windowSeconds: 900 },
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },
   waitlistAddress: { tokens: 30, windowSeconds: 3600 },
 } as const

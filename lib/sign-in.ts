@@ -5,39 +5,30 @@ import { db } from "./db"
 import { normaliseEmail } from "./email-address"
 import { env } from "./env"
 import { verifyPassword } from "./password"
-import { consume } from "./rate-limit"
+import { consume, type Verdict } from "./rate-limit"
 import { isStorable } from "./text"
 
-export type PasswordSignIn = {
-  email?: string | undefined
-  password?: string | undefined
+export type Client = {
   /** The client's address: see lib/client-address.ts. */
   address: string
   /** The `device` cookie of the browser, if it has one. */
   device?: string | undefined
 }
 
-export type SignInResult =
-  | { ok: true; user: User }
-  | { ok: false; reason: "wrong" | "suspended" }
-  | { ok: false; reason: "too_many"; retryAfterSeconds: number }
+export type PasswordSignIn = Client & { email?: string | undefined; password?: string | undefined }
+
+export type TooMany = { ok: false; reason: "too_many"; retryAfterSeconds: number }
+
+export type SignInResult = { ok: true; user: User } | { ok: false; reason: "wrong" | "suspended" } | TooMany
 
 /**
  * Checks e-mail and password. An unknown address and a wrong password get the same answer after the same work; only the
  * right password learns that an account is suspended.
- *
- * Attempts are limited by address and by account. Browsers that signed in to the account before are counted on their own,
- * so that an attacker who exhausts the account's limit does not lock its owner out.
  */
-export async function signInWithPassword({ email, password, address, device }: PasswordSignIn): Promise<SignInResult> {
+export async function signInWithPassword({ email, password, ...client }: PasswordSignIn): Promise<SignInResult> {
   const account = normaliseEmail(email ?? "").slice(0, 254)
-  const known = device !== undefined && isDeviceOf(account, device)
-  const verdicts = [
-    await consume("signInAddress", address),
-    await consume("signInAccount", known ? `${account} ${device}` : account),
-  ]
-  const refused = verdicts.find((verdict) => !verdict.allowed)
-  if (refused) return { ok: false, reason: "too_many", retryAfterSeconds: refused.resetSeconds }
+  const refused = await countAttempt(account, client)
+  if (refused) return refused
 
   const storable = isStorable(account)
   const user = storable ? await db().user.findUnique({ where: { email: account } }) : null
@@ -46,6 +37,28 @@ export async function signInWithPassword({ email, password, address, device }: P
   if (user.status !== "active") return { ok: false, reason: "suspended" }
   await audit(db(), { actorId: user.id, action: "user.signed_in", targetType: "user", targetId: user.id })
   return { ok: true, user }
+}
+
+/** Counts an attempt at the password of an account, wherever it is asked for, by address and by account. */
+export async function countAttempt(email: string, client: Client): Promise<TooMany | null> {
+  const verdicts = [
+    await consume("signInAddress", client.address),
+    await consume("signInAccount", countedAs(email, client)),
+  ]
+  const refused = verdicts.find((verdict) => !verdict.allowed)
+  return refused ? tooMany(refused) : null
+}
+
+/**
+ * What a limit of an account counts by. Browsers that signed in to it before are counted on their own, so that an attacker
+ * who exhausts the account's limit does not lock its owner out.
+ */
+export function countedAs(email: string, { device }: Client): string {
+  return device !== undefined && isDeviceOf(email, device) ? `${email} ${device}` : email
+}
+
+export function tooMany({ resetSeconds }: Verdict): TooMany {
+  return { ok: false, reason: "too_many", retryAfterSeconds: resetSeconds }
 }
 
 /** The value of the `device` cookie that a browser gets when it signs in to `email`: an id and its signature. */

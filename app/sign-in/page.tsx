@@ -29,6 +29,11 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
         </Notice>
       )}
       <SignInForm callbackUrl={path} />
+      <p>
+        <Link href="/reset-password" className="text-accent underline">
+          Forgot password?
+        </Link>
+      </p>
       <ProviderButtons callbackUrl={path} />
       <p className="text-muted">
         No account yet?{" "}

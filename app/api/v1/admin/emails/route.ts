@@ -2,6 +2,7 @@ import { z } from "zod"
 import { EmailStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
 import { db } from "@/lib/db"
+import { templateNames } from "@/lib/email"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
 
@@ -12,7 +13,7 @@ const emailRow = z.object({
   id,
   userId: id.nullable().describe("The account it was sent to, where there is one"),
   to: z.string(),
-  template: z.string().describe("Which of the application's letters: welcome, key_created, key_revoked"),
+  template: z.string().describe(`Which of the application's letters: ${templateNames.join(", ")}`),
   subject: untrustedText,
   status: emailStatus.describe("not_sent: there was no mail server to send it through"),
   error: z.string().nullable().describe("What the mail server said when it failed"),

@@ -1,0 +1,52 @@
+"use server"
+
+import { cookies, headers } from "next/headers"
+import { after } from "next/server"
+import { z } from "zod"
+import { cookieName } from "@/lib/auth"
+import { clientAddress } from "@/lib/client-address"
+import { sendEmail } from "@/lib/email"
+import { changePassword, type PasswordChange, passwordChangeForm } from "@/lib/passwords/change"
+import { currentViewer, isSameOrigin, startSession } from "@/lib/session"
+import { inMinutes } from "@/lib/time-words"
+
+export type ChangeAnswer =
+  | { ok: true }
+  | { ok: false; reason: "signed_out" }
+  | { ok: false; reason: "refused"; message: string }
+  | { ok: false; reason: "invalid"; errors: { current?: string | undefined; password?: string | undefined } }
+
+const text = z.string().catch("")
+const sent = z.object({ current: text, password: text })
+
+export async function change(_last: ChangeAnswer | null, data: FormData): Promise<ChangeAnswer> {
+  if (!(await isSameOrigin())) {
+    return { ok: false, reason: "refused", message: "This form was not sent from this site. Open it again." }
+  }
+  const viewer = await currentViewer()
+  if (!viewer) return { ok: false, reason: "signed_out" }
+  const form = passwordChangeForm.safeParse(sent.parse(Object.fromEntries(data)))
+  if (!form.success) {
+    const { fieldErrors } = z.flattenError(form.error)
+    const errors = { current: fieldErrors.current?.[0], password: fieldErrors.password?.[0] }
+    return { ok: false, reason: "invalid", errors }
+  }
+  const device = (await cookies()).get(cookieName("device"))?.value
+  const result = await changePassword(viewer.id, form.data, { address: clientAddress(await headers()), device })
+  if (!result.ok) return refusal(result)
+  const { user } = result
+  after(() => sendEmail(user, "password_changed", user))
+  await startSession(user)
+  return { ok: true }
+}
+
+function refusal(result: Extract<PasswordChange, { ok: false }>): ChangeAnswer {
+  if (result.reason === "wrong") {
+    return { ok: false, reason: "invalid", errors: { current: "This is not your current password." } }
+  }
+  const message =
+    result.reason === "too_many"
+      ? `Too many attempts. Try again ${inMinutes(result.retryAfterSeconds)}.`
+      : "Your account has no password to change. Reload this page to see how to set one."
+  return { ok: false, reason: "refused", message }
+}

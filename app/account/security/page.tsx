@@ -1,0 +1,50 @@
+import type { Metadata } from "next"
+import Link from "next/link"
+import { AskOperator } from "@/app/reset-password/ask-operator"
+import { passwordMinLength } from "@/lib/password"
+import { hasPassword } from "@/lib/passwords/change"
+import { resetsByMail } from "@/lib/passwords/reset"
+import { requireViewer } from "@/lib/session"
+import { PasswordForm } from "./password-form"
+
+export const metadata: Metadata = { title: "Security" }
+
+export default async function SecurityPage() {
+  const viewer = await requireViewer("/account/security")
+  return (
+    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-6">
+      <header className="grid gap-1">
+        <h1 className="text-xl font-semibold tracking-tight">Security</h1>
+        <p className="text-muted">What you sign in with.</p>
+      </header>
+      <section aria-label="Password" className="grid max-w-xl gap-4 rounded-lg border border-line bg-panel p-5">
+        {(await hasPassword(viewer.id)) ? (
+          <PasswordForm email={viewer.email} passwordMinLength={passwordMinLength} />
+        ) : (
+          <NoPassword />
+        )}
+      </section>
+    </div>
+  )
+}
+
+function NoPassword() {
+  return (
+    <>
+      <h2 className="text-base font-semibold">No password</h2>
+      <p className="text-muted">
+        You sign in through another service, so there is no password here to change. Whoever wants to set one has to
+        show that the account's mailbox is theirs.
+      </p>
+      {resetsByMail() ? (
+        <p>
+          <Link href="/reset-password" className="text-accent underline">
+            Set a password by mail
+          </Link>
+        </p>
+      ) : (
+        <AskOperator />
+      )}
+    </>
+  )
+}

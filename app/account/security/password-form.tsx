@@ -1,0 +1,90 @@
+"use client"
+
+import Link from "next/link"
+import { useEffect, useRef } from "react"
+import { Button } from "@/components/button"
+import { TextField } from "@/components/field"
+import { SignedOut } from "@/components/keys/revoke-form"
+import { Notice } from "@/components/notice"
+import { useSending } from "@/components/use-sending"
+import { change } from "./actions"
+
+export function PasswordForm({ email, passwordMinLength }: { email: string; passwordMinLength: number }) {
+  const { answer, lost, pending, form } = useSending(change)
+  const area = useRef<HTMLDivElement>(null)
+  const errors = answer?.ok === false && answer.reason === "invalid" ? answer.errors : {}
+
+  useEffect(() => {
+    if (answer) area.current?.querySelector<HTMLElement>("[aria-invalid=true], [tabindex]")?.focus()
+  }, [answer])
+
+  return (
+    <div ref={area}>
+      {answer?.ok ? (
+        <Changed />
+      ) : (
+        <form {...form} className="grid gap-4">
+          <h2 className="text-base font-semibold">Change password</h2>
+          {lost && (
+            <Notice tone="bad" role="alert">
+              There was no answer. Check your connection and send it again. If you are signed out then, the new password
+              holds already.
+            </Notice>
+          )}
+          {answer?.reason === "refused" && (
+            <Notice tone="bad" role="alert">
+              {answer.message}
+            </Notice>
+          )}
+          {answer?.reason === "signed_out" && (
+            <Notice tone="bad" role="alert">
+              <SignedOut />
+            </Notice>
+          )}
+          {/* Tells a password manager whose password this is. */}
+          <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
+          <TextField
+            id="current"
+            label="Current password"
+            name="current"
+            type="password"
+            autoComplete="current-password"
+            required
+            error={errors.current}
+          />
+          <TextField
+            id="password"
+            label="New password"
+            name="password"
+            type="password"
+            autoComplete="new-password"
+            required
+            hint={`At least ${passwordMinLength} characters. A few words you can remember are fine.`}
+            error={errors.password}
+          />
+          <p className="text-muted">Signs out every other browser. API keys go on working.</p>
+          <Button kind="primary" type="submit" aria-disabled={pending} className="justify-self-start">
+            Change password
+          </Button>
+        </form>
+      )}
+    </div>
+  )
+}
+
+function Changed() {
+  return (
+    <div className="grid gap-2">
+      <h2 tabIndex={-1} className="text-base font-semibold outline-none">
+        Your password is changed
+      </h2>
+      <p className="text-muted">
+        Every other browser is signed out. API keys go on working:{" "}
+        <Link href="/api-keys" className="text-accent underline">
+          revoke those you do not know
+        </Link>
+        .
+      </p>
+    </div>
+  )
+}

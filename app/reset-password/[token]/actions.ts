@@ -1,0 +1,39 @@
+"use server"
+
+import { headers } from "next/headers"
+import { after } from "next/server"
+import { z } from "zod"
+import { clientAddress } from "@/lib/client-address"
+import { sendEmail } from "@/lib/email"
+import { resetForm, resetPassword } from "@/lib/passwords/reset"
+import { isSameOrigin, startSession } from "@/lib/session"
+import { inMinutes } from "@/lib/time-words"
+
+export type ResetAnswer =
+  | { ok: true }
+  | { ok: false; reason: "dead" }
+  | { ok: false; reason: "refused"; message: string }
+  | { ok: false; reason: "invalid"; error: string | undefined }
+
+const text = z.string().catch("")
+const sent = z.object({ token: text, password: text })
+
+export async function reset(_last: ResetAnswer | null, data: FormData): Promise<ResetAnswer> {
+  if (!(await isSameOrigin())) {
+    return { ok: false, reason: "refused", message: "This form was not sent from this site. Open the link again." }
+  }
+  const form = resetForm.safeParse(sent.parse(Object.fromEntries(data)))
+  if (!form.success) {
+    return { ok: false, reason: "invalid", error: z.flattenError(form.error).fieldErrors.password?.[0] }
+  }
+  const result = await resetPassword(form.data, clientAddress(await headers()))
+  if (result.ok) {
+    const { user } = result
+    after(() => sendEmail(user, "password_changed", user))
+    await startSession(user)
+    return { ok: true }
+  }
+  if (result.reason === "dead") return { ok: false, reason: "dead" }
+  const message = `Too many requests from your network. Try again ${inMinutes(result.retryAfterSeconds)}.`
+  return { ok: false, reason: "refused", message }
+}

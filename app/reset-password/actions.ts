@@ -1,0 +1,38 @@
+"use server"
+
+import { cookies, headers } from "next/headers"
+import { after } from "next/server"
+import { z } from "zod"
+import { cookieName } from "@/lib/auth"
+import { clientAddress } from "@/lib/client-address"
+import { requestReset, resetRequestForm } from "@/lib/passwords/reset"
+import { isSameOrigin } from "@/lib/session"
+import { inMinutes } from "@/lib/time-words"
+
+export type RequestAnswer =
+  | { ok: true }
+  | { ok: false; reason: "refused"; message: string; email: string }
+  | { ok: false; reason: "invalid"; error: string | undefined; email: string }
+
+const sent = z.object({ email: z.string().catch("") })
+
+export async function request(_last: RequestAnswer | null, data: FormData): Promise<RequestAnswer> {
+  const { email } = sent.parse(Object.fromEntries(data))
+  if (!(await isSameOrigin())) return refused("This form was not sent from this site. Open it again.", email)
+  const form = resetRequestForm.safeParse({ email })
+  if (!form.success) {
+    return { ok: false, reason: "invalid", error: z.flattenError(form.error).fieldErrors.email?.[0], email }
+  }
+  const device = (await cookies()).get(cookieName("device"))?.value
+  const result = await requestReset(form.data.email, { address: clientAddress(await headers()), device })
+  if (result.ok) {
+    after(result.letter)
+    return { ok: true }
+  }
+  if (result.reason === "no_mail") return refused("This service sends no mail. Ask its operator.", email)
+  return refused(`Too many requests from your network. Try again ${inMinutes(result.retryAfterSeconds)}.`, email)
+}
+
+function refused(message: string, email: string): RequestAnswer {
+  return { ok: false, reason: "refused", message, email }
+}

@@ -1,0 +1,23 @@
+import type { Metadata } from "next"
+import Link from "next/link"
+import { Entrance } from "@/components/entrance"
+import { resetMinutes, resetsByMail } from "@/lib/passwords/reset"
+import { currentViewer } from "@/lib/session"
+import { AskOperator } from "./ask-operator"
+import { RequestForm } from "./request-form"
+
+export const metadata: Metadata = { title: "Reset password" }
+
+export default async function ResetPasswordPage() {
+  const viewer = await currentViewer()
+  return (
+    <Entrance title="Reset password">
+      {resetsByMail() ? <RequestForm email={viewer?.email} minutes={resetMinutes} /> : <AskOperator />}
+      <p>
+        <Link href={viewer ? "/account/security" : "/sign-in"} className="text-accent underline">
+          {viewer ? "Back to your account" : "Back to sign-in"}
+        </Link>
+      </p>
+    </Entrance>
+  )
+}

@@ -1,0 +1,43 @@
+import { randomBytes } from "node:crypto"
+import { PrismaPg } from "@prisma/adapter-pg"
+import { Prisma, PrismaClient } from "@/generated/prisma/client"
+import { normaliseEmail } from "@/lib/email-address"
+import { hashPassword } from "@/lib/password"
+import { writePassword } from "@/lib/passwords/write"
+import { lockAccounts } from "@/lib/users/authority"
+import { openDatabase } from "./local-database"
+
+const [email = ""] = process.argv.slice(2)
+if (!email) {
+  console.error("npm run user:password -- EMAIL    gives the account a new random password and ends its sessions")
+  process.exit(1)
+}
+
+const database = await openDatabase()
+const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
+try {
+  const password = randomBytes(18).toString("base64url")
+  const user = await setPassword(normaliseEmail(email), await hashPassword(password))
+  if (user) {
+    console.log(`The new password of ${user.email}, shown only now: ${password}`)
+    console.log("Every browser that was signed in is signed out. API keys go on working.")
+    if (user.status !== "active") console.log(`The account is ${user.status} and cannot sign in.`)
+  } else {
+    console.error(
+      `No account has the address ${email} in ${database.local ? "the database in .data" : "the database of DATABASE_URL"}.`,
+    )
+    process.exitCode = 1
+  }
+} finally {
+  await prisma.$disconnect()
+  await database.stop()
+}
+
+function setPassword(email: string, passwordHash: string) {
+  return prisma.$transaction(async (transaction) => {
+    const [account] = await lockAccounts(transaction, Prisma.sql`email = ${email}`)
+    if (!account) return undefined
+    const action = "user.password_reset"
+    return writePassword(transaction, { userId: account.id, actorId: null, action, passwordHash })
+  })
+}
