@@ -1,8 +1,6 @@
-import { once } from "node:events"
-import type { AddressInfo } from "node:net"
-import { SMTPServer } from "smtp-server"
 import { afterEach, expect, test, vi } from "vitest"
 import { createUser } from "@/prisma/factories"
+import { resetTokenIn, startMailServer } from "@/scripts/mail-server"
 import { db } from "./db"
 import { sendEmail } from "./email"
 import { env } from "./env"
@@ -15,37 +13,12 @@ afterEach(() => {
   Reflect.deleteProperty(globalThis, Symbol.for("tsk.smtp"))
 })
 
-function pointAt(port: number) {
-  Object.assign(env(), { SMTP_URL: `smtp://127.0.0.1:${port}`, EMAIL_FROM: "tsk <hello@example.com>" })
+function pointAt(url: string) {
+  Object.assign(env(), { SMTP_URL: url, EMAIL_FROM: "tsk <hello@example.com>" })
 }
 
 async function logOf(userId: string) {
   return db().email.findMany({ where: { userId } })
-}
-
-/** A real mail server that takes every letter, or refuses every recipient. */
-async function mailServer(refuse = false) {
-  const letters: string[] = []
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ["STARTTLS", "AUTH"],
-    onRcptTo: (_address, _session, done) => done(refuse ? new Error("mailbox unavailable") : null),
-    onData(stream, _session, done) {
-      const chunks: Buffer[] = []
-      stream.on("data", (chunk) => chunks.push(chunk))
-      stream.on("end", () => {
-        letters.push(Buffer.concat(chunks).toString())
-        done()
-      })
-    },
-  })
-  const listening = server.listen(0, "127.0.0.1")
-  await once(listening, "listening")
-  return {
-    letters,
-    port: (listening.address() as AddressInfo).port,
-    close: () => new Promise<void>((done) => server.close(done)),
-  }
 }
 
 test("without a mail server a letter is logged as not sent", async () => {
@@ -57,11 +30,11 @@ test("without a mail server a letter is logged as not sent", async () => {
 })
 
 test("a letter goes out through the mail server and into the log", async () => {
-  const server = await mailServer()
-  pointAt(server.port)
+  const server = await startMailServer()
+  pointAt(server.url)
   const user = await createUser()
   await sendEmail(user, "key_created", key)
-  await server.close()
+  await server.stop()
   expect(server.letters).toHaveLength(1)
   expect(server.letters[0]).toContain(`To: ${user.email}`)
   expect(server.letters[0]).toContain("Nightly report")
@@ -69,18 +42,30 @@ test("a letter goes out through the mail server and into the log", async () => {
 })
 
 test("a letter that is refused is logged with what the mail server said", async () => {
-  const server = await mailServer(true)
-  pointAt(server.port)
+  const server = await startMailServer({ refuse: () => "mailbox unavailable" })
+  pointAt(server.url)
   const user = await createUser()
   await sendEmail(user, "key_revoked", key)
-  await server.close()
+  await server.stop()
   expect(await logOf(user.id)).toMatchObject([
     { status: "failed", error: expect.stringContaining("mailbox unavailable") },
   ])
 })
 
+test("what a reset letter holds stays out of the log, also when the mail server refuses it word for word", async () => {
+  const server = await startMailServer({ refuse: (letter) => `we do not like ${resetTokenIn(letter)}` })
+  pointAt(server.url)
+  const user = await createUser()
+  const token = "q".repeat(43)
+  await sendEmail(user, "password_reset", { token, minutes: 60 })
+  await server.stop()
+  const log = await logOf(user.id)
+  expect(log).toMatchObject([{ status: "failed", error: "EMESSAGE 450" }])
+  expect(JSON.stringify(log)).not.toContain(token)
+})
+
 test("a mail server that is gone, and a log that cannot be written, are no error of what the letter is about", async () => {
-  pointAt(9)
+  pointAt("smtp://127.0.0.1:9")
   const user = await createUser()
   await sendEmail(user, "key_revoked", key)
   expect(await logOf(user.id)).toMatchObject([{ status: "failed", error: expect.stringContaining("ECONNREFUSED") }])

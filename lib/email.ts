@@ -7,8 +7,8 @@ import { singleton } from "./singleton"
 
 type KeyFacts = { surface: Surface; keyName: string; start: string }
 
-/** `secret` is what of the text must not reach the log, not even in the words of a mail server that quotes it. */
-type Letter = { subject: string; text: string; secret?: string }
+/** What a mail server says of a `confidential` letter stays out of the log, for it may quote what it refuses. */
+type Letter = { subject: string; text: string; confidential?: true }
 
 /** Every letter the application writes. None of them holds a key, a password or a link that signs in by itself. */
 const templates = {
@@ -27,7 +27,7 @@ const templates = {
   password_reset: ({ token, minutes }: { token: string; minutes: number }) => ({
     subject: "Set a new password",
     text: `Somebody, probably you, asked to set a new password for your account at ${env().BASE_URL}. This link does it, once, within ${minutes} minutes:\n\n${env().BASE_URL}/reset-password/${token}\n\nWas it not you? Then do nothing: your password stays as it is.\n`,
-    secret: token,
+    confidential: true,
   }),
   password_changed: ({ name }: { name: string }) => ({
     subject: "Your password was changed",
@@ -62,16 +62,24 @@ export async function sendEmail<Name extends Template>(
 
 type Outcome = { status: "not_sent" } | { status: "sent"; sentAt: Date } | { status: "failed"; error: string }
 
-async function deliver(to: string, { subject, text, secret }: Letter): Promise<Outcome> {
+async function deliver(to: string, { subject, text, confidential }: Letter): Promise<Outcome> {
   const { SMTP_URL, EMAIL_FROM } = env()
   if (!SMTP_URL) return { status: "not_sent" }
   try {
     await transport(SMTP_URL).sendMail({ from: EMAIL_FROM, to, subject, text })
     return { status: "sent", sentAt: new Date() }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    return { status: "failed", error: (secret ? why.replaceAll(secret, "…") : why).slice(0, 500) }
+    return { status: "failed", error: confidential ? codesOf(error) : wordsOf(error) }
   }
+}
+
+function wordsOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, 500)
+}
+
+function codesOf(error: unknown): string {
+  const { code, responseCode } = error as { code?: string; responseCode?: number }
+  return [code, responseCode].filter(Boolean).join(" ")
 }
 
 function transport(url: string): Transporter {

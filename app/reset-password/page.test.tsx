@@ -1,0 +1,23 @@
+import { renderToStaticMarkup } from "react-dom/server"
+import { afterEach, expect, test, vi } from "vitest"
+import { env } from "@/lib/env"
+import ResetPasswordPage from "./page"
+
+vi.mock("@/lib/session", () => ({ currentViewer: async () => null }))
+
+afterEach(() => {
+  delete env().SMTP_URL
+})
+
+test("without a mail server the page names the operator's command, and has no form", async () => {
+  const page = renderToStaticMarkup(await ResetPasswordPage())
+  expect(page).toContain("npm run user:password -- EMAIL")
+  expect(page).not.toContain("<form")
+})
+
+test("with a mail server it asks for an address", async () => {
+  env().SMTP_URL = "smtp://127.0.0.1:25"
+  const page = renderToStaticMarkup(await ResetPasswordPage())
+  expect(page).toContain('type="email"')
+  expect(page).not.toContain("npm run")
+})

@@ -1,0 +1,61 @@
+import { once } from "node:events"
+import type { AddressInfo } from "node:net"
+import { SMTPServer } from "smtp-server"
+
+export type MailServer = {
+  /** For `SMTP_URL`. */
+  url: string
+  /** Headers and text, as a reader gets them, the newest last. */
+  letters: string[]
+  stop: () => Promise<void>
+}
+
+type Behaviour = {
+  /** Why a letter is refused, if it is. */
+  refuse?: (letter: string) => string
+  onLetter?: (letter: string) => void
+}
+
+/** A real mail server for tests, which keeps what it gets. */
+export async function startMailServer({ refuse, onLetter }: Behaviour = {}): Promise<MailServer> {
+  const letters: string[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ["STARTTLS", "AUTH"],
+    onData(stream, _session, done) {
+      const chunks: Buffer[] = []
+      stream.on("data", (chunk) => chunks.push(chunk))
+      stream.on("end", () => {
+        const letter = readable(Buffer.concat(chunks).toString("latin1"))
+        if (refuse) return done(new Error(refuse(letter)))
+        letters.push(letter)
+        onLetter?.(letter)
+        done()
+      })
+    },
+  })
+  const listening = server.listen(0, "127.0.0.1")
+  await once(listening, "listening")
+  return {
+    url: `smtp://127.0.0.1:${(listening.address() as AddressInfo).port}`,
+    letters,
+    stop: () => new Promise((done) => server.close(done)),
+  }
+}
+
+/** Takes back the encoding in which lines are short and ASCII. */
+function readable(letter: string): string {
+  const encoded = /^content-transfer-encoding: quoted-printable/im.test(letter)
+  const joined = encoded ? letter.replaceAll("=\r\n", "") : letter
+  const decoded = encoded
+    ? joined.replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)))
+    : joined
+  return Buffer.from(decoded, "latin1").toString()
+}
+
+/** The token in the link of a reset letter. */
+export function resetTokenIn(letter: string): string {
+  const token = /\/reset-password\/([\w-]+)/.exec(letter)?.[1]
+  if (!token) throw new Error(`There is no link in this letter:\n${letter}`)
+  return token
+}

@@ -1,0 +1,37 @@
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
+import { expect, test } from "vitest"
+import { db } from "@/lib/db"
+import { signInWithPassword } from "@/lib/sign-in"
+import { createUser } from "@/prisma/factories"
+import { root } from "./root"
+
+const run = promisify(execFile)
+
+function script(...args: string[]) {
+  return run(process.execPath, ["--import", "tsx", "scripts/user-password.ts", ...args], { cwd: root })
+}
+
+test("the operator's command prints a new password once, which signs in; every session ends", async () => {
+  const user = await createUser()
+  const { stdout } = await script(user.email.toUpperCase())
+  const password = /: (\S{24})$/m.exec(stdout)?.[1]
+  expect(await signInWithPassword({ email: user.email, password, address: "192.0.2.1" })).toMatchObject({
+    ok: true,
+    user: { id: user.id, sessionVersion: user.sessionVersion + 1 },
+  })
+  expect(await db().auditEntry.findMany({ where: { targetId: user.id, action: "user.password_reset" } })).toMatchObject(
+    [{ actorId: null, details: {} }],
+  )
+})
+
+test("it says whose password cannot be used, and whose account there is not", async () => {
+  const { email } = await createUser({ status: "banned" })
+  expect((await script(email)).stdout).toContain("The account is banned")
+  await expect(script("nobody@example.com")).rejects.toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("No account has the address nobody@example.com"),
+  })
+  await expect(script()).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("npm run user:password") })
+})
