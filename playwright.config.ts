@@ -7,6 +7,8 @@ import { browserFlags, findBrowser } from "./scripts/browser"
 process.env.E2E_PORT ||= "3100"
 // Where the server says which database it uses: tests ban, demote and expire what no page can.
 process.env.E2E_DATABASE_FILE ||= join(tmpdir(), `tsk-e2e-${process.env.E2E_PORT}.url`)
+// Where the server keeps the letters it sends.
+process.env.E2E_MAIL_FILE ||= join(tmpdir(), `tsk-e2e-${process.env.E2E_PORT}.letters`)
 const baseURL = `http://localhost:${process.env.E2E_PORT}`
 const executablePath = findBrowser()
 

@@ -28,11 +28,13 @@ export function startNext(args: readonly string[], env: Record<string, string>):
   return startGuarded(process.execPath, [next, ...args], { signal: "TERM", cwd: root, env: { ...process.env, ...env } })
 }
 
+type Given = { DATABASE_URL: string; AUTH_SECRET: string; SMTP_URL?: string; EMAIL_FROM?: string }
+
 /**
  * Serves the build. Besides what is given, only the shell's variables count, not those of .env: that file is meant for
  * development.
  */
-export function serve(port: number, given: { DATABASE_URL: string; AUTH_SECRET: string }): Guarded {
+export function serve(port: number, given: Given): Guarded {
   const shell = Object.fromEntries(envNames.map((name) => [name, process.env[name] ?? ""]))
   const fixed = { NODE_ENV: "production", BASE_URL: `http://localhost:${port}` }
   // Its passwords and keys are public, so only this machine reaches it unless HOST says otherwise.

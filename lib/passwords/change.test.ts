@@ -69,7 +69,6 @@ test("of two changes at once one holds, and the other had the wrong current pass
   expect(results.filter(({ ok }) => !ok)).toEqual([{ ok: false, reason: "wrong" }])
   expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ sessionVersion: 1 })
 })
-})
 
 test("an account that signs in through a provider only has no password to change", async () => {
   const { id } = await createOwner({ passwordHash: null })

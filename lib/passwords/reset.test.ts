@@ -78,7 +78,6 @@ test("the link of the letter sets a new password, once, and ends every session",
   expect(await use(token, "yet another password")).toEqual(dead)
   expect(await passwordOf(user.id)).toBe(before)
 })
-})
 
 test("the token is in the letter alone: the database keeps a hash, and the log the subject", async () => {
   const user = await createUser({ passwordHash })

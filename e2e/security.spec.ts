@@ -1,0 +1,302 @@
+import { randomUUID } from "node:crypto"
+import { type Browser, expect, type Page } from "@playwright/test"
+import type pg from "pg"
+import { hashPassword } from "@/lib/password"
+import { resetTokenIn } from "@/scripts/mail-server"
+import { keyOf, test, uniqueEmail } from "./fixtures"
+import { hiddenFields } from "./forms"
+import { isAccessibleAndFits, wide } from "./looks"
+import { lettersTo, letterTo } from "./mail"
+
+const old = "correct horse battery staple"
+const password = "four words make sense"
+const common = "Password1234"
+
+for (const javaScriptEnabled of [true, false]) {
+  test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
+    test.use({ javaScriptEnabled })
+
+    test("a new password signs out every other browser and keeps this one", async ({
+      page,
+      browser,
+      baseURL,
+      database,
+    }) => {
+      const email = await createAccount(database)
+      const other = await signedInElsewhere(browser, baseURL, email)
+      await enter(page, email)
+      await page.getByRole("link", { name: "Security" }).click()
+      await change(page, old, password)
+      const heading = page.getByRole("heading", { name: "Your password is changed" })
+      await expect(heading).toBeVisible()
+      if (javaScriptEnabled) await expect(heading).toBeFocused()
+
+      await other.goto("/api-keys")
+      await expect(other).toHaveURL(/\/sign-in/)
+      await signIn(other, email, old)
+      await expect(other.getByRole("main").getByRole("alert")).toHaveText(
+        "The e-mail address or the password is wrong.",
+      )
+      await signIn(other, email, password)
+      await expect(other).toHaveURL(/\/api-keys$/)
+      await other.context().close()
+
+      await page.goto("/account/security")
+      await expect(page.getByRole("heading", { name: "Change password" })).toBeVisible()
+      expect(await letterTo(email, 1)).toContain("Subject: Your password was changed")
+    })
+
+    test("what is wrong with a change stands at its field", async ({ page, database }) => {
+      await enter(page, await createAccount(database))
+      await page.goto("/account/security")
+      const [current, chosen] = [page.getByLabel("Current password"), page.getByLabel("New password")]
+      await change(page, old, common)
+      await expect(chosen).toHaveAccessibleDescription(/on a list of common ones/)
+      if (javaScriptEnabled) await expect(chosen).toBeFocused()
+      await change(page, old, old)
+      await expect(chosen).toHaveAccessibleDescription(/your current password/)
+      await change(page, "not the password", password)
+      await expect(current).toHaveAccessibleDescription("This is not your current password.")
+      if (!javaScriptEnabled) return
+      await expect(current).toBeFocused()
+      await expect(current).toHaveValue("not the password")
+      await expect(chosen).toHaveValue(password)
+    })
+
+    test("who forgot the password sets a new one through the letter's link, once", async ({
+      page,
+      browser,
+      baseURL,
+      database,
+      request,
+    }) => {
+      const email = await createAccount(database)
+      const other = await signedInElsewhere(browser, baseURL, email)
+      await page.goto("/sign-in")
+      await page.getByRole("link", { name: "Forgot password?" }).click()
+      await ask(page, ` ${email.toUpperCase()}`)
+      await expect(page.getByRole("heading", { name: "Look into your mailbox" })).toBeVisible()
+      const token = resetTokenIn(await letterTo(email, 1))
+
+      const link = `/reset-password/${token}`
+      const answer = await page.goto(link)
+      expect(answer?.headers()).toMatchObject({
+        "referrer-policy": "same-origin",
+        "cache-control": expect.stringContaining("no-store"),
+      })
+      await set(page, common)
+      await expect(page.getByLabel("New password")).toHaveAccessibleDescription(/on a list of common ones/)
+      await set(page, password)
+      const heading = page.getByRole("heading", { name: "Your password is set" })
+      await expect(heading).toBeVisible()
+      if (javaScriptEnabled) await expect(heading).toBeFocused()
+      await page.getByRole("link", { name: "To your API keys" }).click()
+      await expect(page.getByRole("heading", { name: "API keys" })).toBeVisible()
+      await other.goto("/api-keys")
+      await expect(other).toHaveURL(/\/sign-in/)
+      await signIn(other, email, password)
+      await expect(other).toHaveURL(/\/api-keys$/)
+      await other.context().close()
+
+      await page.goto(link)
+      await expect(page.getByRole("heading", { name: "This link does not work" })).toBeVisible()
+      expect(await letterTo(email, 2)).toContain("Subject: Your password was changed")
+      const headers = { "x-api-key": keyOf("owner") }
+      const log = await (await request.get("/api/v1/admin/emails?template=password_reset", { headers })).text()
+      expect(log).toContain(email)
+      expect(log).not.toContain(token)
+    })
+
+    test("two tabs with one link: the second one is told, and sets nothing", async ({ page, context, database }) => {
+      const email = await createAccount(database)
+      const link = await linkFor(page, email)
+      const second = await context.newPage()
+      await page.goto(link)
+      await second.goto(link)
+      await set(page, password)
+      await expect(page.getByRole("heading", { name: "Your password is set" })).toBeVisible()
+      await set(second, "another one of my own")
+      await expect(second.getByRole("heading", { name: "This link does not work" })).toBeVisible()
+    })
+
+    test("an unknown address gets the same page, and no letter", async ({ page, database }) => {
+      const [known, unknown] = [await createAccount(database), uniqueEmail()]
+      const said: [number, string | null][] = []
+      for (const email of [known, unknown]) {
+        await page.goto("/reset-password")
+        const answer = page.waitForResponse((response) => response.request().method() === "POST")
+        await ask(page, email)
+        await expect(page.getByRole("heading", { name: "Look into your mailbox" })).toBeVisible()
+        said.push([(await answer).status(), await page.getByRole("main").textContent()])
+      }
+      expect(said[1]).toEqual(said[0])
+      await letterTo(known, 1)
+      expect(await lettersTo(unknown)).toEqual([])
+    })
+
+    test("an address that is none is told so, and stays", async ({ page }) => {
+      await page.goto("/reset-password")
+      await page
+        .locator("form[method=POST], main form")
+        .evaluateAll((forms) => forms.map((form) => form.setAttribute("novalidate", "")))
+      await ask(page, "ann@nowhere")
+      await expect(page.getByLabel("Email")).toHaveAccessibleDescription(/like name@example\.com/)
+      await expect(page.getByLabel("Email")).toHaveValue("ann@nowhere")
+      if (javaScriptEnabled) await expect(page.getByLabel("Email")).toBeFocused()
+    })
+  })
+}
+
+test("a request that is lost and a sign-out meanwhile are said, and what was typed stays", async ({
+  page,
+  database,
+}) => {
+  await enter(page, await createAccount(database))
+  // Until the scripts are there, a browser sends forms by itself, and what is lost then is the browser's to say.
+  await page.goto("/account/security", { waitUntil: "networkidle" })
+  const alert = page.getByRole("main").getByRole("alert")
+  await page.route("**/account/security", (route) => route.abort())
+  await change(page, old, password)
+  await expect(alert).toContainText("There was no answer.")
+  await page.unroute("**/account/security")
+  await page.context().clearCookies()
+  await change(page, old, password)
+  await expect(alert).toContainText("You are signed out.")
+  await expect(page.getByLabel("Current password")).toHaveValue(old)
+})
+
+test("an account without a password is led to its mailbox, and gets one", async ({ page, database }) => {
+  const email = await createAccount(database)
+  await enter(page, email)
+  await database.query("UPDATE users SET password_hash = NULL WHERE email = $1", [email])
+  await page.goto("/account/security")
+  await expect(page.getByRole("button", { name: "Change password" })).toHaveCount(0)
+  await page.getByRole("link", { name: "Set a password by mail" }).click()
+  await expect(page.getByLabel("Email")).toHaveValue(email)
+  await page.getByRole("button", { name: "Send the link" }).click()
+  await page.goto(`/reset-password/${resetTokenIn(await letterTo(email, 1))}`)
+  await set(page, password)
+  await expect(page.getByRole("heading", { name: "Your password is set" })).toBeVisible()
+  await page.goto("/account/security")
+  await expect(page.getByRole("button", { name: "Change password" })).toBeVisible()
+})
+
+for (const origin of [undefined, "https://evil.example", "null"]) {
+  test(`nothing is done for a form that comes from ${origin}`, async ({ page, database }) => {
+    const email = await createAccount(database)
+    const link = await linkFor(page, email)
+    const headers: Record<string, string> = origin ? { Origin: origin } : {}
+    for (const [path, fields] of [
+      [link, { password }],
+      ["/reset-password", { email }],
+    ] as const) {
+      await page.goto(path)
+      await page.request.post(path, { multipart: { ...(await hiddenFields(page)), ...fields }, headers })
+    }
+    await enter(page, email)
+    await page.goto("/account/security")
+    const multipart = { ...(await hiddenFields(page)), current: old, password }
+    await page.request.post("/account/security", { multipart, headers })
+    const { rows } = await database.query("SELECT session_version FROM users WHERE email = $1", [email])
+    expect(rows).toEqual([{ session_version: 0 }])
+    expect(await lettersTo(email)).toHaveLength(1)
+    await page.goto(link)
+    await expect(page.getByRole("button", { name: "Set password" })).toBeVisible()
+  })
+}
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`the pages about passwords are accessible and fit: ${colorScheme}`, async ({ browser, baseURL, database }) => {
+    const context = await browser.newContext({ baseURL: String(baseURL), colorScheme, viewport: wide })
+    const page = await context.newPage()
+    const email = await createAccount(database)
+    const titles: string[] = []
+    const look = async () => {
+      await isAccessibleAndFits(page)
+      titles.push(await page.title())
+    }
+    await page.goto("/sign-in")
+    await look()
+    await page.goto("/reset-password")
+    await look()
+    const link = await linkFor(page, email)
+    await isAccessibleAndFits(page)
+    await page.goto(link)
+    await set(page, common)
+    await expect(page.getByText("on a list of common ones")).toBeVisible()
+    await look()
+    await set(page, password)
+    await expect(page.getByRole("heading", { name: "Your password is set" })).toBeVisible()
+    await isAccessibleAndFits(page)
+    await page.goto(link)
+    await expect(page.getByRole("heading", { name: "This link does not work" })).toBeVisible()
+    await isAccessibleAndFits(page)
+    await page.goto("/account/security")
+    await look()
+    await change(page, "not the password", password)
+    await expect(page.getByText("This is not your current password.")).toBeVisible()
+    await isAccessibleAndFits(page)
+    await change(page, password, old)
+    await expect(page.getByRole("heading", { name: "Your password is changed" })).toBeVisible()
+    await isAccessibleAndFits(page)
+    await database.query("UPDATE users SET password_hash = NULL WHERE email = $1", [email])
+    await page.goto("/account/security")
+    await isAccessibleAndFits(page)
+    expect(new Set(titles).size).toBe(4)
+    await context.close()
+  })
+}
+
+/** Directly, for the sign-ups of one address are limited, and these tests need many. */
+async function createAccount(database: pg.Client): Promise<string> {
+  const email = uniqueEmail()
+  await database.query(
+    "INSERT INTO users (id, email, name, password_hash, updated_at) VALUES ($1, $2, $3, $4, now())",
+    [randomUUID(), email, "Nova Newcomer", await hashPassword(old)],
+  )
+  return email
+}
+
+async function signedInElsewhere(browser: Browser, baseURL: string | undefined, email: string): Promise<Page> {
+  const context = await browser.newContext({ baseURL: String(baseURL) })
+  const other = await context.newPage()
+  await enter(other, email)
+  return other
+}
+
+/** The path of the link in the first letter to an address. */
+async function linkFor(page: Page, email: string): Promise<string> {
+  await page.goto("/reset-password")
+  await ask(page, email)
+  await expect(page.getByRole("heading", { name: "Look into your mailbox" })).toBeVisible()
+  return `/reset-password/${resetTokenIn(await letterTo(email, 1))}`
+}
+
+async function signIn(page: Page, email: string, secret: string): Promise<void> {
+  await page.goto("/sign-in")
+  await page.getByLabel("Email").fill(email)
+  await page.getByLabel("Password").fill(secret)
+  await page.getByRole("button", { name: "Sign in" }).click()
+}
+
+/** Signs in with the password that accounts have here at first. */
+async function enter(page: Page, email: string): Promise<void> {
+  await signIn(page, email, old)
+  await expect(page).toHaveURL(/\/api-keys$/)
+}
+
+async function ask(page: Page, email: string): Promise<void> {
+  await page.getByLabel("Email").fill(email)
+  await page.getByRole("button", { name: "Send the link" }).click()
+}
+
+async function set(page: Page, chosen: string): Promise<void> {
+  await page.getByLabel("New password").fill(chosen)
+  await page.getByRole("button", { name: "Set password" }).click()
+}
+
+async function change(page: Page, current: string, chosen: string): Promise<void> {
+  await page.getByLabel("Current password").fill(current)
+  await page.getByLabel("New password").fill(chosen)
+  await page.getByRole("button", { name: "Change password" }).click()
+}
