@@ -74,7 +74,8 @@ for (const javaScriptEnabled of [true, false]) {
       const other = await signedInElsewhere(browser, baseURL, email)
       await page.goto("/sign-in")
       await page.getByRole("link", { name: "Forgot password?" }).click()
-      await ask(page, ` ${email.toUpperCase()}`)
+      await expect(page.getByRole("heading", { name: "Reset password" })).toBeVisible()
+      await ask(page, email.toUpperCase())
       await expect(page.getByRole("heading", { name: "Look into your mailbox" })).toBeVisible()
       const token = resetTokenIn(await letterTo(email, 1))
 

@@ -2,9 +2,10 @@
 export function AskOperator() {
   return (
     <>
-      <p>This service sends no mail, so its operator sets passwords anew. Ask them for one.</p>
+      <p>This service sends no mail: ask its operator for a new password.</p>
       <p className="text-muted">
-        Operators: <code className="font-mono">npm run user:password -- EMAIL</code>
+        Operators:
+        <code className="block font-mono">npm run user:password -- EMAIL</code>
       </p>
     </>
   )

@@ -1,4 +1,4 @@
-import { ShieldCheck } from "lucide-react"
+import { LockKeyhole } from "lucide-react"
 import type { NavigationEntry } from "@/components/navigation"
 
-export const entry: NavigationEntry = { area: "account", label: "Security", icon: ShieldCheck, permission: null }
+export const entry: NavigationEntry = { area: "account", label: "Security", icon: LockKeyhole, permission: null }
