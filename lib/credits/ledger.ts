@@ -199,7 +199,7 @@ const batch = 100
 
 /**
  * Releases every overdue reservation, and frees the idempotency keys that have had their day. Any number of sweepers may
- * run at once: each run is closed by one of them.
+ * run at once: each run is closed by one of them, and each key freed by one.
  */
 export async function sweep(database = pool()): Promise<{ released: number; freed: number }> {
   const swept = { released: 0, freed: 0 }
@@ -229,7 +229,8 @@ export async function sweep(database = pool()): Promise<{ released: number; free
 async function freeKeys(runIds: readonly string[], database = pool()): Promise<number> {
   const { rowCount } = await database.query(
     `UPDATE runs SET idempotency_key = NULL
-     WHERE id = ANY($1::uuid[]) AND state = 'settled' AND ended_at <= now() - make_interval(hours => $2)`,
+     WHERE id = ANY($1::uuid[]) AND state = 'settled' AND idempotency_key IS NOT NULL
+       AND ended_at <= now() - make_interval(hours => $2)`,
     [runIds, idempotencyHours],
   )
   return rowCount ?? 0
