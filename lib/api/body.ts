@@ -37,11 +37,17 @@ async function readBytes(request: Request): Promise<Buffer> {
   if (announced > maxBodyBytes) refuseSize()
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength
-    if (size > maxBodyBytes) refuseSize()
-    chunks.push(chunk)
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength
+      if (size > maxBodyBytes) break
+      chunks.push(chunk)
+    }
+  } catch {
+    // The client is gone: its broken connection is not the database's.
+    refuseAs("bad_request", "The body broke off before its end.")
   }
+  if (size > maxBodyBytes) refuseSize()
   return Buffer.concat(chunks)
 }
 
