@@ -1,9 +1,14 @@
 import { domainToASCII } from "node:url"
 import { z } from "zod"
 
-/** One spelling for one mailbox: NFKC, lower case, ASCII domain. Call it before every look-up and every insert. */
+export const maxEmailLength = 254
+
+/**
+ * One spelling for one mailbox: NFKC, lower case, ASCII domain. Call it before every look-up and every insert. What is
+ * longer than an address may be is cut first, for normalising takes time that grows with the square of the length.
+ */
 export function normaliseEmail(input: string): string {
-  const text = input.normalize("NFKC").trim().toLowerCase()
+  const text = input.slice(0, maxEmailLength).normalize("NFKC").trim().toLowerCase()
   const at = text.lastIndexOf("@")
   return at < 0 ? text : `${text.slice(0, at)}@${domainToASCII(text.slice(at + 1))}`
 }
@@ -11,6 +16,6 @@ export function normaliseEmail(input: string): string {
 /** An e-mail address as typed, normalised. */
 export const emailAddress = z
   .string()
-  .max(254, "An e-mail address has at most 254 characters.")
+  .max(maxEmailLength, `An e-mail address has at most ${maxEmailLength} characters.`)
   .transform(normaliseEmail)
-  .pipe(z.email("Enter an e-mail address like name@example.com.").max(254))
+  .pipe(z.email("Enter an e-mail address like name@example.com.").max(maxEmailLength))

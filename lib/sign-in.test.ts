@@ -1,4 +1,4 @@
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 import { createUser } from "@/prisma/factories"
 import { db } from "./db"
 import { hashPassword } from "./password"
@@ -73,6 +73,23 @@ test("attempts from an address are limited over all accounts", async () => {
     ok: false,
     reason: "wrong",
   })
+})
+
+test("an address that has had its attempts uses up nobody's account", async () => {
+  const from = address()
+  await useUp("signInAddress", from)
+  const { email } = await createUser({ passwordHash: null })
+  for (let count = 0; count < limits.signInAccount.tokens; count++) await signInWithPassword({ email, address: from })
+  expect(await signInWithPassword({ email, address: address() })).toEqual({ ok: false, reason: "wrong" })
+})
+
+test("an address of any length takes no longer than one that fits", async () => {
+  const marks = vi.spyOn(String.prototype, "normalize")
+  await signInWithPassword({ email: `a${"\u0301\u0323".repeat(100_000)}@example.com`, address: address() })
+  for (const [index] of marks.mock.calls.entries()) {
+    expect(String(marks.mock.contexts[index]).length).toBeLessThanOrEqual(254)
+  }
+  expect(marks).toHaveBeenCalled()
 })
 
 async function useUp(limit: LimitName, id: string) {

@@ -26,7 +26,7 @@ export type SignInResult = { ok: true; user: User } | { ok: false; reason: "wron
  * right password learns that an account is suspended.
  */
 export async function signInWithPassword({ email, password, ...client }: PasswordSignIn): Promise<SignInResult> {
-  const account = normaliseEmail(email ?? "").slice(0, 254)
+  const account = normaliseEmail(email ?? "")
   const refused = await countAttempt(account, client)
   if (refused) return refused
 
@@ -41,12 +41,11 @@ export async function signInWithPassword({ email, password, ...client }: Passwor
 
 /** Counts an attempt at the password of an account, wherever it is asked for, by address and by account. */
 export async function countAttempt(email: string, client: Client): Promise<TooMany | null> {
-  const verdicts = [
-    await consume("signInAddress", client.address),
-    await consume("signInAccount", countedAs(email, client)),
-  ]
-  const refused = verdicts.find((verdict) => !verdict.allowed)
-  return refused ? tooMany(refused) : null
+  const byAddress = await consume("signInAddress", client.address)
+  // An address that has had its attempts does not use up those of accounts.
+  if (!byAddress.allowed) return tooMany(byAddress)
+  const byAccount = await consume("signInAccount", countedAs(email, client))
+  return byAccount.allowed ? null : tooMany(byAccount)
 }
 
 /**

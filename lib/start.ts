@@ -29,6 +29,16 @@ export function startSweeper(): void {
   })
 }
 
+/** Next answers what is no path, or cannot be decoded, with a 500 or with a redirect to wherever it names. */
+function isPath(target = ""): boolean {
+  if (!target.startsWith("/") || target.startsWith("//")) return false
+  try {
+    return decodeURIComponent(target.split("?", 1)[0] ?? "").length > 0
+  } catch {
+    return false
+  }
+}
+
 const renderingHeaders = ["rsc", "next-router-state-tree", "next-router-prefetch", "next-router-segment-prefetch"]
 
 /**
@@ -39,6 +49,7 @@ export function nameSocketAddress(): void {
   singleton("socket-address", () => {
     subscribe("http.server.request.start", (message) => {
       const { request } = message as { request: IncomingMessage }
+      if (!isPath(request.url)) request.url = "/api/unreadable"
       // Next answers these with a redirect to a rendering of pages, which an API has none of.
       if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
       request.headers[socketAddressHeader] = request.socket.remoteAddress ?? ""

@@ -2,6 +2,7 @@
 
 import { z } from "zod"
 import { feedbackForm, giveFeedback } from "@/lib/feedback"
+import { textFields } from "@/lib/form"
 import { currentViewer, isSameOrigin } from "@/lib/session"
 import { inMinutes } from "@/lib/time-words"
 
@@ -13,11 +14,8 @@ export type FeedbackAnswer =
   | { ok: false; reason: "refused"; message: string; values: Values }
   | { ok: false; reason: "invalid"; errors: { [Field in keyof Values]?: string | undefined }; values: Values }
 
-const text = z.string().catch("")
-const sent = z.object({ rating: text, message: text })
-
 export async function sendFeedback(_last: FeedbackAnswer | null, data: FormData): Promise<FeedbackAnswer> {
-  const values = sent.parse(Object.fromEntries(data))
+  const values = textFields(data, "rating", "message")
   if (!(await isSameOrigin())) {
     return { ok: false, reason: "refused", message: "This form was not sent from this site. Open it again.", values }
   }

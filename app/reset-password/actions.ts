@@ -5,6 +5,7 @@ import { after } from "next/server"
 import { z } from "zod"
 import { cookieName } from "@/lib/auth"
 import { clientAddress } from "@/lib/client-address"
+import { textFields } from "@/lib/form"
 import { requestReset, resetRequestForm } from "@/lib/passwords/reset"
 import { isSameOrigin } from "@/lib/session"
 import { inMinutes } from "@/lib/time-words"
@@ -14,10 +15,8 @@ export type RequestAnswer =
   | { ok: false; reason: "refused"; message: string; email: string }
   | { ok: false; reason: "invalid"; error: string | undefined; email: string }
 
-const sent = z.object({ email: z.string().catch("") })
-
 export async function request(_last: RequestAnswer | null, data: FormData): Promise<RequestAnswer> {
-  const { email } = sent.parse(Object.fromEntries(data))
+  const { email } = textFields(data, "email")
   if (!(await isSameOrigin())) return refused("This form was not sent from this site. Open it again.", email)
   const form = resetRequestForm.safeParse({ email })
   if (!form.success) {

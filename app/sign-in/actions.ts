@@ -2,9 +2,9 @@
 
 import { cookies, headers } from "next/headers"
 import { redirect } from "next/navigation"
-import { z } from "zod"
 import { cookieName, socialProviders } from "@/lib/auth"
 import { clientAddress } from "@/lib/client-address"
+import { textFields } from "@/lib/form"
 import { providerSignInUrl } from "@/lib/provider-sign-in"
 import { endSession, isSameOrigin, localPath, startSession } from "@/lib/session"
 import { type SignInResult, signInWithPassword } from "@/lib/sign-in"
@@ -12,11 +12,8 @@ import { inMinutes } from "@/lib/time-words"
 
 export type SignInAnswer = { message: string; email: string }
 
-const typed = z.string().catch("")
-const signInForm = z.object({ email: typed, password: typed, callbackUrl: typed })
-
 export async function signIn(_last: SignInAnswer | null, data: FormData): Promise<SignInAnswer> {
-  const { email, password, callbackUrl } = signInForm.parse(Object.fromEntries(data))
+  const { email, password, callbackUrl } = textFields(data, "email", "password", "callbackUrl")
   if (!(await isSameOrigin())) return { message: "This form was not sent from this site. Open it again.", email }
   if (!email.trim() || !password) return { message: "Enter your e-mail address and your password.", email }
 
@@ -29,7 +26,7 @@ export async function signIn(_last: SignInAnswer | null, data: FormData): Promis
 
 /** For the buttons of the providers, whose own pages come next. */
 export async function signInThrough(data: FormData): Promise<void> {
-  const form = z.object({ provider: typed, callbackUrl: typed }).parse(Object.fromEntries(data))
+  const form = textFields(data, "provider", "callbackUrl")
   const provider = socialProviders().find(({ id }) => id === form.provider)
   if (!provider || !(await isSameOrigin())) redirect("/sign-in?error=OAuthSignin")
   redirect(await providerSignInUrl(provider.id, localPath(form.callbackUrl)))

@@ -6,6 +6,7 @@ import { after } from "next/server"
 import { z } from "zod"
 import { clientAddress } from "@/lib/client-address"
 import { sendEmail } from "@/lib/email"
+import { textFields } from "@/lib/form"
 import { isSameOrigin, localPath, startSession } from "@/lib/session"
 import { signUp, signUpForm } from "@/lib/sign-up"
 import { inMinutes } from "@/lib/time-words"
@@ -17,11 +18,8 @@ export type SignUpAnswer = Typed & {
   errors: { name?: string | undefined; email?: string | undefined; password?: string | undefined }
 }
 
-const text = z.string().catch("")
-const sent = z.object({ name: text, email: text, password: text, callbackUrl: text })
-
 export async function createAccount(_last: SignUpAnswer | null, data: FormData): Promise<SignUpAnswer> {
-  const { name, email, password, callbackUrl } = sent.parse(Object.fromEntries(data))
+  const { name, email, password, callbackUrl } = textFields(data, "name", "email", "password", "callbackUrl")
   const typed = { name, email }
   if (!(await isSameOrigin())) {
     return { ...typed, message: "This form was not sent from this site. Open it again.", errors: {} }

@@ -3,6 +3,7 @@
 import { headers } from "next/headers"
 import { z } from "zod"
 import { clientAddress } from "@/lib/client-address"
+import { textFields } from "@/lib/form"
 import { isSameOrigin } from "@/lib/session"
 import { inMinutes } from "@/lib/time-words"
 import { joinWaitlist, type WaitlistResult, waitlistForm } from "@/lib/waitlist"
@@ -14,11 +15,8 @@ export type WaitlistAnswer =
   | { ok: false; reason: "refused"; message: string; values: Values }
   | { ok: false; reason: "invalid"; errors: { [Field in keyof Values]?: string | undefined }; values: Values }
 
-const text = z.string().catch("")
-const sent = z.object({ email: text, note: text, source: text })
-
 export async function join(_last: WaitlistAnswer | null, data: FormData): Promise<WaitlistAnswer> {
-  const { source, ...values } = sent.parse(Object.fromEntries(data))
+  const { source, ...values } = textFields(data, "email", "note", "source")
   if (!(await isSameOrigin())) {
     return { ok: false, reason: "refused", message: "This form was not sent from this site. Open it again.", values }
   }

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest"
+import { afterEach, expect, onTestFinished, test, vi } from "vitest"
 import { z } from "zod"
 import { maxBodyBytes, readBody } from "./body"
 
@@ -232,4 +232,21 @@ test("a body that breaks off is the client's failure", async () => {
     },
   })
   await expect(read(body)).rejects.toThrow(refusal(400, "The body broke off before its end."))
+})
+
+test("a body that does not arrive in time is given up, and not read any longer", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  let cancelled = false
+  const silent = new ReadableStream({
+    cancel() {
+      cancelled = true
+    },
+  })
+  const answer = expect(read(silent)).rejects.toThrow(refusal(400, "The body did not arrive within 10 seconds."))
+  await vi.advanceTimersByTimeAsync(10_000)
+  await answer
+  expect(cancelled).toBe(true)
 })

@@ -5,6 +5,9 @@ import { expectation } from "./query"
 /** Bytes of a body that are read; whoever sends more is stopped there. */
 export const maxBodyBytes = 64 * 1024
 
+/** How long a body may take to arrive. A key that is revoked meanwhile opens what its headers asked for before. */
+const bodyDeadlineMs = 10_000
+
 const maxDepth = 32
 
 /**
@@ -35,19 +38,31 @@ function checkType(headers: Headers): void {
 async function readBytes(request: Request): Promise<Buffer> {
   const announced = Number(request.headers.get("content-length") ?? 0)
   if (announced > maxBodyBytes) refuseSize()
+  const reader = request.body?.getReader()
+  let late = false
+  const deadline = setTimeout(() => {
+    late = true
+    reader?.cancel().catch(() => {})
+  }, bodyDeadlineMs)
   const chunks: Uint8Array[] = []
   let size = 0
   try {
-    for await (const chunk of request.body ?? []) {
-      size += chunk.byteLength
+    for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
+      size += part.value.byteLength
       if (size > maxBodyBytes) break
-      chunks.push(chunk)
+      chunks.push(part.value)
     }
   } catch {
     // The client is gone: its broken connection is not the database's.
     refuseAs("bad_request", "The body broke off before its end.")
+  } finally {
+    clearTimeout(deadline)
   }
-  if (size > maxBodyBytes) refuseSize()
+  if (size > maxBodyBytes) {
+    await reader?.cancel()
+    refuseSize()
+  }
+  if (late) refuseAs("bad_request", `The body did not arrive within ${bodyDeadlineMs / 1000} seconds.`)
   return Buffer.concat(chunks)
 }
 

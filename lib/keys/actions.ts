@@ -2,8 +2,11 @@ import { revalidatePath } from "next/cache"
 import { after } from "next/server"
 import { z } from "zod"
 import { sendEmail } from "../email"
+import { textFields } from "../form"
 import { holds } from "../permissions"
+import { consume } from "../rate-limit"
 import { currentViewer, isSameOrigin, type Viewer } from "../session"
+import { inMinutes } from "../time-words"
 import { kinds, type Surface } from "./kinds"
 import { issueKey, maxLiveKeys, newKeyForm, revokeKey } from "./mutations"
 import { startOf } from "./secret"
@@ -23,12 +26,11 @@ export type NewKeyAnswer =
 
 /** For the action of a key page: checks who asks, from where and for what, issues the key and answers with it once. */
 export async function answerNewKey(surface: Surface, data: FormData): Promise<NewKeyAnswer> {
-  const values = { name: text(data, "name"), expires: text(data, "expires"), date: text(data, "date") }
+  const { requestId, ...values } = textFields(data, "requestId", "name", "expires", "date")
   const asked = await whoAsks(surface)
   if (!asked.ok) return { ...asked, values }
 
-  // The framework adds fields of its own, so the known ones are picked.
-  const form = newKeyForm.safeParse({ ...values, requestId: text(data, "requestId") })
+  const form = newKeyForm.safeParse({ ...values, requestId })
   if (!form.success) return { ok: false, ...whatIsWrong(form.error), values }
 
   const issued = await issueKey(surface, asked.viewer.id, form.data)
@@ -57,7 +59,7 @@ export type RevokeAnswer = { ok: true } | { ok: false; reason: "signed_out" } | 
 export async function answerRevoke(surface: Surface, data: FormData): Promise<RevokeAnswer> {
   const asked = await whoAsks(surface)
   if (!asked.ok) return asked
-  const id = z.uuid().safeParse(text(data, "id"))
+  const id = z.uuid().safeParse(textFields(data, "id").id)
   const result = id.success ? await revokeKey(surface, asked.viewer.id, id.data) : ({ ok: false } as const)
   if (!result.ok) return { ok: false, message: "There is no such key on this page. Reload it to see the current list." }
   const { revoked } = result
@@ -81,13 +83,13 @@ async function whoAsks(surface: Surface): Promise<Asked> {
   const viewer = await currentViewer()
   if (!viewer) return { ok: false, reason: "signed_out" }
   const { issuing } = kinds[surface]
-  if (issuing === null || holds(viewer.role, issuing)) return { ok: true, viewer }
-  return { ok: false, reason: "refused", message: `Your role no longer holds the permission ${issuing}.` }
-}
-
-function text(data: FormData, name: string): string {
-  const value = data.get(name)
-  return typeof value === "string" ? value : ""
+  if (issuing !== null && !holds(viewer.role, issuing)) {
+    return { ok: false, reason: "refused", message: `Your role no longer holds the permission ${issuing}.` }
+  }
+  const verdict = await consume("keyChangesAccount", viewer.id)
+  if (verdict.allowed) return { ok: true, viewer }
+  const message = `Too many keys were created and revoked within an hour. Try again ${inMinutes(verdict.resetSeconds)}.`
+  return { ok: false, reason: "refused", message }
 }
 
 function whatIsWrong(

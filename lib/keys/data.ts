@@ -18,7 +18,7 @@ export type ListedKey = {
 export type KeyState = "active" | "expired" | "revoked"
 
 /**
- * The keys of a surface, newest first: the viewer's own, or everyone's where the kind is shared (the caller has checked
+ * The keys of a surface, those that are not revoked before the others and the newest first: the viewer's own, or everyone's where the kind is shared (the caller has checked
  * the permission). Expiry is judged by the database's clock, as it is when the key is used.
  */
 export async function listKeys(surface: Surface, viewer: OwnerId): Promise<ListedKey[]> {
@@ -26,7 +26,7 @@ export async function listKeys(surface: Surface, viewer: OwnerId): Promise<Liste
     db().$queryRaw<[{ now: Date }]>`SELECT now()`,
     db().apiKey.findMany({
       where: { surface, ...(kinds[surface].shared ? {} : { userId: viewer }) },
-      orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+      orderBy: [{ revokedAt: { sort: "desc", nulls: "first" } }, { createdAt: "desc" }, { id: "desc" }],
       select: {
         id: true,
         name: true,

@@ -36,7 +36,8 @@ export function changeStatus(
     if (target.status === status) return { ok: true, changed: false }
     if (target.status === "closed") return { ok: false, reason: "closed" }
     if (isLastOwner) return { ok: false, reason: "last_owner" }
-    await transaction.user.update({ where: { id: target.id }, data: { status } })
+    // Also after the end of a ban, an old cookie does not sign in.
+    await transaction.user.update({ where: { id: target.id }, data: { status, sessionVersion: { increment: 1 } } })
     const details = { from: target.status, to: status, ...(reason !== null && { reason }) }
     await audit(transaction, { actorId, action, targetType: "user", targetId: target.id, details })
     return { ok: true, changed: true }

@@ -6,6 +6,7 @@ import { z } from "zod"
 import { cookieName } from "@/lib/auth"
 import { clientAddress } from "@/lib/client-address"
 import { sendEmail } from "@/lib/email"
+import { textFields } from "@/lib/form"
 import { changePassword, type PasswordChange, passwordChangeForm } from "@/lib/passwords/change"
 import { currentViewer, isSameOrigin, startSession } from "@/lib/session"
 import { inMinutes } from "@/lib/time-words"
@@ -16,16 +17,13 @@ export type ChangeAnswer =
   | { ok: false; reason: "refused"; message: string }
   | { ok: false; reason: "invalid"; errors: { current?: string | undefined; password?: string | undefined } }
 
-const text = z.string().catch("")
-const sent = z.object({ current: text, password: text })
-
 export async function change(_last: ChangeAnswer | null, data: FormData): Promise<ChangeAnswer> {
   if (!(await isSameOrigin())) {
     return { ok: false, reason: "refused", message: "This form was not sent from this site. Open it again." }
   }
   const viewer = await currentViewer()
   if (!viewer) return { ok: false, reason: "signed_out" }
-  const form = passwordChangeForm.safeParse(sent.parse(Object.fromEntries(data)))
+  const form = passwordChangeForm.safeParse(textFields(data, "current", "password"))
   if (!form.success) {
     const { fieldErrors } = z.flattenError(form.error)
     const errors = { current: fieldErrors.current?.[0], password: fieldErrors.password?.[0] }

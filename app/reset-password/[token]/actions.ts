@@ -5,6 +5,7 @@ import { after } from "next/server"
 import { z } from "zod"
 import { clientAddress } from "@/lib/client-address"
 import { sendEmail } from "@/lib/email"
+import { textFields } from "@/lib/form"
 import { resetForm, resetPassword } from "@/lib/passwords/reset"
 import { isSameOrigin, startSession } from "@/lib/session"
 import { inMinutes } from "@/lib/time-words"
@@ -15,14 +16,11 @@ export type ResetAnswer =
   | { ok: false; reason: "refused"; message: string }
   | { ok: false; reason: "invalid"; error: string | undefined }
 
-const text = z.string().catch("")
-const sent = z.object({ token: text, password: text })
-
 export async function reset(_last: ResetAnswer | null, data: FormData): Promise<ResetAnswer> {
   if (!(await isSameOrigin())) {
     return { ok: false, reason: "refused", message: "This form was not sent from this site. Open the link again." }
   }
-  const form = resetForm.safeParse(sent.parse(Object.fromEntries(data)))
+  const form = resetForm.safeParse(textFields(data, "token", "password"))
   if (!form.success) {
     return { ok: false, reason: "invalid", error: z.flattenError(form.error).fieldErrors.password?.[0] }
   }

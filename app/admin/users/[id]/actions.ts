@@ -4,6 +4,7 @@ import { revalidatePath } from "next/cache"
 import { z } from "zod"
 import { type CreditResult, creditForm, deductCredits, grantCredits } from "@/lib/credits/mutations"
 import { inCredits } from "@/lib/credits/words"
+import { textFields } from "@/lib/form"
 import type { OwnerId } from "@/lib/owner"
 import { holds, roleNames } from "@/lib/permissions"
 import { currentViewer, isSameOrigin } from "@/lib/session"
@@ -25,12 +26,9 @@ export type ActionAnswer =
   | (Extract<Outcome, { ok: false }> & { values: Typed })
   | { ok: false; reason: "signed_out"; values: Typed }
 
-const text = z.string().catch("")
-const sent = z.object({ action: text, id: text, requestId: text, role: text, amount: text, reason: text })
-
 /** Does to an account what the form asks for. */
 export async function actOnAccount(_last: ActionAnswer | null, data: FormData): Promise<ActionAnswer> {
-  const { action, id, requestId, ...values } = sent.parse(Object.fromEntries(data))
+  const { action, id, requestId, ...values } = textFields(data, "action", "id", "requestId", "role", "amount", "reason")
   const refuse = (message: string) => ({ ok: false, reason: "refused", message, values }) as const
   if (!(await isSameOrigin())) return refuse("This request did not come from this site, so nothing was done.")
   const viewer = await currentViewer()

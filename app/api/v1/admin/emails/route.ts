@@ -12,11 +12,11 @@ const template = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a template'
 const emailRow = z.object({
   id,
   userId: id.nullable().describe("The account it was sent to, where there is one"),
-  to: z.string(),
+  to: untrustedText,
   template: z.string().describe(`Which of the application's letters: ${templateNames.join(", ")}`),
   subject: untrustedText,
   status: emailStatus.describe("not_sent: there was no mail server to send it through"),
-  error: z.string().nullable().describe("What the mail server said when it failed"),
+  error: untrustedText.nullable().describe("What the mail server said when it failed"),
   createdAt: timestamp,
   sentAt: timestamp.nullable(),
 })

@@ -11,7 +11,7 @@ const userStatus = z.enum(UserStatus)
 
 const userRow = z.object({
   id,
-  email: z.string(),
+  email: untrustedText,
   name: untrustedText,
   role: z.string().describe(`One of ${roleNames.join(", ")}`),
   status: userStatus.describe("Keys and sign-ins of banned and closed accounts are refused"),

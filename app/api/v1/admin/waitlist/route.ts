@@ -10,9 +10,9 @@ const waitlistStatus = z.enum(WaitlistStatus)
 
 const waitlistRow = z.object({
   id,
-  email: z.string(),
+  email: untrustedText,
   note: untrustedText.nullable(),
-  source: z.string().describe("Where the form stood"),
+  source: untrustedText.describe("Where the form stood, as the link to it said"),
   status: waitlistStatus.describe("joined: an account with this address has signed up"),
   createdAt: timestamp,
   invitedAt: timestamp.nullable(),
