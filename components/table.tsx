@@ -17,11 +17,11 @@ export function Table({
       aria-label={caption}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
       tabIndex={0}
-      className="md:overflow-x-auto md:rounded-lg md:border md:border-line md:bg-panel"
+      className="lg:overflow-x-auto lg:rounded-lg lg:border lg:border-line lg:bg-panel"
     >
-      <table className="w-full border-separate border-spacing-0 text-left max-md:block">
+      <table className="w-full border-separate border-spacing-0 text-left max-lg:block">
         <caption className="sr-only">{caption}</caption>
-        <thead className="max-md:sr-only">
+        <thead className="max-lg:sr-only">
           <tr>
             {headings.map((heading) =>
               "actions" in heading ? (
@@ -40,7 +40,7 @@ export function Table({
             )}
           </tr>
         </thead>
-        <tbody className="max-md:grid max-md:gap-3">{children}</tbody>
+        <tbody className="max-lg:grid max-lg:gap-3">{children}</tbody>
       </table>
     </section>
   )
@@ -50,13 +50,13 @@ export function TableRow(props: ComponentProps<"tr">) {
   return (
     <tr
       {...props}
-      className="group max-md:grid max-md:gap-1.5 max-md:rounded-lg max-md:border max-md:border-line max-md:bg-panel max-md:p-3"
+      className="group max-lg:grid max-lg:gap-1.5 max-lg:rounded-lg max-lg:border max-lg:border-line max-lg:bg-panel max-lg:p-3"
     />
   )
 }
 
 export const cellStyle =
-  "align-middle md:h-10 md:px-2 md:py-1.5 md:first:pl-4 md:last:pr-4 md:group-not-first:border-t md:group-not-first:border-line"
+  "align-middle lg:h-10 lg:px-2 lg:py-1.5 lg:first:pl-4 lg:last:pr-4 lg:group-not-first:border-t lg:group-not-first:border-line"
 
 export function TableCell({
   label,
@@ -70,7 +70,7 @@ export function TableCell({
     <Cell
       data-label={label}
       scope={names ? "row" : undefined}
-      className={`${cellStyle} font-normal max-md:grid max-md:grid-cols-[6rem_minmax(0,1fr)] max-md:items-center max-md:justify-items-start max-md:before:text-muted max-md:before:content-[attr(data-label)] ${numeric ? "md:text-right" : ""} ${className}`}
+      className={`${cellStyle} font-normal max-lg:grid max-lg:grid-cols-[6rem_minmax(0,1fr)] max-lg:items-center max-lg:justify-items-start max-lg:before:text-muted max-lg:before:content-[attr(data-label)] ${numeric ? "lg:text-right" : ""} ${className}`}
     >
       {children}
     </Cell>

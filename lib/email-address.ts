@@ -13,9 +13,16 @@ export function normaliseEmail(input: string): string {
   return at < 0 ? text : `${text.slice(0, at)}@${domainToASCII(text.slice(at + 1))}`
 }
 
-/** An e-mail address as typed, normalised. */
-export const emailAddress = z
-  .string()
-  .max(maxEmailLength, `An e-mail address has at most ${maxEmailLength} characters.`)
-  .transform(normaliseEmail)
-  .pipe(z.email("Enter an e-mail address like name@example.com.").max(maxEmailLength))
+/** An e-mail address as typed into a form, normalised. */
+export const emailAddress = addressOf("Enter an e-mail address like name@example.com.")
+
+/** The same as a parameter of a request. */
+export const emailParameter = addressOf("must be a whole e-mail address like name@example.com")
+
+function addressOf(expected: string) {
+  return z
+    .string()
+    .max(maxEmailLength, `An e-mail address has at most ${maxEmailLength} characters.`)
+    .transform(normaliseEmail)
+    .pipe(z.email(expected).max(maxEmailLength))
+}

@@ -14,7 +14,9 @@ const measures = {
   activeUsers: z.int().describe("Accounts with at least one run"),
   newSubscriptions: z.int().describe("Subscriptions begun"),
   canceledSubscriptions: z.int().describe("Subscriptions ended"),
-  activeSubscriptions: z.int().describe("Subscriptions begun and not ended, at the end of the period"),
+  activeSubscriptions: z
+    .int()
+    .describe("Subscriptions begun and not ended, at the end of the period, whatever their status"),
   churnRate: z
     .number()
     .nullable()
@@ -23,7 +25,7 @@ const measures = {
     ),
   orders: z.int().describe("Orders paid"),
   mrr: money.describe(
-    "Monthly recurring revenue at the end of the period: amounts of active subscriptions, yearly ones by twelve, without those that are still trialing",
+    "Monthly recurring revenue at the end of the period: amounts of the subscriptions begun and not ended (those past due too), yearly ones by twelve, without those that are still trialing",
   ),
   revenue: money.describe("Amounts of the orders paid, by paidAt, before refunds"),
   refunds: money.describe("Amounts refunded, by refundedAt"),
@@ -32,7 +34,7 @@ const measures = {
 }
 
 export const statsRow = z.object({
-  id: z.iso.date().describe("The day on which the period starts"),
+  id: z.iso.date().describe("The day on which the period starts; the first and the last period are cut to the range"),
   createdAt: z
     .date()
     .transform((date) => date.toISOString())
@@ -43,7 +45,15 @@ export const statsRow = z.object({
 /** The whole range, beside the rows of its periods. */
 export const statsMeta = z.object({
   summary: z
-    .object({ since: timestamp, until: timestamp, interval: statsInterval, ...measures })
+    .object({
+      since: timestamp,
+      until: timestamp,
+      interval: statsInterval,
+      ...measures,
+      churnRate: measures.churnRate.describe(
+        "Mean of the periods' churn rates: a rate for one interval and not for the range; null where no period has one",
+      ),
+    })
     .describe("The whole range at once; since and until are the bounds that were applied"),
 })
 
@@ -136,8 +146,17 @@ export async function measure(periods: readonly Period[]): Promise<{ rows: Stats
     createdAt: new Date(start),
     ...table.measures(index + 1, index + 1),
   }))
-  const summary = { ...table.measures(1, periods.length), activeUsers: table.sum("activeUsersOfRange", 0, 0) }
+  const summary = {
+    ...table.measures(1, periods.length),
+    activeUsers: table.sum("activeUsersOfRange", 0, 0),
+    churnRate: meanOf(rows.flatMap(({ churnRate }) => churnRate ?? [])),
+  }
   return { rows, summary }
+}
+
+/** Over a long range those who began in it leave in it too: their number over those active at its start means nothing. */
+function meanOf(rates: readonly number[]): number | null {
+  return rates.length === 0 ? null : rates.reduce((sum, rate) => sum + rate, 0) / rates.length
 }
 
 /** The facts by measure, period and currency, and their sums over periods. */

@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { forbidden, redirect } from "next/navigation"
 import { GET } from "@/app/api/v1/admin/stats/route"
-import { StatsCharts, StatsTable, StatsTiles } from "@/components/console/overview"
+import { CutNote, StatsCharts, StatsTable, StatsTiles } from "@/components/console/overview"
 import { RangePicker } from "@/components/console/range-picker"
 import { ApiRequest } from "@/components/list/api-request"
 import { cleanQuery, orRefused } from "@/components/list/query"
@@ -26,12 +26,13 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   return (
     <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-5">
       <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>
-      <RangePicker query={query} />
+      <RangePicker query={query} applied={"data" in found ? found.meta.summary : undefined} />
       {"data" in found ? (
         <>
           <StatsTiles summary={found.meta.summary} />
+          <CutNote shown={found.data.length} total={found.meta.total} />
           <StatsCharts rows={found.data} />
-          <StatsTable rows={found.data} total={found.meta.total} />
+          <StatsTable rows={found.data} />
           <ApiRequest path="/api/v1/admin/stats" query={asked} />
         </>
       ) : (

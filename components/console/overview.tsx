@@ -2,6 +2,7 @@ import type { z } from "zod"
 import type { Series } from "@/components/chart"
 import { ChartPanel } from "@/components/chart-panel"
 import { money } from "@/components/list/cells"
+import { Notice } from "@/components/notice"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
 import { formatters, type Unit } from "@/components/units"
@@ -15,18 +16,30 @@ const share = (rate: number | null) => (rate === null ? "–" : formatters.share
 
 /** The range in a few numbers. */
 export function StatsTiles({ summary }: { summary: StatsSummary }) {
-  const { signups, activeSubscriptions, churnRate, mrr, revenue, refunds, creditsGranted, creditsSpent } = summary
+  const { interval, signups, activeSubscriptions, churnRate, mrr, revenue, refunds, creditsGranted, creditsSpent } =
+    summary
   return (
     <dl className="grid grid-cols-2 gap-3 md:grid-cols-3 lg:grid-cols-6">
       <Tile label="Sign-ups">{whole(signups)}</Tile>
       <Tile label="Active subscriptions">{whole(activeSubscriptions)}</Tile>
       <Tile label="MRR">{amountsText(mrr)}</Tile>
       <Tile label="Revenue, net">{amountsText(net(revenue, refunds))}</Tile>
-      <Tile label="Churn rate">{share(churnRate)}</Tile>
+      <Tile label={`Churn rate a ${interval}`}>{share(churnRate)}</Tile>
       <Tile label="Credits spent" note={`${whole(creditsGranted)} granted`}>
         {whole(creditsSpent)}
       </Tile>
     </dl>
+  )
+}
+
+/** Said above charts and table that cannot show the whole range. */
+export function CutNote({ shown, total }: { shown: number; total: number }) {
+  if (shown === total) return null
+  return (
+    <Notice tone="warn">
+      The charts and the table show the first {whole(shown)} of {whole(total)} periods. A longer interval shows them
+      all.
+    </Notice>
   )
 }
 
@@ -89,18 +102,13 @@ const columns: readonly { label: string; cell: (row: Stats) => string }[] = [
 ]
 
 /** The numbers of the charts. */
-export function StatsTable({ rows, total }: { rows: readonly Stats[]; total: number }) {
+export function StatsTable({ rows }: { rows: readonly Stats[] }) {
   const headings = columns.map(({ label }, index) => ({ label, numeric: index > 0 }))
   return (
     <section aria-labelledby="numbers" className="grid gap-3">
       <h2 id="numbers" className="font-medium">
         The numbers
       </h2>
-      {rows.length < total && (
-        <p className="text-muted">
-          {whole(rows.length)} of {whole(total)} periods are shown. A longer interval shows them all.
-        </p>
-      )}
       <Table caption="Statistics by period" headings={headings}>
         {rows.map((row) => (
           <TableRow key={row.id}>
@@ -110,7 +118,7 @@ export function StatsTable({ rows, total }: { rows: readonly Stats[]; total: num
                 label={label}
                 numeric={index > 0}
                 names={index === 0}
-                className="whitespace-pre-line"
+                className="whitespace-pre"
               >
                 {cell(row)}
               </TableCell>

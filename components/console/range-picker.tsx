@@ -2,10 +2,13 @@ import Form from "next/form"
 import Link from "next/link"
 import { Button } from "@/components/button"
 import { Choice, Moment } from "@/components/list/filters"
-import { defaultStatsDays, statsInterval } from "@/lib/stats"
+import { defaultStatsDays, type StatsSummary, statsInterval } from "@/lib/stats"
 
-/** Ranges by a click, and any other by its dates. */
-export function RangePicker({ query }: { query: URLSearchParams }) {
+/**
+ * Ranges by a click, and any other by its dates.
+ * @param applied the range that is shown; none when what was asked for is refused
+ */
+export function RangePicker({ query, applied }: { query: URLSearchParams; applied: StatsSummary | undefined }) {
   return (
     <div className="flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
       <nav aria-label="Range">
@@ -31,8 +34,8 @@ export function RangePicker({ query }: { query: URLSearchParams }) {
         aria-label="Range by date"
         className="grid w-full grid-cols-2 items-end gap-3 sm:flex sm:w-auto"
       >
-        <Moment name="since" label="Since" given={query.get("since") ?? ""} />
-        <Moment name="until" label="Until" given={query.get("until") ?? ""} />
+        <Moment name="since" label="Since" given={query.get("since") ?? applied?.since.slice(0, 10) ?? ""} />
+        <Moment name="until" label="Until" given={query.get("until") ?? applied?.until.slice(0, 10) ?? ""} />
         <Choice
           name="interval"
           label="Interval"

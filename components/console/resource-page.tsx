@@ -1,7 +1,7 @@
 import type { ReactNode } from "react"
 import { EmptyState } from "@/components/empty-state"
 import { ListView } from "@/components/list/list-view"
-import { readListing } from "@/components/list/query"
+import { addressOf, readListing } from "@/components/list/query"
 import { emailsOf } from "@/lib/accounts"
 import type { AdminEndpoint } from "@/lib/api/endpoint"
 import { holds } from "@/lib/permissions"
@@ -33,8 +33,9 @@ export async function ResourcePage<Row extends { id: string }>({
   columns: readonly ResourceColumn<Row>[]
 }) {
   const page = `/admin/${resource}`
-  const viewer = await requirePermission(page, endpoint.permission)
-  const listing = await readListing(page, await searchParams, endpoint.read)
+  const params = await searchParams
+  const viewer = await requirePermission(addressOf(page, params), endpoint.permission)
+  const listing = await readListing(page, params, endpoint.read)
   const rows = "data" in listing.found ? listing.found.data : []
   const accounts = holds(viewer.role, "users.read") ? await emailsOf(accountsIn(rows)) : undefined
   const account = (id: string) => <AccountLink id={id} email={accounts?.get(id)} />

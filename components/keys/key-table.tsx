@@ -38,7 +38,7 @@ function KeyRow({ listed, withOwner, now }: { listed: ListedKey; withOwner: bool
         scope="row"
         id={`key-${id}`}
         tabIndex={-1}
-        className={`${cellStyle} ${keyCellStyle} max-w-72 min-w-32 font-medium wrap-anywhere max-md:text-base`}
+        className={`${cellStyle} ${keyCellStyle} max-w-72 min-w-32 font-medium wrap-anywhere max-lg:text-base`}
       >
         {name}
       </th>
@@ -49,7 +49,7 @@ function KeyRow({ listed, withOwner, now }: { listed: ListedKey; withOwner: bool
         <Cell label="Owner">
           <span
             title={`${owner.name}, ${owner.email}`}
-            className="max-md:wrap-anywhere md:block md:max-w-52 md:truncate"
+            className="max-lg:wrap-anywhere lg:block lg:max-w-52 lg:truncate"
           >
             {owner.email}
           </span>
@@ -63,7 +63,7 @@ function KeyRow({ listed, withOwner, now }: { listed: ListedKey; withOwner: bool
       </Cell>
       <Cell label="Last used">{lastUsedAt ? <RelativeTime date={lastUsedAt} now={now} /> : "Never used"}</Cell>
       <Cell label="Expires">{expiresAt ? <RelativeTime date={expiresAt} now={now} /> : "Never"}</Cell>
-      <td className={`${cellStyle} text-right md:pr-1.5`}>
+      <td className={`${cellStyle} text-right lg:pr-1.5`}>
         {state === "active" && (
           <Button
             kind="danger-quiet"
@@ -74,7 +74,7 @@ function KeyRow({ listed, withOwner, now }: { listed: ListedKey; withOwner: bool
             data-name={name}
             data-start={start}
             data-used={lastUsedAt ? relativeTime(lastUsedAt, now) : ""}
-            className="max-md:w-full max-md:border max-md:border-line md:h-7"
+            className="max-lg:w-full max-lg:border max-lg:border-line lg:h-7"
           >
             Revoke
           </Button>

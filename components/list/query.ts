@@ -6,8 +6,17 @@ import { Refusal } from "@/lib/api/errors"
 export function cleanQuery(page: string, params: Record<string, string | string[] | undefined>): URLSearchParams {
   const given = queryOf(params)
   const query = new URLSearchParams([...given].filter(([, value]) => value !== ""))
-  if (query.size < given.size) redirect(query.size > 0 ? `${page}?${query}` : page)
+  if (query.size < given.size) redirect(withQuery(page, query))
   return query
+}
+
+/** The address that was asked for, to come back to after a sign-in. */
+export function addressOf(page: string, params: Record<string, string | string[] | undefined>): string {
+  return withQuery(page, queryOf(params))
+}
+
+function withQuery(page: string, query: URLSearchParams): string {
+  return query.size > 0 ? `${page}?${query}` : page
 }
 
 /** Repeated parameters stay repeated, so that they are refused as the API does. */

@@ -12,7 +12,7 @@ export const creditEntryRow = z.object({
   userId: id.describe("The account"),
   seq: credits.describe("Number of the entry within its account, from 1, without gaps"),
   kind: creditEntryKind.describe(
-    "grant and purchase add credits; reserve takes the maximum cost of a run, settle or release gives back what it did not cost; adjustment is a correction by hand",
+    "grant and purchase add credits; reserve takes the maximum cost of a run, settle or release gives back what it did not cost, so a run that cost its maximum has no second entry; adjustment is a correction by hand",
   ),
   amount: credits.describe("Credits added, or taken when negative; an account's balance is the sum of its amounts"),
   balanceAfter: credits.describe("The balance after this entry"),

@@ -21,9 +21,9 @@ export default function SubscriptionsPage({ searchParams }: PageProps<"/admin/su
           label: "Price",
           numeric: true,
           cell: ({ amount, currency, interval }) => (
-            <>
+            <span className="whitespace-nowrap">
               <Money amount={amount} currency={currency} /> <span className="text-muted">a {interval}</span>
-            </>
+            </span>
           ),
         },
         { label: "Begun", cell: ({ createdAt }) => <Time at={createdAt} /> },

@@ -2,7 +2,7 @@ import { z } from "zod"
 import { UserStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
 import { db } from "@/lib/db"
-import { emailAddress } from "@/lib/email-address"
+import { emailParameter } from "@/lib/email-address"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
 import { type Role, roleNames } from "@/lib/permissions"
@@ -26,7 +26,7 @@ function findUsers(where: { status?: UserStatus; role?: Role; email?: string }, 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Every account",
   permission: "users.read",
-  filters: { status: userStatus, role: z.enum(roleNames), email: emailAddress },
+  filters: { status: userStatus, role: z.enum(roleNames), email: emailParameter },
   row: userRow,
   find: findUsers,
 })
