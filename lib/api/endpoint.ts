@@ -242,6 +242,14 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
         "The call with this Idempotency-Key is still running. Send it again to get its answer.",
         { "Retry-After": String(Math.min(2, outcome.secondsLeft)) },
       )
+    case "busy":
+      return refuseAs(
+        "service_unavailable",
+        "Other calls of this account were faster. Nothing was charged; send it again.",
+        {
+          "Retry-After": "1",
+        },
+      )
     case "timed_out":
     case "too_late":
       return refuseAs("service_unavailable", "The work was not done in time. Nothing was charged; send it again.", {

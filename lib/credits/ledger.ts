@@ -19,6 +19,8 @@ export type ReserveResult =
   | { ok: false; reason: "settled"; body: string }
   | { ok: false; reason: "in_progress"; secondsLeft: number }
   | { ok: false; reason: "mismatch" }
+  /** Whenever it was looked at there was enough, and whenever it was taken others had been faster. */
+  | { ok: false; reason: "busy" }
 
 export type ReserveRequest = {
   owner: OwnerId
@@ -82,7 +84,7 @@ export async function reserve(request: ReserveRequest): Promise<ReserveResult> {
     const refused = await whyNot(request)
     if (refused) return refused
   }
-  return { ok: false, reason: "in_progress", secondsLeft: 1 }
+  return { ok: false, reason: "busy" }
 }
 
 async function tryReserve(request: ReserveRequest): Promise<Reservation | undefined> {
