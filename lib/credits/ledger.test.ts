@@ -96,3 +96,26 @@ async function stateOf(runId: string): Promise<{ state: string; balance: number 
   )
   return rows[0]
 }
+
+test("an account's ledger in the order of time is in the order of its numbers, however many runs pass at once", async () => {
+  const user = await createUser()
+  await grantCredits(user.id, 1_000)
+  const { key } = await createKey({ user, surface: "user" })
+  const calls = Array.from({ length: 60 }, async (_, call) => {
+    const asked = {
+      owner: user.id as OwnerId,
+      keyId: key.id,
+      idempotencyKey: null,
+      fingerprint: Buffer.alloc(32),
+      amount: 10,
+    }
+    const reserved = await reserve(asked)
+    if (reserved.ok) await settle(reserved.runId, call % 10, ["", ""])
+  })
+  await Promise.all(calls)
+  const { rows } = await pool().query(
+    "SELECT seq::int FROM credit_entries WHERE user_id = $1 ORDER BY created_at, id",
+    [user.id],
+  )
+  expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: 121 }, (_, index) => index + 1))
+})

@@ -33,6 +33,9 @@ export type ReserveRequest = {
   amount: number
 }
 
+// An entry's time is taken once its account's row is locked, and its id counts within the millisecond, so that a ledger in
+// the order of time is in the order of its numbers too.
+//
 // Debit, run and ledger entry in one statement: all of it or nothing, without a transaction around it. Two calls with one
 // key at once both see no run; then the unique index refuses the second one's statement whole, its debit too.
 const reserveStatement = {
@@ -42,14 +45,15 @@ const reserveStatement = {
       UPDATE credit_accounts SET balance = balance - $4::bigint, seq = seq + 1
       WHERE user_id = $2 AND balance >= $4::bigint
         AND NOT EXISTS (SELECT 1 FROM runs WHERE user_id = $2 AND idempotency_key = $5)
-      RETURNING balance, seq),
+      RETURNING balance, seq, date_trunc('milliseconds', clock_timestamp()) AS made_at),
     run AS (
-      INSERT INTO runs (id, user_id, key_id, reserved, idempotency_key, fingerprint, expires_at)
-      SELECT $1::uuid, $2::uuid, $3::uuid, $4::bigint, $5, $6::bytea, now() + make_interval(secs => $7) FROM debit
+      INSERT INTO runs (id, user_id, key_id, reserved, idempotency_key, fingerprint, created_at, expires_at)
+      SELECT $1::uuid, $2::uuid, $3::uuid, $4::bigint, $5, $6::bytea, made_at, made_at + make_interval(secs => $7)
+      FROM debit
       RETURNING created_at),
     entry AS (
-      INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, run_id)
-      SELECT $8::uuid, $2::uuid, seq, 'reserve', -$4::bigint, balance, $1::uuid FROM debit)
+      INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, run_id, created_at)
+      SELECT credit_entry_id(made_at, seq), $2::uuid, seq, 'reserve', -$4::bigint, balance, $1::uuid, made_at FROM debit)
     SELECT created_at FROM run`,
 }
 
@@ -90,7 +94,7 @@ export async function reserve(request: ReserveRequest): Promise<ReserveResult> {
 async function tryReserve(request: ReserveRequest): Promise<Reservation | undefined> {
   const { owner, keyId, idempotencyKey, fingerprint, amount } = request
   const runId = uuidv7()
-  const values = [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds, uuidv7()]
+  const values = [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds]
   try {
     const { rows } = await pool().query<{ created_at: Date }>({ ...reserveStatement, values })
     return rows[0] && { runId, createdAt: rows[0].created_at }
@@ -138,7 +142,7 @@ const closeStatement = {
       UPDATE credit_accounts a
       SET balance = a.balance + o.reserved - $3::bigint, seq = a.seq + (o.reserved > $3::bigint)::int
       FROM open o WHERE a.user_id = o.user_id
-      RETURNING a.balance, a.seq),
+      RETURNING a.balance, a.seq, date_trunc('milliseconds', clock_timestamp()) AS made_at),
     run AS (
       UPDATE runs r
       SET state = $2::run_state, cost = $3::bigint, ended_at = now(),
@@ -149,9 +153,9 @@ const closeStatement = {
       FROM open o, account a WHERE r.id = o.id
       RETURNING r.response_body),
     entry AS (
-      INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, run_id)
-      SELECT $6::uuid, o.user_id, a.seq, CASE WHEN $2 = 'settled' THEN 'settle' ELSE 'release' END::credit_entry_kind,
-             o.reserved - $3::bigint, a.balance, o.id
+      INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, run_id, created_at)
+      SELECT credit_entry_id(a.made_at, a.seq), o.user_id, a.seq, CASE WHEN $2 = 'settled' THEN 'settle' ELSE 'release' END::credit_entry_kind,
+             o.reserved - $3::bigint, a.balance, o.id, a.made_at
       FROM open o, account a WHERE o.reserved > $3::bigint)
     SELECT response_body FROM run`,
 }
@@ -164,7 +168,7 @@ export type SettleResult = { ok: true; body: string } | { ok: false; reason: "to
  * @param response what stands before and after the new balance in the response's body
  */
 export async function settle(runId: string, cost: number, response: readonly [string, string]): Promise<SettleResult> {
-  const values = [runId, "settled", cost, ...response, uuidv7()]
+  const values = [runId, "settled", cost, ...response]
   for (let attempt = 1; ; attempt++) {
     try {
       const { rows } = await pool().query<{ response_body: string }>({ ...closeStatement, values })
@@ -193,7 +197,7 @@ async function outcomeOf(runId: string): Promise<SettleResult> {
  * @param as `expired` closes only what is overdue
  */
 export async function release(runId: string, as: "failed" | "expired", database = pool()): Promise<boolean> {
-  const { rowCount } = await database.query({ ...closeStatement, values: [runId, as, 0, null, null, uuidv7()] })
+  const { rowCount } = await database.query({ ...closeStatement, values: [runId, as, 0, null, null] })
   return rowCount === 1
 }
 

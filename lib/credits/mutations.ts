@@ -34,6 +34,9 @@ export type CreditResult =
   | { ok: false; reason: "insufficient" | "too_much"; balance: number }
   | { ok: false; reason: "not_permitted" | "not_found" | "closed" }
 
+/** The part of an entry that only the database knows, once it has locked the account's row. */
+export type Booked = { id: string; seq: bigint; balanceAfter: bigint; createdAt: Date }
+
 export function grantCredits(actorId: OwnerId, userId: string, form: CreditForm): Promise<CreditResult> {
   return book({ actorId, userId, kind: "grant", change: form.amount, form })
 }
@@ -74,18 +77,20 @@ function book({
     }
     if (target.status === "closed") return { ok: false, reason: "closed" }
 
-    const [booked] = await transaction.$queryRaw<{ balance: bigint; seq: bigint }[]>`
-      UPDATE credit_accounts SET balance = balance + ${change}::bigint, seq = seq + 1
-      WHERE user_id = ${userId}::uuid AND balance + ${change}::bigint BETWEEN 0 AND ${maxBalance}::bigint
-      RETURNING balance, seq`
+    const [booked] = await transaction.$queryRaw<Booked[]>`
+      WITH account AS (
+        UPDATE credit_accounts SET balance = balance + ${change}::bigint, seq = seq + 1
+        WHERE user_id = ${userId}::uuid AND balance + ${change}::bigint BETWEEN 0 AND ${maxBalance}::bigint
+        RETURNING balance, seq, date_trunc('milliseconds', clock_timestamp()) AS made_at)
+      SELECT balance AS "balanceAfter", seq, made_at AS "createdAt", credit_entry_id(made_at, seq) AS id FROM account`
     if (!booked) {
       const account = await transaction.creditAccount.findUnique({ where: { userId } })
       if (!account) return { ok: false, reason: "not_found" }
       return { ok: false, reason: change < 0 ? "insufficient" : "too_much", balance: Number(account.balance) }
     }
-    const balance = Number(booked.balance)
+    const balance = Number(booked.balanceAfter)
     await transaction.creditEntry.create({
-      data: { userId, seq: booked.seq, kind, amount: change, balanceAfter: booked.balance, actorId, reason, requestId },
+      data: { ...booked, userId, kind, amount: change, actorId, reason, requestId },
     })
     await audit(transaction, {
       actorId,

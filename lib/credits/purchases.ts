@@ -1,6 +1,6 @@
 import type { OrderStatus } from "@/generated/prisma/enums"
 import { db } from "../db"
-import { maxBalance } from "./mutations"
+import { type Booked, maxBalance } from "./mutations"
 
 export type PurchaseResult =
   /** `repeated`: the order had been booked before; `balance` is that of then. */
@@ -29,16 +29,17 @@ export function grantPurchase(orderId: string): Promise<PurchaseResult> {
     if (status !== "paid") return { ok: false, reason: "not_paid" }
     if (credits === 0) return { ok: false, reason: "no_credits" }
 
-    const [account] = await transaction.$queryRaw<{ balance: bigint; seq: bigint }[]>`
-      INSERT INTO credit_accounts AS a (user_id, balance, seq) VALUES (${userId}::uuid, ${credits}, 1)
-      ON CONFLICT (user_id) DO UPDATE SET balance = a.balance + excluded.balance, seq = a.seq + 1
-      WHERE a.balance + excluded.balance <= ${maxBalance}::bigint
-      RETURNING balance, seq`
+    const [account] = await transaction.$queryRaw<Booked[]>`
+      WITH account AS (
+        INSERT INTO credit_accounts AS a (user_id, balance, seq) VALUES (${userId}::uuid, ${credits}, 1)
+        ON CONFLICT (user_id) DO UPDATE SET balance = a.balance + excluded.balance, seq = a.seq + 1
+        WHERE a.balance + excluded.balance <= ${maxBalance}::bigint
+        RETURNING balance, seq, date_trunc('milliseconds', clock_timestamp()) AS made_at)
+      SELECT balance AS "balanceAfter", seq, made_at AS "createdAt", credit_entry_id(made_at, seq) AS id FROM account`
     if (!account) return { ok: false, reason: "too_much" }
-    const { balance, seq } = account
     await transaction.creditEntry.create({
-      data: { userId, seq, kind: "purchase", amount: credits, balanceAfter: balance, orderId },
+      data: { ...account, userId, kind: "purchase", amount: credits, orderId },
     })
-    return { ok: true, repeated: false, amount: credits, balance: Number(balance) }
+    return { ok: true, repeated: false, amount: credits, balance: Number(account.balanceAfter) }
   })
 }
