@@ -165,7 +165,9 @@ test("the days of the charts stand in a table, and their sum above", async ({ pa
     Number(text.replaceAll(",", "")),
   )
   const sum = numbers.reduce((total, number) => total + number, 0)
-  await expect(fact(page, "Spent")).toHaveText(sum.toLocaleString("en"))
+  await expect(
+    page.getByRole("heading", { name: `Spent in the last 30 days: ${sum.toLocaleString("en")} credits` }),
+  ).toBeVisible()
   expect(sum).toBeGreaterThan(0)
   const balance = await fact(page, "Balance").textContent()
   await expect(days.locator("[data-label=Balance]").first()).toHaveText(String(balance))

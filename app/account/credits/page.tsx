@@ -5,11 +5,12 @@ import { EmptyState } from "@/components/empty-state"
 import { Change, Count, Time } from "@/components/list/cells"
 import { ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
-import { creditDays } from "@/lib/credits/days"
+import { Tile } from "@/components/tile"
+import { formatters } from "@/components/units"
 import { requireViewer } from "@/lib/session"
 import { EntryOrigin } from "./entry-origin"
 import { entry } from "./navigation"
-import { CreditTiles, DayCharts, DayTable } from "./usage"
+import { Usage } from "./usage"
 
 export const metadata: Metadata = { title: entry.label }
 
@@ -18,7 +19,6 @@ const page = "/account/credits"
 export default async function CreditsPage({ searchParams }: PageProps<"/account/credits">) {
   const viewer = await requireViewer(page)
   const listing = await readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search))
-  const days = await creditDays(viewer.id)
   const { query, found } = listing
   return (
     <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-5">
@@ -28,14 +28,18 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
           A run holds the most it can cost, and gives back what it did not cost once it is done.
         </p>
       </header>
-      {"data" in found && <CreditTiles {...found.meta} days={days} />}
-      {/* Whoever narrows the ledger, or turns its pages, is after its entries. */}
-      {query.size === 0 && (
-        <>
-          <DayCharts days={days} />
-          <DayTable days={days} />
-        </>
+      {"data" in found && (
+        <dl className="grid grid-cols-2 gap-3">
+          <Tile label="Balance" note="can be spent now">
+            {formatters.count.full(found.meta.balance)}
+          </Tile>
+          <Tile label="Held" note="by runs under way">
+            {formatters.count.full(found.meta.held)}
+          </Tile>
+        </dl>
       )}
+      {/* Whoever narrows the ledger, or turns its pages, is after its entries. */}
+      {query.size === 0 && <Usage owner={viewer.id} />}
       <h2 className="text-base font-semibold">Ledger</h2>
       <ListView
         title="Ledger"

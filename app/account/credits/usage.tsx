@@ -1,40 +1,37 @@
 import { ChartPanel } from "@/components/chart-panel"
 import { Table, TableCell, TableRow } from "@/components/table"
-import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
-import type { CreditDay } from "@/lib/credits/days"
+import { type CreditDay, creditDays } from "@/lib/credits/days"
+import { inCredits } from "@/lib/credits/words"
+import type { OwnerId } from "@/lib/owner"
 
 const whole = formatters.count.full
 
 type Days = { days: readonly CreditDay[] }
 
-export function CreditTiles({ balance, held, days }: { balance: number; held: number } & Days) {
-  const spent = days.reduce((sum, day) => sum + day.spent, 0)
+/** An account's last days: charts, and their numbers. */
+export async function Usage({ owner }: { owner: OwnerId }) {
+  const days = await creditDays(owner)
   return (
-    <dl className="grid grid-cols-2 gap-3 sm:grid-cols-3">
-      <Tile label="Balance" note="can be spent now">
-        {whole(balance)}
-      </Tile>
-      <Tile label="Held" note="by runs under way">
-        {whole(held)}
-      </Tile>
-      <Tile label="Spent" note={`in the last ${days.length} days`}>
-        {whole(spent)}
-      </Tile>
-    </dl>
+    <>
+      <DayCharts days={days} />
+      <DayTable days={days} />
+    </>
   )
 }
 
-export function DayCharts({ days }: Days) {
+function DayCharts({ days }: Days) {
   const periods = days.map(({ day }) => day)
+  const spent = days.map((day) => day.spent)
+  const sum = spent.reduce((total, number) => total + number, 0)
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3 lg:grid-cols-2">
       <ChartPanel
-        title="Spent a day"
+        title={`Spent in the last ${days.length} days: ${inCredits(sum)}`}
         kind="bar"
         unit="count"
         periods={periods}
-        series={[{ label: "Spent", values: days.map(({ spent }) => spent) }]}
+        series={[{ label: "Spent", values: spent }]}
       />
       <ChartPanel
         title="Balance at the end of the day"
@@ -47,8 +44,8 @@ export function DayCharts({ days }: Days) {
   )
 }
 
-/** The numbers of the charts, the latest first. */
-export function DayTable({ days }: Days) {
+/** The latest day first. */
+function DayTable({ days }: Days) {
   return (
     <details className="grid gap-3">
       <summary className="w-fit cursor-pointer font-medium text-muted hover:text-ink">
