@@ -20,10 +20,14 @@ export type RunningPostgres = { url: string; stop: () => Promise<void> }
 type Identity = { uid?: number; gid?: number }
 
 /**
- * Starts the PostgreSQL that comes from npm on a free port, with its data in `directory`, which is made when missing.
- * When another process already serves that directory, its server is used and left running.
+ * Starts the PostgreSQL that comes from npm, on a free port unless one is given, with its data in `directory`, which is
+ * made when missing. When another process already serves that directory, its server is used and left running.
  */
-export async function startPostgres(directory: string, flags: readonly string[] = []): Promise<RunningPostgres> {
+export async function startPostgres(
+  directory: string,
+  flags: readonly string[] = [],
+  givenPort?: number,
+): Promise<RunningPostgres> {
   const data = await dataDirectoryOf(directory)
   const running = await runningUrl(data)
   if (running) return { url: running, stop: async () => {} }
@@ -31,7 +35,7 @@ export async function startPostgres(directory: string, flags: readonly string[] 
   const identity = await unprivileged()
   const bin = await binaries()
   if (!(await exists(join(data, "PG_VERSION")))) await initialise(data, bin, identity)
-  const port = await freePort()
+  const port = givenPort ?? (await freePort())
   const settings = { listen_addresses: "127.0.0.1", unix_socket_directories: "", timezone: "UTC" }
   const server = startGuarded(
     join(bin, "postgres"),

@@ -1,0 +1,102 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Guarded } from "./guarded"
+import { collect, serve, untilAnswers } from "./next"
+import { dataDirectoryOf, startPostgres } from "./postgres"
+
+// What is killed: the database and the servers. Each comes back at its own address, as a supervisor would bring it.
+
+export type Database = { url: string; crash: (awayMs: number) => Promise<void>; stop: () => Promise<void> }
+
+/** A PostgreSQL as durable as in production: what it has acknowledged outlives a crash. */
+export async function startDatabase(): Promise<Database> {
+  const directory = await mkdtemp(join(tmpdir(), "tsk-chaos-"))
+  const data = await dataDirectoryOf(directory)
+  const port = await steadyPort()
+  let running = await startPostgres(directory, [], port)
+  let restart = Promise.resolve()
+
+  /** As `pg_ctl stop -m immediate`: no connection is asked, nothing is written, the next start has to recover. */
+  async function crashOnce(awayMs: number): Promise<void> {
+    const [postmaster] = (await readFile(join(data, "postmaster.pid"), "utf8")).split("\n")
+    process.kill(Number(postmaster), "SIGQUIT")
+    await running.stop()
+    await new Promise((done) => setTimeout(done, awayMs))
+    running = await startPostgres(directory, [], port)
+  }
+
+  return {
+    url: running.url,
+    crash(awayMs) {
+      restart = crashOnce(awayMs)
+      return restart
+    },
+    async stop() {
+      await restart.catch(() => {})
+      await running.stop()
+      await rm(data, { recursive: true, force: true })
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+export type Server = {
+  address: string
+  /** Returns once it answers. */
+  start: () => Promise<void>
+  kill: () => Promise<void>
+  stop: () => Promise<void>
+}
+
+/** @param onError called with each line in which the server reports an error that it did not expect */
+export async function prepareServer(
+  given: { DATABASE_URL: string; AUTH_SECRET: string },
+  onError: (line: string) => void,
+): Promise<Server> {
+  const port = await steadyPort()
+  const address = `http://127.0.0.1:${port}`
+  let running: Guarded | undefined
+  let output = () => ""
+  return {
+    address,
+    async start() {
+      running = serve(port, given)
+      output = collect(running)
+      running.process.stderr?.on("data", (chunk) => {
+        for (const line of String(chunk).split("\n")) if (line.includes('"event":"internal"')) onError(line)
+      })
+      if (!(await untilAnswers(running, `${address}/api/v1/me`))) throw new Error(`A server ended:\n\n${output()}`)
+    },
+    /** Its whole process group: the server, and the shell that guards it. */
+    async kill() {
+      if (!running?.process.pid) return
+      if (running.process.exitCode !== null) throw new Error(`A server ended by itself:\n\n${output()}`)
+      process.kill(-running.process.pid, "SIGKILL")
+      await running.exited
+    },
+    async stop() {
+      await running?.stop()
+    },
+  }
+}
+
+/**
+ * A free port below those from which the system serves outgoing connections: one of these could be taken by a client
+ * while the server it belongs to is away.
+ */
+async function steadyPort(): Promise<number> {
+  for (;;) {
+    const port = 15_000 + Math.floor(Math.random() * 15_000)
+    if (await isFree(port)) return port
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const server = createServer()
+    server.on("error", () => done(false))
+    server.listen(port, "127.0.0.1", () => server.close(() => done(true)))
+  })
+}
