@@ -9,7 +9,7 @@ const passing = [
   /^25006$/, // read-only
 ]
 const passingNodeCodes = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
-const passingPrismaCodes = /^(P1001|P1002|P1008|P1017|P2024|P2034)$/
+const passingPrismaCodes = /^(P1001|P1002|P1008|P1017|P2024|P2028|P2034)$/
 // pg and pg-pool report these without a code.
 const passingMessages =
   /timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error|Cannot use a pool after calling end|not currently accepting connections/

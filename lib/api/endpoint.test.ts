@@ -1,8 +1,8 @@
-import { Pool } from "pg"
+import { Pool, type PoolClient } from "pg"
 import { afterEach, expect, test, vi } from "vitest"
 import { z } from "zod"
 import { createKey, createOrder, createUser } from "@/prisma/factories"
-import { db, pool } from "../db"
+import { db, pool, snapshot } from "../db"
 import { id } from "../fields"
 import { newSecret } from "../keys/secret"
 import { findOrders, orderRow, orderStatus } from "../orders"
@@ -107,6 +107,20 @@ test("a pool without a free connection: 503 in under 3 seconds, and it recovers"
   expect(performance.now() - start).toBeLessThan(3_000)
   for (const client of taken) client.release()
   expect((await GET(request)).status).toBe(401)
+})
+
+test("a snapshot that gets no connection to begin with: 503 in under 3 seconds", async () => {
+  silenceErrors()
+  const taken: PoolClient[] = []
+  let start = 0
+  const answer = await call(async () => {
+    while (taken.length < pool().options.max) taken.push(await pool().connect())
+    start = performance.now()
+    return snapshot(db().user.count(), db().order.count())
+  })
+  expect(performance.now() - start).toBeLessThan(3_000)
+  expect(answer.status).toBe(503)
+  for (const client of taken) client.release()
 })
 
 test("a connection that the server kills is replaced: the request after it works", async () => {
