@@ -9,7 +9,7 @@ import { isDatabaseUnavailable } from "@/lib/database-failure"
 import type { OwnerId } from "@/lib/owner"
 import { createUser } from "@/prisma/factories"
 import { Random } from "@/prisma/random"
-import { checkBalances, checkCharges, checkLedger } from "./chaos-checks"
+import { checkBalance, checkCharges, checkLedger } from "./chaos-checks"
 import { type Accounts, type Clients, createAccounts, createClients, type Phase } from "./chaos-clients"
 import { type Database, prepareServer, type Server, startDatabase } from "./chaos-victims"
 import { type Guarded, stopOnSignal } from "./guarded"
@@ -54,6 +54,7 @@ try {
   // What ends because we stop it has not failed.
   if (!stopping) {
     console.error(error)
+    showViolations()
     await stopAll()
     process.exit(1)
   }
@@ -96,17 +97,15 @@ async function main(): Promise<void> {
     await clients.run(clientCount, () => (isWaiting(clients) ? "finish" : "end"))
   }
 
-  for (const text of [
-    ...(await checkCharges(observer, clients.calls)),
-    ...(await checkLedger(observer)),
-    ...(await checkBalances(servers[0].address, [...rich, ...poor], clients.calls)),
-  ]) {
-    violate(text)
+  for (const text of await checkCharges(observer, clients.calls)) violate(text)
+  for (const text of await checkLedger(observer)) violate(text)
+  for (const account of [...rich, ...poor]) {
+    for (const text of await checkBalance(servers[0].address, account, clients.calls)) violate(text)
   }
   await report(clients, observer, {
     seconds: Math.round((Date.now() - started) / 1_000),
     leftAtTheEnd: left.rowCount ?? 0,
-    sweptAtTheEnd: sweeps.reduce((sum, { released }) => sum + released, 0),
+    swept: sweeps.reduce((sum, { released }) => sum + released, 0),
   })
   await observer.end()
   await stopAll()
@@ -227,14 +226,14 @@ async function countLeftBehind(observer: pg.Pool): Promise<number> {
 async function report(
   clients: Clients,
   observer: pg.Pool,
-  measured: { seconds: number; leftAtTheEnd: number; sweptAtTheEnd: number },
+  measured: { seconds: number; leftAtTheEnd: number; swept: number },
 ): Promise<void> {
   const { rows } = await observer.query<{ state: string; runs: number }>(
     "SELECT state, count(*)::int AS runs FROM runs GROUP BY state",
   )
   const runs = (wanted: string) => rows.find(({ state }) => state === wanted)?.runs ?? 0
   const leftBehind = await countLeftBehind(observer)
-  const lines: [string, string | number][] = [
+  const lines: [string, number][] = [
     ["seconds of disturbance", measured.seconds],
     ["requests", clients.countOf("requests")],
     ["… without an answer", clients.countOf("lost")],
@@ -249,13 +248,19 @@ async function report(
     ["databases stopped (immediate)", done.crashes],
     ["runs settled", runs("settled")],
     ["runs given back by their server", runs("failed")],
-    ["runs left behind by a kill, then released", leftBehind],
-    ["… of these at the end", `${measured.leftAtTheEnd}, released ${measured.sweptAtTheEnd}`],
-    ["runs that their reservation ended under", overtaken.length],
+    ["runs whose reservation ended under them", overtaken.length],
+    ["runs left behind by a kill or crash", leftBehind],
+    ["… of these released", leftBehind - runs("reserved")],
+    ["… held to the end", measured.leftAtTheEnd],
+    ["… and swept then, by three sweepers at once", measured.swept],
     ["violations", violations.size],
   ]
   console.log("")
-  for (const [name, value] of lines) console.log(`${String(value.toLocaleString("en")).padStart(12)}  ${name}`)
+  for (const [name, value] of lines) console.log(`${value.toLocaleString("en").padStart(12)}  ${name}`)
+  showViolations()
+}
+
+function showViolations(): void {
   for (const text of [...violations].slice(0, 20)) console.error(`\n  VIOLATION ${text}`)
 }
 

@@ -38,7 +38,7 @@ export type ReserveRequest = {
 //
 // Debit, run and ledger entry in one statement: all of it or nothing, without a transaction around it. Two calls with one
 // key at once both see no run; then the unique index refuses the second one's statement whole, its debit too.
-const reserveStatement = {
+export const reserveStatement = {
   name: "reserve-credits",
   text: `
     WITH debit AS (
@@ -130,7 +130,7 @@ function isHeldKey(error: unknown): boolean {
 
 // Compare-and-set on the state: of all who would close a run, one does. A reservation that is over by the database's clock
 // can be expired and not be settled. The balance is known only here, so the response is put together around it.
-const closeStatement = {
+export const closeStatement = {
   name: "close-run",
   text: `
     WITH open AS (

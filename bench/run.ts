@@ -1,0 +1,275 @@
+import { randomBytes, randomUUID } from "node:crypto"
+import { cpus, loadavg } from "node:os"
+import pg from "pg"
+import { v7 as uuidv7 } from "uuid"
+import { POST } from "@/app/api/v1/me/run/route"
+import { runEnvelope } from "@/lib/api/envelope"
+import { closeStatement, type ReserveRequest, reservationSeconds, reserveStatement } from "@/lib/credits/ledger"
+import { fingerprintOf, run } from "@/lib/credits/run"
+import { pool } from "@/lib/db"
+import type { OwnerId } from "@/lib/owner"
+import { createKey, createUser, grantCredits } from "@/prisma/factories"
+import { type Guarded, stopOnSignal } from "@/scripts/guarded"
+import { migrate } from "@/scripts/migrate"
+import { build, isBuilt, serve, untilAnswers } from "@/scripts/next"
+import { freePort, startTemporaryPostgres } from "@/scripts/postgres"
+import { reserveInTransaction, settleInTransaction } from "./textbook"
+
+// What a metered run costs beside the work: the product's core, its two statements bare, the textbook's transactions, and
+// the endpoint over HTTP. Each on one account that everybody uses, and spread over many.
+
+const connections = 20
+const rounds = 3
+const accountCount = 200
+const sizes = { "one account": 2_000, "200 accounts": 4_000 } as const
+const amount = 10
+const cost = 3
+
+type Account = { owner: OwnerId; keyId: string; secret: string }
+type Spread = keyof typeof sizes
+/** Does one run for an account; each of the `connections` workers has its number. */
+type Contender = (account: Account, worker: number) => Promise<void>
+type Measure = { perSecond: number; p50: number; p99: number }
+
+const running: { stop: () => Promise<void> }[] = []
+stopOnSignal(async () => {
+  await stopAll()
+  process.exit(130)
+})
+try {
+  await main()
+  await stopAll()
+  process.exit(0)
+} catch (error) {
+  console.error(error)
+  await stopAll()
+  process.exit(1)
+}
+
+async function main(): Promise<void> {
+  // As durable as in production: a commit waits for the disk.
+  const postgres = await startTemporaryPostgres(["-c", "fsync=on", "-c", "full_page_writes=on"])
+  running.push(postgres)
+  await migrate(postgres.url)
+  const given = { DATABASE_URL: postgres.url, AUTH_SECRET: randomBytes(32).toString("hex") }
+  Object.assign(process.env, given, { BASE_URL: "http://localhost", DATABASE_POOL_MAX: String(connections) })
+  await printConditions()
+
+  const accounts: Account[] = []
+  while (accounts.length < accountCount) accounts.push(await createAccount())
+  const clients = await Promise.all(Array.from({ length: connections }, () => connect(postgres.url)))
+  const contenders = {
+    "core: run()": viaCore,
+    "raw: its two statements": viaStatements(clients),
+    "textbook: two transactions": viaTransactions(clients),
+  }
+  const measures = await compare(contenders, accounts)
+  for (const spread of Object.keys(sizes) as Spread[]) printTable(spread, measures[spread])
+  for (const client of clients) await client.end()
+
+  await printStatementCounts(accounts)
+  const server = await startServer(given)
+  const endpoint = viaHttp(server)
+  await measure(endpoint, accounts, 400)
+  const { perSecond, p50, p99 } = await measure(endpoint, accounts, 2_000)
+  console.log(
+    `POST /api/v1/me/run over HTTP, one process: ${perSecond.toFixed(0)} runs/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`,
+  )
+}
+
+/** In turns, so that what else the machine does meets all of them. */
+async function compare(contenders: Record<string, Contender>, accounts: readonly Account[]) {
+  const measures: Record<Spread, Record<string, Measure[]>> = { "one account": {}, "200 accounts": {} }
+  for (let round = 0; round <= rounds; round++) {
+    for (const spread of Object.keys(sizes) as Spread[]) {
+      for (const [name, contender] of Object.entries(contenders)) {
+        const used = spread === "one account" ? accounts.slice(0, 1) : accounts
+        // The first round warms up.
+        const taken = await measure(contender, used, round === 0 ? 500 : sizes[spread])
+        if (round > 0) measures[spread][name] = [...(measures[spread][name] ?? []), taken]
+      }
+    }
+  }
+  return measures
+}
+
+async function measure(contender: Contender, accounts: readonly Account[], runs: number): Promise<Measure> {
+  const times: number[] = []
+  let next = 0
+  const start = performance.now()
+  async function work(worker: number): Promise<void> {
+    while (next < runs) {
+      const account = accounts[next++ % accounts.length]
+      if (!account) throw new Error("There must be an account.")
+      const began = performance.now()
+      await contender(account, worker)
+      times.push(performance.now() - began)
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, (_, worker) => work(worker)))
+  const seconds = (performance.now() - start) / 1_000
+  times.sort((one, other) => one - other)
+  const quantile = (part: number) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0
+  return { perSecond: runs / seconds, p50: quantile(0.5), p99: quantile(0.99) }
+}
+
+async function viaCore({ owner, keyId }: Account): Promise<void> {
+  const done = await run(requestOf(owner, keyId), async () => ({ result: {}, cost }), runEnvelope)
+  if (!done.ok) throw new Error(done.reason)
+}
+
+function viaStatements(clients: readonly pg.Client[]): Contender {
+  return async ({ owner, keyId }, worker) => {
+    const client = clientOf(clients, worker)
+    const runId = uuidv7()
+    const { idempotencyKey, fingerprint } = requestOf(owner, keyId)
+    const reserved = await client.query<{ created_at: Date }>({
+      ...reserveStatement,
+      values: [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds, uuidv7()],
+    })
+    const [head, tail] = runEnvelope({ runId, cost, result: {}, createdAt: reserved.rows[0]?.created_at ?? new Date() })
+    const closed = await client.query({ ...closeStatement, values: [runId, "settled", cost, head, tail, uuidv7()] })
+    if (reserved.rowCount !== 1 || closed.rowCount !== 1) throw new Error("A statement did nothing.")
+  }
+}
+
+function viaTransactions(clients: readonly pg.Client[]): Contender {
+  return async ({ owner, keyId }, worker) => {
+    const client = clientOf(clients, worker)
+    const runId = uuidv7()
+    const reserved = await reserveInTransaction(client, runId, uuidv7(), requestOf(owner, keyId))
+    const response = runEnvelope({ runId, cost, result: {}, createdAt: new Date() })
+    const settled = await settleInTransaction(client, runId, uuidv7(), cost, response)
+    if (!reserved || !settled) throw new Error("A transaction did nothing.")
+  }
+}
+
+function viaHttp(address: string): Contender {
+  return async ({ secret }) => {
+    const response = await fetch(`${address}/api/v1/me/run`, httpRequest(secret))
+    if (!response.ok) throw new Error(await response.text())
+    await response.text()
+  }
+}
+
+function httpRequest(secret: string) {
+  return {
+    method: "POST",
+    headers: { "x-api-key": secret, "Content-Type": "application/json", "Idempotency-Key": randomUUID() },
+    body: JSON.stringify({ text: "The quick brown fox jumps over the lazy dog. The dog does not mind." }),
+  }
+}
+
+function requestOf(owner: OwnerId, keyId: string): ReserveRequest {
+  return { owner, keyId, idempotencyKey: randomUUID(), fingerprint: fingerprintOf("/bench", {}), amount }
+}
+
+function clientOf(clients: readonly pg.Client[], worker: number): pg.Client {
+  const client = clients[worker]
+  if (!client) throw new Error("There must be a connection for every worker.")
+  return client
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url)
+  await client.connect()
+  return client
+}
+
+async function createAccount(): Promise<Account> {
+  const user = await createUser()
+  const { key, secret } = await createKey({ user, surface: "user" })
+  await grantCredits(user.id, 1_000_000)
+  return { owner: user.id as OwnerId, keyId: key.id, secret }
+}
+
+async function startServer(given: { DATABASE_URL: string; AUTH_SECRET: string }): Promise<string> {
+  if (!(await isBuilt())) {
+    console.log("\nBuilding the application, which takes a minute")
+    const { ok, output } = await build((command: Guarded) => running.push(command))
+    if (!ok) throw new Error(`The build failed:\n\n${output}`)
+  }
+  const port = await freePort()
+  const server = serve(port, given)
+  running.push(server)
+  server.process.stdout?.resume()
+  server.process.stderr?.pipe(process.stderr)
+  const address = `http://127.0.0.1:${port}`
+  if (!(await untilAnswers(server, `${address}/api/v1/me`))) throw new Error("The server ended.")
+  return address
+}
+
+/** As the driver sees them, of a run that succeeds. */
+async function printStatementCounts([account]: readonly Account[]): Promise<void> {
+  if (!account) return
+  const core = await countStatements(() => viaCore(account))
+  const endpoint = async () => {
+    const response = await POST(new Request("http://localhost/api/v1/me/run", httpRequest(account.secret)))
+    if (!response.ok) throw new Error(await response.text())
+  }
+  // The first use of a key in a minute is recorded beside it.
+  await endpoint()
+  console.log(`\nSQL statements a run: ${core} in the core, ${await countStatements(endpoint)} in the endpoint`)
+}
+
+async function countStatements(act: () => Promise<void>): Promise<number> {
+  const { query } = pg.Client.prototype
+  let statements = 0
+  pg.Client.prototype.query = function counted(this: pg.Client, ...args: unknown[]) {
+    statements++
+    return Reflect.apply(query, this, args)
+  } as typeof query
+  try {
+    await act()
+  } finally {
+    pg.Client.prototype.query = query
+  }
+  return statements
+}
+
+async function printConditions(): Promise<void> {
+  const { rows } = await pool().query<{ version: string; fsync: string; commit: string }>(
+    `SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync,
+            current_setting('synchronous_commit') AS commit`,
+  )
+  const [database] = rows
+  console.log(
+    [
+      `PostgreSQL ${database?.version}, fsync ${database?.fsync}, synchronous_commit ${database?.commit}`,
+      `Node ${process.version}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} when it began`,
+      `${connections} connections, medians of ${rounds} rounds`,
+    ].join("\n"),
+  )
+}
+
+function printTable(spread: Spread, measures: Record<string, Measure[]>): void {
+  const medians = Object.entries(measures).map(([name, taken]) => ({
+    name,
+    perSecond: median(taken.map(({ perSecond }) => perSecond)),
+    p50: median(taken.map(({ p50 }) => p50)),
+    p99: median(taken.map(({ p99 }) => p99)),
+  }))
+  const speedOf = (start: string) => medians.find(({ name }) => name.startsWith(start))?.perSecond ?? Number.NaN
+  console.log(`\n${`On ${spread}`.padEnd(28)}  runs/s   p50 ms   p99 ms   × raw   × textbook`)
+  for (const { name, perSecond, p50, p99 } of medians) {
+    const ratios = [speedOf("raw"), speedOf("textbook")].map((base) => (perSecond / base).toFixed(2))
+    console.log(
+      [
+        name.padEnd(28),
+        perSecond.toFixed(0).padStart(6),
+        p50.toFixed(1).padStart(7),
+        p99.toFixed(1).padStart(7),
+        ratios[0]?.padStart(6),
+        ratios[1]?.padStart(10),
+      ].join("  "),
+    )
+  }
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? Number.NaN
+}
+
+async function stopAll(): Promise<void> {
+  for (const { stop } of running.splice(0).reverse()) await stop()
+}
