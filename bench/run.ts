@@ -125,10 +125,10 @@ function viaStatements(clients: readonly pg.Client[]): Contender {
     const { idempotencyKey, fingerprint } = requestOf(owner, keyId)
     const reserved = await client.query<{ created_at: Date }>({
       ...reserveStatement,
-      values: [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds, uuidv7()],
+      values: [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds],
     })
     const [head, tail] = runEnvelope({ runId, cost, result: {}, createdAt: reserved.rows[0]?.created_at ?? new Date() })
-    const closed = await client.query({ ...closeStatement, values: [runId, "settled", cost, head, tail, uuidv7()] })
+    const closed = await client.query({ ...closeStatement, values: [runId, "settled", cost, head, tail] })
     if (reserved.rowCount !== 1 || closed.rowCount !== 1) throw new Error("A statement did nothing.")
   }
 }
