@@ -61,9 +61,9 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
         ),
       },
       headers: Object.fromEntries(
-        Object.entries({ ...answerHeaders, ...meteredHeaders }).map(([name, description]) => [
+        Object.entries({ ...answerHeaders, ...meteredHeaders, ...waitHeaders }).map(([name, description]) => [
           name,
-          { description, schema: { type: "string" } },
+          { description, schema: { type: /^(X-RateLimit|Retry)/.test(name) ? "integer" : "string" } },
         ]),
       ),
       responses: Object.fromEntries(
@@ -126,11 +126,18 @@ const meteredHeaders: Readonly<Record<string, string>> = {
   "Idempotency-Replayed": "true when this is the stored answer to an earlier call",
 }
 
+const waits: readonly ErrorCode[] = ["idempotency_in_progress", "rate_limited", "service_unavailable"]
+
+const waitHeaders: Readonly<Record<string, string>> = { "Retry-After": "Seconds to wait before the next try" }
+
 function errorAnswer(code: ErrorCode) {
   const { status, meaning } = errors[code]
   return {
     description: meaning,
-    headers: headersOf(status === errors.unauthorized.status ? ["X-Request-Id"] : Object.keys(answerHeaders)),
+    headers: headersOf([
+      ...(status === errors.unauthorized.status ? ["X-Request-Id"] : Object.keys(answerHeaders)),
+      ...(waits.includes(code) ? Object.keys(waitHeaders) : []),
+    ]),
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/Error" },
