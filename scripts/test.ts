@@ -25,6 +25,10 @@ const suites: readonly Suite[] = [
   { name: "Rules, against a real PostgreSQL and Redis", run: (results) => vitest(results, "vitest.config.ts") },
   { name: "Build", run: async () => check(await buildOnce()) },
   { name: "Pages, in a real browser", run: playwright },
+  {
+    name: "Servers and database, killed under load",
+    run: async () => check(await run("tsx/dist/cli.mjs", ["scripts/chaos.ts", "--short"])),
+  },
   { name: "Modules, each taken out", run: (results) => vitest(results, "vitest.removal.config.ts") },
 ]
 
