@@ -72,21 +72,77 @@ test("a reservation that has not ended cannot be expired", async () => {
   expect(await stateOf(reserved.runId)).toEqual({ state: "reserved", balance: 20 })
 })
 
-test("all ways of closing a run at once: one closes it", async () => {
-  for (let round = 0; round < 10; round++) {
-    const reserved = await reserve(await request(30))
-    if (!reserved.ok) expect.fail(reserved.reason)
-    const { runId } = reserved
-    const [settled, ...released] = await Promise.all([
-      settle(runId, 4, ["", ""]),
-      release(runId, "failed"),
-      release(runId, "failed"),
-    ])
-    expect([settled.ok, ...released].filter(Boolean)).toHaveLength(1)
-    expect(await stateOf(runId)).toEqual(
-      settled.ok ? { state: "settled", balance: 26 } : { state: "failed", balance: 30 },
-    )
+/** Lets statements begin, and all come to wait for the same balance, before the first of them may have it. */
+async function together<Outcome>(owner: OwnerId, acts: readonly (() => Promise<Outcome>)[]): Promise<Outcome[]> {
+  const holding = await pool().connect()
+  try {
+    await holding.query("BEGIN")
+    await holding.query("SELECT 1 FROM credit_accounts WHERE user_id = $1 FOR UPDATE", [owner])
+    const outcomes = Promise.all(acts.map((act) => act()))
+    await vi.waitUntil(async () => {
+      const { rows } = await pool().query(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      )
+      return rows.length === acts.length
+    })
+    await holding.query("COMMIT")
+    return await outcomes
+  } finally {
+    holding.release()
   }
+}
+
+test("calls that wait for one balance together are let in as far as it covers them", async () => {
+  const asked = await request(25)
+  const results = await together(
+    asked.owner,
+    Array.from({ length: 7 }, () => () => reserve(asked)),
+  )
+  expect(results.filter(({ ok }) => ok)).toHaveLength(2)
+  for (const result of results)
+    if (!result.ok) expect(result).toEqual({ ok: false, reason: "insufficient", balance: 5 })
+})
+
+test("calls with one idempotency key that wait for the balance together are one: none of them has seen another's run", async () => {
+  const asked = await request(100, "a-key")
+  const other = { ...asked, fingerprint: Buffer.alloc(32, 1) }
+  const results = await together(
+    asked.owner,
+    [asked, asked, asked, asked, asked, other, other].map((one) => () => reserve(one)),
+  )
+  const reserved = results.filter(({ ok }) => ok)
+  expect(reserved).toHaveLength(1)
+  const winner = results.findIndex(({ ok }) => ok) < 5 ? asked : other
+  for (const [index, result] of results.entries()) {
+    if (!result.ok) expect(result.reason).toBe((index < 5 ? asked : other) === winner ? "in_progress" : "mismatch")
+  }
+  const { rows } = await pool().query("SELECT balance::int FROM credit_accounts WHERE user_id = $1", [asked.owner])
+  expect(rows).toEqual([{ balance: 90 }])
+})
+
+test("of all who would close a run at the same moment, one does", async () => {
+  const asked = await request(30)
+  const reserved = await reserve(asked)
+  if (!reserved.ok) expect.fail(reserved.reason)
+  const { runId } = reserved
+  const failing = () => release(runId, "failed")
+  const settling = async () => (await settle(runId, 4, ["", ""])).ok
+  const [one, settled, other] = await together(asked.owner, [failing, settling, failing])
+  expect([one, settled, other].filter(Boolean)).toHaveLength(1)
+  expect(await stateOf(runId)).toEqual(settled ? { state: "settled", balance: 26 } : { state: "failed", balance: 30 })
+})
+
+test("of many who would expire a run at the same moment, one does", async () => {
+  const asked = await request(30)
+  const reserved = await reserve(asked)
+  if (!reserved.ok) expect.fail(reserved.reason)
+  await pool().query("UPDATE runs SET expires_at = now() WHERE id = $1", [reserved.runId])
+  const expired = await together(
+    asked.owner,
+    Array.from({ length: 5 }, () => () => release(reserved.runId, "expired")),
+  )
+  expect(expired.filter(Boolean)).toHaveLength(1)
+  expect(await stateOf(reserved.runId)).toEqual({ state: "expired", balance: 30 })
 })
 
 async function stateOf(runId: string): Promise<{ state: string; balance: number }> {
