@@ -113,13 +113,7 @@ export function StatsTable({ rows }: { rows: readonly Stats[] }) {
         {rows.map((row) => (
           <TableRow key={row.id}>
             {columns.map(({ label, cell }, index) => (
-              <TableCell
-                key={label}
-                label={label}
-                numeric={index > 0}
-                names={index === 0}
-                className="whitespace-pre"
-              >
+              <TableCell key={label} label={label} numeric={index > 0} names={index === 0} className="whitespace-pre">
                 {cell(row)}
               </TableCell>
             ))}
