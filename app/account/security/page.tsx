@@ -33,8 +33,8 @@ function NoPassword() {
     <>
       <h2 className="text-base font-semibold">No password</h2>
       <p className="text-muted">
-        You sign in through another service, so there is no password here to change. Whoever wants to set one has to
-        show that the account's mailbox is theirs.
+        You sign in through another service, so there is no password here to change. To set one, show that this
+        account's mailbox is yours.
       </p>
       {resetsByMail() ? (
         <p>
