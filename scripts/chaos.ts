@@ -121,7 +121,7 @@ async function disturb(
   grant: () => Promise<void>,
 ): Promise<void> {
   let failed = false
-  const goesOn = () => !failed && !isEnough(clients)
+  const goesOn = () => !failed && !stopping && !isEnough(clients)
 
   async function kill(server: Server): Promise<void> {
     await server.kill()
@@ -198,6 +198,7 @@ function progressOf(clients: Clients): string {
 }
 
 function isWaiting(clients: Clients): boolean {
+  if (stopping) throw new Error("Stopped.")
   if (clients.silenceMs() > maxSilenceMs) throw new Error("Open calls are not answered any more.")
   return [...clients.open].some(({ held }) => !held)
 }

@@ -24,11 +24,8 @@ const suites: readonly Suite[] = [
   },
   { name: "Rules, against a real PostgreSQL and Redis", run: (results) => vitest(results, "vitest.config.ts") },
   { name: "Build", run: async () => check(await buildOnce()) },
+  { name: "Servers and database killed under load", run: chaos },
   { name: "Pages, in a real browser", run: playwright },
-  {
-    name: "Servers and database, killed under load",
-    run: async () => check(await run("tsx/dist/cli.mjs", ["scripts/chaos.ts", "--short"])),
-  },
   { name: "Modules, each taken out", run: (results) => vitest(results, "vitest.removal.config.ts") },
 ]
 
@@ -99,11 +96,12 @@ async function vitest(results: string, config: string): Promise<Tally> {
   return tally(ok, report.numPassedTests, report.numFailedTests + unloaded.length)
 }
 
+async function chaos(): Promise<Tally> {
+  return check((await hasBuild()) && (await run("tsx/dist/cli.mjs", ["scripts/chaos.ts", "--short"])))
+}
+
 async function playwright(results: string): Promise<Tally> {
-  if (!(await isBuilt())) {
-    console.log("Left out: there is no build.")
-    return check(false)
-  }
+  if (!(await hasBuild())) return check(false)
   const file = join(results, "playwright.json")
   const ok = await run("@playwright/test/cli.js", ["test", "--reporter=list,json"], {
     PLAYWRIGHT_JSON_OUTPUT_NAME: file,
@@ -112,6 +110,12 @@ async function playwright(results: string): Promise<Tally> {
   const report = await read<{ stats: { expected: number; unexpected: number; flaky: number } }>(file)
   if (!report) return check(false)
   return tally(ok, report.stats.expected, report.stats.unexpected + report.stats.flaky)
+}
+
+async function hasBuild(): Promise<boolean> {
+  const built = await isBuilt()
+  if (!built) console.log("Left out: there is no build.")
+  return built
 }
 
 function check(ok: boolean): Tally {
