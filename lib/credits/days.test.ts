@@ -40,7 +40,7 @@ function book(owner: string, kind: string, amount: number, run: string | null, a
   return pool().query(
     `WITH account AS (UPDATE credit_accounts SET balance = balance + $3::bigint, seq = seq + 1 WHERE user_id = $1 RETURNING *)
      INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, run_id, created_at)
-     SELECT gen_random_uuid(), user_id, seq, $2::credit_entry_kind, $3::bigint, balance, $4, $5 FROM account`,
+     SELECT credit_entry_id($5, seq), user_id, seq, $2::credit_entry_kind, $3::bigint, balance, $4, $5::timestamptz FROM account`,
     [owner, kind, amount, run, at],
   )
 }

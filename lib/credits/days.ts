@@ -13,8 +13,8 @@ export type CreditDay = {
   balance: number
 }
 
-// One row a day, also where nothing happened. The balance of a day is today's without what came after it. A run ends
-// within a minute of its beginning, or late and at no cost: the bound on created_at is for the index.
+// One row a day, also where nothing happened; the balance is that of the last entry up to its end. A run ends within a
+// minute of its beginning, or late and at no cost: the bound on created_at is for the index.
 const statement = {
   name: "credit-days",
   text: `
@@ -23,15 +23,13 @@ const statement = {
     first AS (SELECT min(day) AT TIME ZONE 'UTC' AS moment FROM days),
     spent AS (
       SELECT date_trunc('day', ended_at AT TIME ZONE 'UTC') AS day, sum(cost) AS credits FROM runs, first
-      WHERE user_id = $1 AND created_at >= moment - interval '1 day' AND ended_at >= moment GROUP BY 1),
-    changes AS (
-      SELECT date_trunc('day', created_at AT TIME ZONE 'UTC') AS day, sum(amount) AS credits FROM credit_entries, first
-      WHERE user_id = $1 AND created_at >= moment GROUP BY 1)
+      WHERE user_id = $1 AND created_at >= moment - interval '1 day' AND ended_at >= moment GROUP BY 1)
     SELECT to_char(day, 'YYYY-MM-DD') AS day, coalesce(spent.credits, 0)::text AS spent,
-           (coalesce((SELECT balance FROM credit_accounts WHERE user_id = $1), 0)
-             - coalesce(sum(changes.credits) OVER later, 0))::text AS balance
-    FROM days LEFT JOIN spent USING (day) LEFT JOIN changes USING (day)
-    WINDOW later AS (ORDER BY day DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+           coalesce((
+             SELECT balance_after FROM credit_entries
+             WHERE user_id = $1 AND created_at < (days.day + interval '1 day') AT TIME ZONE 'UTC'
+             ORDER BY created_at DESC, id DESC LIMIT 1), 0)::text AS balance
+    FROM days LEFT JOIN spent USING (day)
     ORDER BY day`,
 }
 
