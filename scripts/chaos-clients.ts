@@ -160,7 +160,7 @@ export function createClients({
   function putOff(call: Call, answer: Answer | undefined): void {
     call.held = answer?.status === 409
     // What Retry-After says, but not when it is long: that is a rate limit, and the next attempt takes another key.
-    const waitMs = answer?.status === 402 ? 500 : Math.min(2_000, answer?.retryAfterMs ?? 0)
+    const waitMs = answer && answer.status !== 402 ? Math.min(2_000, answer.retryAfterMs) : 300
     call.due = Date.now() + waitMs + random.between(20, 200)
   }
 
