@@ -90,7 +90,9 @@ async function main(): Promise<void> {
   // From here on nothing is killed. Calls whose keys are held wait until the reservations left behind are over.
   await topUp(patron, poor, 10_000)
   await clients.run(clientCount, () => (isWaiting(clients) ? "finish" : "end"))
-  const left = await observer.query("UPDATE runs SET expires_at = now() WHERE state = 'reserved'")
+  const left = await observer.query(
+    "UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved'",
+  )
   const sweeps = await Promise.all([sweep(observer), sweep(observer), sweep(observer)])
   while (clients.open.size > 0) {
     for (const call of clients.open) call.held = false
@@ -136,7 +138,7 @@ async function disturb(
   /** As if all work of this moment took longer than its reservation. */
   async function overtake(): Promise<void> {
     const { rows } = await observer.query<{ id: string }>(
-      `UPDATE runs SET expires_at = now() WHERE state = 'reserved' AND created_at > now() - interval '1 second' RETURNING id`,
+      `UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved' AND created_at > now() - interval '1 second' RETURNING id`,
     )
     overtaken.push(...rows.map(({ id }) => id))
   }

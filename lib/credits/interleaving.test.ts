@@ -192,7 +192,10 @@ function attempt({ key, body, amount, cost }: Call, { id, keyId }: Account, turn
 /** Lets time pass until nothing is open, and holds what is left against what every attempt was told. */
 async function account(accounts: readonly Account[], deeds: readonly Deed[], attempts: Attempt[], faulty: boolean) {
   const ids = accounts.map(({ id }) => id)
-  await aside.query("UPDATE runs SET expires_at = now() WHERE state = 'reserved' AND user_id = ANY ($1)", [ids])
+  await aside.query(
+    "UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved' AND user_id = ANY ($1)",
+    [ids],
+  )
   await sweep(aside)
   expect(await findViolations(aside, ids)).toEqual([])
   const { rows: open } = await aside.query("SELECT 1 FROM runs WHERE state = 'reserved' AND user_id = ANY ($1)", [ids])

@@ -56,7 +56,9 @@ test("a run is closed once: what comes later changes nothing", async () => {
     const reserved = await reserve(asked)
     if (!reserved.ok) expect.fail(reserved.reason)
     if (first === closings.expire)
-      await pool().query("UPDATE runs SET expires_at = now() WHERE id = $1", [reserved.runId])
+      await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE id = $1", [
+        reserved.runId,
+      ])
     await first(reserved.runId)
     const closed = await stateOf(reserved.runId)
     expect(closed.state).not.toBe("reserved")
@@ -136,7 +138,7 @@ test("of many who would expire a run at the same moment, one does", async () => 
   const asked = await request(30)
   const reserved = await reserve(asked)
   if (!reserved.ok) expect.fail(reserved.reason)
-  await pool().query("UPDATE runs SET expires_at = now() WHERE id = $1", [reserved.runId])
+  await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE id = $1", [reserved.runId])
   const expired = await together(
     asked.owner,
     Array.from({ length: 5 }, () => () => release(reserved.runId, "expired")),

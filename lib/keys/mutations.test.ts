@@ -101,7 +101,9 @@ test("a listing says whether a key works: active, expired by the database's cloc
   const active = await createKey({ user, surface: "user" })
   const expired = await createKey({ user, surface: "user" })
   const revoked = await createKey({ user, surface: "user", revokedAt: new Date(), expiresAt: new Date(0) })
-  await pool().query("UPDATE api_keys SET expires_at = now() WHERE id = $1", [expired.key.id])
+  await pool().query("UPDATE api_keys SET expires_at = date_trunc('milliseconds', now()) WHERE id = $1", [
+    expired.key.id,
+  ])
   const states = new Map((await listKeys("user", user.id as OwnerId)).map(({ id, state }) => [id, state]))
   expect(states).toEqual(
     new Map([

@@ -24,9 +24,12 @@ export function ActionPanel({
         intro={
           <div className="grid gap-3">
             <h2 className="text-base font-semibold">{accountActions[action].title}</h2>
-            <p className="text-muted">
-              <ActionFacts action={action} account={account} />
-            </p>
+            {/* They tell of the balance, which is for those alone who may change it. */}
+            {applies && (
+              <p className="text-muted">
+                <ActionFacts action={action} account={account} />
+              </p>
+            )}
           </div>
         }
         notNow={!applies && <NotNow page={page} />}

@@ -550,7 +550,7 @@ test("where not even the release arrives, the reservation ends by itself, and th
   expect((await call(POST, secret, textOf(4), { key })).status).toBe(503)
   expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining("release_left_to_sweeper"))
   expect((await call(POST, secret, textOf(4), { key })).status).toBe(409)
-  await pool().query("UPDATE runs SET expires_at = now() WHERE user_id = $1", [id])
+  await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE user_id = $1", [id])
   expect((await call(POST, secret, textOf(4), { key })).body.data).toMatchObject({ cost: 4, balance: 6 })
   expect((await record(id)).runs).toEqual(["expired 0", "settled 4"])
 })
@@ -563,7 +563,7 @@ test("a reservation whose answer is lost is 503 and holds its credits only until
   expect((await call(POST, secret, textOf(4), { key })).status).toBe(503)
   expect(await meta(id)).toEqual({ balance: 5, held: 10 })
   expect((await call(POST, secret, textOf(4), { key })).status).toBe(409)
-  await pool().query("UPDATE runs SET expires_at = now() WHERE user_id = $1", [id])
+  await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE user_id = $1", [id])
   expect((await call(POST, secret, textOf(4), { key })).body.data).toMatchObject({ cost: 4, balance: 11 })
 })
 
