@@ -213,6 +213,10 @@ test("an Idempotency-Key is the owner's, through whichever API key, and another 
   expect(theirs.body.data).toMatchObject({ cost: 3, balance: 47 })
   expect(theirs.body.data.id).not.toBe(first.body.data.id)
   expect(await meta(one.id)).toEqual({ balance: 48, held: 0 })
+  // Least of all is another owner's answer given to one who cannot pay.
+  const poor = await customer({ balance: 9 })
+  const refused = await call(POST, poor.secret, textOf(2), { key })
+  expect([refused.status, refused.body]).toEqual([402, refusal("insufficient_credits")])
 })
 
 test("the same JSON in another spelling is a retry", async () => {
