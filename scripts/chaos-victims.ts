@@ -69,17 +69,24 @@ export async function prepareServer(
       })
       if (!(await untilAnswers(running, `${address}/api/v1/me`))) throw new Error(`A server ended:\n\n${output()}`)
     },
-    /** Its whole process group: the server, and the shell that guards it. */
     async kill() {
-      if (!running?.process.pid) return
-      if (running.process.exitCode !== null) throw new Error(`A server ended by itself:\n\n${output()}`)
-      process.kill(-running.process.pid, "SIGKILL")
-      await running.exited
+      if (!running || !isAlive(running)) throw new Error(`A server ended by itself:\n\n${output()}`)
+      await end(running)
     },
     async stop() {
-      await running?.stop()
+      if (running && isAlive(running)) await end(running)
     },
   }
+}
+
+function isAlive({ process: { exitCode, signalCode } }: Guarded): boolean {
+  return exitCode === null && signalCode === null
+}
+
+/** Its whole process group: the server, and the shell that guards it. */
+async function end({ process: { pid }, exited }: Guarded): Promise<void> {
+  if (pid) process.kill(-pid, "SIGKILL")
+  await exited
 }
 
 /**
