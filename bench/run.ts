@@ -19,9 +19,9 @@ import { reserveInTransaction, settleInTransaction } from "./textbook"
 // the endpoint over HTTP. Each on one account that everybody uses, and spread over many.
 
 const connections = 20
-const rounds = 3
+const rounds = 9
 const accountCount = 200
-const sizes = { "one account": 1_500, "200 accounts": 3_000 } as const
+const sizes = { "one account": 500, "200 accounts": 1_000 } as const
 const amount = 10
 const cost = 3
 
@@ -86,7 +86,7 @@ async function compare(contenders: Record<string, Contender>, accounts: readonly
       for (const [name, contender] of Object.entries(contenders)) {
         const used = spread === "one account" ? accounts.slice(0, 1) : accounts
         // The first round warms up.
-        const taken = await measure(contender, used, round === 0 ? 500 : sizes[spread])
+        const taken = await measure(contender, used, round === 0 ? 200 : sizes[spread])
         if (round > 0) measures[spread][name] = [...(measures[spread][name] ?? []), taken]
       }
     }
