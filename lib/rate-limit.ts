@@ -19,8 +19,8 @@ export const limits = {
   resetAddress: { tokens: 30, windowSeconds: 3600 },
   /** Reset letters to one account. Shorter than a link lives, so that whoever gets no further letter has one that works. */
   resetAccount: { tokens: 3, windowSeconds: 900 },
-  /** Keys an account creates and revokes; each change sends a letter. */
-  keyChangesAccount: { tokens: 200, windowSeconds: 3600 },
+  /** Keys an account creates: each sends a letter, and a second one once it is revoked, which is never limited. */
+  keyCreationsAccount: { tokens: 80, windowSeconds: 3600 },
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },
   waitlistAddress: { tokens: 30, windowSeconds: 3600 },
 } as const

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import { createKey, createUser } from "@/prisma/factories"
 import { db, pool } from "../db"
 import type { OwnerId } from "../owner"
+import { consume, limits } from "../rate-limit"
 import { listKeys } from "./data"
 import { expiryOf } from "./expiry"
 import { kinds, surfaces } from "./kinds"
@@ -142,4 +143,28 @@ test.each([
   ["a field of ours that is not the form's", { userId: randomUUID() }],
 ])("the form refuses %s", (_what, fields) => {
   expect(newKeyForm.safeParse({ ...form(), ...fields }).success).toBe(false)
+})
+
+test("keys are created at a limited rate, whatever becomes of them; revoking is never limited", async () => {
+  const id = await owner()
+  const issued = await issueKey("user", id, form())
+  if (!issued.ok) throw new Error(issued.reason)
+  for (let count = 1; count < limits.keyCreationsAccount.tokens; count++) await consume("keyCreationsAccount", id)
+  expect(await issueKey("user", id, form())).toEqual({
+    ok: false,
+    reason: "too_many_issued",
+    retryAfterSeconds: expect.any(Number),
+  })
+  expect(await db().apiKey.count({ where: { userId: id } })).toBe(1)
+  expect(await revokeKey("user", id, issued.id)).toMatchObject({ ok: true, revoked: { name: "Nightly report" } })
+})
+
+test("keys that are not revoked stand before all others, so that no number of revoked ones hides them", async () => {
+  const user = await createUser()
+  const at = (minutes: number) => new Date(Date.now() - minutes * 60_000)
+  const names = async () => (await listKeys("user", user.id as OwnerId)).map(({ name }) => name)
+  await createKey({ user, surface: "user", name: "old", createdAt: at(30) })
+  await createKey({ user, surface: "user", name: "new", createdAt: at(20) })
+  await createKey({ user, surface: "user", name: "gone", createdAt: at(10), revokedAt: at(5) })
+  expect(await names()).toEqual(["new", "old", "gone"])
 })

@@ -3,6 +3,7 @@ import { Prisma } from "@/generated/prisma/client"
 import { audit } from "../audit"
 import { db } from "../db"
 import type { OwnerId } from "../owner"
+import { consume } from "../rate-limit"
 import { plainText } from "../text"
 import { expiryChoices, expiryOf } from "./expiry"
 import { kinds, type Surface } from "./kinds"
@@ -27,12 +28,16 @@ export type NewKey = z.output<typeof newKeyForm>
 export type IssueResult =
   | { ok: true; id: string; secret: string; expiresAt: Date | null }
   | { ok: false; reason: "too_many_keys" | "already_issued" | "bad_date" }
+  /** In an hour, whatever became of them. */
+  | { ok: false; reason: "too_many_issued"; retryAfterSeconds: number }
 
 /**
  * Issues a key to its owner. The caller has checked that the owner may (kinds[surface].issuing).
  * The one moment at which the key exists in full: it is returned and kept nowhere.
  */
 export async function issueKey(surface: Surface, owner: OwnerId, form: NewKey): Promise<IssueResult> {
+  const verdict = await consume("keyCreationsAccount", owner)
+  if (!verdict.allowed) return { ok: false, reason: "too_many_issued", retryAfterSeconds: verdict.resetSeconds }
   return db().$transaction(async (transaction): Promise<IssueResult> => {
     // The owner's row is the lock: two forms sent at once count each other's keys.
     const [locked] = await transaction.$queryRaw<[{ now: Date }]>`

@@ -5,8 +5,8 @@ import { inCredits } from "@/lib/credits/words"
 import type { Permission } from "@/lib/permissions"
 import type { ChangeResult } from "@/lib/users/mutations"
 
-/** The account that an action is about, as a confirmation names it. */
-export type Subject = { id: string; name: string; email: string; role: string; balance: number }
+/** The account that an action is about, as a confirmation names it; the balance is for viewers who may read it. */
+export type Subject = { id: string; name: string; email: string; role: string; balance: number | null }
 
 /** What a form asks for. `why` is a reason that may be left out. */
 export type ActionField = "role" | "amount" | "reason" | "why"
@@ -24,6 +24,11 @@ type Action = {
   fields: readonly ActionField[]
 }
 
+function ofCredits({ balance }: Subject): string {
+  if (balance === null) return "can read the reason in the ledger."
+  return `has ${inCredits(balance)}. The reason stands in the ledger, for them to read.`
+}
+
 /** Everything the console does to an account, and the words for it. */
 export const accountActions = {
   role: {
@@ -38,7 +43,7 @@ export const accountActions = {
   grant: {
     label: "Grant credits",
     title: "Grant credits to this account",
-    effect: ({ balance }) => `has ${inCredits(balance)}. The reason stands in the ledger, for them to read.`,
+    effect: ofCredits,
     kind: "primary",
     permission: "credits.manage",
     statuses: ["active", "banned"],
@@ -47,7 +52,7 @@ export const accountActions = {
   deduct: {
     label: "Deduct credits",
     title: "Deduct credits from this account",
-    effect: ({ balance }) => `has ${inCredits(balance)}. The reason stands in the ledger, for them to read.`,
+    effect: ofCredits,
     kind: "danger",
     permission: "credits.manage",
     statuses: ["active", "banned"],

@@ -29,7 +29,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
   const mayAct = actionNames.some((action) => mayEver(viewer, action))
   const { name, email, role, balance } = account
   const common = {
-    account: { id, name, email, role, balance },
+    account: { id, name, email, role, balance: holds(viewer.role, "credits.read") ? balance : null },
     act: actOnAccount,
     requestId: randomUUID(),
     roles: roleNames.filter((name) => !exceeds(name, viewer.role)),
