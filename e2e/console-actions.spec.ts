@@ -285,6 +285,23 @@ test.describe("without JavaScript", () => {
   })
 })
 
+test("who may not read balances is shown none, whatever action the address asks for", async ({
+  page,
+  signInAs,
+  database,
+}) => {
+  const target = await newTarget(database, 4711)
+  await signInAs("admin")
+  await page.goto(`${target.page}?action=grant`)
+  expect(await page.content()).toContain("4,711 credits")
+  await signInAs("support")
+  for (const query of ["", "?action=grant", "?action=deduct", "?action=ban"]) {
+    await page.goto(target.page + query)
+    await expect(page.getByRole("heading", { level: 1 })).toContainText(target.name)
+    expect(await page.content(), query).not.toMatch(/4,?711/)
+  }
+})
+
 test("actions are for those who may: others see none, and a form they send anyway does nothing", async ({
   page,
   signInAs,

@@ -82,6 +82,11 @@ test("filters and dates stand in the address, without those left empty", async (
   await expect(page.getByLabel("Status")).toHaveValue("")
 })
 
+test("who is not signed in is led back to the filters that were asked for", async ({ page }) => {
+  await page.goto("/admin/orders?status=paid&order=asc")
+  await expect(page).toHaveURL("/sign-in?callbackUrl=%2Fadmin%2Forders%3Fstatus%3Dpaid%26order%3Dasc")
+})
+
 test("the request on a page answers with the rows that are on screen", async ({ page, signInAs, request, baseURL }) => {
   await signInAs("admin")
   const admin = demoAccounts.find(({ role }) => role === "admin")
@@ -179,7 +184,7 @@ test("the overview draws its numbers, says them in a table, and follows the rang
   await expect(page.getByRole("main").getByRole("alert")).toContainText("since must not be later than until")
 })
 
-test("the chart library is loaded by the overview alone", async ({ page, signInAs }) => {
+test("the chart library is loaded by pages with charts alone", async ({ page, signInAs }) => {
   await signInAs("admin")
   const scripts: string[] = []
   page.on("response", async (response) => {
