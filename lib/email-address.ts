@@ -1,7 +1,7 @@
 import { domainToASCII } from "node:url"
 import { z } from "zod"
 
-export const maxEmailLength = 254
+const maxEmailLength = 254
 
 /**
  * One spelling for one mailbox: NFKC, lower case, ASCII domain. Call it before every look-up and every insert. What is

@@ -4,7 +4,7 @@ import type { OwnerId } from "./owner"
 import { consume } from "./rate-limit"
 import { plainParagraphs } from "./text"
 
-export const ratings = [1, 2, 3, 4, 5] as const
+const ratings = [1, 2, 3, 4, 5] as const
 
 export const feedbackMaxLength = 2_000
 

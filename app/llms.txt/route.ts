@@ -1,4 +1,4 @@
-import { documentRoutes } from "@/lib/api/endpoint"
+import { documentRoutes } from "@/lib/api/answer"
 import { texts } from "@/lib/api/skill"
 import { env } from "@/lib/env"
 import { kinds, surfaces } from "@/lib/keys/kinds"

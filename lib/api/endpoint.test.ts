@@ -7,7 +7,8 @@ import { id } from "../fields"
 import { newSecret } from "../keys/secret"
 import { findOrders, orderRow, orderStatus } from "../orders"
 import type { OwnerId } from "../owner"
-import { adminList, nothing, userList, userObject } from "./endpoint"
+import { nothing } from "./answer"
+import { adminList, userList, userObject } from "./endpoint"
 import { refuse } from "./errors"
 
 const slot = Symbol.for("tsk.pool")

@@ -1,17 +1,16 @@
-import { randomUUID } from "node:crypto"
 import { z } from "zod"
 import { fingerprintOf, type RunResult, run, type Worked } from "../credits/run"
-import { isDatabaseUnavailable } from "../database-failure"
 import { id, timestamp } from "../fields"
 import type { Surface } from "../keys/kinds"
 import type { OwnerId } from "../owner"
 import type { Found, Page } from "../page"
 import type { Permission } from "../permissions"
 import { limits, type Verdict } from "../rate-limit"
+import { answerEach, eachMethod, type Method, respond, setAll } from "./answer"
 import { authenticate, type Caller, type Owner } from "./authenticate"
 import { readBody } from "./body"
-import { errorEnvelope, type List, listEnvelope, objectEnvelope, runEnvelope } from "./envelope"
-import { errors, Refusal, refuseAs } from "./errors"
+import { type List, listEnvelope, objectEnvelope, runEnvelope } from "./envelope"
+import { refuseAs } from "./errors"
 import { readIdempotencyKey } from "./idempotency-key"
 import { encodeCursor, type Parameters, parseListQuery, parseParameters, sharedParameters } from "./query"
 
@@ -38,10 +37,8 @@ export type Endpoint = {
 
 export type Route<Row = Endpoint> = ((request: Request) => Promise<Response>) & { readonly endpoint: Row }
 
-const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
-
 /** What a route file exports: an answer for every method, so that none is left to the framework's empty 405. */
-export type Routes<Row = Endpoint> = Readonly<Record<(typeof methods)[number], Route<Row>>>
+export type Routes<Row = Endpoint> = Readonly<Record<Method, Route<Row>>>
 
 /** An admin list as pages read it too: the same rows, parameters and refusals as over HTTP. */
 export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
@@ -258,24 +255,6 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
   }
 }
 
-/** A public document: no key, its own content type, cacheable for five minutes. */
-export function documentRoutes(contentType: string, write: () => Promise<string>) {
-  const allowed = "GET, HEAD, OPTIONS"
-  const serve = (request: Request) =>
-    respond(request, async (headers) => {
-      const text = await write()
-      setAll(headers, { "Content-Type": contentType, "Cache-Control": "public, max-age=300" })
-      return text
-    })
-  return answerEach("GET", allowed, serve)
-}
-
-/** For every path under /api that nothing serves. */
-export const nothing = eachMethod((method) => async (request: Request) => {
-  const answer = await respond(request, async () => refuseAs("not_found", errors.not_found.meaning))
-  return method === "HEAD" ? withoutBody(answer) : answer
-})
-
 /** Every row of a list has an `id`: cursors name it. */
 function idOf(row: z.ZodObject): z.ZodType {
   return row.shape.id as z.ZodType
@@ -315,91 +294,6 @@ function routes<Row extends Endpoint>(
   return eachMethod((method) => Object.assign(answers[method], { endpoint }))
 }
 
-/** `serve` for the method that is served, HEAD and OPTIONS where they follow from it, and 405 for the rest. */
-function answerEach(served: Endpoint["method"], allowed: string, serve: (request: Request) => Promise<Response>) {
-  function refuseMethod(request: Request): Promise<Response> {
-    return respond(request, async () =>
-      refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
-        Allow: allowed,
-      }),
-    )
-  }
-
-  function announceMethods(request: Request): Promise<Response> {
-    return respond(request, async (headers) => {
-      headers.set("Allow", allowed)
-      return null
-    })
-  }
-
-  return eachMethod((method) => {
-    if (method === served) return serve
-    if (method === "HEAD") {
-      return async (request: Request) => withoutBody(await (served === "GET" ? serve : refuseMethod)(request))
-    }
-    return method === "OPTIONS" ? announceMethods : refuseMethod
-  })
-}
-
-function eachMethod<Handler>(make: (method: (typeof methods)[number]) => Handler) {
-  return Object.fromEntries(methods.map((method) => [method, make(method)])) as Record<
-    (typeof methods)[number],
-    Handler
-  >
-}
-
-/**
- * Runs `work` and puts its body, or the error it ended with, into a response with the headers of every answer; no body
- * makes it a 204.
- * @param work gets the headers of the answer, to add to them; what it adds also stands on an error
- */
-async function respond(request: Request, work: (headers: Headers) => Promise<string | null>): Promise<Response> {
-  const requestId = requestIdOf(request)
-  const headers = new Headers({
-    "Content-Type": "application/json",
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "X-Request-Id": requestId,
-  })
-  try {
-    const body = await work(headers)
-    if (body !== null) return new Response(body, { headers })
-    headers.delete("Content-Type")
-    return new Response(null, { status: 204, headers })
-  } catch (error) {
-    const refusal = error instanceof Refusal ? error : unexpected(error, requestId)
-    setAll(headers, refusal.headers)
-    return new Response(errorEnvelope(refusal.code, refusal.message), { status: refusal.status, headers })
-  }
-}
-
-function unexpected(error: unknown, requestId: string): Refusal {
-  if (isDatabaseUnavailable(error)) {
-    log("service_unavailable", requestId, error)
-    return new Refusal(
-      503,
-      "service_unavailable",
-      "The database does not answer at the moment. Try again in 2 seconds.",
-      {
-        "Retry-After": "2",
-      },
-    )
-  }
-  log("internal", requestId, error)
-  return new Refusal(500, "internal", `An unexpected error. If it stays, report it with the request id ${requestId}.`)
-}
-
-function log(event: string, requestId: string, error: unknown): void {
-  const why = error instanceof Error ? error.stack : String(error)
-  console.error(JSON.stringify({ level: "error", event, requestId, why }))
-}
-
-/** The caller's own request id when it is well-formed, so that both sides' logs can be joined. */
-function requestIdOf(request: Request): string {
-  const given = request.headers.get("x-request-id") ?? ""
-  return /^[\w-]{8,64}$/.test(given) && !given.startsWith("tsk_") ? given : randomUUID()
-}
-
 /** The fields of draft-ietf-httpapi-ratelimit-headers, and the older X- form that most clients read; times in seconds. */
 function rateLimitHeaders({ limit, remaining, resetSeconds }: Verdict): Record<string, string> {
   return {
@@ -409,12 +303,4 @@ function rateLimitHeaders({ limit, remaining, resetSeconds }: Verdict): Record<s
     "X-RateLimit-Remaining": String(remaining),
     "X-RateLimit-Reset": String(resetSeconds),
   }
-}
-
-function setAll(headers: Headers, fields: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(fields)) headers.set(name, value)
-}
-
-function withoutBody({ status, headers }: Response): Response {
-  return new Response(null, { status, headers })
 }

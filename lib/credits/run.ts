@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { type Reservation, type ReserveRequest, type ReserveResult, release, reserve, settle } from "./ledger"
 
 /** How long work may take. With the attempts to settle it stays well below the life of its reservation. */
-export const workDeadlineMs = 20_000
+const workDeadlineMs = 20_000
 
 /** The longest response that is stored. */
 const maxResponseLength = 1_000_000

@@ -1,3 +1,3 @@
-import { nothing } from "@/lib/api/endpoint"
+import { nothing } from "@/lib/api/answer"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nothing

@@ -1,6 +1,6 @@
 import { NextRequest } from "next/server"
 import NextAuth from "next-auth"
-import { nothing } from "@/lib/api/endpoint"
+import { nothing } from "@/lib/api/answer"
 import { authOptions, socialProviders } from "@/lib/auth"
 
 type Context = { params: Promise<{ nextauth: string[] }> }

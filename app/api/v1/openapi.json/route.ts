@@ -1,4 +1,4 @@
-import { documentRoutes } from "@/lib/api/endpoint"
+import { documentRoutes } from "@/lib/api/answer"
 import { openApiDocument } from "@/lib/api/openapi"
 import { env } from "@/lib/env"
 import { endpoints } from "../endpoints"

@@ -1,0 +1,118 @@
+import { randomUUID } from "node:crypto"
+import { isDatabaseUnavailable } from "../database-failure"
+import { errorEnvelope } from "./envelope"
+import { errors, Refusal, refuseAs } from "./errors"
+
+// How anything under /api answers over HTTP, whatever it is: methods, headers and errors.
+
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
+
+export type Method = (typeof methods)[number]
+
+/** A public document: no key, its own content type, cacheable for five minutes. */
+export function documentRoutes(contentType: string, write: () => Promise<string>) {
+  const allowed = "GET, HEAD, OPTIONS"
+  const serve = (request: Request) =>
+    respond(request, async (headers) => {
+      const text = await write()
+      setAll(headers, { "Content-Type": contentType, "Cache-Control": "public, max-age=300" })
+      return text
+    })
+  return answerEach("GET", allowed, serve)
+}
+
+/** For every path under /api that nothing serves. */
+export const nothing = eachMethod((method) => async (request: Request) => {
+  const answer = await respond(request, async () => refuseAs("not_found", errors.not_found.meaning))
+  return method === "HEAD" ? withoutBody(answer) : answer
+})
+
+/** `serve` for the method that is served, HEAD and OPTIONS where they follow from it, and 405 for the rest. */
+export function answerEach(served: "GET" | "POST", allowed: string, serve: (request: Request) => Promise<Response>) {
+  function refuseMethod(request: Request): Promise<Response> {
+    return respond(request, async () =>
+      refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
+        Allow: allowed,
+      }),
+    )
+  }
+
+  function announceMethods(request: Request): Promise<Response> {
+    return respond(request, async (headers) => {
+      headers.set("Allow", allowed)
+      return null
+    })
+  }
+
+  return eachMethod((method) => {
+    if (method === served) return serve
+    if (method === "HEAD") {
+      return async (request: Request) => withoutBody(await (served === "GET" ? serve : refuseMethod)(request))
+    }
+    return method === "OPTIONS" ? announceMethods : refuseMethod
+  })
+}
+
+export function eachMethod<Handler>(make: (method: Method) => Handler) {
+  return Object.fromEntries(methods.map((method) => [method, make(method)])) as Record<Method, Handler>
+}
+
+/**
+ * Runs `work` and puts its body, or the error it ended with, into a response with the headers of every answer; no body
+ * makes it a 204.
+ * @param work gets the headers of the answer, to add to them; what it adds also stands on an error
+ */
+export async function respond(request: Request, work: (headers: Headers) => Promise<string | null>): Promise<Response> {
+  const requestId = requestIdOf(request)
+  const headers = new Headers({
+    "Content-Type": "application/json",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Request-Id": requestId,
+  })
+  try {
+    const body = await work(headers)
+    if (body !== null) return new Response(body, { headers })
+    headers.delete("Content-Type")
+    return new Response(null, { status: 204, headers })
+  } catch (error) {
+    const refusal = error instanceof Refusal ? error : unexpected(error, requestId)
+    setAll(headers, refusal.headers)
+    return new Response(errorEnvelope(refusal.code, refusal.message), { status: refusal.status, headers })
+  }
+}
+
+function unexpected(error: unknown, requestId: string): Refusal {
+  if (isDatabaseUnavailable(error)) {
+    log("service_unavailable", requestId, error)
+    return new Refusal(
+      503,
+      "service_unavailable",
+      "The database does not answer at the moment. Try again in 2 seconds.",
+      {
+        "Retry-After": "2",
+      },
+    )
+  }
+  log("internal", requestId, error)
+  return new Refusal(500, "internal", `An unexpected error. If it stays, report it with the request id ${requestId}.`)
+}
+
+function log(event: string, requestId: string, error: unknown): void {
+  const why = error instanceof Error ? error.stack : String(error)
+  console.error(JSON.stringify({ level: "error", event, requestId, why }))
+}
+
+/** The caller's own request id when it is well-formed, so that both sides' logs can be joined. */
+function requestIdOf(request: Request): string {
+  const given = request.headers.get("x-request-id") ?? ""
+  return /^[\w-]{8,64}$/.test(given) && !given.startsWith("tsk_") ? given : randomUUID()
+}
+
+export function setAll(headers: Headers, fields: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(fields)) headers.set(name, value)
+}
+
+function withoutBody({ status, headers }: Response): Response {
+  return new Response(null, { status, headers })
+}
