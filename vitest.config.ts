@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config"
 export default defineConfig({
   resolve: { tsconfigPaths: true },
   test: {
-    include: ["{app,lib,prisma,scripts,components}/**/*.test.ts", "{app,components}/**/*.test.tsx"],
+    include: ["{app,lib,prisma,scripts,components,server}/**/*.test.ts", "{app,components}/**/*.test.tsx"],
     globalSetup: "scripts/test-database.ts",
     setupFiles: "scripts/test-worker.ts",
     // Each file runs in its own process against its own database, copied from a migrated template.

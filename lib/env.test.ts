@@ -15,6 +15,9 @@ test("what is required is enough, and the rest has its defaults", () => {
     NODE_ENV: "development",
     DATABASE_POOL_MAX: 10,
     TRUSTED_PROXY_HOPS: 0,
+    PORT: 3000,
+    WEB_CONCURRENCY: 1,
+    SWEEPER: "on",
     WELCOME_CREDITS: 100,
   })
 })
@@ -59,6 +62,15 @@ test("two limit stores at once are refused", () => {
   expect(problemsOf({ ...complete, ...both })[1]).toContain("REDIS_URL")
 })
 
+test("several processes need a store in which they count together", () => {
+  expect(problemsOf({ ...complete, WEB_CONCURRENCY: "2" })[1]).toMatch(/WEB_CONCURRENCY above 1 needs REDIS_URL/)
+  const shared = { ...complete, WEB_CONCURRENCY: "2", REDIS_URL: "redis://localhost" }
+  expect(parseEnv(shared).WEB_CONCURRENCY).toBe(2)
+  for (const count of ["0", "65", "1.5", "all"]) {
+    expect(problemsOf({ ...shared, WEB_CONCURRENCY: count })[1]).toContain("WEB_CONCURRENCY")
+  }
+})
+
 test("BASE_URL is an origin: a trailing slash goes, a path is refused", () => {
   expect(parseEnv({ ...complete, BASE_URL: "https://app.example.com/" }).BASE_URL).toBe("https://app.example.com")
   expect(problemsOf({ ...complete, BASE_URL: "https://app.example.com/app" })[1]).toContain("BASE_URL")
@@ -82,8 +94,8 @@ test("a message holds no value, for it may be a secret", () => {
 test(".env.example names every variable, each under a comment, and no other", () => {
   const lines = readFileSync(resolve(import.meta.dirname, "../.env.example"), "utf8").split("\n")
   const names = lines.flatMap((line) => /^([A-Z_0-9]+)=$/.exec(line)?.[1] ?? [])
-  // The last two are read by scripts and not by the application.
-  expect(names.toSorted()).toEqual([...envNames, "PORT", "SEED_USERS"].toSorted())
+  // The last one is read by a script and not by the application.
+  expect(names.toSorted()).toEqual([...envNames, "SEED_USERS"].toSorted())
   for (const name of names) expect(lines[lines.indexOf(`${name}=`) - 1], name).toMatch(/^# \S/)
 })
 

@@ -29,6 +29,10 @@ const schema = z
       .optional(),
     EMAIL_FROM: optional,
     TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
+    PORT: z.coerce.number().int().min(1).max(65_535).default(3000),
+    HOST: optional,
+    WEB_CONCURRENCY: z.coerce.number().int().min(1).max(64).default(1),
+    SWEEPER: z.enum(["on", "off"]).default("on"),
     WELCOME_CREDITS: z.coerce.number().int().min(0).max(1_000_000).default(100),
     GITHUB_CLIENT_ID: optional,
     GITHUB_CLIENT_SECRET: optional,
@@ -53,6 +57,11 @@ const schema = z
     }
     if (value.REDIS_URL && value.UPSTASH_REDIS_REST_URL) {
       context.addIssue({ code: "custom", path: ["REDIS_URL"], message: "set either this or UPSTASH_REDIS_REST_URL" })
+    }
+    if (value.WEB_CONCURRENCY > 1 && !value.REDIS_URL && !value.UPSTASH_REDIS_REST_URL) {
+      const message =
+        "above 1 needs REDIS_URL or UPSTASH_REDIS_REST_URL: each process would count its own requests, and a key's limit would grow with their number"
+      context.addIssue({ code: "custom", path: ["WEB_CONCURRENCY"], message })
     }
   })
 

@@ -17,8 +17,12 @@ export function checkEnvironment(): void {
 
 const sweepEveryMs = 10_000
 
-/** Releases overdue reservations in the background. Every instance does: one that died leaves its runs to the others. */
+/**
+ * Releases overdue reservations in the background. Every instance does unless it is told not to: one that died leaves its
+ * runs to the others.
+ */
 export function startSweeper(): void {
+  if (env().SWEEPER === "off") return
   singleton("sweeper", () => {
     const timer = setInterval(() => {
       sweep().catch((error) => {
@@ -52,7 +56,9 @@ export function nameSocketAddress(): void {
       if (!isPath(request.url)) request.url = "/api/unreadable"
       // Next answers these with a redirect to a rendering of pages, which an API has none of.
       if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
-      request.headers[socketAddressHeader] = request.socket.remoteAddress ?? ""
+      const address = request.socket.remoteAddress ?? ""
+      request.headers[socketAddressHeader] = address
+      request.rawHeaders.push(socketAddressHeader, address)
     })
     return true
   })

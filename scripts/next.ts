@@ -13,6 +13,7 @@ const apart = new Set([
   "node_modules",
   "generated",
   "bench",
+  "dist",
   "docs",
   "e2e",
   "scripts",
@@ -24,39 +25,67 @@ const apartFiles =
 
 /** Runs a command of Next's. Its output goes nowhere unless the caller shows it. */
 export function startNext(args: readonly string[], env: Record<string, string>): Guarded {
-  const next = join(root, "node_modules/next/dist/bin/next")
-  return startGuarded(process.execPath, [next, ...args], { signal: "TERM", cwd: root, env: { ...process.env, ...env } })
+  return startNode(["node_modules/next/dist/bin/next", ...args], env)
 }
 
-type Given = { DATABASE_URL: string; AUTH_SECRET: string; SMTP_URL?: string; EMAIL_FROM?: string }
+function startNode(args: readonly string[], env: Record<string, string>): Guarded {
+  return startGuarded(process.execPath, args, { signal: "TERM", cwd: root, env: { ...process.env, ...env } })
+}
+
+type Given = {
+  DATABASE_URL: string
+  AUTH_SECRET: string
+  SMTP_URL?: string
+  EMAIL_FROM?: string
+  REDIS_URL?: string
+  TRUSTED_PROXY_HOPS?: string
+  WEB_CONCURRENCY?: string
+}
+
+/** Who serves the build: our own server as `npm start` does, or Next alone as on a serverless host. */
+export const listeners = ["lean", "next"] as const
+
+export type Listener = (typeof listeners)[number]
 
 /**
  * Serves the build. Besides what is given, only the shell's variables count, not those of .env: that file is meant for
  * development.
  */
-export function serve(port: number, given: Given): Guarded {
+export function serve(port: number, given: Given, listener: Listener = "lean"): Guarded {
   const shell = Object.fromEntries(envNames.map((name) => [name, process.env[name] ?? ""]))
   const fixed = { NODE_ENV: "production", BASE_URL: `http://localhost:${port}` }
   // Its passwords and keys are public, so only this machine reaches it unless HOST says otherwise.
   const host = process.env.HOST || "127.0.0.1"
-  return startNext(["start", "-p", String(port), "-H", host], { ...shell, ...given, ...fixed })
+  const env = { ...shell, ...given, ...fixed, PORT: String(port), HOST: host }
+  return listener === "lean" ? startNode(["dist/main.js"], env) : startNext(["start", "-p", env.PORT, "-H", host], env)
 }
 
 export async function isBuilt(): Promise<boolean> {
-  if (!existsSync(join(root, ".next/BUILD_ID"))) return false
+  if (![".next/BUILD_ID", "dist/main.js"].every((file) => existsSync(join(root, file)))) return false
   return (await readFile(stamp, "utf8").catch(() => "")) === (await digestOfSources())
 }
 
 /** Builds the application; `started` receives the running command, so that the caller can stop it. */
 export async function build(started: (command: Guarded) => void = () => {}): Promise<{ ok: boolean; output: string }> {
   const digest = await digestOfSources()
-  const command = startNext(["build"], { NODE_ENV: "production" })
-  started(command)
-  const output = collect(command)
-  const ok = (await command.exited) === 0
+  const env = { NODE_ENV: "production" }
+  const commands = [
+    () => startNext(["build"], env),
+    () => startNode(["node_modules/vite/bin/vite.js", "build", "--config", "server/vite.config.ts"], env),
+  ]
+  const outputs: string[] = []
+  let ok = true
+  for (const start of commands) {
+    if (!ok) break
+    const command = start()
+    started(command)
+    const output = collect(command)
+    ok = (await command.exited) === 0
+    outputs.push(output())
+  }
   await mkdir(join(root, ".next"), { recursive: true })
   await writeFile(stamp, ok ? digest : "")
-  return { ok, output: output() }
+  return { ok, output: outputs.join("\n") }
 }
 
 /** The last lines of what a command printed, whenever asked. */

@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto"
+import { STATUS_CODES } from "node:http"
 import { isDatabaseUnavailable } from "../database-failure"
 import { errorEnvelope } from "./envelope"
 import { errors, Refusal, refuseAs } from "./errors"
 
 // How anything under /api answers over HTTP, whatever it is: methods, headers and errors.
 
-const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
+export const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
 
 export type Method = (typeof methods)[number]
+
+export type Answer = (request: Request) => Promise<Response>
 
 /** A public document: no key, its own content type, cacheable for five minutes. */
 export function documentRoutes(contentType: string, write: () => Promise<string>) {
@@ -27,8 +30,18 @@ export const nothing = eachMethod((method) => async (request: Request) => {
   return method === "HEAD" ? withoutBody(answer) : answer
 })
 
+/** For methods that no path has, such as TRACE. */
+export function refuseUnknownMethod(request: Request): Promise<Response> {
+  return respond(request, async () => {
+    const allowed = methods.join(", ")
+    return refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
+      Allow: allowed,
+    })
+  })
+}
+
 /** `serve` for the method that is served, HEAD and OPTIONS where they follow from it, and 405 for the rest. */
-export function answerEach(served: "GET" | "POST", allowed: string, serve: (request: Request) => Promise<Response>) {
+export function answerEach(served: "GET" | "POST", allowed: string, serve: Answer) {
   function refuseMethod(request: Request): Promise<Response> {
     return respond(request, async () =>
       refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
@@ -72,14 +85,19 @@ export async function respond(request: Request, work: (headers: Headers) => Prom
   })
   try {
     const body = await work(headers)
-    if (body !== null) return new Response(body, { headers })
-    headers.delete("Content-Type")
-    return new Response(null, { status: 204, headers })
+    return write(body === null ? 204 : 200, headers, body)
   } catch (error) {
     const refusal = error instanceof Refusal ? error : unexpected(error, requestId)
     setAll(headers, refusal.headers)
-    return new Response(errorEnvelope(refusal.code, refusal.message), { status: refusal.status, headers })
+    return write(refusal.status, headers, errorEnvelope(refusal.code, refusal.message))
   }
+}
+
+/** A stated length spares the connection the framing in chunks, and tells HEAD how long GET is. */
+function write(status: number, headers: Headers, body: string | null): Response {
+  if (body === null) headers.delete("Content-Type")
+  else headers.set("Content-Length", String(Buffer.byteLength(body)))
+  return new Response(body, { status, statusText: STATUS_CODES[status] ?? "", headers })
 }
 
 function unexpected(error: unknown, requestId: string): Refusal {
@@ -113,6 +131,6 @@ export function setAll(headers: Headers, fields: Readonly<Record<string, string>
   for (const [name, value] of Object.entries(fields)) headers.set(name, value)
 }
 
-function withoutBody({ status, headers }: Response): Response {
-  return new Response(null, { status, headers })
+function withoutBody({ status, statusText, headers }: Response): Response {
+  return new Response(null, { status, statusText, headers })
 }

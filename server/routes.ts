@@ -1,0 +1,29 @@
+import { type Answer, type Method, methods, refuseUnknownMethod } from "@/lib/api/answer"
+
+/** What a route file of the API exports: an answer for every method that Next knows. */
+type RouteFile = Readonly<Record<Method, Answer>>
+
+const files = import.meta.glob<RouteFile>("../app/api/v1/**/route.ts", { eager: true })
+
+/** The route files of the API by the path they serve. A folder with a parameter in its name is left to Next. */
+const routes = new Map(
+  Object.entries(files)
+    .map(([file, route]) => [file.slice("../app".length, -"/route.ts".length), route] as const)
+    .filter(([path]) => !path.includes("[")),
+)
+
+/**
+ * The function that answers a request by itself. Nothing for pages, and for paths that are not written as their route is
+ * (encoded, in another case, with a slash at the end): what these mean, Next decides.
+ */
+export function answerFor(method: string, target: string): Answer | undefined {
+  const [path = ""] = target.split("?", 1)
+  const route = routes.get(path)
+  if (isKnown(method)) return route?.[method]
+  // No route has DELETE: it refuses by the name the request gives, and says what the route has.
+  return route?.DELETE ?? refuseUnknownMethod
+}
+
+function isKnown(method: string): method is Method {
+  return (methods as readonly string[]).includes(method)
+}

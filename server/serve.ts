@@ -1,0 +1,39 @@
+import { once } from "node:events"
+import { Server } from "node:http"
+import { env } from "@/lib/env"
+import { nameSocketAddress, startSweeper } from "@/lib/start"
+import { close, createListener } from "./listener"
+import { onEnd } from "./on-end"
+
+/** How long a request under way may take to end once the process is asked to. */
+const graceMs = 25_000
+
+/** Serves on HOST and PORT until the process is asked to end. */
+export async function serve(): Promise<void> {
+  const { PORT: port, HOST: host } = env()
+  // Not imported above: while it is loaded, Next chooses between React's builds by NODE_ENV.
+  const { default: next } = await import("next")
+  // Next would close what asks for another protocol; on a server that never asks it, such a request is like any other.
+  const app = next({ port, hostname: host ?? "localhost", httpServer: new Server() })
+  nameSocketAddress()
+  startSweeper()
+  process.on("unhandledRejection", (error) => {
+    console.error(JSON.stringify({ level: "error", event: "unhandled_rejection", why: String(error) }))
+  })
+  await app.prepare()
+  const server = createListener(app.getRequestHandler())
+  server.listen(port, host)
+  try {
+    await once(server, "listening")
+  } catch (error) {
+    console.error(`Cannot listen on port ${port}: ${error instanceof Error ? error.message : error}`)
+    process.exit(1)
+  }
+  console.log(`Listening on http://${host ?? "localhost"}:${port}`)
+  onEnd(async () => {
+    setTimeout(() => process.exit(1), graceMs).unref()
+    await close(server)
+    await app.close()
+    process.exit(0)
+  })
+}
