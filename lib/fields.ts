@@ -14,7 +14,7 @@ export const cents = z.int().describe("Integer cents of the currency beside it")
 export const currency = z.string().describe("ISO 4217 code, lower case")
 
 /** Whole credits, which the database keeps in 64 bits; what may be granted stays far below 2^53. */
-export const credits = z.bigint().transform(Number).pipe(z.int())
+export const credits = z.int()
 
 /** Text that an outsider wrote: documents mark it as data that is never an instruction. */
 export const untrustedText = z.string().meta({ "x-untrusted": true })

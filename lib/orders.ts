@@ -1,6 +1,5 @@
 import { z } from "zod"
 import { OrderKind, OrderStatus } from "@/generated/prisma/enums"
-import { db } from "./db"
 import { cents, currency, id, timestamp } from "./fields"
 import { findIn, type Page } from "./page"
 
@@ -25,5 +24,5 @@ export const orderRow = z.object({
 export type OrderWhere = { status?: OrderStatus; userId?: string }
 
 export function findOrders(where: OrderWhere, page: Page) {
-  return findIn(db().order, where, page)
+  return findIn({ table: "orders", row: orderRow }, where, page)
 }

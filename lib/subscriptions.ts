@@ -25,7 +25,7 @@ export const subscriptionRow = z.object({
 export type SubscriptionWhere = { status?: SubscriptionStatus; planId?: string; userId?: string }
 
 export function findSubscriptions(where: SubscriptionWhere, page: Page) {
-  return findIn(db().subscription, where, page)
+  return findIn({ table: "subscriptions", row: subscriptionRow }, where, page)
 }
 
 /** The owner's subscription that is not canceled; a unique index allows one. */

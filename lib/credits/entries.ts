@@ -1,9 +1,9 @@
 import { z } from "zod"
 import { CreditEntryKind } from "@/generated/prisma/enums"
-import { db, snapshot } from "../db"
+import { db } from "../db"
 import { credits, id, timestamp } from "../fields"
 import type { OwnerId } from "../owner"
-import { findIn, type Page, queriesOf } from "../page"
+import { findIn, type List, type Page } from "../page"
 
 export const creditEntryKind = z.enum(CreditEntryKind)
 
@@ -33,22 +33,38 @@ export const balanceMeta = z.object({
   held: credits.describe("Reserved by runs that are under way; not part of balance"),
 })
 
+/** The SQL of what is in `balanceMeta`, for the account that an expression names. */
+const balanceSql = {
+  balance: (account: string) => `coalesce((SELECT balance FROM credit_accounts WHERE user_id = ${account}), 0)`,
+  held: (account: string) =>
+    `(SELECT coalesce(sum(reserved), 0)::bigint FROM runs WHERE user_id = ${account} AND state = 'reserved')`,
+}
+
 /** An account's balance and what its runs hold, to be read alone or in a snapshot with more. */
 export function readBalance(userId: string) {
-  return db().$queryRaw<[z.input<typeof balanceMeta>]>`
-    SELECT coalesce((SELECT balance FROM credit_accounts WHERE user_id = ${userId}::uuid), 0) AS balance,
-           (SELECT coalesce(sum(reserved), 0)::bigint FROM runs
-            WHERE user_id = ${userId}::uuid AND state = 'reserved') AS held`
+  const { balance, held } = balanceSql
+  return db().$queryRawUnsafe<[{ balance: bigint; held: bigint }]>(
+    `SELECT ${balance("$1::uuid")} AS balance, ${held("$1::uuid")} AS held`,
+    userId,
+  )
 }
 
 export type OwnCreditEntryWhere = { userId: OwnerId; kind?: CreditEntryKind; runId?: string }
 
-/** The owner's ledger with its balance, all from one snapshot of the database. */
-export async function findOwnCreditEntries(where: OwnCreditEntryWhere, page: Page) {
-  const [rows, total, [meta]] = await snapshot(...queriesOf(db().creditEntry, where, page), readBalance(where.userId))
-  return { rows, total, meta }
+const ownLedger: List<typeof ownCreditEntryRow, OwnCreditEntryWhere> = {
+  table: "credit_entries",
+  row: ownCreditEntryRow,
+  meta: {
+    balance: ({ userId }, _range, bind) => balanceSql.balance(bind(userId)),
+    held: ({ userId }, _range, bind) => balanceSql.held(bind(userId)),
+  },
+}
+
+/** The owner's ledger with its balance. */
+export function findOwnCreditEntries(where: OwnCreditEntryWhere, page: Page) {
+  return findIn(ownLedger, where, page)
 }
 
 export function findCreditEntries(where: CreditEntryWhere, page: Page) {
-  return findIn(db().creditEntry, where, page)
+  return findIn({ table: "credit_entries", row: creditEntryRow }, where, page)
 }

@@ -1,6 +1,5 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/endpoint"
-import { db } from "@/lib/db"
 import { id, timestamp } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
 
@@ -21,7 +20,7 @@ const auditRow = z.object({
 type AuditWhere = { actorId?: string; action?: string; targetType?: string; targetId?: string }
 
 function findAuditEntries(where: AuditWhere, page: Page) {
-  return findIn(db().auditEntry, where, page)
+  return findIn({ table: "audit_entries", row: auditRow }, where, page)
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

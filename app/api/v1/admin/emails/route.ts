@@ -1,7 +1,6 @@
 import { z } from "zod"
 import { EmailStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
-import { db } from "@/lib/db"
 import { templateNames } from "@/lib/email"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
@@ -22,7 +21,7 @@ const emailRow = z.object({
 })
 
 function findEmails(where: { status?: EmailStatus; template?: string; userId?: string }, page: Page) {
-  return findIn(db().email, where, page)
+  return findIn({ table: "emails", row: emailRow }, where, page)
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

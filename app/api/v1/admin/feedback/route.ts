@@ -1,7 +1,6 @@
 import { z } from "zod"
 import { FeedbackStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
-import { db } from "@/lib/db"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
 
@@ -22,7 +21,7 @@ const feedbackRow = z.object({
 })
 
 function findFeedback(where: { status?: FeedbackStatus; rating?: number; userId?: string }, page: Page) {
-  return findIn(db().feedback, where, page)
+  return findIn({ table: "feedback", row: feedbackRow }, where, page)
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

@@ -1,7 +1,6 @@
 import { z } from "zod"
 import { UserStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
-import { db } from "@/lib/db"
 import { emailParameter } from "@/lib/email-address"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
@@ -20,7 +19,7 @@ const userRow = z.object({
 })
 
 function findUsers(where: { status?: UserStatus; role?: Role; email?: string }, page: Page) {
-  return findIn(db().user, where, page)
+  return findIn({ table: "users", row: userRow }, where, page)
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

@@ -1,7 +1,6 @@
 import { z } from "zod"
 import { WaitlistStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
-import { db } from "@/lib/db"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
 import { waitlistSource } from "@/lib/waitlist"
@@ -19,7 +18,7 @@ const waitlistRow = z.object({
 })
 
 function findWaitlist(where: { status?: WaitlistStatus; source?: string }, page: Page) {
-  return findIn(db().waitlistEntry, where, page)
+  return findIn({ table: "waitlist_entries", row: waitlistRow }, where, page)
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

@@ -1,9 +1,7 @@
 import { z } from "zod"
-import { Prisma } from "@/generated/prisma/client"
 import { adminList } from "@/lib/api/endpoint"
-import { db, snapshot } from "@/lib/db"
 import { credits, id, timestamp } from "@/lib/fields"
-import type { Page } from "@/lib/page"
+import { findIn, type Page } from "@/lib/page"
 
 const balanceRow = z.object({
   id: id.describe("The same as userId: an account has one balance"),
@@ -15,36 +13,20 @@ const balanceRow = z.object({
   createdAt: timestamp,
 })
 
-type BalanceRow = z.input<typeof balanceRow>
+const balances = {
+  table: "credit_accounts",
+  row: balanceRow,
+  columns: {
+    id: "user_id",
+    held: "(SELECT coalesce(sum(reserved), 0)::bigint FROM runs WHERE user_id = page.user_id AND state = 'reserved')",
+    granted: `(SELECT coalesce(sum(amount), 0)::bigint FROM credit_entries
+               WHERE user_id = page.user_id AND (kind IN ('grant', 'purchase') OR kind = 'adjustment' AND amount > 0))`,
+    spent: "(SELECT coalesce(sum(cost), 0)::bigint FROM runs WHERE user_id = page.user_id)",
+  },
+}
 
-async function findBalances({ userId }: { userId?: string }, { since, until, after, order, limit, offset }: Page) {
-  const range = Prisma.join(
-    [
-      Prisma.sql`true`,
-      ...(userId ? [Prisma.sql`user_id = ${userId}::uuid`] : []),
-      ...(since ? [Prisma.sql`created_at >= ${since}`] : []),
-      ...(until ? [Prisma.sql`created_at <= ${until}`] : []),
-    ],
-    " AND ",
-  )
-  const [beyond, direction] =
-    order === "desc" ? [Prisma.raw("<"), Prisma.raw("DESC")] : [Prisma.raw(">"), Prisma.raw("ASC")]
-  const unseen = after
-    ? Prisma.sql`(created_at, user_id) ${beyond} (${after.createdAt}, ${after.id}::uuid)`
-    : Prisma.sql`true`
-  const [rows, [{ total }]] = await snapshot(
-    db().$queryRaw<BalanceRow[]>`
-      SELECT a.user_id AS "id", a.user_id AS "userId", a.balance, a.created_at AS "createdAt",
-             (SELECT coalesce(sum(reserved), 0)::bigint FROM runs WHERE user_id = a.user_id AND state = 'reserved') AS held,
-             (SELECT coalesce(sum(amount), 0)::bigint FROM credit_entries
-              WHERE user_id = a.user_id AND (kind IN ('grant', 'purchase') OR kind = 'adjustment' AND amount > 0)) AS granted,
-             (SELECT coalesce(sum(cost), 0)::bigint FROM runs WHERE user_id = a.user_id) AS spent
-      FROM (SELECT * FROM credit_accounts WHERE ${range} AND ${unseen}
-            ORDER BY created_at ${direction}, user_id ${direction} LIMIT ${limit + 1} OFFSET ${offset}) a
-      ORDER BY a.created_at ${direction}, a.user_id ${direction}`,
-    db().$queryRaw<[{ total: bigint }]>`SELECT count(*) AS total FROM credit_accounts WHERE ${range}`,
-  )
-  return { rows, total: Number(total) }
+function findBalances(where: { userId?: string }, page: Page) {
+  return findIn(balances, where, page)
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
