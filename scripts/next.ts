@@ -35,17 +35,17 @@ function startNode(args: readonly string[], env: Record<string, string>): Guarde
 type Given = {
   DATABASE_URL: string
   AUTH_SECRET: string
+  BASE_URL?: string
   SMTP_URL?: string
   EMAIL_FROM?: string
   REDIS_URL?: string
   TRUSTED_PROXY_HOPS?: string
   WEB_CONCURRENCY?: string
+  NODE_OPTIONS?: string
 }
 
 /** Who serves the build: our own server as `npm start` does, or Next alone as on a serverless host. */
-export const listeners = ["lean", "next"] as const
-
-export type Listener = (typeof listeners)[number]
+export type Listener = "lean" | "next"
 
 /**
  * Serves the build. Besides what is given, only the shell's variables count, not those of .env: that file is meant for
@@ -53,10 +53,10 @@ export type Listener = (typeof listeners)[number]
  */
 export function serve(port: number, given: Given, listener: Listener = "lean"): Guarded {
   const shell = Object.fromEntries(envNames.map((name) => [name, process.env[name] ?? ""]))
-  const fixed = { NODE_ENV: "production", BASE_URL: `http://localhost:${port}` }
+  const own = { NODE_ENV: "production", BASE_URL: `http://localhost:${port}` }
   // Its passwords and keys are public, so only this machine reaches it unless HOST says otherwise.
   const host = process.env.HOST || "127.0.0.1"
-  const env = { ...shell, ...given, ...fixed, PORT: String(port), HOST: host }
+  const env = { ...shell, ...own, ...given, PORT: String(port), HOST: host }
   return listener === "lean" ? startNode(["dist/main.js"], env) : startNext(["start", "-p", env.PORT, "-H", host], env)
 }
 

@@ -24,6 +24,7 @@ const suites: readonly Suite[] = [
   },
   { name: "Rules, against a real PostgreSQL and Redis", run: (results) => vitest(results, "vitest.config.ts") },
   { name: "Build", run: async () => check(await buildOnce()) },
+  { name: "The API over HTTP, from either listener", run: overHttp },
   { name: "Servers and database killed under load", run: chaos },
   { name: "Pages, in a real browser", run: playwright },
   { name: "Modules, each taken out", run: (results) => vitest(results, "vitest.removal.config.ts") },
@@ -94,6 +95,10 @@ async function vitest(results: string, config: string): Promise<Tally> {
     ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
   )
   return tally(ok, report.numPassedTests, report.numFailedTests + unloaded.length)
+}
+
+async function overHttp(results: string): Promise<Tally> {
+  return (await hasBuild()) ? vitest(results, "vitest.listeners.config.ts") : check(false)
 }
 
 async function chaos(): Promise<Tally> {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { readdirSync } from "node:fs"
-import { afterEach, beforeAll, describe, expect, test, vi } from "vitest"
+import { afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest"
 import { socketAddressHeader } from "@/lib/client-address"
 import { reserve, settle } from "@/lib/credits/ledger"
 import { db, pool } from "@/lib/db"
@@ -9,37 +9,67 @@ import type { OwnerId } from "@/lib/owner"
 import { type Permission, permissions, roles } from "@/lib/permissions"
 import { createKey, createOrder, createPlan, createSubscription, createUser, grantCredits } from "@/prisma/factories"
 import { seed } from "@/prisma/seed"
+import type { Listener } from "@/scripts/next"
+import { startTestServer, type TestServer } from "@/scripts/test-server"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 import { departures } from "./openapi.json/departures"
 
-// What every endpoint promises. A new route file is held to all of it without a line here.
+// What every endpoint promises. A new route file is held to all of it without a line here. Usually its functions are called
+// as they are; with a listener, the build is asked over HTTP.
+
+declare module "vitest" {
+  interface ProvidedContext {
+    listener?: Listener
+  }
+}
+
+const listener = inject("listener")
+let server: TestServer | undefined
 
 const all = await endpoints()
 const lists = all.filter(({ shape }) => shape === "list")
 const readable = all.filter(({ method }) => method === "GET")
 
-type Call = { key?: string; search?: string; method?: string; headers?: Record<string, string> }
+type Call = { key?: string; search?: string; method?: string; headers?: Record<string, string>; address?: string }
 
 let callers = 0
 
 /**
- * Calls an endpoint as the route handler it is, and holds its answer to what the OpenAPI document says of it. Each call
- * comes from an address of its own unless told.
+ * Calls an endpoint, and holds its answer to what the OpenAPI document says of it. Each call comes from an address of its
+ * own unless told.
  */
-async function call(endpoint: ServedEndpoint, { key, search = "", method = endpoint.method, headers = {} }: Call = {}) {
-  const request = new Request(`http://localhost:3000${endpoint.path}${search}`, {
+async function call(endpoint: ServedEndpoint, given: Call = {}) {
+  const { key, search = "", method = endpoint.method, headers = {}, address = anotherAddress() } = given
+  const request = new Request(`${server?.address ?? "http://localhost:3000"}${endpoint.path}${search}`, {
     method,
     headers: {
-      [socketAddressHeader]: `10.0.${callers >> 8}.${callers++ & 255}`,
+      [server ? "x-forwarded-for" : socketAddressHeader]: address,
+      "accept-encoding": "identity",
       ...(key && { authorization: `Bearer ${key}` }),
       ...headers,
     },
   })
-  const answer = await endpoint.routes[method as keyof ServedEndpoint["routes"]](request)
+  const answer = server
+    ? withoutFraming(await fetch(request))
+    : await endpoint.routes[method as keyof ServedEndpoint["routes"]](request)
   if (method !== "HEAD" && method !== "OPTIONS") {
     expect(await departures(endpoint, method, answer.clone()), `${method} ${endpoint.path}${search}`).toEqual([])
   }
   return answer
+}
+
+function anotherAddress(): string {
+  callers++
+  return `10.0.${callers >> 8}.${callers & 255}`
+}
+
+/** Without what a listener adds for the connection, or because it could also render pages. */
+function withoutFraming({ body, status, headers: given }: Response): Response {
+  const headers = new Headers(given)
+  for (const name of ["connection", "content-length", "date", "keep-alive", "transfer-encoding", "vary"]) {
+    headers.delete(name)
+  }
+  return new Response(body, { status, headers })
 }
 
 /** `times` calls, ten under way at once: as many as the pool has connections. */
@@ -84,6 +114,8 @@ afterEach(() => {
 
 beforeAll(async () => {
   await seed(pool(), { users: 60, now: new Date() })
+  if (listener) server = await startTestServer(listener)
+  return () => server?.stop()
 })
 
 test("the table of endpoints holds every route file, and only those", () => {
@@ -436,11 +468,11 @@ test("300 requests a minute are one budget over all endpoints of a surface", asy
 test("failed key checks are limited by address: the 301st of a minute is 429, a valid key from there still works", async () => {
   const [endpoint] = all.filter(({ path }) => path === "/api/v1/me") as [ServedEndpoint]
   stopClock()
-  const headers = { [socketAddressHeader]: "198.51.100.7" }
-  const answers = await callMany(301, () => call(endpoint, { key: newSecret("user"), headers }))
+  const address = "198.51.100.7"
+  const answers = await callMany(301, () => call(endpoint, { key: newSecret("user"), address }))
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(1)
   expect((await call(endpoint, { key: "x" })).status).toBe(401)
-  expect((await call(endpoint, { key: (await keyFor(endpoint)).secret, headers })).status).toBe(200)
+  expect((await call(endpoint, { key: (await keyFor(endpoint)).secret, address })).status).toBe(200)
 })
 
 test("last use is recorded soon after a call, and at most once a minute", async () => {

@@ -1,0 +1,25 @@
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config"
+
+const suites = [
+  { name: "lean", include: ["app/api/v1/contract.test.ts"], provide: { listener: "lean" } },
+  { name: "next", include: ["app/api/v1/contract.test.ts"], provide: { listener: "next" } },
+  { name: "both", include: ["server/both.ts"] },
+] satisfies TestProjectInlineConfiguration["test"][]
+
+// A suite of its own, which needs the build: the promises of the API over HTTP, from either listener, and the two of them
+// compared byte for byte.
+export default defineConfig({
+  test: {
+    globalSetup: "scripts/test-database.ts",
+    projects: suites.map((suite) => ({
+      resolve: { tsconfigPaths: true },
+      test: {
+        ...suite,
+        setupFiles: "scripts/test-worker.ts",
+        pool: "forks",
+        testTimeout: 60_000,
+        hookTimeout: 120_000,
+      },
+    })),
+  },
+})
