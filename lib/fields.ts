@@ -4,9 +4,9 @@ import { z } from "zod"
 
 export const id = z.uuid().describe("Identifier (UUID)")
 
+/** Lists read it from the database as it is published: half of what a page costs went into a Date and back. */
 export const timestamp = z
-  .date()
-  .transform((date) => date.toISOString())
+  .transform((time: Date | string) => (typeof time === "string" ? time : time.toISOString()))
   .pipe(z.string().meta({ format: "date-time", description: "ISO 8601, UTC" }))
 
 export const cents = z.int().describe("Integer cents of the currency beside it")

@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
-import { db } from "./db"
+import { pool } from "./db"
 import { cents, currency, id, timestamp } from "./fields"
 import type { OwnerId } from "./owner"
 import { findIn, type Page } from "./page"
@@ -28,12 +28,27 @@ export function findSubscriptions(where: SubscriptionWhere, page: Page) {
   return findIn({ table: "subscriptions", row: subscriptionRow }, where, page)
 }
 
-/** The owner's subscription that is not canceled; a unique index allows one. */
-export function currentSubscription(owner: OwnerId) {
-  return db().subscription.findFirst({ where: { userId: owner, status: { not: "canceled" } } })
+/** With what the plan is called and grants today; what its subscriber pays is the subscription's own. */
+export type CurrentSubscription = z.input<typeof subscriptionRow> & {
+  createdAt: Date
+  currentPeriodEnd: Date
+  planName: string
+  planCredits: number
 }
 
-/** A plan's name and the credits it grants; what a subscriber pays is the subscription's own. */
-export function findPlan(id: string) {
-  return db().plan.findUniqueOrThrow({ where: { id } })
+const current = {
+  name: "current-subscription",
+  text: `
+    SELECT s.id, s.user_id AS "userId", s.plan_id AS "planId", s.status, s.amount, s.currency, s.interval,
+           s.created_at AS "createdAt", s.current_period_start AS "currentPeriodStart",
+           s.current_period_end AS "currentPeriodEnd", s.cancel_at_period_end AS "cancelAtPeriodEnd",
+           s.canceled_at AS "canceledAt", p.name AS "planName", p.credits AS "planCredits"
+    FROM subscriptions s JOIN plans p ON p.id = s.plan_id
+    WHERE s.user_id = $1 AND s.status <> 'canceled'`,
+}
+
+/** The owner's subscription that is not canceled; a unique index allows one. */
+export async function currentSubscription(owner: OwnerId): Promise<CurrentSubscription | null> {
+  const { rows } = await pool().query<CurrentSubscription>({ ...current, values: [owner] })
+  return rows[0] ?? null
 }

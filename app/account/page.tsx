@@ -8,7 +8,7 @@ import { Fact, Facts } from "@/components/facts"
 import { ApiRequest } from "@/components/list/api-request"
 import { Count, Money, Status, Text, Time } from "@/components/list/cells"
 import { requireViewer } from "@/lib/session"
-import { currentSubscription, findPlan } from "@/lib/subscriptions"
+import { currentSubscription } from "@/lib/subscriptions"
 import { entry } from "./navigation"
 import { SubscriptionFacts } from "./subscription-facts"
 
@@ -21,7 +21,6 @@ export default async function AccountPage() {
     credits.endpoint.read(viewer.id, "limit=1"),
     orders.endpoint.read(viewer.id, "limit=1"),
   ])
-  const plan = subscription && (await findPlan(subscription.planId))
   const [latest] = data
   return (
     <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-6">
@@ -32,11 +31,7 @@ export default async function AccountPage() {
         </p>
       </header>
       <Part title="Subscription">
-        {subscription && plan ? (
-          <SubscriptionFacts {...subscription} plan={plan} now={new Date()} />
-        ) : (
-          <NoSubscription />
-        )}
+        {subscription ? <SubscriptionFacts {...subscription} now={new Date()} /> : <NoSubscription />}
         <ApiRequest path="/api/v1/me/subscription" query={new URLSearchParams()} />
       </Part>
       <Part title="Credits" onward={<Onward href="/account/credits">Usage and ledger</Onward>}>

@@ -2,14 +2,11 @@ import { Fact, Facts } from "@/components/facts"
 import { Count, Money, Status } from "@/components/list/cells"
 import { Notice } from "@/components/notice"
 import { RelativeTime } from "@/components/relative-time"
-import type { currentSubscription, findPlan } from "@/lib/subscriptions"
+import type { CurrentSubscription } from "@/lib/subscriptions"
 import { longDate } from "@/lib/time-words"
 
-type Subscription = NonNullable<Awaited<ReturnType<typeof currentSubscription>>>
-type Plan = Awaited<ReturnType<typeof findPlan>>
-
 /** What the end of the current period means, unless the subscription ends with it. */
-const periodEnds: Record<Subscription["status"], string> = {
+const periodEnds: Record<CurrentSubscription["status"], string> = {
   trialing: "Trial ends",
   active: "Renews",
   past_due: "Period ends",
@@ -18,7 +15,8 @@ const periodEnds: Record<Subscription["status"], string> = {
 
 /** A subscription in words. Its price is the one it was begun at, whatever the plan costs today. */
 export function SubscriptionFacts({
-  plan,
+  planName,
+  planCredits,
   status,
   amount,
   currency,
@@ -27,7 +25,7 @@ export function SubscriptionFacts({
   currentPeriodEnd,
   cancelAtPeriodEnd,
   now,
-}: Subscription & { plan: Plan; now: Date }) {
+}: CurrentSubscription & { now: Date }) {
   return (
     <>
       {status === "past_due" && (
@@ -36,7 +34,7 @@ export function SubscriptionFacts({
       <Facts>
         <Fact label="Plan">
           <span className="flex flex-wrap items-center gap-x-2">
-            {plan.name} <Status of={status} />
+            {planName} <Status of={status} />
           </span>
         </Fact>
         <Fact label="Price">
@@ -46,7 +44,7 @@ export function SubscriptionFacts({
           {longDate(currentPeriodEnd)}, <RelativeTime date={currentPeriodEnd} now={now} />
         </Fact>
         <Fact label="Credits">
-          <Count of={plan.credits} /> a {interval}
+          <Count of={planCredits} /> a {interval}
         </Fact>
         <Fact label="Since">{longDate(createdAt)}</Fact>
       </Facts>

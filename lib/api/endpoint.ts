@@ -268,8 +268,9 @@ function listOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
 ): List<z.output<Row>, z.output<Meta>> {
   const isCut = found.rows.length > page.limit
   const rows = isCut ? found.rows.slice(0, page.limit) : found.rows
-  const last = rows.at(-1) as { createdAt: Date; id: string } | undefined
-  const nextCursor = isCut && last ? encodeCursor(page.order, last) : null
+  const last = rows.at(-1) as { createdAt: Date | string; id: string } | undefined
+  const nextCursor =
+    isCut && last ? encodeCursor(page.order, { createdAt: new Date(last.createdAt), id: last.id }) : null
   const { limit, offset } = page
   const meta = { total: found.total, limit, offset, nextCursor, ...more.parse(found.meta ?? {}) }
   return { data: rows.map((row) => schema.parse(row)), meta }
