@@ -4,10 +4,12 @@ const suites = [
   { name: "lean", include: ["app/api/v1/contract.test.ts"], provide: { listener: "lean" } },
   { name: "next", include: ["app/api/v1/contract.test.ts"], provide: { listener: "next" } },
   { name: "both", include: ["server/both.ts"] },
+  { name: "process", include: ["server/process.ts"] },
+  { name: "scale", include: ["server/scale.ts"] },
 ] satisfies TestProjectInlineConfiguration["test"][]
 
-// A suite of its own, which needs the build: the promises of the API over HTTP, from either listener, and the two of them
-// compared byte for byte.
+// A suite of its own, which needs the build: the promises of the API over HTTP, from either listener; the two of them
+// compared byte for byte; how processes begin and end; two instances on one database and one Redis.
 export default defineConfig({
   test: {
     globalSetup: "scripts/test-database.ts",

@@ -32,17 +32,8 @@ function startNode(args: readonly string[], env: Record<string, string>): Guarde
   return startGuarded(process.execPath, args, { signal: "TERM", cwd: root, env: { ...process.env, ...env } })
 }
 
-type Given = {
-  DATABASE_URL: string
-  AUTH_SECRET: string
-  BASE_URL?: string
-  SMTP_URL?: string
-  EMAIL_FROM?: string
-  REDIS_URL?: string
-  TRUSTED_PROXY_HOPS?: string
-  WEB_CONCURRENCY?: string
-  NODE_OPTIONS?: string
-}
+/** Variables of the application, and Node's own. */
+export type Given = Readonly<Record<string, string>>
 
 /** Who serves the build: our own server as `npm start` does, or Next alone as on a serverless host. */
 export type Listener = "lean" | "next"

@@ -6,6 +6,7 @@ import { type Guarded, startGuarded, stopOnSignal } from "./guarded"
 import { provideLanguages } from "./languages"
 import { build, isBuilt } from "./next"
 import { freePort } from "./postgres"
+import { provideProxy } from "./proxy"
 import { provideRedis } from "./redis"
 import { root } from "./root"
 
@@ -24,7 +25,7 @@ const suites: readonly Suite[] = [
   },
   { name: "Rules, against a real PostgreSQL and Redis", run: (results) => vitest(results, "vitest.config.ts") },
   { name: "Build", run: async () => check(await buildOnce()) },
-  { name: "The API over HTTP, from either listener", run: overHttp },
+  { name: "The servers, alone and several, over HTTP", run: overHttp },
   { name: "Servers and database killed under load", run: chaos },
   { name: "Pages, in a real browser", run: playwright },
   { name: "Modules, each taken out", run: (results) => vitest(results, "vitest.removal.config.ts") },
@@ -57,7 +58,7 @@ export async function testEverything(): Promise<void> {
 
 /** A missing Redis, browser or language fails the tests that need it, and says here why. */
 async function prepare(): Promise<void> {
-  for (const provide of [provideRedis, provideBrowser, provideLanguages]) {
+  for (const provide of [provideRedis, provideProxy, provideBrowser, provideLanguages]) {
     await provide().catch((error) => console.error(error instanceof Error ? error.message : error))
   }
 }

@@ -23,7 +23,7 @@ let keys: Record<Surface, string>
 beforeAll(async () => {
   await seed(pool(), { users: 60, now: new Date() })
   const now = Date.now()
-  servers = { lean: await startTestServer("lean", now), next: await startTestServer("next", now) }
+  servers = { lean: await startTestServer("lean", {}, now), next: await startTestServer("next", {}, now) }
   return () => Promise.all(Object.values(servers).map(({ stop }) => stop()))
 })
 

@@ -10,7 +10,7 @@ const graceMs = 25_000
 
 /** Serves on HOST and PORT until the process is asked to end. */
 export async function serve(): Promise<void> {
-  const { PORT: port, HOST: host } = env()
+  const { PORT: port, HOST: host, SWEEPER: sweeper } = env()
   // Not imported above: while it is loaded, Next chooses between React's builds by NODE_ENV.
   const { default: next } = await import("next")
   // Next would close what asks for another protocol; on a server that never asks it, such a request is like any other.
@@ -20,16 +20,16 @@ export async function serve(): Promise<void> {
   process.on("unhandledRejection", (error) => {
     console.error(JSON.stringify({ level: "error", event: "unhandled_rejection", why: String(error) }))
   })
-  await app.prepare()
   const server = createListener(app.getRequestHandler())
-  server.listen(port, host)
   try {
+    await app.prepare()
+    server.listen(port, host)
     await once(server, "listening")
   } catch (error) {
-    console.error(`Cannot listen on port ${port}: ${error instanceof Error ? error.message : error}`)
+    console.error(`The server cannot start: ${error instanceof Error ? error.message : error}`)
     process.exit(1)
   }
-  console.log(`Listening on http://${host ?? "localhost"}:${port}`)
+  console.log(`Process ${process.pid} listens on http://${host ?? "localhost"}:${port}, its sweeper ${sweeper}`)
   onEnd(async () => {
     setTimeout(() => process.exit(1), graceMs).unref()
     await close(server)

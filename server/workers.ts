@@ -1,25 +1,23 @@
 import cluster, { type Worker } from "node:cluster"
 import { onEnd } from "./on-end"
 
-/** A worker that ends sooner has not come up: another one would not either. */
-const steadyAfterMs = 5_000
-
-/** Runs `count` processes that share the port, one of which sweeps. One that dies is replaced. */
+/** Runs `count` processes that share the port, of which the first sweeps. One that dies is replaced. */
 export function startWorkers(count: number): void {
   let ending = false
 
   function start(slot: number): void {
-    const started = Date.now()
-    const worker = cluster.fork({ SWEEPER: slot === 0 ? "on" : "off" })
+    const worker = cluster.fork(slot === 0 ? {} : { SWEEPER: "off" })
+    let hasServed = false
+    worker.once("listening", () => {
+      hasServed = true
+    })
     worker.once("exit", (code) => {
       if (ending) return
-      if (Date.now() - started < steadyAfterMs) {
-        end()
-        process.exitCode = code || 1
-        return
-      }
-      console.error(JSON.stringify({ level: "error", event: "worker_died", slot, code }))
-      start(slot)
+      console.error(JSON.stringify({ level: "error", event: "worker_ended", code }))
+      if (hasServed) return start(slot)
+      // Another one would not come up either.
+      process.exitCode = 1
+      end()
     })
   }
 

@@ -1,0 +1,75 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { canInstall, installPackage } from "./apt"
+import { type Guarded, startGuarded } from "./guarded"
+import { onPath } from "./programs"
+
+/**
+ * HAProxy before several instances, in turns, as a load balancer would: it drops an instance that is gone and hands reads
+ * that it did not answer to the next one. The header `x-instance: 1` asks for one instance; `x-served-by` tells which
+ * one answered.
+ * @param ports of the instances, on this machine
+ */
+export async function startProxy(port: number, ports: readonly number[]): Promise<{ stop: () => Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), "tsk-proxy-"))
+  const file = join(directory, "haproxy.cfg")
+  await writeFile(file, configuration(port, ports))
+  const proxy = startGuarded(findProxy() ?? "haproxy", ["-W", "-f", file], {
+    signal: "TERM",
+    cwd: directory,
+    env: process.env,
+  })
+  if (!(await hasStarted(proxy))) throw new Error("haproxy did not start: install it, or name it in HAPROXY_PATH.")
+  return {
+    async stop() {
+      await proxy.stop()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+function configuration(port: number, ports: readonly number[]): string {
+  const names = ports.map((_, index) => String(index + 1))
+  return `
+defaults
+  mode http
+  timeout connect 2s
+  timeout client 70s
+  timeout server 60s
+  option forwardfor
+  option redispatch 1
+  retries 3
+  retry-on conn-failure empty-response
+listen tsk
+  bind 127.0.0.1:${port}
+  balance roundrobin
+  http-request disable-l7-retry if METH_POST
+  http-response set-header x-served-by %s
+${names.map((name) => `  use-server ${name} if { req.hdr(x-instance) ${name} }`).join("\n")}
+${names.map((name, index) => `  server ${name} 127.0.0.1:${ports[index]} check inter 200ms fall 1 rise 1`).join("\n")}
+`
+}
+
+/** Its configuration is read and its port taken once it says that its worker runs. */
+async function hasStarted({ process: { stdout, stderr }, exited }: Guarded): Promise<boolean> {
+  stdout?.resume()
+  return new Promise((done) => {
+    stderr?.on("data", (chunk) => {
+      if (String(chunk).includes("Loading success")) done(true)
+    })
+    exited.then(() => done(false))
+  })
+}
+
+/** The path of HAProxy: `HAPROXY_PATH`, or the one on the PATH. */
+function findProxy(): string | undefined {
+  return process.env.HAPROXY_PATH || onPath("haproxy")
+}
+
+/** Installs HAProxy where none is found and this user may. The system's service is not started. */
+export async function provideProxy(): Promise<void> {
+  if (findProxy()) return
+  if (canInstall()) await installPackage("haproxy")
+  if (!findProxy()) throw new Error("The tests need haproxy: install it, or name it in HAPROXY_PATH.")
+}
