@@ -2,6 +2,7 @@ import { once } from "node:events"
 import { readdirSync } from "node:fs"
 import { Agent, get, type IncomingMessage, type RequestListener, type Server } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
+import { Readable } from "node:stream"
 import { text } from "node:stream/consumers"
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { nameSocketAddress } from "@/lib/start"
@@ -106,6 +107,21 @@ test("a body of any framing reaches the route", async () => {
     const socket = connect(port, "127.0.0.1")
     socket.write(start + rest)
     expect(await text(socket)).toContain("text must be a string")
+  }
+})
+
+test("a body is read up to its limit, whether its length was announced or not", async () => {
+  const { secret } = await createKey({ user: await createUser(), surface: "user" })
+  const body = "a".repeat(1_000_000)
+  for (const framed of [body, Readable.from([body])]) {
+    const init = {
+      method: "POST",
+      headers: { "x-api-key": secret, "content-type": "application/json" },
+      body: framed,
+      duplex: "half",
+    } as RequestInit
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/me/run`, init)
+    expect([answer.status, (await answer.json()).error.code]).toEqual([413, "payload_too_large"])
   }
 })
 
