@@ -1,18 +1,14 @@
-import { randomBytes, randomUUID } from "node:crypto"
-import { cpus, loadavg } from "node:os"
+import { randomUUID } from "node:crypto"
 import pg from "pg"
 import { v7 as uuidv7 } from "uuid"
 import { POST } from "@/app/api/v1/me/run/route"
 import { runEnvelope } from "@/lib/api/envelope"
 import { closeStatement, type ReserveRequest, reservationSeconds, reserveStatement } from "@/lib/credits/ledger"
 import { fingerprintOf, run } from "@/lib/credits/run"
-import { pool } from "@/lib/db"
 import type { OwnerId } from "@/lib/owner"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
-import { type Guarded, stopOnSignal } from "@/scripts/guarded"
-import { migrate } from "@/scripts/migrate"
-import { build, isBuilt, serve, untilAnswers } from "@/scripts/next"
-import { freePort, startTemporaryPostgres } from "@/scripts/postgres"
+import { serve } from "@/scripts/next"
+import { median, openDatabase, printConditions, provideBuild, quantile, runBench, startServer } from "./bench"
 import { reserveInTransaction, settleInTransaction } from "./textbook"
 
 // What a metered run costs beside the work: the product's core, its two statements bare, the textbook's transactions, and
@@ -32,33 +28,13 @@ type Contender = (account: Account, worker: number) => Promise<void>
 /** `cpuMs`: what this process spent on a run, whatever else the machine was busy with. */
 type Measure = { perSecond: number; p50: number; p99: number; cpuMs: number }
 
-const running: { stop: () => Promise<void> }[] = []
-stopOnSignal(async () => {
-  await stopAll()
-  process.exit(130)
-})
-try {
-  await main()
-  await stopAll()
-  process.exit(0)
-} catch (error) {
-  console.error(error)
-  await stopAll()
-  process.exit(1)
-}
-
 async function main(): Promise<void> {
-  // As durable as in production: a commit waits for the disk.
-  const postgres = await startTemporaryPostgres(["-c", "fsync=on", "-c", "full_page_writes=on"])
-  running.push(postgres)
-  await migrate(postgres.url)
-  const given = { DATABASE_URL: postgres.url, AUTH_SECRET: randomBytes(32).toString("hex") }
-  Object.assign(process.env, given, { BASE_URL: "http://localhost", DATABASE_POOL_MAX: String(connections) })
-  await printConditions()
+  const given = await openDatabase(connections)
+  await printConditions(`${connections} connections, medians of ${rounds} rounds`)
 
   const accounts: Account[] = []
   while (accounts.length < accountCount) accounts.push(await createAccount())
-  const clients = await Promise.all(Array.from({ length: connections }, () => connect(postgres.url)))
+  const clients = await Promise.all(Array.from({ length: connections }, () => connect(given.DATABASE_URL)))
   const contenders = {
     "core: run()": viaCore,
     "raw: its two statements": viaStatements(clients),
@@ -69,8 +45,9 @@ async function main(): Promise<void> {
   for (const client of clients) await client.end()
 
   await printStatementCounts(accounts)
-  const server = await startServer(given)
-  const endpoint = viaHttp(server)
+  await provideBuild()
+  const { address } = await startServer((port) => serve(port, given), "/api/v1/me")
+  const endpoint = viaHttp(address)
   await measure(endpoint, accounts, 200)
   const { perSecond, p50, p99 } = await measure(endpoint, accounts, 1_000)
   console.log(
@@ -111,9 +88,12 @@ async function measure(contender: Contender, accounts: readonly Account[], runs:
   await Promise.all(Array.from({ length: connections }, (_, worker) => work(worker)))
   const seconds = (performance.now() - start) / 1_000
   const { user, system } = process.cpuUsage(cpu)
-  times.sort((one, other) => one - other)
-  const quantile = (part: number) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0
-  return { perSecond: runs / seconds, p50: quantile(0.5), p99: quantile(0.99), cpuMs: (user + system) / 1_000 / runs }
+  return {
+    perSecond: runs / seconds,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+    cpuMs: (user + system) / 1_000 / runs,
+  }
 }
 
 async function viaCore({ owner, keyId }: Account): Promise<void> {
@@ -186,22 +166,6 @@ async function createAccount(): Promise<Account> {
   return { owner: user.id as OwnerId, keyId: key.id, secret }
 }
 
-async function startServer(given: { DATABASE_URL: string; AUTH_SECRET: string }): Promise<string> {
-  if (!(await isBuilt())) {
-    console.log("\nBuilding the application, which takes a minute")
-    const { ok, output } = await build((command: Guarded) => running.push(command))
-    if (!ok) throw new Error(`The build failed:\n\n${output}`)
-  }
-  const port = await freePort()
-  const server = serve(port, given)
-  running.push(server)
-  server.process.stdout?.resume()
-  server.process.stderr?.pipe(process.stderr)
-  const address = `http://127.0.0.1:${port}`
-  if (!(await untilAnswers(server, `${address}/api/v1/me`))) throw new Error("The server ended.")
-  return address
-}
-
 /** As the driver sees them, of a run that succeeds. */
 async function printStatementCounts([account]: readonly Account[]): Promise<void> {
   if (!account) return
@@ -230,21 +194,6 @@ async function countStatements(act: () => Promise<void>): Promise<number> {
   return statements
 }
 
-async function printConditions(): Promise<void> {
-  const { rows } = await pool().query<{ version: string; fsync: string; commit: string }>(
-    `SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync,
-            current_setting('synchronous_commit') AS commit`,
-  )
-  const [database] = rows
-  console.log(
-    [
-      `PostgreSQL ${database?.version}, fsync ${database?.fsync}, synchronous_commit ${database?.commit}`,
-      `Node ${process.version}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} when it began`,
-      `${connections} connections, medians of ${rounds} rounds`,
-    ].join("\n"),
-  )
-}
-
 function printTable(spread: Spread, measures: Record<string, Measure[]>): void {
   const medians = Object.entries(measures).map(([name, taken]) => ({
     name,
@@ -271,10 +220,4 @@ function printTable(spread: Spread, measures: Record<string, Measure[]>): void {
   }
 }
 
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? Number.NaN
-}
-
-async function stopAll(): Promise<void> {
-  for (const { stop } of running.splice(0).reverse()) await stop()
-}
+await runBench(main)

@@ -1,0 +1,30 @@
+import autocannon from "autocannon"
+
+/**
+ * Asks for `url` over as many connections as told, all the time, each with its own part of the keys in turn.
+ * @param {{ url: string, keys: readonly string[], connections: number, seconds: number }} options
+ * @returns {Promise<{ perSecond: number, requests: number, times: number[] }>} `times`: of each answer, in ms
+ * @throws Error when any answer is no success
+ */
+export async function load({ url, keys, connections, seconds }) {
+  const times = []
+  let made = 0
+  const running = autocannon({
+    url,
+    connections,
+    duration: seconds,
+    setupClient(client) {
+      const connection = made++
+      const own = keys.filter((_, index) => index % connections === connection)
+      client.setRequests(own.map((key) => ({ headers: { "x-api-key": key } })))
+    },
+  })
+  running.on("response", (_client, _status, _bytes, ms) => times.push(ms))
+  const { requests, duration, errors, timeouts, non2xx, statusCodeStats } = await running
+  if (errors + timeouts + non2xx > 0) {
+    throw new Error(
+      `${url}: ${errors} errors, ${timeouts} timeouts, answers by status ${JSON.stringify(statusCodeStats)}`,
+    )
+  }
+  return { perSecond: requests.total / duration, requests: requests.total, times }
+}
