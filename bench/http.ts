@@ -2,10 +2,13 @@ import { execFile } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
 import { promisify } from "node:util"
 import { db, pool } from "@/lib/db"
 import type { Surface } from "@/lib/keys/kinds"
 import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
+import { orderRow } from "@/lib/orders"
+import { statementOf } from "@/lib/page"
 import { createUser } from "@/prisma/factories"
 import { seed } from "@/prisma/seed"
 import { type Guarded, startGuarded } from "@/scripts/guarded"
@@ -35,8 +38,6 @@ const keyCount = 1_000
 const seededUsers = 200
 
 const rivals = join(root, "bench/rivals")
-const adapter = "hono"
-
 type Contender = { name: string; command: Guarded; url: string; keys: readonly string[] }
 /** `cpuMs`: what the server's process spent on a request, whatever else the machine was busy with. */
 type Measure = { perSecond: number; cpuMs: number; p50: number; p99: number }
@@ -62,14 +63,20 @@ async function startContenders(given: Given) {
   const adminKeys = await createKeys("admin", "admin")
   const rivalKeys = await prepareRival(given)
 
-  const lean = await startServer((port) => serve(port, given), "/api/v1/me")
-  const next = await startServer((port) => serve(port, given), "/api/v1/me")
-  const floor = await startServer((port) => startRival(["floor.js", adapter, String(port)], given), "/empty")
-  const empty = await startServer((port) => startRivalNext(["start", "-p", String(port)], given), "/empty")
-  const rival = await startServer((port) => startRivalNext(["start", "-p", String(port)], given), "/empty")
-
   const me = "/api/v1/me"
   const orders = "/api/v1/admin/orders?limit=500"
+  const ordersPage = statementOf({ table: "orders", row: orderRow }, {}, { limit: 500, offset: 0, order: "desc" })
+
+  const lean = await startServer((port) => serve(port, given, "lean"), me)
+  const next = await startServer((port) => serve(port, given, "next"), me)
+  const floor = await startServer(
+    (port) => startRival(["floor.js", String(port), JSON.stringify(ordersPage)], given),
+    "/orders",
+  )
+  const startApp = (port: number) => startRivalNext(["start", "-p", String(port), "-H", "127.0.0.1"], given)
+  const empty = await startServer(startApp, "/empty")
+  const rival = await startServer(startApp, "/empty")
+
   const contender = (name: string, { command, address }: typeof lean, path: string, keys: readonly string[]) => ({
     name,
     command,
@@ -78,11 +85,11 @@ async function startContenders(given: Given) {
   })
   return {
     empty: contender("an empty route of Next", empty, "/empty", userKeys),
-    floor: contender("one prepared statement", floor, me, userKeys),
+    floor: contender("its statement alone", floor, "/owner", userKeys),
     lean: contender("GET /api/v1/me, lean listener", lean, me, userKeys),
     next: contender("GET /api/v1/me, Next alone", next, me, userKeys),
     rival: contender("the same by better-auth", rival, "/me", rivalKeys),
-    ordersFloor: contender("500 orders, query and JSON", floor, orders, adminKeys),
+    ordersFloor: contender("its query and JSON.stringify", floor, "/orders", adminKeys),
     orders: contender("500 orders, lean listener", lean, orders, adminKeys),
   } satisfies Record<string, Contender>
 }
@@ -100,11 +107,11 @@ async function compare(contenders: Record<string, Contender>): Promise<Record<st
   return Object.fromEntries(Object.entries(taken).map(([id, measures]) => [id, medianOf(measures)]))
 }
 
-async function measure({ command, url, keys }: Contender, seconds: number): Promise<Measure> {
+async function measure({ command, url, keys }: Contender, duration: number): Promise<Measure> {
   // Its packages are installed by now.
   const { load } = await import("./rivals/load.js")
   const before = await cpuMsOf(command)
-  const { perSecond, times } = await load({ url, keys, connections, seconds })
+  const { perSecond, times } = await load({ url, keys, connections, seconds: duration })
   const spent = (await cpuMsOf(command)) - before
   return { perSecond, cpuMs: spent / times.length, p50: quantile(times, 0.5), p99: quantile(times, 0.99) }
 }
@@ -146,8 +153,9 @@ async function createKeys(surface: Surface, role: string): Promise<string[]> {
 
 /** Makes better-auth's tables, and as many keys of its own. */
 async function prepareRival(given: Given): Promise<string[]> {
-  const command = startRival(["prepare.js", String(keyCount)], given)
-  return JSON.parse(await outputOf(endLater(command)))
+  const { stdout, stderr } = endLater(startRival(["prepare.js", String(keyCount)], given)).process
+  stderr?.pipe(process.stderr)
+  return JSON.parse(await text(stdout ?? []))
 }
 
 /** Installs what the product is measured against, apart from its own packages, and builds it. */
@@ -159,13 +167,9 @@ async function provideRivals(): Promise<void> {
     await promisify(execFile)("npm", ["ci", "--ignore-scripts"], { cwd: rivals })
     await writeFile(record, lockfile)
   }
-  await outputOf(endLater(startRivalNext(["build"], {})))
-}
-
-async function outputOf(command: Guarded): Promise<string> {
-  const output = collect(command)
-  if ((await command.exited) !== 0) throw new Error(output())
-  return output()
+  const build = endLater(startRivalNext(["build"], {}))
+  const output = collect(build)
+  if ((await build.exited) !== 0) throw new Error(output())
 }
 
 function startRivalNext(args: readonly string[], given: Partial<Given>): Guarded {
@@ -173,7 +177,7 @@ function startRivalNext(args: readonly string[], given: Partial<Given>): Guarded
 }
 
 function startRival(args: readonly string[], given: Partial<Given>): Guarded {
-  const env = { ...process.env, ...given, NODE_ENV: "production" as const, HOSTNAME: "127.0.0.1" }
+  const env = { ...process.env, ...given, NODE_ENV: "production" as const }
   return startGuarded(process.execPath, args, { signal: "TERM", cwd: rivals, env })
 }
 

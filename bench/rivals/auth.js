@@ -4,10 +4,10 @@ import pg from "pg"
 
 let made
 
-/** better-auth as its documentation sets it up, with as many connections as the product has. */
+/** better-auth as its documentation sets it up, with as many connections as the product. */
 export function auth() {
   made ??= betterAuth({
-    database: new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 }),
+    database: new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.DATABASE_POOL_MAX) }),
     secret: process.env.AUTH_SECRET,
     baseURL: "http://localhost",
     telemetry: { enabled: false },

@@ -1,52 +1,39 @@
 import { createHash } from "node:crypto"
 import { createServer } from "node:http"
 import pg from "pg"
+import { NodeRequest, sendNodeResponse } from "srvx/node"
 
-// What the same work costs with nothing around it: an adapter for Node, the statements, and JSON.stringify.
+// What the product's work costs with nothing around it: the same listener, the statements by pg, and JSON.stringify.
+// Arguments: the port, and the product's statement of a page of orders.
 
-const adapters = {
-  async hono(answer) {
-    const { getRequestListener } = await import("@hono/node-server")
-    return getRequestListener(answer, { overrideGlobalObjects: false })
-  },
-  async srvx(answer) {
-    const { toNodeHandler } = await import("srvx/node")
-    return toNodeHandler(answer)
-  },
-}
-
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
-
+const [port, ordersPage] = process.argv.slice(2)
+const findOrders = JSON.parse(ordersPage)
 const findKey = {
   name: "find-key",
-  text: `SELECT u.id, u.email, u.name FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = $1`,
+  text: "SELECT u.id, u.email, u.name FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = $1",
 }
 
-const findOrders = {
-  name: "find-orders",
-  text: `SELECT id, user_id AS "userId", subscription_id AS "subscriptionId", kind, description, status, amount,
-                refunded_amount AS "refundedAmount", currency, credits, created_at AS "createdAt", paid_at AS "paidAt",
-                refunded_at AS "refundedAt"
-         FROM orders ORDER BY created_at DESC, id DESC LIMIT $1`,
-}
+const pool = new pg.Pool({
+  connectionString: process.env.DATABASE_URL,
+  max: Number(process.env.DATABASE_POOL_MAX),
+})
 
-const countOrders = { name: "count-orders", text: "SELECT count(*)::int AS total FROM orders" }
+const reads = {
+  "/owner": async (request) => {
+    const hash = createHash("sha256").update(request.headers.get("x-api-key")).digest()
+    const { rows } = await pool.query({ ...findKey, values: [hash] })
+    return rows[0]
+  },
+  "/orders": async () => (await pool.query(findOrders)).rows,
+}
 
 async function answer(request) {
-  const data = request.url.includes("/orders") ? await readOrders() : await readOwner(request.headers.get("x-api-key"))
-  return new Response(JSON.stringify(data), { headers: { "Content-Type": "application/json" } })
+  const data = await reads[new URL(request.url).pathname](request)
+  return new Response(JSON.stringify({ data }), { headers: { "Content-Type": "application/json" } })
 }
 
-async function readOwner(secret) {
-  const hash = createHash("sha256").update(secret).digest()
-  const { rows } = await pool.query({ ...findKey, values: [hash] })
-  return { data: rows[0] }
-}
-
-async function readOrders() {
-  const [page, count] = await Promise.all([pool.query({ ...findOrders, values: [500] }), pool.query(countOrders)])
-  return { data: page.rows, meta: count.rows[0] }
-}
-
-const [adapter, port] = process.argv.slice(2)
-createServer(await adapters[adapter](answer)).listen(Number(port), "127.0.0.1")
+const server = createServer(async (request, response) => {
+  await sendNodeResponse(response, await answer(new NodeRequest({ req: request, res: response })))
+})
+server.listen(Number(port), "127.0.0.1")
+process.on("SIGTERM", () => process.exit(0))
