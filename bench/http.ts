@@ -155,7 +155,7 @@ async function createKeys(surface: Surface, role: string): Promise<string[]> {
 async function prepareRival(given: Given): Promise<string[]> {
   const { stdout, stderr } = endLater(startRival(["prepare.js", String(keyCount)], given)).process
   stderr?.pipe(process.stderr)
-  return JSON.parse(await text(stdout ?? []))
+  return JSON.parse(stdout ? await text(stdout) : "[]")
 }
 
 /** Installs what the product is measured against, apart from its own packages, and builds it. */

@@ -1,0 +1,114 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { type Browser, chromium, type Request } from "@playwright/test"
+import { encode } from "next-auth/jwt"
+import { cookieName, sessionToken } from "@/lib/auth"
+import { db, pool } from "@/lib/db"
+import type { Role } from "@/lib/permissions"
+import { seed } from "@/prisma/seed"
+import { browserFlags, findBrowser, provideBrowser } from "@/scripts/browser"
+import { serve } from "@/scripts/next"
+import { root } from "@/scripts/root"
+import { endLater, type Given, openDatabase, provideBuild, runBench, startServer } from "./bench"
+
+// How much JavaScript a browser with an empty cache gets for a page, as sent (gzip), above an empty page of the same
+// build. Such a page has no component of ours, so that it loads what Next calls the build's root main files: React and
+// Next's own half in the browser. Next adds 3.5 KB for its boundaries, which count here as ours.
+
+const goalKilobytes = 75
+const pages = [
+  { path: "/api-keys", viewer: "member", hasGoal: true },
+  { path: "/admin/users", viewer: "owner", hasGoal: true },
+  { path: "/account", viewer: "member" },
+  { path: "/admin", viewer: "owner" },
+  { path: "/admin/orders", viewer: "owner" },
+  { path: "/docs" },
+  { path: "/docs/admin" },
+  { path: "/sign-in" },
+  { path: "/no-such-page" },
+] as const satisfies readonly Visit[]
+
+type Visit = { path: string; viewer?: Role; hasGoal?: boolean }
+
+/** Bytes that each script took on its way, by its path. */
+type Scripts = ReadonlyMap<string, number>
+
+async function main(): Promise<void> {
+  await provideBuild()
+  await provideBrowser()
+  const given = await openDatabase(10)
+  await seed(pool(), { users: 200, now: new Date() })
+  const { address } = await startServer((port) => serve(port, given), "/api/v1/me")
+  const executablePath = findBrowser()
+  const browser = await chromium.launch({ args: browserFlags, ...(executablePath && { executablePath }) })
+  endLater({ stop: () => browser.close() })
+
+  const empty = await emptyPage()
+  console.log(`${"KB of JavaScript".padEnd(20)}first load   above empty   more by links`)
+  for (const visit of pages as readonly Visit[]) {
+    const cookies = visit.viewer ? [await sessionCookie(visit.viewer, given, address)] : []
+    const first = await scriptsOf(browser, cookies, address + visit.path, false)
+    const linked = await scriptsOf(browser, cookies, address + visit.path, true)
+    const above = kilobytesOf(first, empty)
+    const columns = [kilobytesOf(first), above, kilobytesOf(linked, [...first.keys()])]
+    const cells = columns.map((value, column) => value.toFixed(1).padStart([10, 14, 16][column] ?? 0))
+    const verdict = above <= goalKilobytes ? "met" : "missed"
+    console.log(visit.path.padEnd(20) + cells.join("") + (visit.hasGoal ? `   <= ${goalKilobytes}: ${verdict}` : ""))
+  }
+}
+
+/** The paths of the scripts that every page of the build loads. */
+async function emptyPage(): Promise<string[]> {
+  const manifest: { rootMainFiles: string[] } = JSON.parse(
+    await readFile(join(root, ".next/build-manifest.json"), "utf8"),
+  )
+  return manifest.rootMainFiles.map((file) => `/_next/${file}`)
+}
+
+/** @param prefetching whether links may load what they lead to */
+async function scriptsOf(
+  browser: Browser,
+  cookies: readonly Cookie[],
+  url: string,
+  prefetching: boolean,
+): Promise<Scripts> {
+  // A context of its own has an empty cache.
+  const context = await browser.newContext()
+  try {
+    await context.addCookies(cookies)
+    const page = await context.newPage()
+    const scripts: Request[] = []
+    page.on("requestfinished", (request) => request.resourceType() === "script" && scripts.push(request))
+    await page.route("**", (route) => {
+      const isPrefetch = "next-router-prefetch" in route.request().headers()
+      return isPrefetch && !prefetching ? route.abort() : route.continue()
+    })
+    await page.goto(url, { waitUntil: "networkidle" })
+    if (page.url() !== url) throw new Error(`${url} led to ${page.url()}.`)
+    return new Map(
+      await Promise.all(
+        scripts.map(async (request) => {
+          const { responseBodySize } = await request.sizes()
+          return [new URL(request.url()).pathname, responseBodySize] as const
+        }),
+      ),
+    )
+  } finally {
+    await context.close()
+  }
+}
+
+type Cookie = { name: string; value: string; url: string }
+
+/** Of the first account with that role. */
+async function sessionCookie(role: Role, { AUTH_SECRET }: Given, url: string): Promise<Cookie> {
+  const user = await db().user.findFirstOrThrow({ where: { role, status: "active" }, orderBy: { createdAt: "asc" } })
+  return { name: cookieName("session"), value: await encode({ token: sessionToken(user), secret: AUTH_SECRET }), url }
+}
+
+function kilobytesOf(scripts: Scripts, without: readonly string[] = []): number {
+  const sizes = [...scripts].map(([path, size]) => (without.includes(path) ? 0 : size))
+  return sizes.reduce((sum, size) => sum + size, 0) / 1_000
+}
+
+await runBench(main)
