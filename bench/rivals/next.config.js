@@ -1,9 +1,7 @@
-import { resolve } from "node:path"
-
 /** @type {import("next").NextConfig} */
 export default {
   // Where nothing looks that reads the project's sources.
   distDir: "node_modules/.next",
-  // Next itself stands there.
-  turbopack: { root: resolve(import.meta.dirname, "../..") },
+  // Next would take the product's for a part of this.
+  turbopack: { root: import.meta.dirname },
 }
