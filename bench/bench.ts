@@ -1,13 +1,21 @@
-import { randomBytes } from "node:crypto"
+import { execFile } from "node:child_process"
+import { randomBytes, randomUUID } from "node:crypto"
+import { readdir, readFile, writeFile } from "node:fs/promises"
 import { cpus, loadavg } from "node:os"
-import { pool } from "@/lib/db"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { db, pool } from "@/lib/db"
+import type { Surface } from "@/lib/keys/kinds"
+import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
+import { createUser, grantCredits } from "@/prisma/factories"
 import { type Guarded, stopOnSignal } from "@/scripts/guarded"
 import { migrate } from "@/scripts/migrate"
-import { build, isBuilt, type serve, untilAnswers } from "@/scripts/next"
+import { build, isBuilt, untilAnswers } from "@/scripts/next"
 import { freePort, startTemporaryPostgres } from "@/scripts/postgres"
+import { root } from "@/scripts/root"
 
 /** What a server is told: its database, and the secret that signs sessions. */
-export type Given = Parameters<typeof serve>[1]
+export type Given = { DATABASE_URL: string; AUTH_SECRET: string }
 
 /** Everything that runs, in the order in which it was started; it ends in the opposite order. */
 const running: { stop: () => Promise<void> }[] = []
@@ -68,6 +76,61 @@ export async function startServer(start: (port: number) => Guarded, path: string
   const address = `http://127.0.0.1:${port}`
   if (!(await untilAnswers(command, `${address}${path}`))) throw new Error(`The server of ${path} ended.`)
   return { command, address }
+}
+
+/** What the product is measured against and with, apart from its own packages. */
+export const rivals = join(root, "bench/rivals")
+
+export async function installRivals(): Promise<void> {
+  const lockfile = await readFile(join(rivals, "package-lock.json"), "utf8")
+  const record = join(rivals, "node_modules/.installed.json")
+  if ((await readFile(record, "utf8").catch(() => "")) === lockfile) return
+  console.log("Installing what to measure against")
+  await promisify(execFile)("npm", ["ci", "--ignore-scripts"], { cwd: rivals })
+  await writeFile(record, lockfile)
+}
+
+/** So many that none comes near its limit, whatever a round can ask. */
+export const keyCount = 1_000
+
+/** Keys of new accounts that have credits enough, written directly. */
+export async function createKeys(surface: Surface, role: string, accounts = 1): Promise<string[]> {
+  const owners: string[] = []
+  while (owners.length < accounts) {
+    const { id } = await createUser({ role })
+    await grantCredits(id, 100_000_000)
+    owners.push(id)
+  }
+  const secrets = Array.from({ length: keyCount }, () => newSecret(surface))
+  const data = secrets.map((secret, index) => ({
+    userId: owners[index % accounts] ?? "",
+    surface,
+    name: "Test key",
+    start: startOf(secret),
+    hash: hashSecret(secret),
+    requestId: randomUUID(),
+  }))
+  await db().apiKey.createMany({ data })
+  return secrets
+}
+
+/**
+ * CPU time that a process and all it has started have had so far, whatever else the machine was busy with: fields 4, 14
+ * and 15 of stat (proc(5)), so on Linux alone.
+ */
+export async function cpuMsOf(pid = 0): Promise<number> {
+  const processes = new Map<number, { parent: number; ticks: number }>()
+  for (const entry of await readdir("/proc")) {
+    if (!/^\d+$/.test(entry)) continue
+    const stat = await readFile(`/proc/${entry}/stat`, "utf8").catch(() => "")
+    // The name, field 2, may hold anything but ends with the last parenthesis.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+    processes.set(Number(entry), { parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) })
+  }
+  const isBelow = (one: number): boolean => one === pid || (one > 1 && isBelow(processes.get(one)?.parent ?? 0))
+  const ticks = [...processes].map(([one, process]) => (isBelow(one) ? process.ticks : 0))
+  // A tick is 10 ms on every Linux that Node runs on.
+  return 10 * ticks.reduce((sum, some) => sum + some, 0)
 }
 
 export async function printConditions(...more: string[]): Promise<void> {

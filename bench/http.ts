@@ -1,27 +1,23 @@
-import { execFile } from "node:child_process"
-import { randomUUID } from "node:crypto"
-import { readdir, readFile, writeFile } from "node:fs/promises"
-import { join } from "node:path"
 import { text } from "node:stream/consumers"
-import { promisify } from "node:util"
-import { db, pool } from "@/lib/db"
-import type { Surface } from "@/lib/keys/kinds"
-import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
+import { pool } from "@/lib/db"
 import { orderRow } from "@/lib/orders"
 import { statementOf } from "@/lib/page"
-import { createUser } from "@/prisma/factories"
 import { seed } from "@/prisma/seed"
 import { type Guarded, startGuarded } from "@/scripts/guarded"
 import { collect, serve } from "@/scripts/next"
-import { root } from "@/scripts/root"
 import {
+  cpuMsOf,
+  createKeys,
   endLater,
   type Given,
+  installRivals,
+  keyCount,
   median,
   openDatabase,
   printConditions,
   provideBuild,
   quantile,
+  rivals,
   runBench,
   startServer,
 } from "./bench"
@@ -33,20 +29,17 @@ const connections = 20
 const rounds = 3
 const seconds = { warmUp: 3, round: 8 } as const
 const poolSize = 10
-/** So many that none comes near its limit, whatever a round can ask. */
-const keyCount = 1_000
 const seededUsers = 200
 
-const rivals = join(root, "bench/rivals")
 type Contender = { name: string; command: Guarded; url: string; keys: readonly string[] }
 /** `cpuMs`: what the server's process spent on a request, whatever else the machine was busy with. */
 type Measure = { perSecond: number; cpuMs: number; p50: number; p99: number }
 type Measures = Record<keyof Awaited<ReturnType<typeof startContenders>>, Measure>
 
 async function main(): Promise<void> {
-  if (process.platform !== "linux") throw new Error("The CPU time of a server is read from /proc: this needs Linux.")
   await provideBuild()
-  await provideRivals()
+  await installRivals()
+  await buildRivals()
   const given = await openDatabase(poolSize)
   await seed(pool(), { users: seededUsers, now: new Date() })
   await printConditions(
@@ -111,45 +104,15 @@ async function compare(contenders: Record<string, Contender>): Promise<Record<st
 async function measure({ command, url, keys }: Contender, duration: number): Promise<Measure> {
   // Its packages are installed by now.
   const { load } = await import("./rivals/load.js")
-  const before = await cpuMsOf(command)
+  const before = await cpuMsOf(command.process.pid)
   const { perSecond, times } = await load({ url, keys, connections, seconds: duration })
-  const spent = (await cpuMsOf(command)) - before
+  const spent = (await cpuMsOf(command.process.pid)) - before
   return { perSecond, cpuMs: spent / times.length, p50: quantile(times, 0.5), p99: quantile(times, 0.99) }
 }
 
 function medianOf(measures: readonly Measure[]): Measure {
   const of = (field: keyof Measure) => median(measures.map((measure) => measure[field]))
   return { perSecond: of("perSecond"), cpuMs: of("cpuMs"), p50: of("p50"), p99: of("p99") }
-}
-
-/** CPU time of a command and what it started, which are one process group: fields 5, 14 and 15 of stat (proc(5)). */
-async function cpuMsOf({ process: { pid } }: Guarded): Promise<number> {
-  let ticks = 0
-  for (const entry of await readdir("/proc")) {
-    if (!/^\d+$/.test(entry)) continue
-    const stat = await readFile(`/proc/${entry}/stat`, "utf8").catch(() => "")
-    // The name, field 2, may hold anything but ends with the last parenthesis.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-    if (Number(fields[2]) === pid) ticks += Number(fields[11]) + Number(fields[12])
-  }
-  // A tick is 10 ms on every Linux that Node runs on.
-  return ticks * 10
-}
-
-/** One key for each of as many accounts, written directly. */
-async function createKeys(surface: Surface, role: string): Promise<string[]> {
-  const { id: userId } = await createUser({ role })
-  const secrets = Array.from({ length: keyCount }, () => newSecret(surface))
-  const data = secrets.map((secret) => ({
-    userId,
-    surface,
-    name: "Test key",
-    start: startOf(secret),
-    hash: hashSecret(secret),
-    requestId: randomUUID(),
-  }))
-  await db().apiKey.createMany({ data })
-  return secrets
 }
 
 /** Makes better-auth's tables, and as many keys of its own. */
@@ -159,32 +122,11 @@ async function prepareRival(given: Given): Promise<string[]> {
   return JSON.parse(stdout ? await text(stdout) : "[]")
 }
 
-/** Installs what the product is measured against, apart from its own packages, and builds it. */
-async function provideRivals(): Promise<void> {
-  await checkVersions()
-  const lockfile = await readFile(join(rivals, "package-lock.json"), "utf8")
-  const record = join(rivals, "node_modules/.installed.json")
-  if ((await readFile(record, "utf8").catch(() => "")) !== lockfile) {
-    console.log("Installing what to measure against")
-    await promisify(execFile)("npm", ["ci", "--ignore-scripts"], { cwd: rivals })
-    await writeFile(record, lockfile)
-  }
+/** Builds what the product is measured against. */
+async function buildRivals(): Promise<void> {
   const build = endLater(startRivalNext(["build"], {}))
   const output = collect(build)
   if ((await build.exited) !== 0) throw new Error(output())
-}
-
-/** What both use must be the same. */
-async function checkVersions(): Promise<void> {
-  const [own, theirs] = await Promise.all([root, rivals].map(dependenciesOf))
-  for (const [name, version] of Object.entries(theirs ?? {})) {
-    const wanted = own?.[name] ?? version
-    if (version !== wanted) throw new Error(`bench/rivals has ${name} ${version}, the product ${wanted}: install that.`)
-  }
-}
-
-async function dependenciesOf(directory: string): Promise<Record<string, string>> {
-  return JSON.parse(await readFile(join(directory, "package.json"), "utf8")).dependencies
 }
 
 function startRivalNext(args: readonly string[], given: Partial<Given>): Guarded {

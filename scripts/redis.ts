@@ -4,8 +4,10 @@ import { startGuarded } from "./guarded"
 import { freePort } from "./postgres"
 import { onPath } from "./programs"
 
+export type RunningRedis = { url: string; port: number; pid: number | undefined; stop: () => Promise<void> }
+
 /** A Redis of its own on a free port, without persistence. */
-export async function startRedis(port?: number): Promise<{ url: string; port: number; stop: () => Promise<void> }> {
+export async function startRedis(port?: number): Promise<RunningRedis> {
   const chosen = port ?? (await freePort())
   const flags = ["--port", String(chosen), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
   const server = startGuarded(findRedis() ?? "redis-server", flags, { signal: "TERM", cwd: "/", env: process.env })
@@ -17,7 +19,7 @@ export async function startRedis(port?: number): Promise<{ url: string; port: nu
   while (!(await accepts(chosen))) {
     if (ended) throw new Error("redis-server did not start: install it, or name it in REDIS_SERVER_PATH.")
   }
-  return { url: `redis://127.0.0.1:${chosen}`, port: chosen, stop: server.stop }
+  return { url: `redis://127.0.0.1:${chosen}`, port: chosen, pid: server.process.pid, stop: server.stop }
 }
 
 /** The path of a Redis server: `REDIS_SERVER_PATH`, or the one on the PATH. */

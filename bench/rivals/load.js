@@ -2,11 +2,12 @@ import autocannon from "autocannon"
 
 /**
  * Asks for `url` over as many connections as told, all the time, each with its own part of the keys in turn.
- * @param {{ url: string, keys: readonly string[], connections: number, seconds: number }} options
+ * @param {{ url: string, keys: readonly string[], connections: number, seconds: number, body?: string }} options
+ *   `body`: JSON to post; without one it is read
  * @returns {Promise<{ perSecond: number, requests: number, times: number[] }>} `times`: of each answer, in ms
  * @throws Error when any answer is no success
  */
-export async function load({ url, keys, connections, seconds }) {
+export async function load({ url, keys, connections, seconds, body }) {
   const times = []
   let made = 0
   const running = autocannon({
@@ -16,7 +17,13 @@ export async function load({ url, keys, connections, seconds }) {
     setupClient(client) {
       const connection = made++
       const own = keys.filter((_, index) => index % connections === connection)
-      client.setRequests(own.map((key) => ({ headers: { "x-api-key": key } })))
+      const sent = body && { method: "POST", body }
+      client.setRequests(
+        own.map((key) => ({
+          ...sent,
+          headers: { "x-api-key": key, ...(body && { "content-type": "application/json" }) },
+        })),
+      )
     },
   })
   running.on("response", (_client, _status, _bytes, ms) => times.push(ms))

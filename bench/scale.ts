@@ -1,0 +1,150 @@
+import { readFile } from "node:fs/promises"
+import { pool } from "@/lib/db"
+import { seed } from "@/prisma/seed"
+import { serve } from "@/scripts/next"
+import { freePort } from "@/scripts/postgres"
+import { startProxy } from "@/scripts/proxy"
+import { startRedis } from "@/scripts/redis"
+import {
+  cpuMsOf,
+  createKeys,
+  endLater,
+  installRivals,
+  median,
+  openDatabase,
+  printConditions,
+  provideBuild,
+  runBench,
+  type Server,
+  startServer,
+} from "./bench"
+
+// What a request costs on each of the machines it takes, with one instance and with two behind a proxy: adding instances
+// is worth what it costs as long as the CPU of a request does not rise.
+
+const connections = 20
+const rounds = 3
+const seconds = { warmUp: 2, round: 5 } as const
+/** Of one core, to turn CPU time into money; a cloud's price of November 2026, without a commitment. */
+const dollarsAnHour = 0.04
+
+type Parts = { server: number; database: number; redis: number }
+/** CPU in milliseconds of a request. */
+type Measure = { perSecond: number; cpuMs: Parts }
+type Target = { name: string; path: string; keys: readonly string[]; body?: string }
+
+async function main(): Promise<void> {
+  await provideBuild()
+  await installRivals()
+  const given = await openDatabase(10)
+  await seed(pool(), { users: 2_000, now: new Date() })
+  const targets = await makeTargets()
+  const redis = endLater(await startRedis())
+  const start = () => startServer((port) => serve(port, { ...given, REDIS_URL: redis.url }), "/api/v1/me")
+  const instances = [await start(), await start()]
+  const proxies = [await startBalancer(instances.slice(0, 1)), await startBalancer(instances)]
+  await printConditions(`${connections} connections, medians of ${rounds} rounds of ${seconds.round} s in turns`)
+
+  const postmaster = await parentOf(
+    (await pool().query<{ pid: number }>("SELECT pg_backend_pid() AS pid")).rows[0]?.pid,
+  )
+  const cpu = async (): Promise<Parts> => {
+    const servers = await Promise.all(instances.map(({ command }) => cpuMsOf(command.process.pid)))
+    return {
+      server: servers.reduce((sum, some) => sum + some, 0),
+      database: await cpuMsOf(postmaster),
+      redis: await cpuMsOf(redis.pid),
+    }
+  }
+
+  console.log(`\n${"".padEnd(30)}requests/s   CPU ms a request: server  database  Redis   $ a million`)
+  for (const target of targets) {
+    const [one, two] = await compare(proxies, target, cpu)
+    if (!one || !two) throw new Error("Both are measured.")
+    printLine(`${target.name}, 1 instance`, one)
+    printLine(`${target.name}, 2 instances`, two)
+    const throughput = (two.perSecond / one.perSecond).toFixed(2)
+    console.log(`${"".padEnd(32)}${throughput} x the throughput, ${(total(two) / total(one)).toFixed(2)} x the CPU\n`)
+  }
+}
+
+async function makeTargets(): Promise<Target[]> {
+  const [user, admin] = [await createKeys("user", "member", 200), await createKeys("admin", "admin")]
+  return [
+    { name: "GET me", path: "/api/v1/me", keys: user },
+    { name: "GET admin/orders", path: "/api/v1/admin/orders?limit=100", keys: admin },
+    { name: "GET admin/stats", path: "/api/v1/admin/stats?interval=month&since=2024-01-01", keys: admin },
+    { name: "POST me/run", path: "/api/v1/me/run", keys: user, body: '{"text":"A short text. It is digested."}' },
+  ]
+}
+
+async function startBalancer(instances: readonly Server[]): Promise<string> {
+  const port = await freePort()
+  endLater(
+    await startProxy(
+      port,
+      instances.map(({ address }) => Number(new URL(address).port)),
+    ),
+  )
+  return `http://127.0.0.1:${port}`
+}
+
+/** In turns, so that what else the machine does meets both. */
+async function compare(proxies: readonly string[], target: Target, cpu: () => Promise<Parts>): Promise<Measure[]> {
+  // Its packages are installed by now.
+  const { load } = await import("./rivals/load.js")
+  const taken = proxies.map((): Measure[] => [])
+  for (let round = 0; round <= rounds; round++) {
+    for (const [index, proxy] of proxies.entries()) {
+      const { path, keys, body } = target
+      const before = await cpu()
+      // The first round warms up.
+      const duration = round === 0 ? seconds.warmUp : seconds.round
+      const { perSecond, requests } = await load({
+        url: proxy + path,
+        keys,
+        connections,
+        seconds: duration,
+        ...(body && { body }),
+      })
+      const after = await cpu()
+      const cpuMs = partsOf((part) => (after[part] - before[part]) / requests)
+      if (round > 0) taken[index]?.push({ perSecond, cpuMs })
+    }
+  }
+  return taken.map((measures) => ({
+    perSecond: median(measures.map(({ perSecond }) => perSecond)),
+    cpuMs: partsOf((part) => median(measures.map(({ cpuMs }) => cpuMs[part]))),
+  }))
+}
+
+function partsOf(of: (part: keyof Parts) => number): Parts {
+  return { server: of("server"), database: of("database"), redis: of("redis") }
+}
+
+function total({ cpuMs: { server, database, redis } }: Measure): number {
+  return server + database + redis
+}
+
+function printLine(name: string, measure: Measure): void {
+  const { perSecond, cpuMs } = measure
+  const dollars = (total(measure) / 3_600_000) * dollarsAnHour * 1_000_000
+  console.log(
+    [
+      name.padEnd(32),
+      perSecond.toFixed(0).padStart(8),
+      cpuMs.server.toFixed(3).padStart(29),
+      cpuMs.database.toFixed(3).padStart(10),
+      cpuMs.redis.toFixed(3).padStart(7),
+      dollars.toFixed(2).padStart(14),
+    ].join(""),
+  )
+}
+
+/** The parent of a process: field 4 of stat (proc(5)). */
+async function parentOf(pid: number | undefined): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8")
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1])
+}
+
+await runBench(main)
