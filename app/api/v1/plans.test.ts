@@ -1,0 +1,171 @@
+import pg from "pg"
+import { beforeAll, describe, expect, test, vi } from "vitest"
+import { encodeCursor } from "@/lib/api/query"
+import { creditDays } from "@/lib/credits/days"
+import { sweep } from "@/lib/credits/ledger"
+import { pool } from "@/lib/db"
+import { env } from "@/lib/env"
+import type { OwnerId } from "@/lib/owner"
+import { bulkUserId, fillInBulk } from "@/prisma/bulk"
+import { createKey, createUser } from "@/prisma/factories"
+import { endpoints, type ServedEndpoint } from "./endpoints"
+
+// How PostgreSQL would run each statement on tables of millions of rows: what the plans are at ten million, they are here.
+
+const size = { rows: 30_000, users: 10_000 }
+const big = [
+  "users",
+  "api_keys",
+  "subscriptions",
+  "orders",
+  "credit_accounts",
+  "runs",
+  "credit_entries",
+  "audit_entries",
+  "emails",
+  "feedback",
+  "waitlist_entries",
+]
+/** What an account or a run has in these tables at most: so many rows may be sorted. */
+const few = 50
+/** What PostgreSQL expects of a `generate_series` whose bounds it does not know yet. */
+const seriesRows = 1_000
+const owner = bulkUserId(size.users) as OwnerId
+
+type Statement = { name?: string; text: string; values: unknown[] }
+type Plan = {
+  "Node Type": string
+  "Relation Name"?: string
+  "Plan Rows": number
+  "Total Cost": number
+  Filter?: string
+  Plans?: Plan[]
+}
+
+const all = await endpoints()
+// Statistics are sums over rows and no rows; they have tests of their own.
+const lists = all.filter(({ shape, path }) => shape === "list" && !path.endsWith("/stats"))
+const clients: pg.Client[] = []
+
+beforeAll(async () => {
+  const client = new pg.Client(env().DATABASE_URL)
+  await client.connect()
+  await fillInBulk(client, size)
+  clients.push(client)
+  return () => client.end()
+}, 120_000)
+
+describe.each(lists)("$path", (endpoint) => {
+  test("reads a page of any depth, order, range and filter from an index, already in order", async () => {
+    const call = await caller(endpoint)
+    const { data } = await call("limit=500")
+    for (const filter of ["", ...Object.keys(endpoint.filters).map((name) => rarest(data, name))]) {
+      for (const search of placesOf(filter)) {
+        const statement = (await statementsOf(() => call(search))).find(({ text }) => text.includes("LIMIT"))
+        if (!statement) throw new Error("A list is read by a statement with a LIMIT.")
+        for (const [kind, plan] of await plansOf(statement)) {
+          const page = nodesOf(plan).find((node) => node["Node Type"] === "Limit") ?? expect.fail("no page")
+          expect([...faultsOf(page), ...discardedBy(page)], `${search}, ${kind}`).toEqual([])
+        }
+      }
+    }
+  })
+})
+
+test("calls, runs, their sweep and the usage of an account read no table whole", async () => {
+  const statements: Statement[] = []
+  const user = { id: owner }
+  const { secret } = await createKey({ user, surface: "user" })
+  for (const endpoint of all.filter(({ surface, shape }) => surface === "user" && shape === "object")) {
+    const headers = { "x-api-key": secret, "content-type": "application/json", "idempotency-key": "once" }
+    const body = endpoint.method === "POST" ? JSON.stringify({ text: "Four words are enough." }) : null
+    const send = () =>
+      endpoint.routes[endpoint.method](
+        new Request(`http://localhost:3000${endpoint.path}`, { method: endpoint.method, headers, body }),
+      )
+    // The second time it is answered from what is stored.
+    for (let time = 0; time < 2; time++) {
+      statements.push(...(await statementsOf(async () => expect((await send()).status, endpoint.path).toBe(200))))
+    }
+  }
+  statements.push(...(await statementsOf(() => sweep())), ...(await statementsOf(() => creditDays(owner))))
+  expect(statements.length).toBeGreaterThan(10)
+  for (const statement of statements) {
+    for (const [kind, plan] of await plansOf(statement))
+      expect(faultsOf(plan), `${statement.text}, ${kind}`).toEqual([])
+  }
+})
+
+/** The condition on the value of a field that the fewest rows have. */
+function rarest(rows: Record<string, unknown>[], field: string): string {
+  const counts = new Map<unknown, number>()
+  for (const { [field]: value } of rows) if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1)
+  const [[value] = expect.fail(`no row has a ${field}`)] = [...counts].sort(([, one], [, other]) => one - other)
+  return `${field}=${value}`
+}
+
+/** The queries of a list's pages: in both orders, from the start and from the middle, over everything and a range. */
+function placesOf(filter: string): string[] {
+  const middle = new Date(Date.now() - 365 * 86_400_000)
+  const range = `since=${middle.getTime() - 60 * 86_400_000}&until=${middle.getTime() + 60 * 86_400_000}`
+  return (["desc", "asc"] as const).flatMap((order) => {
+    const cursor = `cursor=${encodeCursor(order, { createdAt: middle, id: owner })}`
+    return ["", range, cursor, `${range}&${cursor}`].map((place) =>
+      ["limit=10", `order=${order}`, filter, place].filter((part) => part !== "").join("&"),
+    )
+  })
+}
+
+/** Calls an endpoint with a key that may, and gives back its answer's body. */
+async function caller({ surface, path, routes }: ServedEndpoint) {
+  const user = surface === "admin" ? await createUser({ role: "owner" }) : { id: owner }
+  const { secret } = await createKey({ user, surface })
+  return async (search: string) => {
+    const answer = await routes.GET(
+      new Request(`http://localhost:3000${path}?${search}`, { headers: { "x-api-key": secret } }),
+    )
+    expect(answer.status, search).toBe(200)
+    return answer.json()
+  }
+}
+
+/** What `act` asks the database, but for what every call does first. */
+async function statementsOf(act: () => Promise<unknown>): Promise<Statement[]> {
+  const spy = vi.spyOn(pool(), "query")
+  await act()
+  const statements = spy.mock.calls.map(([query, values]: unknown[]) =>
+    typeof query === "string" ? { text: query, values: values as unknown[] } : (query as Statement),
+  )
+  spy.mockRestore()
+  return statements
+}
+
+/** As it is planned for its values, and, where it is prepared, as it may be planned once for all of them. */
+async function plansOf({ name, text, values }: Statement): Promise<[string, Plan][]> {
+  const explain = async (option: string, given?: unknown[]) => {
+    const { rows } = (await clients[0]?.query(`EXPLAIN (FORMAT JSON${option}) ${text}`, given)) ?? { rows: [] }
+    return rows[0]["QUERY PLAN"][0].Plan as Plan
+  }
+  const planned: [string, Plan] = ["planned for its values", await explain("", values)]
+  return name ? [planned, ["planned for all values", await explain(", GENERIC_PLAN")]] : [planned]
+}
+
+/** Tables that are read whole, and sorts of more than a page. */
+function faultsOf(plan: Plan): string[] {
+  return nodesOf(plan).flatMap(({ "Node Type": type, "Relation Name": table = "", "Plan Rows": rows }) => {
+    const isWhole = type.endsWith("Seq Scan") && big.includes(table)
+    const isLargeSort = type.endsWith("Sort") && rows > few && rows !== seriesRows
+    return isWhole || isLargeSort ? [`${type} ${table} of ${rows} rows`] : []
+  })
+}
+
+/** What is read and thrown away, where that is more than a few rows. */
+function discardedBy(plan: Plan): string[] {
+  return nodesOf(plan)
+    .filter((node) => node.Filter !== undefined && node["Total Cost"] > 100)
+    .map((node) => `${node["Node Type"]}, ${node.Filter}`)
+}
+
+function nodesOf(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+}
