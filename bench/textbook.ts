@@ -60,10 +60,11 @@ export async function settleInTransaction(
   const rest = Number(run.reserved) - cost
   const balance = Number(run.balance) + rest
   const seq = Number(run.seq) + 1
-  await client.query("UPDATE credit_accounts SET balance = $2, seq = $3 WHERE user_id = $1", [
+  await client.query("UPDATE credit_accounts SET balance = $2, seq = $3, spent = spent + $4 WHERE user_id = $1", [
     run.user_id,
     balance,
     seq,
+    cost,
   ])
   await client.query(
     `UPDATE runs SET state = 'settled', cost = $2, ended_at = now(), response_status = 200, response_body = $3

@@ -45,7 +45,7 @@ export async function createAccount(
 function startingWith(amount: number) {
   if (amount === 0) return {}
   const entry = { seq: 1, kind: "grant", amount, balanceAfter: amount, reason: "Welcome credits" } as const
-  return { balance: amount, seq: 1, entries: { create: entry } }
+  return { balance: amount, granted: amount, seq: 1, entries: { create: entry } }
 }
 
 /** The addresses of accounts, by id; what is no account's id is left out. */

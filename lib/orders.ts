@@ -1,5 +1,6 @@
 import { z } from "zod"
 import { OrderKind, OrderStatus } from "@/generated/prisma/enums"
+import { dailyTotal } from "./daily-sums"
 import { cents, currency, id, timestamp } from "./fields"
 import { findIn, type Page } from "./page"
 
@@ -24,5 +25,5 @@ export const orderRow = z.object({
 export type OrderWhere = { status?: OrderStatus; userId?: string }
 
 export function findOrders(where: OrderWhere, page: Page) {
-  return findIn({ table: "orders", row: orderRow }, where, page)
+  return findIn({ table: "orders", row: orderRow, total: dailyTotal("orders") }, where, page)
 }

@@ -34,7 +34,7 @@ export type List<Row extends z.ZodObject, Where = Partial<z.input<Row>>> = {
   /** The SQL of fields that are no column of their name; the row of the table is `page`. */
   columns?: { readonly [Field in keyof Row["shape"]]?: string }
   /** How many rows match, where something knows it faster than counting. */
-  total?: Scalar<Where>
+  total?: (...of: Parameters<Scalar<Where>>) => string | undefined
   /** What the list says beside its rows. */
   meta?: Readonly<Record<string, Scalar<Where>>>
 }
@@ -75,8 +75,9 @@ function statementOf<Row extends z.ZodObject, Where extends Partial<z.input<Row>
   if (since) conditions.push(`created_at >= ${bind(since)}`)
   if (until) conditions.push(`created_at <= ${bind(until)}`)
   const count = `(SELECT count(*) FROM ${list.table} ${whereAll(conditions)})`
-  const scalars = { total: () => count, ...(list.total && { total: list.total }), ...list.meta }
-  const head = Object.entries(scalars).map(([name, write]) => `${write(where, page, bind)} AS "meta.${name}"`)
+  const total = list.total?.(where, page, bind) ?? count
+  const scalars = Object.entries(list.meta ?? {}).map(([name, write]) => [name, write(where, page, bind)])
+  const head = [["total", total], ...scalars].map(([name, sql]) => `${sql} AS "meta.${name}"`)
 
   const id = columnOf(list, "id")
   const [beyond, direction] = order === "desc" ? ["<", "DESC"] : [">", "ASC"]

@@ -95,7 +95,7 @@ describe.each<[StatsInterval, string, string]>([
   const periods = periodsOf(Date.parse(since), Date.parse(until), interval)
 
   test("every period and the summary say what the definitions say", async () => {
-    const { rows, summary } = await measure(periods)
+    const { rows, summary } = await measure(periods, interval)
     expect(rows).toHaveLength(periods.length)
     for (const [index, { from, to }] of periods.entries()) {
       const { id, createdAt, ...measures } = rows[index] ?? expect.fail()
@@ -111,7 +111,7 @@ describe.each<[StatsInterval, string, string]>([
 })
 
 test("a range before the first account is rows of zeros", async () => {
-  const { rows } = await measure(periodsOf(Date.parse("2001-01-01"), Date.parse("2001-01-03"), "day"))
+  const { rows } = await measure(periodsOf(Date.parse("2001-01-01"), Date.parse("2001-01-03"), "day"), "day")
   expect(
     rows.map(({ id, signups, activeSubscriptions, churnRate }) => [id, signups, activeSubscriptions, churnRate]),
   ).toEqual([

@@ -1,4 +1,5 @@
 import { z } from "zod"
+import { counted } from "./daily-sums"
 import { pool } from "./db"
 import { cents, currency, timestamp } from "./fields"
 import type { Page } from "./page"
@@ -99,59 +100,100 @@ function startAfter(start: number, interval: StatsInterval): number {
   return date.getTime()
 }
 
-type Fact = { measure: string; period: number; currency: string | null; value: string }
+type Fact = { series: string; period: number; currency: string | null; n: string; amount: string }
 
-// One statement, whatever the range. Periods are numbered from 1 by where a moment falls among their starts ($3); what
-// stood before the range has the number 0. Recurring revenue is summed in twelfths of a cent, so that years stay exact.
-const facts = `
-  WITH recurring AS (
-    SELECT created_at, canceled_at, currency,
-           CASE WHEN status = 'trialing' THEN 0 WHEN interval = 'year' THEN amount ELSE amount * 12 END AS twelfths
-    FROM subscriptions WHERE created_at <= $2)
-  SELECT 'signups' AS measure, width_bucket(created_at, $3::timestamptz[]) AS period, NULL AS currency, count(*)::text AS value
-    FROM users WHERE created_at BETWEEN $1 AND $2 GROUP BY 2
-  UNION ALL SELECT 'activeUsers', width_bucket(created_at, $3::timestamptz[]), NULL, count(DISTINCT user_id)::text
-    FROM runs WHERE created_at BETWEEN $1 AND $2 GROUP BY 2
-  UNION ALL SELECT 'activeUsersOfRange', 0, NULL, count(DISTINCT user_id)::text
-    FROM runs WHERE created_at BETWEEN $1 AND $2
-  UNION ALL SELECT 'newSubscriptions', CASE WHEN created_at < $1 THEN 0 ELSE width_bucket(created_at, $3::timestamptz[]) END, NULL, count(*)::text
-    FROM recurring GROUP BY 2
-  UNION ALL SELECT 'canceledSubscriptions', CASE WHEN canceled_at < $1 THEN 0 ELSE width_bucket(canceled_at, $3::timestamptz[]) END, NULL, count(*)::text
-    FROM recurring WHERE canceled_at <= $2 GROUP BY 2
-  UNION ALL SELECT 'mrr', CASE WHEN created_at < $1 THEN 0 ELSE width_bucket(created_at, $3::timestamptz[]) END, currency, sum(twelfths)::text
-    FROM recurring GROUP BY 2, 3
-  UNION ALL SELECT 'mrr', CASE WHEN canceled_at < $1 THEN 0 ELSE width_bucket(canceled_at, $3::timestamptz[]) END, currency, (-sum(twelfths))::text
-    FROM recurring WHERE canceled_at <= $2 GROUP BY 2, 3
-  UNION ALL SELECT 'orders', width_bucket(paid_at, $3::timestamptz[]), NULL, count(*)::text
-    FROM orders WHERE paid_at BETWEEN $1 AND $2 GROUP BY 2
-  UNION ALL SELECT 'revenue', width_bucket(paid_at, $3::timestamptz[]), currency, sum(amount)::text
-    FROM orders WHERE paid_at BETWEEN $1 AND $2 GROUP BY 2, 3
-  UNION ALL SELECT 'refunds', width_bucket(refunded_at, $3::timestamptz[]), currency, sum(refunded_amount)::text
-    FROM orders WHERE refunded_at BETWEEN $1 AND $2 GROUP BY 2, 3
-  UNION ALL SELECT 'creditsGranted', width_bucket(created_at, $3::timestamptz[]), NULL, sum(amount)::text
-    FROM credit_entries
-    WHERE created_at BETWEEN $1 AND $2 AND (kind IN ('grant', 'purchase') OR kind = 'adjustment' AND amount > 0) GROUP BY 2
-  UNION ALL SELECT 'creditsSpent', width_bucket(ended_at, $3::timestamptz[]), NULL, sum(cost)::text
-    FROM runs WHERE ended_at BETWEEN $1 AND $2 GROUP BY 2`
+// One statement, whatever the range, over sums of days (see daily-sums.ts). Periods are numbered from 1 by where a day falls
+// among their first days ($3); what stood before the range has the number 0. A range that begins or ends within a day
+// leaves a part of that day out: its rows are taken `off` again, or moved before the range. Recurring revenue is in
+// twelfths of a cent, so that years stay exact.
+//
+// An account counts once in a period, so active accounts are no sum of days: those of whole calendar periods ($4) are a
+// series of their own, and those of the first and the last period and of the range ($5, $6, $7) are counted over it.
+const statement = {
+  name: "stats",
+  text: `
+    WITH range AS (SELECT utc_day($1) AS first_day, utc_day($2) AS last_day, cardinality($3::date[]) AS periods),
+    off AS (
+      SELECT part.* FROM range, LATERAL (VALUES
+        (1, 0, first_day::timestamp AT TIME ZONE 'UTC', $1::timestamptz),
+        (periods, NULL, $2::timestamptz + interval '1 millisecond', (last_day + 1)::timestamp AT TIME ZONE 'UTC')
+      ) AS part (period, moves_to, since, until)
+      WHERE since < until),
+    facts AS (
+      SELECT series, CASE WHEN day < first_day THEN 0 ELSE width_bucket(day, $3::date[]) END AS period, label, n, amount
+      FROM range, ${counted} c
+      WHERE series IN ('users', 'orders.paid', 'orders.refunded', 'credit_entries', 'runs.ended') AND day BETWEEN first_day AND last_day
+         OR series IN ('subscriptions.begun', 'subscriptions.ended') AND day <= last_day
+      UNION ALL
+      SELECT series, place.period, label, sign * n, sign * amount
+      FROM off, LATERAL (
+        SELECT f.* FROM users r, daily_facts(r) f WHERE r.created_at >= since AND r.created_at < until
+        UNION ALL SELECT f.* FROM subscriptions r, daily_facts(r) f
+          WHERE r.created_at >= since AND r.created_at < until AND series = 'subscriptions.begun'
+        UNION ALL SELECT f.* FROM subscriptions r, daily_facts(r) f
+          WHERE r.canceled_at >= since AND r.canceled_at < until AND series = 'subscriptions.ended'
+        UNION ALL SELECT f.* FROM orders r, daily_facts(r) f
+          WHERE r.paid_at >= since AND r.paid_at < until AND series = 'orders.paid'
+        UNION ALL SELECT f.* FROM orders r, daily_facts(r) f
+          WHERE r.refunded_at >= since AND r.refunded_at < until AND series = 'orders.refunded'
+        UNION ALL SELECT f.* FROM credit_entries r, daily_facts(r) f WHERE r.created_at >= since AND r.created_at < until
+        UNION ALL SELECT f.* FROM runs r, daily_facts(r) f WHERE r.ended_at >= since AND r.ended_at < until
+      ) AS fact, LATERAL (VALUES (off.period, -1), (moves_to, 1)) AS place (period, sign)
+      WHERE place.period > 0 OR place.period = 0 AND series LIKE 'subscriptions.%')
+    SELECT series, period, CASE WHEN series ~ '^(orders|subscriptions)' THEN label END AS currency, sum(n) AS n, sum(amount) AS amount
+    FROM facts WHERE series <> 'credit_entries' OR label IN ('grant', 'purchase', 'adjustment')
+    GROUP BY 1, 2, 3 HAVING sum(n) <> 0
+    UNION ALL
+    SELECT 'active', width_bucket(day, $3::date[]), NULL, sum(n), 0 FROM ${counted} c
+    WHERE series = 'active.' || $4 AND day > ($3::date[])[1] AND day < ($3::date[])[cardinality($3::date[])] GROUP BY 2
+    UNION ALL
+    SELECT 'active', period, NULL, active_accounts(since, until), 0
+    FROM unnest($5::int[], $6::timestamptz[], $7::timestamptz[]) AS span (period, since, until)`,
+}
 
 /** What happened in each of the periods, and in the whole range. */
-export async function measure(periods: readonly Period[]): Promise<{ rows: StatsRow[]; summary: Measures }> {
+export async function measure(
+  periods: readonly Period[],
+  interval: StatsInterval,
+): Promise<{ rows: StatsRow[]; summary: Measures }> {
   const [first, last] = [periods[0], periods.at(-1)]
   if (!first || !last) throw new RangeError("A range has at least one period.")
-  const starts = periods.map(({ from }) => new Date(from))
-  const { rows: found } = await pool().query<Fact>(facts, [new Date(first.from), new Date(last.to), starts])
+  const spans = [
+    { number: wholeRange, from: first.from, to: last.to },
+    { number: 1, ...first },
+  ]
+  if (periods.length > 1) spans.push({ number: periods.length, ...last })
+  const { rows: found } = await pool().query<Fact>({
+    ...statement,
+    values: [
+      new Date(first.from),
+      new Date(last.to),
+      periods.map(({ from }) => dateOf(from)),
+      interval,
+      spans.map(({ number }) => number),
+      spans.map(({ from }) => new Date(from)),
+      spans.map(({ to }) => new Date(to)),
+    ],
+  })
   const table = new FactTable(found)
   const rows = periods.map(({ start }, index) => ({
-    id: new Date(start).toISOString().slice(0, 10),
+    id: dateOf(start),
     createdAt: new Date(start),
     ...table.measures(index + 1, index + 1),
   }))
   const summary = {
     ...table.measures(1, periods.length),
-    activeUsers: table.sum("activeUsersOfRange", 0, 0),
+    activeUsers: table.sum("active", "n", wholeRange, wholeRange),
     churnRate: meanOf(rows.flatMap(({ churnRate }) => churnRate ?? [])),
   }
   return { rows, summary }
+}
+
+/** The number that the active accounts of the whole range have among those of its periods. */
+const wholeRange = 0
+
+function dateOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
 }
 
 /** Over a long range those who began in it leave in it too: their number over those active at its start means nothing. */
@@ -159,16 +201,23 @@ function meanOf(rates: readonly number[]): number | null {
   return rates.length === 0 ? null : rates.reduce((sum, rate) => sum + rate, 0) / rates.length
 }
 
-/** The facts by measure, period and currency, and their sums over periods. */
+type Measured = "n" | "amount"
+
+/** The facts by series, period and currency, and their sums over periods. */
 class FactTable {
   readonly #running = new Map<string, number[]>()
   readonly #currencies: string[]
 
   constructor(found: readonly Fact[]) {
     const last = Math.max(0, ...found.map(({ period }) => period))
-    for (const { measure, period, currency, value } of found) {
-      const sums = this.#of(measure, currency, last)
-      sums[period] = (sums[period] ?? 0) + Number(value)
+    for (const { series, period, currency, ...values } of found) {
+      for (const of of ["n", "amount"] as const) {
+        // Under its currency, and among all of them.
+        for (const name of new Set([currency, null])) {
+          const sums = this.#of(nameOf(series, of, name), last)
+          sums[period] = (sums[period] ?? 0) + Number(values[of])
+        }
+      }
     }
     for (const sums of this.#running.values()) {
       for (let period = 1; period < sums.length; period++) sums[period] = (sums[period] ?? 0) + (sums[period - 1] ?? 0)
@@ -177,46 +226,54 @@ class FactTable {
   }
 
   /** From the period `first` to `last`, both included. */
-  sum(measure: string, first: number, last: number, currency: string | null = null): number {
-    return this.#until(measure, last, currency) - this.#until(measure, first - 1, currency)
+  sum(series: string, of: Measured, first: number, last: number, currency: string | null = null): number {
+    return this.#until(series, of, last, currency) - this.#until(series, of, first - 1, currency)
   }
 
   measures(first: number, last: number): Measures {
-    const activeBefore = this.#activeAfter(first - 1)
-    const canceledSubscriptions = this.sum("canceledSubscriptions", first, last)
+    const activeBefore = this.#subscribedAfter(first - 1)
+    const canceledSubscriptions = this.sum("subscriptions.ended", "n", first, last)
     return {
-      signups: this.sum("signups", first, last),
-      activeUsers: this.sum("activeUsers", first, last),
-      newSubscriptions: this.sum("newSubscriptions", first, last),
+      signups: this.sum("users", "n", first, last),
+      activeUsers: this.sum("active", "n", first, last),
+      newSubscriptions: this.sum("subscriptions.begun", "n", first, last),
       canceledSubscriptions,
-      activeSubscriptions: this.#activeAfter(last),
+      activeSubscriptions: this.#subscribedAfter(last),
       churnRate: activeBefore === 0 ? null : canceledSubscriptions / activeBefore,
-      orders: this.sum("orders", first, last),
-      mrr: this.#money((currency) => Math.round(this.#until("mrr", last, currency) / 12)),
-      revenue: this.#money((currency) => this.sum("revenue", first, last, currency)),
-      refunds: this.#money((currency) => this.sum("refunds", first, last, currency)),
-      creditsGranted: this.sum("creditsGranted", first, last),
-      creditsSpent: this.sum("creditsSpent", first, last),
+      orders: this.sum("orders.paid", "n", first, last),
+      mrr: this.#money((currency) => Math.round(this.#recurringAfter(last, currency) / 12)),
+      revenue: this.#money((currency) => this.sum("orders.paid", "amount", first, last, currency)),
+      refunds: this.#money((currency) => this.sum("orders.refunded", "amount", first, last, currency)),
+      creditsGranted: this.sum("credit_entries", "amount", first, last),
+      creditsSpent: this.sum("runs.ended", "amount", first, last),
     }
   }
 
-  #activeAfter(period: number): number {
-    return this.#until("newSubscriptions", period, null) - this.#until("canceledSubscriptions", period, null)
+  #subscribedAfter(period: number): number {
+    return this.#until("subscriptions.begun", "n", period) - this.#until("subscriptions.ended", "n", period)
+  }
+
+  #recurringAfter(period: number, currency: string): number {
+    const amountOf = (series: string) => this.#until(series, "amount", period, currency)
+    return amountOf("subscriptions.begun") - amountOf("subscriptions.ended")
   }
 
   #money(amountIn: (currency: string) => number) {
     return this.#currencies.map((currency) => ({ currency, amount: amountIn(currency) }))
   }
 
-  #until(measure: string, period: number, currency: string | null): number {
-    const sums = this.#running.get(`${measure} ${currency}`)
+  #until(series: string, of: Measured, period: number, currency: string | null = null): number {
+    const sums = this.#running.get(nameOf(series, of, currency))
     return period < 0 ? 0 : (sums?.[Math.min(period, sums.length - 1)] ?? 0)
   }
 
-  #of(measure: string, currency: string | null, last: number): number[] {
-    const name = `${measure} ${currency}`
+  #of(name: string, last: number): number[] {
     const sums = this.#running.get(name) ?? Array.from({ length: last + 1 }, () => 0)
     this.#running.set(name, sums)
     return sums
   }
+}
+
+function nameOf(series: string, of: Measured, currency: string | null): string {
+  return `${series} ${of} ${currency}`
 }

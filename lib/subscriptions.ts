@@ -1,5 +1,6 @@
 import { z } from "zod"
 import { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
+import { dailyTotal } from "./daily-sums"
 import { pool } from "./db"
 import { cents, currency, id, timestamp } from "./fields"
 import type { OwnerId } from "./owner"
@@ -25,7 +26,7 @@ export const subscriptionRow = z.object({
 export type SubscriptionWhere = { status?: SubscriptionStatus; planId?: string; userId?: string }
 
 export function findSubscriptions(where: SubscriptionWhere, page: Page) {
-  return findIn({ table: "subscriptions", row: subscriptionRow }, where, page)
+  return findIn({ table: "subscriptions", row: subscriptionRow, total: dailyTotal("subscriptions") }, where, page)
 }
 
 /** With what the plan is called and grants today; what its subscriber pays is the subscription's own. */

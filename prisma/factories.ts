@@ -75,8 +75,8 @@ export function createOrder({ userId, ...overrides }: { userId: string } & Parti
 export async function grantCredits(userId: string, amount: number): Promise<void> {
   await pool().query(
     `WITH account AS (
-       INSERT INTO credit_accounts (user_id, balance, seq) VALUES ($1, $2, 1)
-       ON CONFLICT (user_id) DO UPDATE SET balance = credit_accounts.balance + $2, seq = credit_accounts.seq + 1
+       INSERT INTO credit_accounts AS a (user_id, balance, granted, seq) VALUES ($1, $2, $2, 1)
+       ON CONFLICT (user_id) DO UPDATE SET balance = a.balance + $2, granted = a.granted + $2, seq = a.seq + 1
        RETURNING balance, seq, date_trunc('milliseconds', clock_timestamp()) AS made_at)
      INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, reason, created_at)
      SELECT credit_entry_id(made_at, seq), $1, seq, 'grant', $2, balance, 'For a test', made_at FROM account`,

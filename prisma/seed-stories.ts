@@ -89,6 +89,8 @@ class Narrator {
   }
   readonly #events: { at: number; apply: () => void }[] = []
   #balance = 0
+  #granted = 0
+  #spent = 0
   #seq = 0
 
   constructor(
@@ -289,6 +291,7 @@ class Narrator {
         const ended = Math.min(at + this.random.between(20, 900), this.end)
         const failed = this.random.chance(0.03)
         const cost = failed ? 0 : this.random.between(1, 10)
+        this.#spent += cost
         this.#entry(at, "reserve", -10, { runId: id })
         if (failed) this.#entry(ended, "release", 10, { runId: id })
         else if (cost < 10) this.#entry(ended, "settle", 10 - cost, { runId: id })
@@ -340,7 +343,14 @@ class Narrator {
     this.#events.sort((one, other) => one.at - other.at)
     for (const { apply } of this.#events) apply()
     const { id, createdAt } = this.person
-    this.rows.credit_accounts.push({ user_id: id, balance: this.#balance, seq: this.#seq, created_at: iso(createdAt) })
+    this.rows.credit_accounts.push({
+      user_id: id,
+      balance: this.#balance,
+      granted: this.#granted,
+      spent: this.#spent,
+      seq: this.#seq,
+      created_at: iso(createdAt),
+    })
     return this.rows
   }
 
@@ -351,6 +361,7 @@ class Narrator {
     of: { runId?: string; orderId?: string; actorId?: string; reason?: string },
   ) {
     this.#balance += amount
+    if (["grant", "purchase", "adjustment"].includes(kind)) this.#granted += Math.max(0, amount)
     this.#seq += 1
     this.rows.credit_entries.push({
       id: this.random.uuid(at),

@@ -1,5 +1,6 @@
 import { z } from "zod"
 import { CreditEntryKind } from "@/generated/prisma/enums"
+import { dailyTotal } from "../daily-sums"
 import { db } from "../db"
 import { credits, id, timestamp } from "../fields"
 import type { OwnerId } from "../owner"
@@ -66,5 +67,5 @@ export function findOwnCreditEntries(where: OwnCreditEntryWhere, page: Page) {
 }
 
 export function findCreditEntries(where: CreditEntryWhere, page: Page) {
-  return findIn({ table: "credit_entries", row: creditEntryRow }, where, page)
+  return findIn({ table: "credit_entries", row: creditEntryRow, total: dailyTotal("credit_entries") }, where, page)
 }

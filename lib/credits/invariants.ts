@@ -14,6 +14,16 @@ const violations = `
   FROM accounts a LEFT JOIN (SELECT user_id, sum(amount) AS total FROM entries GROUP BY 1) l USING (user_id)
   WHERE a.balance <> coalesce(l.total, 0)
   UNION ALL
+  SELECT 'granted is not the sum of what was given', a.user_id::text
+  FROM accounts a LEFT JOIN (
+    SELECT user_id, sum(amount) AS total FROM entries
+    WHERE kind IN ('grant', 'purchase') OR kind = 'adjustment' AND amount > 0 GROUP BY 1) l USING (user_id)
+  WHERE a.granted <> coalesce(l.total, 0)
+  UNION ALL
+  SELECT 'spent is not the cost of the runs', a.user_id::text
+  FROM accounts a LEFT JOIN (SELECT user_id, sum(cost) AS total FROM calls GROUP BY 1) r USING (user_id)
+  WHERE a.spent <> coalesce(r.total, 0)
+  UNION ALL
   SELECT 'chain is broken or has a gap', user_id || ' ' || seq
   FROM (SELECT user_id, seq, amount, balance_after,
                lag(balance_after, 1, 0::bigint) OVER chain AS balance_before, lag(seq, 1, 0::bigint) OVER chain AS seq_before

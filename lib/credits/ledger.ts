@@ -140,7 +140,7 @@ export const closeStatement = {
       FOR UPDATE),
     account AS (
       UPDATE credit_accounts a
-      SET balance = a.balance + o.reserved - $3::bigint, seq = a.seq + (o.reserved > $3::bigint)::int
+      SET balance = a.balance + o.reserved - $3::bigint, spent = a.spent + $3::bigint, seq = a.seq + (o.reserved > $3::bigint)::int
       FROM open o WHERE a.user_id = o.user_id
       RETURNING a.balance, a.seq, date_trunc('milliseconds', clock_timestamp()) AS made_at),
     run AS (

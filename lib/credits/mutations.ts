@@ -79,7 +79,8 @@ function book({
 
     const [booked] = await transaction.$queryRaw<Booked[]>`
       WITH account AS (
-        UPDATE credit_accounts SET balance = balance + ${change}::bigint, seq = seq + 1
+        UPDATE credit_accounts
+        SET balance = balance + ${change}::bigint, granted = granted + greatest(${change}::bigint, 0), seq = seq + 1
         WHERE user_id = ${userId}::uuid AND balance + ${change}::bigint BETWEEN 0 AND ${maxBalance}::bigint
         RETURNING balance, seq, date_trunc('milliseconds', clock_timestamp()) AS made_at)
       SELECT balance AS "balanceAfter", seq, made_at AS "createdAt", credit_entry_id(made_at, seq) AS id FROM account`

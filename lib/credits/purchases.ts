@@ -31,8 +31,9 @@ export function grantPurchase(orderId: string): Promise<PurchaseResult> {
 
     const [account] = await transaction.$queryRaw<Booked[]>`
       WITH account AS (
-        INSERT INTO credit_accounts AS a (user_id, balance, seq) VALUES (${userId}::uuid, ${credits}, 1)
-        ON CONFLICT (user_id) DO UPDATE SET balance = a.balance + excluded.balance, seq = a.seq + 1
+        INSERT INTO credit_accounts AS a (user_id, balance, granted, seq) VALUES (${userId}::uuid, ${credits}, ${credits}, 1)
+        ON CONFLICT (user_id) DO UPDATE
+        SET balance = a.balance + excluded.balance, granted = a.granted + excluded.granted, seq = a.seq + 1
         WHERE a.balance + excluded.balance <= ${maxBalance}::bigint
         RETURNING balance, seq, date_trunc('milliseconds', clock_timestamp()) AS made_at)
       SELECT balance AS "balanceAfter", seq, made_at AS "createdAt", credit_entry_id(made_at, seq) AS id FROM account`

@@ -241,6 +241,30 @@ CREATE TRIGGER "runs_active" AFTER INSERT ON "runs"
 CREATE TRIGGER "runs_active_reviewed" AFTER UPDATE OF user_id, created_at OR DELETE ON "runs"
   FOR EACH ROW EXECUTE FUNCTION review_active_days();
 
+-- How many accounts had a run from one moment to another, both included: the first active day in the range of each, less
+-- those that were active in the parts of the first and last day alone that lie outside it.
+CREATE FUNCTION active_accounts(since timestamptz, until timestamptz) RETURNS bigint LANGUAGE sql STABLE AS $$
+  WITH range AS (
+    SELECT utc_day(since) AS first_day, utc_day(until) AS last_day, to_char(utc_day(since), 'YYYY-MM-DD') AS label),
+  kept AS (SELECT min(day) AS oldest, max(day) AS newest FROM daily_sums WHERE series = 'active'),
+  outside AS (
+    SELECT user_id FROM range, runs
+    WHERE created_at >= first_day::timestamp AT TIME ZONE 'UTC' AND created_at < since
+    UNION
+    SELECT user_id FROM range, runs
+    WHERE created_at > until AND created_at < (last_day + 1)::timestamp AT TIME ZONE 'UTC')
+  SELECT (
+    (SELECT coalesce(sum(s.n), 0)
+     FROM range r, kept, daily_sums s,
+       generate_series(greatest(first_day, oldest)::timestamp, least(last_day, newest)::timestamp, '1 day') AS midnight
+     WHERE s.series = 'active' AND s.day = midnight::date AND s.label < r.label)
+    + (SELECT coalesce(sum(n), 0) FROM range r, daily_changes c
+       WHERE series = 'active' AND day BETWEEN first_day AND last_day AND c.label < r.label)
+    - (SELECT count(*) FROM outside o
+       WHERE NOT EXISTS (SELECT FROM runs r WHERE r.user_id = o.user_id AND r.created_at BETWEEN since AND until))
+  )::bigint
+$$;
+
 -- Counts everything anew: for a database that had rows before, and after a bulk load with these triggers disabled.
 CREATE FUNCTION rebuild_daily_sums() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

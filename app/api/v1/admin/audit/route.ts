@@ -1,5 +1,6 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/endpoint"
+import { dailyTotal } from "@/lib/daily-sums"
 import { id, timestamp } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
 
@@ -20,7 +21,7 @@ const auditRow = z.object({
 type AuditWhere = { actorId?: string; action?: string; targetType?: string; targetId?: string }
 
 function findAuditEntries(where: AuditWhere, page: Page) {
-  return findIn({ table: "audit_entries", row: auditRow }, where, page)
+  return findIn({ table: "audit_entries", row: auditRow, total: dailyTotal("audit_entries") }, where, page)
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

@@ -1,6 +1,7 @@
 import { z } from "zod"
 import { EmailStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
+import { dailyTotal } from "@/lib/daily-sums"
 import { templateNames } from "@/lib/email"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
@@ -21,7 +22,7 @@ const emailRow = z.object({
 })
 
 function findEmails(where: { status?: EmailStatus; template?: string; userId?: string }, page: Page) {
-  return findIn({ table: "emails", row: emailRow }, where, page)
+  return findIn({ table: "emails", row: emailRow, total: dailyTotal("emails") }, where, page)
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

@@ -1,6 +1,7 @@
 import { z } from "zod"
 import { FeedbackStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
+import { dailyTotal } from "@/lib/daily-sums"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
 
@@ -21,7 +22,7 @@ const feedbackRow = z.object({
 })
 
 function findFeedback(where: { status?: FeedbackStatus; rating?: number; userId?: string }, page: Page) {
-  return findIn({ table: "feedback", row: feedbackRow }, where, page)
+  return findIn({ table: "feedback", row: feedbackRow, total: dailyTotal("feedback") }, where, page)
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

@@ -25,7 +25,7 @@ async function findStats({ interval = defaultInterval }: { interval?: StatsInter
       `The range has more than ${maxStatsPeriods} periods; shorten it, or choose a longer interval.`,
     )
   }
-  const { rows, summary } = await measure(periods)
+  const { rows, summary } = await measure(periods, interval)
   if (page.order === "desc") rows.reverse()
   const seen = page.after?.createdAt.getTime()
   const unseen = rows.filter(({ createdAt }) => {

@@ -1,6 +1,7 @@
 import { z } from "zod"
 import { UserStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
+import { dailyTotal } from "@/lib/daily-sums"
 import { emailParameter } from "@/lib/email-address"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
@@ -19,7 +20,7 @@ const userRow = z.object({
 })
 
 function findUsers(where: { status?: UserStatus; role?: Role; email?: string }, page: Page) {
-  return findIn({ table: "users", row: userRow }, where, page)
+  return findIn({ table: "users", row: userRow, total: dailyTotal("users") }, where, page)
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

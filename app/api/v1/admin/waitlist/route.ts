@@ -1,6 +1,7 @@
 import { z } from "zod"
 import { WaitlistStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
+import { dailyTotal } from "@/lib/daily-sums"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
 import { waitlistSource } from "@/lib/waitlist"
@@ -18,7 +19,7 @@ const waitlistRow = z.object({
 })
 
 function findWaitlist(where: { status?: WaitlistStatus; source?: string }, page: Page) {
-  return findIn({ table: "waitlist_entries", row: waitlistRow }, where, page)
+  return findIn({ table: "waitlist_entries", row: waitlistRow, total: dailyTotal("waitlist_entries") }, where, page)
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

@@ -1,5 +1,6 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/endpoint"
+import { dailyTotal } from "@/lib/daily-sums"
 import { credits, id, timestamp } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
 
@@ -16,12 +17,10 @@ const balanceRow = z.object({
 const balances = {
   table: "credit_accounts",
   row: balanceRow,
+  total: dailyTotal("credit_accounts"),
   columns: {
     id: "user_id",
     held: "(SELECT coalesce(sum(reserved), 0)::bigint FROM runs WHERE user_id = page.user_id AND state = 'reserved')",
-    granted: `(SELECT coalesce(sum(amount), 0)::bigint FROM credit_entries
-               WHERE user_id = page.user_id AND (kind IN ('grant', 'purchase') OR kind = 'adjustment' AND amount > 0))`,
-    spent: "(SELECT coalesce(sum(cost), 0)::bigint FROM runs WHERE user_id = page.user_id)",
   },
 }
 
