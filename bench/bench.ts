@@ -1,16 +1,14 @@
-import { execFile } from "node:child_process"
 import { randomBytes, randomUUID } from "node:crypto"
 import { readdir, readFile, writeFile } from "node:fs/promises"
 import { cpus, loadavg } from "node:os"
 import { join } from "node:path"
-import { promisify } from "node:util"
 import { db, pool } from "@/lib/db"
 import type { Surface } from "@/lib/keys/kinds"
 import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
 import { createUser, grantCredits } from "@/prisma/factories"
-import { type Guarded, stopOnSignal } from "@/scripts/guarded"
+import { type Guarded, startGuarded, stopOnSignal } from "@/scripts/guarded"
 import { migrate } from "@/scripts/migrate"
-import { build, isBuilt, untilAnswers } from "@/scripts/next"
+import { build, collect, isBuilt, untilAnswers } from "@/scripts/next"
 import { freePort, startTemporaryPostgres } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 
@@ -82,12 +80,33 @@ export async function startServer(start: (port: number) => Guarded, path: string
 export const rivals = join(root, "bench/rivals")
 
 export async function installRivals(): Promise<void> {
+  await checkVersions()
   const lockfile = await readFile(join(rivals, "package-lock.json"), "utf8")
   const record = join(rivals, "node_modules/.installed.json")
   if ((await readFile(record, "utf8").catch(() => "")) === lockfile) return
   console.log("Installing what to measure against")
-  await promisify(execFile)("npm", ["ci", "--ignore-scripts"], { cwd: rivals })
+  const install = ["ci", "--ignore-scripts", "--loglevel=error"]
+  await succeed(startGuarded("npm", install, { signal: "TERM", cwd: rivals, env: process.env }))
   await writeFile(record, lockfile)
+}
+
+/** What both use must be the same. */
+async function checkVersions(): Promise<void> {
+  const [own, theirs] = await Promise.all([root, rivals].map(dependenciesOf))
+  for (const [name, version] of Object.entries(theirs ?? {})) {
+    const wanted = own?.[name] ?? version
+    if (version !== wanted) throw new Error(`bench/rivals has ${name} ${version}, the product ${wanted}: install that.`)
+  }
+}
+
+async function dependenciesOf(directory: string): Promise<Record<string, string>> {
+  return JSON.parse(await readFile(join(directory, "package.json"), "utf8")).dependencies
+}
+
+/** @throws Error with what it has printed when it did not end well */
+export async function succeed(command: Guarded): Promise<void> {
+  const output = collect(endLater(command))
+  if ((await command.exited) !== 0) throw new Error(output())
 }
 
 /** So many that none comes near its limit, whatever a round can ask. */

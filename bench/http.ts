@@ -4,7 +4,7 @@ import { orderRow } from "@/lib/orders"
 import { statementOf } from "@/lib/page"
 import { seed } from "@/prisma/seed"
 import { type Guarded, startGuarded } from "@/scripts/guarded"
-import { collect, serve } from "@/scripts/next"
+import { serve } from "@/scripts/next"
 import {
   cpuMsOf,
   createKeys,
@@ -20,6 +20,7 @@ import {
   rivals,
   runBench,
   startServer,
+  succeed,
 } from "./bench"
 
 // What a request costs: the product's, on the lean listener and under Next alone, beside routes of Next that do nothing,
@@ -39,7 +40,7 @@ type Measures = Record<keyof Awaited<ReturnType<typeof startContenders>>, Measur
 async function main(): Promise<void> {
   await provideBuild()
   await installRivals()
-  await buildRivals()
+  await succeed(startRivalNext(["build"], {}))
   const given = await openDatabase(poolSize)
   await seed(pool(), { users: seededUsers, now: new Date() })
   await printConditions(
@@ -120,13 +121,6 @@ async function prepareRival(given: Given): Promise<string[]> {
   const { stdout, stderr } = endLater(startRival(["prepare.js", String(keyCount)], given)).process
   stderr?.pipe(process.stderr)
   return JSON.parse(stdout ? await text(stdout) : "[]")
-}
-
-/** Builds what the product is measured against. */
-async function buildRivals(): Promise<void> {
-  const build = endLater(startRivalNext(["build"], {}))
-  const output = collect(build)
-  if ((await build.exited) !== 0) throw new Error(output())
 }
 
 function startRivalNext(args: readonly string[], given: Partial<Given>): Guarded {

@@ -62,7 +62,7 @@ export async function findIn<Row extends z.ZodObject, Where extends Partial<z.in
 type Head = { "meta.total": number; [name: `meta.${string}`]: unknown }
 
 /** The statement of a page. Identifiers come from code alone, and values are parameters alone. */
-function statementOf<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
+export function statementOf<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
   list: List<Row, Where>,
   where: Where,
   page: Page,
