@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers"
-import { pool } from "@/lib/db"
 import { orderRow } from "@/lib/orders"
 import { statementOf } from "@/lib/page"
+import { pool } from "@/lib/pool"
 import { seed } from "@/prisma/seed"
 import { type Guarded, startGuarded } from "@/scripts/guarded"
 import { serve } from "@/scripts/next"

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises"
-import { pool } from "@/lib/db"
+import { pool } from "@/lib/pool"
 import { seed } from "@/prisma/seed"
 import { serve } from "@/scripts/next"
 import { freePort } from "@/scripts/postgres"

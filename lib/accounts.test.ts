@@ -3,8 +3,9 @@ import { afterAll, afterEach, expect, test } from "vitest"
 import { createAccount } from "./accounts"
 import { accountsAdapter } from "./auth"
 import { findViolations } from "./credits/invariants"
-import { db, pool } from "./db"
+import { db } from "./db"
 import { env } from "./env"
+import { pool } from "./pool"
 
 const slot = Symbol.for("tsk.env")
 const environment = env()

@@ -1,5 +1,5 @@
-import { pool } from "./db"
 import type { Bind, Range } from "./page"
+import { pool } from "./pool"
 
 // Totals and statistics are read from sums of days (UTC), not from the rows that they count. Triggers write every change of
 // a counted row as a line into `daily_changes`; folding moves lines into `daily_sums`. Who reads adds both up in one

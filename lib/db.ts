@@ -1,27 +1,7 @@
 import { PrismaPg } from "@prisma/adapter-pg"
-import { Pool } from "pg"
 import { Prisma, PrismaClient } from "@/generated/prisma/client"
-import { env } from "./env"
+import { pool } from "./pool"
 import { singleton } from "./singleton"
-
-/**
- * The one pool of the process; Prisma and hand-written statements share it.
- * Every wait ends before the three seconds after which an answer would be late: a full pool, a statement, a dead server.
- */
-export function pool(): Pool {
-  return singleton("pool", () => {
-    const created = new Pool({
-      connectionString: env().DATABASE_URL,
-      max: env().DATABASE_POOL_MAX,
-      connectionTimeoutMillis: 2_000,
-      statement_timeout: 2_500,
-      query_timeout: 2_800,
-    })
-    // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-    created.on("error", () => {})
-    return created
-  })
-}
 
 export function db(): PrismaClient {
   return singleton("prisma", () => new PrismaClient({ adapter: new PrismaPg(pool()) }))

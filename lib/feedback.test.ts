@@ -1,8 +1,9 @@
 import { expect, test } from "vitest"
 import { createUser } from "@/prisma/factories"
-import { db, pool } from "./db"
+import { db } from "./db"
 import { feedbackForm, feedbackMaxLength, giveFeedback } from "./feedback"
 import type { OwnerId } from "./owner"
+import { pool } from "./pool"
 import { consume, limits } from "./rate-limit"
 
 async function owner(): Promise<OwnerId> {

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest"
 import { z } from "zod"
 import { createOrder, createUser } from "@/prisma/factories"
-import { db, pool } from "./db"
+import { db } from "./db"
 import { credits, id, timestamp } from "./fields"
 import { findOrders, orderRow } from "./orders"
 import { findIn, type List, type Page, type Position } from "./page"
+import { pool } from "./pool"
 
 const start = Date.parse("2026-01-01T00:00:00Z")
 const first: Page = { limit: 10, offset: 0, order: "desc" }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { types } from "pg"
 import type { z } from "zod"
-import { pool } from "./db"
+import { pool } from "./pool"
 
 /** Which part of a list is asked for: parsed from the query of the API or of a console page. */
 export type Page = Range & {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest"
 import { seed } from "@/prisma/seed"
-import { pool } from "./db"
+import { pool } from "./pool"
 import { measure, periodsOf, type StatsInterval, statsRange } from "./stats"
 
 const now = new Date("2026-06-15T00:00:00Z")

@@ -1,8 +1,8 @@
 import { z } from "zod"
 import { counted } from "./daily-sums"
-import { pool } from "./db"
 import { cents, currency, timestamp } from "./fields"
 import type { Page } from "./page"
+import { pool } from "./pool"
 
 export const statsInterval = z.enum(["day", "week", "month"])
 

@@ -4,11 +4,9 @@ import { db, type Transaction } from "./db"
 import { emailAddress } from "./email-address"
 import { consume } from "./rate-limit"
 import { plainParagraphs } from "./text"
+import { waitlistSource } from "./waitlist-source"
 
 export const waitlistNoteMaxLength = 500
-
-/** Where a form stands, as a link to it says: `?source=blog`. */
-export const waitlistSource = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, "must be a source's name, like landing")
 
 /** What the form sends. A source that is none is no mistake of the person who fills it in. */
 export const waitlistForm = z.strictObject({

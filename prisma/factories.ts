@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import type { Prisma } from "@/generated/prisma/client"
-import { db, pool } from "@/lib/db"
+import { db } from "@/lib/db"
 import type { Surface } from "@/lib/keys/kinds"
 import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
+import { pool } from "@/lib/pool"
 
 // Rows for tests, written directly and never shared: whatever must be unique is.
 

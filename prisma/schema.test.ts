@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { beforeAll, expect, test } from "vitest"
-import { pool } from "@/lib/db"
+import { pool } from "@/lib/pool"
 import { migrate, missingFromMigrations } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { createKey, createPlan, createSubscription, createUser, grantCredits } from "./factories"

@@ -1,10 +1,10 @@
 import { Pool } from "pg"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { findViolations } from "@/lib/credits/invariants"
-import { pool } from "@/lib/db"
 import { hashSecret, isWellFormed } from "@/lib/keys/secret"
 import { verifyPassword } from "@/lib/password"
 import { roleNames } from "@/lib/permissions"
+import { pool } from "@/lib/pool"
 import { demoAccounts, demoKey, demoPassword } from "./demo-accounts"
 import { seed } from "./seed"
 

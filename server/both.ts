@@ -1,13 +1,16 @@
+import { readFile } from "node:fs/promises"
 import { request } from "node:http"
+import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { beforeAll, describe, expect, test } from "vitest"
 import { endpoints, type ServedEndpoint } from "@/app/api/v1/endpoints"
-import { pool } from "@/lib/db"
 import type { Surface } from "@/lib/keys/kinds"
 import { newSecret } from "@/lib/keys/secret"
+import { pool } from "@/lib/pool"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
 import { seed } from "@/prisma/seed"
 import type { Listener } from "@/scripts/next"
+import { root } from "@/scripts/root"
 import { startTestServer, type TestServer } from "@/scripts/test-server"
 
 // What a request gets is the same whoever serves: our own listener as `npm start` does, or Next alone as a serverless host
@@ -222,6 +225,13 @@ describe("a metered run", () => {
     const headers = { ...json, "x-api-key": poor.secret }
     expect((await expectTheSame({ method: "POST", path, headers, body: '{"text":"a"}' })).status).toBe(402)
   })
+})
+
+test("the listener brings no Prisma of its own: the client that pages share in this process is Next's", async () => {
+  const bundle = await readFile(join(root, "dist/main.js"), "utf8")
+  const packages = [...bundle.matchAll(/(?:from|import\() ?"([^"]+)"/g)].map(([, name]) => name)
+  expect(packages).toContain("pg")
+  expect(packages.filter((name) => name?.includes("prisma"))).toEqual([])
 })
 
 describe("where Next alone differs", () => {

@@ -2,9 +2,9 @@ import { randomBytes, randomUUID } from "node:crypto"
 import { Pool } from "pg"
 import { expect, test } from "vitest"
 import { createUser, grantCredits } from "@/prisma/factories"
-import { pool } from "../db"
 import { env } from "../env"
 import type { OwnerId } from "../owner"
+import { pool } from "../pool"
 import { creditDays, shownDays } from "./days"
 
 const slot = Symbol.for("tsk.pool")

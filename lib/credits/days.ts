@@ -1,5 +1,5 @@
-import { pool } from "../db"
 import type { OwnerId } from "../owner"
+import { pool } from "../pool"
 
 export const shownDays = 30
 

@@ -1,7 +1,7 @@
 import { z } from "zod"
+import type { Prisma } from "@/generated/prisma/client"
 import { CreditEntryKind } from "@/generated/prisma/enums"
 import { dailyTotal } from "../daily-sums"
-import { db } from "../db"
 import { credits, id, timestamp } from "../fields"
 import type { OwnerId } from "../owner"
 import { findIn, type List, type Page } from "../page"
@@ -42,9 +42,9 @@ const balanceSql = {
 }
 
 /** An account's balance and what its runs hold, to be read alone or in a snapshot with more. */
-export function readBalance(userId: string) {
+export function readBalance(database: Prisma.TransactionClient, userId: string) {
   const { balance, held } = balanceSql
-  return db().$queryRawUnsafe<[{ balance: bigint; held: bigint }]>(
+  return database.$queryRawUnsafe<[{ balance: bigint; held: bigint }]>(
     `SELECT ${balance("$1::uuid")} AS balance, ${held("$1::uuid")} AS held`,
     userId,
   )

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto"
 import { afterAll, expect, test } from "vitest"
 import { createUser, grantCredits as fund } from "@/prisma/factories"
-import { db, pool } from "../db"
+import { db } from "../db"
 import type { OwnerId } from "../owner"
+import { pool } from "../pool"
 import { findViolations } from "./invariants"
 import { type CreditForm, creditForm, deductCredits, grantCredits, maxBalance } from "./mutations"
 

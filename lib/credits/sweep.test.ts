@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
-import { pool } from "../db"
 import type { OwnerId } from "../owner"
+import { pool } from "../pool"
 import { findViolations } from "./invariants"
 import { reserve, settle, sweep } from "./ledger"
 

@@ -27,7 +27,7 @@ export async function findAccount(id: string): Promise<Account | null> {
       where: { id },
       include: { subscriptions: { where: { status: { not: "canceled" } }, include: { plan: true } } },
     }),
-    readBalance(id),
+    readBalance(db(), id),
     db().$queryRaw<{ surface: Surface; live: number }[]>`
       SELECT surface::text AS surface, count(*)::int AS live FROM api_keys
       WHERE user_id = ${id}::uuid AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto"
 import { beforeEach, describe, expect, test } from "vitest"
 import { createUser } from "@/prisma/factories"
-import { db, pool } from "../db"
+import { db } from "../db"
 import type { OwnerId } from "../owner"
 import { type Permission, type Role, roles } from "../permissions"
+import { pool } from "../pool"
 import { changeRole, changeStatus, type StatusChange } from "./mutations"
 
 // A role that a team might add: it manages accounts and lacks what admins hold besides.

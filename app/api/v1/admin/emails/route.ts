@@ -2,8 +2,8 @@ import { z } from "zod"
 import { EmailStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
 import { dailyTotal } from "@/lib/daily-sums"
-import { templateNames } from "@/lib/email"
 import { id, timestamp, untrustedText } from "@/lib/fields"
+import { templateNames } from "@/lib/letters"
 import { findIn, type Page } from "@/lib/page"
 
 const emailStatus = z.enum(EmailStatus)

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from "vitest"
-import { pool } from "@/lib/db"
+import { pool } from "@/lib/pool"
 import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
 import { seed } from "@/prisma/seed"
 import { endpoints } from "../../endpoints"
@@ -154,7 +154,7 @@ describe("the recipes, taken from the text as served and run", () => {
        JOIN (SELECT user_id, sum(amount) AS granted FROM credit_entries
              WHERE kind IN ('grant', 'purchase') OR kind = 'adjustment' AND amount > 0 GROUP BY 1) g USING (user_id)
        JOIN (SELECT user_id, sum(cost) AS spent FROM runs GROUP BY 1) r USING (user_id)
-       WHERE spent > 0 AND balance < granted * 0.2 ORDER BY balance, a.user_id LIMIT 20`,
+       WHERE r.spent > 0 AND a.balance < g.granted * 0.2 ORDER BY a.balance, a.user_id LIMIT 20`,
     )
     expect(await answer("Who is about")).toEqual(counted)
   })

@@ -4,7 +4,7 @@ import { adminList } from "@/lib/api/endpoint"
 import { dailyTotal } from "@/lib/daily-sums"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findIn, type Page } from "@/lib/page"
-import { waitlistSource } from "@/lib/waitlist"
+import { waitlistSource } from "@/lib/waitlist-source"
 
 const waitlistStatus = z.enum(WaitlistStatus)
 

@@ -8,7 +8,8 @@ import { readBalance } from "@/lib/credits/entries"
 import { findViolations } from "@/lib/credits/invariants"
 import { sweep } from "@/lib/credits/ledger"
 import type { Worked } from "@/lib/credits/run"
-import { db, pool } from "@/lib/db"
+import { db } from "@/lib/db"
+import { pool } from "@/lib/pool"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
 import { POST } from "./route"
 
@@ -56,7 +57,7 @@ function refusal(code: string, message: unknown = expect.any(String)) {
 }
 
 async function meta(userId: string) {
-  const [{ balance, held }] = await readBalance(userId)
+  const [{ balance, held }] = await readBalance(db(), userId)
   return { balance: Number(balance), held: Number(held) }
 }
 
