@@ -29,11 +29,12 @@ if (!(await isBuilt())) {
   if (!ok) await fail(output)
 }
 const port = Number(process.env.E2E_PORT)
-const server = serve(port, {
+const given = {
   DATABASE_URL: postgres.url,
   AUTH_SECRET: randomBytes(32).toString("hex"),
   ...(mail && { SMTP_URL: mail.url, EMAIL_FROM: "tsk <hello@example.com>" }),
-})
+}
+const server = serve(port, given, process.env.E2E_LISTENER === "next" ? "next" : "lean")
 running.push(server)
 server.process.stdout?.resume()
 server.process.stderr?.pipe(process.stderr)

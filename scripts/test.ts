@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { provideBrowser } from "./browser"
 import { type Guarded, startGuarded, stopOnSignal } from "./guarded"
 import { provideLanguages } from "./languages"
-import { build, isBuilt } from "./next"
+import { build, isBuilt, type Listener } from "./next"
 import { freePort } from "./postgres"
 import { provideProxy } from "./proxy"
 import { provideRedis } from "./redis"
@@ -27,9 +27,13 @@ const suites: readonly Suite[] = [
   { name: "Build", run: async () => check(await buildOnce()) },
   { name: "The servers, alone and several, over HTTP", run: overHttp },
   { name: "Servers and database killed under load", run: chaos },
-  { name: "Pages, in a real browser", run: playwright },
+  { name: "Pages, in a real browser", run: (results) => playwright(results, "lean") },
+  { name: "What customers do, with Next alone", run: (results) => playwright(results, "next", customerStories) },
   { name: "Modules, each taken out", run: (results) => vitest(results, "vitest.removal.config.ts") },
 ]
+
+/** Pages are Next's whoever listens. These tests go back and forth between them and the API. */
+const customerStories = ["story", "key-pages", "no-script", "sign-in"].map((name) => `e2e/${name}.spec.ts`)
 
 let current: Guarded | undefined
 
@@ -106,11 +110,12 @@ async function chaos(): Promise<Tally> {
   return check((await hasBuild()) && (await run("tsx/dist/cli.mjs", ["scripts/chaos.ts", "--short"])))
 }
 
-async function playwright(results: string): Promise<Tally> {
+async function playwright(results: string, listener: Listener, files: readonly string[] = []): Promise<Tally> {
   if (!(await hasBuild())) return check(false)
-  const file = join(results, "playwright.json")
-  const ok = await run("@playwright/test/cli.js", ["test", "--reporter=list,json"], {
+  const file = join(results, `playwright-${listener}.json`)
+  const ok = await run("@playwright/test/cli.js", ["test", ...files, "--reporter=list,json"], {
     PLAYWRIGHT_JSON_OUTPUT_NAME: file,
+    E2E_LISTENER: listener,
     E2E_PORT: String(await freePort()),
   })
   const report = await read<{ stats: { expected: number; unexpected: number; flaky: number } }>(file)
