@@ -211,11 +211,11 @@ class FactTable {
   constructor(found: readonly Fact[]) {
     const last = Math.max(0, ...found.map(({ period }) => period))
     for (const { series, period, currency, ...values } of found) {
-      for (const of of ["n", "amount"] as const) {
+      for (const measured of ["n", "amount"] as const) {
         // Under its currency, and among all of them.
         for (const name of new Set([currency, null])) {
-          const sums = this.#of(nameOf(series, of, name), last)
-          sums[period] = (sums[period] ?? 0) + Number(values[of])
+          const sums = this.#of(nameOf(series, measured, name), last)
+          sums[period] = (sums[period] ?? 0) + Number(values[measured])
         }
       }
     }
