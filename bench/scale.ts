@@ -25,9 +25,6 @@ import {
 const connections = 20
 const rounds = 3
 const seconds = { warmUp: 2, round: 5 } as const
-/** Of one core, to turn CPU time into money; a cloud's price of November 2026, without a commitment. */
-const dollarsAnHour = 0.04
-
 type Parts = { server: number; database: number; redis: number }
 /** CPU in milliseconds of a request. */
 type Measure = { perSecond: number; cpuMs: Parts }
@@ -57,7 +54,7 @@ async function main(): Promise<void> {
     }
   }
 
-  console.log(`\n${"".padEnd(30)}requests/s   CPU ms a request: server  database  Redis   $ a million`)
+  console.log(`\n${"".padEnd(30)}requests/s   CPU ms a request: server  database  Redis   core-hours a million`)
   for (const target of targets) {
     const [one, two] = await compare(proxies, target, cpu)
     if (!one || !two) throw new Error("Both are measured.")
@@ -128,7 +125,8 @@ function total({ cpuMs: { server, database, redis } }: Measure): number {
 
 function printLine(name: string, measure: Measure): void {
   const { perSecond, cpuMs } = measure
-  const dollars = (total(measure) / 3_600_000) * dollarsAnHour * 1_000_000
+  // A million requests of so many milliseconds.
+  const coreHours = total(measure) / 3.6
   console.log(
     [
       name.padEnd(32),
@@ -136,7 +134,7 @@ function printLine(name: string, measure: Measure): void {
       cpuMs.server.toFixed(3).padStart(29),
       cpuMs.database.toFixed(3).padStart(10),
       cpuMs.redis.toFixed(3).padStart(7),
-      dollars.toFixed(2).padStart(14),
+      coreHours.toFixed(2).padStart(18),
     ].join(""),
   )
 }
