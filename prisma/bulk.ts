@@ -50,6 +50,8 @@ export async function fillInBulk(client: Client, { rows, users }: BulkSize): Pro
   await fill(client, { rows, users, firstUser: 0, firstRow: 0, start })
   await fill(client, { rows: ownRows, users: 1, firstUser: users, firstRow: rows, start })
   for (const index of indexes) await client.query(index)
+  const sums = await client.query("SELECT FROM pg_proc WHERE proname = 'rebuild_daily_sums'")
+  if (sums.rowCount) await client.query("SELECT rebuild_daily_sums()")
   await client.query("COMMIT")
   await client.query("VACUUM ANALYZE")
 }
@@ -83,7 +85,7 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
     FROM ${series(runs, start)}, LATERAL (SELECT ${firstUser} + n % ${users} AS number) numbered OFFSET 0) run`
   const statements = [
     `INSERT INTO users (id, email, name, role, status, created_at, updated_at)
-     SELECT user_id, 'bulk-' || number || '@example.com', 'Bulk ' || number, CASE n % 1000 WHEN 1 THEN 'support' ELSE 'member' END,
+     SELECT user_id, 'bulk-' || number || '@example.com', 'Bulk ' || number, CASE n % 100 WHEN 1 THEN 'support' ELSE 'member' END,
             CASE n % 100 WHEN 7 THEN 'banned'::user_status WHEN 8 THEN 'closed' ELSE 'active' END, at, at
      FROM ${account}`,
     `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id, created_at)

@@ -129,7 +129,7 @@ async function caller({ surface, path, routes }: ServedEndpoint) {
   }
 }
 
-/** What `act` asks the database, but for what every call does first. */
+/** What `act` asks the database through the pool. */
 async function statementsOf(act: () => Promise<unknown>): Promise<Statement[]> {
   const spy = vi.spyOn(pool(), "query")
   await act()

@@ -1,0 +1,313 @@
+import { randomBytes } from "node:crypto"
+import { cpus } from "node:os"
+import pg from "pg"
+import { GET as audit } from "@/app/api/v1/admin/audit/route"
+import { GET as balances } from "@/app/api/v1/admin/credits/balances/route"
+import { GET as credits } from "@/app/api/v1/admin/credits/route"
+import { GET as emails } from "@/app/api/v1/admin/emails/route"
+import { GET as orders } from "@/app/api/v1/admin/orders/route"
+import { GET as stats } from "@/app/api/v1/admin/stats/route"
+import { GET as subscriptions } from "@/app/api/v1/admin/subscriptions/route"
+import { GET as users } from "@/app/api/v1/admin/users/route"
+import { GET as ownCredits } from "@/app/api/v1/me/credits/route"
+import { GET as ownOrders } from "@/app/api/v1/me/orders/route"
+import { GET as me } from "@/app/api/v1/me/route"
+import { POST as run } from "@/app/api/v1/me/run/route"
+import { GET as ownSubscription } from "@/app/api/v1/me/subscription/route"
+import { encodeCursor } from "@/lib/api/query"
+import { limits } from "@/lib/rate-limit"
+import { bulkUserId, fillInBulk } from "@/prisma/bulk"
+import { createKey, createUser } from "@/prisma/factories"
+import { stopOnSignal } from "@/scripts/guarded"
+import { migrate } from "@/scripts/migrate"
+import { startTemporaryPostgres } from "@/scripts/postgres"
+
+// What an answer costs while the tables grow, from thousands of rows to millions: each endpoint through its route function,
+// with keys, over the real pool. npm run bench:growth -- 10000 1000000
+
+const defaultSizes = [10_000, 1_000_000, 10_000_000]
+/** `ms`: after which a slow cell is left with the calls it has. */
+const calls = { warmUp: 20, most: 100, ms: 8_000 }
+const rowsAPage = 50
+const exported = { rows: 1_000_000, page: 500 }
+const day = 86_400_000
+
+type Serve = (request: Request) => Promise<Response>
+type Times = { p50: number; p95: number } | { status: number }
+/** What a cell is measured for at every size. */
+type Cell = {
+  name: string
+  /** The cell of the same list's first page. */
+  list: string
+  serve: Serve
+  surface: "admin" | "user"
+  search: (rows: number) => string
+  goal: Goal
+}
+type Goal = keyof typeof goals
+
+const goals = {
+  own: { words: "<= 1.3x", met: ({ growth }) => growth <= 1.3 },
+  list: { words: "<= 2x, < 50 ms", met: ({ growth, p50 }) => growth <= 2 && p50 < 50 },
+  cursor: { words: "<= 1.2x first page", met: ({ p50, first }) => p50 <= 1.2 * first },
+  offset: { words: "none: it counts", met: () => true },
+} as const satisfies Record<
+  string,
+  {
+    words: string
+    /** `growth`: against the smallest size; `first`: the first page of the same list. */
+    met: (measured: { p50: number; growth: number; first: number }) => boolean
+  }
+>
+
+const own = { list: "", surface: "user", search: () => "", goal: "own" } as const
+const cells: readonly Cell[] = [
+  { name: "me", serve: me, ...own },
+  { name: "me/subscription", serve: ownSubscription, ...own },
+  { name: "me/orders", serve: ownOrders, ...own },
+  { name: "me/credits", serve: ownCredits, ...own },
+  { name: "me/credits?kind=settle", serve: ownCredits, ...own, search: () => "kind=settle" },
+  { name: "me/run", serve: run, ...own },
+  ...cellsOfLists(),
+  {
+    name: "stats of two years by month",
+    list: "",
+    goal: "list",
+    serve: stats,
+    surface: "admin",
+    search: () => `interval=month&since=${Date.now() - 730 * day}`,
+  },
+]
+
+const running: { stop: () => Promise<void> }[] = []
+stopOnSignal(stopAll)
+try {
+  await main(process.argv.length > 2 ? process.argv.slice(2).map(Number) : defaultSizes)
+  await stopAll()
+  process.exit(0)
+} catch (error) {
+  console.error(error)
+  await stopAll()
+  process.exit(1)
+}
+
+async function main(sizes: readonly number[]): Promise<void> {
+  const settings = {
+    // As durable as in production, but for the rows made in bulk: those need no log.
+    fsync: "on",
+    full_page_writes: "on",
+    wal_level: "minimal",
+    max_wal_senders: "0",
+    max_wal_size: "16GB",
+    checkpoint_timeout: "30min",
+    shared_buffers: "4GB",
+    effective_cache_size: "16GB",
+    work_mem: "32MB",
+    maintenance_work_mem: "2GB",
+  }
+  const postgres = await startTemporaryPostgres(
+    Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+  )
+  running.push(postgres)
+  await migrate(postgres.url)
+  const given = { DATABASE_URL: postgres.url, AUTH_SECRET: randomBytes(32).toString("hex") }
+  Object.assign(process.env, given, { BASE_URL: "http://localhost" })
+  console.log(
+    `Node ${process.version}, ${cpus().length} cores; times in milliseconds, p50 / p95 of up to ${calls.most} calls\n`,
+  )
+
+  const tables: Map<string, Times>[] = []
+  for (const rows of sizes) {
+    await fill(postgres.url, rows)
+    tables.push(await measureAll(rows))
+    await exportOrders(rows)
+  }
+  print(sizes, tables)
+}
+
+function usersAt(rows: number): number {
+  return Math.min(100_000, rows / 2)
+}
+
+async function fill(url: string, rows: number): Promise<void> {
+  const began = performance.now()
+  const client = new pg.Client(url)
+  await client.connect()
+  await fillInBulk(client, { rows, users: usersAt(rows) })
+  const { rows: sizes } = await client.query<{ size: string }>(
+    "SELECT pg_size_pretty(pg_database_size(current_database())) AS size",
+  )
+  await client.end()
+  console.log(
+    `${count(rows)} rows a table, ${sizes[0]?.size}: made in ${((performance.now() - began) / 1_000).toFixed(0)} s`,
+  )
+}
+
+/** The one that is measured: it has the same number of rows of its own at every size. */
+function measuredUser(rows: number): string {
+  return bulkUserId(usersAt(rows))
+}
+
+function cellsOfLists(): Cell[] {
+  type Search = string | ((rows: number) => string)
+  const all = (rows: number) => rows
+  const lists: Record<string, { serve: Serve; total: (rows: number) => number; filters: Search[] }> = {
+    users: { serve: users, total: usersAt, filters: ["status=banned", "role=support", "email=bulk-7@example.com"] },
+    subscriptions: {
+      serve: subscriptions,
+      total: usersAt,
+      filters: ["status=active", "status=trialing", "planId=bulk_team", (rows) => `userId=${measuredUser(rows)}`],
+    },
+    orders: {
+      serve: orders,
+      total: all,
+      filters: ["status=paid", "status=failed", (rows) => `userId=${measuredUser(rows)}`],
+    },
+    credits: {
+      serve: credits,
+      total: all,
+      filters: ["kind=settle", "kind=grant", (rows) => `userId=${measuredUser(rows)}`],
+    },
+    "credits/balances": { serve: balances, total: usersAt, filters: [(rows) => `userId=${measuredUser(rows)}`] },
+    audit: {
+      serve: audit,
+      total: all,
+      filters: [
+        "action=user.signed_in",
+        "action=credits.granted",
+        "targetType=api_key",
+        (rows) => `actorId=${measuredUser(rows)}`,
+        (rows) => `targetId=${measuredUser(rows)}`,
+      ],
+    },
+    emails: {
+      serve: emails,
+      total: all,
+      filters: ["status=sent", "status=failed", "template=password_reset", (rows) => `userId=${measuredUser(rows)}`],
+    },
+  }
+  const middle = Date.now() - 365 * day
+  const cursor = encodeCursor("desc", { createdAt: new Date(middle), id: bulkUserId(0) })
+  return Object.entries(lists).flatMap(([name, { serve, total, filters }]): Cell[] => {
+    const cell = (what: string, goal: Goal, search: Search): Cell => ({
+      name: name + what,
+      list: name,
+      goal,
+      serve,
+      surface: "admin",
+      search: (rows) => `limit=${rowsAPage}&${typeof search === "string" ? search : search(rows)}`,
+    })
+    return [
+      cell("", "list", ""),
+      cell(" of a month", "list", `since=${middle}&until=${middle + 30 * day}`),
+      ...filters.map((filter) =>
+        cell(typeof filter === "string" ? `?${filter}` : `?${filter(0).split("=")[0]}=…`, "list", filter),
+      ),
+      cell(" by cursor, half deep", "cursor", `cursor=${cursor}`),
+      cell(" by offset, half deep", "offset", (rows) => `offset=${total(rows) / 2}`),
+    ]
+  })
+}
+
+async function measureAll(rows: number): Promise<Map<string, Times>> {
+  const keys = {
+    admin: keyring({ id: (await createUser({ role: "owner" })).id }, "admin"),
+    user: keyring({ id: measuredUser(rows) }, "user"),
+  }
+  const measured = new Map<string, Times>()
+  for (const { name, serve, surface, search } of cells) {
+    const call = async () => serve(request(await keys[surface](), search(rows), serve === run))
+    measured.set(name, await measure(call))
+  }
+  return measured
+}
+
+async function measure(call: () => Promise<Response>): Promise<Times> {
+  const times: number[] = []
+  const start = performance.now()
+  for (let index = 0; index < calls.warmUp + calls.most && performance.now() - start < calls.ms; index++) {
+    const began = performance.now()
+    const answer = await call()
+    await answer.text()
+    if (answer.status !== 200) return { status: answer.status }
+    if (index >= calls.warmUp || performance.now() - start > calls.ms / 2) times.push(performance.now() - began)
+  }
+  times.sort((one, other) => one - other)
+  const quantile = (part: number) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? Number.NaN
+  return { p50: quantile(0.5), p95: quantile(0.95) }
+}
+
+function request(key: string, search: string, isRun: boolean): Request {
+  const url = `http://localhost/?${search}`
+  if (!isRun) return new Request(url, { headers: { "x-api-key": key } })
+  const headers = {
+    "x-api-key": key,
+    "Content-Type": "application/json",
+    "Idempotency-Key": randomBytes(8).toString("hex"),
+  }
+  return new Request(url, { method: "POST", headers, body: '{"text":"The quick brown fox jumps over the lazy dog."}' })
+}
+
+/** Gives a key for each call, and a new one before the rate limit is reached. */
+function keyring(user: { id: string }, surface: "admin" | "user"): () => Promise<string> {
+  let secret = ""
+  let left = 0
+  return async () => {
+    if (left === 0) {
+      secret = (await createKey({ user, surface })).secret
+      left = limits.key.tokens
+    }
+    left--
+    return secret
+  }
+}
+
+/** Reads orders from the newest on, page after page, as an export does. */
+async function exportOrders(rows: number): Promise<void> {
+  const key = keyring({ id: (await createUser({ role: "owner" })).id }, "admin")
+  const megabytes = () => Math.round(process.memoryUsage().rss / 1e6)
+  const [began, memory] = [performance.now(), megabytes()]
+  let read = 0
+  for (let cursor = "", more = true; more && read < exported.rows; read += exported.page) {
+    const answer = await orders(request(await key(), `limit=${exported.page}${cursor && `&cursor=${cursor}`}`, false))
+    const text = await answer.text()
+    if (answer.status !== 200) throw new Error(text)
+    cursor = /"nextCursor":"([^"]+)"/.exec(text.slice(-300))?.[1] ?? ""
+    more = cursor !== ""
+  }
+  const perSecond = read / ((performance.now() - began) / 1_000)
+  console.log(
+    `Export of ${count(Math.min(read, rows))} orders: ${count(Math.round(perSecond))} rows/s (goal >= 20,000), memory ${memory} MB at its start, ${megabytes()} MB at its end (goal: flat)\n`,
+  )
+}
+
+function print(sizes: readonly number[], tables: readonly Map<string, Times>[]): void {
+  const show = (times: Times | undefined) => {
+    if (!times) return ""
+    return "status" in times ? String(times.status) : `${times.p50.toFixed(1)} / ${times.p95.toFixed(1)}`
+  }
+  const median = (times: Times | undefined) => (times && "p50" in times ? times.p50 : Number.NaN)
+  console.log(["".padEnd(44), ...sizes.map((rows) => count(rows).padStart(16)), "  growth  goal"].join(""))
+  for (const { name, list, goal } of cells) {
+    const [smallest, largest] = [median(tables[0]?.get(name)), median(tables.at(-1)?.get(name))]
+    const first = median(tables.at(-1)?.get(list))
+    const growth = largest / smallest
+    const isMet = goals[goal].met({ p50: largest, growth, first })
+    console.log(
+      [
+        name.padEnd(44),
+        ...tables.map((table) => show(table.get(name)).padStart(16)),
+        `${growth.toFixed(2)}x`.padStart(8),
+        `  ${goals[goal].words}${isMet ? "" : "  MISSED"}`,
+      ].join(""),
+    )
+  }
+}
+
+function count(rows: number): string {
+  return rows.toLocaleString("en")
+}
+
+async function stopAll(): Promise<void> {
+  for (const { stop } of running.splice(0).reverse()) await stop()
+}
