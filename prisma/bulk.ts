@@ -50,8 +50,7 @@ export async function fillInBulk(client: Client, { rows, users }: BulkSize): Pro
   await fill(client, { rows, users, firstUser: 0, firstRow: 0, start })
   await fill(client, { rows: ownRows, users: 1, firstUser: users, firstRow: rows, start })
   for (const index of indexes) await client.query(index)
-  const sums = await client.query("SELECT FROM pg_proc WHERE proname = 'rebuild_daily_sums'")
-  if (sums.rowCount) await client.query("SELECT rebuild_daily_sums()")
+  await client.query("SELECT rebuild_daily_sums()")
   await client.query("COMMIT")
   await client.query("VACUUM ANALYZE")
 }
@@ -102,8 +101,8 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
             1900, CASE mix WHEN 2 THEN 1900 WHEN 3 THEN 900 ELSE 0 END, CASE mix % 3 WHEN 0 THEN 'eur' ELSE 'usd' END, 500, at,
             CASE WHEN mix > 1 THEN at END, CASE WHEN mix IN (2, 3) THEN at + (now() - at) / 9 END
      FROM ${row(rows)}`,
-    `INSERT INTO credit_accounts (user_id, balance, seq, created_at)
-     SELECT user_id, ${granted} - cost * runs, 1 + 2 * runs, at FROM ${account}`,
+    `INSERT INTO credit_accounts (user_id, balance, seq, granted, spent, created_at)
+     SELECT user_id, ${granted} - cost * runs, 1 + 2 * runs, ${granted}, cost * runs, at FROM ${account}`,
     `INSERT INTO runs (id, user_id, idempotency_key, fingerprint, state, reserved, cost, response_status, response_body,
                        created_at, expires_at, ended_at)
      SELECT id, user_id, CASE WHEN cost > 0 AND at > now() - interval '1 day' THEN id::text END, '\\x${"00".repeat(32)}',

@@ -4,7 +4,7 @@ import { limits } from "../rate-limit"
 import type { Endpoint } from "./endpoint"
 import type { ErrorCode } from "./errors"
 import { idempotencyKeyHeader } from "./idempotency-key"
-import { limitBounds } from "./query"
+import { limitBounds, usefulOffset } from "./query"
 
 /** An endpoint with what its folder says of it, as documents read it. */
 export type Documented = Endpoint & {
@@ -42,7 +42,7 @@ export function errorCodes({ permission, metered }: Endpoint): ErrorCode[] {
 export const conventions = {
   envelope:
     'A list answers `{ "data": [rows], "meta": { "total", "limit", "offset", "nextCursor" } }`, where `total` counts all rows that match; one object is `{ "data": {…} }`.',
-  walk: `To read everything, use \`limit=${limitBounds.max}\` and repeat the same request with \`cursor=\` set to \`meta.nextCursor\` until that is null. Rows written meanwhile disturb it no more than they must; with \`offset\` rows would be lost or repeated.`,
+  walk: `To read everything, use \`limit=${limitBounds.max}\` and repeat the same request with \`cursor=\` set to \`meta.nextCursor\` until that is null. Rows written meanwhile disturb it no more than they must, and every page costs the same, however deep; with \`offset\` rows would be lost or repeated, and it costs what it skips: it is for looking around in the first ${usefulOffset} rows or so.`,
   bounds: "`since` and `until` are inclusive: `since=2026-01-01&until=2026-01-31` is January in UTC.",
   money: "Money is integer cents beside a `currency`. Never add amounts of different currencies.",
   times: "Times are ISO 8601 in UTC; ids are UUIDs unless said otherwise.",

@@ -4,8 +4,11 @@ import { isStorable } from "../text"
 import { refuseAs } from "./errors"
 
 export const limitBounds = { min: 1, max: 500, default: 100 }
-/** Prisma and PostgreSQL take offsets of 32 bits; a larger one would silently wrap. */
+/** What 32 bits hold. */
 export const maxOffset = 2_147_483_647
+
+/** An offset costs what it skips; so many rows are skipped in a few milliseconds. */
+export const usefulOffset = 10_000
 
 const maxParameters = 50
 
@@ -79,7 +82,10 @@ export const sharedParameters = {
     default: limitBounds.default,
     description: "Rows a page",
   }),
-  offset: integer(0, maxOffset).meta({ default: 0, description: "Rows to skip; for long walks use cursor" }),
+  offset: integer(0, maxOffset).meta({
+    default: 0,
+    description: `Rows to skip, which takes the longer the more they are: beyond about ${usefulOffset} use cursor`,
+  }),
   since: moment(false).describe("Rows created at or after this; a date, an ISO 8601 time or epoch milliseconds"),
   until: moment(true).describe("Rows created at or before this; a plain date includes that whole UTC day"),
   order: z
