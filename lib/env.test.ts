@@ -14,6 +14,7 @@ test("what is required is enough, and the rest has its defaults", () => {
     ...complete,
     NODE_ENV: "development",
     DATABASE_POOL_MAX: 10,
+    DATABASE_PREPARE: "on",
     TRUSTED_PROXY_HOPS: 0,
     PORT: 3000,
     WEB_CONCURRENCY: 1,

@@ -10,6 +10,7 @@ const schema = z
       .string({ error: "is required: a PostgreSQL address, postgresql://user:password@host:5432/database" })
       .regex(/^postgres(ql)?:\/\//, "must begin with postgresql://"),
     DATABASE_POOL_MAX: z.coerce.number().int().min(1).max(500).default(10),
+    DATABASE_PREPARE: z.enum(["on", "off"]).default("on"),
     AUTH_SECRET: z
       .string({ error: "is required: at least 32 random characters, for example from `openssl rand -base64 32`" })
       .min(32, "must have at least 32 characters"),

@@ -15,8 +15,16 @@ export function pool(): Pool {
       statement_timeout: 2_500,
       query_timeout: 2_800,
     })
+    if (env().DATABASE_PREPARE === "off") forgetNames(created)
     // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
     created.on("error", () => {})
     return created
   })
+}
+
+/** Statements with a name are prepared once a connection, which a pooler in front may give to somebody else in between. */
+function forgetNames(pool: Pool): void {
+  const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
+  pool.query = ((config: unknown, ...rest: unknown[]) =>
+    query(typeof config === "object" ? { ...config, name: undefined } : config, ...rest)) as Pool["query"]
 }
