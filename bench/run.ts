@@ -5,6 +5,8 @@ import { POST } from "@/app/api/v1/me/run/route"
 import { runEnvelope } from "@/lib/api/envelope"
 import { closeStatement, type ReserveRequest, reservationSeconds, reserveStatement } from "@/lib/credits/ledger"
 import { fingerprintOf, run } from "@/lib/credits/run"
+import { foldDailyChanges } from "@/lib/daily-sums"
+import { pool } from "@/lib/db"
 import type { OwnerId } from "@/lib/owner"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
 import { serve } from "@/scripts/next"
@@ -41,8 +43,12 @@ async function main(): Promise<void> {
     "textbook: two transactions": viaTransactions(clients),
   }
   const measures = await compare(contenders, accounts)
-  for (const spread of Object.keys(sizes) as Spread[]) printTable(spread, measures[spread])
+  for (const spread of Object.keys(sizes) as Spread[]) printTable(spread, measures[spread], ["raw", "textbook"])
   for (const client of clients) await client.end()
+
+  const counting = await compare({ counted: viaCore, uncounted: viaCore }, accounts, count)
+  console.log("\nThe core with the triggers that keep the sums of days, and without")
+  for (const spread of Object.keys(sizes) as Spread[]) printTable(spread, counting[spread], ["uncounted"])
 
   await printStatementCounts(accounts)
   await provideBuild()
@@ -56,12 +62,17 @@ async function main(): Promise<void> {
 }
 
 /** In turns, so that what else the machine does meets all of them. */
-async function compare(contenders: Record<string, Contender>, accounts: readonly Account[]) {
+async function compare(
+  contenders: Record<string, Contender>,
+  accounts: readonly Account[],
+  prepare: (name: string) => Promise<void> = async () => {},
+) {
   const measures: Record<Spread, Record<string, Measure[]>> = { "one account": {}, "200 accounts": {} }
   for (let round = 0; round <= rounds; round++) {
     for (const spread of Object.keys(sizes) as Spread[]) {
       for (const [name, contender] of Object.entries(contenders)) {
         const used = spread === "one account" ? accounts.slice(0, 1) : accounts
+        await prepare(name)
         // The first round warms up.
         const taken = await measure(contender, used, round === 0 ? 200 : sizes[spread])
         if (round > 0) measures[spread][name] = [...(measures[spread][name] ?? []), taken]
@@ -69,6 +80,13 @@ async function compare(contenders: Record<string, Contender>, accounts: readonly
     }
   }
   return measures
+}
+
+async function count(name: string): Promise<void> {
+  for (const table of ["credit_accounts", "credit_entries", "runs"]) {
+    await pool().query(`ALTER TABLE ${table} ${name === "counted" ? "ENABLE" : "DISABLE"} TRIGGER USER`)
+  }
+  await foldDailyChanges()
 }
 
 async function measure(contender: Contender, accounts: readonly Account[], runs: number): Promise<Measure> {
@@ -194,7 +212,8 @@ async function countStatements(act: () => Promise<void>): Promise<number> {
   return statements
 }
 
-function printTable(spread: Spread, measures: Record<string, Measure[]>): void {
+/** @param bases the starts of the names that speeds are compared with */
+function printTable(spread: Spread, measures: Record<string, Measure[]>, bases: readonly string[]): void {
   const medians = Object.entries(measures).map(([name, taken]) => ({
     name,
     perSecond: median(taken.map(({ perSecond }) => perSecond)),
@@ -203,9 +222,12 @@ function printTable(spread: Spread, measures: Record<string, Measure[]>): void {
     cpuMs: median(taken.map(({ cpuMs }) => cpuMs)),
   }))
   const speedOf = (start: string) => medians.find(({ name }) => name.startsWith(start))?.perSecond ?? Number.NaN
-  console.log(`\n${`On ${spread}`.padEnd(28)}  runs/s   p50 ms   p99 ms   CPU ms   × raw   × textbook`)
+  const compared = bases.map((base) => `   × ${base}`)
+  console.log(`\n${`On ${spread}`.padEnd(28)}  runs/s   p50 ms   p99 ms   CPU ms${compared.join("")}`)
   for (const { name, perSecond, p50, p99, cpuMs } of medians) {
-    const ratios = [speedOf("raw"), speedOf("textbook")].map((base) => (perSecond / base).toFixed(2))
+    const ratios = bases.map((base, index) =>
+      (perSecond / speedOf(base)).toFixed(2).padStart((compared[index]?.length ?? 0) - 2),
+    )
     console.log(
       [
         name.padEnd(28),
@@ -213,8 +235,7 @@ function printTable(spread: Spread, measures: Record<string, Measure[]>): void {
         p50.toFixed(1).padStart(7),
         p99.toFixed(1).padStart(7),
         cpuMs.toFixed(2).padStart(7),
-        ratios[0]?.padStart(6),
-        ratios[1]?.padStart(10),
+        ...ratios,
       ].join("  "),
     )
   }

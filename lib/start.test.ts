@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers"
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import { createRun, createUser, grantCredits } from "@/prisma/factories"
 import { socketAddressHeader } from "./client-address"
-import { db } from "./db"
+import { db, pool } from "./db"
 import { nameSocketAddress, startSweeper } from "./start"
 
 /** Answers with what a handler gets to see. */
@@ -59,7 +59,7 @@ test("what asks for the rendering of a page is taken off requests to the API alo
   expect(await seen("/docs")).toHaveProperty("rsc", "1")
 })
 
-test("an overdue reservation is released by the server itself", async () => {
+test("an overdue reservation is released, and what has changed folded into the daily sums, by the server itself", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
   const { id: userId } = await createUser()
   await grantCredits(userId, 10)
@@ -70,4 +70,6 @@ test("an overdue reservation is released by the server itself", async () => {
   vi.advanceTimersByTime(10_000)
   vi.useRealTimers()
   await expect.poll(async () => (await db().run.findUniqueOrThrow({ where: { id } })).state).toBe("expired")
+  const unfolded = async () => (await pool().query("SELECT FROM daily_changes WHERE series = 'users'")).rowCount
+  await expect.poll(unfolded).toBe(0)
 })

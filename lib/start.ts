@@ -2,6 +2,7 @@ import { subscribe } from "node:diagnostics_channel"
 import type { IncomingMessage } from "node:http"
 import { socketAddressHeader } from "./client-address"
 import { sweep } from "./credits/ledger"
+import { foldDailyChanges } from "./daily-sums"
 import { env } from "./env"
 import { singleton } from "./singleton"
 
@@ -18,16 +19,18 @@ export function checkEnvironment(): void {
 const sweepEveryMs = 10_000
 
 /**
- * Releases overdue reservations in the background. Every instance does unless it is told not to: one that died leaves its
- * runs to the others.
+ * Releases overdue reservations and folds the daily sums in the background. Every instance does unless it is told not to:
+ * one that died leaves its runs to the others.
  */
 export function startSweeper(): void {
   if (env().SWEEPER === "off") return
   singleton("sweeper", () => {
+    const warn = (event: string) => (error: unknown) => {
+      console.warn(JSON.stringify({ level: "warn", event, why: String(error) }))
+    }
     const timer = setInterval(() => {
-      sweep().catch((error) => {
-        console.warn(JSON.stringify({ level: "warn", event: "sweep_failed", why: String(error) }))
-      })
+      sweep().catch(warn("sweep_failed"))
+      foldDailyChanges().catch(warn("fold_failed"))
     }, sweepEveryMs)
     return timer.unref()
   })

@@ -10,7 +10,3 @@ WHERE a.user_id = given.user_id;
 UPDATE "credit_accounts" a SET spent = total FROM (
   SELECT user_id, sum(cost) AS total FROM "runs" WHERE cost > 0 GROUP BY 1) used
 WHERE a.user_id = used.user_id;
-
-ALTER TABLE "credit_accounts"
-  ADD CONSTRAINT "credit_accounts_granted" CHECK (granted >= 0),
-  ADD CONSTRAINT "credit_accounts_spent" CHECK (spent >= 0);

@@ -28,6 +28,9 @@ CREATE TABLE "active_days" (
     CONSTRAINT "active_days_pkey" PRIMARY KEY ("user_id","day")
 );
 
+-- CreateIndex
+CREATE INDEX "runs_ended_at_idx" ON "runs"("ended_at");
+
 -- What the Prisma schema cannot say.
 
 -- Lines live for seconds: the space of those that are gone is wanted back at once. Days that are over do not change, and
@@ -96,56 +99,51 @@ $$;
 -- Nobody waits for anybody: a change is a line of its own, and no row that others change too is touched.
 CREATE FUNCTION count_row() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO daily_changes SELECT * FROM daily_facts(NEW);
+  IF TG_OP <> 'INSERT' THEN
+    INSERT INTO daily_changes SELECT series, day, label, sublabel, -n, -amount FROM daily_facts(OLD);
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    INSERT INTO daily_changes SELECT * FROM daily_facts(NEW);
+  END IF;
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION discount_row() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO daily_changes SELECT series, day, label, sublabel, -n, -amount FROM daily_facts(OLD);
-  RETURN NULL;
-END $$;
+CREATE TRIGGER "users_counted" AFTER INSERT OR UPDATE OR DELETE ON "users"
+  FOR EACH ROW EXECUTE FUNCTION count_row();
+CREATE TRIGGER "subscriptions_counted" AFTER INSERT OR UPDATE OR DELETE ON "subscriptions"
+  FOR EACH ROW EXECUTE FUNCTION count_row();
+CREATE TRIGGER "orders_counted" AFTER INSERT OR UPDATE OR DELETE ON "orders"
+  FOR EACH ROW EXECUTE FUNCTION count_row();
+CREATE TRIGGER "audit_entries_counted" AFTER INSERT OR UPDATE OR DELETE ON "audit_entries"
+  FOR EACH ROW EXECUTE FUNCTION count_row();
+CREATE TRIGGER "emails_counted" AFTER INSERT OR UPDATE OR DELETE ON "emails"
+  FOR EACH ROW EXECUTE FUNCTION count_row();
+CREATE TRIGGER "feedback_counted" AFTER INSERT OR UPDATE OR DELETE ON "feedback"
+  FOR EACH ROW EXECUTE FUNCTION count_row();
+CREATE TRIGGER "waitlist_entries_counted" AFTER INSERT OR UPDATE OR DELETE ON "waitlist_entries"
+  FOR EACH ROW EXECUTE FUNCTION count_row();
 
-CREATE TRIGGER "users_counted" AFTER INSERT OR UPDATE ON "users"
+-- These are on the way of every metered call, and so is what follows for runs: each fires where there may be something to
+-- count alone. A WHEN of the trigger would cost more than the IF of its function.
+CREATE TRIGGER "credit_accounts_counted" AFTER INSERT OR UPDATE OF created_at OR DELETE ON "credit_accounts"
   FOR EACH ROW EXECUTE FUNCTION count_row();
-CREATE TRIGGER "users_discounted" AFTER UPDATE OR DELETE ON "users"
-  FOR EACH ROW EXECUTE FUNCTION discount_row();
-CREATE TRIGGER "subscriptions_counted" AFTER INSERT OR UPDATE ON "subscriptions"
-  FOR EACH ROW EXECUTE FUNCTION count_row();
-CREATE TRIGGER "subscriptions_discounted" AFTER UPDATE OR DELETE ON "subscriptions"
-  FOR EACH ROW EXECUTE FUNCTION discount_row();
-CREATE TRIGGER "orders_counted" AFTER INSERT OR UPDATE ON "orders"
-  FOR EACH ROW EXECUTE FUNCTION count_row();
-CREATE TRIGGER "orders_discounted" AFTER UPDATE OR DELETE ON "orders"
-  FOR EACH ROW EXECUTE FUNCTION discount_row();
-CREATE TRIGGER "audit_entries_counted" AFTER INSERT OR UPDATE ON "audit_entries"
-  FOR EACH ROW EXECUTE FUNCTION count_row();
-CREATE TRIGGER "audit_entries_discounted" AFTER UPDATE OR DELETE ON "audit_entries"
-  FOR EACH ROW EXECUTE FUNCTION discount_row();
-CREATE TRIGGER "emails_counted" AFTER INSERT OR UPDATE ON "emails"
-  FOR EACH ROW EXECUTE FUNCTION count_row();
-CREATE TRIGGER "emails_discounted" AFTER UPDATE OR DELETE ON "emails"
-  FOR EACH ROW EXECUTE FUNCTION discount_row();
-CREATE TRIGGER "feedback_counted" AFTER INSERT OR UPDATE ON "feedback"
-  FOR EACH ROW EXECUTE FUNCTION count_row();
-CREATE TRIGGER "feedback_discounted" AFTER UPDATE OR DELETE ON "feedback"
-  FOR EACH ROW EXECUTE FUNCTION discount_row();
-CREATE TRIGGER "waitlist_entries_counted" AFTER INSERT OR UPDATE ON "waitlist_entries"
-  FOR EACH ROW EXECUTE FUNCTION count_row();
-CREATE TRIGGER "waitlist_entries_discounted" AFTER UPDATE OR DELETE ON "waitlist_entries"
-  FOR EACH ROW EXECUTE FUNCTION discount_row();
 
--- On the way of every metered call, so they run where there is something to count alone.
 CREATE TRIGGER "credit_entries_counted" AFTER INSERT ON "credit_entries"
   FOR EACH ROW EXECUTE FUNCTION count_row();
-CREATE TRIGGER "credit_accounts_counted" AFTER INSERT OR UPDATE OF created_at ON "credit_accounts"
-  FOR EACH ROW EXECUTE FUNCTION count_row();
-CREATE TRIGGER "credit_accounts_discounted" AFTER UPDATE OF created_at OR DELETE ON "credit_accounts"
-  FOR EACH ROW EXECUTE FUNCTION discount_row();
-CREATE TRIGGER "runs_counted" AFTER INSERT OR UPDATE OF cost, ended_at ON "runs"
-  FOR EACH ROW WHEN (NEW.ended_at IS NOT NULL) EXECUTE FUNCTION count_row();
-CREATE TRIGGER "runs_discounted" AFTER UPDATE OF cost, ended_at OR DELETE ON "runs"
-  FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION discount_row();
+
+CREATE FUNCTION count_run() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.ended_at IS NOT NULL THEN
+    INSERT INTO daily_changes SELECT series, day, label, sublabel, -n, -amount FROM daily_facts(OLD);
+  END IF;
+  IF NEW.ended_at IS NOT NULL THEN
+    INSERT INTO daily_changes SELECT * FROM daily_facts(NEW);
+  END IF;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER "runs_counted" AFTER UPDATE OF cost, ended_at OR DELETE ON "runs"
+  FOR EACH ROW EXECUTE FUNCTION count_run();
 
 -- A snapshot taken earlier hides what others have written since: what is decided by looking at their rows would be wrong.
 CREATE FUNCTION refuse_old_snapshot() RETURNS void LANGUAGE plpgsql AS $$
@@ -215,8 +213,11 @@ BEGIN
 END $$;
 
 -- The foreign key's own trigger comes first by its name and holds the account's row against those who remove days.
-CREATE FUNCTION note_active_day() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION count_new_run() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  IF NEW.ended_at IS NOT NULL THEN
+    INSERT INTO daily_changes SELECT * FROM daily_facts(NEW);
+  END IF;
   IF current_setting('transaction_isolation') <> 'read committed'
     OR NOT EXISTS (SELECT FROM active_days WHERE user_id = NEW.user_id AND day = utc_day(NEW.created_at)) THEN
     PERFORM reconcile_active_day(NEW.user_id, utc_day(NEW.created_at));
@@ -236,13 +237,13 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE TRIGGER "runs_active" AFTER INSERT ON "runs"
-  FOR EACH ROW EXECUTE FUNCTION note_active_day();
-CREATE TRIGGER "runs_active_reviewed" AFTER UPDATE OF user_id, created_at OR DELETE ON "runs"
+CREATE TRIGGER "runs_counted_as_made" AFTER INSERT ON "runs"
+  FOR EACH ROW EXECUTE FUNCTION count_new_run();
+CREATE TRIGGER "runs_moved" AFTER UPDATE OF user_id, created_at OR DELETE ON "runs"
   FOR EACH ROW EXECUTE FUNCTION review_active_days();
 
 -- How many accounts had a run from one moment to another, both included: the first active day in the range of each, less
--- those that were active in the parts of the first and last day alone that lie outside it.
+-- those that were active in the parts of the first and the last day alone that lie outside.
 CREATE FUNCTION active_accounts(since timestamptz, until timestamptz) RETURNS bigint LANGUAGE sql STABLE AS $$
   WITH range AS (
     SELECT utc_day(since) AS first_day, utc_day(until) AS last_day, to_char(utc_day(since), 'YYYY-MM-DD') AS label),
