@@ -5,7 +5,8 @@ import { text } from "node:stream/consumers"
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import { createRun, createUser, grantCredits } from "@/prisma/factories"
 import { socketAddressHeader } from "./client-address"
-import { db, pool } from "./db"
+import { db } from "./db"
+import { pool } from "./pool"
 import { nameSocketAddress, startSweeper } from "./start"
 
 /** Answers with what a handler gets to see. */
