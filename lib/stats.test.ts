@@ -1,5 +1,9 @@
+import { randomInt } from "node:crypto"
+import fc from "fast-check"
 import { beforeAll, describe, expect, test } from "vitest"
+import { createRun, createUser } from "@/prisma/factories"
 import { seed } from "@/prisma/seed"
+import { foldDailyChanges } from "./daily-sums"
 import { pool } from "./pool"
 import { measure, periodsOf, type StatsInterval, statsRange } from "./stats"
 
@@ -119,4 +123,129 @@ test("a range before the first account is rows of zeros", async () => {
     ["2001-01-02", 0, 0, null],
     ["2001-01-03", 0, 0, null],
   ])
+})
+
+// As they were read before there were sums of days: from the rows themselves, numbered by where they fall among the starts
+// of the periods.
+const formerStatement = `
+  WITH recurring AS (
+    SELECT created_at, canceled_at, currency,
+           CASE WHEN status = 'trialing' THEN 0 WHEN interval = 'year' THEN amount ELSE amount * 12 END AS twelfths
+    FROM subscriptions WHERE created_at <= $2)
+  SELECT 'signups' AS measure, width_bucket(created_at, $3::timestamptz[]) AS period, NULL AS currency, count(*)::text AS value
+    FROM users WHERE created_at BETWEEN $1 AND $2 GROUP BY 2
+  UNION ALL SELECT 'activeUsers', width_bucket(created_at, $3::timestamptz[]), NULL, count(DISTINCT user_id)::text
+    FROM runs WHERE created_at BETWEEN $1 AND $2 GROUP BY 2
+  UNION ALL SELECT 'activeUsersOfRange', 0, NULL, count(DISTINCT user_id)::text
+    FROM runs WHERE created_at BETWEEN $1 AND $2
+  UNION ALL SELECT 'newSubscriptions', CASE WHEN created_at < $1 THEN 0 ELSE width_bucket(created_at, $3::timestamptz[]) END, NULL, count(*)::text
+    FROM recurring GROUP BY 2
+  UNION ALL SELECT 'canceledSubscriptions', CASE WHEN canceled_at < $1 THEN 0 ELSE width_bucket(canceled_at, $3::timestamptz[]) END, NULL, count(*)::text
+    FROM recurring WHERE canceled_at <= $2 GROUP BY 2
+  UNION ALL SELECT 'mrr', CASE WHEN created_at < $1 THEN 0 ELSE width_bucket(created_at, $3::timestamptz[]) END, currency, sum(twelfths)::text
+    FROM recurring GROUP BY 2, 3
+  UNION ALL SELECT 'mrr', CASE WHEN canceled_at < $1 THEN 0 ELSE width_bucket(canceled_at, $3::timestamptz[]) END, currency, (-sum(twelfths))::text
+    FROM recurring WHERE canceled_at <= $2 GROUP BY 2, 3
+  UNION ALL SELECT 'orders', width_bucket(paid_at, $3::timestamptz[]), NULL, count(*)::text
+    FROM orders WHERE paid_at BETWEEN $1 AND $2 GROUP BY 2
+  UNION ALL SELECT 'revenue', width_bucket(paid_at, $3::timestamptz[]), currency, sum(amount)::text
+    FROM orders WHERE paid_at BETWEEN $1 AND $2 GROUP BY 2, 3
+  UNION ALL SELECT 'refunds', width_bucket(refunded_at, $3::timestamptz[]), currency, sum(refunded_amount)::text
+    FROM orders WHERE refunded_at BETWEEN $1 AND $2 GROUP BY 2, 3
+  UNION ALL SELECT 'creditsGranted', width_bucket(created_at, $3::timestamptz[]), NULL, sum(amount)::text
+    FROM credit_entries
+    WHERE created_at BETWEEN $1 AND $2 AND (kind IN ('grant', 'purchase') OR kind = 'adjustment' AND amount > 0) GROUP BY 2
+  UNION ALL SELECT 'creditsSpent', width_bucket(ended_at, $3::timestamptz[]), NULL, sum(cost)::text
+    FROM runs WHERE ended_at BETWEEN $1 AND $2 GROUP BY 2`
+
+type FormerFact = { measure: string; period: number; currency: string | null; value: string }
+
+async function formerly(periods: ReturnType<typeof periodsOf>) {
+  const [first, last] = [periods[0] ?? expect.fail(), periods.at(-1) ?? expect.fail()]
+  const starts = periods.map(({ from }) => new Date(from))
+  const { rows: facts } = await pool().query<FormerFact>(formerStatement, [
+    new Date(first.from),
+    new Date(last.to),
+    starts,
+  ])
+  const currencies = [...new Set(facts.flatMap(({ currency }) => currency ?? []))].sort()
+  const sum = (measure: string, from: number, to: number, currency: string | null = null) =>
+    facts
+      .filter(
+        (fact) => fact.measure === measure && fact.currency === currency && from <= fact.period && fact.period <= to,
+      )
+      .reduce((sum, { value }) => sum + Number(value), 0)
+  const money = (amountIn: (currency: string) => number) =>
+    currencies.map((currency) => ({ currency, amount: amountIn(currency) }))
+  const activeAfter = (period: number) => sum("newSubscriptions", 0, period) - sum("canceledSubscriptions", 0, period)
+  const measures = (from: number, to: number) => {
+    const canceledSubscriptions = sum("canceledSubscriptions", from, to)
+    return {
+      signups: sum("signups", from, to),
+      activeUsers: sum("activeUsers", from, to),
+      newSubscriptions: sum("newSubscriptions", from, to),
+      canceledSubscriptions,
+      activeSubscriptions: activeAfter(to),
+      churnRate: activeAfter(from - 1) === 0 ? null : canceledSubscriptions / activeAfter(from - 1),
+      orders: sum("orders", from, to),
+      mrr: money((currency) => Math.round(sum("mrr", 0, to, currency) / 12)),
+      revenue: money((currency) => sum("revenue", from, to, currency)),
+      refunds: money((currency) => sum("refunds", from, to, currency)),
+      creditsGranted: sum("creditsGranted", from, to),
+      creditsSpent: sum("creditsSpent", from, to),
+    }
+  }
+  return {
+    rows: periods.map((_, index) => measures(index + 1, index + 1)),
+    summary: { ...measures(1, periods.length), activeUsers: sum("activeUsersOfRange", 0, 0) },
+  }
+}
+
+const seedOfRanges = Number(process.env.STATS_SEED || randomInt(2 ** 31))
+
+test("whatever the range, every number and every currency is what it was when rows were counted", {
+  timeout: 120_000,
+}, async () => {
+  const { id: userId } = await createUser({ creditAccount: { create: {} } })
+  for (const [index, folds] of [false, true, false].entries()) {
+    // Of an account that comes back after months, and of accounts of the seed, on days that had been over.
+    for (const daysAgo of [400 + index, 200 - index, 3 * index]) {
+      const at = new Date(now.getTime() - daysAgo * 86_400_000 + 5_000)
+      await createRun({ userId, createdAt: at, endedAt: at, state: "settled", cost: 5n })
+    }
+    await pool().query(
+      "UPDATE runs SET created_at = created_at - interval '10 days', cost = cost - 1 WHERE get_byte(fingerprint, 0) = $1 AND cost > 0",
+      [index],
+    )
+    await pool().query(
+      "UPDATE orders SET status = 'paid', paid_at = created_at + interval '3 days' WHERE status = 'failed' AND get_byte(decode(md5(id::text), 'hex'), 0) % 4 = $1",
+      [index],
+    )
+    await pool().query(
+      "UPDATE subscriptions SET status = 'canceled', canceled_at = created_at + interval '9 days' WHERE status <> 'canceled' AND get_byte(decode(md5(id::text), 'hex'), 0) % 9 = $1",
+      [index],
+    )
+    if (folds) await foldDailyChanges()
+  }
+  const day = 86_400_000
+  const moment = fc
+    .tuple(fc.integer({ min: -600, max: 20 }), fc.oneof(fc.constantFrom(0, 1, day - 1), fc.nat(day - 1)))
+    .map(([days, ms]) => now.getTime() + days * day + ms)
+  const range = fc.oneof(
+    fc.tuple(moment, moment).map(([one, other]) => [Math.min(one, other), Math.max(one, other)] as const),
+    fc.tuple(moment, fc.nat(2 * day)).map(([since, length]) => [since, since + length] as const),
+  )
+  const property = fc.asyncProperty(
+    range,
+    fc.constantFrom<StatsInterval>("day", "week", "month"),
+    async ([since, until], interval) => {
+      const periods = periodsOf(since, until, interval)
+      const { rows, summary } = await measure(periods, interval)
+      const former = await formerly(periods)
+      expect(rows.map(({ id, createdAt, ...measures }) => measures)).toEqual(former.rows)
+      expect({ ...summary, churnRate: 0 }).toEqual({ ...former.summary, churnRate: 0 })
+    },
+  )
+  console.info(`STATS_SEED=${seedOfRanges}`)
+  await fc.assert(property, { seed: seedOfRanges, numRuns: 60, interruptAfterTimeLimit: 60_000 })
 })

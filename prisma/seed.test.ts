@@ -50,6 +50,17 @@ test("the same options give the same rows on any day's hour", async () => {
   }
 })
 
+test("the sums of days are those of the rows, and what is written from then on is counted again", async () => {
+  const total = async () =>
+    (await pool().query("SELECT sum(n)::int AS n FROM daily_sums WHERE series = 'orders'")).rows[0].n
+  const unfolded = async () => (await pool().query("SELECT FROM daily_changes")).rowCount
+  expect([await total(), await unfolded()]).toEqual([await count("orders"), 0])
+  await pool().query(
+    "UPDATE waitlist_entries SET status = 'invited' WHERE id = (SELECT min(id::text)::uuid FROM waitlist_entries)",
+  )
+  expect(await unfolded()).toBe(2)
+})
+
 test("the ledger keeps every invariant", async () => {
   expect(await findViolations(pool())).toEqual([])
 })
