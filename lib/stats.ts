@@ -140,7 +140,7 @@ const statement = {
         UNION ALL SELECT f.* FROM runs r, daily_facts(r) f WHERE r.ended_at >= since AND r.ended_at < until
       ) AS fact, LATERAL (VALUES (off.period, -1), (moves_to, 1)) AS place (period, sign)
       WHERE place.period > 0 OR place.period = 0 AND series LIKE 'subscriptions.%')
-    SELECT series, period, CASE WHEN series ~ '^(orders|subscriptions)' THEN label END AS currency, sum(n) AS n, sum(amount) AS amount
+    SELECT series, period, CASE WHEN series NOT IN ('users', 'credit_entries', 'runs.ended') THEN label END AS currency, sum(n) AS n, sum(amount) AS amount
     FROM facts WHERE series <> 'credit_entries' OR label IN ('grant', 'purchase', 'adjustment')
     GROUP BY 1, 2, 3 HAVING sum(n) <> 0
     UNION ALL
