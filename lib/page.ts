@@ -97,9 +97,9 @@ export function statementOf<Row extends z.ZodObject, Where extends Partial<z.inp
 }
 
 /**
- * Prepared once a connection and planned once for all values, which halves a short read, where one plan serves them all:
- * an account has few of a table's rows, whichever it is. A status may be that of one row or of nearly all, and its best
- * index another.
+ * Prepared once a connection, which halves a short read, where one plan serves all values: the rows of all accounts and
+ * those of one stand in an index in their order. A status may be that of one row or of nearly all, and its best index
+ * another, so what is narrowed by anything else is planned for its values.
  */
 function nameOf(text: string): string {
   return `list-${createHash("sha1").update(text).digest("hex")}`
