@@ -27,8 +27,8 @@ import {
 // beside its statement with nothing around it, and beside better-auth's API keys doing the same work.
 
 const connections = 20
-const rounds = 3
-const seconds = { warmUp: 3, round: 8 } as const
+const rounds = 9
+const seconds = { warmUp: 3, round: 3 } as const
 const poolSize = 10
 const seededUsers = 200
 
