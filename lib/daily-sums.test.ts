@@ -166,3 +166,33 @@ test("runs are not taken away in a snapshot, which hides those that others have 
     client.release()
   }
 })
+
+test.each<[string, string[], string]>([
+  [
+    "made on another day of the account",
+    [],
+    "INSERT INTO runs (id, user_id, fingerprint, reserved, created_at, expires_at) VALUES (gen_random_uuid(), $1, sha256('x'), 1, '2022-03-01', now())",
+  ],
+  ["taken away, of the same day", ["2022-03-02T10:00:00Z"], "DELETE FROM runs WHERE user_id = $1"],
+])(
+  "a run made in a snapshot fails rather than to overlook one that was %s since",
+  async (_what, earlier, meanwhile) => {
+    const { id: userId } = await createUser({ creditAccount: { create: {} } })
+    for (const createdAt of earlier) await createRun({ userId, createdAt })
+    const client = await others.connect()
+    try {
+      await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
+      await client.query("SELECT FROM runs")
+      await pool().query(meanwhile, [userId])
+      const made = client.query(
+        `INSERT INTO runs (id, user_id, fingerprint, reserved, created_at, expires_at)
+       VALUES (gen_random_uuid(), $1, sha256('x'), 1, '2022-03-02T12:00:00Z', now())`,
+        [userId],
+      )
+      await expect(made).rejects.toThrow("could not serialize access")
+      await client.query("ROLLBACK")
+    } finally {
+      client.release()
+    }
+  },
+)

@@ -212,14 +212,14 @@ BEGIN
     WHERE (before IS NULL OR before < starts) AND (after IS NULL OR after >= starts + ('1 ' || span)::interval);
 END $$;
 
--- The foreign key's own trigger comes first by its name and holds the account's row against those who remove days.
+-- The foreign key's own trigger comes first by its name, and holds the account's row against those who take days away: it
+-- waits for them, and fails in a snapshot that is older than what they did.
 CREATE FUNCTION count_new_run() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.ended_at IS NOT NULL THEN
     INSERT INTO daily_changes SELECT * FROM daily_facts(NEW);
   END IF;
-  IF current_setting('transaction_isolation') <> 'read committed'
-    OR NOT EXISTS (SELECT FROM active_days WHERE user_id = NEW.user_id AND day = utc_day(NEW.created_at)) THEN
+  IF NOT EXISTS (SELECT FROM active_days WHERE user_id = NEW.user_id AND day = utc_day(NEW.created_at)) THEN
     PERFORM reconcile_active_day(NEW.user_id, utc_day(NEW.created_at));
   END IF;
   RETURN NULL;
