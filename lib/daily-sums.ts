@@ -1,4 +1,4 @@
-import type { Bind, Range } from "./page"
+import { type Bind, columnName, type Range } from "./page"
 import { pool } from "./pool"
 
 // Totals and statistics are read from sums of days (UTC), not from the rows that they count. Triggers write every change of
@@ -66,17 +66,20 @@ export function dailyTotal(table: keyof typeof countedTables) {
     if (since) {
       days.push(`day >= utc_day(${bind(since)})`)
       if (since.getTime() !== startOfDay(since)) {
-        cuts.push(`r.created_at >= ${bind(new Date(startOfDay(since)))} AND r.created_at < ${bind(since)}`)
+        cuts.push(`created_at >= ${bind(new Date(startOfDay(since)))} AND created_at < ${bind(since)}`)
       }
     }
     if (until) {
       days.push(`day <= utc_day(${bind(until)})`)
       const next = startOfDay(until) + day
       if (until.getTime() !== next - 1)
-        cuts.push(`r.created_at > ${bind(until)} AND r.created_at < ${bind(new Date(next))}`)
+        cuts.push(`created_at > ${bind(until)} AND created_at < ${bind(new Date(next))}`)
     }
     const total = `(SELECT coalesce(sum(n), 0) FROM ${counted} c WHERE ${days.join(" AND ")})`
-    const outside = cuts.map((cut) => `(SELECT count(*) FROM ${table} r, daily_facts(r) WHERE ${cut} AND ${matching})`)
+    const outside = cuts.map((cut) => {
+      const equal = asked.map(([field, value]) => `${columnName(field)} = ${bind(value)}`)
+      return `(SELECT count(*) FROM ${table} WHERE ${[cut, ...equal].join(" AND ")})`
+    })
     return `(${[total, ...outside].join(" - ")})::bigint`
   }
 }

@@ -115,7 +115,12 @@ function columnOf<Row extends z.ZodObject>(
   field: string,
 ): string {
   if (!Object.hasOwn(row.shape, field)) throw new Error(`The list has no field ${field}.`)
-  return columns?.[field] ?? `"${field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}"`
+  return columns?.[field] ?? columnName(field)
+}
+
+/** The column of a field: `"created_at"` of `createdAt`. */
+export function columnName(field: string): string {
+  return `"${field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}"`
 }
 
 // The driver makes a Date of a time, which costs more than all else about a row, and leaves 64-bit integers as text.
