@@ -137,8 +137,7 @@ const statement = {
         UNION ALL SELECT f.* FROM orders r, daily_facts(r) f
           WHERE r.refunded_at >= since AND r.refunded_at < until AND series = 'orders.refunded'
         UNION ALL SELECT f.* FROM credit_entries r, daily_facts(r) f WHERE r.created_at >= since AND r.created_at < until
-        UNION ALL SELECT f.* FROM runs r, daily_facts(r) f
-          WHERE r.ended_at >= since AND r.ended_at < until AND r.created_at >= since - interval '1 day' AND r.created_at < until
+        UNION ALL SELECT f.* FROM runs r, daily_facts(r) f WHERE r.ended_at >= since AND r.ended_at < until
       ) AS fact, LATERAL (VALUES (off.period, -1), (moves_to, 1)) AS place (period, sign)
       WHERE place.period > 0 OR place.period = 0 AND series LIKE 'subscriptions.%')
     SELECT series, period, CASE WHEN series NOT IN ('users', 'credit_entries', 'runs.ended') THEN label END AS currency, sum(n) AS n, sum(amount) AS amount
