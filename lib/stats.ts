@@ -127,17 +127,18 @@ const statement = {
       UNION ALL
       SELECT series, place.period, label, sign * n, sign * amount
       FROM off, LATERAL (
-        SELECT f.* FROM users r, daily_facts(r) f WHERE r.created_at >= since AND r.created_at < until
-        UNION ALL SELECT f.* FROM subscriptions r, daily_facts(r) f
+        SELECT 'users' AS series, '' AS label, count(*) AS n, 0 AS amount FROM users WHERE created_at >= since AND created_at < until
+        UNION ALL SELECT f.series, f.label, f.n, f.amount FROM subscriptions r, daily_facts(r) f
           WHERE r.created_at >= since AND r.created_at < until AND series = 'subscriptions.begun'
-        UNION ALL SELECT f.* FROM subscriptions r, daily_facts(r) f
+        UNION ALL SELECT f.series, f.label, f.n, f.amount FROM subscriptions r, daily_facts(r) f
           WHERE r.canceled_at >= since AND r.canceled_at < until AND series = 'subscriptions.ended'
-        UNION ALL SELECT f.* FROM orders r, daily_facts(r) f
-          WHERE r.paid_at >= since AND r.paid_at < until AND series = 'orders.paid'
-        UNION ALL SELECT f.* FROM orders r, daily_facts(r) f
-          WHERE r.refunded_at >= since AND r.refunded_at < until AND series = 'orders.refunded'
-        UNION ALL SELECT f.* FROM credit_entries r, daily_facts(r) f WHERE r.created_at >= since AND r.created_at < until
-        UNION ALL SELECT f.* FROM runs r, daily_facts(r) f WHERE r.ended_at >= since AND r.ended_at < until
+        UNION ALL SELECT 'orders.paid', currency, count(*), sum(amount) FROM orders
+          WHERE paid_at >= since AND paid_at < until GROUP BY currency
+        UNION ALL SELECT 'orders.refunded', currency, count(*), sum(refunded_amount) FROM orders
+          WHERE refunded_at >= since AND refunded_at < until GROUP BY currency
+        UNION ALL SELECT 'credit_entries', kind::text, count(*), sum(greatest(amount, 0)) FROM credit_entries
+          WHERE created_at >= since AND created_at < until GROUP BY kind
+        UNION ALL SELECT 'runs.ended', '', count(*), sum(cost) FROM runs WHERE ended_at >= since AND ended_at < until
       ) AS fact, LATERAL (VALUES (off.period, -1), (moves_to, 1)) AS place (period, sign)
       WHERE place.period > 0 OR place.period = 0 AND series LIKE 'subscriptions.%')
     SELECT series, period, CASE WHEN series NOT IN ('users', 'credit_entries', 'runs.ended') THEN label END AS currency, sum(n) AS n, sum(amount) AS amount
