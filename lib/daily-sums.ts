@@ -60,27 +60,31 @@ export function dailyTotal(table: keyof typeof countedTables) {
     const asked = Object.entries(where)
     if (!asked.every(([field]) => Object.hasOwn(labels, field))) return undefined
     const conditions = asked.map(([field, value]) => `${labels[field]} = ${bind(value)}::text`)
-    const matching = [`series = '${table}'`, ...conditions].join(" AND ")
-    const days = [matching]
-    const cuts: string[] = []
+    const days = [`series = '${table}'`, ...conditions]
+    const parts: string[] = []
+    function count(sign: "+" | "-", from: number, to: number): void {
+      if (from === to) return
+      const moments = `created_at >= ${bind(new Date(from))} AND created_at < ${bind(new Date(to))}`
+      const equal = asked.map(([field, value]) => `${columnName(field)} = ${bind(value)}`)
+      parts.push(` ${sign} (SELECT count(*) FROM ${table} WHERE ${[moments, ...equal].join(" AND ")})`)
+    }
+    // Of a day that the range cuts, the shorter part is counted: what lies outside is taken off the day's sum, or what lies
+    // inside stands in its place.
     if (since) {
-      days.push(`day >= utc_day(${bind(since)})`)
-      if (since.getTime() !== startOfDay(since)) {
-        cuts.push(`created_at >= ${bind(new Date(startOfDay(since)))} AND created_at < ${bind(since)}`)
-      }
+      const [start, cut] = [startOfDay(since), since.getTime()]
+      const isMostlyIn = cut - start <= day / 2
+      days.push(`day ${isMostlyIn ? ">=" : ">"} utc_day(${bind(since)})`)
+      if (isMostlyIn) count("-", start, cut)
+      else count("+", cut, start + day)
     }
     if (until) {
-      days.push(`day <= utc_day(${bind(until)})`)
-      const next = startOfDay(until) + day
-      if (until.getTime() !== next - 1)
-        cuts.push(`created_at > ${bind(until)} AND created_at < ${bind(new Date(next))}`)
+      const [start, cut] = [startOfDay(until), until.getTime() + 1]
+      const isMostlyIn = cut - start >= day / 2
+      days.push(`day ${isMostlyIn ? "<=" : "<"} utc_day(${bind(until)})`)
+      if (isMostlyIn) count("-", cut, start + day)
+      else count("+", start, cut)
     }
-    const total = `(SELECT coalesce(sum(n), 0) FROM ${counted} c WHERE ${days.join(" AND ")})`
-    const outside = cuts.map((cut) => {
-      const equal = asked.map(([field, value]) => `${columnName(field)} = ${bind(value)}`)
-      return `(SELECT count(*) FROM ${table} WHERE ${[cut, ...equal].join(" AND ")})`
-    })
-    return `(${[total, ...outside].join(" - ")})::bigint`
+    return `((SELECT coalesce(sum(n), 0) FROM ${counted} c WHERE ${days.join(" AND ")})${parts.join("")})::bigint`
   }
 }
 
