@@ -2,18 +2,19 @@ import autocannon from "autocannon"
 
 /**
  * Asks for `url` over as many connections as told, all the time, each with its own part of the keys in turn.
- * @param {{ url: string, keys: readonly string[], connections: number, seconds: number, body?: string }} options
- *   `body`: JSON to post; without one it is read
+ * @param {{ url: string, keys: readonly string[], connections: number, seconds: number, body?: string, rate?: number }} options
+ *   `body`: JSON to post; without one it is read. `rate`: requests a second, as many as possible when left out
  * @returns {Promise<{ perSecond: number, requests: number, times: number[] }>} `times`: of each answer, in ms
  * @throws Error when any answer is no success
  */
-export async function load({ url, keys, connections, seconds, body }) {
+export async function load({ url, keys, connections, seconds, body, rate }) {
   const times = []
   let made = 0
   const running = autocannon({
     url,
     connections,
     duration: seconds,
+    ...(rate && { overallRate: rate }),
     setupClient(client) {
       const connection = made++
       const own = keys.filter((_, index) => index % connections === connection)
