@@ -1,4 +1,5 @@
 import type { Client } from "pg"
+import { seededTables } from "./seed"
 
 export type BulkSize = {
   /** Rows of orders, credit entries, audit entries and e-mails each. */
@@ -10,20 +11,7 @@ export type BulkSize = {
 /** The rows that one account has of its own in each table, whatever the size of the rest: `bulkUserId(users)`. */
 export const ownRows = 100
 
-const tables = [
-  "plans",
-  "users",
-  "api_keys",
-  "subscriptions",
-  "orders",
-  "credit_accounts",
-  "runs",
-  "credit_entries",
-  "audit_entries",
-  "emails",
-  "feedback",
-  "waitlist_entries",
-]
+const tables = ["plans", ...seededTables]
 
 /** Credits an account begins with. Each of its runs reserves 10 and costs 3, or fails, in one account of a hundred. */
 const granted = 1_000_000

@@ -8,24 +8,13 @@ import type { OwnerId } from "@/lib/owner"
 import { pool } from "@/lib/pool"
 import { bulkUserId, fillInBulk } from "@/prisma/bulk"
 import { createKey, createUser } from "@/prisma/factories"
+import { seededTables } from "@/prisma/seed"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 
 // How PostgreSQL would run each statement on tables of millions of rows: what the plans are at ten million, they are here.
 
 const size = { rows: 30_000, users: 3_000 }
-const big = [
-  "users",
-  "api_keys",
-  "subscriptions",
-  "orders",
-  "credit_accounts",
-  "runs",
-  "credit_entries",
-  "audit_entries",
-  "emails",
-  "feedback",
-  "waitlist_entries",
-]
+const big: readonly string[] = seededTables
 const owner = bulkUserId(size.users) as OwnerId
 
 type Statement = { name?: string; text: string; values: unknown[] }
