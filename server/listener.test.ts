@@ -7,9 +7,10 @@ import { text } from "node:stream/consumers"
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { nameSocketAddress } from "@/lib/start"
 import { createKey, createUser } from "@/prisma/factories"
-import { close, createListener } from "./listener"
+import { createListener, type Listener } from "./listener"
 
 let server: Server
+let close: Listener["close"]
 let port: number
 /** Ends the answers that Next has under way. */
 let finish: (() => void)[]
@@ -25,7 +26,7 @@ beforeAll(nameSocketAddress)
 
 beforeEach(async () => {
   finish = []
-  server = createListener(next)
+  ;({ server, close } = createListener(next))
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   port = (server.address() as AddressInfo).port
@@ -158,6 +159,50 @@ test("a head above 16 KiB is refused", async () => {
   expect(await raw(`GET /api/v1/me HTTP/1.1\r\nX-Long: ${"x".repeat(17_000)}`)).toMatch(/^HTTP\/1\.1 431 /)
 })
 
+test("after a body that is too large its connection serves the next request", async () => {
+  const { secret } = await createKey({ user: await createUser(), surface: "user" })
+  const head = `Host: localhost\r\nx-api-key: ${secret}\r\n`
+  const socket = connect(port, "127.0.0.1")
+  const chunk = `30d40\r\n${"a".repeat(200_000)}\r\n`
+  socket.write(
+    `POST /api/v1/me/run HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  )
+  for (let sent = 0; sent < 5; sent++) socket.write(chunk)
+  socket.write(`0\r\n\r\nGET /api/v1/me HTTP/1.1\r\n${head}Connection: close\r\n\r\n`)
+  const answers = await text(socket)
+  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 413", "HTTP/1.1 200"])
+})
+
+test.each(["localhost:99999", "1.2.3.999", "[:::::]", "xn--a", "a b", "", "x".repeat(8_000)])(
+  "the host %s is no matter of the API",
+  async (host) => {
+    const { secret } = await createKey({ user: await createUser(), surface: "user" })
+    const socket = connect(port, "127.0.0.1")
+    socket.write(
+      `GET /api/v1/me/credits?limit=1 HTTP/1.1\r\nHost: ${host}\r\nx-api-key: ${secret}\r\nConnection: close\r\n\r\n`,
+    )
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+  },
+)
+
+test.each([
+  ["nothing", ""],
+  ["half a head", "GET /api/v1/me HTTP/1.1\r\nHost:"],
+  [
+    "half a body of a request that is refused already",
+    "POST /api/v1/me/run HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{",
+  ],
+])("asked to end, it does not wait for a client that sends %s", async (_what, sent) => {
+  const socket = connect(port, "127.0.0.1")
+  await once(socket, "connect")
+  socket.write(sent)
+  const ended = text(socket)
+  // By the time another request is answered, this one has arrived.
+  await text(await open("/"))
+  await close()
+  await ended
+})
+
 test("asked to end, it finishes what is under way, closes what is idle and takes nothing new", async () => {
   const agent = new Agent({ keepAlive: true })
   const answered = await open("/", agent)
@@ -167,7 +212,7 @@ test("asked to end, it finishes what is under way, closes what is idle and takes
   await expect.poll(() => finish.length).toBe(1)
 
   let closed = false
-  const closing = close(server).then(() => {
+  const closing = close().then(() => {
     closed = true
   })
   if (!idle.destroyed) await once(idle, "close")

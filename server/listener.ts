@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import { NodeRequest, sendNodeResponse } from "srvx/node"
 import type { Answer } from "@/lib/api/answer"
 import { answerFor } from "./routes"
@@ -11,41 +12,60 @@ const timeouts = {
   connectionsCheckingInterval: 1_000,
 }
 
+export type Listener = {
+  server: Server
+  /**
+   * Takes no more connections and returns when the last answer is out. Connections on which none is owed are closed at
+   * once, whatever their clients mean to send: nobody waits for them.
+   */
+  close: () => Promise<void>
+}
+
 /** A server that answers the API by its route functions and leaves everything else to Next. */
-export function createListener(next: RequestListener): Server {
+export function createListener(next: RequestListener): Listener {
+  /** How many answers each connection is owed. */
+  const owed = new Map<Socket, number>()
+  let closing = false
+
+  function settle(socket: Socket, answers: number): void {
+    const left = (owed.get(socket) ?? 0) + answers
+    owed.set(socket, left)
+    if (closing && left === 0) socket.destroySoon()
+  }
+
   const server = createServer(timeouts, (request, response) => {
+    const { socket } = request
+    settle(socket, 1)
+    response.once("close", () => settle(socket, -1))
+    if (closing) response.shouldKeepAlive = false
     const answer = answerFor(request.method ?? "", request.url ?? "")
     if (answer) send(answer, request, response)
     else next(request, response)
   })
+  server.on("connection", (socket: Socket) => {
+    settle(socket, 0)
+    socket.once("close", () => owed.delete(socket))
+  })
   server.on("connect", (_request, socket) => {
     socket.end("HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
   })
-  return server
+
+  function close(): Promise<void> {
+    closing = true
+    const closed = new Promise<void>((done) => server.close(() => done()))
+    for (const socket of owed.keys()) settle(socket, 0)
+    return closed
+  }
+  return { server, close }
 }
 
 async function send(answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  // No route reads it, and what clients send need not be a host that a URL can have.
+  request.headers.host = "localhost"
   try {
     await sendNodeResponse(response, await answer(new NodeRequest({ req: request, res: response })))
   } catch (error) {
     console.error(JSON.stringify({ level: "error", event: "answer_not_sent", why: String(error) }))
     response.destroy()
   }
-}
-
-/**
- * Takes no more connections and returns when the last answer is out. A connection is closed as soon as it is idle, for
- * its client may keep it open longer than anybody waits.
- */
-export function close(server: Server): Promise<void> {
-  server.on("request", (_request, response) => {
-    response.shouldKeepAlive = false
-  })
-  return new Promise((done) => {
-    const closing = setInterval(() => server.closeIdleConnections(), 100)
-    server.close(() => {
-      clearInterval(closing)
-      done()
-    })
-  })
 }

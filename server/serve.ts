@@ -2,7 +2,7 @@ import { once } from "node:events"
 import { Server } from "node:http"
 import { env } from "@/lib/env"
 import { nameSocketAddress, startSweeper } from "@/lib/start"
-import { close, createListener } from "./listener"
+import { createListener } from "./listener"
 import { onEnd } from "./on-end"
 
 /** How long a request under way may take to end once the process is asked to. */
@@ -20,7 +20,7 @@ export async function serve(): Promise<void> {
   process.on("unhandledRejection", (error) => {
     console.error(JSON.stringify({ level: "error", event: "unhandled_rejection", why: String(error) }))
   })
-  const server = createListener(app.getRequestHandler())
+  const { server, close } = createListener(app.getRequestHandler())
   try {
     await app.prepare()
     server.listen(port, host)
@@ -32,7 +32,7 @@ export async function serve(): Promise<void> {
   console.log(`Process ${process.pid} listens on http://${host ?? "localhost"}:${port}, its sweeper ${sweeper}`)
   onEnd(async () => {
     setTimeout(() => process.exit(1), graceMs).unref()
-    await close(server)
+    await close()
     await app.close()
     process.exit(0)
   })

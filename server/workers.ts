@@ -1,21 +1,27 @@
 import cluster, { type Worker } from "node:cluster"
 import { onEnd } from "./on-end"
 
+/** So that a process that cannot live does not take the whole machine to die again and again. */
+const restartAfterMs = 1_000
+
 /** Runs `count` processes that share the port, of which the first sweeps. One that dies is replaced. */
 export function startWorkers(count: number): void {
   let ending = false
+  let hasServed = false
 
   function start(slot: number): void {
     const worker = cluster.fork(slot === 0 ? {} : { SWEEPER: "off" })
-    let hasServed = false
     worker.once("listening", () => {
       hasServed = true
     })
     worker.once("exit", (code) => {
       if (ending) return
       console.error(JSON.stringify({ level: "error", event: "worker_ended", code }))
-      if (hasServed) return start(slot)
-      // Another one would not come up either.
+      if (hasServed) {
+        setTimeout(() => ending || start(slot), restartAfterMs)
+        return
+      }
+      // The first did not come up, and another one would not either.
       process.exitCode = 1
       end()
     })

@@ -59,11 +59,24 @@ async function readBytes(request: Request): Promise<Buffer> {
     clearTimeout(deadline)
   }
   if (size > maxBodyBytes) {
-    await reader?.cancel()
+    if (reader) drop(reader)
     refuseSize()
   }
   if (late) refuseAs("bad_request", `The body did not arrive within ${bodyDeadlineMs / 1000} seconds.`)
   return Buffer.concat(chunks)
+}
+
+/** Reads on without keeping anything, beside the answer: its connection is there for the next request. */
+async function drop(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  const deadline = setTimeout(() => reader.cancel().catch(() => {}), bodyDeadlineMs)
+  try {
+    let done = false
+    while (!done) done = (await reader.read()).done
+  } catch {
+    // The client is gone, and its answer with it.
+  } finally {
+    clearTimeout(deadline)
+  }
 }
 
 function refuseSize(): never {
