@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto"
+import { existsSync } from "node:fs"
 import { cpus } from "node:os"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
 import pg from "pg"
-import { GET as audit } from "@/app/api/v1/admin/audit/route"
 import { GET as balances } from "@/app/api/v1/admin/credits/balances/route"
 import { GET as credits } from "@/app/api/v1/admin/credits/route"
-import { GET as emails } from "@/app/api/v1/admin/emails/route"
 import { GET as orders } from "@/app/api/v1/admin/orders/route"
 import { GET as stats } from "@/app/api/v1/admin/stats/route"
 import { GET as subscriptions } from "@/app/api/v1/admin/subscriptions/route"
@@ -21,6 +22,7 @@ import { createKey, createUser } from "@/prisma/factories"
 import { stopOnSignal } from "@/scripts/guarded"
 import { migrate } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
+import { root } from "@/scripts/root"
 
 // What an answer costs while the tables grow, from thousands of rows to millions: each endpoint through its route function,
 // with keys, over the real pool. npm run bench:growth -- 10000 1000000
@@ -61,6 +63,8 @@ const goals = {
     met: (measured: { p50: number; growth: number; first: number }) => boolean
   }
 >
+
+const [audit, emails] = [await optional("admin/audit"), await optional("admin/emails")]
 
 const own = { list: "", surface: "user", search: () => "", goal: "own" } as const
 const cells: readonly Cell[] = [
@@ -127,6 +131,12 @@ async function main(sizes: readonly number[]): Promise<void> {
   print(sizes, tables)
 }
 
+/** The endpoint of a module that can be taken out, while it is there. */
+async function optional(path: string): Promise<Serve | undefined> {
+  const file = join(root, "app/api/v1", path, "route.ts")
+  return existsSync(file) ? (await import(pathToFileURL(file).href)).GET : undefined
+}
+
 function usersAt(rows: number): number {
   return Math.min(100_000, rows / 2)
 }
@@ -171,22 +181,26 @@ function cellsOfLists(): Cell[] {
       filters: ["kind=settle", "kind=grant", (rows) => `userId=${measuredUser(rows)}`],
     },
     "credits/balances": { serve: balances, total: usersAt, filters: [(rows) => `userId=${measuredUser(rows)}`] },
-    audit: {
-      serve: audit,
-      total: all,
-      filters: [
-        "action=user.signed_in",
-        "action=credits.granted",
-        "targetType=api_key",
-        (rows) => `actorId=${measuredUser(rows)}`,
-        (rows) => `targetId=${measuredUser(rows)}`,
-      ],
-    },
-    emails: {
-      serve: emails,
-      total: all,
-      filters: ["status=sent", "status=failed", "template=password_reset", (rows) => `userId=${measuredUser(rows)}`],
-    },
+    ...(audit && {
+      audit: {
+        serve: audit,
+        total: all,
+        filters: [
+          "action=user.signed_in",
+          "action=credits.granted",
+          "targetType=api_key",
+          (rows) => `actorId=${measuredUser(rows)}`,
+          (rows) => `targetId=${measuredUser(rows)}`,
+        ],
+      },
+    }),
+    ...(emails && {
+      emails: {
+        serve: emails,
+        total: all,
+        filters: ["status=sent", "status=failed", "template=password_reset", (rows) => `userId=${measuredUser(rows)}`],
+      },
+    }),
   }
   const middle = Date.now() - 365 * day
   const cursor = encodeCursor("desc", { createdAt: new Date(middle), id: bulkUserId(0) })
