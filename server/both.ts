@@ -169,6 +169,15 @@ test.each([
   for (const method of ["GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE"]) await expectTheSame({ method, path })
 })
 
+test.each(["localhost:99999", "1.2.3.999", "[:::::]", "a b"])("asked for the host %s", async (host) => {
+  keys = await freshKeys()
+  const { status } = await expectTheSame({
+    path: "/api/v1/me/credits?limit=1",
+    headers: { host, "x-api-key": keys.user },
+  })
+  expect(status).toBe(200)
+})
+
 describe("a metered run", () => {
   const path = "/api/v1/me/run"
 
