@@ -59,30 +59,11 @@ async function readBytes(request: Request): Promise<Buffer> {
     clearTimeout(deadline)
   }
   if (size > maxBodyBytes) {
-    if (reader) drop(reader)
+    await reader?.cancel()
     refuseSize()
   }
   if (late) refuseAs("bad_request", `The body did not arrive within ${bodyDeadlineMs / 1000} seconds.`)
   return Buffer.concat(chunks)
-}
-
-/** What is read and dropped of a body that is too large. */
-const maxDroppedBytes = 4 * 1024 * 1024
-
-/** Reads on without keeping anything, beside the answer: its connection is there for the next request. */
-async function drop(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  const deadline = setTimeout(() => reader.cancel().catch(() => {}), bodyDeadlineMs)
-  try {
-    let dropped = 0
-    for (let part = await reader.read(); part.value && dropped < maxDroppedBytes; part = await reader.read()) {
-      dropped += part.value.byteLength
-    }
-    await reader.cancel()
-  } catch {
-    // The client is gone, and its answer with it.
-  } finally {
-    clearTimeout(deadline)
-  }
 }
 
 function refuseSize(): never {
