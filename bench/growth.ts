@@ -19,10 +19,10 @@ import { encodeCursor } from "@/lib/api/query"
 import { limits } from "@/lib/rate-limit"
 import { bulkUserId, fillInBulk } from "@/prisma/bulk"
 import { createKey, createUser } from "@/prisma/factories"
-import { stopOnSignal } from "@/scripts/guarded"
 import { migrate } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
+import { endLater, quantile, runBench } from "./bench"
 
 // What an answer costs while the tables grow, from thousands of rows to millions: each endpoint through its route function,
 // with keys, over the real pool. npm run bench:growth -- 10000 1000000
@@ -85,18 +85,6 @@ const cells: readonly Cell[] = [
   },
 ]
 
-const running: { stop: () => Promise<void> }[] = []
-stopOnSignal(stopAll)
-try {
-  await main(process.argv.length > 2 ? process.argv.slice(2).map(Number) : defaultSizes)
-  await stopAll()
-  process.exit(0)
-} catch (error) {
-  console.error(error)
-  await stopAll()
-  process.exit(1)
-}
-
 async function main(sizes: readonly number[]): Promise<void> {
   const settings = {
     // As durable as in production, but for the rows made in bulk: those need no log.
@@ -111,10 +99,9 @@ async function main(sizes: readonly number[]): Promise<void> {
     work_mem: "32MB",
     maintenance_work_mem: "2GB",
   }
-  const postgres = await startTemporaryPostgres(
-    Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+  const postgres = endLater(
+    await startTemporaryPostgres(Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])),
   )
-  running.push(postgres)
   await migrate(postgres.url)
   const given = { DATABASE_URL: postgres.url, AUTH_SECRET: randomBytes(32).toString("hex") }
   Object.assign(process.env, given, { BASE_URL: "http://localhost" })
@@ -240,7 +227,10 @@ async function measureAll(rows: number): Promise<Map<string, Times>> {
       else if (round > 0) taken.set(name, [...(taken.get(name) ?? []), ...times])
     }
   }
-  return new Map([...[...taken].map(([name, times]) => [name, quantiles(times)] as const), ...failed])
+  return new Map([
+    ...[...taken].map(([name, times]) => [name, { p50: quantile(times, 0.5), p95: quantile(times, 0.95) }] as const),
+    ...failed,
+  ])
 }
 
 /** @returns milliseconds of each call, or what one was answered with that failed */
@@ -255,12 +245,6 @@ async function measure(call: () => Promise<Response>): Promise<number[] | { stat
     times.push(performance.now() - began)
   }
   return times
-}
-
-function quantiles(times: number[]): Times {
-  times.sort((one, other) => one - other)
-  const quantile = (part: number) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? Number.NaN
-  return { p50: quantile(0.5), p95: quantile(0.95) }
 }
 
 function request(key: string, search: string, isRun: boolean): Request {
@@ -334,6 +318,4 @@ function count(rows: number): string {
   return rows.toLocaleString("en")
 }
 
-async function stopAll(): Promise<void> {
-  for (const { stop } of running.splice(0).reverse()) await stop()
-}
+await runBench(() => main(process.argv.length > 2 ? process.argv.slice(2).map(Number) : defaultSizes))

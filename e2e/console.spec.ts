@@ -186,14 +186,14 @@ test("the overview draws its numbers, says them in a table, and follows the rang
 
 test("the chart library is loaded by pages with charts alone", async ({ page, signInAs }) => {
   await signInAs("admin")
-  const scripts: string[] = []
-  page.on("response", async (response) => {
-    if (response.request().resourceType() === "script") scripts.push(await response.text().catch(() => ""))
+  const scripts: Promise<string>[] = []
+  page.on("response", (response) => {
+    if (response.request().resourceType() === "script") scripts.push(response.text().catch(() => ""))
   })
-  const draws = () => scripts.filter((text) => text.includes("recharts-surface")).length
+  const draws = async () => (await Promise.all(scripts)).filter((text) => text.includes("recharts-surface")).length
   await page.goto("/admin/orders", { waitUntil: "networkidle" })
   expect(scripts.length).toBeGreaterThan(0)
-  expect(draws()).toBe(0)
+  expect(await draws()).toBe(0)
   await page.goto("/admin", { waitUntil: "networkidle" })
   await expect.poll(draws).toBeGreaterThan(0)
 })

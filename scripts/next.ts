@@ -21,7 +21,7 @@ const apart = new Set([
   "playwright-report",
 ])
 const apartFiles =
-  /\.(test|spec)\.tsx?$|\.tsbuildinfo$|\.md$|^next-env\.d\.ts$|^playwright\.config\.ts$|^vitest(\.removal)?\.config\.ts$/
+  /\.(test|spec)\.tsx?$|\.tsbuildinfo$|\.md$|^next-env\.d\.ts$|^playwright\.config\.ts$|^vitest(\.\w+)?\.config\.ts$/
 
 /** Runs a command of Next's. Its output goes nowhere unless the caller shows it. */
 export function startNext(args: readonly string[], env: Record<string, string>): Guarded {

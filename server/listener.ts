@@ -23,28 +23,29 @@ export type Listener = {
 
 /** A server that answers the API by its route functions and leaves everything else to Next. */
 export function createListener(next: RequestListener): Listener {
-  /** How many answers each connection is owed. */
-  const owed = new Map<Socket, number>()
+  /** How many answers each is owed. */
+  const connections = new Map<Socket, { owed: number }>()
   let closing = false
 
-  function settle(socket: Socket, answers: number): void {
-    const left = (owed.get(socket) ?? 0) + answers
-    owed.set(socket, left)
-    if (closing && left === 0) socket.destroySoon()
+  function closeWhenDone(socket: Socket): void {
+    if (connections.get(socket)?.owed === 0) socket.destroySoon()
   }
 
   const server = createServer(timeouts, (request, response) => {
-    const { socket } = request
-    settle(socket, 1)
-    response.once("close", () => settle(socket, -1))
+    const connection = connections.get(request.socket)
+    if (connection) connection.owed++
+    response.once("close", () => {
+      if (connection) connection.owed--
+      if (closing) closeWhenDone(request.socket)
+    })
     if (closing) response.shouldKeepAlive = false
     const answer = answerFor(request.method ?? "", request.url ?? "")
     if (answer) send(answer, request, response)
     else next(request, response)
   })
   server.on("connection", (socket: Socket) => {
-    settle(socket, 0)
-    socket.once("close", () => owed.delete(socket))
+    connections.set(socket, { owed: 0 })
+    socket.once("close", () => connections.delete(socket))
   })
   server.on("connect", (_request, socket) => {
     socket.end("HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
@@ -53,7 +54,7 @@ export function createListener(next: RequestListener): Listener {
   function close(): Promise<void> {
     closing = true
     const closed = new Promise<void>((done) => server.close(() => done()))
-    for (const socket of owed.keys()) settle(socket, 0)
+    for (const socket of connections.keys()) closeWhenDone(socket)
     return closed
   }
   return { server, close }
