@@ -1,8 +1,23 @@
+import type { Instrumentation } from "next"
+
 /** Runs once in each server process before it answers anything. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== "nodejs") return
-  const { checkEnvironment, nameSocketAddress, startSweeper } = await import("./lib/start")
+  const [{ checkEnvironment, startSweeper, watchRequests }, { startTracing }] = await Promise.all([
+    import("./lib/start"),
+    import("./lib/tracing"),
+  ])
   checkEnvironment()
-  nameSocketAddress()
+  await startTracing()
+  watchRequests()
   startSweeper()
+}
+
+/** Called for what pages and actions throw; the API answers its own errors. */
+export const onRequestError: Instrumentation.onRequestError = async (error, { headers }, { routePath, routeType }) => {
+  if (process.env.NEXT_RUNTIME !== "nodejs") return
+  const { log } = await import("./lib/log")
+  const { digest } = error as { digest?: string }
+  const why = error instanceof Error ? error.stack : String(error)
+  log().error({ requestId: headers["x-request-id"], route: routePath, part: routeType, digest, why }, "page_failed")
 }

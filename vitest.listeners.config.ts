@@ -5,6 +5,7 @@ const suites = [
   { name: "next", include: ["app/api/v1/contract.test.ts"], provide: { listener: "next" } },
   { name: "both", include: ["server/both.ts"] },
   { name: "process", include: ["server/process.ts"] },
+  { name: "operation", include: ["server/operation.ts"] },
   { name: "scale", include: ["server/scale.ts"] },
 ] satisfies TestProjectInlineConfiguration["test"][]
 

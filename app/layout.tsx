@@ -1,4 +1,5 @@
 import type { Metadata, Viewport } from "next"
+import { connection } from "next/server"
 import type { ReactNode } from "react"
 import "./globals.css"
 
@@ -16,7 +17,9 @@ export const viewport: Viewport = {
   ],
 }
 
-export default function RootLayout({ children }: { children: ReactNode }) {
+export default async function RootLayout({ children }: { children: ReactNode }) {
+  // No page is made before it is asked for: its scripts bear the nonce of the request.
+  await connection()
   return (
     <html lang="en">
       <body className="isolate min-h-dvh font-sans">{children}</body>

@@ -128,12 +128,56 @@ test("pages carry the headers that keep them from being framed, sniffed or leake
       "x-content-type-options": "nosniff",
       "referrer-policy": "same-origin",
       "x-frame-options": "DENY",
-      "content-security-policy": expect.stringContaining("frame-ancestors 'none'"),
+      "content-security-policy": expect.stringMatching(/frame-ancestors 'none'.*form-action 'self'/),
+      "cross-origin-opener-policy": "same-origin",
       "permissions-policy": expect.stringContaining("camera=()"),
     })
   }
   const api = (await request.get("/api/v1/me")).headers()
   expect(api["x-frame-options"]).toBeUndefined()
+})
+
+test("scripts run by a nonce alone, made anew for each request, whatever the client says it is", async ({
+  request,
+}) => {
+  const given = "YXR0YWNrZXJhdHRhY2tlcg=="
+  const nonces = new Set<string>()
+  for (const path of ["/", "/sign-in", "/docs", "/reset-password/x", "/nowhere"]) {
+    const answer = await request.get(path, {
+      headers: {
+        "x-nonce": given,
+        "content-security-policy": `script-src 'nonce-${given}'`,
+        "content-security-policy-report-only": `script-src 'nonce-${given}'`,
+      },
+    })
+    const { "content-security-policy": policy = "" } = answer.headers()
+    const [scripts = ""] = policy.split("; ").filter((directive) => directive.startsWith("script-src "))
+    expect(scripts).toMatch(/^script-src 'self' 'nonce-[\w+/]{22}==' 'strict-dynamic'$/)
+    const nonce = /'nonce-(.+?)'/.exec(scripts)?.[1] ?? ""
+    nonces.add(nonce)
+    const html = await answer.text()
+    const tags = html.match(/<script\b[^>]*>/g) ?? []
+    expect(tags.length).toBeGreaterThan(3)
+    for (const tag of tags) expect(tag).toContain(`nonce="${nonce}"`)
+    expect(html).not.toContain(given)
+  }
+  expect(nonces).not.toContain(given)
+  expect(nonces.size).toBe(5)
+})
+
+test("a script that got into a page does not run", async ({ browser, baseURL }) => {
+  const context = await browser.newContext({ baseURL: String(baseURL) })
+  const page = await context.newPage()
+  const refused = page.waitForEvent("console", (message) => message.text().includes("Content Security Policy"))
+  await page.route("/sign-in", async (route) => {
+    const answer = await route.fetch()
+    const injected = "<script>window.ran = true</script><img src=x onerror='window.ran = true'>"
+    await route.fulfill({ response: answer, body: (await answer.text()).replace("</body>", `${injected}</body>`) })
+  })
+  await page.goto("/sign-in")
+  await refused
+  expect(await page.evaluate("window.ran")).toBeUndefined()
+  await context.close()
 })
 
 async function keysOf(database: import("pg").Client, email: string) {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { type Browser, type BrowserContext, test as base, type Page } from "@playwright/test"
+import { type Browser, type BrowserContext, test as base, expect, type Page } from "@playwright/test"
 import pg from "pg"
 import type { Role } from "@/lib/permissions"
 import { demoAccounts, demoKey, demoPassword } from "@/prisma/demo-accounts"
@@ -14,6 +14,8 @@ type ForEachTest = {
   signInAs: (role: Role) => Promise<void>
   /** Signs the page's browser up with an account of its own. */
   signUp: () => Promise<Account>
+  /** Fails a test in which a page asked for what its Content-Security-Policy refuses. */
+  policy: undefined
 }
 
 type ForEachWorker = {
@@ -51,6 +53,17 @@ export const test = base.extend<ForEachTest, ForEachWorker>({
       })
     },
     { scope: "worker" },
+  ],
+  policy: [
+    async ({ context }, use) => {
+      const refused: string[] = []
+      context.on("console", (message) => {
+        if (message.text().includes("Content Security Policy")) refused.push(message.text())
+      })
+      await use(undefined)
+      expect(refused).toEqual([])
+    },
+    { auto: true },
   ],
   signInAs: async ({ context, demoSession }, use) => {
     await use(async (role) => context.addCookies(await demoSession(role)))

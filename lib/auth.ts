@@ -10,6 +10,8 @@ import { db } from "./db"
 import { sendEmail } from "./email"
 import { normaliseEmail } from "./email-address"
 import { env } from "./env"
+import { isHttps } from "./https"
+import { log } from "./log"
 import { signInWithPassword } from "./sign-in"
 import { singleton } from "./singleton"
 
@@ -31,10 +33,6 @@ export function cookieName(name: string): string {
 
 export function cookieOptions() {
   return { httpOnly: true, sameSite: "lax", path: "/", secure: isHttps() } as const
-}
-
-function isHttps(): boolean {
-  return env().BASE_URL.startsWith("https:")
 }
 
 /** The providers besides the password, by the variables that are set: what the sign-in page shows. */
@@ -76,7 +74,7 @@ export function authOptions(): NextAuthOptions {
               return result.ok ? asAdapterUser(result.user) : null
             } catch (error) {
               // next-auth would put the message into an address.
-              console.error(JSON.stringify({ level: "error", event: "sign_in_failed", why: String(error) }))
+              log().error({ why: String(error) }, "sign_in_failed")
               return null
             }
           },
@@ -107,7 +105,7 @@ export function authOptions(): NextAuthOptions {
           sendEmail({ id, email: email ?? "" }, "welcome", { name: name ?? "" }),
       },
       // Its own messages carry request details; failures reach the user through the sign-in page.
-      logger: { error: (code) => console.error(JSON.stringify({ level: "error", event: "next-auth", code })) },
+      logger: { error: (code) => log().error({ code }, "next_auth_failed") },
     } satisfies NextAuthOptions
   })
 }

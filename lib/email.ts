@@ -2,6 +2,7 @@ import { createTransport, type Transporter } from "nodemailer"
 import { db } from "./db"
 import { env } from "./env"
 import { type Letter, type Template, templates } from "./letters"
+import { log } from "./log"
 import { singleton } from "./singleton"
 
 /**
@@ -21,7 +22,7 @@ export async function sendEmail<Name extends Template>(
       data: { userId: to.id, to: to.email, template, subject: letter.subject, ...outcome },
     })
   } catch (error) {
-    console.error(JSON.stringify({ level: "error", event: "email_not_logged", template, why: String(error) }))
+    log().error({ template, why: String(error) }, "email_not_logged")
   }
 }
 

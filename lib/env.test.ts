@@ -19,6 +19,7 @@ test("what is required is enough, and the rest has its defaults", () => {
     PORT: 3000,
     WEB_CONCURRENCY: 1,
     SWEEPER: "on",
+    LOG_LEVEL: "info",
     WELCOME_CREDITS: 100,
   })
 })

@@ -1,6 +1,7 @@
 import { Ratelimit } from "@upstash/ratelimit"
 import { Redis as UpstashRedis } from "@upstash/redis"
 import { env } from "./env"
+import { log } from "./log"
 import { slidingWindowInProcess } from "./rate-limit-local"
 import { connectRedis } from "./rate-limit-redis"
 import { singleton } from "./singleton"
@@ -104,7 +105,7 @@ function degrade(store: StoreState, why: string): void {
   const resting = Date.now() < store.restUntil
   store.restUntil = Date.now() + storeRestMs
   if (resting) return
-  console.warn(JSON.stringify({ level: "warn", event: "ratelimit_degraded", why, degraded: store.degraded }))
+  log().warn({ why, degraded: store.degraded }, "ratelimit_degraded")
 }
 
 function verdict(answer: { success: boolean; limit: number; remaining: number; reset: number }): Verdict {

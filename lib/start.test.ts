@@ -7,7 +7,7 @@ import { createRun, createUser, grantCredits } from "@/prisma/factories"
 import { socketAddressHeader } from "./client-address"
 import { db } from "./db"
 import { pool } from "./pool"
-import { nameSocketAddress, startSweeper } from "./start"
+import { startSweeper, watchRequests } from "./start"
 
 /** Answers with what a handler gets to see. */
 const echo: RequestListener = ({ url, headers }, response) => {
@@ -16,7 +16,7 @@ const echo: RequestListener = ({ url, headers }, response) => {
 const server = createServer(echo)
 
 beforeAll(async () => {
-  nameSocketAddress()
+  watchRequests()
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
 })

@@ -1,9 +1,13 @@
 import { subscribe } from "node:diagnostics_channel"
-import type { IncomingMessage } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { socketAddressHeader } from "./client-address"
 import { sweep } from "./credits/ledger"
 import { foldDailyChanges } from "./daily-sums"
 import { env } from "./env"
+import { log } from "./log"
+import { metrics } from "./metrics"
+import { requestIdFrom } from "./request-id"
+import { isOfApi, recordServed, routeOfPage } from "./served"
 import { singleton } from "./singleton"
 
 /** A server that lacks what it needs says what, and does not start. */
@@ -25,15 +29,23 @@ const sweepEveryMs = 10_000
 export function startSweeper(): void {
   if (env().SWEEPER === "off") return
   singleton("sweeper", () => {
-    const warn = (event: string) => (error: unknown) => {
-      console.warn(JSON.stringify({ level: "warn", event, why: String(error) }))
-    }
     const timer = setInterval(() => {
-      sweep().catch(warn("sweep_failed"))
-      foldDailyChanges().catch(warn("fold_failed"))
+      sweepOnce()
+      foldDailyChanges().catch((error) => log().warn({ why: String(error) }, "fold_failed"))
     }, sweepEveryMs)
     return timer.unref()
   })
+}
+
+async function sweepOnce(): Promise<void> {
+  const { sweeps, swept } = metrics()
+  try {
+    swept.inc((await sweep()).released)
+    sweeps.inc({ outcome: "done" })
+  } catch (error) {
+    sweeps.inc({ outcome: "failed" })
+    log().warn({ why: String(error) }, "sweep_failed")
+  }
 }
 
 /** Next answers what is no path, or cannot be decoded, with a 500 or with a redirect to wherever it names. */
@@ -49,20 +61,38 @@ function isPath(target = ""): boolean {
 const renderingHeaders = ["rsc", "next-router-state-tree", "next-router-prefetch", "next-router-segment-prefetch"]
 
 /**
- * Puts the socket's address into a header of every request, for a Request tells a handler nothing about its connection.
- * Node publishes to this channel before it hands the request to anyone.
+ * Puts the socket's address into a header of every request, for a Request tells a handler nothing about its connection,
+ * and records the answers that Next makes. Node publishes to this channel before it hands the request to anyone.
  */
-export function nameSocketAddress(): void {
-  singleton("socket-address", () => {
+export function watchRequests(): void {
+  singleton("requests", () => {
     subscribe("http.server.request.start", (message) => {
-      const { request } = message as { request: IncomingMessage }
+      const { request, response } = message as { request: IncomingMessage; response: ServerResponse }
       if (!isPath(request.url)) request.url = "/api/unreadable"
       // Next answers these with a redirect to a rendering of pages, which an API has none of.
       if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
       const address = request.socket.remoteAddress ?? ""
       request.headers[socketAddressHeader] = address
       request.rawHeaders.push(socketAddressHeader, address)
+      const [path = ""] = request.url?.split("?", 1) ?? []
+      if (!isOfApi(path)) recordWhenClosed(path, request, response)
     })
     return true
+  })
+}
+
+/** What a proxy says of a client that left before its answer. */
+const clientClosedRequest = 499
+
+function recordWhenClosed(path: string, request: IncomingMessage, response: ServerResponse): void {
+  const start = performance.now()
+  const { method = "" } = request
+  const { "x-request-id": given } = request.headers
+  const requestId = requestIdFrom(typeof given === "string" ? given : undefined)
+  request.headers["x-request-id"] = requestId
+  response.setHeader("X-Request-Id", requestId)
+  response.once("close", () => {
+    const status = response.headersSent ? response.statusCode : clientClosedRequest
+    recordServed({ method, route: routeOfPage(path), status, ms: performance.now() - start, requestId })
   })
 }

@@ -14,6 +14,7 @@ Object.assign(process.env, {
   NODE_ENV: "test",
   DATABASE_URL: url.replace(/\/postgres$/, `/${name}`),
   AUTH_SECRET: "only-for-tests-0123456789abcdef0123456789",
+  LOG_LEVEL: "silent",
   BASE_URL: "http://localhost:3000",
   REDIS_URL: "",
   UPSTASH_REDIS_REST_URL: "",

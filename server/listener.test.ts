@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from "node:net"
 import { Readable } from "node:stream"
 import { text } from "node:stream/consumers"
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest"
-import { nameSocketAddress } from "@/lib/start"
+import { watchRequests } from "@/lib/start"
 import { createKey, createUser } from "@/prisma/factories"
 import { createListener, type Listener } from "./listener"
 
@@ -22,7 +22,7 @@ const next: RequestListener = ({ url }, response) => {
   else answer()
 }
 
-beforeAll(nameSocketAddress)
+beforeAll(watchRequests)
 
 beforeEach(async () => {
   finish = []

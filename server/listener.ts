@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Socket } from "node:net"
 import { NodeRequest, sendNodeResponse } from "srvx/node"
 import type { Answer } from "@/lib/api/answer"
+import { log } from "@/lib/log"
 import { answerFor } from "./routes"
 
 // How long a client may take. Proxies keep idle connections for 60 seconds as a rule: they are to close them first.
@@ -66,7 +67,7 @@ async function send(answer: Answer, request: IncomingMessage, response: ServerRe
   try {
     await sendNodeResponse(response, await answer(new NodeRequest({ req: request, res: response })))
   } catch (error) {
-    console.error(JSON.stringify({ level: "error", event: "answer_not_sent", why: String(error) }))
+    log().error({ why: String(error) }, "answer_not_sent")
     response.destroy()
   }
 }

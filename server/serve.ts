@@ -1,7 +1,10 @@
 import { once } from "node:events"
 import { Server } from "node:http"
 import { env } from "@/lib/env"
-import { nameSocketAddress, startSweeper } from "@/lib/start"
+import { log } from "@/lib/log"
+import { shareMetrics } from "@/lib/metrics-of-all"
+import { startSweeper, watchRequests } from "@/lib/start"
+import { startTracing } from "@/lib/tracing"
 import { createListener } from "./listener"
 import { onEnd } from "./on-end"
 
@@ -15,10 +18,12 @@ export async function serve(): Promise<void> {
   const { default: next } = await import("next")
   // Next would close what asks for another protocol; on a server that never asks it, such a request is like any other.
   const app = next({ port, hostname: host ?? "localhost", httpServer: new Server() })
-  nameSocketAddress()
+  const tracing = await startTracing()
+  watchRequests()
+  shareMetrics()
   startSweeper()
   process.on("unhandledRejection", (error) => {
-    console.error(JSON.stringify({ level: "error", event: "unhandled_rejection", why: String(error) }))
+    log().error({ why: String(error) }, "unhandled_rejection")
   })
   const { server, close } = createListener(app.getRequestHandler())
   try {
@@ -34,6 +39,7 @@ export async function serve(): Promise<void> {
     setTimeout(() => process.exit(1), graceMs).unref()
     await close()
     await app.close()
+    await tracing?.flush()
     process.exit(0)
   })
 }

@@ -1,4 +1,6 @@
 import cluster, { type Worker } from "node:cluster"
+import { log } from "@/lib/log"
+import { gatherMetrics } from "@/lib/metrics-of-all"
 import { onEnd } from "./on-end"
 
 /** So that a process that cannot live does not take the whole machine to die again and again. */
@@ -16,7 +18,7 @@ export function startWorkers(count: number): void {
     })
     worker.once("exit", (code) => {
       if (ending) return
-      console.error(JSON.stringify({ level: "error", event: "worker_ended", code }))
+      log().error({ code }, "worker_ended")
       if (hasServed) {
         setTimeout(() => ending || start(slot), restartAfterMs)
         return
@@ -32,6 +34,7 @@ export function startWorkers(count: number): void {
     for (const worker of workers()) worker.process.kill("SIGTERM")
   }
 
+  gatherMetrics()
   for (let slot = 0; slot < count; slot++) start(slot)
   onEnd(end)
 }

@@ -1,6 +1,10 @@
-import { randomUUID } from "node:crypto"
 import { STATUS_CODES } from "node:http"
 import { isDatabaseUnavailable } from "../database-failure"
+import { transportSecurity } from "../https"
+import { log } from "../log"
+import { requestIdFrom } from "../request-id"
+import { isOfApi, recordServed } from "../served"
+import { traced } from "../tracing"
 import { errorEnvelope } from "./envelope"
 import { errors, Refusal, refuseAs } from "./errors"
 
@@ -12,11 +16,14 @@ export type Method = (typeof methods)[number]
 
 export type Answer = (request: Request) => Promise<Response>
 
+/** What is known of an answer before its body is: its headers, also if an error follows, and whose key asked. */
+export type Draft = { readonly headers: Headers; keyId?: string }
+
 /** A public document: no key, its own content type, cacheable for five minutes. */
 export function documentRoutes(contentType: string, write: () => Promise<string>) {
   const allowed = "GET, HEAD, OPTIONS"
   const serve = (request: Request) =>
-    respond(request, async (headers) => {
+    respond(request, pathOf(request), async ({ headers }) => {
       const text = await write()
       setAll(headers, { "Content-Type": contentType, "Cache-Control": "public, max-age=300" })
       return text
@@ -26,13 +33,13 @@ export function documentRoutes(contentType: string, write: () => Promise<string>
 
 /** For every path under /api that nothing serves. */
 export const nothing = eachMethod((method) => async (request: Request) => {
-  const answer = await respond(request, async () => refuseAs("not_found", errors.not_found.meaning))
+  const answer = await respond(request, noRoute, async () => refuseAs("not_found", errors.not_found.meaning))
   return method === "HEAD" ? withoutBody(answer) : answer
 })
 
 /** For methods that no path has, such as TRACE. */
 export function refuseUnknownMethod(request: Request): Promise<Response> {
-  return respond(request, async () => {
+  return respond(request, noRoute, async () => {
     const allowed = methods.join(", ")
     return refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
       Allow: allowed,
@@ -43,7 +50,7 @@ export function refuseUnknownMethod(request: Request): Promise<Response> {
 /** `serve` for the method that is served, HEAD and OPTIONS where they follow from it, and 405 for the rest. */
 export function answerEach(served: "GET" | "POST", allowed: string, serve: Answer) {
   function refuseMethod(request: Request): Promise<Response> {
-    return respond(request, async () =>
+    return respond(request, pathOf(request), async () =>
       refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
         Allow: allowed,
       }),
@@ -51,7 +58,7 @@ export function answerEach(served: "GET" | "POST", allowed: string, serve: Answe
   }
 
   function announceMethods(request: Request): Promise<Response> {
-    return respond(request, async (headers) => {
+    return respond(request, pathOf(request), async ({ headers }) => {
       headers.set("Allow", allowed)
       return null
     })
@@ -70,26 +77,56 @@ export function eachMethod<Handler>(make: (method: Method) => Handler) {
   return Object.fromEntries(methods.map((method) => [method, make(method)])) as Record<Method, Handler>
 }
 
+/** The route of what no route file serves. */
+const noRoute = "none"
+
+/** The path of the route file that answers a request, however the request spells it. */
+export function pathOf(request: Request): string {
+  return decodeURIComponent(new URL(request.url).pathname)
+}
+
 /**
  * Runs `work` and puts its body, or the error it ended with, into a response with the headers of every answer; no body
- * makes it a 204.
- * @param work gets the headers of the answer, to add to them; what it adds also stands on an error
+ * makes it a 204. What is answered is counted, logged and traced under `route`.
+ * @param work gets the draft of the answer, to add to its headers; what it adds also stands on an error
  */
-export async function respond(request: Request, work: (headers: Headers) => Promise<string | null>): Promise<Response> {
-  const requestId = requestIdOf(request)
-  const headers = new Headers({
-    "Content-Type": "application/json",
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "X-Request-Id": requestId,
-  })
+export async function respond(
+  request: Request,
+  route: string,
+  work: (draft: Draft) => Promise<string | null>,
+): Promise<Response> {
+  const start = performance.now()
+  const requestId = requestIdFrom(request.headers.get("x-request-id"))
+  const draft: Draft = {
+    headers: new Headers({
+      "Content-Type": "application/json",
+      "Cache-Control": "no-store",
+      "X-Content-Type-Options": "nosniff",
+      "X-Request-Id": requestId,
+      ...transportSecurity(),
+    }),
+  }
+  const response = await traced(request, route, () => answer(draft, requestId, work))
+  if (isOfApi(new URL(request.url).pathname)) {
+    const { method } = request
+    const ms = performance.now() - start
+    recordServed({ method, route, status: response.status, ms, requestId, keyId: draft.keyId })
+  }
+  return response
+}
+
+async function answer(
+  draft: Draft,
+  requestId: string,
+  work: (draft: Draft) => Promise<string | null>,
+): Promise<Response> {
   try {
-    const body = await work(headers)
-    return write(body === null ? 204 : 200, headers, body)
+    const body = await work(draft)
+    return write(body === null ? 204 : 200, draft.headers, body)
   } catch (error) {
     const refusal = error instanceof Refusal ? error : unexpected(error, requestId)
-    setAll(headers, refusal.headers)
-    return write(refusal.status, headers, errorEnvelope(refusal.code, refusal.message))
+    setAll(draft.headers, refusal.headers)
+    return write(refusal.status, draft.headers, errorEnvelope(refusal.code, refusal.message))
   }
 }
 
@@ -101,30 +138,14 @@ function write(status: number, headers: Headers, body: string | null): Response 
 }
 
 function unexpected(error: unknown, requestId: string): Refusal {
-  if (isDatabaseUnavailable(error)) {
-    log("service_unavailable", requestId, error)
-    return new Refusal(
-      503,
-      "service_unavailable",
-      "The database does not answer at the moment. Try again in 2 seconds.",
-      {
-        "Retry-After": "2",
-      },
-    )
-  }
-  log("internal", requestId, error)
-  return new Refusal(500, "internal", `An unexpected error. If it stays, report it with the request id ${requestId}.`)
-}
-
-function log(event: string, requestId: string, error: unknown): void {
   const why = error instanceof Error ? error.stack : String(error)
-  console.error(JSON.stringify({ level: "error", event, requestId, why }))
-}
-
-/** The caller's own request id when it is well-formed, so that both sides' logs can be joined. */
-function requestIdOf(request: Request): string {
-  const given = request.headers.get("x-request-id") ?? ""
-  return /^[\w-]{8,64}$/.test(given) && !given.startsWith("tsk_") ? given : randomUUID()
+  if (isDatabaseUnavailable(error)) {
+    log().error({ requestId, why }, "service_unavailable")
+    const message = "The database does not answer at the moment. Try again in 2 seconds."
+    return new Refusal(503, "service_unavailable", message, { "Retry-After": "2" })
+  }
+  log().error({ requestId, why }, "internal")
+  return new Refusal(500, "internal", `An unexpected error. If it stays, report it with the request id ${requestId}.`)
 }
 
 export function setAll(headers: Headers, fields: Readonly<Record<string, string>>): void {

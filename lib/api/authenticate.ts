@@ -1,6 +1,7 @@
 import { clientAddress } from "../client-address"
 import { kinds, type Surface } from "../keys/kinds"
 import { hashSecret, isWellFormed } from "../keys/secret"
+import { log } from "../log"
 import type { OwnerId } from "../owner"
 import { holds, type Permission } from "../permissions"
 import { pool } from "../pool"
@@ -47,14 +48,14 @@ const recordUse = {
 /**
  * Who calls, checked in the order of the design: credentials, key, rate limit, surface, owner, permission. Key and owner
  * are read anew on every request, in one statement; nothing about them is cached.
- * @param onLimit called with the rate limit's verdict once the key is known to be live, also when a refusal follows
+ * @param onKey called with the key and its rate limit's verdict once the key is known to be live, also when a refusal follows
  * @throws Refusal 400, 401, 403 or 429
  */
 export async function authenticate(
   request: Request,
   surface: Surface,
   permission: Permission | undefined,
-  onLimit: (verdict: Verdict) => void,
+  onKey: (keyId: string, verdict: Verdict) => void,
 ): Promise<Caller> {
   const secret = readCredentials(request.headers)
   if (secret === undefined) return refuseKey()
@@ -63,7 +64,7 @@ export async function authenticate(
 
   if (key.unrecorded) recordUseLater(key.id)
   const verdict = await consume("key", key.id)
-  onLimit(verdict)
+  onKey(key.id, verdict)
   if (!verdict.allowed) {
     refuseAs(
       "rate_limited",
@@ -127,7 +128,7 @@ function recordUseLater(keyId: string): void {
   pool()
     .query({ ...recordUse, values: [keyId] })
     .catch((error: unknown) => {
-      console.warn(JSON.stringify({ level: "warn", event: "last_use_not_recorded", keyId, why: String(error) }))
+      log().warn({ keyId, why: String(error) }, "last_use_not_recorded")
     })
     .finally(() => writing.delete(keyId))
 }

@@ -6,7 +6,7 @@ import type { OwnerId } from "../owner"
 import type { Found, Page } from "../page"
 import type { Permission } from "../permissions"
 import { limits, type Verdict } from "../rate-limit"
-import { answerEach, eachMethod, type Method, respond, setAll } from "./answer"
+import { answerEach, eachMethod, type Method, pathOf, respond, setAll } from "./answer"
 import { authenticate, type Caller, type Owner } from "./authenticate"
 import { readBody } from "./body"
 import { type List, listEnvelope, objectEnvelope, runEnvelope } from "./envelope"
@@ -284,10 +284,13 @@ function routes<Row extends Endpoint>(
   const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : `${endpoint.method}, OPTIONS`
 
   function serve(request: Request): Promise<Response> {
-    return respond(request, async (headers) => {
-      const announce = (verdict: Verdict) => setAll(headers, rateLimitHeaders(verdict))
-      const caller = await authenticate(request, endpoint.surface, endpoint.permission, announce)
-      return handle(request, caller, headers)
+    return respond(request, pathOf(request), async (draft) => {
+      const onKey = (keyId: string, verdict: Verdict) => {
+        draft.keyId = keyId
+        setAll(draft.headers, rateLimitHeaders(verdict))
+      }
+      const caller = await authenticate(request, endpoint.surface, endpoint.permission, onKey)
+      return handle(request, caller, draft.headers)
     })
   }
 

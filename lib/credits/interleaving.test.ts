@@ -57,7 +57,6 @@ test("whichever order the statements of calls, retries and sweeps take, every co
 })
 
 test("the same where connections die before or after a statement took effect", { timeout }, async () => {
-  vi.spyOn(console, "warn").mockImplementation(() => {})
   const arrives = { weight: 8, arbitrary: fc.constant<Fate>("arrives") }
   const fates = fc.infiniteStream(fc.oneof(arrives, fc.constantFrom<Fate>("never sent", "answer lost")))
   const check = inTime((scheduler: fc.Scheduler, deeds: Deed[], fates: fc.Stream<Fate>) =>

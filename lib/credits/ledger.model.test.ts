@@ -2,6 +2,7 @@ import { createHash, randomInt, randomUUID } from "node:crypto"
 import fc from "fast-check"
 import { beforeAll, expect, test, vi } from "vitest"
 import { createKey, createOrder, createUser, grantCredits as fund } from "@/prisma/factories"
+import { log } from "../log"
 import type { OwnerId } from "../owner"
 import { pool } from "../pool"
 import { findViolations } from "./invariants"
@@ -61,7 +62,7 @@ beforeAll(async () => {
 test("whatever happens in whichever order, every answer, balance and run is what a plain model says", {
   timeout: timeLimit + 60_000,
 }, async () => {
-  const alarm = vi.spyOn(console, "error").mockImplementation(() => {})
+  const alarm = vi.spyOn(log(), "error")
   vi.spyOn(AbortSignal, "timeout").mockImplementation(() => {
     const controller = new AbortController()
     timeouts.set(controller.signal, controller)

@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto"
+import { log } from "../log"
+import { metrics } from "../metrics"
 import { type Reservation, type ReserveRequest, type ReserveResult, release, reserve, settle } from "./ledger"
 
 /** How long work may take. With the attempts to settle it stays well below the life of its reservation. */
@@ -30,11 +32,28 @@ export async function run<Result>(
   work: (context: { runId: string; signal: AbortSignal }) => Promise<Worked<Result>>,
   write: (run: Reservation & Worked<Result>) => readonly [string, string],
 ): Promise<RunResult> {
+  let outcome = "failed"
+  try {
+    const result = await attempt(request, work, write)
+    if (!result.ok) outcome = result.reason
+    else outcome = result.replayed ? "replayed" : "settled"
+    return result
+  } finally {
+    metrics().runs.inc({ outcome })
+  }
+}
+
+async function attempt<Result>(
+  request: ReserveRequest,
+  work: (context: { runId: string; signal: AbortSignal }) => Promise<Worked<Result>>,
+  write: (run: Reservation & Worked<Result>) => readonly [string, string],
+): Promise<RunResult> {
   const reserved = await reserve(request)
   if (!reserved.ok) {
     return reserved.reason === "settled" ? { ok: true, replayed: true, body: reserved.body } : reserved
   }
   const { runId, createdAt } = reserved
+  metrics().credits.inc({ kind: "reserved" }, request.amount)
   const signal = AbortSignal.timeout(workDeadlineMs)
   try {
     const { result, cost } = await beforeAbort(signal, work({ runId, signal }))
@@ -43,7 +62,9 @@ export async function run<Result>(
     const length = response[0].length + response[1].length
     if (length > maxResponseLength) throw new RangeError(`The work's result has ${length} characters as JSON.`)
     const settled = await settle(runId, charged, response)
-    return settled.ok ? { ok: true, replayed: false, body: settled.body } : settled
+    if (!settled.ok) return settled
+    metrics().credits.inc({ kind: "settled" }, charged)
+    return { ok: true, replayed: false, body: settled.body }
   } catch (error) {
     await giveBack(runId)
     if (signal.aborted && error === signal.reason) return { ok: false, reason: "timed_out" }
@@ -73,7 +94,7 @@ function beforeAbort<Outcome>(signal: AbortSignal, work: Promise<Outcome>): Prom
 /** A cost outside of 0 to the maximum is a bug of the work: it is reported, and never charged beyond the maximum. */
 function chargeable(cost: number, max: number, runId: string): number {
   if (Number.isInteger(cost) && cost >= 0 && cost <= max) return cost
-  console.error(JSON.stringify({ level: "error", event: "cost_out_of_range", runId, cost: String(cost), max }))
+  log().error({ runId, cost: String(cost), max }, "cost_out_of_range")
   return Number.isNaN(cost) ? 0 : Math.min(max, Math.max(0, Math.ceil(cost)))
 }
 
@@ -89,6 +110,6 @@ async function giveBack(runId: string): Promise<void> {
   try {
     await release(runId, "failed")
   } catch (error) {
-    console.warn(JSON.stringify({ level: "warn", event: "release_left_to_sweeper", runId, why: String(error) }))
+    log().warn({ runId, why: String(error) }, "release_left_to_sweeper")
   }
 }

@@ -4,6 +4,7 @@ import { createUser } from "@/prisma/factories"
 import { type MailServer, resetTokenIn, startMailServer } from "@/scripts/mail-server"
 import { db } from "../db"
 import { env } from "../env"
+import { log } from "../log"
 import type { OwnerId } from "../owner"
 import { hashPassword, verifyPassword } from "../password"
 import { pool } from "../pool"
@@ -86,9 +87,9 @@ test("the token is in the letter alone: the database keeps a hash, and the log t
   const kept = await db().verificationToken.findMany({ where: { identifier: user.id } })
   expect(kept).toMatchObject([{ token: expect.stringMatching(/^[0-9a-f]{64}$/) }])
   expect(await isLive(kept[0]?.token ?? "")).toBe(false)
-  const log = await db().email.findMany({ where: { userId: user.id } })
-  expect(log).toMatchObject([{ template: "password_reset", status: "sent" }])
-  expect(JSON.stringify([kept, log])).not.toContain(token)
+  const letters = await db().email.findMany({ where: { userId: user.id } })
+  expect(letters).toMatchObject([{ template: "password_reset", status: "sent" }])
+  expect(JSON.stringify([kept, letters])).not.toContain(token)
 })
 
 test("of two tabs at once one sets the password", async () => {
@@ -233,10 +234,10 @@ test("without a mail server nothing is asked for and no token is made", async ()
 })
 
 test("a database that does not answer is no error of the answer already given, and is reported", async () => {
-  const log = vi.spyOn(console, "error").mockImplementation(() => {})
+  const logged = vi.spyOn(log(), "error")
   vi.spyOn(db(), "$transaction").mockRejectedValue(new Error("gone"))
   expect(await ask("ann@example.com")).toMatchObject({ ok: true })
-  expect(log).toHaveBeenCalledWith(expect.stringContaining("reset_not_sent"))
+  expect(logged).toHaveBeenCalledWith(expect.anything(), "reset_not_sent")
 })
 
 test.each([

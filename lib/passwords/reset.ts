@@ -5,6 +5,7 @@ import { db } from "../db"
 import { sendEmail } from "../email"
 import { emailAddress } from "../email-address"
 import { env } from "../env"
+import { log } from "../log"
 import { hashPassword } from "../password"
 import { consume } from "../rate-limit"
 import { type Client, countedAs, type TooMany, tooMany } from "../sign-in"
@@ -46,7 +47,7 @@ async function sendLink(email: string): Promise<void> {
     const id = await keepToken(email, token)
     if (id) await sendEmail({ id, email }, "password_reset", { token, minutes: resetMinutes })
   } catch (error) {
-    console.error(JSON.stringify({ level: "error", event: "reset_not_sent", why: String(error) }))
+    log().error({ why: String(error) }, "reset_not_sent")
   }
 }
 

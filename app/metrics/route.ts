@@ -1,0 +1,22 @@
+import { createHash, timingSafeEqual } from "node:crypto"
+import { env } from "@/lib/env"
+import { metrics } from "@/lib/metrics"
+import { metricsOfAll } from "@/lib/metrics-of-all"
+
+export const dynamic = "force-dynamic"
+
+/** In the text format of Prometheus, for whoever has METRICS_TOKEN; without that variable there is nothing here. */
+export async function GET(request: Request): Promise<Response> {
+  const token = env().METRICS_TOKEN
+  if (!token) return new Response(null, { status: 404 })
+  const given = /^bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? ""
+  if (!isSame(given, token)) return new Response(null, { status: 401, headers: { "WWW-Authenticate": "Bearer" } })
+  const headers = { "Content-Type": metrics().registry.contentType, "Cache-Control": "no-store" }
+  return new Response(await metricsOfAll(), { headers })
+}
+
+/** Takes the same time whatever was given. */
+function isSame(one: string, other: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest()
+  return timingSafeEqual(digest(one), digest(other))
+}

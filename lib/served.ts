@@ -1,0 +1,38 @@
+import { log } from "./log"
+import { metrics } from "./metrics"
+
+/** An answered request, as log and metrics tell of it. */
+export type Served = {
+  method: string
+  /** The path of a route file, or what stands for many addresses: addresses hold ids and tokens. */
+  route: string
+  status: number
+  ms: number
+  requestId: string
+  keyId?: string | undefined
+}
+
+/** What a machine asks for all the time. */
+const unlogged = new Set(["file", "/healthz", "/readyz", "/metrics"])
+
+const known = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+
+/** Counts an answered request, and logs it. */
+export function recordServed({ method, route, status, ms, requestId, keyId }: Served): void {
+  const { requests, duration } = metrics()
+  requests.inc({ route, status, method: known.has(method) ? method : "other" })
+  duration.observe({ route }, ms / 1000)
+  if (unlogged.has(route)) return
+  log().info({ requestId, keyId, method, route, status, ms: Math.round(ms * 10) / 10 }, "request")
+}
+
+/** Whether the answer to a path is made, and recorded, by the API's own functions; the others are Next's. */
+export function isOfApi(path: string): boolean {
+  return path.startsWith("/api/") && !path.startsWith("/api/auth/")
+}
+
+/** What stands for an address that Next answers: pages are told apart by traces. */
+export function routeOfPage(path: string): string {
+  if (path.startsWith("/_next/")) return "file"
+  return unlogged.has(path) ? path : "page"
+}

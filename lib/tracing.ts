@@ -1,0 +1,49 @@
+import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
+import { env } from "./env"
+import { singleton } from "./singleton"
+
+type Tracing = { flush: () => Promise<void> }
+
+/**
+ * Sends traces to OTEL_EXPORTER_OTLP_ENDPOINT, when that is set: of API requests by `traced`, of pages by Next itself.
+ * The exporter reads its other OTEL_ variables from the environment (OpenTelemetry, environment variable specification).
+ */
+export async function startTracing(): Promise<Tracing | undefined> {
+  if (!env().OTEL_EXPORTER_OTLP_ENDPOINT) return undefined
+  return singleton("tracing", start)
+}
+
+async function start(): Promise<Tracing> {
+  // Loaded by those alone who trace.
+  const [{ BatchSpanProcessor, NodeTracerProvider }, { OTLPTraceExporter }, resources] = await Promise.all([
+    import("@opentelemetry/sdk-trace-node"),
+    import("@opentelemetry/exporter-trace-otlp-proto"),
+    import("@opentelemetry/resources"),
+  ])
+  const provider = new NodeTracerProvider({
+    resource: resources
+      .resourceFromAttributes({ "service.name": "tsk" })
+      .merge(resources.detectResources({ detectors: [resources.envDetector] })),
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+  })
+  provider.register()
+  return { flush: () => provider.shutdown() }
+}
+
+/** Runs `answer` as a span of its own (semantic conventions for HTTP), the caller's when its request says so. */
+export function traced(request: Request, route: string, answer: () => Promise<Response>): Promise<Response> {
+  const caller = propagation.extract(context.active(), Object.fromEntries(request.headers))
+  const { method } = request
+  const attributes = { "http.request.method": method, "http.route": route }
+  const options = { kind: SpanKind.SERVER, attributes }
+  return trace.getTracer("tsk").startActiveSpan(`${method} ${route}`, options, caller, async (span) => {
+    const response = await answer()
+    span.setAttributes({
+      "http.response.status_code": response.status,
+      "http.response.header.x-request-id": [response.headers.get("x-request-id") ?? ""],
+    })
+    if (response.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+    span.end()
+    return response
+  })
+}
