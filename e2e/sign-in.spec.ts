@@ -65,18 +65,28 @@ test("an error in the address becomes a sentence, and is never repeated", async 
   await expect(page.getByText("555-0100")).toHaveCount(0)
 })
 
-test("signing out ends the session, and a GET does not", async ({ page, signUp }) => {
-  await signUp()
+test("signing out ends the session, for a copy of its cookie too, and a GET does not", async ({
+  page,
+  signUp,
+  request,
+}) => {
+  const { cookies } = await signUp()
+  const withCopy = async () => {
+    const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join("; ")
+    return (await request.get("/api-keys", { headers: { cookie }, maxRedirects: 0 })).status()
+  }
   await page.goto("/api-keys")
   await page.getByRole("button", { name: /^Account menu/ }).click()
   await expect(page.getByText("Role: member")).toBeVisible()
   await page.keyboard.press("Escape")
   await expect(page.getByRole("button", { name: "Sign out" })).toBeHidden()
+  expect(await withCopy()).toBe(200)
   await page.getByRole("button", { name: /^Account menu/ }).click()
   await page.getByRole("button", { name: "Sign out" }).click()
   await expect(page).toHaveURL(/\/sign-in$/)
   await page.goto("/api-keys")
   await expect(page).toHaveURL(/\/sign-in/)
+  expect(await withCopy()).toBe(307)
 })
 
 async function signIn(page: Page, email: string, password: string): Promise<void> {

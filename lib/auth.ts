@@ -17,6 +17,7 @@ import { singleton } from "./singleton"
 
 declare module "next-auth" {
   interface Session {
+    id: string
     userId: string
     version: number
   }
@@ -97,7 +98,8 @@ export function authOptions(): NextAuthOptions {
           return sessionToken({ id: user.id, sessionVersion })
         },
         session({ session, token }) {
-          return { expires: session.expires, userId: token.sub ?? "", version: Number(token.version) }
+          const { jti, sub, version } = token
+          return { expires: session.expires, id: String(jti), userId: sub ?? "", version: Number(version) }
         },
       },
       events: {

@@ -9,6 +9,7 @@ import type { User } from "@/generated/prisma/client"
 import { authOptions, cookieName, cookieOptions, sessionMaxAgeSeconds, sessionToken } from "./auth"
 import { db } from "./db"
 import { env } from "./env"
+import { log } from "./log"
 import type { OwnerId } from "./owner"
 import { holds, type Permission } from "./permissions"
 import { deviceFor } from "./sign-in"
@@ -18,15 +19,18 @@ export type Viewer = { id: OwnerId; email: string; name: string; role: string }
 
 /**
  * The signed-in user, or `null`. The cookie only says who; the user is read again on every request, so that a ban, a
- * closed account, a role change or a new session version acts at once.
+ * closed account, a role change, a new session version or a sign-out acts at once, on copies of the cookie too.
  */
 export const currentViewer = cache(async (): Promise<Viewer | null> => {
   // `next build` tries every page, without an environment: what asks who is signed in is for requests only.
   await connection()
   const session = await getServerSession(authOptions())
   if (!session?.userId) return null
-  const user = await db().user.findUnique({ where: { id: session.userId } })
-  if (user?.status !== "active" || user.sessionVersion !== session.version) return null
+  const [user, ended] = await Promise.all([
+    db().user.findUnique({ where: { id: session.userId } }),
+    db().endedSession.findUnique({ where: { id: session.id } }),
+  ])
+  if (ended || user?.status !== "active" || user.sessionVersion !== session.version) return null
   return { id: user.id as OwnerId, email: user.email, name: user.name, role: user.role }
 })
 
@@ -41,8 +45,9 @@ export async function requirePermission(path: string, permission: Permission): P
   return holds(viewer.role, permission) ? viewer : forbidden()
 }
 
-/** Signs the browser in: for the action that has just checked who it is. */
+/** Signs the browser in, and out of what it was signed in to: for the action that has just checked who it is. */
 export async function startSession(user: Pick<User, "id" | "sessionVersion" | "email">): Promise<void> {
+  await endSession()
   const jar = await cookies()
   const token = sessionToken(user)
   const value = await encode({ token, secret: env().AUTH_SECRET, maxAge: sessionMaxAgeSeconds })
@@ -50,9 +55,20 @@ export async function startSession(user: Pick<User, "id" | "sessionVersion" | "e
   jar.set(cookieName("device"), deviceFor(user.email, randomUUID()), { ...cookieOptions(), maxAge: 365 * 24 * 3600 })
 }
 
+/** Signs the browser out. Its cookie goes whatever happens, and copies of it open nothing any more. */
 export async function endSession(): Promise<void> {
+  const session = await getServerSession(authOptions())
   const jar = await cookies()
   jar.set(cookieName("session"), "", { ...cookieOptions(), maxAge: 0 })
+  if (!session) return
+  try {
+    await db().$executeRaw`
+      WITH over AS (DELETE FROM ended_sessions WHERE expires <= now())
+      INSERT INTO ended_sessions (id, expires) VALUES (${session.id}, ${new Date(session.expires)})
+      ON CONFLICT DO NOTHING`
+  } catch (error) {
+    log().error({ why: String(error) }, "session_not_ended")
+  }
 }
 
 /**
