@@ -37,11 +37,27 @@ afterEach(() => {
   server.close()
 })
 
-/** Sends a request as it stands, which no client library would, and reads until the connection ends. */
-async function raw(head: string): Promise<string> {
+/** Sends what no client library would, as it stands, and reads until the connection ends. */
+function send(...parts: (string | Buffer)[]): Promise<string> {
   const socket = connect(port, "127.0.0.1")
-  socket.write(`${head}\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+  for (const part of parts) socket.write(part)
   return text(socket)
+}
+
+function raw(head: string): Promise<string> {
+  return send(`${head}\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+}
+
+function statuses(answers: string): string[] {
+  return [...answers.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status = ""]) => status)
+}
+
+function refusal(status: string, code: string): RegExp {
+  return new RegExp(
+    `^HTTP/1\\.1 ${status}\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n` +
+      `X-Content-Type-Options: nosniff\r\nX-Request-Id: [0-9a-f-]{36}\r\n(Allow: .*\r\n)?Connection: close\r\n` +
+      `Content-Length: \\d+\r\n\r\n{"error":{"code":"${code}","message":".+"}}$`,
+  )
 }
 
 async function open(path: string, agent?: Agent): Promise<IncomingMessage> {
@@ -91,12 +107,88 @@ test.each(["TRACE", "PROPFIND", "PURGE"])(
   },
 )
 
-test("a tunnel is refused, and a change of protocol is not made", async () => {
-  expect(await raw("CONNECT example.com:443 HTTP/1.1")).toMatch(/^HTTP\/1\.1 405 /)
+test("a tunnel is refused, also one whose client is gone before it hears of it", async () => {
+  expect(await raw("CONNECT example.com:443 HTTP/1.1")).toMatch(refusal("405 Method Not Allowed", "method_not_allowed"))
+  for (let times = 0; times < 10; times++) {
+    const socket = connect(port, "127.0.0.1")
+    await once(socket, "connect")
+    await new Promise((sent) => socket.write(`CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n${"x".repeat(100_000)}`, sent))
+    socket.resetAndDestroy()
+  }
+  // An error of a socket that nobody listens to would have ended this process.
+  expect(await raw("GET / HTTP/1.1")).toContain("Next: /")
+})
+
+test("a change of protocol is not made, and who sends on in another one is not read", async () => {
   const { secret } = await createKey({ user: await createUser(), surface: "user" })
   const upgrade = `GET /api/v1/me HTTP/1.1\r\nx-api-key: ${secret}\r\nUpgrade: websocket`
   expect(await raw(upgrade)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+  const asked = `${upgrade}\r\nConnection: Upgrade\r\nHost: localhost\r\n\r\n`
+  const answer = await send(asked, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  expect(statuses(answer)).toEqual(["200"])
+  expect(answer).toMatch(/\r\nConnection: close\r\n/)
 })
+
+test.each([
+  ["400 Bad Request", "bad_request", "no HTTP", ["hello\r\n\r\n"]],
+  ["400 Bad Request", "bad_request", "NUL in a header", ["GET / HTTP/1.1\r\nHost: a\r\nX-A: \0\r\n\r\n"]],
+  [
+    "400 Bad Request",
+    "bad_request",
+    "a chunk that is none, in a body that a route reads",
+    ["POST /slow HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "zz\r\n"],
+  ],
+  [
+    "431 Request Header Fields Too Large",
+    "headers_too_large",
+    "a head above 16 KiB",
+    [`GET / HTTP/1.1\r\nX-Long: ${"x".repeat(17_000)}\r\n\r\n`],
+  ],
+  [
+    "413 Payload Too Large",
+    "payload_too_large",
+    "a chunk that says more of itself than it brings",
+    [
+      "POST /slow HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+      `1;a=${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`,
+    ],
+  ],
+])("%s in the envelope, as %s, for %s", async (status, code, _what, parts) => {
+  expect(await send(...parts)).toMatch(refusal(status, code))
+})
+
+test("what is no request is answered after all that was asked before it, and once", async () => {
+  const slow = "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"
+  const answers = send(slow, slow, "nonsense\r\n\r\n", "more\r\n\r\n")
+  await expect.poll(() => finish.length).toBe(2)
+  for (const answer of finish) answer()
+  expect(statuses(await answers)).toEqual(["200", "200", "400"])
+})
+
+test("who is answered already gets no second answer for a body that breaks off", async () => {
+  const begun = "POST /any HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+  const socket = connect(port, "127.0.0.1")
+  socket.write(begun)
+  await once(socket, "readable")
+  socket.write("zz\r\n")
+  expect(statuses(await text(socket))).toEqual(["200"])
+})
+
+test.each(["application/json", "text/plain"])(
+  "who sends %s without an end has its answer while it does, and is told that the connection ends",
+  async (type) => {
+    const { secret } = await createKey({ user: await createUser(), surface: "user" })
+    const head = `Host: a\r\nx-api-key: ${secret}\r\nContent-Type: ${type}\r\n`
+    const chunk = `30d40\r\n${"a".repeat(200_000)}\r\n`
+    const answer = await send(
+      `POST /api/v1/me/run HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`,
+      ...Array.from({ length: 20 }, () => chunk),
+      `0\r\n\r\nGET /api/v1/me HTTP/1.1\r\n${head}\r\n`,
+    )
+    expect(statuses(answer)).toEqual([type === "text/plain" ? "400" : "413"])
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i)
+  },
+)
 
 test("a body of any framing reaches the route", async () => {
   const { secret } = await createKey({ user: await createUser(), surface: "user" })
@@ -105,9 +197,7 @@ test("a body of any framing reaches the route", async () => {
     "Content-Length: 2\r\n\r\n{}",
     "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
   ]) {
-    const socket = connect(port, "127.0.0.1")
-    socket.write(start + rest)
-    expect(await text(socket)).toContain("text must be a string")
+    expect(await send(start + rest)).toContain("text must be a string")
   }
 })
 
@@ -149,25 +239,16 @@ test("who does not send what it began is cut off with a 408", async () => {
     "GET /api/v1/me HT",
     "POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf",
   ]) {
-    const socket = connect(port, "127.0.0.1")
-    socket.write(begun)
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /)
+    expect(await send(begun)).toMatch(refusal("408 Request Timeout", "request_timeout"))
   }
-})
-
-test("a head above 16 KiB is refused", async () => {
-  expect(await raw(`GET /api/v1/me HTTP/1.1\r\nX-Long: ${"x".repeat(17_000)}`)).toMatch(/^HTTP\/1\.1 431 /)
 })
 
 test.each(["localhost:99999", "1.2.3.999", "[:::::]", "xn--a", "a b", "", "x".repeat(8_000)])(
   "the host %s is no matter of the API",
   async (host) => {
     const { secret } = await createKey({ user: await createUser(), surface: "user" })
-    const socket = connect(port, "127.0.0.1")
-    socket.write(
-      `GET /api/v1/me/credits?limit=1 HTTP/1.1\r\nHost: ${host}\r\nx-api-key: ${secret}\r\nConnection: close\r\n\r\n`,
-    )
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    const head = `Host: ${host}\r\nx-api-key: ${secret}\r\nConnection: close\r\n\r\n`
+    expect(await send(`GET /api/v1/me/credits?limit=1 HTTP/1.1\r\n${head}`)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
   },
 )
 

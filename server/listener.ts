@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
+import { finished } from "node:stream/promises"
 import { NodeRequest, sendNodeResponse } from "srvx/node"
 import type { Answer } from "@/lib/api/answer"
 import { log } from "@/lib/log"
+import { refusalOf, tunnelRefusal } from "./refusals"
 import { answerFor } from "./routes"
 
 // How long a client may take. Proxies keep idle connections for 60 seconds as a rule: they are to close them first.
@@ -13,6 +15,9 @@ const timeouts = {
   connectionsCheckingInterval: 1_000,
 }
 
+/** How long a client that has its answer may go on sending what nobody reads. */
+const lingerMs = 2_000
+
 export type Listener = {
   server: Server
   /**
@@ -22,24 +27,52 @@ export type Listener = {
   close: () => Promise<void>
 }
 
+type Connection = {
+  /** How many answers are not out yet. */
+  owed: number
+  /** What was asked last: it may still be arriving. */
+  last?: { request: IncomingMessage; response: ServerResponse }
+  /** What the connection ends with, for what came then is no request. */
+  lastWords?: string
+}
+
 /** A server that answers the API by its route functions and leaves everything else to Next. */
 export function createListener(next: RequestListener): Listener {
-  /** How many answers each is owed. */
-  const connections = new Map<Socket, { owed: number }>()
+  const connections = new Map<Socket, Connection>()
   let closing = false
 
+  /** Ends a connection that is to end, once the answers that it is owed are out. */
   function closeWhenDone(socket: Socket): void {
-    if (connections.get(socket)?.owed === 0) socket.destroySoon()
+    const connection = connections.get(socket)
+    if (!connection || !(closing || connection.lastWords)) return
+    const { owed, last, lastWords } = connection
+    // A request that broke off in its body gets no answer but the last words, unless it has one already.
+    const hasBroken = lastWords !== undefined && last?.request.complete === false
+    if (owed > (hasBroken ? 1 : 0)) return
+    if (lastWords && socket.writable && !(hasBroken && last?.response.headersSent)) socket.write(lastWords)
+    socket.destroySoon()
+  }
+
+  function refuse(socket: Socket, lastWords: string): void {
+    const connection = connections.get(socket)
+    if (connection) connection.lastWords ??= lastWords
+    closeWhenDone(socket)
   }
 
   const server = createServer(timeouts, (request, response) => {
-    const connection = connections.get(request.socket)
-    if (connection) connection.owed++
+    // A body that is given up takes the socket from its request.
+    const { socket } = request
+    const connection = connections.get(socket)
+    if (connection) {
+      connection.owed++
+      connection.last = { request, response }
+    }
     response.once("close", () => {
       if (connection) connection.owed--
-      if (closing) closeWhenDone(request.socket)
+      closeWhenDone(socket)
     })
-    if (closing) response.shouldKeepAlive = false
+    // What a client sends behind a wish for another protocol is no longer read as HTTP.
+    if (closing || request.headers.upgrade !== undefined) response.shouldKeepAlive = false
     const answer = answerFor(request.method ?? "", request.url ?? "")
     if (answer) send(answer, request, response)
     else next(request, response)
@@ -48,8 +81,11 @@ export function createListener(next: RequestListener): Listener {
     connections.set(socket, { owed: 0 })
     socket.once("close", () => connections.delete(socket))
   })
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuse(socket as Socket, refusalOf(error)))
   server.on("connect", (_request, socket) => {
-    socket.end("HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+    // From here on Node leaves the socket to us, and an error that nobody hears of ends the process.
+    socket.on("error", () => socket.destroy())
+    refuse(socket as Socket, tunnelRefusal())
   })
 
   function close(): Promise<void> {
@@ -65,9 +101,24 @@ async function send(answer: Answer, request: IncomingMessage, response: ServerRe
   // No route reads it, and what clients send need not be a host that a URL can have.
   request.headers.host = "localhost"
   try {
-    await sendNodeResponse(response, await answer(new NodeRequest({ req: request, res: response })))
+    const answered = await answer(new NodeRequest({ req: request, res: response }))
+    await (request.complete ? sendNodeResponse(response, answered) : sendEarly(answered, request, response))
   } catch (error) {
     log().error({ why: String(error) }, "answer_not_sent")
     response.destroy()
   }
+}
+
+/**
+ * Answers a client that is still sending, and tells it that nothing more is read. Closed at once the connection would be
+ * reset, and the answer lost with it.
+ */
+async function sendEarly(answered: Response, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.shouldKeepAlive = false
+  response.writeHead(answered.status, Object.fromEntries(answered.headers))
+  response.flushHeaders()
+  response.write(await answered.text())
+  request.removeAllListeners("data").resume()
+  await finished(request, { signal: AbortSignal.timeout(lingerMs) }).catch(() => {})
+  response.end()
 }

@@ -19,8 +19,8 @@ function read(body: Sent, headers: Record<string, string> = { "content-type": "a
   )
 }
 
-function refusal(status: number, message: unknown) {
-  return expect.objectContaining({ status, code: status === 413 ? "payload_too_large" : "bad_request", message })
+function refusal(status: 400, message: unknown) {
+  return expect.objectContaining({ status, code: "bad_request", message })
 }
 
 afterEach(() => {
@@ -180,7 +180,11 @@ test("Content-Encoding identity is taken", async () => {
   expect(await read('{"text":"x"}', { "content-encoding": "Identity" })).toEqual({ text: "x" })
 })
 
-const tooLarge = refusal(413, "A body has at most 65536 bytes.")
+/** Who is told so has to know that nothing can follow on the connection: the rest of the body is in the way. */
+const tooLarge = expect.objectContaining({
+  ...{ status: 413, code: "payload_too_large", message: "A body has at most 65536 bytes." },
+  headers: { Connection: "close" },
+})
 
 test("a body of the most bytes is read, and of one more refused", async () => {
   const body = `{"text":"${"x".repeat(maxBodyBytes - 11)}"}`
@@ -191,15 +195,12 @@ test("a body of the most bytes is read, and of one more refused", async () => {
 
 /** What a client sends without an end, and how much of it was taken. */
 function endless(chunkBytes: number) {
-  const taken = { bytes: 0, cancelled: false }
+  const taken = { bytes: 0 }
   const body = new ReadableStream<Uint8Array>(
     {
       pull(controller) {
         taken.bytes += chunkBytes
         controller.enqueue(new Uint8Array(chunkBytes).fill(0x20))
-      },
-      cancel() {
-        taken.cancelled = true
       },
     },
     { highWaterMark: 0 },
@@ -213,7 +214,7 @@ test.each([
 ])("a body without an end, %s, is read up to the limit and no further", async (_how, headers) => {
   const { taken, body } = endless(1_000)
   await expect(read(body, headers)).rejects.toThrow(tooLarge)
-  expect(taken).toEqual({ bytes: 66_000, cancelled: true })
+  expect(taken.bytes).toBe(66_000)
 })
 
 test("of a body that is announced as too large nothing is read", async () => {

