@@ -77,6 +77,8 @@ export function createListener(next: RequestListener): Listener {
     if (answer) send(answer, request, response)
     else next(request, response)
   })
+  // The size of a head bounds them: beyond a number Node drops them without a word, an Idempotency-Key, too.
+  server.maxHeadersCount = 0
   server.on("connection", (socket: Socket) => {
     connections.set(socket, { owed: 0 })
     socket.once("close", () => connections.delete(socket))

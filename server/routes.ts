@@ -1,4 +1,4 @@
-import { type Answer, type Method, methods, refuseUnknownMethod } from "@/lib/api/answer"
+import { type Answer, type Method, methods, nothing, refuseUnknownMethod } from "@/lib/api/answer"
 
 /** What a route file of the API exports: an answer for every method that Next knows. */
 type RouteFile = Readonly<Record<Method, Answer>>
@@ -18,10 +18,15 @@ const routes = new Map(
  */
 export function answerFor(method: string, target: string): Answer | undefined {
   const [path = ""] = target.split("?", 1)
-  const route = routes.get(path)
+  const route = routes.get(path) ?? (isMisspelt(path) ? nothing : undefined)
   if (isKnown(method)) return route?.[method]
   // No route has DELETE: it refuses by the name the request gives, and says what the route has.
   return route?.DELETE ?? refuseUnknownMethod
+}
+
+/** A path of the API but for its case, which Next would answer with a page. */
+function isMisspelt(path: string): boolean {
+  return /^\/api(\/|$)/i.test(path) && !path.startsWith("/api")
 }
 
 function isKnown(method: string): method is Method {

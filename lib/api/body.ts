@@ -32,6 +32,10 @@ function checkType(headers: Headers): void {
   if (encoding && encoding.toLowerCase() !== "identity") {
     refuseAs("bad_request", "Send the body without Content-Encoding: it is not decompressed.")
   }
+  const transfer = headers.get("transfer-encoding")
+  if (transfer && transfer.toLowerCase() !== "chunked") {
+    refuseAs("bad_request", "Send the body with no Transfer-Encoding but chunked: it is not decompressed.")
+  }
 }
 
 /** Counted while it is read: a length that was announced may be a lie, or missing. */
