@@ -74,6 +74,15 @@ export function answersIn(carried: string): Pick<Answered, "status" | "headers" 
   return answers
 }
 
+/** What an answer says in a few words: `200`, `400 bad_request`, `308 to /elsewhere`. */
+export function inWords({ status, headers, body }: Pick<Answered, "status" | "headers" | "body">): string {
+  if (headers.has("location")) return `${status} to ${headers.get("location")}`
+  if (headers.has("content-encoding")) return `${status} in ${headers.get("content-encoding")}`
+  if (status < 400) return String(status)
+  const code = /^{"error":{"code":"(\w+)","message":".+"}}$/.exec(body)?.[1]
+  return `${status} ${code ?? (body === "" ? "without a body" : "without the envelope")}`
+}
+
 function bodyOf(rest: string, headers: Headers): { body: string; length: number } {
   if (headers.get("transfer-encoding") !== "chunked") {
     // What has no length ends with its connection (HTTP/1.0).

@@ -73,7 +73,7 @@ test("more than the balance cannot be deducted, and the answer tells the balance
   expect(await deductCredits(actorId, userId, form(40))).toMatchObject({ ok: true, balance: 0 })
 })
 
-test("a balance grows no further than JSON numbers are exact", async () => {
+test("90 a balance grows no further than JSON numbers are exact", async () => {
   const [actorId, userId] = [await admin(), await customer({ balance: maxBalance - 10 })]
   expect(await grantCredits(actorId, userId, form(11))).toEqual({
     ok: false,

@@ -351,7 +351,7 @@ test.each([
   ["before anyone swept it", async () => undefined],
   ["after it was swept", () => sweep()],
 ])(
-  "work that ends after its reservation did, %s, is 503 and charges nothing, and its key is free",
+  "87 work that ends after its reservation did, %s, is 503 and charges nothing, and its key is free",
   async (_when, meanwhile) => {
     const { id, secret } = await customer({ balance: 10 })
     const { post, begun, finish } = gated()
@@ -386,7 +386,7 @@ test.each([
   ["comes back with nothing", async () => undefined as unknown as Worked<unknown>],
   ["comes back with another result than it declares", async () => ({ result: { said: 1 }, cost: 1 })],
   ["comes back with more than is stored", async () => ({ result: { said: "x".repeat(1_000_001) }, cost: 1 })],
-])("work that %s is 500 without a detail, gives everything back, and frees the key", async (_what, work) => {
+])("84 work that %s is 500 without a detail, gives everything back, and frees the key", async (_what, work) => {
   const logged = vi.spyOn(log(), "error")
   const { id, secret } = await customer({ balance: 10 })
   const key = randomUUID()
@@ -399,7 +399,7 @@ test.each([
   expect((await call(POST, secret, textOf(10), { key })).status).toBe(200)
 })
 
-test("work that takes too long is told to stop, and answered 503 whether it does or not; nothing is charged", async () => {
+test("84 work that takes too long is told to stop, and answered 503 whether it does or not; nothing is charged", async () => {
   const controller = new AbortController()
   vi.spyOn(AbortSignal, "timeout").mockReturnValue(controller.signal)
   const { id, secret } = await customer({ balance: 10 })
@@ -428,7 +428,7 @@ test.each([
   [-1, 0],
   [Number.NEGATIVE_INFINITY, 0],
   [Number.NaN, 0],
-])("work that says it cost %s is charged %s, and what no work may cost is logged", async (cost, charged) => {
+])("82 work that says it cost %s is charged %s, and what no work may cost is logged", async (cost, charged) => {
   const logged = vi.spyOn(log(), "error")
   const { id, secret } = await customer({ balance: 30 })
   const answer = await call(
