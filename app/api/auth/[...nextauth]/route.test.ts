@@ -37,3 +37,16 @@ test.each([
 ])("the password form refuses %s", async (_what, init) => {
   expect((await call("POST", "callback/credentials", init)).status).toBe(400)
 })
+
+test.each(["javascript:alert(1)", "http://[", "nowhere", "//", "ftp://example.com/"])(
+  "%s is no way back: 400, and the browser is rid of the cookie that names it",
+  async (address) => {
+    for (const headers of [{ cookie: `tsk.callback-url=${encodeURIComponent(address)}` }, undefined]) {
+      const search = headers ? "" : `?callbackUrl=${encodeURIComponent(address)}`
+      const request = new NextRequest(`http://localhost:3000/api/auth/csrf${search}`, headers && { headers })
+      const answer = await GET(request, { params: Promise.resolve({ nextauth: ["csrf"] }) })
+      expect(answer.status).toBe(400)
+      expect(answer.headers.get("set-cookie")).toMatch(/^tsk\.callback-url=;.* Max-Age=0/)
+    }
+  },
+)

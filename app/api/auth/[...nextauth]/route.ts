@@ -1,7 +1,8 @@
-import { NextRequest } from "next/server"
+import { NextRequest, NextResponse } from "next/server"
 import NextAuth from "next-auth"
 import { nothing } from "@/lib/api/answer"
-import { authOptions, socialProviders } from "@/lib/auth"
+import { authOptions, cookieName, cookieOptions, socialProviders } from "@/lib/auth"
+import { env } from "@/lib/env"
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 
@@ -21,11 +22,32 @@ function answer(method: "GET" | "POST") {
   return async (request: NextRequest, context: Context): Promise<Response> => {
     const path = (await context.params).nextauth.join("/")
     if (!isServed(method, path)) return nothing[method](request)
+    if (!hasWayBack(request)) return forgetWayBack()
     if (method === "GET") return NextAuth(request, context, authOptions())
     const body = await readForm(request)
     if (body === undefined) return new Response(null, { status: 400 })
     return NextAuth(new NextRequest(request.url, { method, headers: request.headers, body }), context, authOptions())
   }
+}
+
+/** Whether next-auth can lead on from here: an address that is none it answers with a 500. */
+function hasWayBack({ nextUrl, cookies }: NextRequest): boolean {
+  const addresses = [
+    ...nextUrl.searchParams.getAll("callbackUrl"),
+    cookies.get(cookieName("callback-url"))?.value ?? "",
+  ]
+  return addresses.every((address) => {
+    if (address === "") return true
+    const base = address.startsWith("/") ? env().BASE_URL : undefined
+    return URL.canParse(address, base) && /^https?:$/.test(new URL(address, base).protocol)
+  })
+}
+
+/** A browser that was given such an address is rid of it, and can sign in. */
+function forgetWayBack(): Response {
+  const response = new NextResponse(null, { status: 400 })
+  response.cookies.set(cookieName("callback-url"), "", { ...cookieOptions(), maxAge: 0 })
+  return response
 }
 
 /** A form's fields, read no further than a sign-in can be long. */
