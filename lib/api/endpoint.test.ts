@@ -175,3 +175,22 @@ test("a page reads a list of the owner as the API answers with it, refusals incl
     'Unknown parameter "userId". Accepted: limit, offset, since, until, order, cursor, status.',
   )
 })
+
+test("8 what cannot be a key, however long, is refused without asking the database", async () => {
+  const query = vi.spyOn(pool(), "query")
+  const { GET } = userObject({ summary: "A test", data: z.unknown(), get: async () => "fine" })
+  const key = newSecret("user")
+  const wrong = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0")
+  for (const secret of [
+    wrong,
+    key.slice(0, -1),
+    `${key}0`,
+    `tsk_usr_${"x".repeat(8_000)}`,
+    "' OR 1=1 --",
+    "tsk_adm_garbage",
+  ]) {
+    const request = new Request("http://localhost:3000/", { headers: { "x-api-key": secret } })
+    expect((await GET(request)).status).toBe(401)
+  }
+  expect(query).not.toHaveBeenCalled()
+})
