@@ -10,7 +10,7 @@ const suites = [
   { name: "process", include: ["server/process.ts"] },
   { name: "operation", include: ["server/operation.ts"] },
   { name: "scale", include: ["server/scale.ts"] },
-  { name: "matrix", include: ["server/matrix.ts"] },
+  { name: "matrix", include: ["server/matrix.ts", "server/markers.ts"] },
 ] satisfies TestProjectInlineConfiguration["test"][]
 
 // A suite of its own, which needs the build: the promises of the API over HTTP, from either listener; the two of them
