@@ -11,6 +11,8 @@ const suites = [
   { name: "operation", include: ["server/operation.ts"] },
   { name: "scale", include: ["server/scale.ts"] },
   { name: "matrix", include: ["server/matrix.ts", "server/markers.ts"] },
+  { name: "entrance", include: ["server/entrance.ts"] },
+  { name: "leaks", include: ["server/leaks.ts"] },
 ] satisfies TestProjectInlineConfiguration["test"][]
 
 // A suite of its own, which needs the build: the promises of the API over HTTP, from either listener; the two of them

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest"
+import { newSecret } from "../keys/secret"
 import { readIdempotencyKey } from "./idempotency-key"
 
 function read(...values: string[]) {
@@ -47,6 +48,22 @@ test.each([
     }),
   )
 })
+
+test.each(["user", "admin"] as const)(
+  "an API key of surface %s, alone or within, is refused: it would be stored",
+  (surface) => {
+    const secret = newSecret(surface)
+    for (const sent of [secret, `"${secret}"`, `${secret}-1`, `retry:${secret}`]) {
+      expect(() => read(sent)).toThrow(
+        expect.objectContaining({
+          status: 400,
+          code: "bad_request",
+          message: "Idempotency-Key must not hold an API key. Make a random one for each call.",
+        }),
+      )
+    }
+  },
+)
 
 function visible(): string {
   return String.fromCharCode(...Array.from({ length: 0x7e - 0x20 }, (_, index) => 0x21 + index)).replace('"', "")

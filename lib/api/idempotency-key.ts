@@ -1,3 +1,4 @@
+import { kinds, surfaces } from "../keys/kinds"
 import { refuseAs } from "./errors"
 
 export const idempotencyKeyHeader = "Idempotency-Key"
@@ -12,6 +13,12 @@ export function readIdempotencyKey(headers: Headers): string | null {
   if (sent === null) return null
   const key = /^"(.*)"$/.exec(sent)?.[1] ?? sent
   // Headers that are sent twice arrive joined by a comma and a space.
-  if (/^[\x21-\x7E]{1,255}$/.test(key) && !key.includes('"')) return key
-  return refuseAs("bad_request", `${idempotencyKeyHeader} must be 1 to 255 visible ASCII characters, sent once.`)
+  if (!/^[\x21-\x7E]{1,255}$/.test(key) || key.includes('"')) {
+    return refuseAs("bad_request", `${idempotencyKeyHeader} must be 1 to 255 visible ASCII characters, sent once.`)
+  }
+  // What retries are recognised by is stored as it is, which an API key never is.
+  if (surfaces.some((surface) => key.includes(kinds[surface].prefix))) {
+    return refuseAs("bad_request", `${idempotencyKeyHeader} must not hold an API key. Make a random one for each call.`)
+  }
+  return key
 }
