@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test, vi } from "vitest"
 import { cookieName } from "@/lib/auth"
 import { db } from "@/lib/db"
 import { env } from "@/lib/env"
@@ -72,7 +72,7 @@ async function live(): Promise<void> {
   const { id } = await db().user.update({ where: { email }, data: { role: "owner" } })
   await grantCredits(id, 1_000)
 
-  for (const surface of ["user", "admin"] as const) await useKeys(surface)
+  for (const surface of ["user", "admin"] as const) await workWithKeys(surface)
   await changePasswords(first)
 }
 
@@ -80,7 +80,7 @@ const pageOf = { user: "/api-keys", admin: "/admin/api-keys" } as const
 const issuing = { user: "createUserKey", admin: "createAdminKey" } as const
 const revoking = { user: "revokeUserKey", admin: "revokeAdminKey" } as const
 
-async function useKeys(surface: Surface): Promise<void> {
+async function workWithKeys(surface: Surface): Promise<void> {
   const path = pageOf[surface]
   const issue = async (name: string) => {
     const fields = { requestId: randomUUID(), name, expires: "90d", date: "" }
@@ -162,12 +162,8 @@ async function changePasswords(first: string): Promise<void> {
   const changed = await send("account/security change", "/account/security", { current: first, password: second ?? "" })
   signedInBy(changed, "the session after the change")
 
-  const before = mail.letters.length
   await send("reset-password request", "/reset-password", { email })
-  await expect
-    .poll(() => mail.letters.slice(before).filter((letter) => letter.includes("/reset-password/")).length)
-    .toBe(1)
-  const letter = mail.letters.find((candidate) => candidate.includes("/reset-password/")) ?? ""
+  const letter = await letterWith("/reset-password/")
   const token = keep("the reset token", resetTokenIn(letter))
   const path = `/reset-password/${token}`
   await ask(server, { path })
@@ -179,7 +175,12 @@ async function changePasswords(first: string): Promise<void> {
   await send("reset-password/[token] reset", path, { token, password: third ?? "" })
   await ask(server, { path })
   signedInBy(await send("sign-in signIn", "/sign-in", { email, password: third ?? "" }), "the session of the sign-in")
-  await expect.poll(() => mail.letters.filter((sent) => sent.includes("Your password was changed")).length).toBe(2)
+  await letterWith("Your password was changed")
+}
+
+/** Letters are sent after the answer. */
+function letterWith(words: string): Promise<string> {
+  return vi.waitUntil(() => mail.letters.find((letter) => letter.includes(words)), { timeout: 10_000 })
 }
 
 /** The secrets that are in a text, as they are or as bytes are written. */
@@ -206,7 +207,7 @@ test("the server printed no secret", () => {
 test("no letter holds a secret but the one that sets a password, which holds its link", () => {
   expect(mail.letters.length).toBeGreaterThan(5)
   for (const letter of mail.letters) {
-    const known = letter.includes("Subject: Reset your password") ? "the reset token" : ""
+    const known = letter.includes("/reset-password/") ? "the reset token" : ""
     expect(secretsIn(letter, known)).toEqual([])
   }
 })
