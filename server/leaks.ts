@@ -1,6 +1,10 @@
 import { randomBytes, randomUUID } from "node:crypto"
+import { once } from "node:events"
 import { readdir, readFile } from "node:fs/promises"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { join } from "node:path"
+import { buffer } from "node:stream/consumers"
 import { beforeAll, describe, expect, test, vi } from "vitest"
 import { cookieName } from "@/lib/auth"
 import { db } from "@/lib/db"
@@ -19,25 +23,53 @@ import { type Answered, ask, builtActions, builtPaths, callAction, fromOurPages 
 
 const actions = await builtActions()
 
+const metricsToken = randomBytes(16).toString("hex")
+
 /** Every secret by its name. */
 const secrets: Record<string, string> = {}
 
 let server: TestServer
 let mail: MailServer
+let traces: Awaited<ReturnType<typeof startCollector>>
 let cookie = ""
 let email = ""
 
 beforeAll(async () => {
   env().AUTH_SECRET = keep("AUTH_SECRET", randomBytes(32).toString("hex"))
   mail = await startMailServer()
-  const given = { AUTH_SECRET: env().AUTH_SECRET, SMTP_URL: mail.url, EMAIL_FROM: "tsk@example.com" }
-  server = await startTestServer("lean", given)
+  traces = await startCollector()
+  server = await startTestServer("lean", {
+    AUTH_SECRET: env().AUTH_SECRET,
+    SMTP_URL: mail.url,
+    EMAIL_FROM: "tsk@example.com",
+    LOG_LEVEL: "info",
+    METRICS_TOKEN: metricsToken,
+    OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
+    OTEL_BSP_SCHEDULE_DELAY: "100",
+  })
   await live()
   return async () => {
     await server.stop()
+    await traces.stop()
     await mail.stop()
   }
 })
+
+/** What takes the traces of the server, and keeps all it gets. */
+async function startCollector() {
+  const bodies: Buffer[] = []
+  const collector = createServer(async (request, response) => {
+    bodies.push(await buffer(request))
+    response.end()
+  })
+  await once(collector.listen(0, "127.0.0.1"), "listening")
+  const { port } = collector.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received: () => Buffer.concat(bodies).toString("latin1"),
+    stop: () => new Promise((done) => collector.close(done)),
+  }
+}
 
 function keep(name: string, secret: string): string {
   secrets[name] = secret
@@ -199,9 +231,26 @@ test("all of that was done", async () => {
   expect(new Set(Object.values(secrets).map((secret) => secret.length > 8))).toEqual(new Set([true]))
 })
 
-test("the server printed no secret", () => {
-  expect(server.output()).toContain("listens on")
+/** Makes the server tell of a request, and thereby of all before it. */
+async function lastRequest(): Promise<string> {
+  const requestId = `the-last-${randomUUID()}`
+  await ask(server, { path: "/api/v1/me", headers: { "x-request-id": requestId } })
+  return requestId
+}
+
+test("the server printed no secret", async () => {
+  const requestId = await lastRequest()
+  await expect.poll(() => server.output(), { timeout: 10_000 }).toContain(requestId)
   expect(secretsIn(server.output())).toEqual([])
+})
+
+test("no trace and no metric holds a secret", async () => {
+  const requestId = await lastRequest()
+  await expect.poll(() => traces.received(), { timeout: 10_000 }).toContain(requestId)
+  expect(secretsIn(traces.received())).toEqual([])
+  const metrics = await ask(server, { path: "/metrics", headers: { authorization: `Bearer ${metricsToken}` } })
+  expect(metrics.text).toContain("/api/v1/me")
+  expect(secretsIn(metrics.text)).toEqual([])
 })
 
 test("no letter holds a secret but the one that sets a password, which holds its link", () => {

@@ -1,7 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto"
-import { existsSync } from "node:fs"
 import { readFile } from "node:fs/promises"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import type { User } from "@/generated/prisma/client"
 import { cookieName, sessionToken } from "@/lib/auth"
@@ -88,7 +87,11 @@ const pagesOfNext = ["/_global-error", "/_not-found"]
 /** The overview leads whoever holds another permission of the console to the page for it. */
 const ledOnward: Record<string, string> = { "/admin": "bookkeeper" }
 
-const routes: Record<string, "everyone" | "nobody" | "user key" | Permission> = {
+/** Operators have a token of their own, which none of the callers here has. */
+const routes: Record<string, "everyone" | "nobody" | "operators" | "user key" | Permission> = {
+  "/healthz": "everyone",
+  "/readyz": "everyone",
+  "/metrics": "operators",
   "/.well-known/agent-skills/index.json": "everyone",
   "/icon.svg": "everyone",
   "/llms.txt": "everyone",
@@ -371,10 +374,13 @@ const anybody = Object.fromEntries(
 const built = await builtPaths()
 const actions = await builtActions()
 
+const given = { METRICS_TOKEN: randomUUID() }
+
 let server: TestServer
 
 beforeAll(async () => {
   server = await startTestServer("lean", {
+    ...given,
     GITHUB_CLIENT_ID: "id",
     GITHUB_CLIENT_SECRET: "secret",
     // Nobody listens there: letters fail, which is no matter here.
@@ -421,12 +427,12 @@ test.each(Object.entries(pages).filter(([path]) => built.pages.includes(path)))(
 
 function expectedOf(path: string, who: (typeof pages)[string], role: string): unknown {
   if (who === "guests") return path === "/" ? "307 /api-keys" : "307 /"
-  if (who === "everyone" || who === "accounts" || isHolder(role, who)) return "200"
+  if (who === "everyone" || isHolder(role, who)) return "200"
   return ledOnward[path]?.includes(role) ? expect.stringMatching(/^307 \/admin\//) : "403"
 }
 
-function isHolder(role: string, permission: Permission): boolean {
-  return holders[permission].split(" ").includes(role)
+function isHolder(role: string, who: string): boolean {
+  return who === "accounts" || who === "user key" || holders[who as Permission].split(" ").includes(role)
 }
 
 async function visit(path: string, { headers }: Caller): Promise<string> {
@@ -439,7 +445,7 @@ describe.each(["lean", "next"] as const)("the API, served by %s", (listener: Lis
   let callers: Record<Surface, Awaited<ReturnType<typeof keyHolders>>>
 
   beforeAll(async () => {
-    api = listener === "lean" ? server : await startTestServer(listener)
+    api = listener === "lean" ? server : await startTestServer(listener, given)
     callers = { admin: await keyHolders("admin"), user: await keyHolders("user") }
     return () => (api === server ? undefined : api.stop())
   })
@@ -456,18 +462,20 @@ describe.each(["lean", "next"] as const)("the API, served by %s", (listener: Lis
         const sent = path.endsWith("/run") ? { method: "POST", body } : {}
         const given = { "content-type": "application/json", "x-forwarded-for": anotherAddress(), ...headers }
         const { status, text } = await ask(api, { ...sent, path: address + search, headers: given })
-        outcomes[name] = status === 200 ? "200" : `${status} ${JSON.parse(text).error.code}`
-        expected[name] =
-          who === "everyone" ? "200" : who === "nobody" ? "404 not_found" : (refused ?? forRole(name, who))
+        outcomes[name] = status === 200 || text === "" ? String(status) : `${status} ${JSON.parse(text).error.code}`
+        expected[name] = forEveryone[who] ?? refused ?? (isHolder(name, who) ? "200" : "403 forbidden")
       }
       expect(outcomes).toEqual(expected)
     },
   )
 
-  function forRole(role: string, who: "user key" | Permission): string {
-    return who === "user key" || isHolder(role, who) ? "200" : "403 forbidden"
+  function _forAll(who: (typeof routes)[string]): string | undefined {
+    return { everyone: "200", nobody: "404 not_found", operators: "401" }[who as string]
   }
 })
+
+/** What all get alike. */
+const forEveryone: Record<string, string> = { everyone: "200", nobody: "404 not_found", operators: "401" }
 
 type KeyHolder = { headers: SentHeaders; search?: string; refused?: string }
 
@@ -558,7 +566,7 @@ const otherOrigins: Record<string, SentHeaders> = {
 }
 
 function mayDo({ who }: Deed, caller: string): boolean {
-  return who === "everyone" || (roles.includes(caller) && (who === "accounts" || isHolder(caller, who)))
+  return who === "everyone" || (roles.includes(caller) && isHolder(caller, who))
 }
 
 /** @param may whether to wait until it is done: some of it happens after the answer */
@@ -654,9 +662,22 @@ test.each([
   expect(await statuses()).toEqual({ key, page })
 })
 
-test("what runs before pages decides about nobody: it knows neither sessions nor accounts", async () => {
-  const file = join(root, "proxy.ts")
-  const source = existsSync(file) ? await readFile(file, "utf8") : ""
-  const imported = [...source.matchAll(/(?:from|import|import\(|require\()\s*"([^"]+)"/g)].map(([, name]) => name)
-  expect(imported.filter((name) => !["next/server"].includes(name ?? ""))).toEqual([])
+test("what runs before pages decides about nobody: it reads neither sessions nor accounts", async () => {
+  const files = await reachableFrom("proxy.ts")
+  expect(files).toContain("lib/env.ts")
+  expect(files.filter((file) => /next-auth|session|auth|permissions|\/db|pool|generated|\/api\//.test(file))).toEqual(
+    [],
+  )
 })
+
+/** A file and everything that it imports, by name or by path below the root. */
+async function reachableFrom(file: string, found = new Set<string>()): Promise<string[]> {
+  if (found.has(file)) return []
+  found.add(file)
+  const source = await readFile(join(root, file), "utf8").catch(() => "")
+  for (const [, name = ""] of source.matchAll(/(?:from|import|import\()\s*"([^"]+)"/g)) {
+    const path = name.startsWith(".") ? join(dirname(file), name) : name.replace(/^@\//, "")
+    await reachableFrom(path === name ? name : `${path}.ts`, found)
+  }
+  return [...found]
+}

@@ -1,0 +1,85 @@
+import { randomUUID } from "node:crypto"
+import { hashPassword } from "@/lib/password"
+import { createUser } from "@/prisma/factories"
+import { startMailServer } from "@/scripts/mail-server"
+import { serve } from "@/scripts/next"
+import { builtActions, callAction } from "@/scripts/visitor"
+import { endLater, median, openDatabase, printConditions, provideBuild, quantile, runBench, startServer } from "./bench"
+
+// Whether the time of an answer tells if an address has an account. What is compared takes turns, in an order that is drawn
+// anew each round, so that whatever else the machine does meets all alike. Each try is at an account of its own, from an
+// address of its own: no limit is met.
+
+const rounds = Number(process.argv[2] ?? 100)
+
+type Kind = { name: string; newEmail: () => Promise<string> }
+type Form = { name: string; action: string; path: string; fields: (email: string) => Record<string, string> }
+
+const forms: readonly Form[] = [
+  {
+    name: "Signing in with a wrong password",
+    action: "sign-in signIn",
+    path: "/sign-in",
+    fields: (email) => ({ email, password: "not the password" }),
+  },
+  {
+    name: "Asking for a letter to set a new password",
+    action: "reset-password request",
+    path: "/reset-password",
+    fields: (email) => ({ email }),
+  },
+]
+
+async function main(): Promise<void> {
+  await provideBuild()
+  const given = await openDatabase(10)
+  const mail = endLater(await startMailServer())
+  // Made as the product makes them, so that to check one takes what it takes.
+  const passwordHash = await hashPassword("correct horse battery staple")
+  const kinds: readonly Kind[] = [
+    { name: "unknown", newEmail: async () => `nobody-${randomUUID()}@example.com` },
+    { name: "with a password", newEmail: async () => (await createUser({ passwordHash })).email },
+    { name: "without a password", newEmail: async () => (await createUser()).email },
+    { name: "banned", newEmail: async () => (await createUser({ passwordHash, status: "banned" })).email },
+  ]
+  const settings = { SMTP_URL: mail.url, EMAIL_FROM: "tsk@example.com", TRUSTED_PROXY_HOPS: "1", LOG_LEVEL: "error" }
+  const server = await startServer(
+    (port) => serve(port, { ...given, ...settings, BASE_URL: "http://localhost" }),
+    "/api/v1/me",
+  )
+  await printConditions(`${rounds} tries of each, in milliseconds`)
+  for (const form of forms) await measure(server, form, kinds)
+}
+
+async function measure(server: { address: string }, { name, action, path, fields }: Form, kinds: readonly Kind[]) {
+  const built = (await builtActions()).find((candidate) => candidate.name === action)
+  if (!built) throw new Error(`There is no action ${action}.`)
+  const times = new Map(kinds.map((kind) => [kind, [] as number[]]))
+  // The first ones are not counted: what is made once is made then.
+  for (let round = -5; round < rounds; round++) {
+    for (const kind of inAnyOrder(kinds)) {
+      const email = await kind.newEmail()
+      const start = performance.now()
+      const { status } = await callAction(server, built, { path, fields: fields(email) })
+      const time = performance.now() - start
+      if (status !== 200) throw new Error(`${name}: ${status}`)
+      if (round >= 0) times.get(kind)?.push(time)
+    }
+  }
+  console.log(`\n${name.padEnd(44)}${["median", "10%", "90%", "ratio"].map((head) => head.padStart(9)).join("")}`)
+  const [first = []] = times.values()
+  for (const [kind, measured] of times) {
+    const numbers = [median(measured), quantile(measured, 0.1), quantile(measured, 0.9)].map((ms) => ms.toFixed(1))
+    const ratio = (median(measured) / median(first)).toFixed(3)
+    console.log(`  ${kind.name.padEnd(42)}${[...numbers, ratio].map((cell) => cell.padStart(9)).join("")}`)
+  }
+}
+
+function inAnyOrder<Item>(items: readonly Item[]): Item[] {
+  return items
+    .map((item) => ({ item, at: Math.random() }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ item }) => item)
+}
+
+await runBench(main)
