@@ -1,4 +1,5 @@
 import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
+import type { SpanProcessor } from "@opentelemetry/sdk-trace-node"
 import { env } from "./env"
 import { singleton } from "./singleton"
 
@@ -24,10 +25,20 @@ async function start(): Promise<Tracing> {
     resource: resources
       .resourceFromAttributes({ "service.name": "tsk" })
       .merge(resources.detectResources({ detectors: [resources.envDetector] })),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    spanProcessors: [withoutAddresses, new BatchSpanProcessor(new OTLPTraceExporter())],
   })
   provider.register()
   return { flush: () => provider.shutdown() }
+}
+
+/** Next writes the address that was asked for into its spans, and addresses hold tokens, or keys sent by mistake. */
+const withoutAddresses: SpanProcessor = {
+  onStart() {},
+  onEnd({ attributes }) {
+    delete attributes["http.target"]
+  },
+  async forceFlush() {},
+  async shutdown() {},
 }
 
 /** Runs `answer` as a span of its own (semantic conventions for HTTP), the caller's when its request says so. */
