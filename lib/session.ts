@@ -62,9 +62,11 @@ export async function endSession(): Promise<void> {
   jar.set(cookieName("session"), "", { ...cookieOptions(), maxAge: 0 })
   if (!session) return
   try {
+    // No cookie lives longer than a new one would. When this one ends, next-auth does not tell an action.
     await db().$executeRaw`
       WITH over AS (DELETE FROM ended_sessions WHERE expires <= now())
-      INSERT INTO ended_sessions (id, expires) VALUES (${session.id}, ${new Date(session.expires)})
+      INSERT INTO ended_sessions (id, expires)
+      VALUES (${session.id}, now() + make_interval(secs => ${sessionMaxAgeSeconds}))
       ON CONFLICT DO NOTHING`
   } catch (error) {
     log().error({ why: String(error) }, "session_not_ended")

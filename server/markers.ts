@@ -78,6 +78,7 @@ async function createMarked() {
   })
   const token = { token: m("verification_tokens.token"), expires: new Date(Date.now() + 3_600_000) }
   await db().verificationToken.create({ data: { identifier: userId, ...token } })
+  await db().endedSession.create({ data: { id: m("ended_sessions.id"), expires: token.expires } })
   const named = { name: m("api_keys.name") }
   const { key: own } = await createKey({ user, surface: "user", ...named, hash: bytes("api_keys.hash") })
   const { key: admin } = await createKey({ user, surface: "admin", ...named })

@@ -327,6 +327,12 @@ const strangers: Callers = {
     stranger(async ({ id, sessionVersion }) => ({
       cookie: await sessionOf({ id, sessionVersion: sessionVersion - 1 }),
     })),
+  "with a session that was signed out of": () =>
+    stranger(async (user) => {
+      const headers = { cookie: await sessionOf(user) }
+      await callAction(server, actionOf("sign-in signOut"), { path: "/account", headers })
+      return headers
+    }),
   "with a session of no account": () =>
     stranger(async ({ sessionVersion }) => ({ cookie: await sessionOf({ id: randomUUID(), sessionVersion }) })),
   "with a session signed by nobody": () => stranger(async (user) => ({ cookie: unencrypted(user, "none") })),
