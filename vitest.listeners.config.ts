@@ -16,7 +16,8 @@ const suites = [
 ] satisfies TestProjectInlineConfiguration["test"][]
 
 // A suite of its own, which needs the build: the promises of the API over HTTP, from either listener; the two of them
-// compared byte for byte; how processes begin and end; two instances on one database and one Redis.
+// compared byte for byte; what they answer to bare connections, to hostile clients and to chance; how processes begin and
+// end; two instances on one database and one Redis.
 export default defineConfig({
   test: {
     globalSetup: "scripts/test-database.ts",
