@@ -17,7 +17,7 @@ const suites = [
 
 // A suite of its own, which needs the build: the promises of the API over HTTP, from either listener; the two of them
 // compared byte for byte; what they answer to bare connections, to hostile clients and to chance; how processes begin and
-// end; two instances on one database and one Redis.
+// end; two instances on one database and one Redis; who may what, and what nobody gets to see.
 export default defineConfig({
   test: {
     globalSetup: "scripts/test-database.ts",

@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { beforeAll, describe, expect, test } from "vitest"
 import { cookieName } from "@/lib/auth"
 import { env } from "@/lib/env"
@@ -117,8 +120,8 @@ describe.each([
 })
 
 /** Signs in as next-auth's own page would, without any of ours. */
-async function signInByForm(on: TestServer, callbackUrl: string, given = password) {
-  const { email } = await createUser({ passwordHash })
+async function signInByForm(on: TestServer, callbackUrl: string, given = password, account?: string) {
+  const email = account ?? (await createUser({ passwordHash })).email
   const csrf = await ask(on, { path: `/api/auth/csrf?callbackUrl=${encodeURIComponent(callbackUrl)}` })
   const fields = { csrfToken: JSON.parse(csrf.text).csrfToken, email, password: given, callbackUrl }
   const answer = await ask(on, {
@@ -328,6 +331,7 @@ describe("what an address tells of its account", () => {
       const body = formOf({ ...hiddenFields(page, 'name="password"'), email, password: "not the password" })
       return ask(server, { method: "POST", path: "/sign-in", body, headers: fromOurPages() })
     })
+    await expectTheSame(emails, async (email) => (await signInByForm(server, "/", "not the password", email)).answer)
     expect(resultOf(await signIn("nobody@example.com", "not the password"))).toContain("or the password is wrong")
   })
 
@@ -346,6 +350,28 @@ describe("what an address tells of its account", () => {
     await expectTheSame(emails, create)
     expect(resultOf(await create(emails.banned))).toContain("There is an account with this address already.")
   })
+})
+
+test("a server that a request names as its host is asked nothing, whatever the action leads to", async () => {
+  const asked: (string | undefined)[] = []
+  const named = createServer((request, response) => {
+    asked.push(request.url)
+    response.end()
+  })
+  await once(named.listen(0, "127.0.0.1"), "listening")
+  const host = `127.0.0.1:${(named.address() as AddressInfo).port}`
+  for (const origin of [`http://${host}`, base]) {
+    for (const headers of [{ host }, { "x-forwarded-host": host }, { host, "x-forwarded-host": host }]) {
+      // Next itself fetches where an action leads to, and a page that has the action, when this one has not.
+      for (const path of ["/sign-in", "/docs"]) {
+        for (const name of ["sign-in signOut", "sign-in signIn", "waitlist join"]) {
+          await send(name, path, { email: "nobody@example.com", note: "" }, { ...headers, origin })
+        }
+      }
+    }
+  }
+  expect(asked).toEqual([])
+  named.close()
 })
 
 test("whoever uses up the attempts on an account does not lock its owner out", async () => {
