@@ -122,7 +122,9 @@ describe.each([
 /** Signs in as next-auth's own page would, without any of ours. */
 async function signInByForm(on: TestServer, callbackUrl: string, given = password, account?: string) {
   const email = account ?? (await createUser({ passwordHash })).email
-  const csrf = await ask(on, { path: `/api/auth/csrf?callbackUrl=${encodeURIComponent(callbackUrl)}` })
+  // One that it was told to come back to is kept in a cookie, unless it is no address: then there is no answer.
+  const told = await ask(on, { path: `/api/auth/csrf?callbackUrl=${encodeURIComponent(callbackUrl)}` })
+  const csrf = told.status === 200 ? told : await ask(on, { path: "/api/auth/csrf" })
   const fields = { csrfToken: JSON.parse(csrf.text).csrfToken, email, password: given, callbackUrl }
   const answer = await ask(on, {
     method: "POST",
@@ -131,9 +133,10 @@ async function signInByForm(on: TestServer, callbackUrl: string, given = passwor
     headers: {
       "content-type": "application/x-www-form-urlencoded",
       cookie: csrf.cookies.map((line) => line.split(";")[0]).join("; "),
+      "x-forwarded-for": anotherAddress(),
     },
   })
-  return { answer, cookies: cookiesOf(csrf), csrf }
+  return { answer, cookies: cookiesOf(csrf), told }
 }
 
 const elsewhere = [
@@ -191,8 +194,8 @@ const elsewhere = [
   "/\r\nLocation: https://evil.example",
   "http:",
   "//",
-  "/".repeat(5_000),
-  `/${"a".repeat(5_000)}`,
+  "/".repeat(1_000),
+  `/${"a".repeat(1_000)}`,
 ]
 
 describe("nothing leads to another host", () => {
@@ -236,7 +239,6 @@ describe("nothing leads to another host", () => {
       for (const page of ["/sign-in", "/sign-up"]) {
         const path = `${page}?callbackUrl=${encodeURIComponent(callbackUrl)}`
         const signedIn = await ask(server, { path, headers: { ...fromOurPages(), cookie } })
-        if (callbackUrl.length > 1_000) continue
         expect(signedIn.status).toBe(307)
         expectHere(signedIn.headers.get("location"), callbackUrl)
         const { text } = await ask(server, { path, headers: fromOurPages() })
@@ -273,12 +275,12 @@ describe("nothing leads to another host", () => {
   test("from next-auth's own form, nor from what its cookies keep", async () => {
     for (const callbackUrl of elsewhere) {
       for (const given of [password, "wrong"]) {
-        const { answer, csrf } = await signInByForm(server, callbackUrl, given)
-        // One that is no address it refuses without an answer of its own.
-        if (answer.headers.has("location")) expectHere(answer.headers.get("location"), callbackUrl)
-        else expect(cookiesOf(answer), callbackUrl).not.toHaveProperty("__host-tsk.session")
-        for (const one of [csrf, answer])
-          if (callbackCookie(one) !== undefined) expectHere(callbackCookie(one), callbackUrl)
+        const { answer, told } = await signInByForm(server, callbackUrl, given)
+        const isSignedIn = "__host-tsk.session" in cookiesOf(answer)
+        expect([answer.status, isSignedIn], callbackUrl).toEqual([302, given === password])
+        for (const address of [answer.headers.get("location") ?? "/", callbackCookie(told), callbackCookie(answer)]) {
+          if (address !== undefined) expectHere(address, callbackUrl)
+        }
       }
     }
   })

@@ -3,6 +3,7 @@ import NextAuth from "next-auth"
 import { nothing } from "@/lib/api/answer"
 import { authOptions, cookieName, cookieOptions, socialProviders } from "@/lib/auth"
 import { env } from "@/lib/env"
+import { localPath } from "@/lib/session"
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 
@@ -26,6 +27,8 @@ function answer(method: "GET" | "POST") {
     if (method === "GET") return NextAuth(request, context, authOptions())
     const body = await readForm(request)
     if (body === undefined) return new Response(null, { status: 400 })
+    // As our own form does: not every path that next-auth takes fits into the header that leads there.
+    body.set("callbackUrl", localPath(body.get("callbackUrl") ?? undefined))
     return NextAuth(new NextRequest(request.url, { method, headers: request.headers, body }), context, authOptions())
   }
 }
