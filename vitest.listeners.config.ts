@@ -13,6 +13,7 @@ const suites = [
   { name: "matrix", include: ["server/matrix.ts", "server/markers.ts"] },
   { name: "entrance", include: ["server/entrance.ts"] },
   { name: "leaks", include: ["server/leaks.ts"] },
+  { name: "faults", include: ["server/faults.ts"] },
 ] satisfies TestProjectInlineConfiguration["test"][]
 
 // A suite of its own, which needs the build: the promises of the API over HTTP, from either listener; the two of them

@@ -3,12 +3,24 @@ import type { Pool } from "pg"
 import { findViolations } from "@/lib/credits/invariants"
 import type { Account, Call } from "./chaos-clients"
 
+/** A call and what it was answered, which is checked against what was charged. */
+export type Charged = Pick<Call, "idempotencyKey" | "words" | "cost" | "bodies"> & { account: { id: string } }
+
 // What must hold once every call has its answer; each line returned is a violation.
 
-/** Every acknowledged answer is the stored one of the only settled run of its key, and nothing else was charged. */
-export async function checkCharges(database: Pool, calls: readonly Call[]): Promise<string[]> {
+/**
+ * Every acknowledged answer is the stored one of the only settled run of its key, and nothing else was charged.
+ * @param of the accounts to look at; all when left out
+ */
+export async function checkCharges(
+  database: Pool,
+  calls: readonly Charged[],
+  of?: readonly string[],
+): Promise<string[]> {
   const { rows } = await database.query<{ user_id: string; key: string | null; cost: string; response_body: string }>(
-    `SELECT user_id, coalesce(idempotency_key, released_key) AS key, cost, response_body FROM runs WHERE state = 'settled'`,
+    `SELECT user_id, coalesce(idempotency_key, released_key) AS key, cost, response_body FROM runs
+     WHERE state = 'settled' AND ($1::uuid[] IS NULL OR user_id = ANY ($1))`,
+    [of ?? null],
   )
   const settled = new Map<string, (typeof rows)[number][]>()
   for (const run of rows) settled.set(run.key ?? "", [...(settled.get(run.key ?? "") ?? []), run])

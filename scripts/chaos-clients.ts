@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto"
-import { Agent, request } from "node:http"
-import { text } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
 import type { Random } from "@/prisma/random"
+import { exchange } from "./exchange"
 
 /** `granted`: all credits it ever got. */
 export type Account = { id: string; keys: [string, ...string[]]; granted: number }
@@ -30,7 +29,6 @@ export type Phase = "call" | "finish" | "end"
 
 type Answer = { status: number; body: string; replayed: boolean; retryAfterMs: number }
 
-const agent = new Agent({ keepAlive: true })
 const wordsACredit = 100
 const maxOpen = 500
 const maxOpenOfPoor = 60
@@ -119,21 +117,25 @@ export function createClients({
   }
 
   /** Nothing when no answer came. */
-  async function send(call: Call, input: string, patienceMs = 15_000): Promise<Answer | undefined> {
+  async function send(call: Call, input: string, patienceMs?: number): Promise<Answer | undefined> {
     count("requests")
     const headers = {
       Authorization: `Bearer ${random.pick(call.account.keys)}`,
       "Content-Type": "application/json",
       "Idempotency-Key": call.idempotencyKey,
     }
-    const answer = await post(
-      `${random.pick(addresses)}/api/v1/me/run`,
-      headers,
-      JSON.stringify({ text: input }),
-      patienceMs,
-    )
+    const url = `${random.pick(addresses)}/api/v1/me/run`
+    const body = JSON.stringify({ text: input })
+    const answer = await exchange(url, { method: "POST", headers, body }, patienceMs)
     count(String(answer?.status ?? "lost"))
-    return answer
+    if (!answer) return undefined
+    const { "idempotency-replayed": replayed, "retry-after": seconds = 0 } = answer.headers
+    return {
+      status: answer.status,
+      body: answer.body,
+      replayed: replayed === "true",
+      retryAfterMs: Number(seconds) * 1_000,
+    }
   }
 
   function accept(call: Call, { status, body }: Answer): void {
@@ -197,37 +199,6 @@ export function createClients({
     silenceMs: () => Date.now() - lastAcknowledged,
     run: (clients: number, phase: () => Phase) => Promise.all(Array.from({ length: clients }, () => client(phase))),
   }
-}
-
-/**
- * With node:http, for Node 20's fetch can wait forever when its server is killed, whatever its signal says.
- * @param patienceMs after which it hangs up
- */
-function post(
-  url: string,
-  headers: Record<string, string>,
-  body: string,
-  patienceMs: number,
-): Promise<Answer | undefined> {
-  return new Promise((done) => {
-    const sent = request(url, { method: "POST", headers, agent })
-    const patience = setTimeout(() => sent.destroy(), patienceMs)
-    const give = (answer?: Answer) => {
-      clearTimeout(patience)
-      done(answer)
-    }
-    sent.on("error", () => give())
-    sent.on("response", (response) => {
-      const { statusCode = 0, headers: received } = response
-      const replayed = received["idempotency-replayed"] === "true"
-      const retryAfterMs = Number(received["retry-after"] ?? 0) * 1_000
-      text(response).then(
-        (body) => give({ status: statusCode, body, replayed, retryAfterMs }),
-        () => give(),
-      )
-    })
-    sent.end(body)
-  })
 }
 
 export type Clients = ReturnType<typeof createClients>

@@ -2,29 +2,55 @@ import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import pg from "pg"
 import type { Guarded } from "./guarded"
 import { collect, serve, untilAnswers } from "./next"
 import { dataDirectoryOf, startPostgres } from "./postgres"
 
 // What is killed: the database and the servers. Each comes back at its own address, as a supervisor would bring it.
 
-export type Database = { url: string; crash: (awayMs: number) => Promise<void>; stop: () => Promise<void> }
+export type Database = {
+  url: string
+  crash: (awayMs: number) => Promise<void>
+  /** Stops every process of it where it is; returns what lets them go on. */
+  freeze: () => Promise<() => void>
+  stop: () => Promise<void>
+}
 
 /** A PostgreSQL as durable as in production: what it has acknowledged outlives a crash. */
-export async function startDatabase(): Promise<Database> {
+export async function startDatabase(flags: readonly string[] = []): Promise<Database> {
   const directory = await mkdtemp(join(tmpdir(), "tsk-chaos-"))
   const data = await dataDirectoryOf(directory)
   const port = await steadyPort()
-  let running = await startPostgres(directory, [], port)
+  let running = await startPostgres(directory, flags, port)
   let restart = Promise.resolve()
+
+  async function postmaster(): Promise<number> {
+    const [pid] = (await readFile(join(data, "postmaster.pid"), "utf8")).split("\n")
+    return Number(pid)
+  }
+
+  async function freeze(): Promise<() => void> {
+    const client = new pg.Client(running.url)
+    await client.connect()
+    const { rows } = await client.query<{ pid: number }>(
+      "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()",
+    )
+    await client.end()
+    // The first of them last: it would take note of the others.
+    const pids = [...rows.map(({ pid }) => pid), await postmaster()]
+    for (const pid of pids) process.kill(pid, "SIGSTOP")
+    return () => {
+      for (const pid of pids) process.kill(pid, "SIGCONT")
+    }
+  }
 
   /** As `pg_ctl stop -m immediate`: no connection is asked, nothing is written, the next start has to recover. */
   async function crashOnce(awayMs: number): Promise<void> {
-    const [postmaster] = (await readFile(join(data, "postmaster.pid"), "utf8")).split("\n")
-    process.kill(Number(postmaster), "SIGQUIT")
+    process.kill(await postmaster(), "SIGQUIT")
     await running.stop()
     await new Promise((done) => setTimeout(done, awayMs))
-    running = await startPostgres(directory, [], port)
+    running = await startPostgres(directory, flags, port)
   }
 
   return {
@@ -33,6 +59,7 @@ export async function startDatabase(): Promise<Database> {
       restart = crashOnce(awayMs)
       return restart
     },
+    freeze,
     async stop() {
       await restart.catch(() => {})
       await running.stop()

@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto"
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { findViolations } from "@/lib/credits/invariants"
+import { pool } from "@/lib/pool"
+import { createKey, createUser, grantCredits } from "@/prisma/factories"
+import { type Charged, checkCharges } from "@/scripts/chaos-checks"
+import { type Database, startDatabase } from "@/scripts/chaos-victims"
+import { type Exchange, exchange } from "@/scripts/exchange"
+import { type Fault, type FaultyProxy, startFaultyProxy } from "@/scripts/faulty-proxy"
+import { rssMbOf } from "@/scripts/memory"
+import { migrate } from "@/scripts/migrate"
+import type { Given } from "@/scripts/next"
+import { startTestServer, type TestServer } from "@/scripts/test-server"
+
+// What the server that `npm start` runs answers while PostgreSQL or Redis fails, and how it recovers. Each test begins
+// with the number of its row in the list of faults.
+
+const figures: string[] = []
+
+let database: Database
+
+beforeAll(async () => {
+  // Of their own, for it is stopped, filled and killed. That a process is killed loses nothing it has written.
+  database = await startDatabase(["-c", "fsync=off", "-c", "max_connections=80"])
+  await migrate(database.url)
+  process.env.DATABASE_URL = database.url
+  return async () => {
+    await pool().end()
+    await database.stop()
+  }
+})
+
+afterAll(() => console.log(figures.join("\n")))
+
+/** With a clock that runs, unlike that of other tests: what has failed is tried again after a while. */
+function start(given: Given): Promise<TestServer> {
+  return startTestServer("lean", { NODE_OPTIONS: "", DATABASE_URL: database.url, ...given })
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port)
+}
+
+function through(proxy: FaultyProxy): string {
+  return database.url.replace(/:\d+\//, `:${proxy.port}/`)
+}
+
+type Customer = { id: string; secret: string; admin: string; calls: Charged[] }
+
+/** Who may do everything on either surface. */
+async function customer(): Promise<Customer> {
+  const user = await createUser({ role: "owner" })
+  await grantCredits(user.id, 100_000)
+  const [own, admin] = await Promise.all([createKey({ user, surface: "user" }), createKey({ user, surface: "admin" })])
+  return { id: user.id, secret: own.secret, admin: admin.secret, calls: [] }
+}
+
+/** One of every kind: one object, a list, another account's list, statistics, and a metered call. */
+function oneOfEach(server: TestServer, owner: Customer): Promise<Exchange | undefined>[] {
+  return [
+    get(server, owner.secret, "/api/v1/me"),
+    get(server, owner.secret, "/api/v1/me/credits"),
+    get(server, owner.admin, "/api/v1/admin/users"),
+    get(server, owner.admin, "/api/v1/admin/stats"),
+    send(server, owner, newCall(owner)),
+  ]
+}
+
+function get(server: TestServer, secret: string, path = "/api/v1/me"): Promise<Exchange | undefined> {
+  return exchange(`${server.address}${path}`, { headers: { "x-api-key": secret } })
+}
+
+function newCall(owner: Customer): Charged {
+  const words = 1 + Math.floor(Math.random() * 900)
+  const call = { account: owner, idempotencyKey: randomUUID(), words, cost: Math.ceil(words / 100), bodies: [] }
+  owner.calls.push(call)
+  return call
+}
+
+async function send(server: TestServer, owner: Customer, call: Charged): Promise<Exchange | undefined> {
+  const answer = await exchange(`${server.address}/api/v1/me/run`, {
+    method: "POST",
+    headers: {
+      "x-api-key": owner.secret,
+      "content-type": "application/json",
+      "idempotency-key": call.idempotencyKey,
+    },
+    body: JSON.stringify({ text: "word ".repeat(call.words) }),
+  })
+  if (answer?.status === 200) call.bodies.push(answer.body)
+  return answer
+}
+
+/** Sends again what has no answer yet, until it has one, and looks whether everything adds up. */
+async function settleAll(server: TestServer, owner: Customer): Promise<void> {
+  // Whoever reserved these and never learned of it lets go of them when their time is over.
+  await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved'")
+  for (const call of owner.calls) {
+    if (call.bodies.length === 0) expect(await send(server, owner, call)).toMatchObject({ status: 200 })
+  }
+  expect(await checkCharges(pool(), owner.calls, [owner.id])).toEqual([])
+  expect(await findViolations(pool(), [owner.id])).toEqual([])
+}
+
+function expectUnavailable(answer: Exchange | undefined): void {
+  expect(answer).toMatchObject({
+    status: 503,
+    headers: { "retry-after": expect.stringMatching(/^[1-9]\d*$/), "content-type": "application/json" },
+  })
+  expect(JSON.parse(answer?.body ?? "")).toEqual({
+    error: { code: "service_unavailable", message: expect.stringContaining("again") },
+  })
+  expect(answer?.ms).toBeLessThan(3_000)
+}
+
+function slowest(answers: readonly (Exchange | undefined)[]): number {
+  return Math.max(...answers.map((answer) => answer?.ms ?? Number.NaN))
+}
+
+function hasListenerProcess(server: TestServer): number {
+  return Number(/^Process (\d+) listens/m.exec(server.output())?.[1])
+}
+
+/** Asks until the answer is a 200; how long that took and what came before. */
+async function recovered(server: TestServer, secret: string): Promise<{ ms: number; before: number }> {
+  const since = performance.now()
+  for (let before = 0; ; before++) {
+    const answer = await get(server, secret)
+    if (answer?.status === 200) return { ms: Math.round(performance.now() - since), before }
+    expectUnavailable(answer)
+    if (before === 50) throw new Error("It does not recover.")
+  }
+}
+
+const databaseFaults: [string, Fault][] = [
+  ["refuses connections", { kind: "refused" }],
+  ["resets them", { kind: "reset" }],
+  ["lets them stand and never answers", { kind: "half-open" }],
+  ["answers later than any statement may take", { kind: "latency", ms: 3_000 }],
+  ["answers in drops", { kind: "slow" }],
+  ["breaks off in the middle of each answer", { kind: "cut", after: 0 }],
+]
+
+describe.concurrent("PostgreSQL, through a way that fails", () => {
+  let proxy: FaultyProxy
+  let server: TestServer
+
+  beforeAll(async () => {
+    proxy = await startFaultyProxy(portOf(database.url))
+    server = await start({ DATABASE_URL: through(proxy) })
+    return async () => {
+      await server.stop()
+      await proxy.stop()
+    }
+  })
+
+  test.sequential.each(databaseFaults)(
+    "91 PostgreSQL %s: 503 in under 3 s for everybody, never a 200 or 401, and 200 once it is back",
+    async (what, fault) => {
+      const owner = await customer()
+      for (const answer of await Promise.all(oneOfEach(server, owner))) expect(answer?.status).toBe(200)
+
+      await proxy.set(fault)
+      const alone = await get(server, owner.secret)
+      const together = await Promise.all(Array.from({ length: 4 }, () => oneOfEach(server, owner)).flat())
+      for (const answer of [alone, ...together]) expectUnavailable(answer)
+
+      await proxy.set({ kind: "none" })
+      const recovery = await recovered(server, owner.secret)
+      await settleAll(server, owner)
+      figures.push(
+        `PostgreSQL ${what}: 503 after ${alone?.ms} ms, of twenty at once after ${slowest(together)} ms at most; 200 after ${recovery.ms} ms and ${recovery.before} more 503`,
+      )
+    },
+  )
+})
