@@ -1,5 +1,6 @@
 import { z } from "zod"
 import { fingerprintOf, type RunResult, run, type Worked } from "../credits/run"
+import { databaseTime, type InTime } from "../database-time"
 import { id, timestamp } from "../fields"
 import type { Surface } from "../keys/kinds"
 import type { OwnerId } from "../owner"
@@ -96,7 +97,7 @@ export function adminList<
       recipes: row.recipes ?? {},
       read,
     },
-    async (request) => listEnvelope(await read(new URL(request.url).search)),
+    async (request, _caller, inTime) => listEnvelope(await inTime(read(new URL(request.url).search))),
   )
 }
 
@@ -135,7 +136,7 @@ export function userList<
       recipes: {},
       read,
     },
-    async (request, { owner }) => listEnvelope(await read(owner.id, new URL(request.url).search)),
+    async (request, { owner }, inTime) => listEnvelope(await inTime(read(owner.id, new URL(request.url).search))),
   )
 }
 
@@ -158,9 +159,9 @@ export function userObject<Data extends z.ZodType>(row: {
       meta: noMeta,
       recipes: {},
     },
-    async (request, { owner }) => {
+    async (request, { owner }, inTime) => {
       parseParameters(new URL(request.url).search, {})
-      return objectEnvelope(row.data.parse(await row.get(owner)))
+      return objectEnvelope(row.data.parse(await inTime(row.get(owner))))
     },
   )
 }
@@ -193,7 +194,7 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>(ro
       metered: { body, maxCost },
       recipes: {},
     },
-    async (request, { keyId, owner }, headers) => {
+    async (request, { keyId, owner }, inTime, headers) => {
       const { pathname, search } = new URL(request.url)
       parseParameters(search, {})
       const idempotencyKey = readIdempotencyKey(request.headers)
@@ -206,6 +207,7 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>(ro
           return { ...worked, result: result.parse(worked.result) }
         },
         runEnvelope,
+        inTime,
       )
       if (!outcome.ok) return refuseRun(outcome, maxCost)
       if (outcome.replayed) headers.set("Idempotency-Replayed", "true")
@@ -279,7 +281,7 @@ function listOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
 /** Turns a row and what it does into an answer for each method. */
 function routes<Row extends Endpoint>(
   endpoint: Row,
-  handle: (request: Request, caller: Caller, headers: Headers) => Promise<string>,
+  handle: (request: Request, caller: Caller, inTime: InTime, headers: Headers) => Promise<string>,
 ): Routes<Row> {
   const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : `${endpoint.method}, OPTIONS`
 
@@ -289,8 +291,9 @@ function routes<Row extends Endpoint>(
         draft.keyId = keyId
         setAll(draft.headers, rateLimitHeaders(verdict))
       }
-      const caller = await authenticate(request, endpoint.surface, endpoint.permission, onKey)
-      return handle(request, caller, draft.headers)
+      const inTime = databaseTime()
+      const caller = await inTime(authenticate(request, endpoint.surface, endpoint.permission, onKey))
+      return handle(request, caller, inTime, draft.headers)
     })
   }
 

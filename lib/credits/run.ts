@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto"
+import { databaseTime, type InTime } from "../database-time"
 import { log } from "../log"
 import { metrics } from "../metrics"
 import { type Reservation, type ReserveRequest, type ReserveResult, release, reserve, settle } from "./ledger"
@@ -25,16 +26,18 @@ export type RunResult =
  * between gives everything back and frees the idempotency key.
  * @param work is told to stop through `signal`, and not waited for any longer once it fires
  * @param write the response, with the place of the balance between its two parts; it is stored and replayed as it is
+ * @param inTime what is left of the time that the request has for the database until the credits are reserved
  * @throws what `work` throws, after the release
  */
 export async function run<Result>(
   request: ReserveRequest,
   work: (context: { runId: string; signal: AbortSignal }) => Promise<Worked<Result>>,
   write: (run: Reservation & Worked<Result>) => readonly [string, string],
+  inTime: InTime = databaseTime(),
 ): Promise<RunResult> {
   let outcome = "failed"
   try {
-    const result = await attempt(request, work, write)
+    const result = await attempt(request, work, write, inTime)
     if (!result.ok) outcome = result.reason
     else outcome = result.replayed ? "replayed" : "settled"
     return result
@@ -47,27 +50,44 @@ async function attempt<Result>(
   request: ReserveRequest,
   work: (context: { runId: string; signal: AbortSignal }) => Promise<Worked<Result>>,
   write: (run: Reservation & Worked<Result>) => readonly [string, string],
+  inTime: InTime,
 ): Promise<RunResult> {
-  const reserved = await reserve(request)
+  const reserved = await reserveInTime(request, inTime)
   if (!reserved.ok) {
     return reserved.reason === "settled" ? { ok: true, replayed: true, body: reserved.body } : reserved
   }
   const { runId, createdAt } = reserved
   metrics().credits.inc({ kind: "reserved" }, request.amount)
   const signal = AbortSignal.timeout(workDeadlineMs)
+  const inTimeToClose = databaseTime()
   try {
     const { result, cost } = await beforeAbort(signal, work({ runId, signal }))
     const charged = chargeable(cost, request.amount, runId)
     const response = write({ runId, createdAt, result: storable(result), cost: charged })
     const length = response[0].length + response[1].length
     if (length > maxResponseLength) throw new RangeError(`The work's result has ${length} characters as JSON.`)
-    const settled = await settle(runId, charged, response)
+    const settled = await inTimeToClose(settle(runId, charged, response))
     if (!settled.ok) return settled
     metrics().credits.inc({ kind: "settled" }, charged)
     return { ok: true, replayed: false, body: settled.body }
   } catch (error) {
-    await giveBack(runId)
+    // What is late goes on: whoever comes first closes the run, and a retry learns which of them it was.
+    await inTimeToClose(giveBack(runId)).catch(() => {})
     if (signal.aborted && error === signal.reason) return { ok: false, reason: "timed_out" }
+    throw error
+  }
+}
+
+/** A reservation that comes too late is given back, for nobody will work for it. */
+async function reserveInTime(request: ReserveRequest, inTime: InTime): Promise<ReserveResult> {
+  const reserving = reserve(request)
+  try {
+    return await inTime(reserving)
+  } catch (error) {
+    reserving.then(
+      (reserved) => void (reserved.ok && giveBack(reserved.runId)),
+      () => {},
+    )
     throw error
   }
 }
