@@ -10,6 +10,8 @@ export function connectRedis(url: string, timeoutMs: number): UpstashRedis {
   const client = new Redis(url, {
     commandTimeout: timeoutMs,
     connectTimeout: timeoutMs,
+    // A connection that owes an answer for so long is dead, though nobody may have said so: a firewall forgets it.
+    socketTimeout: 4 * timeoutMs,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: true,
   })

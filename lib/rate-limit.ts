@@ -48,7 +48,10 @@ export async function consume(name: LimitName, id: string): Promise<Verdict> {
     try {
       const answer = await shared.limit(id)
       // The library lets a call through when its store times out, with zeros for numbers.
-      if (answer.reason !== "timeout") return verdict(answer)
+      if (answer.reason !== "timeout") {
+        recover(store)
+        return verdict(answer)
+      }
       degrade(store, "no answer in time")
     } catch (error) {
       degrade(store, error instanceof Error ? error.message : String(error))
@@ -94,18 +97,23 @@ function sharedStore(): UpstashRedis | undefined {
   })
 }
 
-type StoreState = { restUntil: number; degraded: number }
+/** `away`: whether the last answer of the store failed, so that an outage is logged when it begins and when it ends. */
+type StoreState = { restUntil: number; degraded: number; away: boolean }
 
 function storeState(): StoreState {
-  return singleton("limit-store-state", () => ({ restUntil: 0, degraded: 0 }))
+  return singleton("limit-store-state", () => ({ restUntil: 0, degraded: 0, away: false }))
 }
 
 function degrade(store: StoreState, why: string): void {
   store.degraded++
-  const resting = Date.now() < store.restUntil
   store.restUntil = Date.now() + storeRestMs
-  if (resting) return
-  log().warn({ why, degraded: store.degraded }, "ratelimit_degraded")
+  if (!store.away) log().warn({ why, degraded: store.degraded }, "ratelimit_degraded")
+  store.away = true
+}
+
+function recover(store: StoreState): void {
+  if (store.away) log().warn({ degraded: store.degraded }, "ratelimit_recovered")
+  store.away = false
 }
 
 function verdict(answer: { success: boolean; limit: number; remaining: number; reset: number }): Verdict {

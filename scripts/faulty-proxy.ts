@@ -16,8 +16,10 @@ export type Fault =
   | { kind: "latency"; ms: number }
   /** Answers come in drops. */
   | { kind: "slow" }
-  /** This many answers come whole. The next one breaks off after a few bytes, with its connection. */
-  | { kind: "cut"; after: number }
+  /** Every answer breaks off after a few bytes, with its connection. */
+  | { kind: "cut" }
+  /** So does one, after this many have come whole; then the fault is over. */
+  | { kind: "cut-once"; after: number }
 
 export type FaultyProxy = {
   port: number
@@ -63,7 +65,10 @@ export async function startFaultyProxy(target: number): Promise<FaultyProxy> {
   }
 
   function cuts(): boolean {
-    return fault.kind === "cut" && whole++ >= fault.after
+    if (fault.kind !== "cut-once") return fault.kind === "cut"
+    const isDue = whole++ === fault.after
+    if (isDue) fault = { kind: "none" }
+    return isDue
   }
 
   function listen(): Promise<unknown> {
