@@ -1,6 +1,17 @@
+import { execFile } from "node:child_process"
 import { randomUUID } from "node:crypto"
+import { once } from "node:events"
+import { mkdtemp, rmdir, stat } from "node:fs/promises"
+import { request } from "node:http"
+import { connect } from "node:net"
+import { text } from "node:stream/consumers"
+import { setTimeout as sleep } from "node:timers/promises"
+import { promisify } from "node:util"
 import { Redis } from "ioredis"
+import { encode } from "next-auth/jwt"
+import pg from "pg"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { cookieName, sessionToken } from "@/lib/auth"
 import { findViolations } from "@/lib/credits/invariants"
 import { pool } from "@/lib/pool"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
@@ -12,11 +23,13 @@ import { rssMbOf } from "@/scripts/memory"
 import { migrate } from "@/scripts/migrate"
 import type { Given } from "@/scripts/next"
 import { type RunningRedis, startRedis } from "@/scripts/redis"
+import { shiftedClock } from "@/scripts/shifted-clock"
 import { startTestServer, type TestServer } from "@/scripts/test-server"
 
 // What the server that `npm start` runs answers while PostgreSQL or Redis fails, and how it recovers. Each test begins
 // with the number of its row in the list of faults.
 
+const run = promisify(execFile)
 const figures: string[] = []
 
 let database: Database
@@ -80,17 +93,18 @@ function newCall(owner: Customer): Charged {
 }
 
 async function send(server: TestServer, owner: Customer, call: Charged): Promise<Exchange | undefined> {
-  const answer = await exchange(`${server.address}/api/v1/me/run`, {
-    method: "POST",
-    headers: {
-      "x-api-key": owner.secret,
-      "content-type": "application/json",
-      "idempotency-key": call.idempotencyKey,
-    },
-    body: JSON.stringify({ text: "word ".repeat(call.words) }),
-  })
+  const sent = { method: "POST", headers: runHeaders(owner, call), body: bodyOf(call) }
+  const answer = await exchange(`${server.address}/api/v1/me/run`, sent)
   if (answer?.status === 200) call.bodies.push(answer.body)
   return answer
+}
+
+function runHeaders({ secret }: Customer, { idempotencyKey }: Charged) {
+  return { "x-api-key": secret, "content-type": "application/json", "idempotency-key": idempotencyKey }
+}
+
+function bodyOf({ words }: Charged): string {
+  return JSON.stringify({ text: "word ".repeat(words) })
 }
 
 /** Sends again what has no answer yet, until it has one, and looks whether everything adds up. */
@@ -284,8 +298,8 @@ describe.concurrent("Redis", () => {
     return counts.reduce((sum, count) => sum + Number(count), 0)
   }
 
-  function degradations(): number {
-    return server.output().split('"event":"ratelimit_degraded"').length - 1
+  function logged(event: string): number {
+    return server.output().split(`"event":"${event}"`).length - 1
   }
 
   test.sequential.each(redisFaults)(
@@ -295,7 +309,7 @@ describe.concurrent("Redis", () => {
       await expect
         .poll(() => get(server, owner.secret).then(() => sharedCount(owner)), { timeout: 10_000 })
         .toBeGreaterThan(0)
-      const logged = degradations()
+      const before = logged("ratelimit_degraded")
 
       const end = await begin(redis, proxy)
       const first = await get(server, owner.secret)
@@ -310,7 +324,7 @@ describe.concurrent("Redis", () => {
       expect(flood.at(-1)).toMatchObject({ status: 429, headers: { "retry-after": expect.stringMatching(/^\d+$/) } })
       expect(await get(server, (await customer()).secret)).toMatchObject({ status: 200 })
       expect(slowest(flood)).toBeLessThan(900)
-      expect(degradations()).toBe(logged + 1)
+      expect(logged("ratelimit_degraded")).toBe(before + 1)
 
       await end()
       const since = performance.now()
@@ -318,9 +332,415 @@ describe.concurrent("Redis", () => {
       await expect
         .poll(() => get(server, other.secret).then(() => sharedCount(other)), { timeout: 15_000, interval: 50 })
         .toBeGreaterThan(0)
+      await expect.poll(() => logged("ratelimit_recovered")).toBe(before + 1)
       figures.push(
         `Redis ${what}: the first request after ${first?.ms} ms, of 340 at most ${slowest(flood)} ms, ${allowed} allowed; shared again after ${Math.round(performance.now() - since)} ms`,
       )
     },
   )
+})
+
+describe.concurrent("asked to end", () => {
+  test.sequential("101 SIGTERM under load: all that was sent before is answered, every run settles, exit code 0", async () => {
+    const server = await start({})
+    const owner = await customer()
+    const runs = await Promise.all(times20(() => beginRun(server, owner)))
+    const reads: { sentAt: number; answer: Exchange | undefined }[] = []
+    let ended = false
+    const reader = async ({ secret }: Customer) => {
+      while (!ended) {
+        const sentAt = performance.now()
+        reads.push({ sentAt, answer: await get(server, secret) })
+      }
+    }
+    const reading = Promise.all((await Promise.all(times20(customer))).map(reader))
+    await expect.poll(() => reads.length).toBeGreaterThan(100)
+
+    const askedAt = performance.now()
+    process.kill(pidOf(server), "SIGTERM")
+    await expect.poll(() => reads.at(-1)?.answer).toBe(undefined)
+    ended = true
+    const answers = await Promise.all(runs.map((finish) => finish()))
+    for (const answer of answers) expect(answer).toMatchObject({ status: 200 })
+    expect(await server.exited).toBe(0)
+    await reading
+    for (const { sentAt, answer } of reads) if (sentAt < askedAt || answer) expect(answer?.status).toBe(200)
+    expect(await checkCharges(pool(), owner.calls, [owner.id])).toEqual([])
+    expect(await findViolations(pool(), [owner.id])).toEqual([])
+    const later = reads.filter(({ sentAt }) => sentAt >= askedAt).length
+    figures.push(
+      `SIGTERM: ${reads.length - later} reads sent before and twenty runs under way all answered, gone after ${Math.round(performance.now() - askedAt)} ms`,
+    )
+  })
+
+  test.sequential("101 SIGTERM while Redis is lost: exit code 0 all the same", async () => {
+    const redis = await startRedis()
+    const server = await start({ REDIS_URL: redis.url })
+    const { secret } = await customer()
+    expect((await get(server, secret))?.status).toBe(200)
+    process.kill(-(redis.pid ?? 0), "SIGKILL")
+    expect((await get(server, secret))?.status).toBe(200)
+    process.kill(pidOf(server), "SIGTERM")
+    expect(await server.exited).toBe(0)
+  })
+
+  test.sequential("101 SIGTERM while a client does not read its answers: held up for the 25 s of grace, no longer", async () => {
+    const server = await start({})
+    const socket = connect(server.port, "127.0.0.1").pause()
+    socket.on("error", () => {})
+    const asked = "GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    await new Promise((sent) => socket.write(asked.repeat(500), sent))
+    expect((await exchange(`${server.address}/api/v1/openapi.json`, {}))?.status).toBe(200)
+    const askedAt = performance.now()
+    process.kill(pidOf(server), "SIGTERM")
+    expect(await server.exited).toBe(1)
+    const seconds = (performance.now() - askedAt) / 1_000
+    expect(seconds).toBeGreaterThan(20)
+    expect(seconds).toBeLessThan(28)
+    socket.destroy()
+    figures.push(`SIGTERM with a client that does not read: gone after ${seconds.toFixed(1)} s`)
+  })
+})
+
+/** A run whose headers the server has and for whose body it waits; returns what sends it. */
+async function beginRun(server: TestServer, owner: Customer): Promise<() => Promise<Exchange | undefined>> {
+  const call = newCall(owner)
+  const headers = { ...runHeaders(owner, call), expect: "100-continue" }
+  const sent = request(`${server.address}/api/v1/me/run`, { method: "POST", headers })
+  const answer = new Promise<Exchange | undefined>((done) => {
+    sent.on("error", () => done(undefined))
+    sent.on("response", async (response) => {
+      const body = await text(response)
+      if (response.statusCode === 200) call.bodies.push(body)
+      done({ status: response.statusCode ?? 0, headers: response.headers, body, ms: 0 })
+    })
+  })
+  sent.flushHeaders()
+  await once(sent, "continue")
+  return () => {
+    sent.end(bodyOf(call))
+    return answer
+  }
+}
+
+const day = 86_400_000
+
+describe.concurrent("the clock of the application", () => {
+  test.sequential("102 a day ahead or behind: keys, reservations, answers kept and sessions are as with the right one", async () => {
+    const servers = await Promise.all([1, -1].map(async (days) => start(await shiftedClock(days))))
+    const owner = await customer()
+    const { secret: live } = await createKey({
+      user: owner,
+      surface: "user",
+      expiresAt: new Date(Date.now() + day / 24),
+    })
+    const { secret: over } = await createKey({
+      user: owner,
+      surface: "user",
+      expiresAt: new Date(Date.now() - day / 24),
+    })
+    const session = await sessionOf(owner)
+    const call = newCall(owner)
+    for (const server of servers) {
+      expect(await get(server, live)).toMatchObject({ status: 200 })
+      expect(await get(server, over)).toMatchObject({ status: 401 })
+      expect(await send(server, owner, call)).toMatchObject({ status: 200 })
+      expect(await send(server, owner, newCall(owner))).toMatchObject({ status: 200 })
+      const page = await exchange(`${server.address}/api-keys`, { headers: { cookie: session } })
+      expect(page).toMatchObject({ status: 200, body: expect.stringContaining("Create key") })
+    }
+    expect(new Set(call.bodies).size).toBe(1)
+    await settleAll(servers[0] as TestServer, owner)
+    const { rows } = await pool().query(
+      "SELECT id FROM runs WHERE user_id = $1 AND (expires_at <> created_at + interval '60 s' OR created_at < now() - interval '1 min' OR created_at > now())",
+      [owner.id],
+    )
+    expect(rows).toEqual([])
+
+    for (const server of servers) {
+      const { secret } = await customer()
+      const answers: (Exchange | undefined)[] = []
+      // Every one of another path, as far as a cache is concerned.
+      const ask = () => get(server, secret, `/api/v1/me/credits?limit=${answers.length + 1}`)
+      while (answers.length < 320) answers.push(...(await Promise.all(times20(ask))))
+      const allowed = answers.filter((answer) => answer?.status === 200).length
+      expect(allowed).toBeGreaterThanOrEqual(300)
+      expect(allowed).toBeLessThanOrEqual(310)
+      expect(answers.at(-1)).toMatchObject({ status: 429 })
+      expect(await get(server, live)).toMatchObject({ status: 200 })
+    }
+    await Promise.all(servers.map((server) => server.stop()))
+  })
+})
+
+/** The cookie of a browser that signed in where the clock is right. */
+async function sessionOf({ id }: Customer): Promise<string> {
+  const token = sessionToken({ id, sessionVersion: 0 })
+  return `${cookieName("session")}=${await encode({ token, secret: process.env.AUTH_SECRET ?? "" })}`
+}
+
+describe("PostgreSQL itself", () => {
+  let server: TestServer
+
+  beforeAll(async () => {
+    server = await start({ DATABASE_POOL_MAX: "4" })
+    return () => server.stop()
+  })
+
+  /** Nobody gets at the tables while it acts. */
+  async function locked(tables: string, act: () => Promise<void>): Promise<void> {
+    const holder = await newClient()
+    await holder.query(`BEGIN; LOCK TABLE ${tables} IN ACCESS EXCLUSIVE MODE`)
+    try {
+      await act()
+    } finally {
+      await holder.end().catch(() => {})
+    }
+  }
+
+  /** @param whose by their state, all of the application's and of this test's */
+  function kill(whose: "idle" | "active"): Promise<unknown> {
+    return pool().query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = $1",
+      [whose],
+    )
+  }
+
+  /** Lets whatever writes a run fail with an SQLSTATE, so many times. */
+  async function raising(code: string, writing: "INSERT" | "UPDATE", times: number, act: () => Promise<void>) {
+    await pool().query(`
+      CREATE SEQUENCE raised;
+      CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('raised') <= ${times} THEN RAISE EXCEPTION 'raised' USING ERRCODE = '${code}'; END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER raises BEFORE ${writing} ON runs FOR EACH ROW EXECUTE FUNCTION raise_it()`)
+    try {
+      await act()
+    } finally {
+      await pool().query("DROP TRIGGER raises ON runs; DROP FUNCTION raise_it; DROP SEQUENCE raised")
+    }
+  }
+
+  /** For every connection made from now on. */
+  async function withSetting(name: string, value: string, act: () => Promise<void>): Promise<void> {
+    const client = await newClient()
+    await client.query(`ALTER DATABASE postgres SET ${name} = ${value}`)
+    await kill("idle")
+    try {
+      await act()
+    } finally {
+      await client.query(`ALTER DATABASE postgres RESET ${name}`)
+      await client.end()
+      await kill("idle")
+    }
+  }
+
+  async function newClient(): Promise<pg.Client> {
+    const client = new pg.Client(database.url)
+    client.on("error", () => {})
+    await client.connect()
+    return client
+  }
+
+  /** What a run costs, asked for while something is wrong: refused, and not charged. */
+  async function expectRefusedRun(owner: Customer): Promise<Exchange | undefined> {
+    const answer = await send(server, owner, newCall(owner))
+    expectUnavailable(answer)
+    return answer
+  }
+
+  test("91 stopped (SIGSTOP): 503 in under 3 s for everybody, and 200 once it goes on", async () => {
+    const owner = await customer()
+    for (const answer of await Promise.all(oneOfEach(server, owner))) expect(answer?.status).toBe(200)
+    const goOn = await database.freeze()
+    const alone = await get(server, owner.secret)
+    const together = await Promise.all(Array.from({ length: 4 }, () => oneOfEach(server, owner)).flat())
+    goOn()
+    for (const answer of [alone, ...together]) expectUnavailable(answer)
+    const recovery = await recovered(server, owner.secret)
+    await settleAll(server, owner)
+    figures.push(
+      `PostgreSQL stopped: 503 after ${alone?.ms} ms, of twenty at once after ${slowest(together)} ms at most; 200 after ${recovery.ms} ms and ${recovery.before} more 503`,
+    )
+  })
+
+  test.each([
+    ["one of its processes is killed (SIGKILL), so it restarts", killBackend],
+    ["it is stopped at once, and started anew", () => database.crash(500)],
+  ])("92 in the middle of statements and transactions %s: 503, and nothing is half done", async (what, crash) => {
+    const owner = await customer()
+    await locked("credit_accounts, orders", async () => {
+      const asked = [
+        ...Array.from({ length: 3 }, () => send(server, owner, newCall(owner))),
+        get(server, owner.admin, "/api/v1/admin/orders"),
+        get(server, owner.admin, "/api/v1/admin/stats"),
+      ]
+      await expect.poll(() => waiting(), { interval: 20 }).toBeGreaterThan(2)
+      await crash()
+      for (const answer of await Promise.all(asked)) expectUnavailable(answer)
+    })
+    const recovery = await recovered(server, owner.secret)
+    await settleAll(server, owner)
+    figures.push(`PostgreSQL, ${what}: 200 after ${recovery.ms} ms and ${recovery.before} more 503`)
+  })
+
+  async function killBackend(): Promise<void> {
+    const { rows } = await pool().query<{ pid: number }>(
+      "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+    )
+    process.kill(rows[0]?.pid ?? 0, "SIGKILL")
+  }
+
+  /** Statements that wait for a lock. */
+  async function waiting(): Promise<number> {
+    const { rows } = await pool().query<{ count: number }>(
+      "SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+    )
+    return rows[0]?.count ?? 0
+  }
+
+  test("93 its idle connections are killed: the next request is a 200, ten times over", async () => {
+    const { secret } = await customer()
+    for (let time = 0; time < 10; time++) {
+      await Promise.all(Array.from({ length: 4 }, () => get(server, secret)))
+      await kill("idle")
+      expect(await get(server, secret)).toMatchObject({ status: 200 })
+    }
+  })
+
+  test("94 every connection of the pool is taken: 503 in under 3 s for whoever comes, whenever", async () => {
+    const owner = await customer()
+    const answers: Promise<Exchange | undefined>[] = []
+    await locked("credit_accounts", async () => {
+      for (let time = 0; time < 24; time++) {
+        answers.push(time % 2 === 0 ? send(server, owner, newCall(owner)) : get(server, owner.secret))
+        await sleep(100)
+      }
+      await Promise.all(answers)
+    })
+    const given = await Promise.all(answers)
+    for (const answer of given) if (answer?.status !== 200) expectUnavailable(answer)
+    expect(given.filter((answer) => answer?.status === 503).length).toBeGreaterThan(12)
+    const recovery = await recovered(server, owner.secret)
+    await settleAll(server, owner)
+    figures.push(`Pool exhausted: an answer after ${slowest(given)} ms at most; 200 after ${recovery.ms} ms`)
+  })
+
+  test("95 it has too many clients (53300): 503, and 200 once one leaves", async () => {
+    const { secret } = await customer()
+    const taken: pg.Client[] = []
+    try {
+      await kill("idle")
+      const full = async () => {
+        for (;;) taken.push(await newClient())
+      }
+      await expect(full()).rejects.toMatchObject({ code: "53300" })
+      await taken[0]?.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle' AND pid <> pg_backend_pid() AND query <> ''",
+      )
+      await expect(full()).rejects.toMatchObject({ code: "53300" })
+      expectUnavailable(await get(server, secret))
+    } finally {
+      await Promise.all(taken.map((client) => client.end()))
+    }
+    await recovered(server, secret)
+  })
+
+  test("96 a statement takes too long (57014), or its lock does (55P03): 503, nothing charged", async () => {
+    const owner = await customer()
+    await locked("users", async () => expectUnavailable(await get(server, owner.secret)))
+    await locked("credit_accounts", async () => {
+      const answer = await expectRefusedRun(owner)
+      figures.push(`Statement too slow: 503 after ${answer?.ms} ms`)
+    })
+    await withSetting("lock_timeout", "'200ms'", () =>
+      locked("credit_accounts", async () => {
+        const answer = await expectRefusedRun(owner)
+        expect(answer?.ms).toBeLessThan(1_500)
+        figures.push(`Lock not given within its 200 ms: 503 after ${answer?.ms} ms`)
+      }),
+    )
+    await settleAll(server, owner)
+  })
+
+  test.each(["40001", "40P01"])(
+    "97 it refuses what is done at the same time (%s): tried again three times, then 503, charged once",
+    async (code) => {
+      const owner = await customer()
+      await raising(code, "UPDATE", 2, async () => {
+        expect(await send(server, owner, newCall(owner))).toMatchObject({ status: 200 })
+      })
+      // A third failure is passed on, and what was reserved given back.
+      await raising(code, "UPDATE", 3, async () => void (await expectRefusedRun(owner)))
+      await raising(code, "INSERT", 1, async () => void (await expectRefusedRun(owner)))
+      await settleAll(server, owner)
+    },
+  )
+
+  test("its disk is full (53100): 503, nothing charged, and 200 once there is room", async () => {
+    const owner = await customer()
+    const disk = await fullDisk()
+    if (disk) {
+      await expectRefusedRun(owner)
+      await disk.free()
+    } else await raising("53100", "INSERT", 1, async () => void (await expectRefusedRun(owner)))
+    figures.push(`Disk full: ${disk ? "a real one" : "by its SQLSTATE, for this user may mount none"}`)
+    await settleAll(server, owner)
+  })
+
+  test("it is read-only (25006): reads are served, runs answered 503 and nothing charged", async () => {
+    const owner = await customer()
+    await withSetting("default_transaction_read_only", "on", async () => {
+      await expectRefusedRun(owner)
+      expect(await get(server, owner.secret, "/api/v1/me/credits")).toMatchObject({ status: 200 })
+    })
+    await settleAll(server, owner)
+  })
+
+  test("103 an error that nobody foresaw: 500 in the envelope, its details in the log alone", async () => {
+    const owner = await customer()
+    await raising("P0001", "INSERT", 1, async () => {
+      const answer = await send(server, owner, newCall(owner))
+      const requestId = String(answer?.headers["x-request-id"])
+      expect(answer).toMatchObject({ status: 500, headers: { "content-type": "application/json" } })
+      expect(JSON.parse(answer?.body ?? "")).toEqual({
+        error: {
+          code: "internal",
+          message: `An unexpected error. If it stays, report it with the request id ${requestId}.`,
+        },
+      })
+      await expect.poll(() => server.output()).toContain(`"event":"internal","requestId":"${requestId}"`)
+    })
+    await settleAll(server, owner)
+  })
+
+  /** The entries of the ledger on a disk of a few megabytes without a byte left; nothing where this user may mount none. */
+  async function fullDisk(): Promise<{ free: () => Promise<void> } | undefined> {
+    const { rows } = await pool().query<{ data: string }>("SELECT current_setting('data_directory') AS data")
+    const { uid, gid } = await stat(rows[0]?.data ?? "")
+    const directory = await mkdtemp("/var/tmp/tsk-disk-")
+    try {
+      await run("mount", ["-t", "tmpfs", "-o", `size=4m,mode=0700,uid=${uid},gid=${gid}`, "tmpfs", directory])
+    } catch {
+      await rmdir(directory)
+      return undefined
+    }
+    await pool().query(`CREATE TABLESPACE small LOCATION '${directory}'`)
+    await pool().query("CREATE TABLE ballast (bytes text) TABLESPACE small")
+    await pool().query("ALTER TABLE runs SET TABLESPACE small")
+    const fill = async () => {
+      for (;;) await pool().query("INSERT INTO ballast SELECT repeat('ballast', 100) FROM generate_series(1, 8)")
+    }
+    await expect(fill()).rejects.toMatchObject({ code: "53100" })
+    return {
+      async free() {
+        await pool().query("DROP TABLE ballast")
+        await pool().query("ALTER TABLE runs SET TABLESPACE pg_default")
+        await pool().query("DROP TABLESPACE small")
+        await run("umount", [directory])
+        await rmdir(directory)
+      },
+    }
+  }
 })
