@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import pg from "pg"
 import type { Guarded } from "./guarded"
-import { collect, serve, untilAnswers } from "./next"
+import { collect, type Given, serve, untilAnswers } from "./next"
 import { dataDirectoryOf, startPostgres } from "./postgres"
 
 // What is killed: the database and the servers. Each comes back at its own address, as a supervisor would bring it.
@@ -74,12 +74,14 @@ export type Server = {
   /** Returns once it answers. */
   start: () => Promise<void>
   kill: () => Promise<void>
+  /** What it has printed lately. */
+  output: () => string
   stop: () => Promise<void>
 }
 
 /** @param onError called with each line in which the server reports an error that it did not expect */
 export async function prepareServer(
-  given: { DATABASE_URL: string; AUTH_SECRET: string },
+  given: Given,
   onError: (line: string) => void,
 ): Promise<Server> {
   const port = await steadyPort()
@@ -96,6 +98,7 @@ export async function prepareServer(
       })
       if (!(await untilAnswers(running, `${address}/api/v1/me`))) throw new Error(`A server ended:\n\n${output()}`)
     },
+    output: () => output(),
     async kill() {
       if (!running || !isAlive(running)) throw new Error(`A server ended by itself:\n\n${output()}`)
       await end(running)

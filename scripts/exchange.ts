@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers"
 
 export type Exchange = { status: number; headers: IncomingHttpHeaders; body: string; ms: number }
 
-type Sent = { method?: string; headers?: Record<string, string>; body?: string }
+type Sent = { method?: string; headers?: Record<string, string>; body?: string | Uint8Array }
 
 const keptAlive = new Agent({ keepAlive: true })
 
