@@ -48,7 +48,11 @@ export async function checkLedger(database: Pool): Promise<string[]> {
 }
 
 /** What an owner is told adds up, over all pages, and is what was granted less what the calls cost. */
-export async function checkBalance(address: string, account: Account, calls: readonly Call[]): Promise<string[]> {
+export async function checkBalance(
+  address: string,
+  account: Account,
+  calls: readonly Pick<Call, "account" | "cost">[],
+): Promise<string[]> {
   const { amounts, meta } = await readCredits(address, account)
   const cost = total(calls.filter((call) => call.account === account).map((call) => call.cost))
   const told = { balance: meta.balance, held: meta.held, entries: meta.total, sum: total(amounts) }

@@ -80,10 +80,7 @@ export type Server = {
 }
 
 /** @param onError called with each line in which the server reports an error that it did not expect */
-export async function prepareServer(
-  given: Given,
-  onError: (line: string) => void,
-): Promise<Server> {
+export async function prepareServer(given: Given, onError: (line: string) => void): Promise<Server> {
   const port = await steadyPort()
   const address = `http://127.0.0.1:${port}`
   let running: Guarded | undefined

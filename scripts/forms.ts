@@ -11,5 +11,10 @@ export function readForms(html: string): Record<string, string>[] {
 
 function attributeOf(attributes: string, name: string): string {
   const [, value = ""] = new RegExp(`(?:^|\\s)${name}="([^"]*)"`, "i").exec(attributes) ?? []
-  return value.replaceAll("&quot;", '"').replaceAll("&#x27;", "'").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&")
+  return value
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#x27;", "'")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&")
 }

@@ -26,7 +26,8 @@ const suites: readonly Suite[] = [
   { name: "Rules, against a real PostgreSQL and Redis", run: (results) => vitest(results, "vitest.config.ts") },
   { name: "Build", run: async () => check(await buildOnce()) },
   { name: "The servers, alone and several, over HTTP", run: overHttp },
-  { name: "Servers and database killed under load", run: chaos },
+  { name: "104 Servers and database killed under load", run: () => underLoad("chaos") },
+  { name: "Everything at once, while dependencies fail", run: () => underLoad("soak") },
   { name: "Pages, in a real browser", run: (results) => playwright(results, "lean") },
   { name: "What customers do, with Next alone", run: (results) => playwright(results, "next", customerStories) },
   { name: "Modules, each taken out", run: (results) => vitest(results, "vitest.removal.config.ts") },
@@ -106,8 +107,8 @@ async function overHttp(results: string): Promise<Tally> {
   return (await hasBuild()) ? vitest(results, "vitest.listeners.config.ts") : check(false)
 }
 
-async function chaos(): Promise<Tally> {
-  return check((await hasBuild()) && (await run("tsx/dist/cli.mjs", ["scripts/chaos.ts", "--short"])))
+async function underLoad(what: "chaos" | "soak"): Promise<Tally> {
+  return check((await hasBuild()) && (await run("tsx/dist/cli.mjs", [`scripts/${what}.ts`, "--short"])))
 }
 
 async function playwright(results: string, listener: Listener, files: readonly string[] = []): Promise<Tally> {
