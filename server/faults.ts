@@ -11,6 +11,7 @@ import { Redis } from "ioredis"
 import { encode } from "next-auth/jwt"
 import pg from "pg"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { endpoints } from "@/app/api/v1/endpoints"
 import { cookieName, sessionToken } from "@/lib/auth"
 import { findViolations } from "@/lib/credits/invariants"
 import { db } from "@/lib/db"
@@ -22,13 +23,13 @@ import { type Exchange, exchange } from "@/scripts/exchange"
 import { type Fault, type FaultyProxy, startFaultyProxy } from "@/scripts/faulty-proxy"
 import { listeningPid, rssMbOf } from "@/scripts/memory"
 import { migrate } from "@/scripts/migrate"
-import type { Given } from "@/scripts/next"
+import type { Given, Listener } from "@/scripts/next"
 import { type RunningRedis, startRedis } from "@/scripts/redis"
 import { shiftedClock } from "@/scripts/shifted-clock"
 import { startTestServer, type TestServer } from "@/scripts/test-server"
 
 // What the server that `npm start` runs answers while PostgreSQL or Redis fails, and how it recovers. Each test begins
-// with the number of its row in the list of faults.
+// with the number of its row in the list of faults. `npm run test:faults` asks every endpoint, and also of Next alone.
 
 const run = promisify(execFile)
 const figures: string[] = []
@@ -48,9 +49,12 @@ beforeAll(async () => {
 
 afterAll(() => console.log(figures.join("\n")))
 
+const isEverywhere = import.meta.env.MODE === "everywhere"
+const listeners: Listener[] = isEverywhere ? ["lean", "next"] : ["lean"]
+
 /** With a clock that runs, unlike that of other tests: what has failed is tried again after a while. */
-function start(given: Given): Promise<TestServer> {
-  return startTestServer("lean", { NODE_OPTIONS: "", DATABASE_URL: database.url, ...given })
+function start(given: Given, listener: Listener = "lean"): Promise<TestServer> {
+  return startTestServer(listener, { NODE_OPTIONS: "", DATABASE_URL: database.url, ...given })
 }
 
 function portOf(url: string): number {
@@ -71,15 +75,20 @@ async function customer(): Promise<Customer> {
   return { id: user.id, keyId: own.key.id, secret: own.secret, admin: admin.secret, calls: [] }
 }
 
-/** One of every kind: one object, a list, another account's list, statistics, and a metered call. */
+/** Reads of either surface: one object, a list, another account's list, and statistics. */
+const paths = isEverywhere
+  ? (await endpoints()).filter(({ method }) => method === "GET").map(({ path }) => path)
+  : ["/api/v1/me", "/api/v1/me/credits", "/api/v1/admin/users", "/api/v1/admin/stats"]
+
+/** Each of the reads, and a metered call. */
 function oneOfEach(server: TestServer, owner: Customer): Promise<Exchange | undefined>[] {
-  return [
-    get(server, owner.secret, "/api/v1/me"),
-    get(server, owner.secret, "/api/v1/me/credits"),
-    get(server, owner.admin, "/api/v1/admin/users"),
-    get(server, owner.admin, "/api/v1/admin/stats"),
-    send(server, owner, newCall(owner)),
-  ]
+  const secretFor = (path: string) => (path.includes("/admin/") ? owner.admin : owner.secret)
+  return [...paths.map((path) => get(server, secretFor(path), path)), send(server, owner, newCall(owner))]
+}
+
+/** Twenty requests, where all is not asked. */
+function fourOfEach(server: TestServer, owner: Customer): Promise<(Exchange | undefined)[]> {
+  return Promise.all(Array.from({ length: 4 }, () => oneOfEach(server, owner)).flat())
 }
 
 function get(server: TestServer, secret: string, path = "/api/v1/me"): Promise<Exchange | undefined> {
@@ -170,13 +179,13 @@ const databaseFaults: [string, Fault][] = [
   ["breaks off in the middle of each answer", { kind: "cut" }],
 ]
 
-describe.concurrent("PostgreSQL, through a way that fails", () => {
+describe.concurrent.each(listeners)("PostgreSQL, through a way that fails, %s", (listener) => {
   let proxy: FaultyProxy
   let server: TestServer
 
   beforeAll(async () => {
     proxy = await startFaultyProxy(portOf(database.url))
-    server = await start({ DATABASE_URL: through(proxy) })
+    server = await start({ DATABASE_URL: through(proxy) }, listener)
     return async () => {
       await server.stop()
       await proxy.stop()
@@ -193,11 +202,12 @@ describe.concurrent("PostgreSQL, through a way that fails", () => {
 
       await proxy.set(fault)
       const alone = await get(server, owner.secret)
-      const together = await Promise.all(Array.from({ length: 4 }, () => oneOfEach(server, owner)).flat())
+      const together = await fourOfEach(server, owner)
       for (const answer of [alone, ...together]) expectUnavailable(answer)
 
       await proxy.set({ kind: "none" })
       const recovery = await recovered(server, owner.secret)
+      expect(recovery.before).toBe(0)
       await settleAll(server, owner)
       figures.push(
         `PostgreSQL ${what}: 503 after ${alone?.ms} ms, of twenty at once after ${slowest(together)} ms at most; 200 after ${recovery.ms} ms and ${recovery.before} more 503`,
@@ -209,7 +219,7 @@ describe.concurrent("PostgreSQL, through a way that fails", () => {
     const owner = await customer()
     for (const answer of await Promise.all(oneOfEach(server, owner))) expect(answer?.status).toBe(200)
     await proxy.set({ kind: "latency", ms: 350 })
-    const answers = await Promise.all(Array.from({ length: 4 }, () => oneOfEach(server, owner)).flat())
+    const answers = await fourOfEach(server, owner)
     for (const answer of answers) if (answer?.status !== 200) expectUnavailable(answer)
     await proxy.set({ kind: "none" })
     await recovered(server, owner.secret)
@@ -220,24 +230,6 @@ describe.concurrent("PostgreSQL, through a way that fails", () => {
     )
   })
 
-  test.sequential("91 three hundred requests that fail leave the memory as it was", async () => {
-    const { secret } = await customer()
-    const fail = async (times: number) => {
-      for (let sent = 0; sent < times; sent += 20) {
-        for (const answer of await Promise.all(times20(() => get(server, secret)))) expectUnavailable(answer)
-      }
-    }
-    await proxy.set({ kind: "refused" })
-    await fail(100)
-    const before = await rssMbOf(listeningPid(server.output()))
-    await fail(300)
-    const after = await rssMbOf(listeningPid(server.output()))
-    await proxy.set({ kind: "none" })
-    await recovered(server, secret)
-    figures.push(`300 failed requests: RSS ${before.toFixed(0)} MB before, ${after.toFixed(0)} MB after`)
-    expect(after - before).toBeLessThan(60)
-  })
-
   test.sequential("92 the answer to the statement that charges is lost: 200 all the same, charged once", async () => {
     const owner = await customer()
     // Has the key's use recorded, so that of a run three statements are left: who calls, reserve, settle.
@@ -245,6 +237,25 @@ describe.concurrent("PostgreSQL, through a way that fails", () => {
     await proxy.set({ kind: "cut-once", after: 2 })
     expect(await send(server, owner, newCall(owner))).toMatchObject({ status: 200 })
     await settleAll(server, owner)
+  })
+})
+
+describe.concurrent("PostgreSQL away for hundreds of requests", () => {
+  test.sequential("91 three hundred requests that fail leave the memory as it was", async () => {
+    const server = await start({ DATABASE_URL: "postgresql://postgres@127.0.0.1:9/postgres" })
+    const { secret } = await customer()
+    const fail = async (times: number) => {
+      for (let sent = 0; sent < times; sent += 20) {
+        for (const answer of await Promise.all(times20(() => get(server, secret)))) expectUnavailable(answer)
+      }
+    }
+    await fail(200)
+    const before = await rssMbOf(listeningPid(server.output()))
+    await fail(300)
+    const after = await rssMbOf(listeningPid(server.output()))
+    await server.stop()
+    figures.push(`300 failed requests: RSS ${before.toFixed(0)} MB before, ${after.toFixed(0)} MB after`)
+    expect(after - before).toBeLessThan(60)
   })
 })
 
@@ -279,7 +290,7 @@ async function wantPassword({ url }: RunningRedis) {
   }
 }
 
-describe.concurrent("Redis", () => {
+describe.concurrent.each(listeners)("Redis, %s", (listener) => {
   let redis: RunningRedis
   let proxy: FaultyProxy
   let server: TestServer
@@ -287,7 +298,7 @@ describe.concurrent("Redis", () => {
   beforeAll(async () => {
     redis = await startRedis()
     proxy = await startFaultyProxy(redis.port)
-    server = await start({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` })
+    server = await start({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` }, listener)
     return async () => {
       await server.stop()
       await proxy.stop()
@@ -489,11 +500,11 @@ async function sessionOf({ id }: Customer): Promise<string> {
   return `${cookieName("session")}=${await encode({ token, secret: process.env.AUTH_SECRET ?? "" })}`
 }
 
-describe("PostgreSQL itself", () => {
+describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
   let server: TestServer
 
   beforeAll(async () => {
-    server = await start({ DATABASE_POOL_MAX: "4" })
+    server = await start({ DATABASE_POOL_MAX: "4" }, listener)
     return () => server.stop()
   })
 
@@ -568,7 +579,7 @@ describe("PostgreSQL itself", () => {
     for (const answer of await Promise.all(oneOfEach(server, owner))) expect(answer?.status).toBe(200)
     const goOn = await database.freeze()
     const alone = await get(server, owner.secret)
-    const together = await Promise.all(Array.from({ length: 4 }, () => oneOfEach(server, owner)).flat())
+    const together = await fourOfEach(server, owner)
     goOn()
     for (const answer of [alone, ...together]) expectUnavailable(answer)
     const recovery = await recovered(server, owner.secret)

@@ -29,7 +29,7 @@ function listening(server: TestServer): { pid: number; sweeper: string }[] {
 }
 
 describe("one process", () => {
-  test("asked to end while a run is under way, answers it and is gone, with nothing said of an error", async () => {
+  test("101 asked to end while a run is under way, answers it and is gone, with nothing said of an error", async () => {
     const server = await startTestServer("lean")
     const begun = request(`${server.address}/api/v1/me/run`, {
       method: "POST",
@@ -64,14 +64,17 @@ describe("one process", () => {
     await server.stop()
   })
 
-  test("an environment that is not complete is named, without a stack", async () => {
-    const { AUTH_SECRET = "" } = process.env
-    const server = serve(await freePort(), { AUTH_SECRET, DATABASE_URL: "" })
-    const output = collect(server)
-    expect(await server.exited).toBe(1)
-    expect(output()).toContain("DATABASE_URL is required")
-    expect(output()).not.toMatch(/^\s+at /m)
-  })
+  test.each(["DATABASE_URL", "AUTH_SECRET"])(
+    "105 without %s it does not start: the variable is named, without a stack",
+    async (name) => {
+      const { AUTH_SECRET = "", DATABASE_URL = "" } = process.env
+      const server = serve(await freePort(), { AUTH_SECRET, DATABASE_URL, [name]: "" })
+      const output = collect(server)
+      expect(await server.exited).toBe(1)
+      expect(output()).toContain(`${name} is required`)
+      expect(output()).not.toMatch(/^\s+at /m)
+    },
+  )
 })
 
 describe("several processes", () => {
@@ -89,7 +92,7 @@ describe("several processes", () => {
     return () => server.stop()
   })
 
-  test("share the port and the limits, and one of them sweeps", async () => {
+  test("100 share the port and the limits, and one of them sweeps", async () => {
     expect(
       listening(server)
         .map(({ sweeper }) => sweeper)
@@ -113,7 +116,7 @@ describe("several processes", () => {
     expect(await status(server, await freshKey())).toBe(200)
   })
 
-  test("all end when the first is asked to, with the exit code 0", async () => {
+  test("101 all end when the first is asked to, with the exit code 0", async () => {
     await server.stop()
     expect(await server.exited).toBe(0)
     for (const { pid } of listening(server)) expect(() => process.kill(pid, 0)).toThrow("ESRCH")

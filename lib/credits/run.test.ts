@@ -2,7 +2,10 @@ import { randomBytes, randomUUID } from "node:crypto"
 import { getEventListeners } from "node:events"
 import { expect, test } from "vitest"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
+import { db } from "../db"
 import type { OwnerId } from "../owner"
+import { pool } from "../pool"
+import { findViolations } from "./invariants"
 import { run, type Worked } from "./run"
 
 test.each([
@@ -24,3 +27,18 @@ test.each([
     expect(signals.map((signal) => getEventListeners(signal, "abort"))).toEqual([[]])
   },
 )
+
+test("credits whose reservation came too late are given back, and the idempotency key is free", async () => {
+  const user = await createUser()
+  const { key } = await createKey({ user, surface: "user" })
+  await grantCredits(user.id, 10)
+  const asked = { owner: user.id as OwnerId, keyId: key.id, fingerprint: randomBytes(32), amount: 10 }
+  const request = { ...asked, idempotencyKey: "late" }
+  const work = async () => ({ result: "done", cost: 10 })
+  const write = () => ["{", "}"] as const
+  const late = () => Promise.reject(new Error("Too late"))
+  await expect(run(request, work, write, late)).rejects.toThrow("Too late")
+  await expect.poll(() => db().run.count({ where: { userId: user.id, state: "failed" } })).toBe(1)
+  expect(await run(request, work, write)).toMatchObject({ ok: true, replayed: false })
+  expect(await findViolations(pool(), [user.id])).toEqual([])
+})
