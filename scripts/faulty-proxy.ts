@@ -29,7 +29,7 @@ export type FaultyProxy = {
   stop: () => Promise<void>
 }
 
-const drop = { bytes: 4, everyMs: 50 }
+const drop = { bytes: 4, everyMs: 100 }
 
 /** A proxy on this machine between an application and what it depends on, whose connections can be made to fail. */
 export async function startFaultyProxy(target: number): Promise<FaultyProxy> {

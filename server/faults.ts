@@ -10,7 +10,7 @@ import { promisify } from "node:util"
 import { Redis } from "ioredis"
 import { encode } from "next-auth/jwt"
 import pg from "pg"
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { cookieName, sessionToken } from "@/lib/auth"
 import { findViolations } from "@/lib/credits/invariants"
@@ -49,7 +49,13 @@ beforeAll(async () => {
 
 afterAll(() => console.log(figures.join("\n")))
 
-const isEverywhere = import.meta.env.MODE === "everywhere"
+declare module "vitest" {
+  interface ProvidedContext {
+    everywhere: boolean
+  }
+}
+
+const isEverywhere = inject("everywhere")
 const listeners: Listener[] = isEverywhere ? ["lean", "next"] : ["lean"]
 
 /** With a clock that runs, unlike that of other tests: what has failed is tried again after a while. */
@@ -325,13 +331,13 @@ describe.concurrent.each(listeners)("Redis, %s", (listener) => {
     "98 99 Redis %s: everybody is served with the limit counted here, which is logged once, until it is back",
     async (what, begin) => {
       const owner = await customer()
-      await until(() => isShared(owner))
+      await until(async () => (await isShared(owner)) && logged("ratelimit_degraded") === logged("ratelimit_recovered"))
       const before = logged("ratelimit_degraded")
 
       const end = await begin(redis, proxy)
       const first = await get(server, owner.secret)
       expect(first?.status).toBe(200)
-      expect(first?.ms).toBeLessThan(600)
+      expect(first?.ms).toBeLessThan(1_000)
       const flood: (Exchange | undefined)[] = []
       while (flood.length < 340) flood.push(...(await Promise.all(times20(() => get(server, owner.secret)))))
       const allowed = flood.filter((answer) => answer?.status === 200).length
@@ -340,14 +346,13 @@ describe.concurrent.each(listeners)("Redis, %s", (listener) => {
       expect(flood.filter((answer) => answer?.status === 429)).toHaveLength(flood.length - allowed)
       expect(flood.at(-1)).toMatchObject({ status: 429, headers: { "retry-after": expect.stringMatching(/^\d+$/) } })
       expect(await get(server, (await customer()).secret)).toMatchObject({ status: 200 })
-      expect(slowest(flood)).toBeLessThan(900)
+      expect(slowest(flood)).toBeLessThan(1_500)
       await until(() => logged("ratelimit_degraded") > before)
 
       await end()
       const since = performance.now()
       const other = await customer()
-      await until(() => isShared(other))
-      await until(() => logged("ratelimit_recovered") > before)
+      await until(async () => (await isShared(other)) && logged("ratelimit_recovered") > before)
       expect([logged("ratelimit_degraded"), logged("ratelimit_recovered")]).toEqual([before + 1, before + 1])
       figures.push(
         `Redis ${what}: the first request after ${first?.ms} ms, of 340 at most ${slowest(flood)} ms, ${allowed} allowed; shared again after ${Math.round(performance.now() - since)} ms`,
@@ -504,7 +509,7 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
   let server: TestServer
 
   beforeAll(async () => {
-    server = await start({ DATABASE_POOL_MAX: "4" }, listener)
+    server = await start({ DATABASE_POOL_MAX: "4", SWEEPER: "off" }, listener)
     return () => server.stop()
   })
 
@@ -659,10 +664,6 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
       const full = async () => {
         for (;;) taken.push(await newClient())
       }
-      await expect(full()).rejects.toMatchObject({ code: "53300" })
-      await taken[0]?.query(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle' AND pid <> pg_backend_pid() AND query <> ''",
-      )
       await expect(full()).rejects.toMatchObject({ code: "53300" })
       expectUnavailable(await get(server, secret))
     } finally {
