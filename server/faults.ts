@@ -221,6 +221,19 @@ describe.concurrent.each(listeners)("PostgreSQL, through a way that fails, %s", 
     },
   )
 
+  test.sequential("91 PostgreSQL lets connections stand for longer than any wait: 200 within 3 s once it is back", async () => {
+    const owner = await customer()
+    await proxy.set({ kind: "half-open" })
+    for (let round = 0; round < 3; round++) {
+      for (const answer of await fourOfEach(server, owner)) expectUnavailable(answer)
+    }
+    await proxy.set({ kind: "none" })
+    const recovery = await recovered(server, owner.secret)
+    expect(recovery.ms).toBeLessThan(3_000)
+    await settleAll(server, owner)
+    figures.push(`PostgreSQL silent for 7 s: 200 after ${recovery.ms} ms and ${recovery.before} more 503`)
+  })
+
   test.sequential("91 PostgreSQL is slow, yet no statement too slow: no answer takes 3 s, and none is wrong", async () => {
     const owner = await customer()
     for (const answer of await Promise.all(oneOfEach(server, owner))) expect(answer?.status).toBe(200)
@@ -707,11 +720,14 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
     const owner = await customer()
     const disk = await fullDisk()
     if (disk) {
-      // There may be room for some in the pages that the table has.
-      let answer = await send(server, owner, newCall(owner))
-      while (answer?.status === 200) answer = await send(server, owner, newCall(owner))
-      expectUnavailable(answer)
-      await disk.free()
+      try {
+        // There may be room for some in the pages that the table has.
+        let answer = await send(server, owner, newCall(owner))
+        while (answer?.status === 200) answer = await send(server, owner, newCall(owner))
+        expectUnavailable(answer)
+      } finally {
+        await disk.free()
+      }
     } else await raising("53100", "INSERT", 1, async () => void (await expectRefusedRun(owner)))
     figures.push(`Disk full: ${disk ? "a real one" : "by its SQLSTATE, for this user may mount none"}`)
     await settleAll(server, owner)
