@@ -90,7 +90,7 @@ export async function prepareServer(given: Given, onError: (line: string) => voi
     async start() {
       running = serve(port, given)
       output = collect(running)
-      running.process.stderr?.on("data", (chunk) => {
+      running.process.stdout?.on("data", (chunk) => {
         for (const line of String(chunk).split("\n")) if (line.includes('"event":"internal"')) onError(line)
       })
       if (!(await untilAnswers(running, `${address}/api/v1/me`))) throw new Error(`A server ended:\n\n${output()}`)

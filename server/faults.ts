@@ -754,7 +754,12 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
           message: `An unexpected error. If it stays, report it with the request id ${requestId}.`,
         },
       })
-      await until(() => server.output().includes(`"event":"internal","requestId":"${requestId}"`))
+      const told = () =>
+        server
+          .output()
+          .split("\n")
+          .filter((line) => line.includes(requestId))
+      await until(() => told().some((line) => JSON.parse(line).event === "internal"))
     })
     await settleAll(server, owner)
   })
