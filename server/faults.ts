@@ -58,9 +58,9 @@ declare module "vitest" {
 const isEverywhere = inject("everywhere")
 const listeners: Listener[] = isEverywhere ? ["lean", "next"] : ["lean"]
 
-/** With a clock that runs, unlike that of other tests: what has failed is tried again after a while. */
+/** With a clock that runs, unlike that of other tests, for what has failed is tried again after a while; and with a log. */
 function start(given: Given, listener: Listener = "lean"): Promise<TestServer> {
-  return startTestServer(listener, { NODE_OPTIONS: "", DATABASE_URL: database.url, ...given })
+  return startTestServer(listener, { NODE_OPTIONS: "", LOG_LEVEL: "warn", DATABASE_URL: database.url, ...given })
 }
 
 function portOf(url: string): number {
