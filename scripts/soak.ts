@@ -108,6 +108,8 @@ async function main(): Promise<void> {
   running.push(server)
   const people = await createPeople(keyCount)
   await server.start()
+  // Later on it is no longer among the last lines.
+  const pid = listeningPid(server.output())
 
   const outages = createOutages(ways)
   const traffic = createTraffic({
@@ -123,7 +125,7 @@ async function main(): Promise<void> {
   const rate = Math.min(maxRate, capacity * share)
   console.log(`${capacity.toFixed(0)} a second is what it does; ${rate.toFixed(0)} a second are sent`)
 
-  const memory = watchMemory(server)
+  const memory = watchMemory(pid)
   const [greedy] = people.customers
   const sending = send(traffic, rate)
   const pressing = greedy && press(() => traffic.greedy(greedy))
@@ -141,7 +143,7 @@ async function main(): Promise<void> {
   for (const account of traffic.keyed.slice(0, 10)) {
     for (const text of await checkBalance(server.address, account, traffic.calls)) violate(text)
   }
-  const slope = await report(traffic, server, memory.samples)
+  const slope = await report(traffic, memory.samples, await delayOf(server, pid))
   await observer.end()
   await stopAll()
   const leaks = !given.short && slope > maxSlope
@@ -221,11 +223,11 @@ async function press(act: () => Promise<unknown>): Promise<void> {
 
 type Sample = { minutes: number; mb: number }
 
-function watchMemory(server: Server) {
+function watchMemory(pid: number) {
   const samples: Sample[] = []
   const since = Date.now()
   const timer = setInterval(async () => {
-    const mb = await rssMbOf(listeningPid(server.output()))
+    const mb = await rssMbOf(pid)
     samples.push({ minutes: (Date.now() - since) / 60_000, mb })
   }, 1_000)
   return { samples, stop: () => clearInterval(timer) }
@@ -251,7 +253,7 @@ async function checkOnce(observer: pg.Pool, { once, keyless }: Traffic): Promise
   return once.filter(({ runId, body }) => stored.get(runId) !== body).map(({ runId }) => `run ${runId} was lost`)
 }
 
-async function report(traffic: Traffic, server: Server, samples: readonly Sample[]): Promise<number> {
+async function report(traffic: Traffic, samples: readonly Sample[], delay: string): Promise<number> {
   console.log(`\n${"".padEnd(28)}calm: n      p50      p99   broken: n      p50      p99  ms`)
   for (const kind of kinds) {
     const all = traffic.answers.get(kind) ?? []
@@ -269,7 +271,7 @@ async function report(traffic: Traffic, server: Server, samples: readonly Sample
   console.log(
     `RSS  ${memory[0]} MB at first, ${Math.max(...memory)} at most, ${memory.at(-1)} in the end; ${slope.toFixed(1)} MB a minute`,
   )
-  console.log(`Event loop  ${await delayOf(server)}`)
+  console.log(`Event loop  ${delay}`)
   console.log(`Violations  ${violations.size}`)
   return slope
 }
@@ -278,8 +280,8 @@ function quantile(times: number[], part: number): number | string {
   return times.sort((one, other) => one - other)[Math.floor(times.length * part)] ?? "–"
 }
 
-async function delayOf(server: Server): Promise<string> {
-  process.kill(listeningPid(server.output()), "SIGUSR2")
+async function delayOf(server: Server, pid: number): Promise<string> {
+  process.kill(pid, "SIGUSR2")
   for (let attempt = 0; attempt < 50; attempt++) {
     const [, told] = /^delay (.*)$/m.exec(server.output()) ?? []
     if (told) return told
