@@ -12,7 +12,7 @@ import { listeningPid, rssMbOf } from "./memory"
 import { migrate } from "./migrate"
 import { build, isBuilt } from "./next"
 import { startRedis } from "./redis"
-import { createPeople, createTraffic, kinds, type Traffic } from "./soak-clients"
+import { createPeople, createTraffic, kinds, type Traffic, unexcused } from "./soak-clients"
 
 const usage = `npm run test:soak [-- --short --minutes NUMBER --seed NUMBER]
 
@@ -143,6 +143,9 @@ async function main(): Promise<void> {
   for (const account of traffic.keyed.slice(0, 10)) {
     for (const text of await checkBalance(server.address, account, traffic.calls)) violate(text)
   }
+  const calm = [...traffic.answers.values()].flat().filter(({ excused }) => !excused).length
+  if (traffic.countOf(unexcused) > calm / 100)
+    violate("More than one in a hundred was refused while nothing was broken")
   const slope = await report(traffic, memory.samples, await delayOf(server, pid))
   await observer.end()
   await stopAll()
