@@ -18,8 +18,8 @@ export type Fault =
   | { kind: "slow" }
   /** Every answer breaks off after a few bytes, with its connection. */
   | { kind: "cut" }
-  /** So does one, after this many have come whole; then the fault is over. */
-  | { kind: "cut-once"; after: number }
+  /** So does the first answer to what contains this text; then the fault is over. */
+  | { kind: "cut-once"; to: string }
 
 export type FaultyProxy = {
   port: number
@@ -34,14 +34,13 @@ const drop = { bytes: 4, everyMs: 100 }
 /** A proxy on this machine between an application and what it depends on, whose connections can be made to fail. */
 export async function startFaultyProxy(target: number): Promise<FaultyProxy> {
   const port = await freePort()
-  const pairs = new Map<Socket, { forgotten: boolean }>()
+  const pairs = new Map<Socket, { forgotten: boolean; cut: boolean }>()
   let fault: Fault = { kind: "none" }
-  let whole = 0
 
   const server = createServer({ noDelay: true }, (near) => {
     near.on("error", () => {})
     if (fault.kind === "reset") return near.resetAndDestroy()
-    const pair = { forgotten: fault.kind === "half-open" }
+    const pair = { forgotten: fault.kind === "half-open", cut: false }
     pairs.set(near, pair)
     const far = connect({ port: target, host: "127.0.0.1", noDelay: true })
     far.on("error", () => near.resetAndDestroy())
@@ -52,23 +51,22 @@ export async function startFaultyProxy(target: number): Promise<FaultyProxy> {
     const out = inOrder()
     const back = inOrder()
     far.on("close", () => pair.forgotten || back(() => near.destroySoon()))
-    near.on("data", (chunk) => pair.forgotten || out(() => far.write(chunk), arrival()))
+    near.on("data", (chunk) => {
+      if (fault.kind === "cut-once" && chunk.includes(fault.to)) {
+        pair.cut = true
+        fault = { kind: "none" }
+      }
+      if (!pair.forgotten) out(() => far.write(chunk), arrival())
+    })
     far.on("data", (chunk) => {
       if (pair.forgotten) return
-      if (cuts()) breakOff(chunk, near)
+      if (pair.cut || fault.kind === "cut") breakOff(chunk, near)
       else back(() => (fault.kind === "slow" ? drip(chunk, near) : near.write(chunk)), arrival())
     })
   })
 
   function arrival(): Promise<void> | undefined {
     return fault.kind === "latency" ? sleep(fault.ms) : undefined
-  }
-
-  function cuts(): boolean {
-    if (fault.kind !== "cut-once") return fault.kind === "cut"
-    const isDue = whole++ === fault.after
-    if (isDue) fault = { kind: "none" }
-    return isDue
   }
 
   function listen(): Promise<unknown> {
@@ -78,7 +76,6 @@ export async function startFaultyProxy(target: number): Promise<FaultyProxy> {
 
   async function set(next: Fault): Promise<void> {
     fault = next
-    whole = 0
     if (next.kind === "half-open") for (const pair of pairs.values()) pair.forgotten = true
     if (next.kind === "refused") server.close()
     else if (!server.listening) await listen()

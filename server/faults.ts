@@ -14,6 +14,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { endpoints } from "@/app/api/v1/endpoints"
 import { cookieName, sessionToken } from "@/lib/auth"
 import { findViolations } from "@/lib/credits/invariants"
+import { closeStatement } from "@/lib/credits/ledger"
 import { db } from "@/lib/db"
 import { pool } from "@/lib/pool"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
@@ -251,9 +252,7 @@ describe.concurrent.each(listeners)("PostgreSQL, through a way that fails, %s", 
 
   test.sequential("92 the answer to the statement that charges is lost: 200 all the same, charged once", async () => {
     const owner = await customer()
-    // Has the key's use recorded, so that of a run three statements are left: who calls, reserve, settle.
-    await send(server, owner, newCall(owner))
-    await proxy.set({ kind: "cut-once", after: 2 })
+    await proxy.set({ kind: "cut-once", to: closeStatement.name })
     expect(await send(server, owner, newCall(owner))).toMatchObject({ status: 200 })
     await settleAll(server, owner)
   })
@@ -438,6 +437,29 @@ describe.concurrent("asked to end", () => {
     expect(seconds).toBeLessThan(28)
     reader.destroy()
     figures.push(`SIGTERM with clients that stall: gone after ${seconds.toFixed(1)} s`)
+  })
+
+  test.sequential("101 SIGTERM while a client reads slowly: it gets every byte of its answers", async () => {
+    const server = await start({})
+    const owner = await customer()
+    const email = () => ({ email: `${randomUUID()}@example.com`, name: "x".repeat(30_000) })
+    await db().user.createMany({ data: Array.from({ length: 500 }, email) })
+    const reader = connect(server.port, "127.0.0.1")
+    let received = ""
+    reader.on("data", (chunk) => {
+      if (received === "") reader.pause()
+      received += chunk
+    })
+    const asked = `GET /api/v1/admin/users?limit=500 HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${owner.admin}\r\n\r\n`
+    await new Promise((sent) => reader.write(asked, sent))
+    await until(() => received !== "")
+    process.kill(listeningPid(server.output()), "SIGTERM")
+    await until(async () => (await get(server, owner.secret)) === undefined)
+    reader.resume()
+    expect(await server.exited).toBe(0)
+    await until(() => reader.closed)
+    expect(received.split("HTTP/1.1 200").length - 1).toBe(1)
+    expect(received.endsWith("}")).toBe(true)
   })
 })
 

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
-import type { Socket } from "node:net"
+import { Server as NetServer, type Socket } from "node:net"
 import { finished } from "node:stream/promises"
 import { NodeRequest, sendNodeResponse } from "srvx/node"
 import type { Answer } from "@/lib/api/answer"
@@ -92,7 +92,8 @@ export function createListener(next: RequestListener): Listener {
 
   function close(): Promise<void> {
     closing = true
-    const closed = new Promise<void>((done) => server.close(() => done()))
+    // Not of node:http: that one drops answers which are complete here and still on their way to a slow client.
+    const closed = new Promise<void>((done) => NetServer.prototype.close.call(server, () => done()))
     for (const socket of connections.keys()) closeWhenDone(socket)
     return closed
   }
