@@ -5,6 +5,7 @@ import { isHttps, transportSecurity } from "./lib/https"
 
 /** Gives every page its headers. It authorizes nothing: pages, actions and routes ask for themselves who calls. */
 export function proxy(request: NextRequest): NextResponse {
+  if (isSentFromElsewhere(request)) return new NextResponse("This form was not sent from this site.", { status: 403 })
   const nonce = randomBytes(16).toString("base64")
   const policy = contentSecurityPolicy(nonce)
   // Next marks its own scripts with the nonce it finds here; what a client sends in its place is overwritten.
@@ -16,6 +17,13 @@ export function proxy(request: NextRequest): NextResponse {
     request: { headers },
     headers: { "Content-Security-Policy": policy, ...transportSecurity() },
   })
+}
+
+/** What Next would answer with a 500, and with its stack in the log. Every action asks for its origin itself, too. */
+function isSentFromElsewhere({ method, headers }: NextRequest): boolean {
+  const origin = headers.get("origin")
+  if (method !== "POST" || origin === null) return false
+  return !URL.canParse(origin) || new URL(origin).host !== (headers.get("x-forwarded-host") ?? headers.get("host"))
 }
 
 /** Pages and what a sign-in needs. The API sets its own headers, and files are the same for everybody. */

@@ -25,6 +25,8 @@ const suitesIn = (mode: string) =>
 export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: "scripts/test-database.ts",
+    // Most of the time they wait for a server, or for a fault to show.
+    maxWorkers: 2,
     projects: suitesIn(mode).map((suite) => ({
       resolve: { tsconfigPaths: true },
       test: {

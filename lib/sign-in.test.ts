@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest"
 import { createUser } from "@/prisma/factories"
 import { db } from "./db"
+import { log } from "./log"
 import { hashPassword } from "./password"
 import { consume, type LimitName, limits } from "./rate-limit"
 import { deviceFor, signInWithPassword } from "./sign-in"
@@ -38,6 +39,18 @@ test("a wrong password, an unknown address, an account without a password and no
   for (const attempt of attempts) {
     expect(await signInWithPassword({ ...attempt, address: address() })).toEqual({ ok: false, reason: "wrong" })
   }
+})
+
+test("whoever is refused is logged with why and from where, and with nothing that was typed", async () => {
+  const { email } = await createUser({ passwordHash, status: "banned" })
+  const logged = vi.spyOn(log(), "info")
+  const client = address()
+  await signInWithPassword({ email, password: "wrong", address: client })
+  await signInWithPassword({ email, password, address: client })
+  expect(logged.mock.calls).toEqual([
+    [{ reason: "wrong", client }, "sign_in_refused"],
+    [{ reason: "suspended", client }, "sign_in_refused"],
+  ])
 })
 
 test("only the right password learns that an account is suspended", async () => {

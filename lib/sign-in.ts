@@ -4,6 +4,7 @@ import { audit } from "./audit"
 import { db } from "./db"
 import { normaliseEmail } from "./email-address"
 import { env } from "./env"
+import { log } from "./log"
 import { verifyPassword } from "./password"
 import { consume, type Verdict } from "./rate-limit"
 import { isStorable } from "./text"
@@ -23,9 +24,16 @@ export type SignInResult = { ok: true; user: User } | { ok: false; reason: "wron
 
 /**
  * Checks e-mail and password. An unknown address and a wrong password get the same answer after the same work; only the
- * right password learns that an account is suspended.
+ * right password learns that an account is suspended. What is refused is logged, without the address that was typed:
+ * people type passwords there.
  */
-export async function signInWithPassword({ email, password, ...client }: PasswordSignIn): Promise<SignInResult> {
+export async function signInWithPassword(attempt: PasswordSignIn): Promise<SignInResult> {
+  const result = await check(attempt)
+  if (!result.ok) log().info({ reason: result.reason, client: attempt.address }, "sign_in_refused")
+  return result
+}
+
+async function check({ email, password, ...client }: PasswordSignIn): Promise<SignInResult> {
   const account = normaliseEmail(email ?? "")
   const refused = await countAttempt(account, client)
   if (refused) return refused

@@ -71,6 +71,8 @@ export function watchRequests(): void {
       if (!isPath(request.url)) request.url = "/api/unreadable"
       // Next answers these with a redirect to a rendering of pages, which an API has none of.
       if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
+      // Next would fetch the page that an action leads to from itself, over https, which a proxy has ended already.
+      delete request.headers["x-forwarded-proto"]
       const address = request.socket.remoteAddress ?? ""
       request.headers[socketAddressHeader] = address
       request.rawHeaders.push(socketAddressHeader, address)

@@ -11,6 +11,7 @@ import type { Given, Listener } from "@/scripts/next"
 import { freePort } from "@/scripts/postgres"
 import { startRedis } from "@/scripts/redis"
 import { startTestServer, type TestServer } from "@/scripts/test-server"
+import { builtActions, callAction, formOf } from "@/scripts/visitor"
 
 // What whoever runs the product sees of it: probes, logs, metrics and traces, from either listener.
 
@@ -222,6 +223,22 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     expect((await get("/sign-in")).headers.get("content-security-policy")).toContain("upgrade-insecure-requests")
   })
 
+  test.each(["https://evil.example", "null", "%"])("refuses a form from %s with a 403", async (origin) => {
+    const answer = await fetch(`${server.address}/sign-in`, {
+      method: "POST",
+      headers: { origin },
+      body: formOf({ a: "b" }),
+    })
+    expect(answer.status).toBe(403)
+  })
+
+  test("leads on from an action, behind a proxy that ends TLS", async () => {
+    const action = (await builtActions()).find(({ name }) => name === "sign-in signOut") ?? expect.fail()
+    const headers = { origin: "https://app.example.com", host: "app.example.com", "x-forwarded-proto": "https" }
+    const answer = await callAction(server, action, { path: "/sign-in", stateless: true, headers })
+    expect([answer.status, answer.headers.get("x-action-redirect")]).toEqual([200, "/sign-in;push"])
+  })
+
   test("prints nothing but lines of JSON while it serves", async () => {
     const served = server.output().slice(server.output().indexOf("\n{") + 1)
     for (const line of served.split("\n").filter(Boolean)) expect(() => JSON.parse(line)).not.toThrow()
@@ -254,6 +271,8 @@ test("several processes answer with the metrics of all", async () => {
   const redis = await startRedis()
   const given = { WEB_CONCURRENCY: "2", REDIS_URL: redis.url, METRICS_TOKEN, LOG_LEVEL: "info" }
   const server = await startTestServer("lean", given)
+  const listening = () => server.output().match(/^Process \d+ listens/gm)?.length
+  await expect.poll(listening, { timeout: 30_000 }).toBe(2)
   const { secret } = await freshKey()
   for (let sent = 0; sent < 20; sent++) {
     await fetch(`${server.address}/api/v1/me`, { headers: { "x-api-key": secret, connection: "close" } })

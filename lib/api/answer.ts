@@ -19,14 +19,15 @@ export type Answer = (request: Request) => Promise<Response>
 /** What is known of an answer before its body is: its headers, also if an error follows, and whose key asked. */
 export type Draft = { readonly headers: Headers; keyId?: string }
 
-/** A public document: no key, its own content type, cacheable for five minutes. */
+/** A public document: no key, its own content type, cacheable for five minutes, and written once in a process. */
 export function documentRoutes(contentType: string, write: () => Promise<string>) {
   const allowed = "GET, HEAD, OPTIONS"
+  let written: string | undefined
   const serve = (request: Request) =>
     respond(request, pathOf(request), async ({ headers }) => {
-      const text = await write()
+      written ??= await write()
       setAll(headers, { "Content-Type": contentType, "Cache-Control": "public, max-age=300" })
-      return text
+      return written
     })
   return answerEach("GET", allowed, serve)
 }
