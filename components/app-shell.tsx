@@ -38,8 +38,10 @@ export async function AppShell({ children }: { children: ReactNode }) {
         <div className="hidden px-2 pt-1 lg:block">
           <Wordmark />
         </div>
-        <AreaNavigation title="Your account" sections={await sectionsFor("account", viewer.role)} />
-        <AreaNavigation title="Administration" sections={await sectionsFor("admin", viewer.role)} />
+        <div className="-mx-3 grid min-h-0 grow content-start gap-5 overflow-y-auto px-3">
+          <AreaNavigation title="Your account" sections={await sectionsFor("account", viewer.role)} />
+          <AreaNavigation title="Administration" sections={await sectionsFor("admin", viewer.role)} />
+        </div>
         <Account viewer={viewer} />
       </aside>
       <main id="content" tabIndex={-1} className="min-w-0 px-4 py-6 outline-none sm:px-6">

@@ -81,6 +81,8 @@ test("signing out ends the session, for a copy of its cookie too, and a GET does
   await page.keyboard.press("Escape")
   await expect(page.getByRole("button", { name: "Sign out" })).toBeHidden()
   expect(await withCopy()).toBe(200)
+  for (const path of ["/api/auth/signout", "/sign-out"]) expect((await page.request.get(path)).status()).toBe(404)
+  expect(await withCopy()).toBe(200)
   await page.getByRole("button", { name: /^Account menu/ }).click()
   await page.getByRole("button", { name: "Sign out" }).click()
   await expect(page).toHaveURL(/\/sign-in$/)

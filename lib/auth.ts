@@ -106,8 +106,9 @@ export function authOptions(): NextAuthOptions {
         createUser: ({ user: { id, email, name } }) =>
           sendEmail({ id, email: email ?? "" }, "welcome", { name: name ?? "" }),
       },
-      // Its own messages carry request details; failures reach the user through the sign-in page.
-      logger: { error: (code) => log().error({ code }, "next_auth_failed") },
+      // Its own messages carry request details; failures reach the user through the sign-in page. A cookie that is not ours,
+      // or no longer, is no failure: whoever brings it is not signed in.
+      logger: { error: (code) => code === "JWT_SESSION_ERROR" || log().error({ code }, "next_auth_failed") },
     } satisfies NextAuthOptions
   })
 }

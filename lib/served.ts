@@ -9,7 +9,12 @@ export type Served = {
   status: number
   ms: number
   requestId: string
+  /** Whose key asked, once it is known. */
   keyId?: string | undefined
+  /** Where a request without such a key came from. */
+  client?: string | undefined
+  /** Of an error, the one in the envelope. */
+  code?: string | undefined
 }
 
 /** What a machine asks for all the time. */
@@ -18,12 +23,13 @@ const unlogged = new Set(["file", "/healthz", "/readyz", "/metrics"])
 const known = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 /** Counts an answered request, and logs it. */
-export function recordServed({ method, route, status, ms, requestId, keyId }: Served): void {
+export function recordServed({ ms, ...served }: Served): void {
+  const { method, route, status } = served
   const { requests, duration } = metrics()
   requests.inc({ route, status, method: known.has(method) ? method : "other" })
   duration.observe({ route }, ms / 1000)
   if (unlogged.has(route)) return
-  log().info({ requestId, keyId, method, route, status, ms: Math.round(ms * 10) / 10 }, "request")
+  log().info({ ...served, ms: Math.round(ms * 10) / 10 }, "request")
 }
 
 /** Whether the answer to a path is made, and recorded, by the API's own functions; the others are Next's. */

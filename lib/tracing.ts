@@ -1,6 +1,7 @@
 import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
 import type { SpanProcessor } from "@opentelemetry/sdk-trace-node"
 import { env } from "./env"
+import { log } from "./log"
 import { singleton } from "./singleton"
 
 type Tracing = { flush: () => Promise<void> }
@@ -28,7 +29,19 @@ async function start(): Promise<Tracing> {
     spanProcessors: [withoutAddresses, new BatchSpanProcessor(new OTLPTraceExporter())],
   })
   provider.register()
-  return { flush: () => provider.shutdown() }
+  return { flush: () => flush(provider) }
+}
+
+/** How long the end of the process waits for whoever takes the traces. */
+const flushMs = 2_000
+
+async function flush(provider: { shutdown: () => Promise<void> }): Promise<void> {
+  const late = new Promise<never>((_, reject) => {
+    setTimeout(() => reject(new Error("The collector did not take them in time.")), flushMs).unref()
+  })
+  await Promise.race([provider.shutdown(), late]).catch((error) => {
+    log().warn({ why: String(error) }, "traces_not_sent")
+  })
 }
 
 /** Next writes the address that was asked for into its spans, and addresses hold tokens, or keys sent by mistake. */

@@ -1,12 +1,12 @@
 import { Pool } from "pg"
-import { afterAll, beforeAll, expect, test } from "vitest"
+import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import { findViolations } from "@/lib/credits/invariants"
 import { hashSecret, isWellFormed } from "@/lib/keys/secret"
 import { verifyPassword } from "@/lib/password"
 import { roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/pool"
 import { demoAccounts, demoKey, demoPassword } from "./demo-accounts"
-import { seed } from "./seed"
+import { mayBeSeeded, seed } from "./seed"
 
 const now = new Date("2026-06-15T10:00:00Z")
 const again = new URL(String(process.env.DATABASE_URL))
@@ -105,4 +105,19 @@ test("every demo account signs in with the printed password and has its printed 
 
 test("a database with accounts is left alone", async () => {
   await expect(seed(pool(), { users: 1, now })).rejects.toThrow("The database has accounts already")
+})
+
+test.each([
+  ["postgresql://tsk@localhost:5432/tsk", undefined, true],
+  ["postgresql://tsk@127.0.0.1/tsk", undefined, true],
+  ["postgresql://tsk@[::1]/tsk", undefined, true],
+  ["postgresql://tsk@db.example.com/tsk", undefined, false],
+  ["postgresql://tsk@localhost.example.com/tsk", undefined, false],
+  ["postgresql://tsk@db.example.com/tsk", "1", true],
+])("accounts with public passwords in %s, with SEED_ALLOW=%s: %s", (url, allow, expected) => {
+  vi.stubEnv("SEED_ALLOW", allow)
+  expect(mayBeSeeded(url)).toBe(expected)
+  vi.stubEnv("NODE_ENV", "production")
+  expect(mayBeSeeded(url)).toBe(allow === "1")
+  vi.unstubAllEnvs()
 })

@@ -99,7 +99,7 @@ async function insert(database: PoolClient, table: string, rows: readonly object
 }
 
 /** The demo accounts' password and keys are public, so a database that others can reach gets them only on purpose. */
-function mayBeSeeded(url: string): boolean {
+export function mayBeSeeded(url: string): boolean {
   const local = ["localhost", "127.0.0.1", "[::1]", ""].includes(new URL(url).hostname)
   return process.env.SEED_ALLOW === "1" || (local && process.env.NODE_ENV !== "production")
 }

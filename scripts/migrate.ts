@@ -7,6 +7,7 @@ import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from "@prisma/dri
 import type { MigrationList, SchemaEngine } from "@prisma/schema-engine-wasm"
 import * as engineGlue from "@prisma/schema-engine-wasm/schema_engine_bg"
 import pg from "pg"
+import { loadEnvFiles } from "./env-files.mjs"
 
 const prismaDirectory = resolve(import.meta.dirname, "../prisma")
 export const migrationsDirectory = join(prismaDirectory, "migrations")
@@ -144,6 +145,7 @@ export async function missingFromMigrations(connectionString: string): Promise<s
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  loadEnvFiles()
   const url = process.env.DATABASE_URL
   if (!url) {
     console.error("db:migrate needs DATABASE_URL. The demo and `npm run dev` migrate their own database themselves.")

@@ -1,11 +1,16 @@
 import pg from "pg"
 import { sweep } from "@/lib/credits/ledger"
 import { foldDailyChanges } from "@/lib/daily-sums"
-import { openDatabase } from "./local-database"
+import { loadEnvFiles } from "./env-files.mjs"
 
-// For cron, where no server runs that would sweep by itself.
-const database = await openDatabase()
-const pool = new pg.Pool({ connectionString: database.url, max: 1 })
+// For cron, where no server runs that would sweep by itself: without its environment it fails, and sweeps nothing else.
+loadEnvFiles()
+const connectionString = process.env.DATABASE_URL
+if (!connectionString) {
+  console.error("sweep needs DATABASE_URL. The demo and `npm run dev` sweep their own database themselves.")
+  process.exit(1)
+}
+const pool = new pg.Pool({ connectionString, max: 1 })
 try {
   const { released, freed } = await sweep(pool)
   const folded = await foldDailyChanges(pool)
@@ -14,5 +19,4 @@ try {
   )
 } finally {
   await pool.end()
-  await database.stop()
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { decode } from "next-auth/jwt"
 import { beforeAll, describe, expect, test } from "vitest"
 import { cookieName } from "@/lib/auth"
 import { env } from "@/lib/env"
@@ -117,6 +118,20 @@ describe.each([
     for (const said of Object.values({ ...cookies, ...cookiesOf(answer) })) expect(said).toEqual(attributes)
     expect(Object.keys(cookiesOf(answer))).toContain(`${prefix}tsk.session`)
   })
+})
+
+test("a session ends after 30 days, in the browser and here", async () => {
+  const { email } = await createUser({ passwordHash })
+  const ways = [await signIn(email, password), (await signInByForm(server, "/")).answer]
+  for (const { cookies } of ways) {
+    const [, token = "", said = ""] =
+      new RegExp(`^${cookieName("session")}=([^;]+)(.*)`, "m").exec(cookies.join("\n")) ?? []
+    const { exp } = (await decode({ token, secret: env().AUTH_SECRET })) ?? {}
+    const days = [Date.parse(/expires=([^;]+)/i.exec(said)?.[1] ?? ""), Number(exp) * 1000].map(
+      (end) => (end - Date.now()) / 86_400_000,
+    )
+    for (const left of days) expect(left).toBeCloseTo(30, 1)
+  }
 })
 
 /** Signs in as next-auth's own page would, without any of ours. */

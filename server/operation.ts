@@ -134,7 +134,12 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   test("logs refused requests too, without the path of what is not there", async () => {
     const requestId = `request-${randomBytes(8).toString("hex")}`
     await get(`/api/v1/${newSecret("user")}`, { "x-request-id": requestId })
-    expect(await lineOf(server, requestId)).toMatchObject({ route: "none", status: 404 })
+    expect(await lineOf(server, requestId)).toMatchObject({
+      route: "none",
+      status: 404,
+      code: "not_found",
+      client: "127.0.0.1",
+    })
   })
 
   test("logs pages without their addresses, under the request id that the answer bears", async () => {
@@ -265,6 +270,18 @@ test("a database out of reach: not ready, and alive", async () => {
   ])
   expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
   await server.stop()
+})
+
+test("a collector of traces that is away keeps nobody", async () => {
+  const server = await startTestServer("lean", {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
+    LOG_LEVEL: "info",
+  })
+  await fetch(`${server.address}/api/v1/me`)
+  await server.stop()
+  expect(await server.exited).toBe(0)
+  expect(server.output()).toContain("traces_not_sent")
+  expect(server.output()).not.toContain("unhandled_rejection")
 })
 
 test("several processes answer with the metrics of all", async () => {

@@ -61,7 +61,7 @@ export default function OverviewPage() {
           <Sentence>{"Send the key with each request in this header, or as `x-api-key: <API_KEY>`."}</Sentence>
           <CodePanel title="Header" code="Authorization: Bearer <API_KEY>" />
           <p>
-            A key in a URL is ignored. Each request reads the key and its owner anew, so a revoked key, a closed account
+            A key in a URL is refused. Each request reads the key and its owner anew, so a revoked key, a closed account
             or a change of role counts from the next request on.
           </p>
           <p>

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http"
+import { clientAddress } from "../client-address"
 import { isDatabaseUnavailable } from "../database-failure"
 import { transportSecurity } from "../https"
 import { log } from "../log"
@@ -16,8 +17,8 @@ export type Method = (typeof methods)[number]
 
 export type Answer = (request: Request) => Promise<Response>
 
-/** What is known of an answer before its body is: its headers, also if an error follows, and whose key asked. */
-export type Draft = { readonly headers: Headers; keyId?: string }
+/** What is known of an answer before its body is: its headers, also if an error follows, whose key asked, the error. */
+export type Draft = { readonly headers: Headers; keyId?: string; code?: string }
 
 /** A public document: no key, its own content type, cacheable for five minutes, and written once in a process. */
 export function documentRoutes(contentType: string, write: () => Promise<string>) {
@@ -109,9 +110,10 @@ export async function respond(
   }
   const response = await traced(request, route, () => answer(draft, requestId, work))
   if (isOfApi(new URL(request.url).pathname)) {
-    const { method } = request
+    const { keyId, code } = draft
+    const client = keyId ? undefined : clientAddress(request.headers)
     const ms = performance.now() - start
-    recordServed({ method, route, status: response.status, ms, requestId, keyId: draft.keyId })
+    recordServed({ requestId, keyId, client, method: request.method, route, status: response.status, code, ms })
   }
   return response
 }
@@ -126,6 +128,7 @@ async function answer(
     return write(body === null ? 204 : 200, draft.headers, body)
   } catch (error) {
     const refusal = error instanceof Refusal ? error : unexpected(error, requestId)
+    draft.code = refusal.code
     setAll(draft.headers, refusal.headers)
     return write(refusal.status, draft.headers, errorEnvelope(refusal.code, refusal.message))
   }
