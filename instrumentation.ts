@@ -18,6 +18,7 @@ export const onRequestError: Instrumentation.onRequestError = async (error, { he
   if (process.env.NEXT_RUNTIME !== "nodejs") return
   const { log } = await import("./lib/log")
   const { digest } = error as { digest?: string }
-  const why = error instanceof Error ? error.stack : String(error)
+  // That of a parser quotes what it could not read.
+  const why = error instanceof SyntaxError ? error.name : error instanceof Error ? error.stack : String(error)
   log().error({ requestId: headers["x-request-id"], route: routePath, part: routeType, digest, why }, "page_failed")
 }

@@ -5,7 +5,8 @@ import { isHttps, transportSecurity } from "./lib/https"
 
 /** Gives every page its headers. It authorizes nothing: pages, actions and routes ask for themselves who calls. */
 export function proxy(request: NextRequest): NextResponse {
-  if (isSentFromElsewhere(request)) return new NextResponse("This form was not sent from this site.", { status: 403 })
+  const refusal = refusalOf(request)
+  if (refusal) return new NextResponse(refusal.message, { status: refusal.status })
   const nonce = randomBytes(16).toString("base64")
   const policy = contentSecurityPolicy(nonce)
   // Next marks its own scripts with the nonce it finds here; what a client sends in its place is overwritten.
@@ -13,17 +14,36 @@ export function proxy(request: NextRequest): NextResponse {
   headers.set("x-nonce", nonce)
   headers.set("content-security-policy", policy)
   headers.delete("content-security-policy-report-only")
+  // Next compares it with one name alone, which a proxy in between may have changed.
+  const origin = headers.get("origin")
+  if (request.method === "POST" && origin !== null) headers.set("x-forwarded-host", new URL(origin).host)
   return NextResponse.next({
     request: { headers },
     headers: { "Content-Security-Policy": policy, ...transportSecurity() },
   })
 }
 
+/** Bytes of a form that Next reads. */
+const maxFormBytes = 1024 * 1024
+
 /** What Next would answer with a 500, and with its stack in the log. Every action asks for its origin itself, too. */
-function isSentFromElsewhere({ method, headers }: NextRequest): boolean {
+function refusalOf({ method, headers }: NextRequest): { status: number; message: string } | undefined {
+  if (method !== "POST") return undefined
   const origin = headers.get("origin")
-  if (method !== "POST" || origin === null) return false
-  return !URL.canParse(origin) || new URL(origin).host !== (headers.get("x-forwarded-host") ?? headers.get("host"))
+  if (origin !== null && !hostsOf(headers).includes(URL.canParse(origin) ? new URL(origin).host : undefined)) {
+    return { status: 403, message: "This form was not sent from this site." }
+  }
+  if (/^multipart\/form-data(?!.*;\s*boundary=.)/i.test(headers.get("content-type") ?? "")) {
+    return { status: 400, message: "This form has no boundary." }
+  }
+  if (Number(headers.get("content-length") ?? 0) > maxFormBytes)
+    return { status: 413, message: "This form is too large." }
+  return undefined
+}
+
+/** The names under which the client may have reached this site, as Next sees it: a proxy's, of several the first's. */
+function hostsOf(headers: Headers): (string | undefined | null)[] {
+  return [headers.get("x-forwarded-host")?.split(",")[0]?.trim(), headers.get("host")]
 }
 
 /** Pages and what a sign-in needs. The API sets its own headers, and files are the same for everybody. */

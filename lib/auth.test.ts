@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto"
+import type { User } from "next-auth"
 import type { AdapterAccount, AdapterUser } from "next-auth/adapters"
 import { afterEach, expect, test } from "vitest"
 import { createUser } from "@/prisma/factories"
 import { accountsAdapter, authOptions, cookieName, cookieOptions, socialProviders } from "./auth"
 import { db } from "./db"
 import { env } from "./env"
+import { hashPassword } from "./password"
 
 const adapter = accountsAdapter as Required<typeof accountsAdapter>
 const httpAddress = env().BASE_URL
@@ -71,4 +73,17 @@ test("cookies are HttpOnly and SameSite=Lax, and behind https Secure and bound t
     "__Host-tsk.session",
     { httpOnly: true, sameSite: "lax", path: "/", secure: true },
   ])
+})
+
+test("a session is of the password that was given, also when that changes while it is checked", async () => {
+  const password = "correct horse battery staple"
+  const { email } = await createUser({ passwordHash: await hashPassword(password) })
+  const { providers, callbacks } = authOptions()
+  const authorize = providers.find(({ id }) => id === "credentials")?.options as unknown as {
+    authorize: (given: object, request: { headers: object }) => Promise<User>
+  }
+  const user = await authorize.authorize({ email, password }, { headers: {} })
+  await db().user.update({ where: { email }, data: { sessionVersion: { increment: 1 } } })
+  const token = await callbacks?.jwt?.({ token: {}, user, account: null })
+  expect(token).toEqual({ sub: user.id, version: 0 })
 })

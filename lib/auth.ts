@@ -16,10 +16,9 @@ import { signInWithPassword } from "./sign-in"
 import { singleton } from "./singleton"
 
 declare module "next-auth" {
-  interface Session {
-    id: string
-    userId: string
-    version: number
+  interface User {
+    /** Of who has just given their password: that which it was the password of. */
+    sessionVersion?: number
   }
 }
 
@@ -72,7 +71,9 @@ export function authOptions(): NextAuthOptions {
             const headers = new Headers(request.headers as Record<string, string>)
             try {
               const result = await signInWithPassword({ ...credentials, address: clientAddress(headers) })
-              return result.ok ? asAdapterUser(result.user) : null
+              if (!result.ok) return null
+              const { sessionVersion } = result.user
+              return { ...asAdapterUser(result.user), sessionVersion }
             } catch (error) {
               // next-auth would put the message into an address.
               log().error({ why: String(error) }, "sign_in_failed")
@@ -94,21 +95,18 @@ export function authOptions(): NextAuthOptions {
         },
         async jwt({ token, user }) {
           if (!user) return token
-          const { sessionVersion } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
-          return sessionToken({ id: user.id, sessionVersion })
-        },
-        session({ session, token }) {
-          const { jti, sub, version } = token
-          return { expires: session.expires, id: String(jti), userId: sub ?? "", version: Number(version) }
+          const { id } = user
+          const { sessionVersion } =
+            user.sessionVersion === undefined ? await db().user.findUniqueOrThrow({ where: { id } }) : user
+          return sessionToken({ id, sessionVersion: Number(sessionVersion) })
         },
       },
       events: {
         createUser: ({ user: { id, email, name } }) =>
           sendEmail({ id, email: email ?? "" }, "welcome", { name: name ?? "" }),
       },
-      // Its own messages carry request details; failures reach the user through the sign-in page. A cookie that is not ours,
-      // or no longer, is no failure: whoever brings it is not signed in.
-      logger: { error: (code) => code === "JWT_SESSION_ERROR" || log().error({ code }, "next_auth_failed") },
+      // Its own messages carry request details; failures reach the user through the sign-in page.
+      logger: { error: (code) => log().error({ code }, "next_auth_failed") },
     } satisfies NextAuthOptions
   })
 }

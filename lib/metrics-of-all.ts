@@ -12,8 +12,8 @@ function isMessage(message: unknown): message is Message {
   return typeof message === "object" && message !== null && (message as Partial<Message>).tsk === "metrics"
 }
 
-/** The metrics of the service's processes on this machine, added up. */
-export async function metricsOfAll(): Promise<string> {
+/** The metrics of the service's processes on this machine, added up; nothing when one of them does not say its own. */
+export async function metricsOfAll(): Promise<string | undefined> {
   return cluster.isWorker ? ask() : metrics().registry.metrics()
 }
 
@@ -22,8 +22,8 @@ export function gatherMetrics(): void {
   const all = new AggregatorRegistry()
   cluster.on("message", async (worker, message: unknown) => {
     if (!isMessage(message)) return
-    const text = await all.clusterMetrics().catch(() => "")
-    if (worker.isConnected()) worker.send({ ...message, text } satisfies Message)
+    const text = await all.clusterMetrics().catch(() => undefined)
+    if (worker.isConnected()) worker.send({ ...message, text })
   })
 }
 
@@ -33,7 +33,7 @@ export function shareMetrics(): void {
   new AggregatorRegistry()
 }
 
-function ask(): Promise<string> {
+function ask(): Promise<string | undefined> {
   const id = randomUUID()
   return new Promise((done) => {
     waiting().set(id, done)
@@ -41,12 +41,12 @@ function ask(): Promise<string> {
   })
 }
 
-function waiting(): Map<string, (text: string) => void> {
+function waiting(): Map<string, (text: string | undefined) => void> {
   return singleton("metrics-asked", () => {
-    const asked = new Map<string, (text: string) => void>()
+    const asked = new Map<string, (text: string | undefined) => void>()
     process.on("message", (message: unknown) => {
       if (!isMessage(message)) return
-      asked.get(message.id)?.(message.text ?? "")
+      asked.get(message.id)?.(message.text)
       asked.delete(message.id)
     })
     return asked

@@ -1,4 +1,5 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto"
+import pLimit from "p-limit"
 import { singleton } from "./singleton"
 
 export const passwordMinLength = 12
@@ -29,10 +30,17 @@ function decoy(): Promise<string> {
   return singleton("password-decoy", () => hashPassword(randomBytes(16).toString("hex")))
 }
 
+/** Half of Node's four threads: all that reads files or looks up names waits for the same ones. */
+const atOnce = 2
+
 function derive(password: string, salt: Buffer, { N, r, p }: typeof cost): Promise<Buffer> {
-  return new Promise((done, failed) => {
-    scrypt(password.normalize("NFKC"), salt, 32, { N, r, p, maxmem: 256 * N * r }, (error, key) =>
-      error ? failed(error) : done(key),
-    )
-  })
+  const inTurn = singleton("password-hashing", () => pLimit(atOnce))
+  return inTurn(
+    () =>
+      new Promise((done, failed) => {
+        scrypt(password.normalize("NFKC"), salt, 32, { N, r, p, maxmem: 256 * N * r }, (error, key) =>
+          error ? failed(error) : done(key),
+        )
+      }),
+  )
 }

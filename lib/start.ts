@@ -4,6 +4,7 @@ import { socketAddressHeader } from "./client-address"
 import { sweep } from "./credits/ledger"
 import { foldDailyChanges } from "./daily-sums"
 import { env } from "./env"
+import { transportSecurity } from "./https"
 import { log } from "./log"
 import { metrics } from "./metrics"
 import { requestIdFrom } from "./request-id"
@@ -60,6 +61,16 @@ function isPath(target = ""): boolean {
 
 const renderingHeaders = ["rsc", "next-router-state-tree", "next-router-prefetch", "next-router-segment-prefetch"]
 
+/** Next answers what it cannot read there with a 500. */
+function isRouterState(header: string | string[] | undefined): boolean {
+  try {
+    JSON.parse(decodeURIComponent(String(header)))
+    return true
+  } catch {
+    return false
+  }
+}
+
 /**
  * Puts the socket's address into a header of every request, for a Request tells a handler nothing about its connection,
  * and records the answers that Next makes. Node publishes to this channel before it hands the request to anyone.
@@ -71,6 +82,7 @@ export function watchRequests(): void {
       if (!isPath(request.url)) request.url = "/api/unreadable"
       // Next answers these with a redirect to a rendering of pages, which an API has none of.
       if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
+      if (!isRouterState(request.headers["next-router-state-tree"])) delete request.headers["next-router-state-tree"]
       // Next would fetch the page that an action leads to from itself, over https, which a proxy has ended already.
       delete request.headers["x-forwarded-proto"]
       const address = request.socket.remoteAddress ?? ""
@@ -93,6 +105,7 @@ function recordWhenClosed(path: string, request: IncomingMessage, response: Serv
   const requestId = requestIdFrom(typeof given === "string" ? given : undefined)
   request.headers["x-request-id"] = requestId
   response.setHeader("X-Request-Id", requestId)
+  for (const [name, value] of Object.entries(transportSecurity())) response.setHeader(name, value)
   response.once("close", () => {
     const status = response.headersSent ? response.statusCode : clientClosedRequest
     recordServed({ method, route: routeOfPage(path), status, ms: performance.now() - start, requestId })

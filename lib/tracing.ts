@@ -26,7 +26,7 @@ async function start(): Promise<Tracing> {
     resource: resources
       .resourceFromAttributes({ "service.name": "tsk" })
       .merge(resources.detectResources({ detectors: [resources.envDetector] })),
-    spanProcessors: [withoutAddresses, new BatchSpanProcessor(new OTLPTraceExporter())],
+    spanProcessors: [withoutInput, new BatchSpanProcessor(new OTLPTraceExporter())],
   })
   provider.register()
   return { flush: () => flush(provider) }
@@ -44,11 +44,16 @@ async function flush(provider: { shutdown: () => Promise<void> }): Promise<void>
   })
 }
 
-/** Next writes the address that was asked for into its spans, and addresses hold tokens, or keys sent by mistake. */
-const withoutAddresses: SpanProcessor = {
+/**
+ * Next writes the address that was asked for into its spans, and addresses hold tokens, or keys sent by mistake; and what
+ * was thrown, which may quote a body.
+ */
+const withoutInput: SpanProcessor = {
   onStart() {},
-  onEnd({ attributes }) {
+  onEnd({ attributes, events, status }) {
     delete attributes["http.target"]
+    events.length = 0
+    delete status.message
   },
   async forceFlush() {},
   async shutdown() {},

@@ -190,6 +190,18 @@ test.each(["application/json", "text/plain"])(
   },
 )
 
+test("of more requests than one connection may have waiting none is worked on, and the connection ends", async () => {
+  const answers = await send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1_000))
+  expect(answers).toBe("")
+  expect(finish).toHaveLength(32)
+})
+
+test("a connection on which nothing moves ends, though an answer is owed", async () => {
+  expect(server.timeout).toBe(60_000)
+  server.timeout = 50
+  expect(await send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")).toBe("")
+})
+
 test("a body of any framing reaches the route", async () => {
   const { secret } = await createKey({ user: await createUser(), surface: "user" })
   const start = `POST /api/v1/me/run HTTP/1.1\r\nx-api-key: ${secret}\r\nHost: localhost\r\nConnection: close\r\n`

@@ -15,6 +15,15 @@ const timeouts = {
   connectionsCheckingInterval: 1_000,
 }
 
+/**
+ * How many requests may wait for their answers on one connection. Node reads all that arrived at once, a thousand in a few
+ * kilobytes, and would have Next work on each.
+ */
+const maxOwed = 32
+
+/** How long a connection with a request may stand still: longer than any answer takes, for clients that do not read. */
+const stillMs = 60_000
+
 /** How long a client that has its answer may go on sending what nobody reads. */
 const lingerMs = 2_000
 
@@ -64,6 +73,8 @@ export function createListener(next: RequestListener): Listener {
     const { socket } = request
     const connection = connections.get(socket)
     if (connection) {
+      if (connection.owed >= maxOwed) socket.destroy()
+      if (socket.destroyed) return
       connection.owed++
       connection.last = { request, response }
     }
@@ -79,6 +90,7 @@ export function createListener(next: RequestListener): Listener {
   })
   // The size of a head bounds them: beyond a number Node drops them without a word, an Idempotency-Key, too.
   server.maxHeadersCount = 0
+  server.timeout = stillMs
   server.on("connection", (socket: Socket) => {
     connections.set(socket, { owed: 0 })
     socket.once("close", () => connections.delete(socket))

@@ -221,7 +221,15 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   })
 
   test("tells browsers to come over https alone, on pages and API, when that is its address", async () => {
-    for (const path of ["/sign-in", "/api/v1/me", "/api/nothing", "/api/auth/csrf", "/healthz"]) {
+    for (const path of [
+      "/sign-in",
+      "/api/v1/me",
+      "/api/nothing",
+      "/api/auth/csrf",
+      "/healthz",
+      "/_next/static/x",
+      "//",
+    ]) {
       const { headers } = await get(path)
       expect(headers.get("strict-transport-security")).toBe("max-age=63072000; includeSubDomains")
     }
@@ -237,11 +245,25 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     expect(answer.status).toBe(403)
   })
 
-  test("leads on from an action, behind a proxy that ends TLS", async () => {
+  test.each([
+    { host: "app.example.com" },
+    { host: "app.example.com", "x-forwarded-host": "inner.example:8080" },
+    { host: "inner.example:8080", "x-forwarded-host": "app.example.com, inner.example" },
+  ])("leads on from an action, behind a proxy that ends TLS and says %o", async (said) => {
     const action = (await builtActions()).find(({ name }) => name === "sign-in signOut") ?? expect.fail()
-    const headers = { origin: "https://app.example.com", host: "app.example.com", "x-forwarded-proto": "https" }
+    const headers = { origin: "https://app.example.com", "x-forwarded-proto": "https", ...said }
     const answer = await callAction(server, action, { path: "/sign-in", stateless: true, headers })
     expect([answer.status, answer.headers.get("x-action-redirect")]).toEqual([200, "/sign-in;push"])
+  })
+
+  test("refuses forms that Next cannot read, and reads past headers and cookies that it cannot", async () => {
+    const post = (type: string, body: string) =>
+      fetch(`${server.address}/sign-in`, { method: "POST", headers: { "content-type": type }, body })
+    expect((await post("multipart/form-data", "x")).status).toBe(400)
+    expect((await post("multipart/form-data; boundary=x", "x".repeat(1024 * 1024 + 1))).status).toBe(413)
+    expect((await get("/sign-in", { cookie: "__Host-tsk.callback-url=x; __Host-tsk.session=x" })).status).toBe(200)
+    expect((await get("/nowhere", { rsc: "1", "next-router-state-tree": "%" })).status).toBe(404)
+    expect((await get("/sign-in", { origin: "null" })).status).toBe(200)
   })
 
   test("prints nothing but lines of JSON while it serves", async () => {

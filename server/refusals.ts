@@ -3,6 +3,7 @@ import { STATUS_CODES } from "node:http"
 import { methods } from "@/lib/api/answer"
 import { errorEnvelope } from "@/lib/api/envelope"
 import { type ErrorCode, errors } from "@/lib/api/errors"
+import { transportSecurity } from "@/lib/https"
 
 // Answers to what is no request of HTTP, as text for a bare socket: Node has no response to put them into.
 
@@ -33,6 +34,7 @@ function write(code: ErrorCode, message: string, more: readonly string[] = []): 
     "Cache-Control: no-store",
     "X-Content-Type-Options: nosniff",
     `X-Request-Id: ${randomUUID()}`,
+    ...Object.entries(transportSecurity()).map((field) => field.join(": ")),
     ...more,
     "Connection: close",
     `Content-Length: ${Buffer.byteLength(body)}`,

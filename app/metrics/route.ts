@@ -11,8 +11,10 @@ export async function GET(request: Request): Promise<Response> {
   if (!token) return new Response(null, { status: 404 })
   const given = /^bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? ""
   if (!isSame(given, token)) return new Response(null, { status: 401, headers: { "WWW-Authenticate": "Bearer" } })
+  const text = await metricsOfAll()
+  if (text === undefined) return new Response(null, { status: 503, headers: { "Retry-After": "5" } })
   const headers = { "Content-Type": metrics().registry.contentType, "Cache-Control": "no-store" }
-  return new Response(await metricsOfAll(), { headers })
+  return new Response(text, { headers })
 }
 
 /** Takes the same time whatever was given. */
