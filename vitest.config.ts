@@ -5,6 +5,8 @@ export default defineConfig({
   test: {
     include: ["{app,lib,prisma,scripts,components,server}/**/*.test.ts", "{app,components}/**/*.test.tsx"],
     globalSetup: "scripts/test-database.ts",
+    // Half of the time they wait for the database.
+    maxWorkers: 2,
     setupFiles: "scripts/test-worker.ts",
     // Each file runs in its own process against its own database, copied from a migrated template.
     pool: "forks",
