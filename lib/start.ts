@@ -63,6 +63,7 @@ const renderingHeaders = ["rsc", "next-router-state-tree", "next-router-prefetch
 
 /** Next answers what it cannot read there with a 500. */
 function isRouterState(header: string | string[] | undefined): boolean {
+  if (header === undefined) return true
   try {
     JSON.parse(decodeURIComponent(String(header)))
     return true

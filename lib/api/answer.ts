@@ -109,7 +109,7 @@ export async function respond(
     }),
   }
   const response = await traced(request, route, () => answer(draft, requestId, work))
-  if (isOfApi(new URL(request.url).pathname)) {
+  if (isOfApi(route === noRoute ? new URL(request.url).pathname : route)) {
     const { keyId, code } = draft
     const client = keyId ? undefined : clientAddress(request.headers)
     const ms = performance.now() - start
