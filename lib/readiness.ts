@@ -15,6 +15,8 @@ export async function readiness(): Promise<Readiness> {
     const pending = (await migrationsOfThisCode()).filter((name) => !applied.has(name))
     return pending.length === 0 ? { ready: true } : { ready: false, reason: "migrations are pending" }
   } catch (error) {
+    // The table of migrations is made with the first of them (undefined_table, PostgreSQL manual, appendix A).
+    if ((error as { code?: unknown }).code === "42P01") return { ready: false, reason: "migrations are pending" }
     log().warn({ why: String(error) }, "not_ready")
     return { ready: false, reason: "the database does not answer" }
   }

@@ -226,7 +226,7 @@ const queries: readonly Line[] = [
           "%2B5",
           "%205",
           "５",
-          "%EF%BC%91%EF%BC%90".slice(0),
+          "%EF%BC%91%EF%BC%90",
           "",
           "NaN",
           "null",
