@@ -3,13 +3,12 @@ import type { Instrumentation } from "next"
 /** Runs once in each server process before it answers anything. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== "nodejs") return
-  const [{ checkEnvironment, startSweeper, watchRequests }, { startTracing }] = await Promise.all([
-    import("./lib/start"),
-    import("./lib/tracing"),
-  ])
+  const [{ checkEnvironment, startSweeper, watchRequests }, { startTracing }, { releaseEndedRenders }] =
+    await Promise.all([import("./lib/start"), import("./lib/tracing"), import("./lib/ended-renders")])
   checkEnvironment()
   await startTracing()
   watchRequests()
+  releaseEndedRenders()
   startSweeper()
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { type NextRequest, NextResponse } from "next/server"
+import { crowded, isCrowded } from "./lib/crowding"
 import { env } from "./lib/env"
 import { isHttps, transportSecurity } from "./lib/https"
 
@@ -7,6 +8,9 @@ import { isHttps, transportSecurity } from "./lib/https"
 export function proxy(request: NextRequest): NextResponse {
   const refusal = refusalOf(request)
   if (refusal) return new NextResponse(refusal.message, { status: refusal.status })
+  if (isCrowded() && !probes.has(request.nextUrl.pathname)) {
+    return new NextResponse(crowded.message, { status: 503, headers: crowded.headers })
+  }
   const nonce = randomBytes(16).toString("base64")
   const policy = contentSecurityPolicy(nonce)
   // Next marks its own scripts with the nonce it finds here; what a client sends in its place is overwritten.
@@ -22,6 +26,9 @@ export function proxy(request: NextRequest): NextResponse {
     headers: { "Content-Security-Policy": policy, ...transportSecurity() },
   })
 }
+
+/** What operators ask has to be answered above all when there is too much to do. */
+const probes = new Set(["/healthz", "/readyz", "/metrics"])
 
 /** Bytes of a form that Next reads. */
 const maxFormBytes = 1024 * 1024

@@ -7,44 +7,15 @@ import type { Surface } from "@/lib/keys/kinds"
 import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
 import { pool } from "@/lib/pool"
 import { createUser, grantCredits } from "@/prisma/factories"
-import { type Guarded, startGuarded, stopOnSignal } from "@/scripts/guarded"
+import { type Guarded, startGuarded } from "@/scripts/guarded"
 import { migrate } from "@/scripts/migrate"
-import { build, collect, isBuilt, untilAnswers } from "@/scripts/next"
+import { collect, untilAnswers } from "@/scripts/next"
 import { freePort, startTemporaryPostgres } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
+import { endLater } from "@/scripts/run-program"
 
 /** What a server is told: its database, and the secret that signs sessions. */
 export type Given = { DATABASE_URL: string; AUTH_SECRET: string }
-
-/** Everything that runs, in the order in which it was started; it ends in the opposite order. */
-const running: { stop: () => Promise<void> }[] = []
-let stopping = false
-
-/** Runs a bench and ends the process; nothing that was started outlives it. */
-export async function runBench(main: () => Promise<void>): Promise<void> {
-  stopOnSignal(async () => {
-    stopping = true
-    await stopAll()
-    process.exit(130)
-  })
-  try {
-    await main()
-    await stopAll()
-    process.exit(0)
-  } catch (error) {
-    // What ends because we stop it has not failed.
-    if (stopping) return
-    console.error(error)
-    await stopAll()
-    process.exit(1)
-  }
-}
-
-/** Ends with the bench. */
-export function endLater<Command extends { stop: () => Promise<void> }>(command: Command): Command {
-  running.push(command)
-  return command
-}
 
 /** A migrated database for this process, and what servers need to use it too. */
 export async function openDatabase(connections: number): Promise<Given> {
@@ -54,14 +25,6 @@ export async function openDatabase(connections: number): Promise<Given> {
   const given = { DATABASE_URL: postgres.url, AUTH_SECRET: randomBytes(32).toString("hex") }
   Object.assign(process.env, given, { BASE_URL: "http://localhost", DATABASE_POOL_MAX: String(connections) })
   return given
-}
-
-/** Builds the product unless that is done. */
-export async function provideBuild(): Promise<void> {
-  if (await isBuilt()) return
-  console.log("Building the application, which takes a minute")
-  const { ok, output } = await build(endLater)
-  if (!ok) throw new Error(`The build failed:\n\n${output}`)
 }
 
 export type Server = { command: Guarded; address: string }
@@ -176,8 +139,4 @@ export function quantile(numbers: readonly number[], part: number): number {
 
 export function median(numbers: readonly number[]): number {
   return quantile(numbers, 0.5)
-}
-
-async function stopAll(): Promise<void> {
-  for (const { stop } of running.splice(0).reverse()) await stop()
 }

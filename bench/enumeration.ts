@@ -3,8 +3,9 @@ import { hashPassword } from "@/lib/password"
 import { createUser } from "@/prisma/factories"
 import { startMailServer } from "@/scripts/mail-server"
 import { serve } from "@/scripts/next"
+import { endLater, provideBuild, runProgram } from "@/scripts/run-program"
 import { builtActions, callAction } from "@/scripts/visitor"
-import { endLater, median, openDatabase, printConditions, provideBuild, quantile, runBench, startServer } from "./bench"
+import { median, openDatabase, printConditions, quantile, startServer } from "./bench"
 
 // Whether the time of an answer tells if an address has an account. What is compared takes turns, in an order that is drawn
 // anew each round, so that whatever else the machine does meets all alike. Each try is at an account of its own, from an
@@ -82,4 +83,4 @@ function inAnyOrder<Item>(items: readonly Item[]): Item[] {
     .map(({ item }) => item)
 }
 
-await runBench(main)
+await runProgram(main)

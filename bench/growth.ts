@@ -22,7 +22,8 @@ import { createKey, createUser } from "@/prisma/factories"
 import { migrate } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
-import { endLater, quantile, runBench } from "./bench"
+import { endLater, runProgram } from "@/scripts/run-program"
+import { quantile } from "./bench"
 
 // What an answer costs while the tables grow, from thousands of rows to millions: each endpoint through its route function,
 // with keys, over the real pool. npm run bench:growth -- 10000 1000000
@@ -318,4 +319,4 @@ function count(rows: number): string {
   return rows.toLocaleString("en")
 }
 
-await runBench(() => main(process.argv.length > 2 ? process.argv.slice(2).map(Number) : defaultSizes))
+await runProgram(() => main(process.argv.length > 2 ? process.argv.slice(2).map(Number) : defaultSizes))

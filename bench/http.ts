@@ -5,20 +5,18 @@ import { pool } from "@/lib/pool"
 import { seed } from "@/prisma/seed"
 import { type Guarded, startGuarded } from "@/scripts/guarded"
 import { serve } from "@/scripts/next"
+import { endLater, provideBuild, runProgram } from "@/scripts/run-program"
 import {
   cpuMsOf,
   createKeys,
-  endLater,
   type Given,
   installRivals,
   keyCount,
   median,
   openDatabase,
   printConditions,
-  provideBuild,
   quantile,
   rivals,
-  runBench,
   startServer,
   succeed,
 } from "./bench"
@@ -163,4 +161,4 @@ function printGoals({ json, floor, lean, rival, ordersFloor, orders }: Measures)
   }
 }
 
-await runBench(main)
+await runProgram(main)

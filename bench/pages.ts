@@ -10,7 +10,8 @@ import { seed } from "@/prisma/seed"
 import { browserFlags, findBrowser, provideBrowser } from "@/scripts/browser"
 import { serve } from "@/scripts/next"
 import { root } from "@/scripts/root"
-import { endLater, type Given, openDatabase, provideBuild, runBench, startServer } from "./bench"
+import { endLater, provideBuild, runProgram } from "@/scripts/run-program"
+import { type Given, openDatabase, startServer } from "./bench"
 
 // How much JavaScript a browser with an empty cache gets for a page, as sent (gzip), above an empty page of the same
 // build. Such a page has no component of ours, so that it loads what Next calls the build's root main files: React and
@@ -112,4 +113,4 @@ function kilobytesOf(scripts: Scripts, without: readonly string[] = []): number 
   return sizes.reduce((sum, size) => sum + size, 0) / 1_000
 }
 
-await runBench(main)
+await runProgram(main)

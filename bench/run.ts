@@ -10,7 +10,8 @@ import type { OwnerId } from "@/lib/owner"
 import { pool } from "@/lib/pool"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
 import { serve } from "@/scripts/next"
-import { median, openDatabase, printConditions, provideBuild, quantile, runBench, startServer } from "./bench"
+import { provideBuild, runProgram } from "@/scripts/run-program"
+import { median, openDatabase, printConditions, quantile, startServer } from "./bench"
 import { reserveInTransaction, settleInTransaction } from "./textbook"
 
 // What a metered run costs beside the work: the product's core, its two statements bare, the textbook's transactions, and
@@ -241,4 +242,4 @@ function printTable(spread: Spread, measures: Record<string, Measure[]>, bases: 
   }
 }
 
-await runBench(main)
+await runProgram(main)

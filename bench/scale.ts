@@ -6,16 +6,14 @@ import { serve } from "@/scripts/next"
 import { freePort } from "@/scripts/postgres"
 import { startProxy } from "@/scripts/proxy"
 import { startRedis } from "@/scripts/redis"
+import { endLater, provideBuild, runProgram } from "@/scripts/run-program"
 import {
   cpuMsOf,
   createKeys,
-  endLater,
   installRivals,
   median,
   openDatabase,
   printConditions,
-  provideBuild,
-  runBench,
   type Server,
   startServer,
 } from "./bench"
@@ -161,4 +159,4 @@ async function parentOf(pid: number | undefined): Promise<number> {
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1])
 }
 
-await runBench(main)
+await runProgram(main)

@@ -1,7 +1,7 @@
 import type { ComponentProps } from "react"
 
 const base =
-  "inline-flex h-9 shrink-0 items-center justify-center gap-1.5 rounded-md px-3 text-sm font-medium whitespace-nowrap no-underline transition-colors select-none sm:h-8 disabled:opacity-60 aria-disabled:opacity-60"
+  "inline-flex h-9 shrink-0 items-center justify-center gap-1.5 rounded-md px-3 text-sm font-medium whitespace-nowrap no-underline motion-safe:transition-colors select-none sm:h-8 disabled:opacity-60 aria-disabled:opacity-60"
 
 const kinds = {
   primary: "bg-accent text-on-accent hover:bg-accent-strong",

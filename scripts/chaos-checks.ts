@@ -6,6 +6,15 @@ import type { Account, Call } from "./chaos-clients"
 /** A call and what it was answered, which is checked against what was charged. */
 export type Charged = Pick<Call, "idempotencyKey" | "words" | "cost" | "bodies"> & { account: { id: string } }
 
+/** What may never be seen. */
+export const violations = new Set<string>()
+
+/** Shows it at once, the first twenty of them. */
+export function violate(text: string): void {
+  if (violations.size < 20 && !violations.has(text)) console.error(`\n  VIOLATION ${text}`)
+  violations.add(text)
+}
+
 // What must hold once every call has its answer; each line returned is a violation.
 
 /**

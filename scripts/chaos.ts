@@ -9,12 +9,11 @@ import { isDatabaseUnavailable } from "@/lib/database-failure"
 import type { OwnerId } from "@/lib/owner"
 import { createUser } from "@/prisma/factories"
 import { Random } from "@/prisma/random"
-import { checkBalance, checkCharges, checkLedger } from "./chaos-checks"
+import { checkBalance, checkCharges, checkLedger, violate, violations } from "./chaos-checks"
 import { type Accounts, type Clients, createAccounts, createClients, type Phase } from "./chaos-clients"
 import { type Database, prepareServer, type Server, startDatabase } from "./chaos-victims"
-import { type Guarded, stopOnSignal } from "./guarded"
 import { migrate } from "./migrate"
-import { build, isBuilt } from "./next"
+import { endLater, isStopping, provideBuild, runProgram } from "./run-program"
 
 const usage = `npm run test:chaos [-- --short --seed NUMBER]
 
@@ -35,40 +34,16 @@ const maxSilenceMs = 180_000
 
 const { seed, aim } = readArguments()
 const random = new Random(seed)
-const violations = new Set<string>()
 const done = { kills: 0, crashes: 0, leftBehind: 0 }
 /** Reservations that ended under a server that may still have been at work. */
 const overtaken: string[] = []
 
-const running: { stop: () => Promise<void> }[] = []
-let stopping = false
-stopOnSignal(async () => {
-  stopping = true
-  await stopAll()
-  process.exit(130)
-})
+await runProgram(main)
 
-try {
-  await main()
-} catch (error) {
-  // What ends because we stop it has not failed.
-  if (!stopping) {
-    console.error(error)
-    showViolations()
-    await stopAll()
-    process.exit(1)
-  }
-}
-
-async function main(): Promise<void> {
+async function main(): Promise<boolean> {
   console.log(`Seed ${seed}`)
-  if (!(await isBuilt())) {
-    console.log("Building the application, which takes a minute")
-    const { ok, output } = await build((command: Guarded) => running.push(command))
-    if (!ok) throw new Error(`The build failed:\n\n${output}`)
-  }
-  const database = await startDatabase()
-  running.push(database)
+  await provideBuild()
+  const database = endLater(await startDatabase())
   await migrate(database.url)
   const given = { DATABASE_URL: database.url, AUTH_SECRET: randomBytes(32).toString("hex") }
   Object.assign(process.env, given, { BASE_URL: "http://localhost" })
@@ -76,7 +51,7 @@ async function main(): Promise<void> {
   observer.on("error", () => {})
 
   const servers = await Promise.all([prepareServer(given, violate), prepareServer(given, violate)])
-  running.push(...servers)
+  servers.forEach(endLater)
   const rich = await createAccounts(8, 1_000_000)
   const poor = await createAccounts(4, 25)
   await Promise.all(servers.map((server) => server.start()))
@@ -110,8 +85,7 @@ async function main(): Promise<void> {
     swept: sweeps.reduce((sum, { released }) => sum + released, 0),
   })
   await observer.end()
-  await stopAll()
-  process.exit(violations.size === 0 ? 0 : 1)
+  return violations.size === 0
 }
 
 /** Lets customers call while everything around them fails, until enough of it has happened. */
@@ -123,7 +97,7 @@ async function disturb(
   grant: () => Promise<void>,
 ): Promise<void> {
   let failed = false
-  const goesOn = () => !failed && !stopping && !isEnough(clients)
+  const goesOn = () => !failed && !isStopping() && !isEnough(clients)
 
   async function kill(server: Server): Promise<void> {
     await server.kill()
@@ -200,7 +174,7 @@ function progressOf(clients: Clients): string {
 }
 
 function isWaiting(clients: Clients): boolean {
-  if (stopping) throw new Error("Stopped.")
+  if (isStopping()) throw new Error("Stopped.")
   if (clients.silenceMs() > maxSilenceMs) throw new Error("Open calls are not answered any more.")
   return [...clients.open].some(({ held }) => !held)
 }
@@ -260,11 +234,6 @@ async function report(
   ]
   console.log("")
   for (const [name, value] of lines) console.log(`${value.toLocaleString("en").padStart(12)}  ${name}`)
-  showViolations()
-}
-
-function showViolations(): void {
-  for (const text of [...violations].slice(0, 20)) console.error(`\n  VIOLATION ${text}`)
 }
 
 /** The database is away now and then: tries until it is back. */
@@ -273,18 +242,10 @@ async function whenUp<Result>(act: () => Promise<Result>): Promise<Result> {
     try {
       return await act()
     } catch (error) {
-      if (stopping || !isDatabaseUnavailable(error)) throw error
+      if (isStopping() || !isDatabaseUnavailable(error)) throw error
       await sleep(100)
     }
   }
-}
-
-function violate(text: string): void {
-  violations.add(text)
-}
-
-async function stopAll(): Promise<void> {
-  for (const { stop } of running.splice(0).reverse()) await stop()
 }
 
 function readArguments() {

@@ -38,6 +38,9 @@ type Call = Charged & { account: Account }
 /** A run that was sent without an Idempotency-Key and answered: nobody can send it again. */
 type Once = { runId: string; body: string }
 
+/** When an answer came and how long it took; no status when there was none. */
+type Answered = { at: number; ms: number; status: number | undefined; excused: boolean }
+
 /** An answer and what is wrong with it; nothing when it is right. */
 type Check = (answer: Exchange) => string | undefined
 
@@ -87,7 +90,7 @@ export function createTraffic({
 }) {
   const calls: Call[] = []
   const once: Once[] = []
-  const answers = new Map<Kind, { ms: number; excused: boolean }[]>(kinds.map((kind) => [kind, []]))
+  const answers = new Map<Kind, Answered[]>(kinds.map((kind) => [kind, []]))
   const counts = new Map<string, number>()
   /** When each key was used, in the last two minutes. */
   const uses = new Map<string, number[]>()
@@ -119,7 +122,8 @@ export function createTraffic({
     if (secret) note(secret)
     const answer = await exchange(address + path, sent, 60_000)
     const excused = isExcused(since)
-    answers.get(kind)?.push({ ms: Date.now() - since, excused })
+    const at = Date.now()
+    answers.get(kind)?.push({ at, ms: at - since, status: answer?.status, excused })
     const status = String(answer?.status ?? "none")
     counts.set(status, (counts.get(status) ?? 0) + 1)
     const wrong = whatIsWrong(answer, check, secret, excused)

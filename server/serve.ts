@@ -1,5 +1,6 @@
 import { once } from "node:events"
 import { Server } from "node:http"
+import { releaseEndedRenders } from "@/lib/ended-renders"
 import { env } from "@/lib/env"
 import { log } from "@/lib/log"
 import { shareMetrics } from "@/lib/metrics-of-all"
@@ -20,6 +21,7 @@ export async function serve(): Promise<void> {
   const app = next({ port, hostname: host ?? "localhost", httpServer: new Server() })
   const tracing = await startTracing()
   watchRequests()
+  releaseEndedRenders()
   shareMetrics()
   startSweeper()
   process.on("unhandledRejection", (error) => {

@@ -115,25 +115,23 @@ test("the rating is chosen with the arrow keys", async ({ page, context, custome
   await expect(page.getByLabel("Message")).toBeFocused()
 })
 
-for (const colorScheme of ["light", "dark"] as const) {
-  test(`the feedback page is accessible and fits: ${colorScheme}`, async ({ browser, baseURL, customer }) => {
-    const context = await browser.newContext({ baseURL: String(baseURL), colorScheme, viewport: wide })
-    await context.addCookies(customer.cookies)
-    const page = await context.newPage()
-    await page.goto("/feedback")
-    await isAccessibleAndFits(page)
-    await page.getByLabel("2 Poor").check()
-    await page.getByLabel("Message").fill("\u200b")
-    await send(page)
-    await expect(page.getByText("a character that can be seen")).toBeVisible()
-    await isAccessibleAndFits(page)
-    await page.getByLabel("Message").fill(uniqueName(colorScheme))
-    await send(page)
-    await expect(page.getByRole("heading", { name: "Thank you" })).toBeVisible()
-    await isAccessibleAndFits(page)
-    await context.close()
-  })
-}
+test("the feedback page is accessible and fits", async ({ browser, baseURL, customer }) => {
+  const context = await browser.newContext({ baseURL: String(baseURL), viewport: wide })
+  await context.addCookies(customer.cookies)
+  const page = await context.newPage()
+  await page.goto("/feedback")
+  await isAccessibleAndFits(page)
+  await page.getByLabel("2 Poor").check()
+  await page.getByLabel("Message").fill("\u200b")
+  await send(page)
+  await expect(page.getByText("a character that can be seen")).toBeVisible()
+  await isAccessibleAndFits(page)
+  await page.getByLabel("Message").fill(uniqueName("Looks"))
+  await send(page)
+  await expect(page.getByRole("heading", { name: "Thank you" })).toBeVisible()
+  await isAccessibleAndFits(page)
+  await context.close()
+})
 
 async function send(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Send feedback" }).click()

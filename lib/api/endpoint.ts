@@ -1,5 +1,6 @@
 import { z } from "zod"
 import { fingerprintOf, type RunResult, run, type Worked } from "../credits/run"
+import { crowded, isCrowded } from "../crowding"
 import { databaseTime, type InTime } from "../database-time"
 import { id, timestamp } from "../fields"
 import type { Surface } from "../keys/kinds"
@@ -291,6 +292,7 @@ function routes<Row extends Endpoint>(
         draft.keyId = keyId
         setAll(draft.headers, rateLimitHeaders(verdict))
       }
+      if (isCrowded()) return refuseAs("service_unavailable", crowded.message, crowded.headers)
       const inTime = databaseTime()
       const caller = await inTime(authenticate(request, endpoint.surface, endpoint.permission, onKey))
       return handle(request, caller, inTime, draft.headers)
