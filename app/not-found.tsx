@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
-import Link from "next/link"
 import { buttonStyle } from "@/components/button"
+import { Link } from "@/components/link"
 import { MessagePage } from "@/components/message-page"
 
 export const metadata: Metadata = { title: "Not found" }

@@ -1,5 +1,5 @@
-import Link from "next/link"
 import type { ReactNode } from "react"
+import { Link } from "@/components/link"
 import { Wordmark } from "./wordmark"
 
 /** The frame of the pages in front of the sign-in. */

@@ -1,8 +1,8 @@
 "use client"
 
-import Link from "next/link"
 import { usePathname } from "next/navigation"
 import type { MouseEvent, ReactNode } from "react"
+import { Link } from "@/components/link"
 
 /** Marks the page that is open, and closes the sidebar where it is a popover. */
 export function NavigationLink({ href, children }: { href: string; children: ReactNode }) {

@@ -198,6 +198,24 @@ test("the chart library is loaded by pages with charts alone", async ({ page, si
   await expect.poll(draws).toBeGreaterThan(0)
 })
 
+test("a page is asked for once, and none that it links to is before somebody follows the link", async ({
+  page,
+  signInAs,
+}) => {
+  await signInAs("admin")
+  const asked: string[] = []
+  page.on("request", (request) => {
+    if (!request.url().includes("/_next/static/")) asked.push(new URL(request.url()).pathname)
+  })
+  await page.goto("/admin/orders", { waitUntil: "networkidle" })
+  expect(asked).toEqual(["/admin/orders"])
+  await page.getByRole("link", { name: "Users" }).hover()
+  await page.getByRole("link", { name: "Users" }).click()
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Users")
+  await page.waitForLoadState("networkidle")
+  expect(asked).toEqual(["/admin/orders", "/admin/users"])
+})
+
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false })
 

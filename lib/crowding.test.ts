@@ -11,11 +11,11 @@ function laterBy(ms: number): void {
   vi.spyOn(performance, "now").mockReturnValue(now + ms)
 }
 
-test("nobody else is let in once somebody has waited for half a second behind a full pool, until the wait is over", async () => {
+test("nobody else is let in once somebody has waited for a second behind a full pool, until the wait is over", async () => {
   const taken = await pool().connect()
   const waiting = pool().query("SELECT 1")
   expect(isCrowded()).toBe(false)
-  laterBy(501)
+  laterBy(1_001)
   expect(isCrowded()).toBe(true)
   taken.release()
   await waiting
@@ -26,7 +26,7 @@ test("who has given up waits no more", async () => {
   const taken = await pool().connect()
   const waiting = pool().connect()
   await expect(waiting).rejects.toThrow("timeout exceeded when trying to connect")
-  laterBy(501)
+  laterBy(1_001)
   expect(isCrowded()).toBe(false)
   taken.release()
 })
@@ -35,7 +35,7 @@ test("a connection that is being made is no line: of a database that is slow or 
   const first = await pool().connect()
   first.release(true)
   const connecting = pool().connect()
-  laterBy(501)
+  laterBy(1_001)
   expect(isCrowded()).toBe(false)
   const client = await connecting
   client.release()

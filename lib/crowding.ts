@@ -7,7 +7,7 @@ export const crowded = {
 } as const
 
 /** As long as somebody has waited for longer than this, nobody else is let in. */
-const patienceMs = 500
+const patienceMs = 1_000
 
 /** Since when each of those waits who stand in line for a connection of the full pool; the first came first. */
 function line(): Set<{ since: number }> {

@@ -34,7 +34,7 @@ const suites: readonly Suite[] = [
 ]
 
 /** Pages are Next's whoever listens. These tests go back and forth between them and the API. */
-const customerStories = ["story", "key-pages", "no-script", "sign-in"].map((name) => `e2e/${name}.spec.ts`)
+const customerStories = ["story", "no-script", "sign-in"].map((name) => `e2e/${name}.spec.ts`)
 
 let current: Guarded | undefined
 

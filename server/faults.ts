@@ -506,8 +506,8 @@ describe.concurrent("the clock of the application", () => {
     for (const server of servers) {
       expect(await get(server, live)).toMatchObject({ status: 200 })
       expect(await get(server, over)).toMatchObject({ status: 401 })
-      expect(await send(server, owner, call)).toMatchObject({ status: 200 })
-      expect(await send(server, owner, newCall(owner))).toMatchObject({ status: 200 })
+      expect(await send(server, owner, call), server.output()).toMatchObject({ status: 200 })
+      expect(await send(server, owner, newCall(owner)), server.output()).toMatchObject({ status: 200 })
       const page = await exchange(`${server.address}/api-keys`, { headers: { cookie: session } })
       expect(page).toMatchObject({ status: 200, body: expect.stringContaining("Create key") })
     }
@@ -679,11 +679,12 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
     const answers: Promise<Exchange | undefined>[] = []
     let late: Promise<(Exchange | undefined)[]> | undefined
     await locked("credit_accounts", async () => {
+      for (let one = 0; one < 12; one++) answers.push(send(server, owner, newCall(owner)))
       for (let time = 0; time < 24; time++) {
         answers.push(time % 2 === 0 ? send(server, owner, newCall(owner)) : get(server, owner.secret))
         await sleep(100)
-        // By then ten have a connection, and others have waited for longer than half a second.
-        if (time === 18)
+        // By then two have waited for longer than a second, and ten have their connections for almost a second more.
+        if (time === 14)
           late = Promise.all(["/api/v1/me", "/sign-in", "/healthz"].map((path) => get(server, owner.secret, path)))
       }
       await Promise.all(answers)

@@ -306,7 +306,7 @@ test("a collector of traces that is away keeps nobody", async () => {
   expect(server.output()).not.toContain("unhandled_rejection")
 })
 
-test("several processes answer with the metrics of all", async () => {
+test("several processes answer with the metrics of all, or with none while one of them stands still", async () => {
   const redis = await startRedis()
   const given = { WEB_CONCURRENCY: "2", REDIS_URL: redis.url, METRICS_TOKEN, LOG_LEVEL: "info" }
   const server = await startTestServer("lean", given)
@@ -320,6 +320,18 @@ test("several processes answer with the metrics of all", async () => {
   await expect.poll(pids, { timeout: 10_000 }).toBe(2)
   const counted = await metricsOf(server)
   expect(counted.get('tsk_http_requests_total{route="/api/v1/me",status="200",method="GET"}')).toBe(20)
+
+  // Of two questions on two connections each process gets one, and the one that lives does not tell its own numbers for all.
+  const [, still] = /^Process (\d+) listens/m.exec(server.output()) ?? []
+  const ask = () => fetch(`${server.address}/metrics`, { headers: { ...bearer, connection: "close" } })
+  process.kill(Number(still), "SIGSTOP")
+  try {
+    const first = await Promise.race([ask(), ask()])
+    expect([first.status, first.headers.get("retry-after")]).toEqual([503, "5"])
+  } finally {
+    process.kill(Number(still), "SIGCONT")
+  }
+  await expect.poll(async () => (await ask()).status, { timeout: 10_000 }).toBe(200)
   await server.stop()
   await redis.stop()
 })

@@ -1,7 +1,7 @@
 import { KeyRound } from "lucide-react"
 import type { Metadata } from "next"
-import Link from "next/link"
 import { buttonStyle } from "@/components/button"
+import { Link } from "@/components/link"
 import { NavigationLink } from "@/components/navigation-link"
 import { Wordmark } from "@/components/wordmark"
 import { texts } from "@/lib/api/skill"

@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
-import Link from "next/link"
 import type { ReactNode } from "react"
+import { Link } from "@/components/link"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { answerHeaders, conventions, describeParameters } from "@/lib/api/document"
 import { errors } from "@/lib/api/errors"

@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
-import Link from "next/link"
 import { Entrance } from "@/components/entrance"
+import { Link } from "@/components/link"
 import { resetMinutes, resetsByMail } from "@/lib/passwords/reset"
 import { currentViewer } from "@/lib/session"
 import { AskOperator } from "./ask-operator"

@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
-import Link from "next/link"
 import { redirect } from "next/navigation"
 import { Entrance } from "@/components/entrance"
+import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { currentViewer, localPath } from "@/lib/session"
 import { ProviderButtons } from "./provider-buttons"

@@ -1,9 +1,9 @@
 "use client"
 
-import Link from "next/link"
 import { useEffect, useRef } from "react"
 import { Button, buttonStyle } from "@/components/button"
 import { TextAreaField, TextField } from "@/components/field"
+import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { useSending } from "@/components/use-sending"
 import { join } from "./actions"

@@ -1,4 +1,4 @@
-import Link from "next/link"
+import { Link } from "@/components/link"
 import { Id, None, Text } from "@/components/list/cells"
 
 /** An account by its address where the viewer may read it, else by its id. */
@@ -7,7 +7,6 @@ export function AccountLink({ id, email }: { id: string; email: string | undefin
   return (
     <Link
       href={`/admin/users/${id}`}
-      prefetch={false}
       className="block max-w-56 truncate underline decoration-line underline-offset-2 hover:decoration-current"
       title={email}
     >

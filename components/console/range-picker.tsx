@@ -1,6 +1,6 @@
 import Form from "next/form"
-import Link from "next/link"
 import { Button } from "@/components/button"
+import { Link } from "@/components/link"
 import { Choice, Moment } from "@/components/list/filters"
 import { defaultStatsDays, type StatsSummary, statsInterval } from "@/lib/stats"
 
@@ -17,7 +17,6 @@ export function RangePicker({ query, applied }: { query: URLSearchParams; applie
             <li key={label}>
               <Link
                 href={search ? `/admin?${search}` : "/admin"}
-                prefetch={false}
                 aria-current={search === String(query) ? "true" : undefined}
                 className="flex h-9 items-center rounded-md px-2.5 font-medium text-muted hover:bg-sunken hover:text-ink sm:h-8 aria-[current=true]:bg-accent/10 aria-[current=true]:text-accent"
               >

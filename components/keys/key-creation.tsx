@@ -1,7 +1,7 @@
 "use client"
 
-import Link from "next/link"
 import { type ReactNode, useActionState, useEffect, useState } from "react"
+import { Link } from "@/components/link"
 import type { NewKeyAnswer } from "@/lib/keys/actions"
 import { buttonStyle } from "../button"
 import { Notice } from "../notice"

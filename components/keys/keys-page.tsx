@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import Link from "next/link"
+import { Link } from "@/components/link"
 import { listKeys } from "@/lib/keys/data"
 import { kinds, type Surface } from "@/lib/keys/kinds"
 import type { Viewer } from "@/lib/session"

@@ -1,7 +1,7 @@
 "use client"
 
-import Link from "next/link"
 import { type ReactNode, useActionState, useEffect } from "react"
+import { Link } from "@/components/link"
 import type { RevokeAnswer } from "@/lib/keys/actions"
 import { Button } from "../button"
 import { Notice } from "../notice"

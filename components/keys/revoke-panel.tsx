@@ -1,4 +1,4 @@
-import Link from "next/link"
+import { Link } from "@/components/link"
 import type { ListedKey } from "@/lib/keys/data"
 import { relativeTime } from "@/lib/time-words"
 import { buttonStyle } from "../button"

@@ -1,8 +1,8 @@
 import Form from "next/form"
-import Link from "next/link"
 import type { ReactNode } from "react"
 import { Button, buttonStyle } from "@/components/button"
 import { controlStyle, Field } from "@/components/field"
+import { Link } from "@/components/link"
 import { jsonSchemaOf } from "@/lib/api/document"
 import type { Parameters } from "@/lib/api/query"
 

@@ -1,6 +1,6 @@
-import Link from "next/link"
 import type { ReactNode } from "react"
 import { EmptyState } from "@/components/empty-state"
+import { Link } from "@/components/link"
 import { Table, TableCell, TableRow } from "@/components/table"
 import type { Parameters } from "@/lib/api/query"
 import { ApiRequest } from "./api-request"

@@ -1,5 +1,5 @@
-import Link from "next/link"
 import { buttonStyle } from "@/components/button"
+import { Link } from "@/components/link"
 import type { List } from "@/lib/api/envelope"
 
 const count = new Intl.NumberFormat("en")
@@ -37,7 +37,7 @@ export function Paging({
 
 function PageLink({ href, children }: { href: string; children: string }) {
   return (
-    <Link href={href} prefetch={false} className={buttonStyle()}>
+    <Link href={href} className={buttonStyle()}>
       {children}
     </Link>
   )

@@ -1,4 +1,4 @@
-import Link from "next/link"
+import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 
 /** Instead of rows, when the endpoint refuses what the address asks for. */

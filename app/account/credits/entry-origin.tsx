@@ -1,4 +1,4 @@
-import Link from "next/link"
+import { Link } from "@/components/link"
 import { None, Text } from "@/components/list/cells"
 
 /** What an entry was booked for: a run, whose link shows all of its entries, an order, or what its reason says. */
@@ -17,7 +17,6 @@ export function EntryOrigin({
     return (
       <Link
         href={`${page}?runId=${runId}`}
-        prefetch={false}
         title={runId}
         className="whitespace-nowrap underline decoration-line underline-offset-2 hover:decoration-current"
       >

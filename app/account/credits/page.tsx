@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
-import Link from "next/link"
 import { GET } from "@/app/api/v1/me/credits/route"
 import { EmptyState } from "@/components/empty-state"
+import { Link } from "@/components/link"
 import { Change, Count, Time } from "@/components/list/cells"
 import { ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"

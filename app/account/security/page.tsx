@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
-import Link from "next/link"
 import { AskOperator } from "@/app/reset-password/ask-operator"
+import { Link } from "@/components/link"
 import { passwordMinLength } from "@/lib/password"
 import { hasPassword } from "@/lib/passwords/change"
 import { resetsByMail } from "@/lib/passwords/reset"

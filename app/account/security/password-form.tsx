@@ -1,10 +1,10 @@
 "use client"
 
-import Link from "next/link"
 import { useEffect, useRef } from "react"
 import { Button } from "@/components/button"
 import { TextField } from "@/components/field"
 import { SignedOut } from "@/components/keys/revoke-form"
+import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { useSending } from "@/components/use-sending"
 import { change } from "./actions"

@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
-import Link from "next/link"
 import { notFound } from "next/navigation"
 import { endpoints } from "@/app/api/v1/endpoints"
+import { Link } from "@/components/link"
 import { operationId } from "@/lib/api/document"
 import { texts } from "@/lib/api/skill"
 import { env } from "@/lib/env"

@@ -1,10 +1,10 @@
 "use client"
 
-import Link from "next/link"
 import { type ReactNode, useEffect, useRef, useState } from "react"
 import { Button } from "@/components/button"
 import { controlStyle, describedBy, Field, TextField } from "@/components/field"
 import { SignedOut } from "@/components/keys/revoke-form"
+import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { useSending } from "@/components/use-sending"
 import { type AccountAction, type ActionField, accountActions } from "./account-actions"

@@ -1,5 +1,5 @@
-import Link from "next/link"
 import { buttonStyle } from "@/components/button"
+import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { type AccountAction, accountActions, type Subject } from "./account-actions"
 import { ActionFacts } from "./action-facts"

@@ -1,5 +1,5 @@
-import Link from "next/link"
 import { buttonStyle } from "@/components/button"
+import { Link } from "@/components/link"
 import { MessagePage } from "@/components/message-page"
 
 export default function AccountNotFound() {

@@ -1,5 +1,5 @@
-import Link from "next/link"
 import { endpoints } from "@/app/api/v1/endpoints"
+import { Link } from "@/components/link"
 import { sectionsFor } from "@/components/navigation"
 
 /** The filters that name an account, and what their rows are to it. */
@@ -15,7 +15,7 @@ export async function RecordLinks({ id, role }: { id: string; role: string }) {
       <ul className="flex flex-wrap gap-x-5 gap-y-2">
         {links.map(({ href, label }) => (
           <li key={href}>
-            <Link href={href} prefetch={false} className="text-accent underline">
+            <Link href={href} className="text-accent underline">
               {label}
             </Link>
           </li>
