@@ -5,7 +5,8 @@ export type Exchange = { status: number; headers: IncomingHttpHeaders; body: str
 
 type Sent = { method?: string; headers?: Record<string, string>; body?: string | Uint8Array }
 
-const keptAlive = new Agent({ keepAlive: true })
+// An idle connection is closed here before the server does so: a request could meet its end half way.
+const keptAlive = new Agent({ keepAlive: true, timeout: 50_000 })
 
 /**
  * Sends a request and gives what came back, or nothing when the connection ended before the answer did. With node:http,
