@@ -1,26 +1,17 @@
 import type { NextAuthOptions } from "next-auth"
 import type { Adapter, AdapterAccount, AdapterUser } from "next-auth/adapters"
-import CredentialsProvider from "next-auth/providers/credentials"
 import GitHubProvider from "next-auth/providers/github"
 import GoogleProvider from "next-auth/providers/google"
 import type { User } from "@/generated/prisma/client"
 import { createAccount } from "./accounts"
-import { clientAddress } from "./client-address"
 import { db } from "./db"
 import { sendEmail } from "./email"
 import { normaliseEmail } from "./email-address"
 import { env } from "./env"
 import { isHttps } from "./https"
+import { localPath } from "./local-path"
 import { log } from "./log"
-import { signInWithPassword } from "./sign-in"
 import { singleton } from "./singleton"
-
-declare module "next-auth" {
-  interface User {
-    /** Of who has just given their password: that which it was the password of. */
-    sessionVersion?: number
-  }
-}
 
 const days = 24 * 3600
 
@@ -55,6 +46,9 @@ export function authOptions(): NextAuthOptions {
       secret: AUTH_SECRET,
       adapter: accountsAdapter,
       session: { strategy: "jwt", maxAge: sessionMaxAgeSeconds },
+      // next-auth links a provider to whoever the session cookie names, ended sessions included (its callback-handler.js).
+      // Its cookies for state and PKCE have a decode of their own.
+      jwt: { decode: async () => null },
       pages: { signIn: "/sign-in", error: "/sign-in" },
       cookies: {
         sessionToken: cookie("session"),
@@ -65,22 +59,6 @@ export function authOptions(): NextAuthOptions {
         nonce: cookie("nonce"),
       },
       providers: [
-        CredentialsProvider({
-          credentials: { email: { type: "email" }, password: { type: "password" } },
-          async authorize(credentials, request) {
-            const headers = new Headers(request.headers as Record<string, string>)
-            try {
-              const result = await signInWithPassword({ ...credentials, address: clientAddress(headers) })
-              if (!result.ok) return null
-              const { sessionVersion } = result.user
-              return { ...asAdapterUser(result.user), sessionVersion }
-            } catch (error) {
-              // next-auth would put the message into an address.
-              log().error({ why: String(error) }, "sign_in_failed")
-              return null
-            }
-          },
-        }),
         ...(GITHUB_CLIENT_ID && GITHUB_CLIENT_SECRET
           ? [GitHubProvider({ clientId: GITHUB_CLIENT_ID, clientSecret: GITHUB_CLIENT_SECRET })]
           : []),
@@ -93,12 +71,13 @@ export function authOptions(): NextAuthOptions {
           const found = await db().user.findUnique({ where: { email: normaliseEmail(user.email ?? "") } })
           return found === null ? Boolean(user.email) : found.status === "active"
         },
-        async jwt({ token, user }) {
-          if (!user) return token
-          const { id } = user
-          const { sessionVersion } =
-            user.sessionVersion === undefined ? await db().user.findUniqueOrThrow({ where: { id } }) : user
-          return sessionToken({ id, sessionVersion: Number(sessionVersion) })
+        // Next has decoded what a cookie says of it once more than it was encoded.
+        redirect: ({ url, baseUrl }) => {
+          const path = url.startsWith(`${baseUrl}/`) ? url.slice(baseUrl.length) : url
+          return `${baseUrl}${localPath(path)}`
+        },
+        async jwt({ user: { id } }) {
+          return sessionToken(await db().user.findUniqueOrThrow({ where: { id } }))
         },
       },
       events: {

@@ -1,23 +1,5 @@
 import { expect, test } from "vitest"
-import { localPath, matchesBaseUrl } from "./session"
-
-test.each([
-  ["/api-keys", "/api-keys"],
-  ["/admin/api-keys?new", "/admin/api-keys?new"],
-  ["/a#b", "/a"],
-  [undefined, "/"],
-  ["", "/"],
-  ["https://evil.example/", "/"],
-  ["//evil.example", "/"],
-  ["/\\evil.example", "/"],
-  ["/\t/evil.example", "/"],
-  ["/.//evil.example", "/"],
-  ["\\/evil.example", "/"],
-  ["javascript:alert(1)", "/"],
-  ["api-keys", "/"],
-])("after sign-in %s leads to %s", (callbackUrl, expected) => {
-  expect(localPath(callbackUrl)).toBe(expected)
-})
+import { matchesBaseUrl } from "./session"
 
 test.each([
   ["https://app.example.com", true],

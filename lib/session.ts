@@ -70,11 +70,26 @@ export async function startSession(user: Pick<User, "id" | "sessionVersion" | "e
   jar.set(cookieName("device"), deviceFor(user.email, randomUUID()), { ...cookieOptions(), maxAge: 365 * 24 * 3600 })
 }
 
+/** The session cookies that the browser sends, the numbered parts included into which next-auth splits a long one. */
+export async function sessionCookieNames(): Promise<string[]> {
+  const name = cookieName("session")
+  return (await cookies())
+    .getAll()
+    .map((cookie) => cookie.name)
+    .filter((sent) => sent === name || sent.startsWith(`${name}.`))
+}
+
+/** Takes every session cookie out of the browser. */
+export async function clearSessionCookies(): Promise<void> {
+  const jar = await cookies()
+  const names = new Set([cookieName("session"), ...(await sessionCookieNames())])
+  for (const name of names) jar.set(name, "", { ...cookieOptions(), maxAge: 0 })
+}
+
 /** Signs the browser out. Its cookie goes whatever happens, and copies of it open nothing any more. */
 export async function endSession(): Promise<void> {
   const session = await readSession()
-  const jar = await cookies()
-  jar.set(cookieName("session"), "", { ...cookieOptions(), maxAge: 0 })
+  await clearSessionCookies()
   if (!session) return
   try {
     await db().$executeRaw`
@@ -104,12 +119,4 @@ function canonicalOrigin(address: string): string {
   const { protocol, hostname, port } = new URL(address)
   const loopback = ["localhost", "127.0.0.1", "[::1]"].includes(hostname)
   return `${protocol}//${loopback ? "localhost" : hostname}:${port}`
-}
-
-/** A path of our own to return to after sign-in; anything that could lead to another site becomes the start page. */
-export function localPath(callbackUrl: string | undefined): string {
-  const base = "http://local"
-  if (!callbackUrl?.startsWith("/") || !URL.canParse(callbackUrl, base)) return "/"
-  const { origin, pathname, search } = new URL(callbackUrl, base)
-  return origin === base && !pathname.startsWith("//") ? pathname + search : "/"
 }

@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest"
 import { createUser } from "@/prisma/factories"
+import { sessionToken } from "./auth"
 import { db } from "./db"
 import { log } from "./log"
 import { hashPassword } from "./password"
@@ -60,6 +61,13 @@ test("only the right password learns that an account is suspended", async () => 
     reason: "wrong",
   })
   expect(await signInWithPassword({ email, password, address: address() })).toEqual({ ok: false, reason: "suspended" })
+})
+
+test("a session is of the password that was given, also when that changes while it is checked", async () => {
+  const { email } = await createUser({ passwordHash })
+  const result = await signInWithPassword({ email, password, address: address() })
+  await db().user.update({ where: { email }, data: { sessionVersion: { increment: 1 } } })
+  expect(result.ok && sessionToken(result.user)).toMatchObject({ version: 0 })
 })
 
 test("attempts on an account are limited from all addresses together; its owner's browser is counted apart", async () => {

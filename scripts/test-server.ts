@@ -26,8 +26,8 @@ export async function startTestServer(listener: Listener, given: Given = {}, now
     AUTH_SECRET,
     BASE_URL,
     TRUSTED_PROXY_HOPS: "1",
-    NODE_OPTIONS: `--import data:text/javascript,${stopped}`,
     ...given,
+    NODE_OPTIONS: `--import data:text/javascript,${stopped} ${given.NODE_OPTIONS ?? ""}`,
   }
   const server = serve(port, env, listener)
   const output = collect(server)

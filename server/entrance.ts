@@ -8,6 +8,7 @@ import { cookieName } from "@/lib/auth"
 import { env } from "@/lib/env"
 import { limits } from "@/lib/rate-limit"
 import { createUser } from "@/prisma/factories"
+import { type Provider, startProvider } from "@/scripts/provider"
 import { startTestServer, type TestServer } from "@/scripts/test-server"
 import {
   type Answered,
@@ -20,6 +21,7 @@ import {
   formOf,
   fromOurPages,
   hiddenFields,
+  type SentHeaders,
   sessionOf,
   unescaped,
 } from "@/scripts/visitor"
@@ -32,18 +34,22 @@ const base = "https://app.example.com"
 const actions = await builtActions()
 
 let server: TestServer
+let provider: Provider
 
 beforeAll(async () => {
   env().BASE_URL = base
+  provider = await startProvider()
   server = await start(base)
-  return () => server.stop()
+  return async () => {
+    await server.stop()
+    await provider.stop()
+  }
 })
 
 function start(address: string): Promise<TestServer> {
   return startTestServer("lean", {
     BASE_URL: address,
-    GITHUB_CLIENT_ID: "id",
-    GITHUB_CLIENT_SECRET: "secret",
+    ...provider.given,
     // Nobody listens there: no letter arrives, which the answers must not tell.
     SMTP_URL: "smtp://127.0.0.1:9",
     EMAIL_FROM: "tsk@example.com",
@@ -113,16 +119,16 @@ describe.each([
     expect(cookies).toEqual(Object.fromEntries(expected.map((cookie) => [`${prefix}tsk.${cookie}`, attributes])))
   })
 
-  test("so are those of next-auth's own form", async () => {
-    const { cookies, answer } = await signInByForm(own, "/")
-    for (const said of Object.values({ ...cookies, ...cookiesOf(answer) })) expect(said).toEqual(attributes)
-    expect(Object.keys(cookiesOf(answer))).toContain(`${prefix}tsk.session`)
+  test("so are those of coming back from a provider", async () => {
+    const cookies = cookiesOf(await comeBack(own))
+    for (const said of Object.values(cookies)) expect(said).toEqual(attributes)
+    expect(Object.keys(cookies)).toContain(`${prefix}tsk.session`)
   })
 })
 
 test("a session ends after 30 days, in the browser and here", async () => {
   const { email } = await createUser({ passwordHash })
-  const ways = [await signIn(email, password), (await signInByForm(server, "/")).answer]
+  const ways = [await signIn(email, password), await comeBack(server)]
   for (const { cookies } of ways) {
     const [, token = "", said = ""] =
       new RegExp(`^${cookieName("session")}=([^;]+)(.*)`, "m").exec(cookies.join("\n")) ?? []
@@ -134,24 +140,9 @@ test("a session ends after 30 days, in the browser and here", async () => {
   }
 })
 
-/** Signs in as next-auth's own page would, without any of ours. */
-async function signInByForm(on: TestServer, callbackUrl: string, given = password, account?: string) {
-  const email = account ?? (await createUser({ passwordHash })).email
-  // One that it was told to come back to is kept in a cookie, unless it is no address: then there is no answer.
-  const told = await ask(on, { path: `/api/auth/csrf?callbackUrl=${encodeURIComponent(callbackUrl)}` })
-  const csrf = told.status === 200 ? told : await ask(on, { path: "/api/auth/csrf" })
-  const fields = { csrfToken: JSON.parse(csrf.text).csrfToken, email, password: given, callbackUrl }
-  const answer = await ask(on, {
-    method: "POST",
-    path: "/api/auth/callback/credentials",
-    body: String(new URLSearchParams(fields)),
-    headers: {
-      "content-type": "application/x-www-form-urlencoded",
-      cookie: csrf.cookies.map((line) => line.split(";")[0]).join("; "),
-      "x-forwarded-for": anotherAddress(),
-    },
-  })
-  return { answer, cookies: cookiesOf(csrf), told }
+/** A new account signs in through the provider. */
+function comeBack(on: TestServer, headers: SentHeaders = {}, callbackUrl = "/"): Promise<Answered> {
+  return provider.signIn(on, provider.person({ email: `new-${randomUUID()}@example.com` }), headers, callbackUrl)
 }
 
 const elsewhere = [
@@ -287,14 +278,18 @@ describe("nothing leads to another host", () => {
     }
   })
 
-  test("from next-auth's own form, nor from what its cookies keep", async () => {
+  test("from a provider's callback, nor from what its cookies keep", async () => {
     for (const callbackUrl of elsewhere) {
-      for (const given of [password, "wrong"]) {
-        const { answer, told } = await signInByForm(server, callbackUrl, given)
-        const isSignedIn = "__host-tsk.session" in cookiesOf(answer)
-        expect([answer.status, isSignedIn], callbackUrl).toEqual([302, given === password])
-        for (const address of [answer.headers.get("location") ?? "/", callbackCookie(told), callbackCookie(answer)]) {
-          if (address !== undefined) expectHere(address, callbackUrl)
+      const back = await comeBack(server, {}, callbackUrl)
+      expect([back.status, "__host-tsk.session" in cookiesOf(back)], callbackUrl).toEqual([302, true])
+      expectHere(back.headers.get("location"), callbackUrl)
+
+      const kept = `${cookieName("callback-url")}=${encodeURIComponent(callbackUrl)}`
+      const path = `/api/auth/callback/github?${new URLSearchParams({ code: "x", state: "x", callbackUrl })}`
+      for (const cookie of [kept, undefined]) {
+        const answer = await ask(server, { path, headers: { ...fromOurPages(), cookie } })
+        for (const address of [answer.headers.get("location") ?? "/", callbackCookie(answer) || "/"]) {
+          expectHere(address, callbackUrl)
         }
       }
     }
@@ -348,7 +343,6 @@ describe("what an address tells of its account", () => {
       const body = formOf({ ...hiddenFields(page, 'name="password"'), email, password: "not the password" })
       return ask(server, { method: "POST", path: "/sign-in", body, headers: fromOurPages() })
     })
-    await expectTheSame(emails, async (email) => (await signInByForm(server, "/", "not the password", email)).answer)
     expect(resultOf(await signIn("nobody@example.com", "not the password"))).toContain("or the password is wrong")
   })
 

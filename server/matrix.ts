@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import { decode } from "next-auth/jwt"
 import { beforeAll, describe, expect, test } from "vitest"
 import type { User } from "@/generated/prisma/client"
 import { cookieName, sessionToken } from "@/lib/auth"
@@ -12,6 +13,7 @@ import { type Permission, roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/pool"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
 import type { Listener } from "@/scripts/next"
+import { type Provider, startProvider } from "@/scripts/provider"
 import { root } from "@/scripts/root"
 import { startTestServer, type TestServer } from "@/scripts/test-server"
 import {
@@ -88,7 +90,7 @@ const pagesOfNext = ["/_global-error", "/_not-found"]
 const ledOnward: Record<string, string> = { "/admin": "bookkeeper" }
 
 /** Operators have a token of their own, which none of the callers here has. */
-const routes: Record<string, "everyone" | "nobody" | "operators" | "user key" | Permission> = {
+const routes: Record<string, "everyone" | "nobody" | "operators" | "sign-in page" | "user key" | Permission> = {
   "/healthz": "everyone",
   "/readyz": "everyone",
   "/metrics": "operators",
@@ -98,6 +100,7 @@ const routes: Record<string, "everyone" | "nobody" | "operators" | "user key" | 
   "/api/[[...path]]": "nobody",
   // What next-auth serves below it, its own test tells.
   "/api/auth/[...nextauth]": "nobody",
+  "/sign-in/clear": "sign-in page",
   "/api/v1/openapi.json": "everyone",
   "/api/v1/admin/skill.md": "everyone",
   "/api/v1/me/skill.md": "everyone",
@@ -383,17 +386,21 @@ const actions = await builtActions()
 const given = { METRICS_TOKEN: randomUUID() }
 
 let server: TestServer
+let provider: Provider
 
 beforeAll(async () => {
+  provider = await startProvider()
   server = await startTestServer("lean", {
     ...given,
-    GITHUB_CLIENT_ID: "id",
-    GITHUB_CLIENT_SECRET: "secret",
+    ...provider.given,
     // Nobody listens there: letters fail, which is no matter here.
     SMTP_URL: "smtp://127.0.0.1:9",
     EMAIL_FROM: "tsk@example.com",
   })
-  return () => server.stop()
+  return async () => {
+    await server.stop()
+    await provider.stop()
+  }
 })
 
 describe("the tables above", () => {
@@ -433,12 +440,15 @@ test.each(Object.entries(pages).filter(([path]) => built.pages.includes(path)))(
   async (path, who) => {
     const address = await addressOf(path)
     const signIn = `307 /sign-in?callbackUrl=${encodeURIComponent(address)}`
+    const clear = `307 /sign-in/clear?callbackUrl=${encodeURIComponent("/")}`
     const outcomes: Record<string, string> = {}
     const expected: Record<string, unknown> = {}
     const forAll = who === "everyone" || who === "guests"
     for (const [name, make] of Object.entries(callers)) {
-      outcomes[name] = await visit(address, await make())
-      expected[name] = roles.includes(name) ? expectedOf(path, who, name) : forAll ? "200" : signIn
+      const caller = await make()
+      outcomes[name] = await visit(address, caller)
+      const open = path === "/sign-in" && caller.headers.cookie ? clear : "200"
+      expected[name] = roles.includes(name) ? expectedOf(path, who, name) : forAll ? open : signIn
     }
     expect(outcomes).toEqual(expected)
   },
@@ -464,7 +474,7 @@ describe.each(["lean", "next"] as const)("what is no page, served by %s", (liste
   let callers: Record<Surface, Awaited<ReturnType<typeof keyHolders>>>
 
   beforeAll(async () => {
-    api = listener === "lean" ? server : await startTestServer(listener, given)
+    api = listener === "lean" ? server : await startTestServer(listener, { ...given, ...provider.given })
     callers = { admin: await keyHolders("admin"), user: await keyHolders("user") }
     return () => (api === server ? undefined : api.stop())
   })
@@ -487,10 +497,85 @@ describe.each(["lean", "next"] as const)("what is no page, served by %s", (liste
       expect(outcomes).toEqual(expected)
     },
   )
+
+  describe("a provider's callback takes nobody from the session cookie", () => {
+    const cases = Object.entries(atCallback)
+
+    test.each(cases)("%s, with a new identity: a new account, linked to nobody else's", async (_who, make) => {
+      const { account, headers } = await make()
+      const person = provider.person({ email: `new-${randomUUID()}@example.com` })
+      const answer = await provider.signIn(api, person, headers)
+      const links = await db().account.findMany({ where: { providerAccountId: person.id }, include: { user: true } })
+      expect(links.map(({ user }) => user.email)).toEqual([person.email])
+      expect(await accountOf(answer)).toBe(links[0]?.userId)
+      expect(links[0]?.userId).not.toBe(account.id)
+    })
+
+    test.each(cases)("%s, with the address of an account: refused, and no session", async (_who, make) => {
+      const { account, headers } = await make()
+      const person = provider.person({ email: account.email })
+      const answer = await provider.signIn(api, person, headers)
+      const error = account.status === "active" ? "OAuthAccountNotLinked" : "AccessDenied"
+      expect(answer.headers.get("location")).toBe(`/sign-in?error=${error}`)
+      expect([await accountOf(answer), await db().account.count({ where: { userId: account.id } })]).toEqual([null, 0])
+    })
+
+    test.each(cases)("%s, with an identity that is linked: its account", async (_who, make) => {
+      const { headers } = await make()
+      const user = await createUser()
+      const person = provider.person({ email: user.email })
+      const link = { type: "oauth", provider: "github", providerAccountId: person.id }
+      await db().account.create({ data: { ...link, userId: user.id } })
+      expect(await accountOf(await provider.signIn(api, person, headers))).toBe(user.id)
+    })
+
+    test("old parts of a session cookie are cleared", async () => {
+      const cookie = `${cookieName("session")}.0=a; ${cookieName("session")}.1=b`
+      const { cookies } = await provider.signIn(api, provider.person({ email: `${randomUUID()}@example.com` }), {
+        cookie,
+      })
+      for (const part of [0, 1]) {
+        expect(cookies).toContainEqual(
+          expect.stringMatching(new RegExp(`^${cookieName("session")}\\.${part}=;.*Max-Age=0`)),
+        )
+      }
+    })
+  })
 })
 
+/** Everybody who could come back from a provider with a cookie: none, one that opens nothing, a live one, one in parts. */
+const atCallback: Callers = {
+  ...strangers,
+  "with a session from before a new password": () =>
+    stranger(async (user) => {
+      const headers = { cookie: await sessionOf(user) }
+      const fields = { current: password, password: "another one of my own" }
+      await callAction(server, actionOf("account/security change"), { path: "/account/security", headers, fields })
+      return headers
+    }),
+  "with a live session": () => ofRole("member"),
+  "with a live session in parts": async () => {
+    const { account, headers } = await ofRole("member")
+    const name = cookieName("session")
+    const value = headers.cookie?.slice(name.length + 1) ?? ""
+    return { account, headers: { cookie: `${name}.0=${value.slice(0, 100)}; ${name}.1=${value.slice(100)}` } }
+  },
+}
+
+/** The account that an answer signs the browser in to. */
+async function accountOf({ cookies }: Answered): Promise<string | null> {
+  const line = cookies.find((candidate) => candidate.startsWith(`${cookieName("session")}=ey`))
+  const token = line?.slice(line.indexOf("=") + 1).split(";")[0]
+  return (token && (await decode({ token, secret: env().AUTH_SECRET }))?.sub) || null
+}
+
 /** What all get alike. */
-const forEveryone: Record<string, string> = { everyone: "200", nobody: "404 not_found", operators: "401" }
+const forEveryone: Record<string, string> = {
+  everyone: "200",
+  nobody: "404 not_found",
+  operators: "401",
+  "sign-in page": "307",
+}
 
 type KeyHolder = { headers: SentHeaders; search?: string; refused?: string }
 

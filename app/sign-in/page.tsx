@@ -3,7 +3,8 @@ import { redirect } from "next/navigation"
 import { Entrance } from "@/components/entrance"
 import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
-import { currentViewer, localPath } from "@/lib/session"
+import { localPath } from "@/lib/local-path"
+import { currentViewer, sessionCookieNames } from "@/lib/session"
 import { ProviderButtons } from "./provider-buttons"
 import { SignInForm } from "./sign-in-form"
 
@@ -13,14 +14,19 @@ export const metadata: Metadata = { title: "Sign in" }
 const failures: Record<string, string> = {
   OAuthAccountNotLinked: "There is an account with this e-mail address already. Sign in to it with its password.",
   AccessDenied: "This account is suspended. Ask the operator of this service why.",
-  CredentialsSignin: "The e-mail address or the password is wrong.",
   SessionRequired: "Sign in to open this page.",
 }
 
 export default async function SignInPage({ searchParams }: PageProps<"/sign-in">) {
-  const { error, callbackUrl } = await searchParams
+  const { error, callbackUrl, cleared } = await searchParams
   const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
   if (await currentViewer()) redirect(path)
+  // Once: a cookie of another domain or path cannot be cleared from here.
+  if (cleared === undefined && (await sessionCookieNames()).length > 0) {
+    redirect(
+      `/sign-in/clear?${new URLSearchParams({ callbackUrl: path, ...(typeof error === "string" && { error }) })}`,
+    )
+  }
   return (
     <Entrance title="Sign in">
       {error !== undefined && (

@@ -1,0 +1,7 @@
+/** A path of our own to return to after sign-in; anything that could lead to another site becomes the start page. */
+export function localPath(callbackUrl: string | undefined): string {
+  const base = "http://local"
+  if (!callbackUrl?.startsWith("/") || !URL.canParse(callbackUrl, base)) return "/"
+  const { origin, pathname, search } = new URL(callbackUrl, base)
+  return origin === base && !pathname.startsWith("//") ? pathname + search : "/"
+}
