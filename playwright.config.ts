@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { defineConfig } from "@playwright/test"
-import { browserFlags, findBrowser } from "./scripts/browser"
+import { browserFlags, findBrowser } from "./tests/support/browser"
 
 // `npm test` chooses a free port.
 process.env.E2E_PORT ||= "3100"

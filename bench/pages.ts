@@ -7,10 +7,11 @@ import { db } from "@/lib/db"
 import type { Role } from "@/lib/permissions"
 import { pool } from "@/lib/pool"
 import { seed } from "@/prisma/seed"
-import { browserFlags, findBrowser, provideBrowser } from "@/scripts/browser"
 import { serve } from "@/scripts/next"
 import { root } from "@/scripts/root"
 import { endLater, provideBuild, runProgram } from "@/scripts/run-program"
+import { browserFlags, findBrowser } from "@/tests/support/browser"
+import { provide } from "@/tests/support/provide"
 import { type Given, openDatabase, startServer } from "./bench"
 
 // How much JavaScript a browser with an empty cache gets for a page, as sent (gzip), above an empty page of the same
@@ -37,7 +38,7 @@ type Scripts = ReadonlyMap<string, number>
 
 async function main(): Promise<void> {
   await provideBuild()
-  await provideBrowser()
+  await provide("browser")
   const given = await openDatabase(10)
   await seed(pool(), { users: 200, now: new Date() })
   const { address } = await startServer((port) => serve(port, given), "/api/v1/me")

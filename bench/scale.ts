@@ -4,9 +4,9 @@ import { pool } from "@/lib/pool"
 import { seed } from "@/prisma/seed"
 import { serve } from "@/scripts/next"
 import { freePort } from "@/scripts/postgres"
-import { startProxy } from "@/scripts/proxy"
-import { startRedis } from "@/scripts/redis"
 import { endLater, provideBuild, runProgram } from "@/scripts/run-program"
+import { startHaproxy } from "@/tests/support/haproxy"
+import { startRedis } from "@/tests/support/redis"
 import {
   cpuMsOf,
   createKeys,
@@ -91,7 +91,7 @@ async function makeTargets(): Promise<Target[]> {
 async function startBalancer(instances: readonly Server[]): Promise<string> {
   const port = await freePort()
   endLater(
-    await startProxy(
+    await startHaproxy(
       port,
       instances.map(({ address }) => Number(new URL(address).port)),
     ),

@@ -1,13 +1,10 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { provideBrowser } from "./browser"
+import { provide } from "@/tests/support/provide"
 import { type Guarded, startGuarded, stopOnSignal } from "./guarded"
-import { provideLanguages } from "./languages"
 import { build, isBuilt, type Listener } from "./next"
 import { freePort } from "./postgres"
-import { provideProxy } from "./proxy"
-import { provideRedis } from "./redis"
 import { root } from "./root"
 
 type Tally = { passed: number; failed: number }
@@ -48,7 +45,7 @@ export async function testEverything(): Promise<void> {
   })
   // Vitest and Next choose their own; the shell's may be another.
   Reflect.deleteProperty(process.env, "NODE_ENV")
-  await prepare()
+  await provide()
   const total: Tally = { passed: 0, failed: 0 }
   for (const { name, run } of suites) {
     console.log(`\n=== ${name}\n`)
@@ -59,13 +56,6 @@ export async function testEverything(): Promise<void> {
   await rm(results, { recursive: true, force: true })
   console.log(`\n${total.passed} passed, ${total.failed} failed`)
   process.exit(total.failed === 0 ? 0 : 1)
-}
-
-/** A missing Redis, browser or language fails the tests that need it, and says here why. */
-async function prepare(): Promise<void> {
-  for (const provide of [provideRedis, provideProxy, provideBrowser, provideLanguages]) {
-    await provide().catch((error) => console.error(error instanceof Error ? error.message : error))
-  }
 }
 
 async function buildOnce(): Promise<boolean> {

@@ -25,9 +25,9 @@ import { type Fault, type FaultyProxy, startFaultyProxy } from "@/scripts/faulty
 import { listeningPid, rssMbOf } from "@/scripts/memory"
 import { migrate } from "@/scripts/migrate"
 import type { Given, Listener } from "@/scripts/next"
-import { type RunningRedis, startRedis } from "@/scripts/redis"
-import { shiftedClock } from "@/scripts/shifted-clock"
 import { startTestServer, type TestServer } from "@/scripts/test-server"
+import { shiftedClock } from "@/tests/support/clock"
+import { type RunningRedis, startRedis } from "@/tests/support/redis"
 
 // What the server that `npm start` runs answers while PostgreSQL or Redis fails, and how it recovers. Each test begins
 // with the number of its row in the list of faults. `npm run test:faults` asks every endpoint, and also of Next alone.
@@ -492,7 +492,7 @@ const day = 86_400_000
 
 describe.concurrent("the clock of the application", () => {
   test.sequential("102 a day ahead or behind: keys, reservations, answers kept and sessions are as with the right one", async () => {
-    const servers = await Promise.all([1, -1].map(async (days) => start(await shiftedClock(days))))
+    const servers = await Promise.all([1, -1].map(async (days) => start(shiftedClock(days))))
     const owner = await customer()
     const { secret: live } = await createKey({
       user: owner,

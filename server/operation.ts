@@ -9,9 +9,9 @@ import { pool } from "@/lib/pool"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
 import type { Given, Listener } from "@/scripts/next"
 import { freePort } from "@/scripts/postgres"
-import { startRedis } from "@/scripts/redis"
 import { startTestServer, type TestServer } from "@/scripts/test-server"
 import { builtActions, callAction, formOf } from "@/scripts/visitor"
+import { startRedis } from "@/tests/support/redis"
 
 // What whoever runs the product sees of it: probes, logs, metrics and traces, from either listener.
 

@@ -4,8 +4,8 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
 import { collect, serve } from "@/scripts/next"
 import { freePort } from "@/scripts/postgres"
-import { startRedis } from "@/scripts/redis"
 import { startTestServer, type TestServer } from "@/scripts/test-server"
+import { startRedis } from "@/tests/support/redis"
 
 // What `npm start` runs, as processes: how they begin and end.
 

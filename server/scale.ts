@@ -6,11 +6,11 @@ import { db } from "@/lib/db"
 import { hashPassword } from "@/lib/password"
 import { pool } from "@/lib/pool"
 import { createKey, createUser, grantCredits } from "@/prisma/factories"
-import { browserFlags, findBrowser } from "@/scripts/browser"
 import { freePort } from "@/scripts/postgres"
-import { startProxy } from "@/scripts/proxy"
-import { startRedis } from "@/scripts/redis"
 import { startTestServer, type TestServer } from "@/scripts/test-server"
+import { browserFlags, findBrowser } from "@/tests/support/browser"
+import { startHaproxy } from "@/tests/support/haproxy"
+import { startRedis } from "@/tests/support/redis"
 
 // Two instances on one PostgreSQL and one Redis, behind HAProxy.
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const given = { REDIS_URL: redis.url, BASE_URL: proxy }
   const now = Date.now()
   servers = { 1: await startTestServer("lean", given, now), 2: await startTestServer("lean", given, now) }
-  const balancer = await startProxy(
+  const balancer = await startHaproxy(
     port,
     instances.map((name) => servers[name].port),
   )

@@ -1,10 +1,5 @@
-import { execFile } from "node:child_process"
-import { join } from "node:path"
-import { promisify } from "node:util"
 import { chromium } from "@playwright/test"
-import { canInstall, installPackage } from "./apt"
 import { isExecutable, onPath } from "./programs"
-import { root } from "./root"
 
 // The headless shell draws pages as the whole browser does, without the windows around them, which cost half of a core.
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
@@ -29,15 +24,4 @@ export function findBrowser(): string | undefined {
     onPath(...names) ||
     [macApplication].find(isExecutable)
   )
-}
-
-/** Installs a Chromium where none is found: Playwright's, or the distribution's where that cannot be downloaded. */
-export async function provideBrowser(): Promise<void> {
-  if (findBrowser()) return
-  const cli = join(root, "node_modules/@playwright/test/cli.js")
-  await promisify(execFile)(process.execPath, [cli, "install", "chromium"], { timeout: 300_000 }).catch(() => {})
-  if (!findBrowser() && canInstall()) {
-    await installPackage("chromium-headless-shell").catch(() => installPackage("chromium"))
-  }
-  if (!findBrowser()) throw new Error("The browser tests need a Chromium: install one, or name it in CHROMIUM_PATH.")
 }

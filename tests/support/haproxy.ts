@@ -1,8 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { canInstall, installPackage } from "./apt"
-import { type Guarded, startGuarded } from "./guarded"
+import { type Guarded, startGuarded } from "@/scripts/guarded"
 import { onPath } from "./programs"
 
 /**
@@ -11,11 +10,11 @@ import { onPath } from "./programs"
  * one answered.
  * @param ports of the instances, on this machine
  */
-export async function startProxy(port: number, ports: readonly number[]): Promise<{ stop: () => Promise<void> }> {
+export async function startHaproxy(port: number, ports: readonly number[]): Promise<{ stop: () => Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), "tsk-proxy-"))
   const file = join(directory, "haproxy.cfg")
   await writeFile(file, configuration(port, ports))
-  const proxy = startGuarded(findProxy() ?? "haproxy", ["-W", "-f", file], {
+  const proxy = startGuarded(findHaproxy() ?? "haproxy", ["-W", "-f", file], {
     signal: "TERM",
     cwd: directory,
     env: process.env,
@@ -63,13 +62,6 @@ async function hasStarted({ process: { stdout, stderr }, exited }: Guarded): Pro
 }
 
 /** The path of HAProxy: `HAPROXY_PATH`, or the one on the PATH. */
-function findProxy(): string | undefined {
+export function findHaproxy(): string | undefined {
   return process.env.HAPROXY_PATH || onPath("haproxy")
-}
-
-/** Installs HAProxy where none is found and this user may. The system's service is not started. */
-export async function provideProxy(): Promise<void> {
-  if (findProxy()) return
-  if (canInstall()) await installPackage("haproxy")
-  if (!findProxy()) throw new Error("The tests need haproxy: install it, or name it in HAPROXY_PATH.")
 }

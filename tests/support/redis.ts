@@ -1,7 +1,6 @@
 import { connect } from "node:net"
-import { canInstall, installPackage } from "./apt"
-import { startGuarded } from "./guarded"
-import { freePort } from "./postgres"
+import { startGuarded } from "@/scripts/guarded"
+import { freePort } from "@/scripts/postgres"
 import { onPath } from "./programs"
 
 export type RunningRedis = { url: string; port: number; pid: number | undefined; stop: () => Promise<void> }
@@ -25,13 +24,6 @@ export async function startRedis(port?: number): Promise<RunningRedis> {
 /** The path of a Redis server: `REDIS_SERVER_PATH`, or the one on the PATH. */
 export function findRedis(): string | undefined {
   return process.env.REDIS_SERVER_PATH || onPath("redis-server")
-}
-
-/** Installs Redis where none is found and this user may. The system's service is not started. */
-export async function provideRedis(): Promise<void> {
-  if (findRedis()) return
-  if (canInstall()) await installPackage("redis-server")
-  if (!findRedis()) throw new Error("The tests need redis-server: install it, or name it in REDIS_SERVER_PATH.")
 }
 
 function accepts(port: number): Promise<boolean> {

@@ -1,0 +1,92 @@
+import { execFile } from "node:child_process"
+import { access, rm, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { root } from "@/scripts/root"
+import { findBrowser } from "./browser"
+import { findFaketime } from "./clock"
+import { findHaproxy } from "./haproxy"
+import { onPath } from "./programs"
+import { findRedis } from "./redis"
+
+const run = promisify(execFile)
+
+type Program = {
+  find: () => string | undefined
+  /** Debian's packages that bring it; the next one is tried where one cannot be had. */
+  packages: readonly string[]
+  /** Another way to get it, tried first. */
+  download?: () => Promise<unknown>
+  /** The variable that names it where it is not on the PATH. */
+  variable?: string
+}
+
+/** What the tests run besides the npm packages. */
+const programs = {
+  redis: { find: findRedis, packages: ["redis-server"], variable: "REDIS_SERVER_PATH" },
+  haproxy: { find: findHaproxy, packages: ["haproxy"], variable: "HAPROXY_PATH" },
+  libfaketime: { find: findFaketime, packages: ["libfaketime"] },
+  browser: {
+    find: findBrowser,
+    packages: ["chromium-headless-shell", "chromium"],
+    download: downloadBrowser,
+    variable: "CHROMIUM_PATH",
+  },
+  curl: { find: () => onPath("curl"), packages: ["curl"] },
+  python: { find: () => onPath("python3"), packages: ["python3"] },
+} satisfies Record<string, Program>
+
+type ProgramName = keyof typeof programs
+
+/**
+ * Installs what is missing, one after the other, and says in one sentence what cannot be had. Tests that need it then
+ * fail, but for those of libfaketime, which have a replacement.
+ */
+export async function provide(...names: readonly ProgramName[]): Promise<void> {
+  const chosen = names.length > 0 ? names : (Object.keys(programs) as ProgramName[])
+  const missing: string[] = []
+  for (const name of chosen) {
+    const program: Program = programs[name]
+    if (program.find()) continue
+    console.log(`· Installing ${name}`)
+    await program.download?.().catch(() => {})
+    for (const debian of program.packages) {
+      if (!program.find() && mayInstall()) await installPackage(debian).catch(() => {})
+    }
+    if (!program.find()) missing.push(program.variable ? `${name} (or name it in ${program.variable})` : name)
+  }
+  if (missing.length > 0) console.error(`The tests need what could not be installed here: ${missing.join(", ")}.`)
+}
+
+function downloadBrowser(): Promise<unknown> {
+  const cli = join(root, "node_modules/@playwright/test/cli.js")
+  return run(process.execPath, [cli, "install", "chromium"], { timeout: 300_000 })
+}
+
+function mayInstall(): boolean {
+  return process.platform === "linux" && process.getuid?.() === 0
+}
+
+// Debian's packages start their services when installed, unless this script forbids it (invoke-rc.d(8)).
+const policy = "/usr/sbin/policy-rc.d"
+
+/** Once is enough for all packages. */
+let update: Promise<unknown> | undefined
+
+async function installPackage(name: string): Promise<void> {
+  // Another program may be installing packages: apt-get waits for it.
+  const options = ["-y", "-qq", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=120"]
+  const settings = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, maxBuffer: 64 * 1024 * 1024 }
+  const hadPolicy = await access(policy).then(
+    () => true,
+    () => false,
+  )
+  if (!hadPolicy) await writeFile(policy, "#!/bin/sh\nexit 101\n", { mode: 0o755 })
+  try {
+    update ??= run("apt-get", ["update", "-qq"], settings)
+    await update
+    await run("apt-get", ["install", ...options, name], settings)
+  } finally {
+    if (!hadPolicy) await rm(policy, { force: true })
+  }
+}
