@@ -3,19 +3,15 @@ import type { Instrumentation } from "next"
 /** Runs once in each server process before it answers anything. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== "nodejs") return
-  const [{ checkEnvironment, startSweeper, watchRequests }, { startTracing }, { releaseEndedRenders }] =
-    await Promise.all([import("./lib/start"), import("./lib/tracing"), import("./lib/ended-renders")])
+  const [{ checkEnvironment }, { startProcess }] = await Promise.all([import("./lib/env"), import("./lib/next/start")])
   checkEnvironment()
-  await startTracing()
-  watchRequests()
-  releaseEndedRenders()
-  startSweeper()
+  await startProcess()
 }
 
 /** Called for what pages and actions throw; the API answers its own errors. */
 export const onRequestError: Instrumentation.onRequestError = async (error, { headers }, { routePath, routeType }) => {
   if (process.env.NEXT_RUNTIME !== "nodejs") return
-  const { log } = await import("./lib/log")
+  const { log } = await import("@/lib/telemetry/log")
   const { digest } = error as { digest?: string }
   // That of a parser quotes what it could not read.
   const why = error instanceof SyntaxError ? error.name : error instanceof Error ? error.stack : String(error)

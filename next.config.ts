@@ -15,7 +15,7 @@ const config: NextConfig = {
   // A redirect would hide that /api/… has no such path; pages do not care.
   skipTrailingSlashRedirect: true,
   images: { unoptimized: true },
-  // What the code's database has to look like: see lib/readiness.ts.
+  // What the code's database has to look like: see lib/postgres/readiness.ts.
   outputFileTracingIncludes: { "/readyz": ["./prisma/migrations/**"] },
   // Loaded once in a process, however many bundles ask for them.
   serverExternalPackages: ["prom-client", "@opentelemetry/sdk-trace-node", "@opentelemetry/exporter-trace-otlp-proto"],

@@ -29,7 +29,7 @@ export default defineConfig({
     launchOptions: { args: browserFlags, ...(executablePath && { executablePath }) },
   },
   webServer: {
-    command: "node --import tsx scripts/e2e-server.ts",
+    command: "node --import tsx tests/support/e2e-server.ts",
     // Answers 401 as soon as the server serves.
     url: `${baseURL}/api/v1/me`,
     timeout: 240_000,

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { type NextRequest, NextResponse } from "next/server"
-import { crowded, isCrowded } from "./lib/crowding"
+import { crowded, isCrowded } from "@/lib/postgres/load-shedding"
 import { env } from "./lib/env"
 import { isHttps, transportSecurity } from "./lib/https"
 

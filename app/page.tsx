@@ -1,12 +1,12 @@
 import { KeyRound, ShieldCheck } from "lucide-react"
 import { redirect } from "next/navigation"
 import type { ReactNode } from "react"
+import { publicLinks } from "@/app/_shell/sections"
 import { buttonStyle } from "@/components/button"
 import { Link } from "@/components/link"
-import { publicLinks } from "@/components/navigation"
 import { Wordmark } from "@/components/wordmark"
-import { kinds, type Surface } from "@/lib/keys/kinds"
-import { currentViewer } from "@/lib/session"
+import { currentViewer } from "@/lib/sign-in/session"
+import { kinds, type Surface } from "@/lib/surfaces"
 
 export default async function StartPage() {
   if (await currentViewer()) redirect(kinds.user.page)

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto"
-import { hashPassword } from "@/lib/password"
-import { createUser } from "@/prisma/factories"
-import { startMailServer } from "@/scripts/mail-server"
+import { hashPassword } from "@/lib/sign-in/password-hash"
 import { serve } from "@/scripts/next"
-import { endLater, provideBuild, runProgram } from "@/scripts/run-program"
-import { builtActions, callAction } from "@/scripts/visitor"
+import { createUser } from "@/tests/support/factories"
+import { startMailServer } from "@/tests/support/mail-server"
+import { endLater, provideBuild, runProgram } from "@/tests/support/run-program"
+import { builtActions, callAction } from "@/tests/support/visitor"
 import { median, openDatabase, printConditions, quantile, startServer } from "./bench"
 
 // Whether the time of an answer tells if an address has an account. What is compared takes turns, in an order that is drawn

@@ -1,11 +1,11 @@
 import { text } from "node:stream/consumers"
 import { orderRow } from "@/lib/orders"
-import { statementOf } from "@/lib/page"
-import { pool } from "@/lib/pool"
+import { statementOf } from "@/lib/postgres/page"
+import { pool } from "@/lib/postgres/pool"
 import { seed } from "@/prisma/seed"
 import { type Guarded, startGuarded } from "@/scripts/guarded"
 import { serve } from "@/scripts/next"
-import { endLater, provideBuild, runProgram } from "@/scripts/run-program"
+import { endLater, provideBuild, runProgram } from "@/tests/support/run-program"
 import {
   cpuMsOf,
   createKeys,

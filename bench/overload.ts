@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { Random } from "@/prisma/random"
-import { measureCapacity, send } from "@/scripts/load"
 import { serve } from "@/scripts/next"
-import { provideBuild, runProgram } from "@/scripts/run-program"
-import { createPeople, createTraffic, type Traffic } from "@/scripts/soak-clients"
+import { measureCapacity, send } from "@/tests/load/load"
+import { createPeople, createTraffic, type Traffic } from "@/tests/load/soak-clients"
+import { provideBuild, runProgram } from "@/tests/support/run-program"
 import { openDatabase, printConditions, quantile, startServer } from "./bench"
 
 // What a server still does when twice as much is asked of it as it can do, in the mix of the soak. The floor is what the

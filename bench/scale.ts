@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises"
 import { cpus } from "node:os"
-import { pool } from "@/lib/pool"
+import { pool } from "@/lib/postgres/pool"
 import { seed } from "@/prisma/seed"
 import { serve } from "@/scripts/next"
 import { freePort } from "@/scripts/postgres"
-import { endLater, provideBuild, runProgram } from "@/scripts/run-program"
 import { startHaproxy } from "@/tests/support/haproxy"
 import { startRedis } from "@/tests/support/redis"
+import { endLater, provideBuild, runProgram } from "@/tests/support/run-program"
 import {
   cpuMsOf,
   createKeys,

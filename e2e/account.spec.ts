@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { type APIRequestContext, expect, type Locator, type Page } from "@playwright/test"
 import type { Client } from "pg"
-import { hashPassword } from "@/lib/password"
+import { hashPassword } from "@/lib/sign-in/password-hash"
 import { keyOf, test, uniqueEmail, uniqueName } from "./fixtures"
 import { createKey, saved } from "./key-page"
 import { isAccessibleAndFits, wide } from "./looks"

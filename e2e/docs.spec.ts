@@ -2,7 +2,7 @@ import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { type APIRequestContext, expect, type Page } from "@playwright/test"
 import type { Language } from "@/lib/api/requests"
-import type { Surface } from "@/lib/keys/kinds"
+import type { Surface } from "@/lib/surfaces"
 import { keyOf, test } from "./fixtures"
 import { isAccessibleAndFits, wide } from "./looks"
 

@@ -1,4 +1,4 @@
-import type { Transaction } from "./db"
+import type { Transaction } from "./postgres/prisma"
 
 export type AuditAction =
   | "user.signed_up"

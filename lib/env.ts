@@ -90,3 +90,13 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
 export function env(): Env {
   return singleton("env", () => parseEnv(process.env))
 }
+
+/** A server that lacks what it needs says what, and does not start. */
+export function checkEnvironment(): void {
+  try {
+    env()
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    process.exit(1)
+  }
+}

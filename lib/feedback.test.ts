@@ -1,10 +1,10 @@
 import { expect, test } from "vitest"
-import { createUser } from "@/prisma/factories"
-import { db } from "./db"
+import { createUser } from "@/tests/support/factories"
+import type { OwnerId } from "./accounts/owner"
 import { feedbackForm, feedbackMaxLength, giveFeedback } from "./feedback"
-import type { OwnerId } from "./owner"
-import { pool } from "./pool"
-import { consume, limits } from "./rate-limit"
+import { pool } from "./postgres/pool"
+import { db } from "./postgres/prisma"
+import { consume, limits } from "./rate-limit/rate-limit"
 
 async function owner(): Promise<OwnerId> {
   return (await createUser()).id as OwnerId

@@ -1,8 +1,8 @@
 import { z } from "zod"
-import { db } from "./db"
-import type { OwnerId } from "./owner"
-import { consume } from "./rate-limit"
-import { plainParagraphs } from "./text"
+import type { OwnerId } from "./accounts/owner"
+import { plainParagraphs } from "./form/text"
+import { db } from "./postgres/prisma"
+import { consume } from "./rate-limit/rate-limit"
 
 const ratings = [1, 2, 3, 4, 5] as const
 

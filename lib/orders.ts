@@ -1,8 +1,8 @@
 import { z } from "zod"
 import { OrderKind, OrderStatus } from "@/generated/prisma/enums"
-import { dailyTotal } from "./daily-sums"
 import { cents, currency, id, timestamp } from "./fields"
-import { findIn, type Page } from "./page"
+import { dailyTotal } from "./postgres/daily-sums"
+import { findIn, type Page } from "./postgres/page"
 
 export const orderStatus = z.enum(OrderStatus)
 

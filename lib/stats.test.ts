@@ -1,11 +1,11 @@
 import { randomInt } from "node:crypto"
 import fc from "fast-check"
 import { beforeAll, describe, expect, test } from "vitest"
-import { createOrder, createRun, createUser } from "@/prisma/factories"
 import { seed } from "@/prisma/seed"
-import { foldDailyChanges } from "./daily-sums"
-import { db } from "./db"
-import { pool } from "./pool"
+import { createOrder, createRun, createUser } from "@/tests/support/factories"
+import { foldDailyChanges } from "./postgres/daily-sums"
+import { pool } from "./postgres/pool"
+import { db } from "./postgres/prisma"
 import { measure, periodsOf, type StatsInterval, statsRange } from "./stats"
 
 const now = new Date("2026-06-15T00:00:00Z")

@@ -1,8 +1,8 @@
 import { z } from "zod"
-import { counted } from "./daily-sums"
 import { cents, currency, timestamp } from "./fields"
-import type { Page } from "./page"
-import { pool } from "./pool"
+import { counted } from "./postgres/daily-sums"
+import type { Page } from "./postgres/page"
+import { pool } from "./postgres/pool"
 
 export const statsInterval = z.enum(["day", "week", "month"])
 

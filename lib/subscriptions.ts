@@ -1,10 +1,10 @@
 import { z } from "zod"
 import { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
-import { dailyTotal } from "./daily-sums"
+import type { OwnerId } from "./accounts/owner"
 import { cents, currency, id, timestamp } from "./fields"
-import type { OwnerId } from "./owner"
-import { findIn, type Page } from "./page"
-import { pool } from "./pool"
+import { dailyTotal } from "./postgres/daily-sums"
+import { findIn, type Page } from "./postgres/page"
+import { pool } from "./postgres/pool"
 
 export const subscriptionStatus = z.enum(SubscriptionStatus)
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
-import type { Surface } from "@/lib/keys/kinds"
 import { secretOf } from "@/lib/keys/secret"
 import type { Role } from "@/lib/permissions"
+import type { Surface } from "@/lib/surfaces"
 
 /** The accounts of the demo. Their password and keys are public: a database that has them is for show only. */
 export const demoPassword = "demo-password-2026"

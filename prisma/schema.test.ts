@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto"
 import { beforeAll, expect, test } from "vitest"
-import { pool } from "@/lib/pool"
+import { pool } from "@/lib/postgres/pool"
 import { migrate, missingFromMigrations } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
-import { createKey, createPlan, createSubscription, createUser, grantCredits } from "./factories"
+import { createKey, createPlan, createSubscription, createUser, grantCredits } from "@/tests/support/factories"
 
 let userId = ""
 

@@ -1,5 +1,5 @@
-import type { Surface } from "@/lib/keys/kinds"
 import { hashSecret, secretOf, startOf } from "@/lib/keys/secret"
+import type { Surface } from "@/lib/surfaces"
 import { demoAccounts, demoKey } from "./demo-accounts"
 import type { Random } from "./random"
 

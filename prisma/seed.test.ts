@@ -1,10 +1,10 @@
 import { Pool } from "pg"
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
-import { findViolations } from "@/lib/credits/invariants"
 import { hashSecret, isWellFormed } from "@/lib/keys/secret"
-import { verifyPassword } from "@/lib/password"
 import { roleNames } from "@/lib/permissions"
-import { pool } from "@/lib/pool"
+import { pool } from "@/lib/postgres/pool"
+import { verifyPassword } from "@/lib/sign-in/password-hash"
+import { findViolations } from "@/tests/support/ledger-invariants"
 import { demoAccounts, demoKey, demoPassword } from "./demo-accounts"
 import { mayBeSeeded, seed } from "./seed"
 

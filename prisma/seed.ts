@@ -1,7 +1,5 @@
-import { fileURLToPath } from "node:url"
-import { Pool, type PoolClient } from "pg"
-import { hashPassword } from "@/lib/password"
-import { openDatabase } from "@/scripts/local-database"
+import type { Pool, PoolClient } from "pg"
+import { hashPassword } from "@/lib/sign-in/password-hash"
 import { demoPassword } from "./demo-accounts"
 import { Random } from "./random"
 import { demoStories, plans, type Rows, type Story, storyOf, waitlist } from "./seed-stories"
@@ -102,32 +100,4 @@ async function insert(database: PoolClient, table: string, rows: readonly object
 export function mayBeSeeded(url: string): boolean {
   const local = ["localhost", "127.0.0.1", "[::1]", ""].includes(new URL(url).hostname)
   return process.env.SEED_ALLOW === "1" || (local && process.env.NODE_ENV !== "production")
-}
-
-async function main(): Promise<void> {
-  const { url, stop } = await openDatabase()
-  // Not the application's pool, whose statements end after seconds.
-  const database = new Pool({ connectionString: url })
-  try {
-    if (!mayBeSeeded(url)) {
-      throw new Error(
-        "db:seed makes accounts whose password and keys are public: only in a database on this machine, and not with NODE_ENV=production. SEED_ALLOW=1 overrides this.",
-      )
-    }
-    const users = Number(process.env.SEED_USERS || 200)
-    if (!Number.isInteger(users) || users < 0) throw new Error("SEED_USERS must be a whole number.")
-    const start = performance.now()
-    await seed(database, { users, now: new Date() })
-    console.log(`Made ${users} accounts and the demo's in ${((performance.now() - start) / 1000).toFixed(1)} s.`)
-  } finally {
-    await database.end()
-    await stop()
-  }
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await main().catch((error) => {
-    console.error(error instanceof Error ? error.message : error)
-    process.exitCode = 1
-  })
 }

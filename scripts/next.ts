@@ -17,11 +17,12 @@ const apart = new Set([
   "docs",
   "e2e",
   "scripts",
+  "tests",
   "test-results",
   "playwright-report",
 ])
 const apartFiles =
-  /\.(test|spec)\.tsx?$|\.tsbuildinfo$|\.md$|^next-env\.d\.ts$|^playwright\.config\.ts$|^vitest(\.\w+)?\.config\.ts$/
+  /\.(test|spec)\.tsx?$|\.tsbuildinfo$|\.md$|^next-env\.d\.ts$|^playwright\.config\.ts$|^vitest\.config\.ts$/
 
 /** Runs a command of Next's. Its output goes nowhere unless the caller shows it. */
 export function startNext(args: readonly string[], env: Record<string, string>): Guarded {

@@ -1,6 +1,6 @@
 import pg from "pg"
 import { sweep } from "@/lib/credits/ledger"
-import { foldDailyChanges } from "@/lib/daily-sums"
+import { foldDailyChanges } from "@/lib/postgres/daily-sums"
 import { loadEnvFiles } from "./env-files.mjs"
 
 // For cron, where no server runs that would sweep by itself: without its environment it fails, and sweeps nothing else.

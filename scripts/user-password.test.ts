@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { expect, test } from "vitest"
-import { db } from "@/lib/db"
-import { signInWithPassword } from "@/lib/sign-in"
-import { createUser } from "@/prisma/factories"
+import { db } from "@/lib/postgres/prisma"
+import { signInWithPassword } from "@/lib/sign-in/sign-in"
+import { createUser } from "@/tests/support/factories"
 import { root } from "./root"
 
 const run = promisify(execFile)

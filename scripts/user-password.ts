@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto"
 import { PrismaPg } from "@prisma/adapter-pg"
 import { Prisma, PrismaClient } from "@/generated/prisma/client"
-import { normaliseEmail } from "@/lib/email-address"
-import { hashPassword } from "@/lib/password"
-import { writePassword } from "@/lib/passwords/write"
-import { lockAccounts } from "@/lib/users/authority"
+import { lockAccounts } from "@/lib/accounts/authority"
+import { normaliseEmail } from "@/lib/email/address"
+import { hashPassword } from "@/lib/sign-in/password-hash"
+import { writePassword } from "@/lib/sign-in/password-write"
 import { openDatabase } from "./local-database"
 
 const [email = ""] = process.argv.slice(2)

@@ -1,9 +1,9 @@
 import { PrismaPg } from "@prisma/adapter-pg"
 import { Prisma, PrismaClient } from "@/generated/prisma/client"
-import { normaliseEmail } from "@/lib/email-address"
+import { lockAccounts } from "@/lib/accounts/authority"
+import { writeRole } from "@/lib/accounts/mutations"
+import { normaliseEmail } from "@/lib/email/address"
 import { isRole, type Role, roleNames } from "@/lib/permissions"
-import { lockAccounts } from "@/lib/users/authority"
-import { writeRole } from "@/lib/users/mutations"
 import { openDatabase } from "./local-database"
 
 const [email = "", role = ""] = process.argv.slice(2)

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { Server as NetServer, type Socket } from "node:net"
 import { finished } from "node:stream/promises"
 import { NodeRequest, sendNodeResponse } from "srvx/node"
-import type { Answer } from "@/lib/api/answer"
-import { log } from "@/lib/log"
+import type { Answer } from "@/lib/api/respond"
+import { log } from "@/lib/telemetry/log"
 import { refusalOf, tunnelRefusal } from "./refusals"
 import { answerFor } from "./routes"
 

@@ -1,7 +1,6 @@
 import cluster from "node:cluster"
 import nextEnv from "@next/env"
-import { env } from "@/lib/env"
-import { checkEnvironment } from "@/lib/start"
+import { checkEnvironment, env } from "@/lib/env"
 import { serve } from "./serve"
 import { startWorkers } from "./workers"
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto"
 import { STATUS_CODES } from "node:http"
-import { methods } from "@/lib/api/answer"
 import { errorEnvelope } from "@/lib/api/envelope"
 import { type ErrorCode, errors } from "@/lib/api/errors"
+import { methods } from "@/lib/api/respond"
 import { transportSecurity } from "@/lib/https"
 
 // Answers to what is no request of HTTP, as text for a bare socket: Node has no response to put them into.

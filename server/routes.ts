@@ -1,4 +1,4 @@
-import { type Answer, type Method, methods, nothing, refuseUnknownMethod } from "@/lib/api/answer"
+import { type Answer, type Method, methods, nothing, refuseUnknownMethod } from "@/lib/api/respond"
 
 /** What a route file of the API exports: an answer for every method that Next knows. */
 type RouteFile = Readonly<Record<Method, Answer>>

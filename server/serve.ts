@@ -1,11 +1,9 @@
 import { once } from "node:events"
 import { Server } from "node:http"
-import { releaseEndedRenders } from "@/lib/ended-renders"
 import { env } from "@/lib/env"
-import { log } from "@/lib/log"
-import { shareMetrics } from "@/lib/metrics-of-all"
-import { startSweeper, watchRequests } from "@/lib/start"
-import { startTracing } from "@/lib/tracing"
+import { startProcess } from "@/lib/next/start"
+import { shareMetrics } from "@/lib/telemetry/cluster-metrics"
+import { log } from "@/lib/telemetry/log"
 import { createListener } from "./listener"
 import { onEnd } from "./on-end"
 
@@ -19,11 +17,8 @@ export async function serve(): Promise<void> {
   const { default: next } = await import("next")
   // Next would close what asks for another protocol; on a server that never asks it, such a request is like any other.
   const app = next({ port, hostname: host ?? "localhost", httpServer: new Server() })
-  const tracing = await startTracing()
-  watchRequests()
-  releaseEndedRenders()
+  const tracing = await startProcess()
   shareMetrics()
-  startSweeper()
   process.on("unhandledRejection", (error) => {
     log().error({ why: String(error) }, "unhandled_rejection")
   })

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from "node:cluster"
-import { log } from "@/lib/log"
-import { gatherMetrics } from "@/lib/metrics-of-all"
+import { gatherMetrics } from "@/lib/telemetry/cluster-metrics"
+import { log } from "@/lib/telemetry/log"
 import { onEnd } from "./on-end"
 
 /** So that a process that cannot live does not take the whole machine to die again and again. */

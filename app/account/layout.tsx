@@ -1,4 +1,4 @@
-import { AppShell } from "@/components/app-shell"
+import { AppShell } from "@/app/_shell/app-shell"
 
 export default function AccountLayout({ children }: LayoutProps<"/account">) {
   return <AppShell>{children}</AppShell>

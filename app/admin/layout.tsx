@@ -1,4 +1,4 @@
-import { AppShell } from "@/components/app-shell"
+import { AppShell } from "@/app/_shell/app-shell"
 
 /** Each page asks for its own permission. */
 export default function AdminLayout({ children }: LayoutProps<"/admin">) {

@@ -1,15 +1,15 @@
 import type { Metadata } from "next"
 import { forbidden, redirect } from "next/navigation"
+import { firstAdminPage } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/stats/route"
 import { CutNote, StatsCharts, StatsTable, StatsTiles } from "@/components/console/overview"
 import { RangePicker } from "@/components/console/range-picker"
 import { ApiRequest } from "@/components/list/api-request"
 import { cleanQuery, orRefused } from "@/components/list/query"
 import { RefusedQuery } from "@/components/list/refused-query"
-import { firstAdminPage } from "@/components/navigation"
 import { limitBounds } from "@/lib/api/query"
 import { holds } from "@/lib/permissions"
-import { requireViewer } from "@/lib/session"
+import { requireViewer } from "@/lib/sign-in/session"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }

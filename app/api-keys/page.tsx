@@ -2,8 +2,8 @@ import type { Metadata } from "next"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { KeysPage } from "@/components/keys/keys-page"
 import type { MeteredCall } from "@/components/keys/run-call"
-import { kinds } from "@/lib/keys/kinds"
-import { requireViewer } from "@/lib/session"
+import { requireViewer } from "@/lib/sign-in/session"
+import { kinds } from "@/lib/surfaces"
 import { createUserKey, revokeUserKey } from "./actions"
 
 export const metadata: Metadata = { title: kinds.user.title }

@@ -1,11 +1,11 @@
 import { KeyRound } from "lucide-react"
 import type { Metadata } from "next"
+import { NavigationLink } from "@/app/_shell/navigation-link"
 import { buttonStyle } from "@/components/button"
 import { Link } from "@/components/link"
-import { NavigationLink } from "@/components/navigation-link"
 import { Wordmark } from "@/components/wordmark"
 import { texts } from "@/lib/api/skill"
-import { kinds, surfaces } from "@/lib/keys/kinds"
+import { kinds, surfaces } from "@/lib/surfaces"
 
 export const metadata: Metadata = { robots: { index: true } }
 

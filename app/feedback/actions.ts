@@ -2,8 +2,9 @@
 
 import { z } from "zod"
 import { feedbackForm, giveFeedback } from "@/lib/feedback"
-import { textFields } from "@/lib/form"
-import { currentViewer, isSameOrigin } from "@/lib/session"
+import { textFields } from "@/lib/form/text-fields"
+import { isSameOrigin } from "@/lib/sign-in/origin"
+import { currentViewer } from "@/lib/sign-in/session"
 import { inMinutes } from "@/lib/time-words"
 
 type Values = { rating: string; message: string }

@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
 import { feedbackMaxLength } from "@/lib/feedback"
-import { requireViewer } from "@/lib/session"
+import { requireViewer } from "@/lib/sign-in/session"
 import { FeedbackForm } from "./feedback-form"
 
 export const metadata: Metadata = { title: "Give feedback" }

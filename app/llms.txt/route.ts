@@ -1,7 +1,7 @@
-import { documentRoutes } from "@/lib/api/answer"
+import { documentRoutes } from "@/lib/api/respond"
 import { texts } from "@/lib/api/skill"
 import { env } from "@/lib/env"
-import { kinds, surfaces } from "@/lib/keys/kinds"
+import { kinds, surfaces } from "@/lib/surfaces"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes(
   "text/plain; charset=utf-8",

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import { env } from "@/lib/env"
-import { metrics } from "@/lib/metrics"
-import { metricsOfAll } from "@/lib/metrics-of-all"
+import { metricsOfAll } from "@/lib/telemetry/cluster-metrics"
+import { metrics } from "@/lib/telemetry/metrics"
 
 export const dynamic = "force-dynamic"
 

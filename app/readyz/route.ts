@@ -1,4 +1,4 @@
-import { readiness } from "@/lib/readiness"
+import { readiness } from "@/lib/postgres/readiness"
 
 /** Whether requests should be sent here: for load balancers. The limits' store is not asked, for nothing fails without it. */
 export const dynamic = "force-dynamic"

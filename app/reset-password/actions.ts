@@ -3,11 +3,11 @@
 import { cookies, headers } from "next/headers"
 import { after } from "next/server"
 import { z } from "zod"
-import { cookieName } from "@/lib/auth"
-import { clientAddress } from "@/lib/client-address"
-import { textFields } from "@/lib/form"
-import { requestReset, resetRequestForm } from "@/lib/passwords/reset"
-import { isSameOrigin } from "@/lib/session"
+import { textFields } from "@/lib/form/text-fields"
+import { clientAddress } from "@/lib/rate-limit/client-address"
+import { cookieName } from "@/lib/sign-in/cookies"
+import { isSameOrigin } from "@/lib/sign-in/origin"
+import { requestReset, resetRequestForm } from "@/lib/sign-in/password-reset"
 import { inMinutes } from "@/lib/time-words"
 
 export type RequestAnswer =

@@ -1,8 +1,8 @@
 import type { Metadata } from "next"
 import { Entrance } from "@/components/entrance"
 import { Link } from "@/components/link"
-import { resetMinutes, resetsByMail } from "@/lib/passwords/reset"
-import { currentViewer } from "@/lib/session"
+import { resetMinutes, resetsByMail } from "@/lib/sign-in/password-reset"
+import { currentViewer } from "@/lib/sign-in/session"
 import { AskOperator } from "./ask-operator"
 import { RequestForm } from "./request-form"
 

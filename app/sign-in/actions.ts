@@ -2,13 +2,15 @@
 
 import { cookies, headers } from "next/headers"
 import { redirect } from "next/navigation"
-import { cookieName, socialProviders } from "@/lib/auth"
-import { clientAddress } from "@/lib/client-address"
-import { textFields } from "@/lib/form"
-import { localPath } from "@/lib/local-path"
-import { providerSignInUrl } from "@/lib/provider-sign-in"
-import { endSession, isSameOrigin, startSession } from "@/lib/session"
-import { type SignInResult, signInWithPassword } from "@/lib/sign-in"
+import { textFields } from "@/lib/form/text-fields"
+import { clientAddress } from "@/lib/rate-limit/client-address"
+import { cookieName } from "@/lib/sign-in/cookies"
+import { localPath } from "@/lib/sign-in/local-path"
+import { isSameOrigin } from "@/lib/sign-in/origin"
+import { providerSignInUrl } from "@/lib/sign-in/provider-url"
+import { socialProviders } from "@/lib/sign-in/providers"
+import { endSession, startSession } from "@/lib/sign-in/session"
+import { type SignInResult, signInWithPassword } from "@/lib/sign-in/sign-in"
 import { inMinutes } from "@/lib/time-words"
 
 export type SignInAnswer = { message: string; email: string }

@@ -1,5 +1,5 @@
 import { Button } from "@/components/button"
-import { socialProviders } from "@/lib/auth"
+import { socialProviders } from "@/lib/sign-in/providers"
 import { signInThrough } from "./actions"
 
 /** One button for each provider whose variables are set; nothing when none are. */

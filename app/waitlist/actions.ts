@@ -2,11 +2,11 @@
 
 import { headers } from "next/headers"
 import { z } from "zod"
-import { clientAddress } from "@/lib/client-address"
-import { textFields } from "@/lib/form"
-import { isSameOrigin } from "@/lib/session"
+import { textFields } from "@/lib/form/text-fields"
+import { clientAddress } from "@/lib/rate-limit/client-address"
+import { isSameOrigin } from "@/lib/sign-in/origin"
 import { inMinutes } from "@/lib/time-words"
-import { joinWaitlist, type WaitlistResult, waitlistForm } from "@/lib/waitlist"
+import { joinWaitlist, type WaitlistResult, waitlistForm } from "@/lib/waitlist/waitlist"
 
 type Values = { email: string; note: string }
 

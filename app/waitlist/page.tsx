@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
 import { Entrance } from "@/components/entrance"
-import { waitlistNoteMaxLength } from "@/lib/waitlist"
+import { waitlistNoteMaxLength } from "@/lib/waitlist/waitlist"
 import { WaitlistForm } from "./waitlist-form"
 
 export const metadata: Metadata = { title: "Join the waitlist" }

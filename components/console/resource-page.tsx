@@ -2,10 +2,10 @@ import type { ReactNode } from "react"
 import { EmptyState } from "@/components/empty-state"
 import { ListView } from "@/components/list/list-view"
 import { addressOf, readListing } from "@/components/list/query"
-import { emailsOf } from "@/lib/accounts"
+import { emailsOf } from "@/lib/accounts/data"
 import type { AdminEndpoint } from "@/lib/api/endpoint"
 import { holds } from "@/lib/permissions"
-import { requirePermission } from "@/lib/session"
+import { requirePermission } from "@/lib/sign-in/session"
 import { AccountLink } from "./cells"
 
 export type ResourceColumn<Row> = {

@@ -1,6 +1,6 @@
 import { env } from "@/lib/env"
-import { kinds, type Surface } from "@/lib/keys/kinds"
-import { limits } from "@/lib/rate-limit"
+import { limits } from "@/lib/rate-limit/rate-limit"
+import { kinds, type Surface } from "@/lib/surfaces"
 import { keyPlace, type Snippet } from "./snippet"
 
 /** What a new key of each surface is offered with, complete but for the key, which only the browser puts in. */

@@ -1,6 +1,6 @@
 import { z } from "zod"
+import { limits } from "@/lib/rate-limit/rate-limit"
 import { idempotencyHours } from "../credits/ledger"
-import { limits } from "../rate-limit"
 import type { Endpoint } from "./endpoint"
 import type { ErrorCode } from "./errors"
 import { idempotencyKeyHeader } from "./idempotency-key"

@@ -1,17 +1,17 @@
 import { Pool, type PoolClient } from "pg"
 import { afterEach, expect, test, vi } from "vitest"
 import { z } from "zod"
-import { createKey, createOrder, createUser } from "@/prisma/factories"
-import { db, snapshot } from "../db"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { pool } from "@/lib/postgres/pool"
+import { db, snapshot } from "@/lib/postgres/prisma"
+import { log } from "@/lib/telemetry/log"
+import { createKey, createOrder, createUser } from "@/tests/support/factories"
 import { id } from "../fields"
 import { newSecret } from "../keys/secret"
-import { log } from "../log"
 import { findOrders, orderRow, orderStatus } from "../orders"
-import type { OwnerId } from "../owner"
-import { pool } from "../pool"
-import { nothing } from "./answer"
 import { adminList, userList, userObject } from "./endpoint"
 import { refuse } from "./errors"
+import { nothing } from "./respond"
 
 const slot = Symbol.for("tsk.pool")
 

@@ -1,4 +1,4 @@
-import { kinds, surfaces } from "../keys/kinds"
+import { kinds, surfaces } from "@/lib/surfaces"
 import { refuseAs } from "./errors"
 
 export const idempotencyKeyHeader = "Idempotency-Key"

@@ -1,5 +1,5 @@
-import { kinds } from "../keys/kinds"
-import { limits } from "../rate-limit"
+import { limits } from "@/lib/rate-limit/rate-limit"
+import { kinds } from "@/lib/surfaces"
 import {
   answerHeaders,
   conventions,

@@ -1,6 +1,6 @@
 import { z } from "zod"
-import type { Page, Position } from "../page"
-import { isStorable } from "../text"
+import { isStorable } from "@/lib/form/text"
+import type { Page, Position } from "@/lib/postgres/page"
 import { refuseAs } from "./errors"
 
 export const limitBounds = { min: 1, max: 500, default: 100 }

@@ -1,4 +1,4 @@
-import { kinds, type Surface } from "../keys/kinds"
+import { kinds, type Surface } from "@/lib/surfaces"
 import {
   conventions,
   type Described,

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import { Pool } from "pg"
 import { expect, test } from "vitest"
-import { createUser, grantCredits } from "@/prisma/factories"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { pool } from "@/lib/postgres/pool"
+import { createUser, grantCredits } from "@/tests/support/factories"
 import { env } from "../env"
-import type { OwnerId } from "../owner"
-import { pool } from "../pool"
 import { creditDays, shownDays } from "./days"
 
 const slot = Symbol.for("tsk.pool")

@@ -1,5 +1,5 @@
-import type { OwnerId } from "../owner"
-import { pool } from "../pool"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { pool } from "@/lib/postgres/pool"
 
 export const shownDays = 30
 

@@ -1,10 +1,10 @@
 import { z } from "zod"
 import type { Prisma } from "@/generated/prisma/client"
 import { CreditEntryKind } from "@/generated/prisma/enums"
-import { dailyTotal } from "../daily-sums"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { dailyTotal } from "@/lib/postgres/daily-sums"
+import { findIn, type List, type Page } from "@/lib/postgres/page"
 import { credits, id, timestamp } from "../fields"
-import type { OwnerId } from "../owner"
-import { findIn, type List, type Page } from "../page"
 
 export const creditEntryKind = z.enum(CreditEntryKind)
 

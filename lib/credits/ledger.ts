@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid"
-import { isDatabaseUnavailable } from "../database-failure"
-import type { OwnerId } from "../owner"
-import { pool } from "../pool"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { isDatabaseUnavailable } from "@/lib/postgres/failures"
+import { pool } from "@/lib/postgres/pool"
 
 /** How long a reservation holds its credits; longer than any work may take, and than a server takes to shut down. */
 export const reservationSeconds = 60

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto"
 import { afterAll, expect, test } from "vitest"
-import { createUser, grantCredits as fund } from "@/prisma/factories"
-import { db } from "../db"
-import type { OwnerId } from "../owner"
-import { pool } from "../pool"
-import { findViolations } from "./invariants"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { createUser, grantCredits as fund } from "@/tests/support/factories"
+import { findViolations } from "@/tests/support/ledger-invariants"
 import { type CreditForm, creditForm, deductCredits, grantCredits, maxBalance } from "./mutations"
 
 /** Whatever was tried here, the ledger is whole. */

@@ -1,10 +1,10 @@
 import { z } from "zod"
+import { idIn, lockAccounts } from "@/lib/accounts/authority"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { plainText } from "@/lib/form/text"
+import { db } from "@/lib/postgres/prisma"
 import { audit } from "../audit"
-import { db } from "../db"
-import type { OwnerId } from "../owner"
 import { holds } from "../permissions"
-import { plainText } from "../text"
-import { idIn, lockAccounts } from "../users/authority"
 
 const maxAmount = 1_000_000
 

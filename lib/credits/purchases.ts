@@ -1,5 +1,5 @@
 import type { OrderStatus } from "@/generated/prisma/enums"
-import { db } from "../db"
+import { db } from "@/lib/postgres/prisma"
 import { type Booked, maxBalance } from "./mutations"
 
 export type PurchaseResult =

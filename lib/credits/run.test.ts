@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import { getEventListeners } from "node:events"
 import { expect, test } from "vitest"
-import { createKey, createUser, grantCredits } from "@/prisma/factories"
-import { db } from "../db"
-import type { OwnerId } from "../owner"
-import { pool } from "../pool"
-import { findViolations } from "./invariants"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { findViolations } from "@/tests/support/ledger-invariants"
 import { run, type Worked } from "./run"
 
 test.each([

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
-import { databaseTime, type InTime } from "../database-time"
-import { log } from "../log"
-import { metrics } from "../metrics"
+import { databaseTime, type InTime } from "@/lib/postgres/deadline"
+import { log } from "@/lib/telemetry/log"
+import { metrics } from "@/lib/telemetry/metrics"
 import { type Reservation, type ReserveRequest, type ReserveResult, release, reserve, settle } from "./ledger"
 
 /** How long work may take. With the attempts to settle it stays well below the life of its reservation. */

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { createKey, createUser, grantCredits } from "@/prisma/factories"
-import type { OwnerId } from "../owner"
-import { pool } from "../pool"
-import { findViolations } from "./invariants"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { pool } from "@/lib/postgres/pool"
+import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { findViolations } from "@/tests/support/ledger-invariants"
 import { reserve, settle, sweep } from "./ledger"
 
 // Sweeps look at every account: nothing of one test is left to another's.

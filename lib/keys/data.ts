@@ -1,6 +1,6 @@
-import { db } from "../db"
-import type { OwnerId } from "../owner"
-import { kinds, type Surface } from "./kinds"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { db } from "@/lib/postgres/prisma"
+import { kinds, type Surface } from "@/lib/surfaces"
 
 /** A key as listings show it; the key itself is not stored anywhere. */
 export type ListedKey = {

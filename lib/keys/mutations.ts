@@ -1,12 +1,12 @@
 import { z } from "zod"
 import { Prisma } from "@/generated/prisma/client"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { plainText } from "@/lib/form/text"
+import { db } from "@/lib/postgres/prisma"
+import { consume } from "@/lib/rate-limit/rate-limit"
+import { kinds, type Surface } from "@/lib/surfaces"
 import { audit } from "../audit"
-import { db } from "../db"
-import type { OwnerId } from "../owner"
-import { consume } from "../rate-limit"
-import { plainText } from "../text"
 import { expiryChoices, expiryOf } from "./expiry"
-import { kinds, type Surface } from "./kinds"
 import { hashSecret, newSecret, startOf } from "./secret"
 
 /** Live keys (neither revoked nor expired) an owner may have on each surface. */

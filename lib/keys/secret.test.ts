@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { surfaces } from "./kinds"
+import { surfaces } from "@/lib/surfaces"
 import { hashSecret, isWellFormed, newSecret, startOf } from "./secret"
 
 test.each(surfaces)("a new %s key has its prefix, 43 random and 6 checksum characters", (surface) => {

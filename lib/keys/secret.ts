@@ -1,6 +1,6 @@
 import { createHash, randomInt } from "node:crypto"
 import { crc32 } from "node:zlib"
-import { kinds, type Surface, surfaces } from "./kinds"
+import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const randomLength = 43 // 62^43 > 2^256

@@ -1,9 +1,9 @@
 import { ChartPanel } from "@/components/chart-panel"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { formatters } from "@/components/units"
+import type { OwnerId } from "@/lib/accounts/owner"
 import { type CreditDay, creditDays } from "@/lib/credits/days"
 import { inCredits } from "@/lib/credits/words"
-import type { OwnerId } from "@/lib/owner"
 
 const whole = formatters.count.full
 

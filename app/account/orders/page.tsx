@@ -5,7 +5,7 @@ import { Link } from "@/components/link"
 import { Count, Money, None, Status, Text, Time } from "@/components/list/cells"
 import { ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
-import { requireViewer } from "@/lib/session"
+import { requireViewer } from "@/lib/sign-in/session"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }

@@ -1,10 +1,10 @@
 import type { Metadata } from "next"
 import { AskOperator } from "@/app/reset-password/ask-operator"
 import { Link } from "@/components/link"
-import { passwordMinLength } from "@/lib/password"
-import { hasPassword } from "@/lib/passwords/change"
-import { resetsByMail } from "@/lib/passwords/reset"
-import { requireViewer } from "@/lib/session"
+import { hasPassword } from "@/lib/sign-in/password-change"
+import { passwordMinLength } from "@/lib/sign-in/password-hash"
+import { resetsByMail } from "@/lib/sign-in/password-reset"
+import { requireViewer } from "@/lib/sign-in/session"
 import { PasswordForm } from "./password-form"
 
 export const metadata: Metadata = { title: "Security" }

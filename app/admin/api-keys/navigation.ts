@@ -1,6 +1,6 @@
 import { ShieldCheck } from "lucide-react"
-import type { NavigationEntry } from "@/components/navigation"
-import { kinds } from "@/lib/keys/kinds"
+import type { NavigationEntry } from "@/app/_shell/sections"
+import { kinds } from "@/lib/surfaces"
 
 export const entry: NavigationEntry = {
   area: "admin",

@@ -1,9 +1,9 @@
 import type { Metadata } from "next"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { KeysPage } from "@/components/keys/keys-page"
-import { kinds } from "@/lib/keys/kinds"
 import { holds } from "@/lib/permissions"
-import { requirePermission } from "@/lib/session"
+import { requirePermission } from "@/lib/sign-in/session"
+import { kinds } from "@/lib/surfaces"
 import { createAdminKey, revokeAdminKey } from "./actions"
 
 export const metadata: Metadata = { title: kinds.admin.title }

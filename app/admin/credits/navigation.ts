@@ -1,6 +1,6 @@
 import { ScrollText } from "lucide-react"
+import type { NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/credits/route"
-import type { NavigationEntry } from "@/components/navigation"
 
 export const entry: NavigationEntry = {
   area: "admin",

@@ -1,3 +1,3 @@
-import { nothing } from "@/lib/api/answer"
+import { nothing } from "@/lib/api/respond"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nothing

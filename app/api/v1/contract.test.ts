@@ -1,19 +1,26 @@
 import { randomBytes } from "node:crypto"
 import { readdirSync } from "node:fs"
 import { afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest"
-import { socketAddressHeader } from "@/lib/client-address"
+import type { OwnerId } from "@/lib/accounts/owner"
 import { reserve, settle } from "@/lib/credits/ledger"
-import { db } from "@/lib/db"
 import { newSecret } from "@/lib/keys/secret"
-import type { OwnerId } from "@/lib/owner"
 import { type Permission, permissions, roles } from "@/lib/permissions"
-import { pool } from "@/lib/pool"
-import { createKey, createOrder, createPlan, createSubscription, createUser, grantCredits } from "@/prisma/factories"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { socketAddressHeader } from "@/lib/rate-limit/client-address"
 import { seed } from "@/prisma/seed"
 import type { Listener } from "@/scripts/next"
-import { startTestServer, type TestServer } from "@/scripts/test-server"
+import {
+  createKey,
+  createOrder,
+  createPlan,
+  createSubscription,
+  createUser,
+  grantCredits,
+} from "@/tests/support/factories"
+import { departures } from "@/tests/support/openapi-departures"
+import { startTestServer, type TestServer } from "@/tests/support/server"
 import { endpoints, type ServedEndpoint } from "./endpoints"
-import { departures } from "./openapi.json/departures"
 
 // What every endpoint promises. A new route file is held to all of it without a line here. Usually its functions are called
 // as they are; with a listener, the build is asked over HTTP.

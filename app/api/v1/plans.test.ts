@@ -1,14 +1,14 @@
 import pg from "pg"
 import { beforeAll, describe, expect, test, vi } from "vitest"
+import type { OwnerId } from "@/lib/accounts/owner"
 import { encodeCursor } from "@/lib/api/query"
 import { creditDays } from "@/lib/credits/days"
 import { sweep } from "@/lib/credits/ledger"
 import { env } from "@/lib/env"
-import type { OwnerId } from "@/lib/owner"
-import { pool } from "@/lib/pool"
+import { pool } from "@/lib/postgres/pool"
 import { bulkUserId, fillInBulk } from "@/prisma/bulk"
-import { createKey, createUser } from "@/prisma/factories"
 import { seededTables } from "@/prisma/seed"
+import { createKey, createUser } from "@/tests/support/factories"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 
 // How PostgreSQL would run each statement on tables of millions of rows: what the plans are at ten million, they are here.

@@ -1,6 +1,6 @@
 import { skillDocument } from "@/lib/api/skill"
 import { env } from "@/lib/env"
-import type { Surface } from "@/lib/keys/kinds"
+import type { Surface } from "@/lib/surfaces"
 import { endpoints } from "./endpoints"
 
 /** The skill document of a surface, as it is served. */

@@ -3,11 +3,12 @@
 import { headers } from "next/headers"
 import { after } from "next/server"
 import { z } from "zod"
-import { clientAddress } from "@/lib/client-address"
-import { sendEmail } from "@/lib/email"
-import { textFields } from "@/lib/form"
-import { resetForm, resetPassword } from "@/lib/passwords/reset"
-import { isSameOrigin, startSession } from "@/lib/session"
+import { sendEmail } from "@/lib/email/send"
+import { textFields } from "@/lib/form/text-fields"
+import { clientAddress } from "@/lib/rate-limit/client-address"
+import { isSameOrigin } from "@/lib/sign-in/origin"
+import { resetForm, resetPassword } from "@/lib/sign-in/password-reset"
+import { startSession } from "@/lib/sign-in/session"
 import { inMinutes } from "@/lib/time-words"
 
 export type ResetAnswer =

@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { Entrance } from "@/components/entrance"
-import { passwordMinLength } from "@/lib/password"
-import { isLive, resetMinutes } from "@/lib/passwords/reset"
+import { passwordMinLength } from "@/lib/sign-in/password-hash"
+import { isLive, resetMinutes } from "@/lib/sign-in/password-reset"
 import { NewPasswordForm } from "./new-password-form"
 
 export const metadata: Metadata = { title: "Set a new password" }

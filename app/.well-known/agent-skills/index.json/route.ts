@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto"
 import { skillOf } from "@/app/api/v1/skills"
-import { documentRoutes } from "@/lib/api/answer"
+import { documentRoutes } from "@/lib/api/respond"
 import { texts } from "@/lib/api/skill"
-import { kinds, surfaces } from "@/lib/keys/kinds"
+import { kinds, surfaces } from "@/lib/surfaces"
 
 // Agent Skills Discovery 0.2.0.
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes("application/json", async () =>

@@ -1,6 +1,6 @@
 import { Coins } from "lucide-react"
+import type { NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/credits/balances/route"
-import type { NavigationEntry } from "@/components/navigation"
 
 export const entry: NavigationEntry = {
   area: "admin",

@@ -1,9 +1,9 @@
 import type { ButtonKind } from "@/components/button"
 import type { UserStatus } from "@/generated/prisma/enums"
+import type { ChangeResult } from "@/lib/accounts/mutations"
 import type { CreditResult } from "@/lib/credits/mutations"
 import { inCredits } from "@/lib/credits/words"
 import type { Permission } from "@/lib/permissions"
-import type { ChangeResult } from "@/lib/users/mutations"
 
 /** The account that an action is about, as a confirmation names it; the balance is for viewers who may read it. */
 export type Subject = { id: string; name: string; email: string; role: string; balance: number | null }

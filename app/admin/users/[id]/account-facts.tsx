@@ -1,10 +1,10 @@
 import { Fact, Facts } from "@/components/facts"
 import { Count, None, Status } from "@/components/list/cells"
 import { RelativeTime } from "@/components/relative-time"
+import type { Account } from "@/lib/console/account"
 import { inCredits } from "@/lib/credits/words"
-import { surfaces } from "@/lib/keys/kinds"
 import { holds } from "@/lib/permissions"
-import type { Account } from "@/lib/users/data"
+import { surfaces } from "@/lib/surfaces"
 
 /** What is known of an account, as far as the viewer's role may read it. */
 export function AccountFacts({ account, role, now }: { account: Account; role: string; now: Date }) {

@@ -2,13 +2,14 @@
 
 import { revalidatePath } from "next/cache"
 import { z } from "zod"
+import { type ChangeResult, changeRole, changeStatus, type StatusChange, statusReason } from "@/lib/accounts/mutations"
+import type { OwnerId } from "@/lib/accounts/owner"
 import { type CreditResult, creditForm, deductCredits, grantCredits } from "@/lib/credits/mutations"
 import { inCredits } from "@/lib/credits/words"
-import { textFields } from "@/lib/form"
-import type { OwnerId } from "@/lib/owner"
+import { textFields } from "@/lib/form/text-fields"
 import { holds, roleNames } from "@/lib/permissions"
-import { currentViewer, isSameOrigin } from "@/lib/session"
-import { type ChangeResult, changeRole, changeStatus, type StatusChange, statusReason } from "@/lib/users/mutations"
+import { isSameOrigin } from "@/lib/sign-in/origin"
+import { currentViewer } from "@/lib/sign-in/session"
 import { type AccountAction, accountActions, isAccountAction, refusals } from "./account-actions"
 
 /** What was typed, to be shown again beside what is wrong with it. */

@@ -1,6 +1,6 @@
+import { sectionsFor } from "@/app/_shell/sections"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { Link } from "@/components/link"
-import { sectionsFor } from "@/components/navigation"
 
 /** The filters that name an account, and what their rows are to it. */
 const accountFilters = { userId: "", actorId: ": what they did", targetId: ": what was done to them" }

@@ -1,8 +1,10 @@
 import { type NextRequest, NextResponse } from "next/server"
 import NextAuth from "next-auth"
-import { nothing } from "@/lib/api/answer"
-import { authOptions, cookieName, cookieOptions, socialProviders } from "@/lib/auth"
+import { nothing } from "@/lib/api/respond"
 import { env } from "@/lib/env"
+import { cookieName, cookieOptions } from "@/lib/sign-in/cookies"
+import { authOptions } from "@/lib/sign-in/next-auth"
+import { socialProviders } from "@/lib/sign-in/providers"
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 

@@ -1,8 +1,8 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/endpoint"
-import { dailyTotal } from "@/lib/daily-sums"
 import { id, timestamp } from "@/lib/fields"
-import { findIn, type Page } from "@/lib/page"
+import { dailyTotal } from "@/lib/postgres/daily-sums"
+import { findIn, type Page } from "@/lib/postgres/page"
 
 const name = z.string().regex(/^[a-z][a-z0-9_.]{0,63}$/, "must be a name like user.signed_in or user")
 

@@ -1,10 +1,10 @@
 import { z } from "zod"
 import { EmailStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
-import { dailyTotal } from "@/lib/daily-sums"
+import { templateNames } from "@/lib/email/templates"
 import { id, timestamp, untrustedText } from "@/lib/fields"
-import { templateNames } from "@/lib/letters"
-import { findIn, type Page } from "@/lib/page"
+import { dailyTotal } from "@/lib/postgres/daily-sums"
+import { findIn, type Page } from "@/lib/postgres/page"
 
 const emailStatus = z.enum(EmailStatus)
 const template = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a template's name, like welcome")

@@ -1,9 +1,9 @@
 import { z } from "zod"
 import { FeedbackStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
-import { dailyTotal } from "@/lib/daily-sums"
 import { id, timestamp, untrustedText } from "@/lib/fields"
-import { findIn, type Page } from "@/lib/page"
+import { dailyTotal } from "@/lib/postgres/daily-sums"
+import { findIn, type Page } from "@/lib/postgres/page"
 
 const feedbackStatus = z.enum(FeedbackStatus)
 const rating = z

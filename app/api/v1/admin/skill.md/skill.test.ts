@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from "vitest"
-import { pool } from "@/lib/pool"
+import { pool } from "@/lib/postgres/pool"
 import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
 import { seed } from "@/prisma/seed"
 import { endpoints } from "../../endpoints"

@@ -1,6 +1,6 @@
 import { adminList } from "@/lib/api/endpoint"
 import { refuseAs } from "@/lib/api/errors"
-import type { Page } from "@/lib/page"
+import type { Page } from "@/lib/postgres/page"
 import {
   defaultStatsDays,
   maxStatsPeriods,

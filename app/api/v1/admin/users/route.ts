@@ -1,11 +1,11 @@
 import { z } from "zod"
 import { UserStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
-import { dailyTotal } from "@/lib/daily-sums"
-import { emailParameter } from "@/lib/email-address"
+import { emailParameter } from "@/lib/email/address"
 import { id, timestamp, untrustedText } from "@/lib/fields"
-import { findIn, type Page } from "@/lib/page"
 import { type Role, roleNames } from "@/lib/permissions"
+import { dailyTotal } from "@/lib/postgres/daily-sums"
+import { findIn, type Page } from "@/lib/postgres/page"
 
 const userStatus = z.enum(UserStatus)
 

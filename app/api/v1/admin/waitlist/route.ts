@@ -1,10 +1,10 @@
 import { z } from "zod"
 import { WaitlistStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/endpoint"
-import { dailyTotal } from "@/lib/daily-sums"
 import { id, timestamp, untrustedText } from "@/lib/fields"
-import { findIn, type Page } from "@/lib/page"
-import { waitlistSource } from "@/lib/waitlist-source"
+import { dailyTotal } from "@/lib/postgres/daily-sums"
+import { findIn, type Page } from "@/lib/postgres/page"
+import { waitlistSource } from "@/lib/waitlist/source"
 
 const waitlistStatus = z.enum(WaitlistStatus)
 

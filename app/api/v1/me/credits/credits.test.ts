@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from "vitest"
-import { findViolations } from "@/lib/credits/invariants"
+import type { OwnerId } from "@/lib/accounts/owner"
 import { release, reserve, settle } from "@/lib/credits/ledger"
 import { deductCredits, grantCredits as grantByHand } from "@/lib/credits/mutations"
-import type { OwnerId } from "@/lib/owner"
-import { pool } from "@/lib/pool"
-import { createKey, createUser, grantCredits } from "@/prisma/factories"
+import { pool } from "@/lib/postgres/pool"
+import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { findViolations } from "@/tests/support/ledger-invariants"
 import { GET } from "./route"
 
 afterAll(async () => {

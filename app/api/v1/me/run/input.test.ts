@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, expect, test } from "vitest"
-import { db } from "@/lib/db"
-import { createKey, createUser, grantCredits } from "@/prisma/factories"
+import { db } from "@/lib/postgres/prisma"
+import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { POST } from "./route"
 
 // What the endpoint does with bodies that are not what it takes; lib/api/body.test.ts says it of bodies in general.

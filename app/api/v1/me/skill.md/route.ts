@@ -1,4 +1,4 @@
-import { documentRoutes } from "@/lib/api/answer"
+import { documentRoutes } from "@/lib/api/respond"
 import { skillOf } from "../../skills"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes("text/markdown; charset=utf-8", () =>

@@ -1,8 +1,8 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/endpoint"
-import { dailyTotal } from "@/lib/daily-sums"
 import { credits, id, timestamp } from "@/lib/fields"
-import { findIn, type Page } from "@/lib/page"
+import { dailyTotal } from "@/lib/postgres/daily-sums"
+import { findIn, type Page } from "@/lib/postgres/page"
 
 const balanceRow = z.object({
   id: id.describe("The same as userId: an account has one balance"),

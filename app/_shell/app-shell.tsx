@@ -1,0 +1,109 @@
+import { ChevronsUpDown, LogOut, Menu } from "lucide-react"
+import type { ReactNode } from "react"
+import { signOut } from "@/app/sign-in/actions"
+import { Button } from "@/components/button"
+import { Wordmark } from "@/components/wordmark"
+import { currentViewer, type Viewer } from "@/lib/sign-in/session"
+import { NavigationLink } from "./navigation-link"
+import { type NavigationSection, sectionsFor } from "./sections"
+
+/**
+ * Sidebar and content. On narrow screens the sidebar is a popover that the top bar opens: the same element, and like the
+ * account menu it opens, closes on Esc and signs out without any script.
+ */
+export async function AppShell({ children }: { children: ReactNode }) {
+  const viewer = await currentViewer()
+  // The page itself asks for the sign-in: it knows where to lead back to.
+  if (!viewer) return children
+  return (
+    <div className="lg:grid lg:grid-cols-[14rem_minmax(0,1fr)]">
+      <a
+        href="#content"
+        className="fixed top-2 left-2 z-20 -translate-y-16 rounded-md bg-accent px-3 py-1.5 font-medium text-on-accent focus:translate-y-0"
+      >
+        Skip to content
+      </a>
+      <header className="sticky top-0 z-10 flex h-12 items-center gap-2 border-b border-line bg-panel px-3 lg:hidden">
+        <Button kind="quiet" popoverTarget="sidebar" aria-label="Menu" className="px-2">
+          <Menu aria-hidden="true" className="size-5" />
+        </Button>
+        <Wordmark />
+      </header>
+      <aside
+        id="sidebar"
+        aria-label="Pages and account"
+        popover="auto"
+        className="m-0 h-dvh max-h-none w-60 flex-col lg:w-auto gap-5 border-r border-line bg-panel p-3 text-ink backdrop:bg-veil open:flex lg:sticky lg:top-0 lg:flex"
+      >
+        <div className="hidden px-2 pt-1 lg:block">
+          <Wordmark />
+        </div>
+        <div className="-mx-3 grid min-h-0 grow content-start gap-5 overflow-y-auto px-3">
+          <AreaNavigation title="Your account" sections={await sectionsFor("account", viewer.role)} />
+          <AreaNavigation title="Administration" sections={await sectionsFor("admin", viewer.role)} />
+        </div>
+        <Account viewer={viewer} />
+      </aside>
+      <main id="content" tabIndex={-1} className="min-w-0 px-4 py-6 outline-none sm:px-6">
+        {children}
+      </main>
+    </div>
+  )
+}
+
+function AreaNavigation({ title, sections }: { title: string; sections: readonly NavigationSection[] }) {
+  if (sections.length === 0) return null
+  return (
+    <nav aria-label={title} className="grid gap-1.5">
+      <p className="px-2 text-xs font-semibold">{title}</p>
+      {sections.map((section) => (
+        <section key={section.title ?? title} aria-label={section.title ?? title} className="grid gap-1">
+          {section.title && <h2 className="px-2 text-xs text-muted">{section.title}</h2>}
+          <ul className="grid gap-0.5">
+            {section.entries.map(({ href, label, icon: Icon }) => (
+              <li key={href}>
+                <NavigationLink href={href}>
+                  <Icon aria-hidden="true" className="size-4" />
+                  {label}
+                </NavigationLink>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </nav>
+  )
+}
+
+function Account({ viewer }: { viewer: Viewer }) {
+  return (
+    <div className="relative mt-auto">
+      <Button kind="quiet" popoverTarget="account" className="w-full justify-between px-2 text-xs text-ink">
+        <span className="grow truncate text-left font-normal">
+          <span className="sr-only">Account menu of </span>
+          {viewer.email}
+        </span>
+        <ChevronsUpDown aria-hidden="true" className="size-4 shrink-0 text-muted" />
+      </Button>
+      <div
+        id="account"
+        popover="auto"
+        className="fixed inset-auto bottom-14 left-3 m-0 w-56 gap-3 rounded-lg border border-line bg-panel p-3 text-ink shadow-lg open:grid"
+      >
+        <div className="grid gap-0.5">
+          <p className="truncate font-medium">{viewer.name}</p>
+          <p className="break-all text-muted">{viewer.email}</p>
+          <p className="text-muted">
+            Role: <span className="text-ink">{viewer.role}</span>
+          </p>
+        </div>
+        <form action={signOut}>
+          <Button type="submit" className="w-full">
+            <LogOut aria-hidden="true" className="size-4" />
+            Sign out
+          </Button>
+        </form>
+      </div>
+    </div>
+  )
+}

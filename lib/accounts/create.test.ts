@@ -1,0 +1,67 @@
+import { randomUUID } from "node:crypto"
+import { afterAll, afterEach, expect, test } from "vitest"
+import { env } from "@/lib/env"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { accountsAdapter } from "@/lib/sign-in/next-auth"
+import { findViolations } from "@/tests/support/ledger-invariants"
+import { createAccount } from "./create"
+
+const slot = Symbol.for("tsk.env")
+const environment = env()
+
+afterEach(() => {
+  Object.assign(globalThis, { [slot]: environment })
+})
+
+/** Whatever was tried here, the ledger is whole. */
+afterAll(async () => {
+  expect(await findViolations(pool())).toEqual([])
+})
+
+function welcomeWith(amount: number): void {
+  Object.assign(globalThis, { [slot]: { ...environment, WELCOME_CREDITS: amount } })
+}
+
+function newEmail(): string {
+  return `${randomUUID()}@example.com`
+}
+
+async function signUp(email: string): Promise<string> {
+  const created = await createAccount({ email, name: "Ann" })
+  return created.ok ? created.user.id : expect.fail(created.reason)
+}
+
+async function signInThroughProvider(email: string): Promise<string> {
+  const create = accountsAdapter.createUser ?? expect.fail()
+  return (await create({ email, name: "Ann", emailVerified: null })).id
+}
+
+function creditsOf(userId: string) {
+  return db().creditAccount.findUniqueOrThrow({ where: { userId }, include: { entries: true } })
+}
+
+test.each([
+  ["a sign-up", signUp],
+  ["a first sign-in through a provider", signInThroughProvider],
+])("%s starts with the welcome credits, of which the ledger tells", async (_how, open) => {
+  expect(await creditsOf(await open(newEmail()))).toMatchObject({
+    balance: 100n,
+    seq: 1n,
+    entries: [{ seq: 1n, kind: "grant", amount: 100n, balanceAfter: 100n, reason: "Welcome credits", actorId: null }],
+  })
+  welcomeWith(1_000_000)
+  expect(await creditsOf(await open(newEmail()))).toMatchObject({ balance: 1_000_000n })
+})
+
+test("without welcome credits an account starts with an empty ledger", async () => {
+  welcomeWith(0)
+  expect(await creditsOf(await signUp(newEmail()))).toMatchObject({ balance: 0n, seq: 0n, entries: [] })
+})
+
+test("an address that is taken gets no second welcome", async () => {
+  const email = newEmail()
+  const userId = await signUp(email)
+  expect(await createAccount({ email, name: "Ann" })).toEqual({ ok: false, reason: "taken" })
+  expect((await creditsOf(userId)).entries).toHaveLength(1)
+})

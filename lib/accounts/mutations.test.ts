@@ -1,0 +1,206 @@
+import { randomUUID } from "node:crypto"
+import { beforeEach, describe, expect, test } from "vitest"
+import { type Permission, type Role, roles } from "@/lib/permissions"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { createUser } from "@/tests/support/factories"
+import { changeRole, changeStatus, type StatusChange } from "./mutations"
+import type { OwnerId } from "./owner"
+
+// A role that a team might add: it manages accounts and lacks what admins hold besides.
+Object.assign(roles, { moderator: ["users.read", "users.manage"] satisfies Permission[] })
+const moderator = "moderator" as Role
+
+/** These tests count the active owners of their database. */
+beforeEach(async () => {
+  await pool().query("UPDATE users SET role = 'member' WHERE role = 'owner'")
+})
+
+async function as(role: Role): Promise<OwnerId> {
+  return (await createUser({ role })).id as OwnerId
+}
+
+async function standing(id: string) {
+  const { role, status } = await db().user.findUniqueOrThrow({ where: { id } })
+  return [role, status]
+}
+
+function auditOf(targetId: string) {
+  return db().auditEntry.findMany({
+    where: { targetId },
+    orderBy: { createdAt: "asc" },
+    select: { actorId: true, action: true, targetType: true, details: true },
+  })
+}
+
+const done = { ok: true, changed: true }
+const unchanged = { ok: true, changed: false }
+const refused = (reason: string) => ({ ok: false, reason })
+
+test("a ban, its end and a closing are each written once, with who, from what, to what and why", async () => {
+  const [actor, target] = [await as("admin"), await as("member")]
+  expect(await changeStatus("ban", actor, target, "Sent spam")).toEqual(done)
+  expect(await changeStatus("ban", actor, target, "Again")).toEqual(unchanged)
+  expect(await standing(target)).toEqual(["member", "banned"])
+  expect(await changeStatus("unban", actor, target, null)).toEqual(done)
+  expect(await changeStatus("unban", actor, target, null)).toEqual(unchanged)
+  expect(await standing(target)).toEqual(["member", "active"])
+  expect(await changeStatus("close", actor, target, null)).toEqual(done)
+  expect(await changeStatus("close", actor, target, null)).toEqual(unchanged)
+  expect(await standing(target)).toEqual(["member", "closed"])
+  const entry = { actorId: actor, targetType: "user" }
+  expect(await auditOf(target)).toEqual([
+    { ...entry, action: "user.banned", details: { from: "active", to: "banned", reason: "Sent spam" } },
+    { ...entry, action: "user.unbanned", details: { from: "banned", to: "active" } },
+    { ...entry, action: "user.closed", details: { from: "active", to: "closed" } },
+  ])
+})
+
+test("a role changes once, with who, from what and to what", async () => {
+  const [actor, target] = [await as("admin"), await as("member")]
+  expect(await changeRole(actor, target, "support")).toEqual(done)
+  expect(await changeRole(actor, target, "support")).toEqual(unchanged)
+  expect(await auditOf(target)).toEqual([
+    {
+      actorId: actor,
+      action: "user.role_changed",
+      targetType: "user",
+      details: { from: "member", to: "support" },
+    },
+  ])
+})
+
+test("the same ban from two people at once is one ban", async () => {
+  const target = await as("member")
+  const results = await Promise.all([
+    changeStatus("ban", await as("admin"), target, null),
+    changeStatus("ban", await as("admin"), target, null),
+  ])
+  expect(results).toContainEqual(done)
+  expect(results).toContainEqual(unchanged)
+  expect(await auditOf(target)).toHaveLength(1)
+})
+
+test("a banned account may be closed; a closed one stays closed and as it is", async () => {
+  const actor = await as("admin")
+  const closed = await createUser({ status: "closed" })
+  expect(await changeStatus("ban", actor, closed.id, null)).toEqual(refused("closed"))
+  expect(await changeStatus("unban", actor, closed.id, null)).toEqual(refused("closed"))
+  expect(await changeRole(actor, closed.id, "support")).toEqual(refused("closed"))
+  const banned = await createUser({ status: "banned" })
+  expect(await changeStatus("close", actor, banned.id, null)).toEqual(done)
+  expect(await standing(banned.id)).toEqual(["member", "closed"])
+})
+
+type Deed = (actor: OwnerId, target: string) => Promise<unknown>
+
+const deeds: [string, Deed][] = [
+  ...(["ban", "unban", "close"] satisfies StatusChange[]).map((verb): [string, Deed] => [
+    verb,
+    (actor, target) => changeStatus(verb, actor, target, null),
+  ]),
+  ["change the role of", (actor, target) => changeRole(actor, target, "support")],
+]
+
+describe.each(deeds)("to %s an account", (_what, deed) => {
+  test("needs users.manage, held by an active account at this moment", async () => {
+    const target = await as("member")
+    for (const role of ["analyst", "support", "finance", "bookkeeper", "member"] as const) {
+      expect(await deed(await as(role), target)).toEqual(refused("not_permitted"))
+    }
+    const suspended = await createUser({ role: "owner", status: "banned" })
+    expect(await deed(suspended.id as OwnerId, target)).toEqual(refused("not_permitted"))
+    expect(await deed(randomUUID() as OwnerId, target)).toEqual(refused("not_permitted"))
+    expect(await standing(target)).toEqual(["member", "active"])
+    expect(await auditOf(target)).toEqual([])
+  })
+
+  test("is for others: nobody does it to themselves", async () => {
+    await as("owner")
+    const owner = await as("owner")
+    expect(await deed(owner, owner)).toEqual(refused("oneself"))
+    expect(await standing(owner)).toEqual(["owner", "active"])
+  })
+
+  test("asks for every permission that the other account holds", async () => {
+    const actor = await as(moderator)
+    for (const role of ["admin", "finance"] as const) {
+      const target = await as(role)
+      expect(await deed(actor, target)).toEqual(refused("beyond_actor"))
+      expect(await standing(target)).toEqual([role, "active"])
+    }
+    expect(await deed(actor, await as("member"))).not.toEqual(refused("beyond_actor"))
+    expect(await deed(await as("admin"), await as(moderator))).not.toEqual(refused("beyond_actor"))
+  })
+
+  test("does nothing to one that does not exist", async () => {
+    expect(await deed(await as("admin"), randomUUID())).toEqual(refused("not_found"))
+  })
+})
+
+test("nobody grants a role that holds more than their own", async () => {
+  const [actor, target] = [await as(moderator), await as("member")]
+  for (const role of ["owner", "admin", "analyst", "support", "finance"] as const) {
+    expect(await changeRole(actor, target, role)).toEqual(refused("role_beyond_actor"))
+  }
+  expect(await changeRole(actor, target, moderator)).toEqual(done)
+})
+
+describe("the last active owner", () => {
+  test("stays owner and active", async () => {
+    const [actor, owner] = [await as("admin"), await as("owner")]
+    await createUser({ role: "owner", status: "banned" })
+    await createUser({ role: "owner", status: "closed" })
+    expect(await changeRole(actor, owner, "member")).toEqual(refused("last_owner"))
+    expect(await changeStatus("ban", actor, owner, null)).toEqual(refused("last_owner"))
+    expect(await changeStatus("close", actor, owner, null)).toEqual(refused("last_owner"))
+    expect(await standing(owner)).toEqual(["owner", "active"])
+    expect(await auditOf(owner)).toEqual([])
+  })
+
+  test("may go once there is another one", async () => {
+    const [actor, owner, heir] = [await as("admin"), await as("owner"), await as("member")]
+    expect(await changeRole(actor, heir, "owner")).toEqual(done)
+    expect(await changeRole(actor, owner, "member")).toEqual(done)
+    expect(await changeRole(actor, heir, "member")).toEqual(refused("last_owner"))
+  })
+
+  test.each(Array.from({ length: 8 }, (_, round) => round))(
+    "is left when two owners demote each other, and when two admins each take one (round %i)",
+    async () => {
+      const [one, other] = [await as("owner"), await as("owner")]
+      const mutual = await Promise.all([changeRole(one, other, "member"), changeRole(other, one, "member")])
+      expect(mutual).toContainEqual(done)
+      expect(mutual).toContainEqual(refused("not_permitted"))
+
+      await changeRole(await as("admin"), one, "owner")
+      await changeRole(await as("admin"), other, "owner")
+      const taken = await Promise.all([
+        changeStatus("ban", await as("admin"), one, null),
+        changeStatus("close", await as("admin"), other, null),
+      ])
+      expect(taken).toContainEqual(done)
+      expect(taken).toContainEqual(refused("last_owner"))
+    },
+  )
+})
+
+test("who is demoted while their action waits does not act any more", async () => {
+  const [actor, target] = [await as("admin"), await as("member")]
+  const demotion = await pool().connect()
+  await demotion.query("BEGIN")
+  await demotion.query("UPDATE users SET role = 'member' WHERE id = $1", [actor])
+  const ban = changeStatus("ban", actor, target, null)
+  await expect.poll(() => waitingForLocks()).toBe(1)
+  await demotion.query("COMMIT")
+  demotion.release()
+  expect(await ban).toEqual(refused("not_permitted"))
+  expect(await standing(target)).toEqual(["member", "active"])
+})
+
+async function waitingForLocks(): Promise<number> {
+  const { rows } = await pool().query(
+    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  )
+  return rows[0].n
+}

@@ -1,0 +1,100 @@
+import { Prisma } from "@/generated/prisma/client"
+import type { UserStatus } from "@/generated/prisma/enums"
+import { type AuditAction, audit } from "@/lib/audit"
+import { plainText } from "@/lib/form/text"
+import type { Role } from "@/lib/permissions"
+import { db, type Transaction } from "@/lib/postgres/prisma"
+import { exceeds, idIn, lockAccounts, type Obstacle, obstacle, type Standing } from "./authority"
+import type { OwnerId } from "./owner"
+
+/** Why an account was banned or closed, where the console's form was told. */
+export const statusReason = plainText({ name: "Reason", max: 200 })
+
+const statusChanges = {
+  ban: { status: "banned", action: "user.banned" },
+  unban: { status: "active", action: "user.unbanned" },
+  close: { status: "closed", action: "user.closed" },
+} as const satisfies Record<string, { status: UserStatus; action: AuditAction }>
+
+export type StatusChange = keyof typeof statusChanges
+
+export type ChangeResult =
+  /** `changed` is false when the account was so before: then nothing is written. */
+  { ok: true; changed: boolean } | { ok: false; reason: ChangeRefusal }
+
+export type ChangeRefusal = Obstacle | "role_beyond_actor" | "not_found" | "closed" | "last_owner"
+
+/** Bans, unbans or closes an account. Closed is final; a ban can be taken back. Acts on its keys and sessions at once. */
+export function changeStatus(
+  change: StatusChange,
+  actorId: OwnerId,
+  targetId: string,
+  reason: string | null,
+): Promise<ChangeResult> {
+  const { status, action } = statusChanges[change]
+  return asManager(actorId, targetId, async (transaction, { target, isLastOwner }) => {
+    if (target.status === status) return { ok: true, changed: false }
+    if (target.status === "closed") return { ok: false, reason: "closed" }
+    if (isLastOwner) return { ok: false, reason: "last_owner" }
+    // Also after the end of a ban, an old cookie does not sign in.
+    await transaction.user.update({ where: { id: target.id }, data: { status, sessionVersion: { increment: 1 } } })
+    const details = { from: target.status, to: status, ...(reason !== null && { reason }) }
+    await audit(transaction, { actorId, action, targetType: "user", targetId: target.id, details })
+    return { ok: true, changed: true }
+  })
+}
+
+export function changeRole(actorId: OwnerId, targetId: string, role: Role): Promise<ChangeResult> {
+  return asManager(actorId, targetId, async (transaction, { actor, target, isLastOwner }) => {
+    if (exceeds(role, actor.role)) return { ok: false, reason: "role_beyond_actor" }
+    if (target.role === role) return { ok: true, changed: false }
+    if (target.status === "closed") return { ok: false, reason: "closed" }
+    if (isLastOwner) return { ok: false, reason: "last_owner" }
+    await writeRole(transaction, actorId, target, role)
+    return { ok: true, changed: true }
+  })
+}
+
+/** Writes a role and its audit entry. Whether it may be written, the caller has checked. */
+export async function writeRole(
+  transaction: Transaction,
+  actorId: OwnerId | null,
+  { id, role: from }: Pick<Standing, "id" | "role">,
+  to: Role,
+): Promise<void> {
+  await transaction.user.update({ where: { id }, data: { role: to } })
+  await audit(transaction, {
+    actorId,
+    action: "user.role_changed",
+    targetType: "user",
+    targetId: id,
+    details: { from, to },
+  })
+}
+
+type Parties = { actor: Standing; target: Standing; isLastOwner: boolean }
+
+/**
+ * Runs `work` while nobody else can change the actor, the target or any active owner: two owners who demote each other at
+ * the same moment leave one.
+ */
+function asManager(
+  actorId: OwnerId,
+  targetId: string,
+  work: (transaction: Transaction, parties: Parties) => Promise<ChangeResult>,
+): Promise<ChangeResult> {
+  return db().$transaction(async (transaction): Promise<ChangeResult> => {
+    const accounts = await lockAccounts(
+      transaction,
+      Prisma.sql`${idIn(actorId, targetId)} OR (role = 'owner' AND status = 'active')`,
+    )
+    const actor = accounts.find(({ id }) => id === actorId)
+    const target = accounts.find(({ id }) => id === targetId)
+    if (actor?.status !== "active") return { ok: false, reason: "not_permitted" }
+    if (!target) return { ok: false, reason: "not_found" }
+    const reason = obstacle(actor, target)
+    if (reason) return { ok: false, reason }
+    const owners = accounts.filter(({ role, status }) => role === "owner" && status === "active")
+    return work(transaction, { actor, target, isLastOwner: owners.length === 1 && owners[0] === target })
+  })
+}

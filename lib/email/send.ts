@@ -1,0 +1,55 @@
+import { createTransport, type Transporter } from "nodemailer"
+import { env } from "@/lib/env"
+import { db } from "@/lib/postgres/prisma"
+import { singleton } from "@/lib/singleton"
+import { log } from "@/lib/telemetry/log"
+import { type Letter, type Template, templates } from "./templates"
+
+/**
+ * Writes a letter to an account and sends it through `SMTP_URL`; without one it is kept as `not_sent`. Every letter is in
+ * the log, whatever became of it. Never throws: what the letter is about has happened already.
+ */
+export async function sendEmail<Name extends Template>(
+  to: { id: string; email: string },
+  template: Name,
+  facts: Parameters<(typeof templates)[Name]>[0],
+): Promise<void> {
+  const write = templates[template] as (facts: unknown) => Letter
+  const letter = write(facts)
+  const outcome = await deliver(to.email, letter)
+  try {
+    await db().email.create({
+      data: { userId: to.id, to: to.email, template, subject: letter.subject, ...outcome },
+    })
+  } catch (error) {
+    log().error({ template, why: String(error) }, "email_not_logged")
+  }
+}
+
+type Outcome = { status: "not_sent" } | { status: "sent"; sentAt: Date } | { status: "failed"; error: string }
+
+async function deliver(to: string, { subject, text, confidential }: Letter): Promise<Outcome> {
+  const { SMTP_URL, EMAIL_FROM } = env()
+  if (!SMTP_URL) return { status: "not_sent" }
+  try {
+    await transport(SMTP_URL).sendMail({ from: EMAIL_FROM, to, subject, text })
+    return { status: "sent", sentAt: new Date() }
+  } catch (error) {
+    return { status: "failed", error: confidential ? codesOf(error) : wordsOf(error) }
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, 500)
+}
+
+function codesOf(error: unknown): string {
+  const { code, responseCode } = error as { code?: string; responseCode?: number }
+  return [code, responseCode].filter(Boolean).join(" ")
+}
+
+function transport(url: string): Transporter {
+  return singleton("smtp", () =>
+    createTransport({ url, connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 }),
+  )
+}

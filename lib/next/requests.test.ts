@@ -1,0 +1,77 @@
+import { once } from "node:events"
+import { createServer, type RequestListener } from "node:http"
+import { type AddressInfo, connect } from "node:net"
+import { text } from "node:stream/consumers"
+import { afterAll, beforeAll, expect, test, vi } from "vitest"
+import { startSweeper } from "@/lib/credits/sweeper"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { socketAddressHeader } from "@/lib/rate-limit/client-address"
+import { createRun, createUser, grantCredits } from "@/tests/support/factories"
+import { watchRequests } from "./requests"
+
+/** Answers with what a handler gets to see. */
+const echo: RequestListener = ({ url, headers }, response) => {
+  response.end(JSON.stringify({ url, address: headers[socketAddressHeader], rsc: headers.rsc }))
+}
+const server = createServer(echo)
+
+beforeAll(async () => {
+  watchRequests()
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+})
+
+afterAll(() => {
+  server.close()
+})
+
+/** Sends a request line as it stands, which no client library would. */
+async function seen(target: string, method = "GET") {
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1")
+  socket.write(`${method} ${target} HTTP/1.1\r\nHost: localhost\r\nRSC: 1\r\nConnection: close\r\n\r\n`)
+  const answer = await text(socket)
+  return JSON.parse(/\{.*\}/.exec(answer)?.[0] ?? answer)
+}
+
+test.each(["/", "/api/v1/me", "/docs?a=%zz", "/a%20b", "/%C3%A9", "/a//b"])(
+  "the path %s reaches the handler as it is",
+  async (target) => {
+    expect(await seen(target)).toMatchObject({ url: target, address: "127.0.0.1" })
+  },
+)
+
+test.each([
+  "/api/v1/%zz",
+  "/%ff",
+  "/admin/users/%E0%A4%A",
+  "//evil.example/api/v1/me",
+  "http://evil.example/api/v1/me",
+  "https://evil.example//x",
+])("%s, which is no path or cannot be decoded, reaches it as a path that nothing serves", async (target) => {
+  expect(await seen(target)).toMatchObject({ url: "/api/unreadable", address: "127.0.0.1" })
+})
+
+test("the target * of OPTIONS is no path", async () => {
+  expect(await seen("*", "OPTIONS")).toMatchObject({ url: "/api/unreadable" })
+})
+
+test("what asks for the rendering of a page is taken off requests to the API alone", async () => {
+  expect(await seen("/api/v1/me")).not.toHaveProperty("rsc")
+  expect(await seen("/docs")).toHaveProperty("rsc", "1")
+})
+
+test("an overdue reservation is released, and what has changed folded into the daily sums, by the server itself", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
+  const { id: userId } = await createUser()
+  await grantCredits(userId, 10)
+  const { id } = await createRun({ userId, expiresAt: new Date(Date.now() - 60_000) })
+  startSweeper()
+  startSweeper()
+  expect(vi.getTimerCount()).toBe(1)
+  vi.advanceTimersByTime(10_000)
+  vi.useRealTimers()
+  await expect.poll(async () => (await db().run.findUniqueOrThrow({ where: { id } })).state).toBe("expired")
+  const unfolded = async () => (await pool().query("SELECT FROM daily_changes WHERE series = 'users'")).rowCount
+  await expect.poll(unfolded).toBe(0)
+})

@@ -1,0 +1,458 @@
+import { randomInt } from "node:crypto"
+import fc from "fast-check"
+import { Pool, type PoolClient } from "pg"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { env } from "@/lib/env"
+import { createPlan, createUser } from "@/tests/support/factories"
+import { counted, type countedTables, dailyTotal, foldDailyChanges } from "./daily-sums"
+import type { Bind, Range } from "./page"
+
+// Everything that can become of counted rows, written by several connections at once, committed and rolled back, folded
+// by two of them, one or none, and compared all the while with the rows themselves: in one snapshot the sums of days must be what
+// plain counting says. `SUMS_SEQUENCES=500 npx vitest run lib/postgres/daily-sums.model.test.ts` looks further.
+const numRuns = Number(process.env.SUMS_SEQUENCES || 12)
+/** On a busy machine they are fewer. fast-check's own limit would leave the last one unfinished. */
+const timeLimit = numRuns * 3_000
+const seed = Number(process.env.SUMS_SEED || randomInt(2 ** 31))
+
+const day = 86_400_000
+/** A range of days in which weeks and months begin. */
+const firstDay = Date.parse("2026-02-23T00:00:00Z")
+const days = 40
+
+const writers = 4
+const accountCount = 3
+
+const database = new Pool({ connectionString: env().DATABASE_URL, max: 6 })
+const planIds = ["one", "two"]
+let accounts: string[] = []
+
+beforeAll(async () => {
+  accounts = await Promise.all(
+    Array.from({ length: accountCount }, async () => (await createUser({ creditAccount: { create: {} } })).id),
+  )
+  for (const id of planIds) await createPlan({ id })
+})
+
+afterAll(() => database.end())
+
+type Moment = string
+type Statement = { text: string; values?: readonly unknown[] }
+
+const moment: fc.Arbitrary<Moment> = fc
+  .tuple(fc.nat(days - 1), fc.constantFrom(0, 1, day / 2, day - 1))
+  .map(([index, ms]) => new Date(firstDay + index * day + ms).toISOString())
+const which = fc.nat(50)
+const account = fc.nat(accountCount - 1)
+const amount = fc.integer({ min: 0, max: 5_000 })
+const currency = fc.constantFrom("usd", "eur")
+const plan = fc.constantFrom(...planIds)
+
+/** The id of some row of a table; which one is left to chance and to who else writes. */
+function some(table: string, parameter = "$1") {
+  return `(SELECT id FROM ${table} ORDER BY id LIMIT 1 OFFSET ${parameter}::int % (SELECT greatest(count(*), 1) FROM ${table}))`
+}
+
+function statement<Given>(given: fc.Arbitrary<Given>, write: (given: Given) => Statement) {
+  return given.map(write)
+}
+
+/** What can be done to the rows of a table that are told apart by a status alone: made, changed, moved and taken away. */
+function plainly(table: string, made: fc.Arbitrary<Statement>, changed: fc.Arbitrary<Statement>) {
+  return [
+    made,
+    made,
+    changed,
+    statement(fc.tuple(which, moment), (values) => ({
+      text: `UPDATE ${table} SET created_at = $2 WHERE id = ${some(table)}`,
+      values,
+    })),
+    statement(which, (index) => ({ text: `DELETE FROM ${table} WHERE id = ${some(table)}`, values: [index] })),
+  ]
+}
+
+const subscriptionStatus = fc.constantFrom("trialing", "active", "past_due", "canceled")
+const canceledAt = "CASE WHEN $2 = 'canceled' THEN greatest(created_at, $3::timestamptz) END"
+
+const subscriptions = plainly(
+  "subscriptions",
+  statement(fc.tuple(account, plan, amount, currency, fc.constantFrom("month", "year"), moment, moment), (given) => {
+    const [account, plan, amount, currency, interval, created, canceled] = given
+    return {
+      text: `INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, created_at, canceled_at, current_period_start, current_period_end)
+             VALUES (gen_random_uuid(), $1, $2, 'canceled', $3, $4, $5::plan_interval, $6::timestamptz, greatest($6::timestamptz, $7::timestamptz), $6::timestamptz, $6::timestamptz + interval '1 day')`,
+      values: [accounts[account], plan, amount, currency, interval, created, canceled],
+    }
+  }),
+  fc.oneof(
+    // One that is not canceled already stays: an account has one.
+    statement(fc.tuple(which, subscriptionStatus, moment), (values) => ({
+      text: `UPDATE subscriptions s SET status = $2::subscription_status, canceled_at = ${canceledAt.replace("$2", "$2::text")}
+             WHERE id = ${some("subscriptions")} AND ($2 = 'canceled' OR NOT EXISTS (
+               SELECT FROM subscriptions o WHERE o.user_id = s.user_id AND o.status <> 'canceled' AND o.id <> s.id))`,
+      values,
+    })),
+    statement(fc.tuple(which, amount, currency, fc.constantFrom("month", "year"), plan), (values) => ({
+      text: `UPDATE subscriptions SET amount = $2, currency = $3, interval = $4::plan_interval, plan_id = $5 WHERE id = ${some("subscriptions")}`,
+      values,
+    })),
+  ),
+)
+
+const orderState = fc.constantFrom(
+  { status: "pending", paid: false, refunded: 0 },
+  { status: "failed", paid: false, refunded: 0 },
+  { status: "paid", paid: true, refunded: 0 },
+  { status: "partially_refunded", paid: true, refunded: 7 },
+  { status: "refunded", paid: true, refunded: 100 },
+)
+
+const orders = plainly(
+  "orders",
+  statement(fc.tuple(account, currency, moment), ([account, currency, created]) => ({
+    text: `INSERT INTO orders (id, user_id, kind, description, status, amount, currency, created_at)
+           VALUES (gen_random_uuid(), $1, 'credits', 'x', 'pending', 100, $2, $3)`,
+    values: [accounts[account], currency, created],
+  })),
+  statement(fc.tuple(which, orderState, moment, moment), ([index, { status, paid, refunded }, paidAt, refundedAt]) => ({
+    text: `UPDATE orders SET status = $2::order_status, paid_at = $3, refunded_at = $4, refunded_amount = $5 WHERE id = ${some("orders")}`,
+    values: [index, status, paid ? paidAt : null, refunded > 0 ? refundedAt : null, refunded],
+  })),
+)
+
+const runs = [
+  // One, or several of a day or of many in one statement, open or ended.
+  ...[1, 2, 3].map((rows) =>
+    statement(
+      fc.tuple(account, moment, fc.integer({ min: 0, max: 40 }), fc.boolean()),
+      ([account, made, apart, ended]) => ({
+        text: `INSERT INTO runs (id, user_id, fingerprint, reserved, created_at, expires_at, state, cost, ended_at)
+             SELECT gen_random_uuid(), $1, sha256('x'), 10, made, made, CASE WHEN $4 THEN 'failed' ELSE 'reserved' END::run_state, CASE WHEN $4 THEN 0 END, CASE WHEN $4 THEN made END
+             FROM generate_series(0, ${rows - 1}) AS number, LATERAL (SELECT $2::timestamptz + number * $3 * interval '1 hour') AS _ (made)`,
+        values: [accounts[account], made, apart, ended],
+      }),
+    ),
+  ),
+  statement(fc.tuple(account, moment, fc.constantFrom("a", "b")), ([account, made, key]) => ({
+    text: `INSERT INTO runs (id, user_id, fingerprint, reserved, created_at, expires_at, idempotency_key)
+           VALUES (gen_random_uuid(), $1, sha256('x'), 10, $2, $2, $3) ON CONFLICT DO NOTHING`,
+    values: [accounts[account], made, key],
+  })),
+  statement(fc.tuple(which, fc.nat(10), moment), (values) => ({
+    text: `UPDATE runs SET state = 'settled', cost = $2, ended_at = $3, response_status = 200, response_body = '{}' WHERE id = ${some("runs")}`,
+    values,
+  })),
+  statement(which, (index) => ({
+    text: `UPDATE runs SET state = 'reserved', cost = NULL, ended_at = NULL, response_status = NULL WHERE id = ${some("runs")}`,
+    values: [index],
+  })),
+  statement(fc.tuple(which, moment), (values) => ({
+    text: `UPDATE runs SET created_at = $2 WHERE id = ${some("runs")}`,
+    values,
+  })),
+  statement(fc.tuple(which, account), ([index, account]) => ({
+    text: `UPDATE runs SET user_id = $2, idempotency_key = NULL WHERE id = ${some("runs")}`,
+    values: [index, accounts[account]],
+  })),
+  statement(which, (index) => ({ text: `DELETE FROM runs WHERE id = ${some("runs")}`, values: [index] })),
+  statement(fc.tuple(account, moment), ([account, at]) => ({
+    text: "DELETE FROM runs WHERE user_id = $1 AND utc_day(created_at) = utc_day($2)",
+    values: [accounts[account], at],
+  })),
+  statement(fc.tuple(account, moment), ([account, at]) => ({
+    text: "UPDATE runs SET created_at = created_at + interval '30 hours' WHERE user_id = $1 AND utc_day(created_at) = utc_day($2)",
+    values: [accounts[account], at],
+  })),
+]
+
+const entryKind = fc.constantFrom(["grant", 5], ["adjustment", 7], ["adjustment", -1]) as fc.Arbitrary<[string, number]>
+
+const entries = statement(fc.tuple(account, entryKind, moment), ([account, [kind, amount], at]) => ({
+  text: `WITH a AS (UPDATE credit_accounts SET balance = balance + greatest($3::bigint, 0), seq = seq + 1 WHERE user_id = $1 RETURNING seq)
+         INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, created_at)
+         SELECT gen_random_uuid(), $1, seq, $2::credit_entry_kind, $3::bigint, 0, $4 FROM a`,
+  values: [accounts[account], kind, amount, at],
+}))
+
+const status = fc.constantFrom("active", "banned", "closed")
+const users = [
+  statement(fc.tuple(moment, moment), (values) => ({
+    text: `WITH made AS (
+             INSERT INTO users (id, email, name, created_at)
+             SELECT id, id || '@example.com', 'x', $1::timestamptz FROM gen_random_uuid() AS id RETURNING id)
+           INSERT INTO credit_accounts (user_id, created_at) SELECT id, $2::timestamptz FROM made`,
+    values,
+  })),
+  statement(fc.tuple(which, status, fc.constantFrom("member", "owner")), (values) => ({
+    text: `UPDATE users SET status = $2::user_status, role = $3 WHERE id = ${some("users")}`,
+    values,
+  })),
+  statement(fc.tuple(which, moment), (values) => ({
+    text: `UPDATE users SET created_at = $2 WHERE id = ${some("users")}`,
+    values,
+  })),
+  statement(fc.tuple(account, moment), ([account, at]) => ({
+    text: "UPDATE credit_accounts SET created_at = $2 WHERE user_id = $1",
+    values: [accounts[account], at],
+  })),
+  statement(which, (index) => ({
+    text: `DELETE FROM credit_accounts WHERE user_id = ${some("users")} AND user_id <> ALL ($2::uuid[])`,
+    values: [index, accounts],
+  })),
+  statement(fc.constant(null), () => ({
+    text: `DELETE FROM users u WHERE id <> ALL ($1::uuid[]) AND NOT EXISTS (SELECT FROM credit_accounts WHERE user_id = u.id)`,
+    values: [accounts],
+  })),
+]
+
+const word = fc.constantFrom("one", "two", "three")
+const audit = plainly(
+  "audit_entries",
+  statement(fc.tuple(word, word, moment), (values) => ({
+    text: "INSERT INTO audit_entries (id, action, target_type, target_id, created_at) VALUES (gen_random_uuid(), $1, $2, 'x', $3)",
+    values,
+  })),
+  statement(fc.tuple(which, word, word), (values) => ({
+    text: `UPDATE audit_entries SET action = $2, target_type = $3 WHERE id = ${some("audit_entries")}`,
+    values,
+  })),
+)
+
+const emailStatus = fc.constantFrom("failed", "not_sent")
+const emails = plainly(
+  "emails",
+  statement(fc.tuple(word, emailStatus, moment), (values) => ({
+    text: `INSERT INTO emails (id, "to", template, subject, status, created_at) VALUES (gen_random_uuid(), 'x', $1, 'x', $2::email_status, $3)`,
+    values,
+  })),
+  statement(fc.tuple(which, word, emailStatus), (values) => ({
+    text: `UPDATE emails SET template = $2, status = $3::email_status WHERE id = ${some("emails")}`,
+    values,
+  })),
+)
+
+const feedbackStatus = fc.constantFrom("new", "reviewed", "resolved")
+const feedback = plainly(
+  "feedback",
+  statement(fc.tuple(account, fc.integer({ min: 1, max: 5 }), moment), ([account, rating, at]) => ({
+    text: "INSERT INTO feedback (id, user_id, rating, message, created_at) VALUES (gen_random_uuid(), $1, $2, 'x', $3)",
+    values: [accounts[account], rating, at],
+  })),
+  statement(fc.tuple(which, feedbackStatus, fc.integer({ min: 1, max: 5 })), (values) => ({
+    text: `UPDATE feedback SET status = $2::feedback_status, rating = $3 WHERE id = ${some("feedback")}`,
+    values,
+  })),
+)
+
+const waitlistStatus = fc.constantFrom("waiting", "invited", "joined")
+const waitlist = plainly(
+  "waitlist_entries",
+  statement(fc.tuple(waitlistStatus, moment), (values) => ({
+    text: "INSERT INTO waitlist_entries (id, email, source, status, created_at) VALUES (gen_random_uuid(), gen_random_uuid()::text, 'x', $1::waitlist_status, $2)",
+    values,
+  })),
+  statement(fc.tuple(which, waitlistStatus), (values) => ({
+    text: `UPDATE waitlist_entries SET status = $2::waitlist_status WHERE id = ${some("waitlist_entries")}`,
+    values,
+  })),
+)
+
+type Transaction = {
+  isolation: string
+  steps: { statement: Statement; undone: boolean }[]
+  ends: "COMMIT" | "ROLLBACK"
+}
+
+const step = fc.record({
+  statement: fc.oneof(
+    ...[subscriptions, orders, users, audit, emails, feedback, waitlist, [entries]].map((table) => ({
+      weight: 1,
+      arbitrary: fc.oneof(...table),
+    })),
+    { weight: 8, arbitrary: fc.oneof(...runs) },
+  ),
+  /** Taken back to a savepoint. */
+  undone: fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+})
+
+const transaction: fc.Arbitrary<Transaction> = fc.record({
+  isolation: fc.constantFrom("READ COMMITTED", "READ COMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"),
+  steps: fc.array(step, { minLength: 1, maxLength: 4 }),
+  ends: fc.constantFrom("COMMIT", "COMMIT", "COMMIT", "ROLLBACK"),
+})
+
+const script = fc.array(transaction, { minLength: 5, maxLength: 25, size: "max" })
+const range = fc.tuple(moment, moment).map((moments) => moments.sort())
+
+/** What everybody does at once, and the ranges that are looked at meanwhile. */
+const scene = fc.record({
+  scripts: fc.array(script, { minLength: writers, maxLength: writers }),
+  folders: fc.nat(2),
+  ranges: fc.array(range, { minLength: 5, maxLength: 5 }),
+})
+
+/** What PostgreSQL refuses at times, of those who write the same rows at once; the transaction is rolled back then. */
+const expected = new Set([
+  "40001", // could not serialize
+  "40P01", // deadlock
+  "0A000", // days of runs are not taken away in a snapshot
+  "23503", // foreign key: the other side went meanwhile
+  "23505", // unique: a subscription that became current meanwhile
+])
+
+async function write(script: readonly Transaction[], outcomes: Record<string, number>): Promise<void> {
+  const client = await database.connect()
+  try {
+    for (const { isolation, steps, ends } of script) {
+      const outcome = await tryTransaction(client, isolation, steps, ends)
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+    }
+  } finally {
+    client.release()
+  }
+}
+
+async function tryTransaction(client: PoolClient, isolation: string, steps: Transaction["steps"], ends: string) {
+  try {
+    await client.query(`BEGIN ISOLATION LEVEL ${isolation}`)
+    for (const { statement, undone } of steps) {
+      if (undone) await client.query("SAVEPOINT before")
+      await client.query(statement.text, [...(statement.values ?? [])])
+      if (undone) await client.query("ROLLBACK TO before")
+    }
+    await client.query(ends)
+    return ends
+  } catch (error) {
+    await client.query("ROLLBACK")
+    const { code } = error as { code?: string }
+    if (!code || !expected.has(code)) throw error
+    return code
+  }
+}
+
+const utc = (column: string) => `(${column} AT TIME ZONE 'UTC')::date`
+
+// Written without a word of what the triggers use.
+const truth = `
+  SELECT 'users' AS series, ${utc("created_at")} AS day, status::text AS label, role AS sublabel, count(*) AS n, 0 AS amount FROM users GROUP BY 1, 2, 3, 4
+  UNION ALL SELECT 'credit_accounts', ${utc("created_at")}, '', '', count(*), 0 FROM credit_accounts GROUP BY 1, 2
+  UNION ALL SELECT 'subscriptions', ${utc("created_at")}, status::text, plan_id, count(*), 0 FROM subscriptions GROUP BY 1, 2, 3, 4
+  UNION ALL SELECT 'subscriptions.begun', ${utc("created_at")}, currency, '', count(*),
+    sum(CASE WHEN status = 'trialing' THEN 0 WHEN interval = 'year' THEN amount ELSE 12 * amount END) FROM subscriptions GROUP BY 1, 2, 3
+  UNION ALL SELECT 'subscriptions.ended', ${utc("canceled_at")}, currency, '', count(*),
+    sum(CASE WHEN status = 'trialing' THEN 0 WHEN interval = 'year' THEN amount ELSE 12 * amount END) FROM subscriptions
+    WHERE canceled_at IS NOT NULL GROUP BY 1, 2, 3
+  UNION ALL SELECT 'orders', ${utc("created_at")}, status::text, '', count(*), 0 FROM orders GROUP BY 1, 2, 3
+  UNION ALL SELECT 'orders.paid', ${utc("paid_at")}, currency, '', count(*), sum(amount) FROM orders WHERE paid_at IS NOT NULL GROUP BY 1, 2, 3
+  UNION ALL SELECT 'orders.refunded', ${utc("refunded_at")}, currency, '', count(*), sum(refunded_amount) FROM orders
+    WHERE refunded_at IS NOT NULL GROUP BY 1, 2, 3
+  UNION ALL SELECT 'credit_entries', ${utc("created_at")}, kind::text, '', count(*), coalesce(sum(amount) FILTER (WHERE amount > 0), 0)
+    FROM credit_entries GROUP BY 1, 2, 3
+  UNION ALL SELECT 'runs.ended', ${utc("ended_at")}, '', '', count(*), sum(cost) FROM runs WHERE ended_at IS NOT NULL GROUP BY 1, 2
+  UNION ALL SELECT 'audit_entries', ${utc("created_at")}, action, target_type, count(*), 0 FROM audit_entries GROUP BY 1, 2, 3, 4
+  UNION ALL SELECT 'emails', ${utc("created_at")}, status::text, template, count(*), 0 FROM emails GROUP BY 1, 2, 3, 4
+  UNION ALL SELECT 'feedback', ${utc("created_at")}, status::text, rating::text, count(*), 0 FROM feedback GROUP BY 1, 2, 3, 4
+  UNION ALL SELECT 'waitlist_entries', ${utc("created_at")}, status::text, '', count(*), 0 FROM waitlist_entries GROUP BY 1, 2, 3
+  UNION ALL SELECT 'active.' || span, date_trunc(span, created_at AT TIME ZONE 'UTC')::date, '', '', count(DISTINCT user_id), 0
+    FROM runs, unnest('{day,week,month}'::text[]) AS span GROUP BY 1, 2
+  UNION ALL SELECT 'active', day, coalesce(previous::text, ''), '', count(*), 0 FROM (
+    SELECT day, lag(day) OVER (PARTITION BY user_id ORDER BY day) AS previous
+    FROM (SELECT DISTINCT user_id, ${utc("created_at")} AS day FROM runs) active) unit GROUP BY 1, 2, 3`
+
+const differences = `
+  SELECT series, day::text, label, sublabel, t.n AS true_n, s.n AS sum_n, t.amount AS true_amount, s.amount AS sum_amount
+  FROM (${truth}) t FULL JOIN (
+    SELECT series, day, label, sublabel, sum(n) AS n, sum(amount) AS amount FROM ${counted} c
+    GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0 OR sum(amount) <> 0) s USING (series, day, label, sublabel)
+  WHERE (t.n, t.amount) IS DISTINCT FROM (s.n, s.amount)`
+
+/** Every series day by day, and totals and active accounts of ranges that begin and end within days: in one snapshot. */
+async function compare(client: PoolClient, ranges: readonly Moment[][]): Promise<void> {
+  await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+  expect((await client.query(differences)).rows).toEqual([])
+  for (const [since, until] of ranges) {
+    const { rows } = await client.query(
+      "SELECT active_accounts($1, $2)::int AS told, (SELECT count(DISTINCT user_id)::int FROM runs WHERE created_at BETWEEN $1 AND $2) AS found",
+      [since, until],
+    )
+    expect(rows[0].told, `active from ${since} to ${until}`).toBe(rows[0].found)
+    for (const query of totalsOf(new Date(since ?? ""), new Date(until ?? ""))) {
+      const { rows } = await client.query(query.text, query.values)
+      expect(rows[0].told, query.text).toBe(rows[0].found)
+    }
+  }
+  await client.query("COMMIT")
+}
+
+/** A value of each label, for lists to ask for. */
+const sought: { [table in keyof typeof countedTables]: Record<string, unknown> } = {
+  users: { status: "banned", role: "member" },
+  subscriptions: { status: "canceled", planId: "one" },
+  orders: { status: "paid" },
+  credit_accounts: {},
+  credit_entries: { kind: "adjustment" },
+  audit_entries: { action: "one", targetType: "two" },
+  emails: { status: "failed", template: "three" },
+  feedback: { status: "new", rating: 3 },
+  waitlist_entries: { status: "waiting" },
+}
+
+/** What each list may ask its total for, beside a count: with each of its labels and all, with each bound and both. */
+function* totalsOf(since: Date, until: Date) {
+  const bounds: Range[] = [{ since, until }, { since }, { until }, {}]
+  for (const [table, labels] of Object.entries(sought)) {
+    const each = Object.entries(labels).map(([field, value]) => ({ [field]: value }))
+    for (const [index, where] of [{}, ...each, labels].entries()) {
+      const range = bounds[(index + since.getUTCDate()) % bounds.length] ?? {}
+      const values: unknown[] = []
+      const bind: Bind = (value) => `$${values.push(value)}`
+      const told = dailyTotal(table as keyof typeof countedTables)(where, range, bind)
+      const conditions = Object.entries(where).map(
+        ([field, value]) => `${columns[field] ?? field}::text = ${bind(value)}`,
+      )
+      if (range.since) conditions.push(`created_at >= ${bind(range.since)}`)
+      if (range.until) conditions.push(`created_at <= ${bind(range.until)}`)
+      const found = `SELECT count(*) FROM ${table} WHERE ${["true", ...conditions].join(" AND ")}`
+      yield { text: `SELECT ${told} AS told, (${found}) AS found`, values }
+    }
+  }
+}
+
+const columns: Record<string, string> = { planId: "plan_id", targetType: "target_type" }
+
+test("whoever writes what at once, the sums of days say at every moment what counting says", {
+  timeout: timeLimit + 60_000,
+}, async () => {
+  const end = performance.now() + timeLimit
+  const outcomes: Record<string, number> = {}
+  let comparisons = 0
+  const property = fc.asyncProperty(scene, async ({ scripts, folders, ranges }) => {
+    if (performance.now() > end) return
+    let writing = true
+    const until = async (act: () => Promise<unknown>) => {
+      while (writing) await act()
+    }
+    const reader = await database.connect()
+    try {
+      const others = [
+        ...Array.from({ length: folders }, () => until(() => foldDailyChanges())),
+        until(() => compare(reader, [ranges[comparisons++ % ranges.length] ?? []])),
+      ]
+      const written = Promise.all(scripts.map((script) => write(script, outcomes))).finally(() => {
+        writing = false
+      })
+      await Promise.all([written, ...others])
+      await compare(reader, ranges)
+      await foldDailyChanges()
+      await compare(reader, ranges)
+      await reader.query("SELECT rebuild_daily_sums()")
+      await compare(reader, ranges)
+    } finally {
+      writing = false
+      reader.release(true)
+    }
+  })
+  console.info(`SUMS_SEED=${seed}`)
+  await fc.assert(property, { seed, numRuns, endOnFailure: true })
+  console.info(`${comparisons} comparisons beside ${JSON.stringify(outcomes)}`)
+})

@@ -1,0 +1,129 @@
+import { expect, test } from "vitest"
+import { z } from "zod"
+import { credits, id, timestamp } from "@/lib/fields"
+import { findOrders, orderRow } from "@/lib/orders"
+import { createOrder, createUser } from "@/tests/support/factories"
+import { findIn, type List, type Page, type Position } from "./page"
+import { pool } from "./pool"
+import { db } from "./prisma"
+
+const start = Date.parse("2026-01-01T00:00:00Z")
+const first: Page = { limit: 10, offset: 0, order: "desc" }
+
+test.each(["asc", "desc"] as const)(
+  "a walk by cursor, %s, meets every row that stood throughout once, while rows come and go around it",
+  async (order) => {
+    const { id: userId } = await createUser()
+    // Three rows share each moment, so that the id decides.
+    const place = (index: number) => createOrder({ userId, createdAt: new Date(start + Math.floor(index / 3) * 1000) })
+    const standing: string[] = []
+    const leaving: string[] = []
+    for (let index = 0; index < 60; index++) (index % 4 === 0 ? leaving : standing).push((await place(index)).id)
+
+    const seen: string[] = []
+    let after: Position | undefined
+    for (let step = 0; ; step++) {
+      const page: Page = { limit: 7, offset: 0, order, ...(after && { after }) }
+      const { rows } = await findOrders({ userId }, page)
+      const shown = rows.slice(0, page.limit)
+      seen.push(...shown.map(({ id }) => id))
+      const last = shown.at(-1)
+      if (rows.length <= page.limit || !last) break
+      after = { createdAt: new Date(last.createdAt), id: last.id }
+      await db().order.delete({ where: { id: leaving[step] ?? expect.fail() } })
+      await createOrder({ userId, createdAt: new Date(start + step * 1000) })
+      await createOrder({ userId, createdAt: new Date(start - 1000) })
+      await createOrder({ userId, createdAt: new Date(start + 60_000) })
+    }
+    expect(new Set(seen).size).toBe(seen.length)
+    expect(seen).toEqual(expect.arrayContaining(standing))
+  },
+)
+
+test("rows and total of one answer come from one snapshot", async () => {
+  const { id: userId } = await createUser()
+  await createOrder({ userId })
+  const client = await pool().connect()
+  let writing = true
+  const writer = (async () => {
+    while (writing) {
+      await client.query("BEGIN")
+      await client.query(
+        `INSERT INTO orders (id, user_id, kind, description, status, amount, currency)
+         SELECT gen_random_uuid(), $1, 'credits', 'x', 'pending', 1, 'usd' FROM generate_series(1, 5)`,
+        [userId],
+      )
+      await client.query("COMMIT")
+      await client.query("DELETE FROM orders WHERE user_id = $1 AND status = 'pending'", [userId])
+    }
+  })()
+  for (let round = 0; round < 100; round++) {
+    const { rows, total } = await findOrders({ userId }, { limit: 500, offset: 0, order: "desc" })
+    expect(rows.length).toBe(total)
+  }
+  writing = false
+  await writer
+  client.release()
+})
+
+test("what a list says beside its rows is of the same snapshot, and stands on an empty page too", async () => {
+  const { id: userId } = await createUser()
+  const row = z.object({ id, userId: z.string(), createdAt: timestamp, paid: credits })
+  const list: List<typeof row, { userId: string }> = {
+    table: "orders",
+    row,
+    columns: { paid: "page.amount::bigint * 10000" },
+    total: ({ userId }, { since }, bind) =>
+      `(SELECT count(*) + 40 FROM orders WHERE user_id = ${bind(userId)} AND created_at >= ${bind(since)})`,
+    meta: { user: ({ userId }, _range, bind) => `${bind(userId)}::text` },
+  }
+  const since = new Date(start)
+  expect(await findIn(list, { userId }, { ...first, since })).toEqual({ rows: [], total: 40, meta: { user: userId } })
+  const { id: orderId } = await createOrder({ userId, createdAt: new Date(start + 5), amount: 1_234_567 })
+  await createOrder({ userId, createdAt: new Date(start - 5) })
+  const { rows, ...beside } = await findIn(list, { userId }, { ...first, since })
+  expect(beside).toEqual({ total: 41, meta: { user: userId } })
+  expect(rows.map((found) => row.parse(found))).toEqual([
+    { id: orderId, userId, createdAt: "2026-01-01T00:00:00.005Z", paid: 12_345_670_000 },
+  ])
+})
+
+test("a list reads the fields of its rows and nothing else", async () => {
+  const { id: userId } = await createUser({ passwordHash: "secret" })
+  const row = z.object({ id, createdAt: timestamp })
+  const { rows } = await findIn({ table: "users", row }, { id: userId }, first)
+  expect(rows.map((found) => Object.keys(found))).toEqual([["meta.total", "id", "createdAt"]])
+})
+
+test("a condition on what is no field of the rows is refused, and one without a value matches nothing", async () => {
+  const { id: userId } = await createUser()
+  await createOrder({ userId })
+  const list: List<typeof orderRow, object> = { table: "orders", row: orderRow }
+  for (const name of ['id" = id OR "id', "passwordHash", "constructor"]) {
+    await expect(findIn(list, { [name]: userId }, first)).rejects.toThrow("The list has no field")
+  }
+  expect(await findIn(list, { userId: undefined }, first)).toMatchObject({ rows: [], total: 0 })
+})
+
+test("times are the same in every time zone of the database's sessions, to the millisecond", async () => {
+  const { id: userId } = await createUser()
+  const moments = [
+    "2026-03-29T01:30:00.000Z",
+    "2026-01-01T00:00:00.120Z",
+    "1899-12-31T23:59:59.999Z",
+    "0001-01-01T00:00:00.001Z",
+  ]
+  for (const moment of moments) await createOrder({ userId, createdAt: moment })
+  const clients = await Promise.all(Array.from({ length: pool().options.max }, () => pool().connect()))
+  for (const zone of ["UTC", "Asia/Kolkata", "America/New_York", "Etc/GMT+12"]) {
+    for (const client of clients) await client.query("SELECT set_config('TimeZone', $1, false)", [zone])
+    for (const client of clients) client.release()
+    const { rows } = await findOrders({ userId }, first)
+    expect(
+      rows.map((row) => orderRow.parse(row).createdAt),
+      zone,
+    ).toEqual(moments)
+    for (let index = 0; index < clients.length; index++) clients[index] = await pool().connect()
+  }
+  for (const client of clients) client.release(true)
+})

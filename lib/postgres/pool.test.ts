@@ -1,0 +1,29 @@
+import { afterEach, expect, test } from "vitest"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { currentSubscription } from "@/lib/subscriptions"
+import { createUser } from "@/tests/support/factories"
+import { pool } from "./pool"
+
+afterEach(async () => {
+  await pool().end()
+  for (const name of ["env", "pool"]) Reflect.deleteProperty(globalThis, Symbol.for(`tsk.${name}`))
+})
+
+/** What the only connection of a pool has prepared by the end of a read. */
+async function prepared(setting: string): Promise<string[]> {
+  Object.assign(process.env, { DATABASE_POOL_MAX: "1", DATABASE_PREPARE: setting })
+  expect(await currentSubscription(owner)).toBeNull()
+  const { rows } = await pool().query<{ name: string }>("SELECT name FROM pg_prepared_statements")
+  return rows.map(({ name }) => name)
+}
+
+const { id } = await createUser()
+const owner = id as OwnerId
+
+test("statements are prepared once a connection", async () => {
+  expect(await prepared("on")).toEqual(["current-subscription"])
+})
+
+test("with DATABASE_PREPARE=off none is, for a pooler in front may change the connection", async () => {
+  expect(await prepared("off")).toEqual([])
+})

@@ -1,0 +1,29 @@
+import { readdir } from "node:fs/promises"
+import { join } from "node:path"
+import { log } from "@/lib/telemetry/log"
+import { pool } from "./pool"
+
+export type Readiness = { ready: true } | { ready: false; reason: string }
+
+/** Whether this process can do its work: its database answers, and is of the shape that this code expects. */
+export async function readiness(): Promise<Readiness> {
+  try {
+    const { rows } = await pool().query<{ name: string }>(
+      "SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL",
+    )
+    const applied = new Set(rows.map(({ name }) => name))
+    const pending = (await migrationsOfThisCode()).filter((name) => !applied.has(name))
+    return pending.length === 0 ? { ready: true } : { ready: false, reason: "migrations are pending" }
+  } catch (error) {
+    // The table of migrations is made with the first of them (undefined_table, PostgreSQL manual, appendix A).
+    if ((error as { code?: unknown }).code === "42P01") return { ready: false, reason: "migrations are pending" }
+    log().warn({ why: String(error) }, "not_ready")
+    return { ready: false, reason: "the database does not answer" }
+  }
+}
+
+async function migrationsOfThisCode(): Promise<string[]> {
+  const folder = join(process.cwd(), "prisma/migrations")
+  const entries = await readdir(folder, { withFileTypes: true })
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+}

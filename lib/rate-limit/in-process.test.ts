@@ -1,0 +1,57 @@
+import { Ratelimit } from "@upstash/ratelimit"
+import { expect, test } from "vitest"
+import { slidingWindowInProcess } from "./in-process"
+
+const minute = 60_000
+
+function limiter(tokens: number) {
+  const clock = { ms: 1_000 * minute }
+  const ratelimit = new Ratelimit({
+    redis: {} as never,
+    limiter: slidingWindowInProcess(tokens, minute, () => clock.ms),
+    ephemeralCache: false,
+    timeout: 0,
+  })
+  return { clock, limit: (id: string) => ratelimit.limit(id) }
+}
+
+test("305 calls at once: exactly 300 are allowed, and remaining counts down to 0", async () => {
+  const { limit } = limiter(300)
+  const answers = await Promise.all(Array.from({ length: 305 }, () => limit("one")))
+  expect(answers.filter(({ success }) => success)).toHaveLength(300)
+  expect(answers.slice(0, 300).map(({ remaining }) => remaining)).toEqual(
+    Array.from({ length: 300 }, (_, n) => 299 - n),
+  )
+  expect(answers.slice(300).every(({ remaining }) => remaining === 0)).toBe(true)
+})
+
+test("each id has its own count", async () => {
+  const { limit } = limiter(1)
+  expect((await limit("one")).success).toBe(true)
+  expect((await limit("two")).success).toBe(true)
+  expect((await limit("one")).success).toBe(false)
+})
+
+test("the last window weighs as much as still overlaps", async () => {
+  const { clock, limit } = limiter(10)
+  for (let call = 0; call < 10; call++) await limit("one")
+  clock.ms += minute + minute / 2
+  const answers = await Promise.all(Array.from({ length: 6 }, () => limit("one")))
+  expect(answers.map(({ success }) => success)).toEqual([true, true, true, true, true, false])
+})
+
+test("at the turn of the window nothing is given away, and after two idle windows all is forgotten", async () => {
+  const { clock, limit } = limiter(2)
+  await limit("one")
+  await limit("one")
+  clock.ms += minute
+  expect((await limit("one")).success).toBe(false)
+  clock.ms += 2 * minute
+  expect(await limit("one")).toMatchObject({ success: true, remaining: 1 })
+})
+
+test("reset is the end of the present window", async () => {
+  const { clock, limit } = limiter(2)
+  clock.ms += 15_000
+  expect((await limit("one")).reset).toBe(1_001 * minute)
+})

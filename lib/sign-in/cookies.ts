@@ -1,0 +1,14 @@
+import { isHttps } from "@/lib/https"
+
+const days = 24 * 3600
+
+export const sessionMaxAgeSeconds = 30 * days
+
+/** `Secure` and the `__Host-` prefix, which binds a cookie to this very host, need https. */
+export function cookieName(name: string): string {
+  return isHttps() ? `__Host-tsk.${name}` : `tsk.${name}`
+}
+
+export function cookieOptions() {
+  return { httpOnly: true, sameSite: "lax", path: "/", secure: isHttps() } as const
+}

@@ -1,0 +1,115 @@
+import type { NextAuthOptions } from "next-auth"
+import type { Adapter, AdapterAccount, AdapterUser } from "next-auth/adapters"
+import GitHubProvider from "next-auth/providers/github"
+import GoogleProvider from "next-auth/providers/google"
+import type { User } from "@/generated/prisma/client"
+import { createAccount } from "@/lib/accounts/create"
+import { normaliseEmail } from "@/lib/email/address"
+import { sendEmail } from "@/lib/email/send"
+import { env } from "@/lib/env"
+import { db } from "@/lib/postgres/prisma"
+import { singleton } from "@/lib/singleton"
+import { log } from "@/lib/telemetry/log"
+import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
+import { localPath } from "./local-path"
+
+export function authOptions(): NextAuthOptions {
+  return singleton("auth-options", () => {
+    const { AUTH_SECRET, BASE_URL, GITHUB_CLIENT_ID, GITHUB_CLIENT_SECRET, GOOGLE_CLIENT_ID, GOOGLE_CLIENT_SECRET } =
+      env()
+    // next-auth takes its own address from this variable and nowhere else.
+    process.env.NEXTAUTH_URL = BASE_URL
+    const cookie = (name: string) => ({ name: cookieName(name), options: cookieOptions() })
+    return {
+      secret: AUTH_SECRET,
+      adapter: accountsAdapter,
+      session: { strategy: "jwt", maxAge: sessionMaxAgeSeconds },
+      // next-auth links a provider to whoever the session cookie names, ended sessions included (its callback-handler.js).
+      // Its cookies for state and PKCE have a decode of their own.
+      jwt: { decode: async () => null },
+      pages: { signIn: "/sign-in", error: "/sign-in" },
+      cookies: {
+        sessionToken: cookie("session"),
+        callbackUrl: cookie("callback-url"),
+        csrfToken: cookie("csrf"),
+        state: cookie("state"),
+        pkceCodeVerifier: cookie("pkce"),
+        nonce: cookie("nonce"),
+      },
+      providers: [
+        ...(GITHUB_CLIENT_ID && GITHUB_CLIENT_SECRET
+          ? [GitHubProvider({ clientId: GITHUB_CLIENT_ID, clientSecret: GITHUB_CLIENT_SECRET })]
+          : []),
+        ...(GOOGLE_CLIENT_ID && GOOGLE_CLIENT_SECRET
+          ? [GoogleProvider({ clientId: GOOGLE_CLIENT_ID, clientSecret: GOOGLE_CLIENT_SECRET })]
+          : []),
+      ],
+      callbacks: {
+        async signIn({ user }) {
+          const found = await db().user.findUnique({ where: { email: normaliseEmail(user.email ?? "") } })
+          return found === null ? Boolean(user.email) : found.status === "active"
+        },
+        // Next has decoded what a cookie says of it once more than it was encoded.
+        redirect: ({ url, baseUrl }) => {
+          const path = url.startsWith(`${baseUrl}/`) ? url.slice(baseUrl.length) : url
+          return `${baseUrl}${localPath(path)}`
+        },
+        async jwt({ user: { id } }) {
+          return sessionToken(await db().user.findUniqueOrThrow({ where: { id } }))
+        },
+      },
+      events: {
+        createUser: ({ user: { id, email, name } }) =>
+          sendEmail({ id, email: email ?? "" }, "welcome", { name: name ?? "" }),
+      },
+      // Its own messages carry request details; failures reach the user through the sign-in page.
+      logger: { error: (code) => log().error({ code }, "next_auth_failed") },
+    } satisfies NextAuthOptions
+  })
+}
+
+/** What a session cookie says: whose it is and of which session version, nothing that could go stale. */
+export function sessionToken(user: Pick<User, "id" | "sessionVersion">) {
+  return { sub: user.id, version: user.sessionVersion }
+}
+
+/** next-auth's storage over our tables, the part that sign-in through a provider uses. The provider's tokens are not kept. */
+export const accountsAdapter: Adapter = {
+  async createUser(profile: Omit<AdapterUser, "id">) {
+    const created = await createAccount({
+      email: normaliseEmail(profile.email),
+      name: profile.name ?? "",
+      emailVerified: profile.emailVerified ?? null,
+      image: profile.image ?? null,
+    })
+    if (!created.ok) throw new Error("The address belongs to another account.")
+    return asAdapterUser(created.user)
+  },
+  async getUser(id) {
+    return orNull(await db().user.findUnique({ where: { id } }))
+  },
+  async getUserByEmail(email) {
+    return orNull(await db().user.findUnique({ where: { email: normaliseEmail(email) } }))
+  },
+  async getUserByAccount({ provider, providerAccountId }) {
+    const account = await db().providerAccount.findUnique({
+      where: { provider_providerAccountId: { provider, providerAccountId } },
+      include: { user: true },
+    })
+    return orNull(account?.user ?? null)
+  },
+  async updateUser({ id }) {
+    return asAdapterUser(await db().user.findUniqueOrThrow({ where: { id } }))
+  },
+  async linkAccount({ userId, type, provider, providerAccountId }: AdapterAccount) {
+    await db().providerAccount.create({ data: { userId, type, provider, providerAccountId } })
+  },
+}
+
+function orNull(user: User | null): AdapterUser | null {
+  return user && asAdapterUser(user)
+}
+
+function asAdapterUser({ id, email, name, emailVerified, image }: User): AdapterUser {
+  return { id, email, name, emailVerified, image }
+}

@@ -1,0 +1,93 @@
+import { expect, test } from "vitest"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { db } from "@/lib/postgres/prisma"
+import { consume, limits } from "@/lib/rate-limit/rate-limit"
+import { createUser } from "@/tests/support/factories"
+import { deviceFor } from "./attempts"
+import { changePassword, hasPassword, passwordChangeForm } from "./password-change"
+import { hashPassword } from "./password-hash"
+import { signInWithPassword } from "./sign-in"
+
+const current = "correct horse battery staple"
+const password = "four words make sense"
+const passwordHash = await hashPassword(current)
+
+let addresses = 0
+function client() {
+  return { address: `192.0.2.${addresses++}` }
+}
+
+async function createOwner(overrides: Parameters<typeof createUser>[0] = {}) {
+  const user = await createUser({ passwordHash, ...overrides })
+  return { ...user, id: user.id as OwnerId }
+}
+
+test("the new password holds, the old one does not, every session ends, and an entry says so", async () => {
+  const { id, email, sessionVersion } = await createOwner()
+  expect(await changePassword(id, { current, password }, client())).toMatchObject({
+    ok: true,
+    user: { id, sessionVersion: sessionVersion + 1 },
+  })
+  expect(await signInWithPassword({ email, password, ...client() })).toMatchObject({ ok: true })
+  expect(await signInWithPassword({ email, password: current, ...client() })).toEqual({ ok: false, reason: "wrong" })
+  expect(await db().auditEntry.findMany({ where: { targetId: id, action: "user.password_changed" } })).toMatchObject([
+    { actorId: id, targetType: "user", details: {} },
+  ])
+})
+
+test("a wrong current password changes nothing", async () => {
+  const { id } = await createOwner()
+  expect(await changePassword(id, { current: `${current}!`, password }, client())).toEqual({
+    ok: false,
+    reason: "wrong",
+  })
+  expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ passwordHash, sessionVersion: 0 })
+})
+
+test("guesses of the current password count as sign-in attempts; the owner's browser is counted apart", async () => {
+  const { id, email } = await createOwner()
+  const refused = { ok: false, reason: "too_many", retryAfterSeconds: expect.any(Number) }
+  for (let count = 1; count < limits.signInAccount.tokens; count++) await consume("signInAccount", email)
+  expect(await changePassword(id, { current: "a guess", password }, client())).toEqual({ ok: false, reason: "wrong" })
+  expect(await changePassword(id, { current, password }, client())).toEqual(refused)
+  expect(await signInWithPassword({ email, password: current, ...client() })).toEqual(refused)
+
+  const device = deviceFor(email, "0199c0de-0000-7000-8000-000000000001")
+  expect(await changePassword(id, { current, password }, { ...client(), device })).toMatchObject({ ok: true })
+})
+
+test("guesses from one address are limited over all accounts", async () => {
+  const { id } = await createOwner()
+  const from = client()
+  for (let count = 0; count < limits.signInAddress.tokens; count++) await consume("signInAddress", from.address)
+  expect(await changePassword(id, { current, password }, from)).toMatchObject({ ok: false, reason: "too_many" })
+})
+
+test("of two changes at once one holds, and the other had the wrong current password", async () => {
+  const { id } = await createOwner()
+  const passwords = ["the first of two words", "the other of two words"]
+  const results = await Promise.all(passwords.map((password) => changePassword(id, { current, password }, client())))
+  expect(results.filter(({ ok }) => !ok)).toEqual([{ ok: false, reason: "wrong" }])
+  expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ sessionVersion: 1 })
+})
+
+test("an account that signs in through a provider only has no password to change", async () => {
+  const { id } = await createOwner({ passwordHash: null })
+  expect([await hasPassword(id), await hasPassword((await createOwner()).id)]).toEqual([false, true])
+  expect(await changePassword(id, { current: "", password }, client())).toEqual({ ok: false, reason: "no_password" })
+})
+
+test("an account that is banned meanwhile changes nothing", async () => {
+  const { id } = await createOwner({ status: "banned" })
+  expect(await changePassword(id, { current, password }, client())).toMatchObject({ ok: false })
+  expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ passwordHash, sessionVersion: 0 })
+})
+
+test.each([
+  ["a new password of 11 characters", { password: "short-one-1" }],
+  ["a common one", { password: "Password1234" }],
+  ["the current one again", { password: current }],
+  ["no current one", { current: "" }],
+])("the form refuses %s", (_what, fields) => {
+  expect(passwordChangeForm.safeParse({ current, password, ...fields }).success).toBe(false)
+})

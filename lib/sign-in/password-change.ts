@@ -1,0 +1,49 @@
+import { z } from "zod"
+import { Prisma, type User } from "@/generated/prisma/client"
+import { idIn, lockAccounts } from "@/lib/accounts/authority"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { db } from "@/lib/postgres/prisma"
+import { type Client, countAttempt, type TooMany } from "./attempts"
+import { hashPassword, verifyPassword } from "./password-hash"
+import { writePassword } from "./password-write"
+import { newPassword } from "./sign-up"
+
+export const passwordChangeForm = z
+  .strictObject({ current: z.string().min(1, "Enter your current password."), password: newPassword })
+  .refine(({ current, password }) => current !== password, {
+    path: ["password"],
+    message: "This is your current password.",
+  })
+
+export type PasswordChange = { ok: true; user: User } | { ok: false; reason: "wrong" | "no_password" } | TooMany
+
+/** Whether an account has a password at all: one that signs in through a provider only has none. */
+export async function hasPassword(userId: OwnerId): Promise<boolean> {
+  const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id: userId } })
+  return passwordHash !== null
+}
+
+/**
+ * Changes the password of the signed-in account and ends all its sessions: the caller starts a new one. The current
+ * password is asked for and counted as at the sign-in, for a session alone may be a stolen one.
+ */
+export async function changePassword(
+  userId: OwnerId,
+  { current, password }: z.output<typeof passwordChangeForm>,
+  client: Client,
+): Promise<PasswordChange> {
+  const before = await db().user.findUniqueOrThrow({ where: { id: userId } })
+  if (before.passwordHash === null) return { ok: false, reason: "no_password" }
+  const refused = await countAttempt(before.email, client)
+  if (refused) return refused
+  if (!(await verifyPassword(current.slice(0, 1024), before.passwordHash))) return { ok: false, reason: "wrong" }
+  const passwordHash = await hashPassword(password)
+  return db().$transaction(async (transaction): Promise<PasswordChange> => {
+    // What was checked above must still hold: of two changes at once the second one has the wrong current password.
+    const unchanged = Prisma.sql`${idIn(userId)} AND status = 'active' AND password_hash = ${before.passwordHash}`
+    const [account] = await lockAccounts(transaction, unchanged)
+    if (!account) return { ok: false, reason: "wrong" }
+    const action = "user.password_changed"
+    return { ok: true, user: await writePassword(transaction, { userId, actorId: userId, action, passwordHash }) }
+  })
+}

@@ -1,0 +1,261 @@
+import { randomUUID } from "node:crypto"
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { env } from "@/lib/env"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { consume, limits } from "@/lib/rate-limit/rate-limit"
+import { log } from "@/lib/telemetry/log"
+import { createUser } from "@/tests/support/factories"
+import { type MailServer, resetTokenIn, startMailServer } from "@/tests/support/mail-server"
+import { deviceFor } from "./attempts"
+import { changePassword } from "./password-change"
+import { hashPassword, verifyPassword } from "./password-hash"
+import { isLive, requestReset, resetForm, resetPassword, resetsByMail } from "./password-reset"
+import { signInWithPassword } from "./sign-in"
+
+const old = "correct horse battery staple"
+const password = "four words make sense"
+const passwordHash = await hashPassword(old)
+const dead = { ok: false, reason: "dead" }
+
+let mail: MailServer
+beforeAll(async () => {
+  mail = await startMailServer()
+})
+afterAll(() => mail.stop())
+
+beforeEach(() => {
+  Object.assign(env(), { SMTP_URL: mail.url, EMAIL_FROM: "tsk <hello@example.com>" })
+  mail.letters.length = 0
+})
+afterEach(() => {
+  delete env().SMTP_URL
+  delete env().EMAIL_FROM
+  vi.useRealTimers()
+})
+
+let addresses = 0
+function client() {
+  return { address: `192.0.2.${addresses++}` }
+}
+
+/** Asks for a letter and waits for what comes after the answer; the number of letters is then known. */
+async function ask(email: string, from: Parameters<typeof requestReset>[1] = client()) {
+  const result = await requestReset(email, from)
+  if (result.ok) await result.letter()
+  return result
+}
+
+/** The token of a letter that was really sent. */
+async function tokenFor({ email }: { email: string }): Promise<string> {
+  await ask(email)
+  return resetTokenIn(mail.letters.at(-1) ?? "")
+}
+
+function use(token: string, chosen = password) {
+  return resetPassword({ token, password: chosen }, client().address)
+}
+
+async function passwordOf(id: string) {
+  return (await db().user.findUniqueOrThrow({ where: { id } })).passwordHash
+}
+
+test("the link of the letter sets a new password, once, and ends every session", async () => {
+  const user = await createUser({ passwordHash, email: `ann-${randomUUID()}@example.com` })
+  const token = await tokenFor(user)
+  expect(mail.letters).toEqual([expect.stringContaining(`To: ${user.email}`)])
+  expect(mail.letters[0]).toContain(`${env().BASE_URL}/reset-password/${token}`)
+  expect([await isLive(token), await isLive(token)]).toEqual([true, true])
+
+  const { sessionVersion } = user
+  expect(await use(token)).toMatchObject({ ok: true, user: { id: user.id, sessionVersion: sessionVersion + 1 } })
+  expect(await signInWithPassword({ ...user, password, ...client() })).toMatchObject({ ok: true })
+  expect(await signInWithPassword({ ...user, password: old, ...client() })).toEqual({ ok: false, reason: "wrong" })
+  expect(await db().auditEntry.findMany({ where: { targetId: user.id, action: "user.password_reset" } })).toMatchObject(
+    [{ actorId: user.id, targetType: "user", details: {} }],
+  )
+
+  expect(await isLive(token)).toBe(false)
+  const before = await passwordOf(user.id)
+  expect(await use(token, "yet another password")).toEqual(dead)
+  expect(await passwordOf(user.id)).toBe(before)
+})
+
+test("the token is in the letter alone: the database keeps a hash, and the log the subject", async () => {
+  const user = await createUser({ passwordHash })
+  const token = await tokenFor(user)
+  const kept = await db().verificationToken.findMany({ where: { identifier: user.id } })
+  expect(kept).toMatchObject([{ token: expect.stringMatching(/^[0-9a-f]{64}$/) }])
+  expect(await isLive(kept[0]?.token ?? "")).toBe(false)
+  const letters = await db().email.findMany({ where: { userId: user.id } })
+  expect(letters).toMatchObject([{ template: "password_reset", status: "sent" }])
+  expect(JSON.stringify([kept, letters])).not.toContain(token)
+})
+
+test("of two tabs at once one sets the password", async () => {
+  const user = await createUser({ passwordHash })
+  const token = await tokenFor(user)
+  const passwords = ["the first of two tabs", "the second of two tabs"]
+  const results = await Promise.all(passwords.map((chosen) => use(token, chosen)))
+  expect(results.filter(({ ok }) => !ok)).toEqual([dead])
+  const winner = passwords[results.findIndex(({ ok }) => ok)] ?? ""
+  expect(await verifyPassword(winner, await passwordOf(user.id))).toBe(true)
+  expect(await db().user.findUniqueOrThrow({ where: { id: user.id } })).toMatchObject({ sessionVersion: 1 })
+})
+
+test("a link works for an hour by the database's clock, whatever the process thinks the time is", async () => {
+  const now = Date.now()
+  vi.useFakeTimers({ toFake: ["Date"], now: now + 86_400_000 })
+  const user = await createUser({ passwordHash })
+  const token = await tokenFor(user)
+  const { rows } = await pool().query(
+    "SELECT extract(epoch FROM expires - now()) AS left FROM verification_tokens WHERE identifier = $1",
+    [user.id],
+  )
+  expect(Number(rows[0].left)).toBeGreaterThan(3500)
+  expect(Number(rows[0].left)).toBeLessThanOrEqual(3600)
+  expect(await isLive(token)).toBe(true)
+  vi.setSystemTime(now - 86_400_000)
+  await pool().query("UPDATE verification_tokens SET expires = now() WHERE identifier = $1", [user.id])
+  expect(await isLive(token)).toBe(false)
+  expect(await use(token)).toEqual(dead)
+  expect(await passwordOf(user.id)).toBe(passwordHash)
+})
+
+test.each([
+  ["expires", "UPDATE verification_tokens SET expires = now() - interval '1 minute' WHERE identifier = $1"],
+  ["is replaced", "UPDATE verification_tokens SET token = 'another' WHERE identifier = $1"],
+  ["loses its account", "UPDATE users SET status = 'banned' WHERE id = $1"],
+])("a link that %s while the new password is being hashed sets nothing", async (_what, change) => {
+  const user = await createUser({ passwordHash })
+  const token = await tokenFor(user)
+  const rival = await pool().connect()
+  await rival.query("BEGIN")
+  await rival.query("SELECT FROM users WHERE id = $1 FOR UPDATE", [user.id])
+  const using = use(token)
+  await vi.waitUntil(async () => (await rival.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount, {
+    timeout: 20_000,
+  })
+  await rival.query(change, [user.id])
+  await rival.query("COMMIT")
+  rival.release()
+  expect(await using).toEqual(dead)
+  expect(await passwordOf(user.id)).toBe(passwordHash)
+})
+
+test("asking again makes older links useless, also when both ask at once", async () => {
+  const user = await createUser({ passwordHash })
+  const first = await tokenFor(user)
+  const second = await tokenFor(user)
+  expect([await isLive(first), await isLive(second)]).toEqual([false, true])
+  expect(await use(first)).toEqual(dead)
+
+  const other = await createUser({ passwordHash })
+  mail.letters.length = 0
+  await Promise.all([ask(other.email), ask(other.email), ask(other.email)])
+  const live = await Promise.all(mail.letters.map((letter) => isLive(resetTokenIn(letter))))
+  expect(live.filter(Boolean)).toHaveLength(1)
+  expect(live).toHaveLength(3)
+})
+
+test("a change of the password makes a link useless", async () => {
+  const user = await createUser({ passwordHash })
+  const token = await tokenFor(user)
+  await changePassword(user.id as OwnerId, { current: old, password: "changed in the account" }, client())
+  expect(await use(token)).toEqual(dead)
+})
+
+test("the answer is the same for every address, and given before anybody looked", async () => {
+  const active = await createUser({ passwordHash })
+  const banned = await createUser({ passwordHash, status: "banned" })
+  const closed = await createUser({ passwordHash, status: "closed" })
+  const reads = [vi.spyOn(pool(), "query"), vi.spyOn(pool(), "connect")]
+  const answers = []
+  for (const email of [active.email, banned.email, closed.email, `${randomUUID()}@example.com`]) {
+    answers.push(await requestReset(email, client()))
+  }
+  for (const read of reads) expect(read).not.toHaveBeenCalled()
+  expect(answers).toEqual(answers.map(() => ({ ok: true, letter: expect.any(Function) })))
+
+  for (const answer of answers) if (answer.ok) await answer.letter()
+  expect(mail.letters).toEqual([expect.stringContaining(`To: ${active.email}`)])
+  for (const { id } of [banned, closed]) {
+    expect(await db().verificationToken.count({ where: { identifier: id } })).toBe(0)
+    expect(await db().email.count({ where: { userId: id } })).toBe(0)
+  }
+})
+
+test("letters to one account are limited without a word: its last link works, and its owner's browser gets more", async () => {
+  const user = await createUser({ passwordHash })
+  for (let count = 0; count < limits.resetAccount.tokens; count++) await ask(user.email)
+  const last = resetTokenIn(mail.letters.at(-1) ?? "")
+  expect(await ask(user.email)).toMatchObject({ ok: true })
+  expect(mail.letters).toHaveLength(limits.resetAccount.tokens)
+  expect(await isLive(last)).toBe(true)
+
+  const device = deviceFor(user.email, "0199c0de-0000-7000-8000-000000000001")
+  await ask(user.email, { ...client(), device })
+  expect(mail.letters).toHaveLength(limits.resetAccount.tokens + 1)
+})
+
+test("what one address asks for, and the links it uses, are limited", async () => {
+  const user = await createUser({ passwordHash })
+  const token = await tokenFor(user)
+  const from = client()
+  for (let count = 0; count < limits.resetAddress.tokens; count++) await consume("resetAddress", from.address)
+  const refused = { ok: false, reason: "too_many", retryAfterSeconds: expect.any(Number) }
+  expect(await requestReset(user.email, from)).toEqual(refused)
+  expect(await resetPassword({ token, password }, from.address)).toEqual(refused)
+  expect(await isLive(token)).toBe(true)
+})
+
+test.each(["banned", "closed"] as const)("the link of an account that is %s meanwhile is useless", async (status) => {
+  const user = await createUser({ passwordHash })
+  const token = await tokenFor(user)
+  await db().user.update({ where: { id: user.id }, data: { status } })
+  expect(await isLive(token)).toBe(false)
+  expect(await use(token)).toEqual(dead)
+  expect(await passwordOf(user.id)).toBe(passwordHash)
+})
+
+test("an account that signed in through a provider so far gets its first password", async () => {
+  const user = await createUser({ passwordHash: null })
+  expect(await use(await tokenFor(user))).toMatchObject({ ok: true })
+  expect(await verifyPassword(password, await passwordOf(user.id))).toBe(true)
+})
+
+test("without a mail server nothing is asked for and no token is made", async () => {
+  const user = await createUser({ passwordHash })
+  expect(resetsByMail()).toBe(true)
+  delete env().SMTP_URL
+  expect(resetsByMail()).toBe(false)
+  expect(await requestReset(user.email, client())).toEqual({ ok: false, reason: "no_mail" })
+  expect(await db().verificationToken.count({ where: { identifier: user.id } })).toBe(0)
+})
+
+test("a database that does not answer is no error of the answer already given, and is reported", async () => {
+  const logged = vi.spyOn(log(), "error")
+  vi.spyOn(db(), "$transaction").mockRejectedValue(new Error("gone"))
+  expect(await ask("ann@example.com")).toMatchObject({ ok: true })
+  expect(logged).toHaveBeenCalledWith(expect.anything(), "reset_not_sent")
+})
+
+test.each([
+  ["nothing", ""],
+  ["a NUL", "a\0b"],
+  ["as many characters", "x".repeat(43)],
+  ["a hundred thousand characters", "x".repeat(100_000)],
+  ["a path", "../../sign-in"],
+])("what is no token is dead: %s", async (_what, token) => {
+  expect(await isLive(token)).toBe(false)
+  expect(await use(token)).toEqual(dead)
+})
+
+test.each([
+  ["of 11 characters", "short-one-1"],
+  ["that is common", "Password1234"],
+  ["of 1,025 characters", "x".repeat(1025)],
+])("the form refuses a password %s", (_what, chosen) => {
+  expect(resetForm.safeParse({ token: "x", password: chosen }).success).toBe(false)
+})

@@ -1,0 +1,28 @@
+import type { User } from "@/generated/prisma/client"
+import { audit } from "@/lib/audit"
+import type { Transaction } from "@/lib/postgres/prisma"
+
+/**
+ * Gives an account a password: every session that it has ends, no link that was sent for a reset works any more, and the
+ * deed is recorded. The caller has locked the account.
+ */
+export async function writePassword(
+  transaction: Transaction,
+  {
+    userId,
+    actorId,
+    action,
+    passwordHash,
+  }: {
+    userId: string
+    actorId: string | null
+    action: "user.password_changed" | "user.password_reset"
+    passwordHash: string
+  },
+): Promise<User> {
+  const data = { passwordHash, sessionVersion: { increment: 1 } }
+  const user = await transaction.user.update({ where: { id: userId }, data })
+  await transaction.verificationToken.deleteMany({ where: { identifier: userId } })
+  await audit(transaction, { actorId, action, targetType: "user", targetId: userId })
+  return user
+}

@@ -1,0 +1,119 @@
+import { expect, test, vi } from "vitest"
+import { db } from "@/lib/postgres/prisma"
+import { consume, type LimitName, limits } from "@/lib/rate-limit/rate-limit"
+import { log } from "@/lib/telemetry/log"
+import { createUser } from "@/tests/support/factories"
+import { deviceFor } from "./attempts"
+import { sessionToken } from "./next-auth"
+import { hashPassword } from "./password-hash"
+import { signInWithPassword } from "./sign-in"
+
+const password = "correct horse battery staple"
+const passwordHash = await hashPassword(password)
+
+let addresses = 0
+function address() {
+  return `192.0.2.${addresses++}`
+}
+
+test("the right password signs in, in any spelling of the address, and leaves an audit entry", async () => {
+  const user = await createUser({ passwordHash, email: "ann@xn--bcher-kva.example" })
+  for (const email of ["ann@xn--bcher-kva.example", " Ann@BÜCHER.example ", "ａｎｎ@bücher.example"]) {
+    expect(await signInWithPassword({ email, password, address: address() })).toMatchObject({
+      ok: true,
+      user: { id: user.id },
+    })
+  }
+  expect(await db().auditEntry.count({ where: { actorId: user.id, action: "user.signed_in" } })).toBe(3)
+})
+
+test("a wrong password, an unknown address, an account without a password and no input at all: the same answer", async () => {
+  const { email } = await createUser({ passwordHash })
+  const social = await createUser({ passwordHash: null })
+  const attempts = [
+    { email, password: "wrong" },
+    { email: "nobody@example.com", password },
+    { email: social.email, password },
+    { email: "a\0b@example.com", password },
+    { email: "", password: "" },
+    {},
+  ]
+  for (const attempt of attempts) {
+    expect(await signInWithPassword({ ...attempt, address: address() })).toEqual({ ok: false, reason: "wrong" })
+  }
+})
+
+test("whoever is refused is logged with why and from where, and with nothing that was typed", async () => {
+  const { email } = await createUser({ passwordHash, status: "banned" })
+  const logged = vi.spyOn(log(), "info")
+  const client = address()
+  await signInWithPassword({ email, password: "wrong", address: client })
+  await signInWithPassword({ email, password, address: client })
+  expect(logged.mock.calls).toEqual([
+    [{ reason: "wrong", client }, "sign_in_refused"],
+    [{ reason: "suspended", client }, "sign_in_refused"],
+  ])
+})
+
+test("only the right password learns that an account is suspended", async () => {
+  const { email } = await createUser({ passwordHash, status: "banned" })
+  expect(await signInWithPassword({ email, password: "wrong", address: address() })).toEqual({
+    ok: false,
+    reason: "wrong",
+  })
+  expect(await signInWithPassword({ email, password, address: address() })).toEqual({ ok: false, reason: "suspended" })
+})
+
+test("a session is of the password that was given, also when that changes while it is checked", async () => {
+  const { email } = await createUser({ passwordHash })
+  const result = await signInWithPassword({ email, password, address: address() })
+  await db().user.update({ where: { email }, data: { sessionVersion: { increment: 1 } } })
+  expect(result.ok && sessionToken(result.user)).toMatchObject({ version: 0 })
+})
+
+test("attempts on an account are limited from all addresses together; its owner's browser is counted apart", async () => {
+  const { email } = await createUser({ passwordHash: null })
+  await useUp("signInAccount", email)
+  const refused = { ok: false, reason: "too_many", retryAfterSeconds: expect.any(Number) }
+  expect(await signInWithPassword({ email, address: address() })).toEqual(refused)
+
+  const device = deviceFor(email, "0199c0de-0000-7000-8000-000000000001")
+  expect(await signInWithPassword({ email, address: address(), device })).toEqual({ ok: false, reason: "wrong" })
+  for (const forged of [device.slice(0, -1), deviceFor("else@example.com", "1"), "", "."]) {
+    expect(await signInWithPassword({ email, address: address(), device: forged })).toEqual(refused)
+  }
+})
+
+test("attempts from an address are limited over all accounts", async () => {
+  const from = address()
+  await useUp("signInAddress", from)
+  expect(await signInWithPassword({ email: "any@example.com", address: from })).toMatchObject({
+    ok: false,
+    reason: "too_many",
+  })
+  expect(await signInWithPassword({ email: "any@example.com", address: address() })).toEqual({
+    ok: false,
+    reason: "wrong",
+  })
+})
+
+test("an address that has had its attempts uses up nobody's account", async () => {
+  const from = address()
+  await useUp("signInAddress", from)
+  const { email } = await createUser({ passwordHash: null })
+  for (let count = 0; count < limits.signInAccount.tokens; count++) await signInWithPassword({ email, address: from })
+  expect(await signInWithPassword({ email, address: address() })).toEqual({ ok: false, reason: "wrong" })
+})
+
+test("an address of any length takes no longer than one that fits", async () => {
+  const marks = vi.spyOn(String.prototype, "normalize")
+  await signInWithPassword({ email: `a${"\u0301\u0323".repeat(100_000)}@example.com`, address: address() })
+  for (const [index] of marks.mock.calls.entries()) {
+    expect(String(marks.mock.contexts[index]).length).toBeLessThanOrEqual(254)
+  }
+  expect(marks).toHaveBeenCalled()
+})
+
+async function useUp(limit: LimitName, id: string) {
+  for (let count = 0; count < limits[limit].tokens; count++) await consume(limit, id)
+}

@@ -1,0 +1,38 @@
+import { dictionary } from "@zxcvbn-ts/language-common"
+import { z } from "zod"
+import type { User } from "@/generated/prisma/client"
+import { createAccount } from "@/lib/accounts/create"
+import { emailAddress } from "@/lib/email/address"
+import { plainText } from "@/lib/form/text"
+import { consume } from "@/lib/rate-limit/rate-limit"
+import { singleton } from "@/lib/singleton"
+import { hashPassword, passwordMinLength } from "./password-hash"
+
+/** At least 12 characters and not on a list of common ones (NIST SP 800-63B section 3.1.1.2); nothing else is asked. */
+export const newPassword = z
+  .string()
+  .min(passwordMinLength, `A password needs at least ${passwordMinLength} characters.`)
+  .max(1024, "A password has at most 1,024 characters.")
+  .refine((password) => !commonPasswords().has(password.toLowerCase()), "This password is on a list of common ones.")
+
+export const signUpForm = z.strictObject({
+  name: plainText({ name: "Name", max: 100 }),
+  email: emailAddress,
+  password: newPassword,
+})
+
+export type SignUpResult =
+  | { ok: true; user: User }
+  | { ok: false; reason: "taken" }
+  | { ok: false; reason: "too_many"; retryAfterSeconds: number }
+
+export async function signUp(form: z.output<typeof signUpForm>, address: string): Promise<SignUpResult> {
+  const verdict = await consume("signUpAddress", address)
+  if (!verdict.allowed) return { ok: false, reason: "too_many", retryAfterSeconds: verdict.resetSeconds }
+  const passwordHash = await hashPassword(form.password)
+  return createAccount({ email: form.email, name: form.name, passwordHash })
+}
+
+function commonPasswords(): Set<string> {
+  return singleton("common-passwords", () => new Set(dictionary["passwords-common"].map(String)))
+}

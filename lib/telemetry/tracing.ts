@@ -1,0 +1,79 @@
+import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
+import type { SpanProcessor } from "@opentelemetry/sdk-trace-node"
+import { env } from "@/lib/env"
+import { singleton } from "@/lib/singleton"
+import { log } from "./log"
+
+type Tracing = { flush: () => Promise<void> }
+
+/**
+ * Sends traces to OTEL_EXPORTER_OTLP_ENDPOINT, when that is set: of API requests by `traced`, of pages by Next itself.
+ * The exporter reads its other OTEL_ variables from the environment (OpenTelemetry, environment variable specification).
+ */
+export async function startTracing(): Promise<Tracing | undefined> {
+  if (!env().OTEL_EXPORTER_OTLP_ENDPOINT) return undefined
+  return singleton("tracing", start)
+}
+
+async function start(): Promise<Tracing> {
+  // Loaded by those alone who trace.
+  const [{ BatchSpanProcessor, NodeTracerProvider }, { OTLPTraceExporter }, resources] = await Promise.all([
+    import("@opentelemetry/sdk-trace-node"),
+    import("@opentelemetry/exporter-trace-otlp-proto"),
+    import("@opentelemetry/resources"),
+  ])
+  const provider = new NodeTracerProvider({
+    resource: resources
+      .resourceFromAttributes({ "service.name": "tsk" })
+      .merge(resources.detectResources({ detectors: [resources.envDetector] })),
+    spanProcessors: [withoutInput, new BatchSpanProcessor(new OTLPTraceExporter())],
+  })
+  provider.register()
+  return { flush: () => flush(provider) }
+}
+
+/** How long the end of the process waits for whoever takes the traces. */
+const flushMs = 2_000
+
+async function flush(provider: { shutdown: () => Promise<void> }): Promise<void> {
+  const late = new Promise<never>((_, reject) => {
+    setTimeout(() => reject(new Error("The collector did not take them in time.")), flushMs).unref()
+  })
+  await Promise.race([provider.shutdown(), late]).catch((error) => {
+    log().warn({ why: String(error) }, "traces_not_sent")
+  })
+}
+
+/**
+ * Next writes the address that was asked for into its spans, and addresses hold tokens, or keys sent by mistake; and what
+ * was thrown, which may quote a body.
+ */
+const withoutInput: SpanProcessor = {
+  onStart() {},
+  onEnd({ attributes, events, status }) {
+    delete attributes["http.target"]
+    events.length = 0
+    delete status.message
+  },
+  async forceFlush() {},
+  async shutdown() {},
+}
+
+/** Runs `answer` as a span of its own (semantic conventions for HTTP), the caller's when its request says so. */
+export function traced(request: Request, route: string, answer: () => Promise<Response>): Promise<Response> {
+  if (!env().OTEL_EXPORTER_OTLP_ENDPOINT) return answer()
+  const caller = propagation.extract(context.active(), Object.fromEntries(request.headers))
+  const { method } = request
+  const attributes = { "http.request.method": method, "http.route": route }
+  const options = { kind: SpanKind.SERVER, attributes }
+  return trace.getTracer("tsk").startActiveSpan(`${method} ${route}`, options, caller, async (span) => {
+    const response = await answer()
+    span.setAttributes({
+      "http.response.status_code": response.status,
+      "http.response.header.x-request-id": [response.headers.get("x-request-id") ?? ""],
+    })
+    if (response.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+    span.end()
+    return response
+  })
+}

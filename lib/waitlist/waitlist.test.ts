@@ -1,0 +1,76 @@
+import { randomUUID } from "node:crypto"
+import { expect, test } from "vitest"
+import { createAccount } from "@/lib/accounts/create"
+import { db } from "@/lib/postgres/prisma"
+import { consume, limits } from "@/lib/rate-limit/rate-limit"
+import { createUser } from "@/tests/support/factories"
+import { joinWaitlist, waitlistForm, waitlistNoteMaxLength } from "./waitlist"
+
+function form(fields: Record<string, string> = {}) {
+  return waitlistForm.parse({ email: `${randomUUID()}@example.com`, note: "", source: "", ...fields })
+}
+
+function rowsOf(email: string) {
+  return db().waitlistEntry.findMany({ where: { email } })
+}
+
+test("an address waits, with the note and the place where the form stood", async () => {
+  const sent = form({ email: `  ${randomUUID()}@BÜCHER.example`, note: "We are 12.\r\nSoon?", source: "blog" })
+  expect(sent.email).toMatch(/@xn--bcher-kva\.example$/)
+  expect(await joinWaitlist(sent, "192.0.2.10")).toEqual({ ok: true })
+  expect(await rowsOf(sent.email)).toMatchObject([
+    { note: "We are 12.\nSoon?", source: "blog", status: "waiting", invitedAt: null },
+  ])
+})
+
+test("a known address gets the answer of a new one, in whatever spelling and however often at once, and keeps its entry", async () => {
+  const email = `${randomUUID()}@example.com`
+  const first = form({ email, note: "First", source: "friend" })
+  const answer = await joinWaitlist(first, "192.0.2.11")
+  const entries = await rowsOf(email)
+  const again = [email.toUpperCase(), ` ${email}`].map((spelling) => form({ email: spelling, note: "Later" }))
+  const answers = await Promise.all(again.map((sent) => joinWaitlist(sent, "192.0.2.11")))
+  expect(answers).toEqual([answer, answer])
+  expect(await rowsOf(email)).toEqual(entries)
+})
+
+test("who signs up has joined, and an account that asks is answered like everybody", async () => {
+  const waiting = form()
+  await joinWaitlist(waiting, "192.0.2.12")
+  await createAccount({ email: waiting.email, name: "Ann" })
+  expect(await rowsOf(waiting.email)).toMatchObject([{ status: "joined" }])
+  const { email } = await createUser()
+  expect(await joinWaitlist(form({ email }), "192.0.2.12")).toEqual({ ok: true })
+  expect(await rowsOf(email)).toMatchObject([{ status: "joined" }])
+})
+
+test("entries from one address are limited, also those that are known", async () => {
+  for (let count = 0; count < limits.waitlistAddress.tokens; count++) await consume("waitlistAddress", "192.0.2.13")
+  const sent = form()
+  expect(await joinWaitlist(sent, "192.0.2.13")).toMatchObject({ ok: false, reason: "too_many" })
+  expect(await rowsOf(sent.email)).toEqual([])
+  expect(await joinWaitlist(sent, "192.0.2.14")).toEqual({ ok: true })
+})
+
+test.each(["", "Blog", "a b", "1st", "../x", "x".repeat(65), "<b>", "a\0"])(
+  "source=%j is that of our own site",
+  (source) => {
+    expect(form({ source }).source).toBe("website")
+  },
+)
+
+test("no note is none, and not an empty one", () => {
+  for (const note of ["", "  ", "\r\n"]) expect(form({ note }).note).toBeNull()
+})
+
+test.each([
+  ["an address without a domain", { email: "ann" }],
+  ["an address with NUL", { email: "a\0@example.com" }],
+  ["an address of 255 characters", { email: `${"x".repeat(243)}@example.com` }],
+  ["a note nobody can see", { note: "\u200b" }],
+  ["a note that is too long", { note: "x".repeat(waitlistNoteMaxLength + 1) }],
+  ["a status of one's own choice", { status: "invited" }],
+])("the form refuses %s", (_what, fields) => {
+  const sent = { email: "ann@example.com", note: "", source: "", ...fields }
+  expect(waitlistForm.safeParse(sent).success).toBe(false)
+})

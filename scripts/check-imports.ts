@@ -1,0 +1,84 @@
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { dirname, join as joinPath } from "node:path/posix"
+import packages from "../package.json" with { type: "json" }
+import { root } from "./root"
+
+// Part of `npm run check`, for what the linter cannot see: folders that import each other, and packages that a deployment
+// does not have.
+
+const folders = ["app", "components", "lib", "server", "prisma", "scripts", "tests", "e2e", "bench"]
+const deployed = /^(app|components|lib|server)\//
+const tests = /\.(test|spec)\.tsx?$/
+
+type Import = { from: string; to: string }
+
+/** A file of lib that stands loose is a folder of its own. */
+function folderOf(file: string): string {
+  const [top = "", second = "", ...rest] = file.replace(/\.tsx?$/, "").split("/")
+  return top === "lib" || (top === "components" && rest.length > 0) ? `${top}/${second}` : top
+}
+
+/** What the sources import, files of this repository as their path, packages as their name. */
+async function readImports(): Promise<Import[]> {
+  const entries = await Promise.all(folders.map((folder) => readdir(join(root, folder), { recursive: true })))
+  const files = entries.flatMap((names, index) =>
+    names.map((name) => `${folders[index]}/${name.replaceAll("\\", "/")}`),
+  )
+  const sources = files.filter((file) => /\.tsx?$/.test(file) && !file.includes("node_modules"))
+  const imports = await Promise.all(
+    sources.map(async (from) => {
+      const text = await readFile(join(root, from), "utf8")
+      const named = text.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"([^"]+)"/g)
+      return [...named].map(([, name = ""]) => ({ from, to: resolve(from, name) }))
+    }),
+  )
+  return imports.flat()
+}
+
+function resolve(from: string, name: string): string {
+  if (name.startsWith("@/")) return name.slice(2)
+  return name.startsWith(".") ? joinPath(dirname(from), name) : name
+}
+
+/** A circle of folders, as a sentence with a file for each step. */
+function findCircle(imports: readonly Import[]): string | undefined {
+  const steps = new Map<string, Map<string, Import>>()
+  for (const step of imports) {
+    const [from, to] = [folderOf(step.from), folderOf(step.to)]
+    if (from !== to) steps.set(from, (steps.get(from) ?? new Map()).set(to, step))
+  }
+  const done = new Set<string>()
+  const search = (folder: string, path: readonly Import[]): readonly Import[] | undefined => {
+    const start = path.findIndex(({ from }) => folderOf(from) === folder)
+    if (start >= 0) return path.slice(start)
+    if (done.has(folder)) return undefined
+    for (const [next, step] of steps.get(folder) ?? []) {
+      const circle = search(next, [...path, step])
+      if (circle) return circle
+    }
+    done.add(folder)
+    return undefined
+  }
+  for (const folder of steps.keys()) {
+    const circle = search(folder, [])
+    if (circle)
+      return `Folders import each other:\n${circle.map(({ from, to }) => `  ${from} imports ${to}`).join("\n")}`
+  }
+  return undefined
+}
+
+const imports = await readImports()
+const development = Object.keys(packages.devDependencies)
+const missing = imports.filter(
+  ({ from, to }) =>
+    deployed.test(from) &&
+    !tests.test(from) &&
+    !from.endsWith(".config.ts") &&
+    development.some((name) => to === name || to.startsWith(`${name}/`)),
+)
+const problems = missing.map(({ from, to }) => `${from} imports ${to}, which a deployment does not have.`)
+const circle = findCircle(imports.filter(({ from }) => !tests.test(from)))
+if (circle) problems.push(circle)
+for (const problem of problems) console.error(problem)
+process.exitCode = problems.length === 0 ? 0 : 1

@@ -1,0 +1,800 @@
+import { createHmac, randomUUID } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { decode } from "next-auth/jwt"
+import { beforeAll, describe, expect, test } from "vitest"
+import type { User } from "@/generated/prisma/client"
+import { env } from "@/lib/env"
+import { newSecret } from "@/lib/keys/secret"
+import { type Permission, roleNames } from "@/lib/permissions"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { cookieName } from "@/lib/sign-in/cookies"
+import { sessionToken } from "@/lib/sign-in/next-auth"
+import type { Surface } from "@/lib/surfaces"
+import type { Listener } from "@/scripts/next"
+import { root } from "@/scripts/root"
+import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { type Provider, startProvider } from "@/tests/support/provider"
+import { startTestServer, type TestServer } from "@/tests/support/server"
+import {
+  type Answered,
+  anotherAddress,
+  ask,
+  type BuiltAction,
+  builtActions,
+  builtPaths,
+  callAction,
+  cheapHashOf,
+  formOf,
+  fromOurPages,
+  hiddenFields,
+  type SentHeaders,
+  sessionOf,
+} from "@/tests/support/visitor"
+
+// Who may do what, over HTTP against the build: everything that it serves, called by everybody there is. What must come
+// out stands in the tables below, written by hand; what there is to call is read from the build, so that a page, a route
+// or an action without a row here fails by its name. A row of something that is not there is one of a module taken out.
+
+/** The roles that hold a permission. */
+const holders: Record<Permission, string> = {
+  "admin.access": "owner admin analyst support finance",
+  "users.read": "owner admin analyst support",
+  "users.manage": "owner admin",
+  "billing.read": "owner admin analyst finance bookkeeper",
+  "credits.read": "owner admin analyst finance",
+  "credits.manage": "owner admin",
+  "audit.read": "owner admin analyst",
+  "email.read": "owner admin analyst support",
+  "feedback.read": "owner admin analyst support",
+  "waitlist.read": "owner admin analyst support",
+  "api_keys.manage": "owner admin analyst finance bookkeeper",
+}
+
+const roles = ["owner", "admin", "analyst", "support", "finance", "bookkeeper", "member"]
+
+/** Guests' pages lead whoever is signed in onward. */
+const pages: Record<string, "everyone" | "guests" | "accounts" | Permission> = {
+  "/": "guests",
+  "/sign-in": "guests",
+  "/sign-up": "guests",
+  "/reset-password": "everyone",
+  "/reset-password/[token]": "everyone",
+  "/waitlist": "everyone",
+  "/docs": "everyone",
+  "/docs/[surface]": "everyone",
+  "/account": "accounts",
+  "/account/credits": "accounts",
+  "/account/orders": "accounts",
+  "/account/security": "accounts",
+  "/api-keys": "accounts",
+  "/feedback": "accounts",
+  "/admin": "admin.access",
+  "/admin/api-keys": "api_keys.manage",
+  "/admin/audit": "audit.read",
+  "/admin/credits": "credits.read",
+  "/admin/credits/balances": "credits.read",
+  "/admin/emails": "email.read",
+  "/admin/feedback": "feedback.read",
+  "/admin/orders": "billing.read",
+  "/admin/subscriptions": "billing.read",
+  "/admin/users": "users.read",
+  "/admin/users/[id]": "users.read",
+  "/admin/waitlist": "waitlist.read",
+}
+
+/** Next's own: they have no address. */
+const pagesOfNext = ["/_global-error", "/_not-found"]
+
+/** The overview leads whoever holds another permission of the console to the page for it. */
+const ledOnward: Record<string, string> = { "/admin": "bookkeeper" }
+
+/** Operators have a token of their own, which none of the callers here has. */
+const routes: Record<string, "everyone" | "nobody" | "operators" | "sign-in page" | "user key" | Permission> = {
+  "/healthz": "everyone",
+  "/readyz": "everyone",
+  "/metrics": "operators",
+  "/.well-known/agent-skills/index.json": "everyone",
+  "/icon.svg": "everyone",
+  "/llms.txt": "everyone",
+  "/api/[[...path]]": "nobody",
+  // What next-auth serves below it, its own test tells.
+  "/api/auth/[...nextauth]": "nobody",
+  "/sign-in/clear": "sign-in page",
+  "/api/v1/openapi.json": "everyone",
+  "/api/v1/admin/skill.md": "everyone",
+  "/api/v1/me/skill.md": "everyone",
+  "/api/v1/admin/audit": "audit.read",
+  "/api/v1/admin/credits": "credits.read",
+  "/api/v1/admin/credits/balances": "credits.read",
+  "/api/v1/admin/emails": "email.read",
+  "/api/v1/admin/feedback": "feedback.read",
+  "/api/v1/admin/orders": "billing.read",
+  "/api/v1/admin/stats": "admin.access",
+  "/api/v1/admin/subscriptions": "billing.read",
+  "/api/v1/admin/users": "users.read",
+  "/api/v1/admin/waitlist": "waitlist.read",
+  "/api/v1/me": "user key",
+  "/api/v1/me/credits": "user key",
+  "/api/v1/me/orders": "user key",
+  "/api/v1/me/run": "user key",
+  "/api/v1/me/subscription": "user key",
+}
+
+const password = "correct horse battery staple"
+const passwordHash = cheapHashOf(password)
+
+/** One thing that an action does. */
+type Deed = {
+  who: "everyone" | "accounts" | Permission
+  /** Where the action is called; `[id]` stands for an account's. */
+  path: string
+  what?: string
+  stateless?: boolean
+  /** The form of `account`, for whom it is to be done, and how one sees that it was. */
+  prepare: (account: User) => Promise<{
+    fields?: Record<string, string>
+    isDone: (answer: Answered) => Promise<boolean> | boolean
+  }>
+}
+
+const deeds: Record<string, readonly Deed[]> = {
+  "sign-in signIn": [
+    {
+      who: "everyone",
+      path: "/sign-in",
+      prepare: async () => {
+        const { email } = await createUser({ passwordHash })
+        return { fields: { email, password }, isDone: setsSession }
+      },
+    },
+  ],
+  "sign-in signInThrough": [
+    {
+      who: "everyone",
+      path: "/sign-in",
+      stateless: true,
+      prepare: async () => ({
+        fields: { provider: "github" },
+        isDone: ({ headers }) => headers.get("x-action-redirect")?.startsWith("https://github.com/") === true,
+      }),
+    },
+  ],
+  "sign-in signOut": [
+    {
+      who: "everyone",
+      path: "/account",
+      prepare: async () => ({
+        isDone: ({ cookies }) => cookies.some((line) => line.startsWith(`${cookieName("session")}=;`)),
+      }),
+    },
+  ],
+  "sign-up createAccount": [
+    {
+      who: "everyone",
+      path: "/sign-up",
+      prepare: async () => {
+        const email = `new-${randomUUID()}@example.com`
+        return { fields: { name: "New", email, password }, isDone: () => exists("users", "email", email) }
+      },
+    },
+  ],
+  "waitlist join": [
+    {
+      who: "everyone",
+      path: "/waitlist",
+      prepare: async () => {
+        const email = `waiting-${randomUUID()}@example.com`
+        const fields = { email, note: "", source: "website" }
+        return { fields, isDone: () => exists("waitlist_entries", "email", email) }
+      },
+    },
+  ],
+  "reset-password request": [
+    {
+      who: "everyone",
+      path: "/reset-password",
+      prepare: async () => {
+        const { id, email } = await createUser({ passwordHash })
+        return { fields: { email }, isDone: () => exists("verification_tokens", "identifier", id) }
+      },
+    },
+  ],
+  "reset-password/[token] reset": [
+    {
+      who: "everyone",
+      path: "/reset-password/x",
+      prepare: async () => {
+        const { id } = await createUser({ passwordHash })
+        const token = randomUUID()
+        await pool().query(
+          `INSERT INTO verification_tokens (identifier, token, expires)
+           VALUES ($1, encode(sha256($2::bytea), 'hex'), now() + interval '1 hour')`,
+          [id, token],
+        )
+        return { fields: { token, password: "another one of my own" }, isDone: () => hasNewPassword(id) }
+      },
+    },
+  ],
+  "account/security change": [
+    {
+      who: "accounts",
+      path: "/account/security",
+      prepare: async ({ id }) => ({
+        fields: { current: password, password: "another one of my own" },
+        isDone: () => hasNewPassword(id),
+      }),
+    },
+  ],
+  "api-keys createUserKey": [{ who: "accounts", path: "/api-keys", prepare: newKey }],
+  "api-keys revokeUserKey": [
+    {
+      who: "accounts",
+      path: "/api-keys",
+      prepare: async (user) => revocation(await createKey({ user, surface: "user" })),
+    },
+  ],
+  "admin/api-keys createAdminKey": [{ who: "api_keys.manage", path: "/admin/api-keys", prepare: newKey }],
+  "admin/api-keys revokeAdminKey": [
+    {
+      who: "api_keys.manage",
+      path: "/admin/api-keys",
+      prepare: async () => revocation(await createKey({ user: await createUser({ role: "owner" }), surface: "admin" })),
+    },
+  ],
+  "feedback sendFeedback": [
+    {
+      who: "accounts",
+      path: "/feedback",
+      prepare: async () => {
+        const message = `Feedback ${randomUUID()}`
+        return { fields: { rating: "5", message }, isDone: () => exists("feedback", "message", message) }
+      },
+    },
+  ],
+  "admin/users/[id] actOnAccount": [
+    ...(["ban", "close"] as const).map((action) => onAccount(action, "users.manage", {}, "status <> 'active'")),
+    onAccount("unban", "users.manage", {}, "status = 'active'", { status: "banned" }),
+    onAccount("role", "users.manage", { role: "support" }, "role = 'support'"),
+    ...(["grant", "deduct"] as const).map((action) =>
+      onAccount(
+        action,
+        "credits.manage",
+        { amount: "7", reason: "For a test" },
+        "(SELECT balance FROM credit_accounts WHERE user_id = id) <> 100",
+      ),
+    ),
+  ],
+}
+
+function setsSession({ cookies }: Answered): boolean {
+  return cookies.some((line) => line.startsWith(`${cookieName("session")}=ey`))
+}
+
+async function newKey() {
+  const name = `Key ${randomUUID()}`
+  const fields = { requestId: randomUUID(), name, expires: "never", date: "" }
+  return { fields, isDone: () => exists("api_keys", "name", name) }
+}
+
+async function revocation({ key }: Awaited<ReturnType<typeof createKey>>) {
+  return { fields: { id: key.id }, isDone: () => holdsOf("api_keys", key.id, "revoked_at IS NOT NULL") }
+}
+
+function onAccount(
+  action: string,
+  who: Permission,
+  more: Record<string, string>,
+  condition: string,
+  state: Parameters<typeof createUser>[0] = {},
+): Deed {
+  return {
+    who,
+    what: action,
+    path: "/admin/users/[id]",
+    prepare: async () => {
+      const { id } = await createUser(state)
+      await grantCredits(id, 100)
+      const fields = { action, id, requestId: randomUUID(), reason: "For a test", ...more }
+      return { fields, isDone: () => holdsOf("users", id, condition) }
+    },
+  }
+}
+
+async function exists(table: string, column: string, value: string): Promise<boolean> {
+  return (await pool().query(`SELECT FROM ${table} WHERE ${column} = $1`, [value])).rowCount === 1
+}
+
+async function holdsOf(table: string, id: string, condition: string): Promise<boolean> {
+  return (await pool().query(`SELECT FROM ${table} WHERE id = $1 AND ${condition}`, [id])).rowCount === 1
+}
+
+async function hasNewPassword(id: string): Promise<boolean> {
+  const { rows } = await pool().query("SELECT password_hash FROM users WHERE id = $1", [id])
+  return rows[0].password_hash !== passwordHash
+}
+
+/** Somebody who asks: with the headers that say who they are, for the account they claim to be. */
+type Caller = { headers: SentHeaders; account: User }
+
+/** Those who are not signed in, whatever they send. Their accounts could do everything if they were. */
+const strangers: Callers = {
+  "without credentials": () => stranger(async () => ({})),
+  "with garbage for a session": () => stranger(async () => ({ cookie: `${cookieName("session")}=x.y.z` })),
+  "with a user key": () => stranger(async (user) => inAllHeaders(await createKey({ user, surface: "user" }))),
+  "with an admin key": () => stranger(async (user) => inAllHeaders(await createKey({ user, surface: "admin" }))),
+  "with a session of another secret": () =>
+    stranger(async (user) => ({ cookie: await sessionOf(user, "x".repeat(40)) })),
+  "with a session that is over": () => stranger(async (user) => ({ cookie: await sessionOf(user, undefined, -60) })),
+  "with a session of an older version": () =>
+    stranger(async ({ id, sessionVersion }) => ({
+      cookie: await sessionOf({ id, sessionVersion: sessionVersion - 1 }),
+    })),
+  "with a session that was signed out of": () =>
+    stranger(async (user) => {
+      const headers = { cookie: await sessionOf(user) }
+      await callAction(server, actionOf("sign-in signOut"), { path: "/account", headers })
+      return headers
+    }),
+  "with a session of no account": () =>
+    stranger(async ({ sessionVersion }) => ({ cookie: await sessionOf({ id: randomUUID(), sessionVersion }) })),
+  "with a session signed by nobody": () => stranger(async (user) => ({ cookie: unencrypted(user, "none") })),
+  "with a session that is signed alone": () => stranger(async (user) => ({ cookie: unencrypted(user, "HS256") })),
+  banned: () => stranger(async (user) => ({ cookie: await sessionOf(user) }), "banned"),
+  closed: () => stranger(async (user) => ({ cookie: await sessionOf(user) }), "closed"),
+}
+
+async function stranger(
+  headersOf: (account: User) => Promise<Record<string, string>>,
+  status: User["status"] = "active",
+): Promise<Caller> {
+  const account = await createUser({ role: "owner", status, passwordHash })
+  return { account, headers: await headersOf(account) }
+}
+
+/** As a key, and as a session. */
+function inAllHeaders({ secret }: { secret: string }): Record<string, string> {
+  return { authorization: `Bearer ${secret}`, "x-api-key": secret, cookie: `${cookieName("session")}=${secret}` }
+}
+
+/** A token that says the right things, but is not sealed. */
+function unencrypted(user: User, algorithm: "none" | "HS256"): string {
+  const json = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
+  const seconds = Math.floor(Date.now() / 1000)
+  const said = `${json({ alg: algorithm })}.${json({ ...sessionToken(user), iat: seconds, exp: seconds + 3600 })}`
+  const signature = algorithm === "none" ? "" : createHmac("sha256", env().AUTH_SECRET).update(said).digest("base64url")
+  return `${cookieName("session")}=${said}.${signature}`
+}
+
+async function ofRole(role: string): Promise<Caller> {
+  const account = await createUser({ role, passwordHash })
+  return { account, headers: { cookie: await sessionOf(account) } }
+}
+
+type Callers = Readonly<Record<string, () => Promise<Caller>>>
+
+const callers: Callers = { ...strangers, ...Object.fromEntries(roles.map((role) => [role, () => ofRole(role)])) }
+
+/** Enough where no credentials are asked for. */
+const anybody = Object.fromEntries(
+  Object.entries(callers).filter(([name]) => ["without credentials", "banned", "member"].includes(name)),
+)
+
+const built = await builtPaths()
+const actions = await builtActions()
+
+const given = { METRICS_TOKEN: randomUUID() }
+
+let server: TestServer
+let provider: Provider
+
+beforeAll(async () => {
+  provider = await startProvider()
+  server = await startTestServer("lean", {
+    ...given,
+    ...provider.given,
+    // Nobody listens there: letters fail, which is no matter here.
+    SMTP_URL: "smtp://127.0.0.1:9",
+    EMAIL_FROM: "tsk@example.com",
+  })
+  return async () => {
+    await server.stop()
+    await provider.stop()
+  }
+})
+
+describe("the tables above", () => {
+  test("have a row for every page, route and action of the build", () => {
+    const without = (table: object, names: string[]) => names.filter((name) => !Object.hasOwn(table, name))
+    expect({
+      pages: without(pages, built.pages).filter((path) => !pagesOfNext.includes(path)),
+      routes: without(routes, built.routes),
+      actions: without(
+        deeds,
+        actions.map(({ name }) => name),
+      ),
+    }).toEqual({ pages: [], routes: [], actions: [] })
+    expect([built.pages.length, built.routes.length, actions.length].every((count) => count > 10)).toBe(true)
+  })
+
+  test("have no other rows, but for modules that can be taken out", () => {
+    const modules = /\b(audit|emails|feedback|waitlist)\b/
+    const there = [...built.pages, ...built.routes, ...actions.map(({ name }) => name)]
+    const rows = [pages, routes, deeds].flatMap((table) => Object.keys(table))
+    expect(rows.filter((row) => !there.includes(row) && !modules.test(row))).toEqual([])
+  })
+
+  test("name every role", () => {
+    expect(roles).toEqual(roleNames)
+  })
+})
+
+/** Where a page with parameters is asked for: another account's, and a token that is none. */
+async function addressOf(path: string): Promise<string> {
+  const { id } = path.includes("[id]") ? await createUser() : { id: "" }
+  return path.replace("[id]", id).replace("[token]", "x").replace("[surface]", "user")
+}
+
+test.each(Object.entries(pages).filter(([path]) => built.pages.includes(path)))(
+  "the page %s is for %s",
+  async (path, who) => {
+    const address = await addressOf(path)
+    const signIn = `307 /sign-in?callbackUrl=${encodeURIComponent(address)}`
+    const clear = `307 /sign-in/clear?callbackUrl=${encodeURIComponent("/")}`
+    const outcomes: Record<string, string> = {}
+    const expected: Record<string, unknown> = {}
+    const forAll = who === "everyone" || who === "guests"
+    for (const [name, make] of Object.entries(callers)) {
+      const caller = await make()
+      outcomes[name] = await visit(address, caller)
+      const open = path === "/sign-in" && caller.headers.cookie ? clear : "200"
+      expected[name] = roles.includes(name) ? expectedOf(path, who, name) : forAll ? open : signIn
+    }
+    expect(outcomes).toEqual(expected)
+  },
+)
+
+function expectedOf(path: string, who: (typeof pages)[string], role: string): unknown {
+  if (who === "guests") return path === "/" ? "307 /api-keys" : "307 /"
+  if (who === "everyone" || isHolder(role, who)) return "200"
+  return ledOnward[path]?.includes(role) ? expect.stringMatching(/^307 \/admin\//) : "403"
+}
+
+function isHolder(role: string, who: string): boolean {
+  return who === "accounts" || who === "user key" || holders[who as Permission].split(" ").includes(role)
+}
+
+async function visit(path: string, { headers }: Caller): Promise<string> {
+  const { status, headers: answered } = await ask(server, { path, headers: { ...fromOurPages(), ...headers } })
+  return [status, answered.get("location")].filter(Boolean).join(" ")
+}
+
+describe.each(["lean", "next"] as const)("what is no page, served by %s", (listener: Listener) => {
+  let api: TestServer
+  let callers: Record<Surface, Awaited<ReturnType<typeof keyHolders>>>
+
+  beforeAll(async () => {
+    api = listener === "lean" ? server : await startTestServer(listener, { ...given, ...provider.given })
+    callers = { admin: await keyHolders("admin"), user: await keyHolders("user") }
+    return () => (api === server ? undefined : api.stop())
+  })
+
+  test.each(Object.entries(routes).filter(([path]) => built.routes.includes(path)))(
+    "%s is for %s",
+    async (path, who) => {
+      const surface = path.startsWith("/api/v1/admin/") ? "admin" : "user"
+      const address = path.replace("[[...path]]", "nothing").replace("[...nextauth]", "session")
+      const outcomes: Record<string, string> = {}
+      const expected: Record<string, unknown> = {}
+      for (const [name, { headers, search = "", refused }] of Object.entries(callers[surface])) {
+        const body = '{"text":"A text."}'
+        const sent = path.endsWith("/run") ? { method: "POST", body } : {}
+        const given = { "content-type": "application/json", "x-forwarded-for": anotherAddress(), ...headers }
+        const { status, text } = await ask(api, { ...sent, path: address + search, headers: given })
+        outcomes[name] = status === 200 || text === "" ? String(status) : `${status} ${JSON.parse(text).error.code}`
+        expected[name] = forEveryone[who] ?? refused ?? (isHolder(name, who) ? "200" : "403 forbidden")
+      }
+      expect(outcomes).toEqual(expected)
+    },
+  )
+
+  describe("a provider's callback takes nobody from the session cookie", () => {
+    const cases = Object.entries(atCallback)
+
+    test.each(cases)("%s, with a new identity: a new account, linked to nobody else's", async (_who, make) => {
+      const { account, headers } = await make()
+      const person = provider.person({ email: `new-${randomUUID()}@example.com` })
+      const answer = await provider.signIn(api, person, headers)
+      const links = await db().providerAccount.findMany({
+        where: { providerAccountId: person.id },
+        include: { user: true },
+      })
+      expect(links.map(({ user }) => user.email)).toEqual([person.email])
+      expect(await accountOf(answer)).toBe(links[0]?.userId)
+      expect(links[0]?.userId).not.toBe(account.id)
+    })
+
+    test.each(cases)("%s, with the address of an account: refused, and no session", async (_who, make) => {
+      const { account, headers } = await make()
+      const person = provider.person({ email: account.email })
+      const answer = await provider.signIn(api, person, headers)
+      const error = account.status === "active" ? "OAuthAccountNotLinked" : "AccessDenied"
+      expect(answer.headers.get("location")).toBe(`/sign-in?error=${error}`)
+      expect([await accountOf(answer), await db().providerAccount.count({ where: { userId: account.id } })]).toEqual([
+        null,
+        0,
+      ])
+    })
+
+    test.each(cases)("%s, with an identity that is linked: its account", async (_who, make) => {
+      const { headers } = await make()
+      const user = await createUser()
+      const person = provider.person({ email: user.email })
+      const link = { type: "oauth", provider: "github", providerAccountId: person.id }
+      await db().providerAccount.create({ data: { ...link, userId: user.id } })
+      expect(await accountOf(await provider.signIn(api, person, headers))).toBe(user.id)
+    })
+
+    test("old parts of a session cookie are cleared", async () => {
+      const cookie = `${cookieName("session")}.0=a; ${cookieName("session")}.1=b`
+      const { cookies } = await provider.signIn(api, provider.person({ email: `${randomUUID()}@example.com` }), {
+        cookie,
+      })
+      for (const part of [0, 1]) {
+        expect(cookies).toContainEqual(
+          expect.stringMatching(new RegExp(`^${cookieName("session")}\\.${part}=;.*Max-Age=0`)),
+        )
+      }
+    })
+  })
+})
+
+/** Everybody who could come back from a provider with a cookie: none, one that opens nothing, a live one, one in parts. */
+const atCallback: Callers = {
+  ...strangers,
+  "with a session from before a new password": () =>
+    stranger(async (user) => {
+      const headers = { cookie: await sessionOf(user) }
+      const fields = { current: password, password: "another one of my own" }
+      await callAction(server, actionOf("account/security change"), { path: "/account/security", headers, fields })
+      return headers
+    }),
+  "with a live session": () => ofRole("member"),
+  "with a live session in parts": async () => {
+    const { account, headers } = await ofRole("member")
+    const name = cookieName("session")
+    const value = headers.cookie?.slice(name.length + 1) ?? ""
+    return { account, headers: { cookie: `${name}.0=${value.slice(0, 100)}; ${name}.1=${value.slice(100)}` } }
+  },
+}
+
+/** The account that an answer signs the browser in to. */
+async function accountOf({ cookies }: Answered): Promise<string | null> {
+  const line = cookies.find((candidate) => candidate.startsWith(`${cookieName("session")}=ey`))
+  const token = line?.slice(line.indexOf("=") + 1).split(";")[0]
+  return (token && (await decode({ token, secret: env().AUTH_SECRET }))?.sub) || null
+}
+
+/** What all get alike. */
+const forEveryone: Record<string, string> = {
+  everyone: "200",
+  nobody: "404 not_found",
+  operators: "401",
+  "sign-in page": "307",
+}
+
+type KeyHolder = { headers: SentHeaders; search?: string; refused?: string }
+
+/** Everybody who may call an endpoint of a surface, and how those are refused who have no good key for it. */
+async function keyHolders(surface: Surface): Promise<Record<string, KeyHolder>> {
+  const other = surface === "admin" ? "user" : "admin"
+  const past = new Date(Date.now() - 1_000)
+  const key = async (given: object = {}, account: object = {}, of: Surface = surface) => {
+    const user = await createUser({ role: "owner", ...account })
+    await grantCredits(user.id, 100)
+    return (await createKey({ user, surface: of, ...given })).secret
+  }
+  const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
+  const live = await key()
+  const holding: Record<string, KeyHolder> = {
+    "without a key": { headers: {}, refused: "401 unauthorized" },
+    "with garbage": { headers: bearer("garbage"), refused: "401 unauthorized" },
+    "with a key that nobody has": { headers: bearer(newSecret(surface)), refused: "401 unauthorized" },
+    "with a revoked key": { headers: bearer(await key({ revokedAt: past })), refused: "401 unauthorized" },
+    "with an expired key": { headers: bearer(await key({ expiresAt: past })), refused: "401 unauthorized" },
+    "with a session": { headers: (await ofRole("owner")).headers, refused: "401 unauthorized" },
+    "with a key for a cookie": { headers: { cookie: `${cookieName("session")}=${live}` }, refused: "401 unauthorized" },
+    "with a key in the address": { headers: {}, search: `?key=${live}&api_key=${live}`, refused: "401 unauthorized" },
+    "with a key of the other surface": { headers: bearer(await key({}, {}, other)), refused: "403 wrong_scope" },
+    banned: { headers: bearer(await key({}, { status: "banned" })), refused: "403 forbidden" },
+    closed: { headers: bearer(await key({}, { status: "closed" })), refused: "403 forbidden" },
+    "banned, with a key of the other surface": {
+      headers: bearer(await key({}, { status: "banned" }, other)),
+      refused: "403 wrong_scope",
+    },
+  }
+  for (const role of roles) holding[role] = { headers: { "x-api-key": await key({}, { role }) } }
+  return holding
+}
+
+const allDeeds = Object.entries(deeds).flatMap(([name, several]) =>
+  several.map((deed) => ({ ...deed, name, title: [name, deed.what].filter(Boolean).join(", ") })),
+)
+
+describe.each(allDeeds.filter(({ name }) => actions.some((action) => action.name === name)))(
+  "the action $title",
+  (deed) => {
+    test(`is for ${deed.who}`, async () => {
+      const outcomes: Record<string, string> = {}
+      const expected: Record<string, string> = {}
+      for (const [name, make] of Object.entries(deed.who === "everyone" ? anybody : callers)) {
+        const may = mayDo(deed, name)
+        outcomes[name] = await outcomeOf(deed, await make(), may)
+        expected[name] = may ? "done" : "nothing done"
+      }
+      expect(outcomes).toEqual(expected)
+    })
+
+    test("takes no form that a page of ours did not send", async () => {
+      const caller = await ofRole("owner")
+      const outcomes: Record<string, string> = {}
+      for (const [from, headers] of Object.entries(otherOrigins)) {
+        outcomes[from] = await outcomeOf(deed, { ...caller, headers: { ...caller.headers, ...headers } }, false)
+      }
+      expect(new Set(Object.values(outcomes)), JSON.stringify(outcomes)).toEqual(new Set(["nothing done"]))
+    })
+
+    test("is as closed when it is sent to another page", async () => {
+      for (const name of ["without credentials", "banned", "member"]) {
+        if (mayDo(deed, name)) continue
+        for (const path of ["/", "/docs", "/sign-in", "/api-keys", "/nowhere"]) {
+          const caller = await callers[name]?.()
+          expect(caller && (await outcomeOf({ ...deed, path }, caller, false)), `${name}, to ${path}`).toBe(
+            "nothing done",
+          )
+        }
+      }
+    })
+  },
+)
+
+/** Next itself compares the origin with what the request says of its host: where those agree, the action is asked. */
+const otherOrigins: Record<string, SentHeaders> = {
+  "no origin": { origin: undefined },
+  "a sandboxed frame": { origin: "null" },
+  "another site": { origin: "https://evil.example" },
+  "another site, which is the host": { origin: "https://evil.example", host: "evil.example" },
+  "another site's proxy": { origin: "https://evil.example", "x-forwarded-host": "evil.example" },
+  "another scheme": { origin: "https://localhost:3000" },
+  "another port": { origin: "http://localhost:3001", host: "localhost:3001" },
+  "a longer name": { origin: "http://localhost.evil.example:3000", host: "localhost.evil.example:3000" },
+  "no address": { origin: "localhost:3000", host: "localhost:3000" },
+}
+
+function mayDo({ who }: Deed, caller: string): boolean {
+  return who === "everyone" || (roles.includes(caller) && isHolder(caller, who))
+}
+
+/** @param may whether to wait until it is done: some of it happens after the answer */
+async function outcomeOf(
+  deed: (typeof allDeeds)[number],
+  { account, headers }: Caller,
+  may: boolean,
+): Promise<"done" | "something done" | "nothing done"> {
+  const { fields = {}, isDone } = await deed.prepare(account)
+  const before = await everything()
+  const path = deed.path.replace("[id]", fields.id ?? "")
+  const answer = await callAction(server, actionOf(deed.name), { path, fields, headers, stateless: deed.stateless })
+  if (may) await expect.poll(() => isDone(answer), { timeout: 10_000, message: deed.title }).toBe(true)
+  if (await isDone(answer)) return "done"
+  return setsSession(answer) || (await everything()) !== before ? "something done" : "nothing done"
+}
+
+function actionOf(name: string): BuiltAction {
+  const action = actions.find((candidate) => candidate.name === name)
+  if (!action) throw new Error(`There is no action ${name}.`)
+  return action
+}
+
+/** A digest of the database, without what is written later than what it is about. */
+async function everything(): Promise<string> {
+  digestOfAll ??= await writeDigestOfAll()
+  const { rows } = await pool().query<{ digest: string }>(digestOfAll)
+  return rows.map(({ digest }) => digest).join()
+}
+
+let digestOfAll: string | undefined
+
+/** The statement that takes it: the number of rows of each table, and the sum of their hashes. */
+async function writeDigestOfAll(): Promise<string> {
+  const { rows: tables } = await pool().query<{ name: string; columns: string }>(
+    `SELECT table_name AS name, string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position) AS columns
+     FROM information_schema.columns WHERE table_schema = 'public' AND column_name <> 'last_used_at'
+     AND table_name NOT IN ('emails', 'daily_sums', 'daily_changes', 'active_days') GROUP BY 1 ORDER BY 1`,
+  )
+  return tables
+    .map(
+      ({ name, columns }) =>
+        `SELECT concat_ws(' ', '${name}', count(*), sum(hashtextextended(ROW(${columns})::text, 0))) AS digest FROM "${name}"`,
+    )
+    .join(" UNION ALL ")
+}
+
+/** Forms that a browser without scripts sends, as the page of `may` shows them. */
+const drawnForms = {
+  "a new admin key": {
+    may: "analyst",
+    mayNot: "support",
+    pathFor: () => "/admin/api-keys?new",
+    typed: { name: "From a form", expires: "never", date: "" },
+  },
+  "a ban": {
+    may: "admin",
+    mayNot: "analyst",
+    pathFor: (id: string) => `/admin/users/${id}?action=ban`,
+    typed: { reason: "" },
+  },
+}
+
+test.each(Object.entries(drawnForms))(
+  "a form drawn for who may does nothing for who may not: %s",
+  async (_what, form) => {
+    const { may, mayNot, pathFor, typed } = form
+    const path = pathFor((await createUser()).id)
+    const [privileged, ...others] = [await ofRole(may), await ofRole(mayNot), await ofRole("member"), { headers: {} }]
+    const drawn = await ask(server, { path, headers: privileged.headers })
+    const send = ({ headers }: Pick<Caller, "headers">) => {
+      const body = formOf({ ...hiddenFields(drawn.text, `name="${Object.keys(typed)[0]}"`), ...typed })
+      return ask(server, { method: "POST", path, body, headers: { ...fromOurPages(), ...headers } })
+    }
+    const before = await everything()
+    for (const other of others) await send(other)
+    expect(await everything()).toBe(before)
+    await send(privileged)
+    expect(await everything()).not.toBe(before)
+  },
+)
+
+test.each([
+  ["a ban", { status: "banned" }, { key: 403, page: 307 }],
+  ["closing it", { status: "closed" }, { key: 403, page: 307 }],
+  ["another role", { role: "member" }, { key: 403, page: 403 }],
+  ["a new password", { sessionVersion: 1 }, { key: 200, page: 307 }],
+] as const)("%s counts on the next request of an account, whatever it asks", async (_what, change, { key, page }) => {
+  const { account, headers } = await ofRole("admin")
+  const { secret } = await createKey({ user: account, surface: "admin" })
+  const statuses = async () => ({
+    key: (await ask(server, { path: "/api/v1/admin/users", headers: { "x-api-key": secret } })).status,
+    page: (await ask(server, { path: "/admin/users", headers })).status,
+  })
+  expect(await statuses()).toEqual({ key: 200, page: 200 })
+  const path = "/admin/api-keys?new"
+  const fields = hiddenFields((await ask(server, { path, headers })).text, 'name="expires"')
+
+  await db().user.update({ where: { id: account.id }, data: change })
+  const body = formOf({ ...fields, name: "Too late", expires: "never", date: "" })
+  await ask(server, { method: "POST", path, body, headers: { ...fromOurPages(), ...headers } })
+  expect(await db().apiKey.count({ where: { userId: account.id } })).toBe(1)
+  expect(await statuses()).toEqual({ key, page })
+})
+
+test("what runs before pages decides about nobody: it reads neither sessions nor accounts", async () => {
+  const files = await reachableFrom("proxy.ts")
+  expect(files).toContain("lib/env.ts")
+  expect(files.filter((file) => /next-auth|session|auth|permissions|\/db|pool|generated|\/api\//.test(file))).toEqual(
+    [],
+  )
+})
+
+/** A file and everything that it imports, by name or by path below the root. */
+async function reachableFrom(file: string, found = new Set<string>()): Promise<string[]> {
+  if (found.has(file)) return []
+  found.add(file)
+  const source = await readFile(join(root, file), "utf8").catch(() => "")
+  for (const [, name = ""] of source.matchAll(/(?:from|import|import\()\s*"([^"]+)"/g)) {
+    const path = name.startsWith(".") ? join(dirname(file), name) : name.replace(/^@\//, "")
+    await reachableFrom(path === name ? name : `${path}.ts`, found)
+  }
+  return [...found]
+}

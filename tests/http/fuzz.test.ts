@@ -1,0 +1,545 @@
+import { randomUUID } from "node:crypto"
+import fc from "fast-check"
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest"
+import { endpoints, type ServedEndpoint } from "@/app/api/v1/endpoints"
+import { newSecret } from "@/lib/keys/secret"
+import { pool } from "@/lib/postgres/pool"
+import type { Surface } from "@/lib/surfaces"
+import { seed as seedDatabase } from "@/prisma/seed"
+import type { Listener } from "@/scripts/next"
+import { createKey, createOrder, createUser, grantCredits } from "@/tests/support/factories"
+import { findViolations } from "@/tests/support/ledger-invariants"
+import { departures } from "@/tests/support/openapi-departures"
+import { type Answered, ask, type Sent } from "@/tests/support/raw-http"
+import { startTestServer, type TestServer } from "@/tests/support/server"
+
+// Requests by chance, made from the OpenAPI document that the server itself hands out: valid ones and such as are just not.
+// Of each is known beforehand how it has to be answered. FUZZ_SEED repeats a run, FUZZ_RUNS says how many requests it has.
+
+const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)
+const runs = Number(process.env.FUZZ_RUNS ?? (inject("isLong") ? 30_000 : 1_500))
+const listeners: readonly Listener[] = ["lean", "next"]
+
+type Schema = {
+  type?: string
+  format?: string
+  pattern?: string
+  enum?: string[]
+  minimum?: number
+  maximum?: number
+  maxLength?: number
+}
+type Parameter = { name: string; in: "query" | "header"; schema: Schema }
+type Operation = {
+  parameters: Parameter[]
+  requestBody?: object
+  responses: Record<string, { $ref?: string; headers?: Record<string, unknown> }>
+}
+type Document = {
+  paths: Record<string, Record<string, Operation>>
+  components: { responses: Record<string, { headers?: Record<string, unknown> }> }
+}
+
+const all = await endpoints()
+const runsEach = Math.ceil(runs / listeners.length / all.length)
+
+/** A value as it stands in the query, whether it is one of its parameter, and what others have to fit to. */
+type Value = { raw: string; valid: boolean; ms?: number; order?: string }
+
+const good = (raw: string): Value => ({ raw: encodeURIComponent(raw), valid: true })
+const bad = (raw: string): Value => ({ raw: encodeURIComponent(raw), valid: false })
+
+/** What no parameter takes, whatever it is: the first ones are percent-encoded already. */
+const neverTaken = fc.oneof(
+  fc.constantFrom("", "%00", "a%00", "%ff", "%C0%AF", "%ED%A0%80", "%ED%B0%80").map((raw) => ({ raw, valid: false })),
+  fc.constantFrom("' OR '1'='1", "__proto__ ", "{}", "null\n", "../..", "<script>", "%", "💥").map(bad),
+  fc.string({ minLength: 260, maxLength: 2_000, unit: "grapheme-ascii" }).map(bad),
+)
+
+const wrongNumbers = [
+  "1e2",
+  "0x10",
+  "1.0",
+  "+5",
+  " 5",
+  "5 ",
+  "05",
+  "-0",
+  "NaN",
+  "Infinity",
+  "１０",
+  "٥",
+  "9".repeat(40),
+  "1_0",
+]
+
+const wrongTimes = [
+  ...["2024-02-30", "2023-02-29", "2024-13-01", "0000-01-01", "10000-01-01", "-000001-01-01", "+010000-01-01"],
+  ...["2024-01-01T24:00:00Z", "2016-12-31T23:59:60Z", "2024-01-01T00:00:00", "2024-01-01T00:00:00+25:00"],
+  ...["2024-01-01T00:00:00 02:00", "tomorrow", "Jan 1", "2024-W01", "1e12", "-62135596800001", "253402300800000"],
+]
+
+const ever = { min: new Date("0001-01-02T00:00:00Z"), max: new Date("9999-12-30T00:00:00Z"), noInvalidDate: true }
+const lately = { min: new Date("2024-01-01T00:00:00Z"), max: new Date("2026-01-01T00:00:00Z"), noInvalidDate: true }
+
+/** A moment in one of the forms that the API takes. Statistics are given neither of the future nor of thousands of days. */
+function moment(path: string, endOfDay: boolean): fc.Arbitrary<Value> {
+  const date = path.endsWith("/stats") ? fc.date(lately) : fc.oneof(fc.date(ever), fc.date(lately))
+  return fc.tuple(date, fc.nat(3)).map(([moment, form]) => {
+    const ms = moment.getTime()
+    const iso = moment.toISOString()
+    const day = iso.slice(0, 10)
+    if (form === 0) return { ...good(day), ms: Date.parse(`${day}T${endOfDay ? "23:59:59.999" : "00:00:00.000"}Z`) }
+    if (form === 1) return { ...good(String(ms)), ms }
+    if (form === 2) return { ...good(iso), ms }
+    return { ...good(iso.replace("Z", "+02:00")), ms: ms - 2 * 3_600_000 }
+  })
+}
+
+/** By which cursor a list goes on, in either direction: as its own answers name them. */
+const cursors = new Map<string, Value[]>()
+
+function taken(path: string, { name, schema }: Parameter): fc.Arbitrary<Value> {
+  if (name === "since" || name === "until") return moment(path, name === "until")
+  if (name === "cursor") return fc.constantFrom(...(cursors.get(path) ?? []))
+  if (name === "email") return fc.stringMatching(/^[a-z0-9]{1,20}@[a-z]{1,10}\.[a-z]{2,5}$/).map(good)
+  if (schema.enum) return fc.constantFrom(...schema.enum).map((value) => ({ ...good(value), order: value }))
+  if (schema.type === "integer") {
+    return fc.integer({ min: schema.minimum ?? 0, max: schema.maximum ?? 0 }).map((value) => good(String(value)))
+  }
+  if (schema.format === "uuid") return fc.uuid().map(good)
+  if (schema.pattern) return fc.stringMatching(new RegExp(schema.pattern)).map(good)
+  throw new Error(`no value is known for ${name}: say here what it takes`)
+}
+
+function refused({ name, schema }: Parameter): fc.Arbitrary<Value> {
+  return fc.oneof(neverTaken, justNot(name, schema))
+}
+
+function justNot(name: string, schema: Schema): fc.Arbitrary<Value> {
+  if (name === "since" || name === "until") return fc.constantFrom(...wrongTimes).map(bad)
+  if (name === "cursor")
+    return fc.string({ maxLength: 40 }).map((text) => bad(Buffer.from(`up ${text}`).toString("base64url")))
+  if (name === "email")
+    return fc.constantFrom("a", "a@", "@a", "a@b", "a b@c.example", `${"a".repeat(250)}@a.example`).map(bad)
+  if (schema.enum) {
+    return fc
+      .constantFrom(
+        "__proto__",
+        "constructor",
+        "toString",
+        ...schema.enum.flatMap((value) => [value.toUpperCase(), `${value} `, value.slice(1)]),
+      )
+      .map(bad)
+  }
+  if (schema.type === "integer") {
+    const { minimum = 0, maximum = 0 } = schema
+    return fc
+      .constantFrom(...wrongNumbers, String(minimum - 1), String(maximum + 1), String(2 ** 32 + 1), String(2 ** 53))
+      .map(bad)
+  }
+  if (schema.format === "uuid")
+    return fc
+      .uuid()
+      .chain((id) => fc.constantFrom(id.slice(1), `${id}0`, `{${id}}`, id.replaceAll("-", ""), "42").map(bad))
+  return fc.constantFrom("A", "1a", "a b", "a%", "a'", "a".repeat(65)).map(bad)
+}
+
+type Given = { name: string; value: Value }
+
+function query(path: string, parameters: readonly Parameter[]): fc.Arbitrary<Given[]> {
+  const some = parameters.map((parameter) => {
+    const value = mostly(taken(path, parameter), refused(parameter), 24)
+    const given = value.map((one) => ({ name: parameter.name, value: one }))
+    return mostly(fc.constant(undefined), given, 2)
+  })
+  const unknown = fc
+    .constantFrom("userId[]", "user_id", "LIMIT", "limit[]", "constructor", "toString", "a b", "ü", "")
+    .map((name) => ({ name: encodeURIComponent(name), value: { raw: "1", valid: false } }))
+  const more = mostly(fc.constant(undefined), fc.oneof(unknown, fc.constant("again" as const)), 9)
+  return fc.tuple(fc.tuple(...some), more).map(([given, another]) => {
+    const pairs = given.filter((pair) => pair !== undefined)
+    if (another === "again") return [...pairs, ...pairs.slice(0, 1)]
+    return another ? [...pairs, another] : pairs
+  })
+}
+
+/** The first one `times` times as often as the other. */
+function mostly<One, Other>(
+  one: fc.Arbitrary<One>,
+  other: fc.Arbitrary<Other>,
+  times: number,
+): fc.Arbitrary<One | Other> {
+  return fc.oneof({ weight: times, arbitrary: one }, { weight: 1, arbitrary: other })
+}
+
+/** Whether a query has to be taken: all its values, and what they have to do with each other. */
+function fits(given: readonly Given[]): boolean {
+  const names = given.map(({ name }) => name)
+  if (new Set(names).size < names.length || given.some(({ value }) => !value.valid)) return false
+  const of = (name: string) => given.find((pair) => pair.name === name)?.value
+  const [since, until, cursor, order] = [of("since"), of("until"), of("cursor"), of("order")]
+  if (since && until && Number(since.ms) > Number(until.ms)) return false
+  return !(cursor && (of("offset") || (order && order.order !== cursor.order)))
+}
+
+const credentials = [
+  "works",
+  "none",
+  "garbage",
+  "unknown",
+  "checksum",
+  "revoked",
+  "expired",
+  "two",
+  "other",
+  "banned",
+] as const
+
+type Credential = (typeof credentials)[number]
+
+const credential = mostly(fc.constant<Credential>("works"), fc.constantFrom(...credentials), 4)
+
+type Body = { bytes: string | Buffer; valid: boolean; tooLarge?: boolean; meaning?: string }
+
+const text = fc.oneof(
+  fc.constantFrom("a", "b"),
+  fc.string({ minLength: 1, maxLength: 800, unit: "binary" }).map((some) => some.replaceAll("\0", "") || "a"),
+  fc.integer({ min: 1, max: 1_000 }).map((words) => "word ".repeat(words)),
+)
+
+const wrongBodies: readonly Body[] = [
+  ...[
+    "",
+    "null",
+    "[]",
+    '"x"',
+    "1",
+    "{",
+    "{}",
+    '{"text":""}',
+    '{"text":1}',
+    '{"text":null}',
+    '{"text":["a"]}',
+    '{"text":"a"}x',
+  ],
+  ...['{"text":"a","text":"b"}', '{"text":"a","cost":0}', '{"text":"a","userId":"x"}', '{"text":"a","__proto__":{}}'],
+  ...['{"text":"a","constructor":{}}', '{"text":"\\u0000"}', '{"text":"\\ud800"}', '{"Text":"a"}', "text=a"],
+  ...[
+    "[".repeat(30_000),
+    '{"a":'.repeat(10_000),
+    `{"text":"${"a".repeat(20_001)}"}`,
+    `{"text":"${"a ".repeat(1_001)}"}`,
+  ],
+].map((bytes) => ({ bytes, valid: false }))
+
+const body: fc.Arbitrary<Body> = fc.oneof(
+  { weight: 8, arbitrary: text.map((some) => ({ bytes: JSON.stringify({ text: some }), valid: true, meaning: some })) },
+  {
+    weight: 1,
+    arbitrary: text.map((some) => ({
+      bytes: `\uFEFF { "te\\u0078t" : ${JSON.stringify(some)} }`,
+      valid: true,
+      meaning: some,
+    })),
+  },
+  { weight: 3, arbitrary: fc.constantFrom(...wrongBodies) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .uint8Array({ minLength: 1, maxLength: 50 })
+      .map((bytes) => ({ bytes: Buffer.from([0xff, ...bytes]), valid: false })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .integer({ min: 65_537, max: 200_000 })
+      .map((size) => ({ bytes: "a".repeat(size), valid: false, tooLarge: true })),
+  },
+)
+
+type IdempotencyKey = { sent: string; valid: boolean; meaning: string }
+
+/** Few, so that they meet again. */
+const takenKeys = fc
+  .constantFrom("one", "other", "~", "k".repeat(255))
+  .chain((key) => fc.constantFrom(key, `"${key}"`).map((sent) => ({ sent, valid: true, meaning: key })))
+
+const refusedKeys = fc
+  .constantFrom("", '""', "a b", "k".repeat(256), "a, b", "\xfc", '"a', 'a"b', "a\tb")
+  .map((sent) => ({ sent, valid: false, meaning: "" }))
+
+const idempotencyKey = mostly(
+  fc.constant(undefined),
+  mostly<IdempotencyKey, IdempotencyKey>(takenKeys, refusedKeys, 8),
+  1,
+)
+
+type Case = {
+  method: string
+  given: Given[]
+  credential: Credential
+  poor: boolean
+  body: Body
+  chunked: boolean
+  idempotencyKey: IdempotencyKey | undefined
+}
+
+function cases({ path, method }: ServedEndpoint, { parameters }: Operation): fc.Arbitrary<Case> {
+  const others = fc.constantFrom("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+  return fc.record({
+    method: mostly(fc.constant<string>(method), others, 6),
+    given: query(
+      path,
+      parameters.filter((parameter) => parameter.in === "query"),
+    ),
+    credential,
+    poor: mostly(fc.constant(false), fc.constant(true), 7),
+    body,
+    chunked: fc.boolean(),
+    idempotencyKey,
+  })
+}
+
+/** Whose keys are used: new ones before they have made the requests of a minute, for the servers' clock stands still. */
+type Cast = Record<Exclude<Credential, "none" | "two">, Record<Surface, string>> & {
+  poor: string
+  rich: Account
+  broke: Account
+}
+
+/** What an account has to have by what was answered: its runs, and the answers under its idempotency keys. */
+type Account = { id: string; runs: number; answered: Map<string, { meaning: string; body: string }> }
+
+async function newCast(): Promise<Cast> {
+  const [rich, broke, banned] = [
+    await createUser({ role: "owner" }),
+    await createUser({ role: "owner" }),
+    await createUser({ role: "owner", status: "banned" }),
+  ]
+  await grantCredits(rich.id, 1_000_000)
+  await grantCredits(broke.id, 9)
+  await createOrder({ userId: rich.id })
+  const pair = async (of: (surface: Surface) => Promise<string>) => ({
+    user: await of("user"),
+    admin: await of("admin"),
+  })
+  const keyOf = (user: { id: string }, more = {}) =>
+    pair(async (surface) => (await createKey({ user, surface, ...more })).secret)
+  const works = await keyOf(rich)
+  return {
+    works,
+    other: { user: works.admin, admin: works.user },
+    banned: await keyOf(banned),
+    revoked: await keyOf(rich, { revokedAt: new Date() }),
+    expired: await keyOf(rich, { expiresAt: new Date(0) }),
+    unknown: await pair(async (surface) => newSecret(surface)),
+    checksum: await pair(async (surface) => `${newSecret(surface).slice(0, -6)}000000`),
+    garbage: await pair(async () => randomUUID()),
+    poor: (await createKey({ user: broke, surface: "user" })).secret,
+    rich: { id: rich.id, runs: 0, answered: new Map() },
+    broke: { id: broke.id, runs: 0, answered: new Map() },
+  }
+}
+
+/** How many requests one cast makes. */
+const castRequests = 250
+
+function sentBy(cast: Cast, { path, surface, metered }: ServedEndpoint, one: Case, address: string): Sent {
+  const { method, given, credential, body, idempotencyKey } = one
+  const search = given.map(({ name, value }) => `${name}=${value.raw}`).join("&")
+  return {
+    method,
+    path: search ? `${path}?${search}` : path,
+    headers: {
+      "x-forwarded-for": address,
+      ...keysSent(cast, surface, one),
+      ...(metered && idempotencyKey && { "idempotency-key": idempotencyKey.sent }),
+      ...(metered &&
+        method === "POST" && {
+          "content-type": "application/json",
+          ...(one.chunked && { "transfer-encoding": "chunked" }),
+        }),
+    },
+    ...(metered && method === "POST" && { body: body.bytes }),
+  }
+
+  function keysSent(of: Cast, on: Surface, { poor }: Case): Record<string, string> {
+    if (credential === "none") return {}
+    if (credential === "two") return { "x-api-key": of.works[on], authorization: `Bearer ${of.revoked[on]}` }
+    return credential === "works" && poor && metered
+      ? { authorization: `bearer ${of.poor}` }
+      : { "x-api-key": of[credential][on] }
+  }
+}
+
+/** The status that has to come. */
+function due(endpoint: ServedEndpoint, one: Case, account: Account): number {
+  const { method, credential, given, body, idempotencyKey } = one
+  if (method === "OPTIONS") return 204
+  if (method !== endpoint.method && !(method === "HEAD" && endpoint.method === "GET")) return 405
+  if (credential === "two") return 400
+  if (credential === "other" || credential === "banned") return 403
+  if (credential !== "works") return 401
+  if (!fits(given)) return 400
+  if (!endpoint.metered) return 200
+  if (idempotencyKey?.valid === false) return 400
+  if (body.tooLarge) return 413
+  if (!body.valid) return 400
+  const held = idempotencyKey && account.answered.get(idempotencyKey.meaning)
+  if (held) return held.meaning === body.meaning ? 200 : 422
+  return one.poor ? 402 : 200
+}
+
+const everywhere = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
+
+/** Headers that come only sometimes where they are documented. */
+const optional = ["Idempotency-Replayed"]
+
+describe.each(listeners)("%s", (listener) => {
+  let server: TestServer
+  let document: Document
+  let cast: Cast
+  let sentByCast = 0
+  let requests = 0
+  const statuses: Record<string, number> = {}
+
+  beforeAll(async () => {
+    console.log(`FUZZ_SEED=${seed} FUZZ_RUNS=${runs}`)
+    if (listener === listeners[0]) await seedDatabase(pool(), { users: 60, now: new Date() })
+    server = await startTestServer(listener)
+    document = JSON.parse((await ask(server.address, { path: "/api/v1/openapi.json" })).body)
+    cast = await newCast()
+    for (const endpoint of all) await learnCursors(endpoint)
+  })
+
+  afterAll(async () => {
+    console.log(`${listener}: ${requests} requests, ${JSON.stringify(statuses)}`)
+    await server.stop()
+    expect(await findViolations(pool())).toEqual([])
+  })
+
+  async function learnCursors({ path, shape, surface }: ServedEndpoint): Promise<void> {
+    if (shape !== "list") return
+    const known: Value[] = []
+    for (const order of ["asc", "desc"]) {
+      const headers = { "x-api-key": cast.works[surface], "x-forwarded-for": "10.9.9.9" }
+      // A list of one row has no cursor: an order or a grant more gives it one.
+      if (surface === "user") {
+        await createOrder({ userId: cast.rich.id })
+        await grantCredits(cast.rich.id, 1)
+      }
+      const { body: page } = await ask(server.address, { path: `${path}?limit=1&order=${order}`, headers })
+      known.push({ ...good(JSON.parse(page).meta.nextCursor), order })
+    }
+    cursors.set(path, known)
+  }
+
+  test.each(all)(
+    `$method $path answers ${runsEach} requests as it has to`,
+    { timeout: 60_000 + runsEach * 100 },
+    async (endpoint) => {
+      const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()]
+      if (!operation) throw new Error("The document does not have it.")
+      const property = fc.asyncProperty(fc.limitShrink(cases(endpoint, operation), 100), async (one) => {
+        const wrong = await attempt(endpoint, operation, one)
+        if (wrong.length > 0) throw new Error(wrong.join("\n"))
+      })
+      const { failed, errorInstance, numRuns } = await fc.check(property, { seed, numRuns: runsEach })
+      // Without the counterexample, which may be of any length: what was asked stands in the message.
+      if (failed)
+        expect.fail(
+          `after ${numRuns} requests of FUZZ_SEED=${seed}: ${errorInstance instanceof Error ? errorInstance.message : errorInstance}`,
+        )
+    },
+  )
+
+  /** Sends a request and tells what is wrong with its answer. */
+  async function attempt(endpoint: ServedEndpoint, operation: Operation, one: Case): Promise<string[]> {
+    if (++sentByCast > castRequests) {
+      cast = await newCast()
+      sentByCast = 1
+    }
+    requests++
+    const account = one.poor ? cast.broke : cast.rich
+    const expected = due(endpoint, one, account)
+    const sent = sentBy(cast, endpoint, one, `10.${2 + (requests >> 16)}.${(requests >> 8) & 255}.${requests & 255}`)
+    const answer = await ask(server.address, sent)
+    statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
+    const wrong = [
+      ...(answer.status === expected
+        ? []
+        : [`answered ${answer.status}, not ${expected}: ${answer.body.slice(0, 200)}`]),
+      ...(await differencesFrom(endpoint, operation, one, answer)),
+      ...(endpoint.metered ? await wronglyCharged(one, account, answer) : []),
+    ]
+    const asked = `${sent.method} ${sent.path.slice(0, 300)} ${one.credential}${one.poor ? " poor" : ""} ${one.idempotencyKey?.sent ?? ""} ${String(sent.body ?? "").slice(0, 100)}`
+    return wrong.map((what) => `${asked}\n  ${what}`)
+  }
+
+  /** In what an answer is not as the document and the design say. */
+  async function differencesFrom(
+    endpoint: ServedEndpoint,
+    operation: Operation,
+    { method, credential }: Case,
+    answer: Answered,
+  ) {
+    const { status, headers, body: answered } = answer
+    const wrong: string[] = []
+    if (status >= 500) wrong.push("a 5xx")
+    for (const [name, value] of Object.entries(everywhere))
+      if (headers.get(name) !== value) wrong.push(`${name}: ${headers.get(name)}`)
+    if (!/^[\w-]{8,64}$/.test(headers.get("x-request-id") ?? ""))
+      wrong.push(`X-Request-Id: ${headers.get("x-request-id")}`)
+    if (status === 401 && headers.get("www-authenticate") !== "Bearer") wrong.push("no WWW-Authenticate")
+    const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS"
+    if ((status === 405 || status === 204) && headers.get("allow") !== allowed)
+      wrong.push(`Allow: ${headers.get("allow")}`)
+    if (method === "HEAD" || status === 204) return answered === "" ? wrong : [...wrong, "a body"]
+    const documented = status === 405 ? {} : headersOf(operation, status)
+    for (const name of Object.keys(documented)) {
+      // Of two keys none is looked up, so that there is no limit to tell of.
+      const isAbsent = optional.includes(name) || (credential === "two" && name !== "X-Request-Id")
+      if (!isAbsent && !headers.has(name)) wrong.push(`no ${name}`)
+    }
+    const departed = await departures(
+      endpoint,
+      method,
+      new Response(answered, { status, headers: { "content-type": String(headers.get("content-type")) } }),
+    ).catch(String)
+    if (departed.length > 0) wrong.push(JSON.stringify(departed).slice(0, 500))
+    return wrong
+  }
+
+  function headersOf({ responses }: Operation, status: number): Record<string, unknown> {
+    const { $ref, headers } = responses[String(status)] ?? {}
+    return ($ref ? document.components.responses[$ref.split("/").at(-1) ?? ""]?.headers : headers) ?? {}
+  }
+
+  /** Keeps what an account has to have, and looks whether it has: a run for each new success, and none for a refusal. */
+  async function wronglyCharged(
+    { body: sent, idempotencyKey: key }: Case,
+    account: Account,
+    answer: Answered,
+  ): Promise<string[]> {
+    const wrong: string[] = []
+    const held = key && account.answered.get(key.meaning)
+    const isReplay = answer.headers.has("idempotency-replayed")
+    if (answer.status === 200 && isReplay !== (held !== undefined)) wrong.push(`replayed: ${isReplay}`)
+    if (answer.status === 200 && held && held.body !== answer.body) wrong.push("a replay of another answer")
+    if (answer.status === 200 && !isReplay) {
+      account.runs++
+      if (key) account.answered.set(key.meaning, { meaning: sent.meaning ?? "", body: answer.body })
+    }
+    const { rows } = await pool().query<{ runs: number; reserved: number; entries: number }>(
+      `SELECT (SELECT count(*)::int FROM runs WHERE user_id = $1) AS runs,
+              (SELECT count(*)::int FROM runs WHERE user_id = $1 AND state = 'reserved') AS reserved,
+              (SELECT count(*)::int FROM credit_entries WHERE user_id = $1 AND kind = 'reserve') AS entries`,
+      [account.id],
+    )
+    const expected = { runs: account.runs, reserved: 0, entries: account.runs }
+    if (JSON.stringify(rows[0]) !== JSON.stringify(expected))
+      wrong.push(`${JSON.stringify(rows[0])}, not ${JSON.stringify(expected)}`)
+    return wrong
+  }
+})

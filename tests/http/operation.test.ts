@@ -1,0 +1,338 @@
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { buffer } from "node:stream/consumers"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { newSecret } from "@/lib/keys/secret"
+import { pool } from "@/lib/postgres/pool"
+import type { Given, Listener } from "@/scripts/next"
+import { freePort } from "@/scripts/postgres"
+import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { startRedis } from "@/tests/support/redis"
+import { startTestServer, type TestServer } from "@/tests/support/server"
+import { builtActions, callAction, formOf } from "@/tests/support/visitor"
+
+// What whoever runs the product sees of it: probes, logs, metrics and traces, from either listener.
+
+const METRICS_TOKEN = "a-token-of-the-test"
+const bearer = { authorization: `Bearer ${METRICS_TOKEN}` }
+
+type Line = { level: string; time: string; event: string; requestId?: string } & Record<string, unknown>
+
+function linesOf(server: TestServer): Line[] {
+  const lines = server.output().split("\n")
+  return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line))
+}
+
+/** What was logged of one request, by the id it was sent with. */
+async function lineOf(server: TestServer, requestId: string): Promise<Line | undefined> {
+  const find = () => linesOf(server).find((line) => line.requestId === requestId)
+  await expect.poll(find, { timeout: 10_000 }).toBeDefined()
+  return find()
+}
+
+async function metricsOf(server: TestServer): Promise<Map<string, number>> {
+  const text = await (await fetch(`${server.address}/metrics`, { headers: bearer })).text()
+  const samples = text.split("\n").filter((line) => line && !line.startsWith("#"))
+  return new Map(
+    samples.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ")))]),
+  )
+}
+
+async function freshKey(): Promise<{ id: string; secret: string }> {
+  const user = await createUser()
+  await grantCredits(user.id, 100)
+  const { key, secret } = await createKey({ user, surface: "user" })
+  return { id: key.id, secret }
+}
+
+/** Takes what an exporter sends; its bodies are protobuf, in which text stands as it is. */
+async function startCollector() {
+  const bodies: Buffer[] = []
+  const paths = new Set<string>()
+  const server = createServer(async (request, response) => {
+    paths.add(request.url ?? "")
+    bodies.push(await buffer(request))
+    response.end()
+  })
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, paths, all: () => Buffer.concat(bodies), stop: () => server.close() }
+}
+
+describe.each<Listener>(["lean", "next"])("%s", (listener) => {
+  let server: TestServer
+  let collector: Awaited<ReturnType<typeof startCollector>>
+
+  beforeAll(async () => {
+    collector = await startCollector()
+    const given: Given = {
+      BASE_URL: "https://app.example.com",
+      METRICS_TOKEN,
+      LOG_LEVEL: "info",
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_SERVICE_NAME: "shop-under-test",
+      OTEL_BSP_SCHEDULE_DELAY: "200",
+    }
+    server = await startTestServer(listener, given)
+  })
+  afterAll(async () => {
+    await server.stop()
+    collector.stop()
+  })
+
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(server.address + path, { headers, redirect: "manual" })
+
+  test("answers the probes, which nobody caches", async () => {
+    for (const [path, status] of [
+      ["/healthz", "ok"],
+      ["/readyz", "ready"],
+    ] as const) {
+      const answer = await get(path)
+      expect([answer.status, await answer.json()]).toEqual([200, { status }])
+      expect(answer.headers.get("cache-control")).toBe("no-store")
+    }
+  })
+
+  test("is not ready while a migration is pending, and alive all the same", async () => {
+    const { rows } = await pool().query(
+      "UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING id",
+    )
+    const answer = await get("/readyz")
+    expect([answer.status, await answer.json()]).toEqual([
+      503,
+      { status: "not ready", reason: "migrations are pending" },
+    ])
+    expect(answer.headers.get("retry-after")).toBe("2")
+    expect((await get("/healthz")).status).toBe(200)
+    await pool().query("UPDATE _prisma_migrations SET rolled_back_at = NULL WHERE id = $1", [rows[0].id])
+    expect((await get("/readyz")).status).toBe(200)
+  })
+
+  test("logs an API request as one line: who asked by which key, for which route, with what outcome", async () => {
+    const { id, secret } = await freshKey()
+    const requestId = `request-${randomBytes(8).toString("hex")}`
+    const answer = await get("/api/v1/me/credits?limit=5", { "x-api-key": secret, "x-request-id": requestId })
+    expect(answer.headers.get("x-request-id")).toBe(requestId)
+    expect(await lineOf(server, requestId)).toEqual({
+      level: "info",
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      pid: expect.any(Number),
+      event: "request",
+      requestId,
+      keyId: id,
+      method: "GET",
+      route: "/api/v1/me/credits",
+      status: 200,
+      ms: expect.any(Number),
+    })
+  })
+
+  test("logs refused requests too, without the path of what is not there", async () => {
+    const requestId = `request-${randomBytes(8).toString("hex")}`
+    await get(`/api/v1/${newSecret("user")}`, { "x-request-id": requestId })
+    expect(await lineOf(server, requestId)).toMatchObject({
+      route: "none",
+      status: 404,
+      code: "not_found",
+      client: "127.0.0.1",
+    })
+  })
+
+  test("logs pages without their addresses, under the request id that the answer bears", async () => {
+    const answer = await get("/reset-password/a-token-that-nobody-may-see")
+    expect(answer.status).toBe(200)
+    const requestId = answer.headers.get("x-request-id") ?? ""
+    expect(await lineOf(server, requestId)).toMatchObject({ route: "page", method: "GET", status: 200 })
+    expect(server.output()).not.toContain("a-token-that-nobody-may-see")
+  })
+
+  test.each([
+    "short",
+    "with spaces in it",
+    "a".repeat(65),
+    "tsk_usr_looks_like_a_key",
+    'quote"quote"',
+    "ünïcödé-ünïcödé",
+  ])("takes no request id like %s", async (given) => {
+    const headers = { "x-request-id": Buffer.from(given).toString("latin1") }
+    for (const path of ["/api/v1/me", "/sign-in"]) {
+      expect((await get(path, headers)).headers.get("x-request-id")).toMatch(/^[\da-f-]{36}$/)
+    }
+  })
+
+  test("shows metrics to whoever has the token", async () => {
+    expect((await get("/metrics")).status).toBe(401)
+    expect((await get("/metrics", { authorization: "Bearer another-token-of-some-length" })).status).toBe(401)
+    const { secret } = await freshKey()
+    const before = await metricsOf(server)
+    const headers = { "x-api-key": secret, "content-type": "application/json" }
+    const send = (body: string) => fetch(`${server.address}/api/v1/me/run`, { method: "POST", headers, body })
+    expect((await send('{"text":"Words that are counted."}')).status).toBe(200)
+    expect((await send('{"text":1}')).status).toBe(400)
+    await get("/api/v1/me", { "x-api-key": secret })
+    await get(`/api/v1/${randomBytes(8).toString("hex")}`)
+    const after = await metricsOf(server)
+    const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
+    const requests = (route: string, status: number, method: string) =>
+      grown(`tsk_http_requests_total{route="${route}",status="${status}",method="${method}"}`)
+    expect(requests("/api/v1/me/run", 200, "POST")).toBe(1)
+    expect(requests("/api/v1/me/run", 400, "POST")).toBe(1)
+    expect(requests("/api/v1/me", 200, "GET")).toBe(1)
+    expect(requests("none", 404, "GET")).toBe(1)
+    expect(grown('tsk_http_request_duration_seconds_count{route="/api/v1/me/run"}')).toBe(2)
+    expect(grown('tsk_runs_total{outcome="settled"}')).toBe(1)
+    expect(grown('tsk_credits_total{kind="reserved"}')).toBe(10)
+    expect(grown('tsk_credits_total{kind="settled"}')).toBe(1)
+    for (const name of [
+      "tsk_ratelimit_degraded_total",
+      'tsk_pool_connections{state="idle"}',
+      "process_resident_memory_bytes",
+    ]) {
+      expect(after.get(name)).toBeGreaterThanOrEqual(0)
+    }
+  })
+
+  test("has as many routes in its metrics as files, whatever is asked for", async () => {
+    const { secret } = await freshKey()
+    for (const path of ["/api/v1/m%65", "/api/v1/%6de", "/api/zzz", "/zzz", "/admin/users/1", "/_next/zzz"]) {
+      await get(path, { "x-api-key": secret })
+    }
+    const routes = [...(await metricsOf(server)).keys()].flatMap((name) => /route="([^"]*)"/.exec(name)?.[1] ?? [])
+    for (const route of new Set(routes))
+      expect(route).toMatch(/^(\/api\/v1\/[a-z/.]+|\/healthz|\/readyz|\/metrics|page|file|none)$/)
+  })
+
+  test("sends traces of API requests, as part of the caller's trace, and of pages", async () => {
+    const { secret } = await freshKey()
+    const trace = randomBytes(16)
+    await get("/api/v1/me", {
+      "x-api-key": secret,
+      traceparent: `00-${trace.toString("hex")}-${randomBytes(8).toString("hex")}-01`,
+    })
+    await get("/sign-in")
+    const has = (...parts: (string | Buffer)[]) => parts.every((part) => collector.all().includes(part))
+    await expect.poll(() => has(trace, "GET /api/v1/me", "shop-under-test", "/sign-in"), { timeout: 10_000 }).toBe(true)
+    expect(collector.paths).toEqual(new Set(["/v1/traces"]))
+    expect(has(secret)).toBe(false)
+  })
+
+  test("tells browsers to come over https alone, on pages and API, when that is its address", async () => {
+    for (const path of [
+      "/sign-in",
+      "/api/v1/me",
+      "/api/nothing",
+      "/api/auth/csrf",
+      "/healthz",
+      "/_next/static/x",
+      "//",
+    ]) {
+      const { headers } = await get(path)
+      expect(headers.get("strict-transport-security")).toBe("max-age=63072000; includeSubDomains")
+    }
+    expect((await get("/sign-in")).headers.get("content-security-policy")).toContain("upgrade-insecure-requests")
+  })
+
+  test.each(["https://evil.example", "null", "%"])("refuses a form from %s with a 403", async (origin) => {
+    const answer = await fetch(`${server.address}/sign-in`, {
+      method: "POST",
+      headers: { origin },
+      body: formOf({ a: "b" }),
+    })
+    expect(answer.status).toBe(403)
+  })
+
+  test.each([
+    { host: "app.example.com" },
+    { host: "app.example.com", "x-forwarded-host": "inner.example:8080" },
+    { host: "inner.example:8080", "x-forwarded-host": "app.example.com, inner.example" },
+  ])("leads on from an action, behind a proxy that ends TLS and says %o", async (said) => {
+    const action = (await builtActions()).find(({ name }) => name === "sign-in signOut") ?? expect.fail()
+    const headers = { origin: "https://app.example.com", "x-forwarded-proto": "https", ...said }
+    const answer = await callAction(server, action, { path: "/sign-in", stateless: true, headers })
+    expect([answer.status, answer.headers.get("x-action-redirect")]).toEqual([200, "/sign-in;push"])
+  })
+
+  test("refuses forms that Next cannot read, and reads past headers and cookies that it cannot", async () => {
+    const post = (type: string, body: string) =>
+      fetch(`${server.address}/sign-in`, { method: "POST", headers: { "content-type": type }, body })
+    expect((await post("multipart/form-data", "x")).status).toBe(400)
+    expect((await post("multipart/form-data; boundary=x", "x".repeat(1024 * 1024 + 1))).status).toBe(413)
+    expect((await get("/sign-in", { cookie: "__Host-tsk.callback-url=x" })).status).toBe(200)
+    expect((await get("/sign-in?cleared", { cookie: "__Host-tsk.session=x" })).status).toBe(200)
+    expect((await get("/nowhere", { rsc: "1", "next-router-state-tree": "%" })).status).toBe(404)
+    expect((await get("/sign-in", { origin: "null" })).status).toBe(200)
+  })
+
+  test("prints nothing but lines of JSON while it serves", async () => {
+    const served = server.output().slice(server.output().indexOf("\n{") + 1)
+    for (const line of served.split("\n").filter(Boolean)) expect(() => JSON.parse(line)).not.toThrow()
+  })
+})
+
+test("without a token there are no metrics, and over http no promise of https", async () => {
+  const server = await startTestServer("lean")
+  expect((await fetch(`${server.address}/metrics`, { headers: bearer })).status).toBe(404)
+  for (const path of ["/sign-in", "/api/v1/me"]) {
+    expect((await fetch(server.address + path)).headers.has("strict-transport-security")).toBe(false)
+  }
+  await server.stop()
+})
+
+test("a database out of reach: not ready, and alive", async () => {
+  const server = await startTestServer("lean", {
+    DATABASE_URL: `postgresql://nobody@127.0.0.1:${await freePort()}/none`,
+  })
+  const answer = await fetch(`${server.address}/readyz`)
+  expect([answer.status, await answer.json()]).toEqual([
+    503,
+    { status: "not ready", reason: "the database does not answer" },
+  ])
+  expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
+  await server.stop()
+})
+
+test("a collector of traces that is away keeps nobody", async () => {
+  const server = await startTestServer("lean", {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
+    LOG_LEVEL: "info",
+  })
+  await fetch(`${server.address}/api/v1/me`)
+  await server.stop()
+  expect(await server.exited).toBe(0)
+  expect(server.output()).toContain("traces_not_sent")
+  expect(server.output()).not.toContain("unhandled_rejection")
+})
+
+test("several processes answer with the metrics of all, or with none while one of them stands still", async () => {
+  const redis = await startRedis()
+  const given = { WEB_CONCURRENCY: "2", REDIS_URL: redis.url, METRICS_TOKEN, LOG_LEVEL: "info" }
+  const server = await startTestServer("lean", given)
+  const listening = () => server.output().match(/^Process \d+ listens/gm)?.length
+  await expect.poll(listening, { timeout: 30_000 }).toBe(2)
+  const { secret } = await freshKey()
+  for (let sent = 0; sent < 20; sent++) {
+    await fetch(`${server.address}/api/v1/me`, { headers: { "x-api-key": secret, connection: "close" } })
+  }
+  const pids = () => new Set(linesOf(server).map(({ pid }) => pid)).size
+  await expect.poll(pids, { timeout: 10_000 }).toBe(2)
+  const counted = await metricsOf(server)
+  expect(counted.get('tsk_http_requests_total{route="/api/v1/me",status="200",method="GET"}')).toBe(20)
+
+  // Of two questions on two connections each process gets one, and the one that lives does not tell its own numbers for all.
+  const [, still] = /^Process (\d+) listens/m.exec(server.output()) ?? []
+  const ask = () => fetch(`${server.address}/metrics`, { headers: { ...bearer, connection: "close" } })
+  process.kill(Number(still), "SIGSTOP")
+  try {
+    const first = await Promise.race([ask(), ask()])
+    expect([first.status, first.headers.get("retry-after")]).toEqual([503, "5"])
+  } finally {
+    process.kill(Number(still), "SIGCONT")
+  }
+  await expect.poll(async () => (await ask()).status, { timeout: 10_000 }).toBe(200)
+  await server.stop()
+  await redis.stop()
+})

@@ -1,0 +1,305 @@
+import { randomBytes, randomUUID } from "node:crypto"
+import { once } from "node:events"
+import { readdir, readFile } from "node:fs/promises"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { buffer } from "node:stream/consumers"
+import { beforeAll, describe, expect, test, vi } from "vitest"
+import { env } from "@/lib/env"
+import { startOf } from "@/lib/keys/secret"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { cookieName } from "@/lib/sign-in/cookies"
+import type { Surface } from "@/lib/surfaces"
+import { root } from "@/scripts/root"
+import { grantCredits } from "@/tests/support/factories"
+import { type MailServer, resetTokenIn, startMailServer } from "@/tests/support/mail-server"
+import { startTestServer, type TestServer } from "@/tests/support/server"
+import { type Answered, ask, builtActions, builtPaths, callAction, fromOurPages } from "@/tests/support/visitor"
+
+// An account is made, gets keys and passwords and uses them, rightly and wrongly, as people do. Afterwards none of these
+// secrets is anywhere: not in what the server printed, not in the database, not in a page, not in what was built.
+
+const actions = await builtActions()
+
+const metricsToken = randomBytes(16).toString("hex")
+
+/** Every secret by its name. */
+const secrets: Record<string, string> = {}
+
+let server: TestServer
+let mail: MailServer
+let traces: Awaited<ReturnType<typeof startCollector>>
+let cookie = ""
+let email = ""
+
+beforeAll(async () => {
+  env().AUTH_SECRET = keep("AUTH_SECRET", randomBytes(32).toString("hex"))
+  mail = await startMailServer()
+  traces = await startCollector()
+  server = await startTestServer("lean", {
+    AUTH_SECRET: env().AUTH_SECRET,
+    SMTP_URL: mail.url,
+    EMAIL_FROM: "tsk@example.com",
+    LOG_LEVEL: "info",
+    METRICS_TOKEN: metricsToken,
+    OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
+    OTEL_BSP_SCHEDULE_DELAY: "100",
+  })
+  await live()
+  return async () => {
+    await server.stop()
+    await traces.stop()
+    await mail.stop()
+  }
+})
+
+/** What takes the traces of the server, and keeps all it gets. */
+async function startCollector() {
+  const bodies: Buffer[] = []
+  const collector = createServer(async (request, response) => {
+    bodies.push(await buffer(request))
+    response.end()
+  })
+  await once(collector.listen(0, "127.0.0.1"), "listening")
+  const { port } = collector.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received: () => Buffer.concat(bodies).toString("latin1"),
+    stop: () => new Promise((done) => collector.close(done)),
+  }
+}
+
+function keep(name: string, secret: string): string {
+  secrets[name] = secret
+  return secret
+}
+
+function newPassword(name: string): string {
+  return keep(name, `a password of ${randomBytes(12).toString("hex")}`)
+}
+
+function send(name: string, path: string, fields: Record<string, string> = {}): Promise<Answered> {
+  const action = actions.find((candidate) => candidate.name === name)
+  if (!action) throw new Error(`There is no action ${name}.`)
+  return callAction(server, action, { path, fields, headers: { cookie } })
+}
+
+/** Goes on as the browser would with the cookies of an answer. */
+function signedInBy({ cookies }: Answered, name: string): void {
+  const pairs = cookies.map((line) => line.split(";")[0] ?? "")
+  const session = pairs.find((pair) => pair.startsWith(`${cookieName("session")}=`))
+  if (!session) throw new Error(`No session came with ${name}.`)
+  keep(name, session.slice(session.indexOf("=") + 1))
+  cookie = pairs.join("; ")
+}
+
+/** Everything that is done with secrets, each as it is meant and as it is not. */
+async function live(): Promise<void> {
+  email = `leaks-${randomUUID()}@example.com`
+  const first = newPassword("the first password")
+  const form = { name: "Ann", email, password: first }
+  signedInBy(await send("sign-up createAccount", "/sign-up", form), "the session of the sign-up")
+  const { id } = await db().user.update({ where: { email }, data: { role: "owner" } })
+  await grantCredits(id, 1_000)
+
+  for (const surface of ["user", "admin"] as const) await workWithKeys(surface)
+  await changePasswords(first)
+}
+
+const pageOf = { user: "/api-keys", admin: "/admin/api-keys" } as const
+const issuing = { user: "createUserKey", admin: "createAdminKey" } as const
+const revoking = { user: "revokeUserKey", admin: "revokeAdminKey" } as const
+
+async function workWithKeys(surface: Surface): Promise<void> {
+  const path = pageOf[surface]
+  const issue = async (name: string) => {
+    const fields = { requestId: randomUUID(), name, expires: "90d", date: "" }
+    const answer = await send(`${path.slice(1)} ${issuing[surface]}`, path, fields)
+    const secret = /tsk_(?:usr|adm)_\w{49}/.exec(answer.text)?.[0]
+    if (!secret) throw new Error(`No key came: ${answer.text}`)
+    // Its beginning is shown in lists, and stored for that.
+    keep(`${name} of surface ${surface}`, secret.slice(startOf(secret).length))
+    return secret
+  }
+  const secret = await issue("the key")
+  await misuse(secret)
+  const gone = await issue("the revoked key")
+  const { id } = await db().apiKey.findFirstOrThrow({ where: { surface, name: "the revoked key" } })
+  await send(`${path.slice(1)} ${revoking[surface]}`, path, { id })
+  await misuse(gone)
+}
+
+async function misuse(key: string): Promise<void> {
+  const bearer = { authorization: `Bearer ${key}` }
+  const json = { ...bearer, "content-type": "application/json" }
+  const run = { method: "POST", path: "/api/v1/me/run" }
+  const text = '{"text":"A text."}'
+  for (const path of ["/api/v1/me", "/api/v1/admin/users", "/api/v1/me/credits?limit=0", "/api/v1/nothing"]) {
+    for (const headers of [bearer, { "x-api-key": key }]) await ask(server, { path, headers })
+  }
+  for (const path of [
+    `/api/v1/me?key=${key}`,
+    `/api/v1/me/orders?limit=${key}&cursor=${key}`,
+    `/api/v1/admin/users?api_key=${key}`,
+    `/api/v1/me/${key}`,
+    `/api/${key}`,
+    `/api/auth/${key}`,
+    `/${key}`,
+    `/docs/${key}`,
+    `/reset-password/${key}`,
+    `/admin/users/${key}`,
+    `/api-keys?revoke=${key}`,
+    `/sign-in?callbackUrl=/${key}&error=${key}`,
+    `//${key}`,
+    `/%zz${key}`,
+  ]) {
+    await ask(server, { path, headers: { cookie } })
+    await ask(server, { path, headers: { ...bearer, "x-request-id": key } })
+  }
+  for (const headers of [
+    { authorization: key },
+    { authorization: `Basic ${key}` },
+    { authorization: `Bearer "${key}"` },
+    { authorization: `Bearer ${key} ${key}` },
+    { authorization: `Bearer ${key}x`, "x-api-key": key },
+    { "x-api-key": `${key}, ${key}` },
+    { cookie: `${cookieName("session")}=${key}; ${cookieName("device")}=${key}` },
+    { origin: "https://evil.example", referer: `https://evil.example/${key}`, "user-agent": key, ...bearer },
+  ]) {
+    for (const path of ["/api/v1/me", "/api-keys"]) await ask(server, { path, headers })
+    await ask(server, { ...run, headers, body: text })
+  }
+  await ask(server, { ...run, headers: { ...json, "x-request-id": key }, body: text })
+  for (const idempotencyKey of [key, `"${key}"`, `${key}-1`]) {
+    await ask(server, { ...run, headers: { ...json, "idempotency-key": idempotencyKey }, body: text })
+  }
+  for (const body of [`{"text":"A text.","key":"${key}"}`, `{"text":${key}`, `{"${key}":1}`, key]) {
+    await ask(server, { ...run, headers: json, body })
+  }
+  await ask(server, { method: "POST", path: "/api-keys", body: key, headers: { ...fromOurPages(), cookie } })
+}
+
+async function changePasswords(first: string): Promise<void> {
+  const [wrong, second, third] = ["a wrong password", "the second password", "the third password"].map(newPassword)
+  const short = keep("a password that is too short", randomBytes(5).toString("hex"))
+  for (const password of [wrong, short, `${wrong}${"x".repeat(2_000)}`]) {
+    await send("sign-in signIn", "/sign-in", { email, password: password ?? "" })
+    await send("account/security change", "/account/security", { current: password ?? "", password: short })
+  }
+  // A password in the wrong field.
+  await send("sign-in signIn", "/sign-in", { email: wrong ?? "", password: wrong ?? "" })
+  await send("reset-password request", "/reset-password", { email: wrong ?? "" })
+  const changed = await send("account/security change", "/account/security", { current: first, password: second ?? "" })
+  signedInBy(changed, "the session after the change")
+
+  await send("reset-password request", "/reset-password", { email })
+  const letter = await letterWith("/reset-password/")
+  const token = keep("the reset token", resetTokenIn(letter))
+  const path = `/reset-password/${token}`
+  await ask(server, { path })
+  await send("reset-password/[token] reset", path, { token, password: short })
+  signedInBy(
+    await send("reset-password/[token] reset", path, { token, password: third ?? "" }),
+    "the session after the reset",
+  )
+  await send("reset-password/[token] reset", path, { token, password: third ?? "" })
+  await ask(server, { path })
+  signedInBy(await send("sign-in signIn", "/sign-in", { email, password: third ?? "" }), "the session of the sign-in")
+  await letterWith("Your password was changed")
+}
+
+/** Letters are sent after the answer. */
+function letterWith(words: string): Promise<string> {
+  return vi.waitUntil(() => mail.letters.find((letter) => letter.includes(words)), { timeout: 10_000 })
+}
+
+/** The secrets that are in a text, as they are or as bytes are written. */
+function secretsIn(text: string, known = ""): string[] {
+  return Object.keys(secrets).filter((name) => {
+    const secret = Buffer.from(secrets[name] ?? "")
+    const written = (["utf8", "hex", "base64url", "base64"] as const).map((coding) => secret.toString(coding))
+    return name !== known && [...written, encodeURIComponent(String(secret))].some((form) => text.includes(form))
+  })
+}
+
+test("all of that was done", async () => {
+  expect(Object.keys(secrets)).toHaveLength(15)
+  expect(await db().apiKey.count({ where: { revokedAt: null } })).toBe(2)
+  expect(await db().run.count({ where: { state: "settled" } })).toBeGreaterThan(0)
+  expect(new Set(Object.values(secrets).map((secret) => secret.length > 8))).toEqual(new Set([true]))
+})
+
+/** Makes the server tell of a request, and thereby of all before it. */
+async function lastRequest(): Promise<string> {
+  const requestId = `the-last-${randomUUID()}`
+  await ask(server, { path: "/api/v1/me", headers: { "x-request-id": requestId } })
+  return requestId
+}
+
+test("the server printed no secret", async () => {
+  const requestId = await lastRequest()
+  await expect.poll(() => server.output(), { timeout: 10_000 }).toContain(requestId)
+  expect(secretsIn(server.output())).toEqual([])
+})
+
+test("no trace and no metric holds a secret", async () => {
+  const requestId = await lastRequest()
+  await expect.poll(() => traces.received(), { timeout: 10_000 }).toContain(requestId)
+  expect(secretsIn(traces.received())).toEqual([])
+  const metrics = await ask(server, { path: "/metrics", headers: { authorization: `Bearer ${metricsToken}` } })
+  expect(metrics.text).toContain("/api/v1/me")
+  expect(secretsIn(metrics.text)).toEqual([])
+})
+
+test("no letter holds a secret but the one that sets a password, which holds its link", () => {
+  expect(mail.letters.length).toBeGreaterThan(5)
+  for (const letter of mail.letters) {
+    const known = letter.includes("/reset-password/") ? "the reset token" : ""
+    expect(secretsIn(letter, known)).toEqual([])
+  }
+})
+
+test("no table holds a secret, in any column", async () => {
+  const { rows: tables } = await pool().query<{ name: string }>(
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
+  )
+  let dump = ""
+  for (const { name } of tables) {
+    const { rows } = await pool().query<{ line: string }>(`SELECT t::text AS line FROM "${name}" t`)
+    dump += rows.map(({ line }) => `${line}\n`).join("")
+  }
+  // What lists show of keys is there.
+  expect(dump).toMatch(/tsk_usr_\w{4}/)
+  expect(dump).toContain(email)
+  expect(secretsIn(dump)).toEqual([])
+})
+
+test("no page and no payload of a page holds a secret", async () => {
+  const { pages } = await builtPaths()
+  const { id } = await db().user.findUniqueOrThrow({ where: { email } })
+  const paths = pages.map((path) => path.replace("[id]", id).replace("[surface]", "user").replace("[token]", "x"))
+  for (const path of [...paths, "/api-keys?new", "/admin/api-keys?new"]) {
+    for (const headers of [{}, { cookie }, { cookie, rsc: "1" }]) {
+      const answer = await ask(server, { path, headers })
+      const address = answer.headers.get("location") ?? ""
+      const text = address.includes("_rsc=") ? (await ask(server, { path: address, headers })).text : answer.text
+      expect(secretsIn(text + JSON.stringify([...answer.headers])), path).toEqual([])
+    }
+  }
+  expect((await ask(server, { path: "/api-keys", headers: { cookie } })).text).toMatch(/tsk_usr_\w{4}/)
+})
+
+describe("what was built, and what running wrote into it", () => {
+  test.each([".next/static", ".next/server", ".next/cache", "dist"])(
+    "no file of %s holds a secret",
+    async (directory) => {
+      const entries = await readdir(join(root, directory), { recursive: true, withFileTypes: true }).catch(() => [])
+      for (const entry of entries.filter((candidate) => candidate.isFile())) {
+        const file = join(entry.parentPath, entry.name)
+        expect(secretsIn(await readFile(file, "latin1")), file).toEqual([])
+      }
+    },
+  )
+})

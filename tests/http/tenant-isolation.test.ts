@@ -1,0 +1,330 @@
+import { randomBytes } from "node:crypto"
+import { beforeAll, describe, expect, test } from "vitest"
+import { roleNames } from "@/lib/permissions"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import type { Surface } from "@/lib/surfaces"
+import {
+  createKey,
+  createOrder,
+  createPlan,
+  createRun,
+  createSubscription,
+  createUser,
+  grantCredits,
+} from "@/tests/support/factories"
+import { startTestServer, type TestServer } from "@/tests/support/server"
+import { type Answered, ask, builtActions, builtPaths, callAction, sessionOf } from "@/tests/support/visitor"
+
+// One account's rows bear a marker in every text that the data model has. Whoever else asks, whatever they name in their
+// request, gets to see none of them that their role does not read.
+
+const built = await builtPaths()
+const unique = randomBytes(6).toString("hex")
+
+/** Columns that take no marker: what they hold is one of a few words, or told by another column. */
+const wordsOnly = [
+  "users.role",
+  "api_keys.start",
+  "plans.currency",
+  "subscriptions.currency",
+  "orders.currency",
+  "verification_tokens.identifier",
+]
+
+/** What the console and the admin API show, and to which roles. The other columns are shown to nobody. */
+const shown: Record<string, string> = {
+  "users.email": "owner admin analyst support finance bookkeeper",
+  "users.name": "owner admin analyst support finance bookkeeper",
+  "api_keys.name": "owner admin analyst finance bookkeeper",
+  "plans.id": "owner admin analyst finance bookkeeper",
+  "plans.name": "owner admin analyst",
+  "orders.description": "owner admin analyst finance bookkeeper",
+  "credit_entries.reason": "owner admin analyst finance",
+  "audit_entries.action": "owner admin analyst",
+  "audit_entries.target_type": "owner admin analyst",
+  "audit_entries.target_id": "owner admin analyst",
+  "audit_entries.details": "owner admin analyst",
+  "emails.to": "owner admin analyst support",
+  "emails.template": "owner admin analyst support",
+  "emails.subject": "owner admin analyst support",
+  "emails.error": "owner admin analyst support",
+  "feedback.message": "owner admin analyst support",
+  "waitlist_entries.email": "owner admin analyst support",
+  "waitlist_entries.note": "owner admin analyst support",
+  "waitlist_entries.source": "owner admin analyst support",
+}
+
+function mark(column: string): string {
+  return `mark-${column.replace(/[._]/g, "-")}-${unique}`
+}
+
+function bytes(column: string): Buffer<ArrayBuffer> {
+  return Buffer.from(mark(column).padEnd(32).slice(-32))
+}
+
+/** An account with a row in every table. */
+async function createMarked() {
+  const user = await createUser({
+    email: `${mark("users.email")}@example.com`,
+    name: mark("users.name"),
+    passwordHash: mark("users.password_hash"),
+    image: mark("users.image"),
+  })
+  const [userId, m] = [user.id, mark]
+  const link = { type: m("accounts.type"), provider: m("accounts.provider") }
+  await db().providerAccount.create({
+    data: { userId, ...link, providerAccountId: m("accounts.provider_account_id") },
+  })
+  const token = { token: m("verification_tokens.token"), expires: new Date(Date.now() + 3_600_000) }
+  await db().verificationToken.create({ data: { identifier: userId, ...token } })
+  await db().endedSession.create({ data: { id: m("ended_sessions.id"), expires: token.expires } })
+  const named = { name: m("api_keys.name") }
+  const { key: own } = await createKey({ user, surface: "user", ...named, hash: bytes("api_keys.hash") })
+  const { key: admin } = await createKey({ user, surface: "admin", ...named })
+  const plan = await createPlan({ id: m("plans.id"), name: m("plans.name") })
+  const subscription = await createSubscription({ userId, planId: plan.id })
+  const order = await createOrder({ userId, subscriptionId: subscription.id, description: m("orders.description") })
+  await db().creditAccount.create({ data: { userId, balance: 7_777_777, granted: 7_777_777, seq: 1 } })
+  const kept = { idempotencyKey: m("runs.idempotency_key"), responseBody: m("runs.response_body") }
+  const settled = await createRun({
+    userId,
+    keyId: own.id,
+    state: "settled",
+    cost: 1n,
+    ...kept,
+    fingerprint: bytes("runs.fingerprint"),
+  })
+  await createRun({ userId, state: "failed", cost: 0n, releasedKey: m("runs.released_key") })
+  const entry = await db().creditEntry.create({
+    data: {
+      userId,
+      seq: 1,
+      kind: "grant",
+      amount: 7_777_777,
+      balanceAfter: 7_777_777,
+      reason: m("credit_entries.reason"),
+    },
+  })
+  const audited = await db().auditEntry.create({
+    data: {
+      actorId: userId,
+      action: m("audit_entries.action"),
+      targetType: m("audit_entries.target_type"),
+      targetId: m("audit_entries.target_id"),
+      details: { reason: m("audit_entries.details") },
+    },
+  })
+  const email = await db().email.create({
+    data: {
+      userId,
+      to: m("emails.to"),
+      template: m("emails.template"),
+      subject: m("emails.subject"),
+      status: "failed",
+      error: m("emails.error"),
+    },
+  })
+  const feedback = await db().feedback.create({ data: { userId, rating: 1, message: m("feedback.message") } })
+  const waiting = await db().waitlistEntry.create({
+    data: {
+      email: m("waitlist_entries.email"),
+      note: m("waitlist_entries.note"),
+      source: m("waitlist_entries.source"),
+    },
+  })
+  const ids = {
+    userId,
+    key: own.id,
+    adminKey: admin.id,
+    plan: plan.id,
+    subscription: subscription.id,
+    order: order.id,
+    run: settled.id,
+    entry: entry.id,
+    audited: audited.id,
+    email: email.id,
+    feedback: feedback.id,
+    waiting: waiting.id,
+    token: token.token,
+  }
+  return { user, ids }
+}
+
+let server: TestServer
+let other: Awaited<ReturnType<typeof createMarked>>
+let columns: string[]
+
+beforeAll(async () => {
+  server = await startTestServer("lean")
+  columns = await textColumns()
+  other = await createMarked()
+  return () => server.stop()
+})
+
+/** Sums have words of other tables for labels. */
+async function textColumns(): Promise<string[]> {
+  const { rows } = await pool().query<{ name: string }>(
+    `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+     WHERE table_schema = 'public' AND data_type IN ('text', 'character', 'character varying', 'jsonb', 'bytea', 'ARRAY')
+       AND table_name NOT IN ('_prisma_migrations', 'daily_sums', 'daily_changes')`,
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** The columns whose marker is in a text, as it is or as bytes are written, unless it had been sent. */
+function marksIn(text: string, sent = ""): string[] {
+  const unsent = columns.filter((column) => !sent.includes(mark(column)))
+  return unsent.filter((column) => {
+    const codings = (["hex", "base64", "base64url", "latin1"] as const).map((coding) => bytes(column).toString(coding))
+    return [mark(column), ...codings].some((written) => text.includes(written))
+  })
+}
+
+test("every text that the data model has bears a marker", async () => {
+  const bare: string[] = []
+  for (const name of columns) {
+    const [table, column] = name.split(".")
+    const { rows } = await pool().query<{ value: unknown }>(`SELECT "${column}" AS value FROM "${table}"`)
+    const isMarked = rows.some(
+      ({ value }) => marksIn(value instanceof Buffer ? value.toString("hex") : JSON.stringify(value)).length,
+    )
+    if (!isMarked) bare.push(name)
+  }
+  expect(bare.sort()).toEqual([...wordsOnly].sort())
+})
+
+test.each(roleNames)(
+  "the console and the admin API show %s what its permissions read, and nothing else",
+  async (role) => {
+    const { page, payload, keyFor } = await viewerOf(role)
+    const secret = await keyFor("admin")
+    const seen: string[] = []
+    for (const path of built.pages.filter((page) => page.startsWith("/admin"))) {
+      const address = path.replace("[id]", other.user.id)
+      for (const { text } of [await page(address), await payload(address)]) seen.push(...marksIn(text))
+    }
+    for (const path of built.routes.filter((route) => route.startsWith("/api/v1/admin/"))) {
+      seen.push(...marksIn((await ask(server, { path, headers: { "x-api-key": secret } })).text))
+    }
+    const expected = Object.keys(shown).filter((column) => shown[column]?.split(" ").includes(role))
+    expect([...new Set(seen)].sort()).toEqual(expected.sort())
+  },
+)
+
+describe.each(["owner", "member"] as const)("whatever an account of role %s asks for", (role) => {
+  test("its own pages show nothing of another account", async () => {
+    const { page, payload } = await viewerOf(role)
+    const own = built.pages.filter((path) => !path.startsWith("/admin") && !path.startsWith("/_"))
+    const seen: string[] = []
+    for (const path of own.map((page) => page.replace("[surface]", "user").replace("[token]", other.ids.token))) {
+      for (const search of ["", ...searches()]) {
+        seen.push(...marksIn((await page(path + search)).text, path + search))
+      }
+      seen.push(...marksIn((await payload(path)).text, path))
+    }
+    expect(seen).toEqual([])
+  })
+
+  test("the user API answers with nothing of another account", async () => {
+    const { user, keyFor } = await viewerOf(role)
+    const headers = { "x-api-key": await keyFor("user"), "idempotency-key": mark("runs.idempotency_key") }
+    await grantCredits(user.id, 100)
+    const seen: string[] = []
+    for (const path of built.routes.filter((route) => route.startsWith("/api/v1/me"))) {
+      for (const search of ["", ...searches()]) {
+        seen.push(...marksIn((await ask(server, { path: path + search, headers })).text, search))
+      }
+      const bodies = [{ text: "A text." }, { text: "A text.", userId: other.user.id }, { text: other.ids.run }]
+      for (const body of bodies) {
+        const { text } = await ask(server, { method: "POST", path, headers, body: JSON.stringify(body) })
+        seen.push(...marksIn(text))
+      }
+    }
+    expect(seen).toEqual([])
+  })
+})
+
+/** A new account, and how it asks. */
+async function viewerOf(role: string) {
+  const user = await createUser({ role })
+  const cookie = await sessionOf(user)
+  const keyFor = async (surface: Surface) => (await createKey({ user, surface })).secret
+  const page = (path: string) => ask(server, { path, headers: { cookie } })
+
+  /** What a page's script loads instead of the page. Next first leads to an address that caches can tell apart. */
+  async function payload(path: string): Promise<Answered> {
+    const headers = { cookie, rsc: "1" }
+    const answer = await ask(server, { path, headers })
+    const address = answer.headers.get("location")
+    return address?.includes("_rsc=") ? ask(server, { path: address, headers }) : answer
+  }
+  return { user, cookie, keyFor, page, payload }
+}
+
+/** The parameters of pages and endpoints that take an id, or what was made of one, each with one of the other account's. */
+function searches(): string[] {
+  const { ids } = other
+  const cursor = (id: string) => Buffer.from(`desc ${Date.now() + 1_000} ${id}`).toString("base64url")
+  const parameters = {
+    id: [ids.key],
+    userId: [ids.userId],
+    planId: [ids.plan],
+    orderId: [ids.order],
+    runId: [ids.run],
+    targetId: [ids.userId],
+    actorId: [ids.userId],
+    revoke: [ids.key, ids.adminKey],
+    cursor: [cursor(ids.order), cursor(ids.entry)],
+  }
+  return Object.entries(parameters).flatMap(([name, values]) => values.map((value) => `?${name}=${value}`))
+}
+
+test("no action of a customer reaches another account's rows", async () => {
+  const { cookie } = await viewerOf("member")
+  const { userId, key, adminKey } = other.ids
+  const before = await rowsOf(userId)
+  const { requestId } = await db().apiKey.findUniqueOrThrow({ where: { id: key } })
+  const forms = [
+    { id: key },
+    { id: adminKey },
+    { id: userId, userId, action: "ban", requestId },
+    { id: userId, action: "grant", amount: "5", reason: "A reason", requestId },
+    { requestId, name: "My own", expires: "never", date: "", userId },
+    { token: mark("verification_tokens.token"), password: "another one of my own" },
+    { email: other.user.email, password: mark("users.password_hash"), name: "New" },
+    { current: mark("users.password_hash"), password: "another one of my own", userId, id: userId },
+    { rating: "1", message: "Mine", userId },
+  ]
+  const seen: string[] = []
+  for (const action of await builtActions()) {
+    // It would end the session of the others.
+    if (action.name.endsWith("signOut")) continue
+    for (const fields of forms) {
+      const stateless = action.name.endsWith("signInThrough")
+      const path = action.pages[0]?.replace("[id]", userId).replace("[token]", "x") ?? "/"
+      const { text } = await callAction(server, action, { path, fields, stateless, headers: { cookie } })
+      seen.push(...marksIn(text, Object.values(fields).join()))
+    }
+  }
+  expect(seen).toEqual([])
+  expect(await rowsOf(userId)).toEqual(before)
+})
+
+/** Everything that belongs to an account, but for letters and reset links, which anybody may ask for. */
+async function rowsOf(userId: string): Promise<unknown[]> {
+  const include = {
+    providerAccounts: true,
+    keys: true,
+    subscriptions: true,
+    orders: true,
+    creditAccount: true,
+    feedback: true,
+  }
+  const where = { userId }
+  return [
+    await db().user.findUnique({ where: { id: userId }, include }),
+    await db().run.findMany({ where }),
+    await db().creditEntry.findMany({ where }),
+  ]
+}

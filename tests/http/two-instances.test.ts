@@ -1,0 +1,147 @@
+import { randomUUID } from "node:crypto"
+import { chromium } from "@playwright/test"
+import { beforeAll, expect, test } from "vitest"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { hashPassword } from "@/lib/sign-in/password-hash"
+import { freePort } from "@/scripts/postgres"
+import { browserFlags, findBrowser } from "@/tests/support/browser"
+import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { startHaproxy } from "@/tests/support/haproxy"
+import { findViolations } from "@/tests/support/ledger-invariants"
+import { startRedis } from "@/tests/support/redis"
+import { startTestServer, type TestServer } from "@/tests/support/server"
+
+// Two instances on one PostgreSQL and one Redis, behind HAProxy.
+
+const instances = ["1", "2"] as const
+type Instance = (typeof instances)[number]
+
+let proxy: string
+let servers: Record<Instance, TestServer>
+
+beforeAll(async () => {
+  const redis = await startRedis()
+  const port = await freePort()
+  proxy = `http://localhost:${port}`
+  const given = { REDIS_URL: redis.url, BASE_URL: proxy }
+  const now = Date.now()
+  servers = { 1: await startTestServer("lean", given, now), 2: await startTestServer("lean", given, now) }
+  const balancer = await startHaproxy(
+    port,
+    instances.map((name) => servers[name].port),
+  )
+  return async () => {
+    await balancer.stop()
+    await Promise.all(instances.map((name) => servers[name].stop()))
+    await redis.stop()
+  }
+})
+
+type Ask = { secret: string; path?: string; instance?: Instance; init?: RequestInit }
+
+async function ask({ secret, path = "/api/v1/me", instance, init }: Ask) {
+  const headers = { "x-api-key": secret, ...(instance && { "x-instance": instance }), ...init?.headers }
+  const answer = await fetch(proxy + path, { ...init, headers })
+  return { status: answer.status, text: await answer.text(), by: answer.headers.get("x-served-by") }
+}
+
+/** `times` calls, ten under way at once. */
+async function many<Result>(times: number, call: (index: number) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = []
+  let next = 0
+  const worker = async () => {
+    while (next < times) results.push(await call(next++))
+  }
+  await Promise.all(Array.from({ length: 10 }, worker))
+  return results
+}
+
+async function account(credits = 0) {
+  const user = await createUser()
+  if (credits > 0) await grantCredits(user.id, credits)
+  return { user, ...(await createKey({ user, surface: "user" })) }
+}
+
+test("the 301st request of a minute is refused, whichever instance it meets", async () => {
+  const { secret } = await account()
+  const answers = await many(330, () => ask({ secret }))
+  const allowed = answers.filter(({ status }) => status === 200)
+  expect(allowed).toHaveLength(300)
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(30)
+  for (const name of instances) expect(allowed.filter(({ by }) => by === name).length).toBeGreaterThan(50)
+  for (const instance of instances) expect((await ask({ secret, instance })).status).toBe(429)
+})
+
+test("a call that is repeated at both instances is charged once and answered alike", async () => {
+  const { user, secret } = await account(10_000)
+  const keys = Array.from({ length: 30 }, () => randomUUID())
+  const run = (key: string) =>
+    ask({
+      secret,
+      path: "/api/v1/me/run",
+      init: {
+        method: "POST",
+        headers: { "content-type": "application/json", "idempotency-key": key },
+        body: '{"text":"Twice sent, once paid."}',
+      },
+    })
+  const answers = await many(240, (index) => run(keys[index % keys.length] ?? ""))
+  expect(new Set(answers.map(({ by }) => by)).size).toBe(2)
+  // Sent while the first was at work, one may have been told to come again.
+  expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true)
+  for (const key of keys) {
+    const [one, other] = [await run(key), await run(key)]
+    expect([one.status, other.status]).toEqual([200, 200])
+    expect(one.by).not.toBe(other.by)
+    expect(other.text).toBe(one.text)
+  }
+  expect(await db().run.count({ where: { userId: user.id } })).toBe(keys.length)
+  expect(await findViolations(pool(), [user.id])).toEqual([])
+})
+
+test("a key revoked on the page of one instance is refused by the other on its next request", async () => {
+  const password = "four words make sense"
+  const user = await createUser({ passwordHash: await hashPassword(password) })
+  const { secret } = await createKey({ user, surface: "user" })
+  for (const instance of instances) expect((await ask({ secret, instance })).status).toBe(200)
+
+  const executablePath = findBrowser()
+  const browser = await chromium.launch({ args: browserFlags, ...(executablePath && { executablePath }) })
+  const page = await browser.newPage({
+    baseURL: proxy,
+    javaScriptEnabled: false,
+    extraHTTPHeaders: { "x-instance": "1" },
+  })
+  await page.goto("/sign-in")
+  await page.getByLabel("Email").fill(user.email)
+  await page.getByLabel("Password").fill(password)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.waitForURL(/api-keys/)
+  await page.getByRole("button", { name: "Revoke" }).click()
+  await page.getByRole("button", { name: "Revoke key" }).click()
+  await page.getByText("is revoked.").waitFor()
+
+  expect(await ask({ secret, instance: "2" })).toMatchObject({ status: 401, by: "2" })
+  await browser.close()
+})
+
+test("when one instance dies the other goes on, and answers what the dead one had done", async () => {
+  const { secret } = await account(1_000)
+  const sent = {
+    secret,
+    path: "/api/v1/me/run",
+    init: {
+      method: "POST",
+      headers: { "content-type": "application/json", "idempotency-key": "kept" },
+      body: '{"text":"Done by one, known to the other."}',
+    },
+  }
+  const before = await ask({ ...sent, instance: "1" })
+  expect(before).toMatchObject({ status: 200, by: "1" })
+  // The group of the process and of what it has started.
+  process.kill(-servers[1].pid, "SIGKILL")
+  await servers[1].exited
+  for (const answer of await many(40, () => ask({ secret }))) expect(answer).toMatchObject({ status: 200, by: "2" })
+  expect(await ask(sent)).toEqual({ ...before, by: "2" })
+})

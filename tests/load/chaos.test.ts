@@ -1,0 +1,243 @@
+import { randomBytes, randomInt, randomUUID } from "node:crypto"
+import { setTimeout as sleep } from "node:timers/promises"
+import pg from "pg"
+import { afterAll, expect, inject, test } from "vitest"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { sweep } from "@/lib/credits/ledger"
+import { grantCredits } from "@/lib/credits/mutations"
+import { isDatabaseUnavailable } from "@/lib/postgres/failures"
+import { Random } from "@/prisma/random"
+import { migrate } from "@/scripts/migrate"
+import { createUser } from "@/tests/support/factories"
+import { findViolations } from "@/tests/support/ledger-invariants"
+import { endLater, stopAll } from "@/tests/support/run-program"
+import { checkBalance, checkCharges, checkLedger, violate, violations } from "./chaos-checks"
+import { type Accounts, type Clients, createAccounts, createClients, type Phase } from "./chaos-clients"
+import { type Database, prepareServer, type Server, startDatabase } from "./chaos-victims"
+
+// Kills two servers of the build and their PostgreSQL at random moments, while customers send metered calls until each has
+// its response. Afterwards everything has to add up. SEED repeats the choices of a run.
+
+/** How much has to happen. The more there is to do, the longer it takes; no time is a failure. */
+const aims = {
+  full: { kills: 50, crashes: 12, acknowledged: 3_000, leftBehind: 20 },
+  short: { kills: 6, crashes: 2, acknowledged: 300, leftBehind: 2 },
+}
+const clientCount = 40
+/** So long nobody has had an answer: something hangs. */
+const maxSilenceMs = 180_000
+
+const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
+const aim = aims[inject("isLong") ? "full" : "short"]
+const random = new Random(seed)
+const done = { kills: 0, crashes: 0, leftBehind: 0 }
+/** Reservations that ended under a server that may still have been at work. */
+const overtaken: string[] = []
+
+afterAll(stopAll)
+
+test("whatever was acknowledged is charged once and nothing else is, with servers and database killed", async () => {
+  console.log(`SEED=${seed}`)
+  const database = endLater(await startDatabase())
+  await migrate(database.url)
+  const given = { DATABASE_URL: database.url, AUTH_SECRET: randomBytes(32).toString("hex") }
+  Object.assign(process.env, given, { BASE_URL: "http://localhost" })
+  const observer = new pg.Pool({ connectionString: database.url, max: 4 })
+  observer.on("error", () => {})
+
+  const servers = await Promise.all([prepareServer(given, violate), prepareServer(given, violate)])
+  servers.forEach(endLater)
+  const rich = await createAccounts(8, 1_000_000)
+  const poor = await createAccounts(4, 25)
+  await Promise.all(servers.map((server) => server.start()))
+
+  const addresses: [string, ...string[]] = [servers[0].address, servers[1].address]
+  const clients = createClients({ random, rich, poor, addresses, onViolation: violate })
+  const patron = (await createUser({ role: "owner" })).id as OwnerId
+  const started = Date.now()
+  await disturb(clients, servers, database, observer, () => topUp(patron, poor, random.between(1, 15)))
+
+  // From here on nothing is killed. Calls whose keys are held wait until the reservations left behind are over.
+  await topUp(patron, poor, 10_000)
+  await clients.run(clientCount, () => (isWaiting(clients) ? "finish" : "end"))
+  const left = await observer.query(
+    "UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved'",
+  )
+  const sweeps = await Promise.all([sweep(observer), sweep(observer), sweep(observer)])
+  while (clients.open.size > 0) {
+    for (const call of clients.open) call.held = false
+    await clients.run(clientCount, () => (isWaiting(clients) ? "finish" : "end"))
+  }
+
+  for (const text of await checkCharges(observer, clients.calls)) violate(text)
+  for (const text of await checkLedger(observer)) violate(text)
+  for (const account of [...rich, ...poor]) {
+    for (const text of await checkBalance(servers[0].address, account, clients.calls)) violate(text)
+  }
+  await report(clients, observer, {
+    seconds: Math.round((Date.now() - started) / 1_000),
+    leftAtTheEnd: left.rowCount ?? 0,
+    swept: sweeps.reduce((sum, { released }) => sum + released, 0),
+  })
+  await observer.end()
+  expect([...violations]).toEqual([])
+})
+
+/** Lets customers call while everything around them fails, until enough of it has happened. */
+async function disturb(
+  clients: Clients,
+  servers: readonly Server[],
+  database: Database,
+  observer: pg.Pool,
+  grant: () => Promise<void>,
+): Promise<void> {
+  let failed = false
+  const goesOn = () => !failed && !isEnough(clients)
+
+  async function kill(server: Server): Promise<void> {
+    await server.kill()
+    done.kills++
+    await sleep(random.between(0, 500))
+    await server.start()
+  }
+  async function crash(): Promise<void> {
+    await database.crash(random.between(0, 1_500))
+    done.crashes++
+  }
+  /** As if all work of this moment took longer than its reservation. */
+  async function overtake(): Promise<void> {
+    const { rows } = await observer.query<{ id: string }>(
+      `UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved' AND created_at > now() - interval '1 second' RETURNING id`,
+    )
+    overtaken.push(...rows.map(({ id }) => id))
+  }
+  async function observe(): Promise<void> {
+    for (const { rule, subject } of await findViolations(observer)) violate(`${rule}: ${subject}, while calls ran`)
+    done.leftBehind = await countLeftBehind(observer)
+    if (clients.silenceMs() > maxSilenceMs) throw new Error("No call has been acknowledged for three minutes.")
+  }
+  /** Once in so many acknowledged calls: on a slow machine disasters are rarer too. */
+  async function onceIn(min: number, max: number, act: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      const next = clients.acknowledged() + random.between(min, max)
+      while (clients.acknowledged() < next && goesOn()) await sleep(10)
+      if (!goesOn()) return
+      await act()
+    }
+  }
+  async function every(ms: number, act: () => Promise<unknown>): Promise<void> {
+    while (goesOn()) {
+      await sleep(ms)
+      await act()
+    }
+  }
+
+  const acts = [
+    ...servers.map((server) => onceIn(10, 200, () => kill(server))),
+    onceIn(50, 400, crash),
+    onceIn(30, 300, () => whenUp(overtake)),
+    onceIn(10, 100, grant),
+    every(3_000, () => whenUp(() => sweep(observer))),
+    every(1_000, () => whenUp(observe)),
+  ]
+  const calling = clients.run(clientCount, (): Phase => (goesOn() ? "call" : "end"))
+  const printing = setInterval(() => console.log(`  ${progressOf(clients)}`), 10_000)
+  try {
+    await Promise.all([...acts, calling])
+  } finally {
+    failed = true
+    clearInterval(printing)
+  }
+}
+
+function isEnough(clients: Clients): boolean {
+  return (
+    done.kills >= aim.kills &&
+    done.crashes >= aim.crashes &&
+    done.leftBehind >= aim.leftBehind &&
+    clients.acknowledged() >= aim.acknowledged
+  )
+}
+
+function progressOf(clients: Clients): string {
+  return [
+    `${clients.acknowledged()} of ${aim.acknowledged} calls acknowledged`,
+    `${done.kills} of ${aim.kills} kills`,
+    `${done.crashes} of ${aim.crashes} database crashes`,
+    `${done.leftBehind} of ${aim.leftBehind} reservations left behind`,
+  ].join(", ")
+}
+
+function isWaiting(clients: Clients): boolean {
+  if (clients.silenceMs() > maxSilenceMs) throw new Error("Open calls are not answered any more.")
+  return [...clients.open].some(({ held }) => !held)
+}
+
+/** Grants as the console does: each form acts once, however often it has to be sent. */
+async function topUp(patron: OwnerId, accounts: Accounts, amount: number): Promise<void> {
+  for (const account of accounts) {
+    const form = { requestId: randomUUID(), amount, reason: "Top-up" }
+    const granted = await whenUp(() => grantCredits(patron, account.id, form))
+    if (granted.ok) account.granted += amount
+    else violate(`A top-up was refused: ${granted.reason}`)
+  }
+}
+
+/** Of runs that ended with nobody to close them: expired, or reserved for longer than any work here takes. */
+async function countLeftBehind(observer: pg.Pool): Promise<number> {
+  const { rows } = await observer.query<{ left_behind: number }>(
+    `SELECT count(*)::int AS left_behind FROM runs
+     WHERE (state = 'expired' OR (state = 'reserved' AND created_at < now() - interval '5 seconds'))
+       AND id <> ALL($1::uuid[])`,
+    [overtaken],
+  )
+  return rows[0]?.left_behind ?? 0
+}
+
+async function report(
+  clients: Clients,
+  observer: pg.Pool,
+  measured: { seconds: number; leftAtTheEnd: number; swept: number },
+): Promise<void> {
+  const { rows } = await observer.query<{ state: string; runs: number }>(
+    "SELECT state, count(*)::int AS runs FROM runs GROUP BY state",
+  )
+  const runs = (wanted: string) => rows.find(({ state }) => state === wanted)?.runs ?? 0
+  const leftBehind = await countLeftBehind(observer)
+  const lines: [string, number][] = [
+    ["seconds of disturbance", measured.seconds],
+    ["requests", clients.countOf("requests")],
+    ["… without an answer", clients.countOf("lost")],
+    ...["402", "409", "422", "429", "503"].map((status): [string, number] => [
+      `… answered ${status}`,
+      clients.countOf(status),
+    ]),
+    ["… answered 200, acknowledged", clients.countOf("200")],
+    ["… replayed when asked again", clients.countOf("replayed")],
+    ["distinct Idempotency-Keys, each acknowledged", clients.acknowledged()],
+    ["servers killed (SIGKILL)", done.kills],
+    ["databases stopped (immediate)", done.crashes],
+    ["runs settled", runs("settled")],
+    ["runs given back by their server", runs("failed")],
+    ["runs whose reservation ended under them", overtaken.length],
+    ["runs left behind by a kill or crash", leftBehind],
+    ["… of these released", leftBehind - runs("reserved")],
+    ["… held to the end", measured.leftAtTheEnd],
+    ["… and swept then, by three sweepers at once", measured.swept],
+    ["violations", violations.size],
+  ]
+  console.log("")
+  for (const [name, value] of lines) console.log(`${value.toLocaleString("en").padStart(12)}  ${name}`)
+}
+
+/** The database is away now and then: tries until it is back. */
+async function whenUp<Result>(act: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!isDatabaseUnavailable(error)) throw error
+      await sleep(100)
+    }
+  }
+}

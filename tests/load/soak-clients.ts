@@ -1,0 +1,394 @@
+import { randomUUID } from "node:crypto"
+import { setTimeout as sleep } from "node:timers/promises"
+import { encode } from "next-auth/jwt"
+import { cookieName } from "@/lib/sign-in/cookies"
+import { sessionToken } from "@/lib/sign-in/next-auth"
+import type { Random } from "@/prisma/random"
+import { type Exchange, exchange } from "@/tests/support/exchange"
+import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { readForms } from "@/tests/support/forms"
+import type { Charged } from "./chaos-checks"
+import type { Account } from "./chaos-clients"
+
+// Everything that customers and operators do, in one mix, and what each of them has to be answered.
+
+/** What is done, and how often out of a hundred times. */
+export const weights = {
+  "read of the user API": 38,
+  "read of the admin API": 14,
+  "run with Idempotency-Key": 16,
+  "run without": 5,
+  "run sent again": 6,
+  "page of the user area": 8,
+  "page of the console": 5,
+  "refused request": 6,
+  "key created and revoked": 1,
+  "credits granted": 1,
+} as const
+
+export type Kind = keyof typeof weights
+
+export const kinds = Object.keys(weights) as Kind[]
+
+type Customer = Account & { email: string; session: string; keyId: string }
+
+type Operator = { id: string; email: string; session: string; keys: [string] }
+
+type Call = Charged & { account: Account }
+
+/** A run that was sent without an Idempotency-Key and answered: nobody can send it again. */
+type Once = { runId: string; body: string }
+
+/** When an answer came and how long it took; no status when there was none. */
+type Answered = { at: number; ms: number; status: number | undefined; excused: boolean }
+
+/** An answer and what is wrong with it; nothing when it is right. */
+type Check = (answer: Exchange) => string | undefined
+
+const wordsACredit = 100
+
+/** As a status: out of service while nothing was broken. */
+export const unexcused = "503 or 500 while nothing was broken"
+
+/** @param keys of both surfaces: four of five belong to customers, the rest to operators */
+export async function createPeople(keys: number) {
+  const customers: Customer[] = []
+  const operators: Operator[] = []
+  for (let made = 0; made < keys; made++) {
+    const isOperator = made % 5 === 4
+    const user = await createUser(isOperator ? { role: "owner" } : {})
+    const { secret, key } = await createKey({ user, surface: isOperator ? "admin" : "user" })
+    const token = sessionToken(user)
+    const session = `${cookieName("session")}=${await encode({ token, secret: process.env.AUTH_SECRET ?? "" })}`
+    const common = { id: user.id, email: user.email, session, keys: [secret] as [string] }
+    if (isOperator) operators.push(common)
+    else {
+      await grantCredits(user.id, 100_000)
+      customers.push({ ...common, granted: 100_000, keyId: key.id })
+    }
+  }
+  return { customers, operators }
+}
+
+export type People = Awaited<ReturnType<typeof createPeople>>
+
+/**
+ * @param isExcused whether something was broken at any time from then to now, so that an answer may be 503
+ * @param onViolation told what nobody may ever see
+ */
+export function createTraffic({
+  random,
+  people: { customers, operators },
+  address,
+  isExcused,
+  onViolation,
+}: {
+  random: Random
+  people: People
+  address: string
+  isExcused: (since: number) => boolean
+  onViolation: (text: string) => void
+}) {
+  const calls: Call[] = []
+  const once: Once[] = []
+  const answers = new Map<Kind, Answered[]>(kinds.map((kind) => [kind, []]))
+  const counts = new Map<string, number>()
+  /** When each key was used, in the last two minutes. */
+  const uses = new Map<string, number[]>()
+  // Every second customer never sends an Idempotency-Key: what they were charged is known by their answers alone.
+  const keyed = customers.filter((_, index) => index % 2 === 0)
+  const keyless = customers.filter((_, index) => index % 2 === 1)
+  const idle = [...customers]
+
+  function pick<Item>(items: readonly Item[]): Item {
+    return items[random.between(0, items.length - 1)] as Item
+  }
+
+  /** Every key is one of three hundred requests a minute, and of no fewer. */
+  function note(secret: string): void {
+    const now = Date.now()
+    const recent = (uses.get(secret) ?? []).filter((time) => time > now - 120_000)
+    uses.set(secret, [...recent, now])
+  }
+
+  /** Sends a request and looks at its answer; gives it when it is what it should be. */
+  async function ask(
+    kind: Kind,
+    path: string,
+    sent: Parameters<typeof exchange>[1],
+    check: Check,
+  ): Promise<Exchange | undefined> {
+    const since = Date.now()
+    const secret = sent.headers?.["x-api-key"]
+    if (secret) note(secret)
+    const answer = await exchange(address + path, sent, 60_000)
+    const excused = isExcused(since)
+    const at = Date.now()
+    answers.get(kind)?.push({ at, ms: at - since, status: answer?.status, excused })
+    const status = String(answer?.status ?? "none")
+    counts.set(status, (counts.get(status) ?? 0) + 1)
+    const wrong = whatIsWrong(answer, check, secret, excused)
+    if (wrong === "passing") return undefined
+    if (wrong) onViolation(`${kind}, ${sent.method ?? "GET"} ${path}: ${wrong}`)
+    return wrong ? undefined : answer
+  }
+
+  function whatIsWrong(answer: Exchange | undefined, check: Check, secret: string | undefined, excused: boolean) {
+    if (!answer) return "no answer"
+    const isPage = !answer.headers["content-type"]?.startsWith("application/json")
+    if (answer.status === 503 || (isPage && answer.status === 500)) {
+      // A machine that something else keeps busy is late now and then, and says so.
+      if (!excused) counts.set(unexcused, (counts.get(unexcused) ?? 0) + 1)
+      return isPage ? "passing" : (envelope(503, "service_unavailable")(answer) ?? "passing")
+    }
+    if (answer.status === 429 && secret) {
+      const recent = uses.get(secret)?.length ?? 0
+      if (recent <= 300) return `429 after ${recent} requests in two minutes`
+      return envelope(429, "rate_limited")(answer) ?? "passing"
+    }
+    return check(answer)
+  }
+
+  function newCall(account: Account): Call {
+    const words = random.between(1, 1_000)
+    return { account, idempotencyKey: randomUUID(), words, cost: Math.ceil(words / wordsACredit), bodies: [] }
+  }
+
+  function sendRun(kind: Kind, { account, idempotencyKey, words, cost }: Call, withKey: boolean) {
+    const headers = {
+      "x-api-key": account.keys[0],
+      "content-type": "application/json",
+      ...(withKey && { "idempotency-key": idempotencyKey }),
+    }
+    const sent = { method: "POST", headers, body: JSON.stringify({ text: "word ".repeat(words) }) }
+    return ask(kind, "/api/v1/me/run", sent, (answer) =>
+      // Held by an attempt of which nobody heard, until its time is over.
+      answer.status === 409 && withKey
+        ? envelope(409, "idempotency_in_progress")(answer)
+        : digested(answer, cost, words),
+    )
+  }
+
+  async function sendKeyed(kind: Kind, call: Call): Promise<void> {
+    const answer = await sendRun(kind, call, true)
+    if (answer?.status === 200) call.bodies.push(answer.body)
+  }
+
+  const acts: Record<Kind, () => Promise<unknown>> = {
+    "read of the user API": () => {
+      const { id, keys } = pick(customers)
+      const path = random.pick(["", "", "/subscription", "/orders?limit=20", "/credits?limit=20"])
+      const check = path === "" ? ownAccount(id) : path === "/subscription" ? object : list
+      return ask("read of the user API", `/api/v1/me${path}`, { headers: { "x-api-key": keys[0] } }, check)
+    },
+    "read of the admin API": () => {
+      const { keys } = pick(operators)
+      const path = random.pick([
+        "users?limit=20",
+        "orders",
+        "credits?limit=20",
+        "credits/balances?limit=20",
+        "stats",
+        "audit?limit=20",
+      ])
+      return ask("read of the admin API", `/api/v1/admin/${path}`, { headers: { "x-api-key": keys[0] } }, list)
+    },
+    "run with Idempotency-Key": () => {
+      const call = newCall(pick(keyed))
+      calls.push(call)
+      return sendKeyed("run with Idempotency-Key", call)
+    },
+    "run without": async () => {
+      const answer = await sendRun("run without", newCall(pick(keyless)), false)
+      if (answer) once.push({ runId: JSON.parse(answer.body).data.id, body: answer.body })
+    },
+    "run sent again": async () => {
+      if (calls.length > 0) await sendKeyed("run sent again", pick(calls))
+    },
+    "page of the user area": () => {
+      const { email, session } = pick(customers)
+      const path = random.pick(["/api-keys", "/account", "/account/credits", "/account/orders"])
+      return ask("page of the user area", path, { headers: { cookie: session } }, page(email))
+    },
+    "page of the console": () => {
+      const { email, session } = pick(operators)
+      const path = random.pick(["/admin", "/admin/users", "/admin/orders", "/admin/credits", "/admin/api-keys"])
+      return ask("page of the console", path, { headers: { cookie: session } }, page(email))
+    },
+    "refused request": () => {
+      const [wrong, path, check] = pick(refusals())
+      return ask("refused request", path, { headers: wrong }, check)
+    },
+    "key created and revoked": async () => {
+      // One at a time for each, and each in turn, for nobody may make many keys an hour.
+      const customer = idle.shift()
+      if (!customer) return
+      await createAndRevoke(customer)
+      idle.push(customer)
+    },
+    "credits granted": async () => {
+      await grant(pick(operators), pick(keyed))
+    },
+  }
+
+  /** Neither of them is a key of the surface that is asked, or the question is none. */
+  function refusals(): [Record<string, string>, string, Check][] {
+    const [own] = pick(customers).keys
+    const [admin] = pick(operators).keys
+    return [
+      [{}, "/api/v1/me", envelope(401, "unauthorized")],
+      [{ "x-api-key": `${own.slice(0, -1)}_` }, "/api/v1/me", envelope(401, "unauthorized")],
+      [{ "x-api-key": own }, "/api/v1/admin/users", envelope(403, "wrong_scope")],
+      [{ "x-api-key": admin }, "/api/v1/me", envelope(403, "wrong_scope")],
+      [{ "x-api-key": own }, "/api/v1/me/orders?limit=501", envelope(400, "bad_request")],
+      [{ "x-api-key": admin }, "/api/v1/nothing", envelope(404, "not_found")],
+    ]
+  }
+
+  /** As a browser without JavaScript does: the form of a page is sent to that page. */
+  async function submit(
+    kind: Kind,
+    path: string,
+    session: string,
+    fields: Record<string, string>,
+    check: Check,
+    hidden?: Record<string, string>,
+  ): Promise<{ answer: Exchange | undefined; hidden: Record<string, string> } | undefined> {
+    let form = hidden
+    if (!form) {
+      const shown = await ask(kind, path, { headers: { cookie: session } }, (answer) =>
+        readForms(answer.body).some(isOf(fields)) ? undefined : `${answer.status} without the form`,
+      )
+      if (!shown) return undefined
+      form = readForms(shown.body).find(isOf(fields)) ?? {}
+    }
+    const data = new FormData()
+    for (const [name, value] of Object.entries({ ...form, ...fields })) data.append(name, value)
+    const encoded = new Response(data)
+    const headers = { cookie: session, origin: address, "content-type": encoded.headers.get("content-type") ?? "" }
+    const body = new Uint8Array(await encoded.arrayBuffer())
+    return { answer: await ask(kind, path, { method: "POST", headers, body }, check), hidden: form }
+  }
+
+  async function createAndRevoke({ session, keys, keyId }: Customer): Promise<void> {
+    const kind = "key created and revoked"
+    const name = `Soak ${randomUUID()}`
+    const made = await submit(kind, "/api-keys?new", session, { name, expires: "never", date: "" }, (answer) =>
+      /tsk_usr_[0-9A-Za-z]{49}/.test(answer.body) ? undefined : `${answer.status} without a key`,
+    )
+    const [secret] = /tsk_usr_[0-9A-Za-z]{49}/.exec(made?.answer?.body ?? "") ?? []
+    if (!secret || secret === keys[0]) return
+    const headers = { "x-api-key": secret }
+    if (!(await ask(kind, "/api/v1/me", { headers }, object))) return
+    const shown = await ask(kind, "/api-keys", { headers: { cookie: session } }, (answer) =>
+      answer.body.includes(name) ? undefined : `${answer.status} without the new key`,
+    )
+    const ids = [...(shown?.body.matchAll(/revoke=([0-9a-f-]{36})/g) ?? [])].map(([, id = ""]) => id)
+    const [id] = ids.filter((one) => one !== keyId)
+    if (!id) return
+    const revoked = await submit(kind, `/api-keys?revoke=${id}`, session, { id }, (answer) =>
+      answer.status === 200 && answer.body.includes("is revoked") ? undefined : `${answer.status}, not revoked`,
+    )
+    if (revoked?.answer) await ask(kind, "/api/v1/me", { headers }, envelope(401, "unauthorized"))
+  }
+
+  /** One form acts once, so it is sent until it is known to have. */
+  async function grant({ session }: Operator, account: Account): Promise<void> {
+    const path = `/admin/users/${account.id}?action=grant`
+    const amount = random.between(1, 50)
+    const fields = { amount: String(amount), reason: "For the soak" }
+    const check: Check = (answer) =>
+      answer.status === 200 && /credits/i.test(answer.body) && !answer.body.includes('role="alert"')
+        ? undefined
+        : `${answer.status}, not granted`
+    let sent = await submit("credits granted", path, session, fields, check)
+    for (let attempt = 0; sent && !sent.answer && attempt < 30; attempt++) {
+      await sleep(500)
+      sent = await submit("credits granted", path, session, fields, check, sent.hidden)
+    }
+    if (sent) account.granted += amount
+  }
+
+  function chooseKind(): Kind {
+    let left = random.next() * 100
+    for (const kind of kinds) {
+      left -= weights[kind]
+      if (left < 0) return kind
+    }
+    return "read of the user API"
+  }
+
+  /** Sends again what was not answered, until everything is. */
+  async function finish(): Promise<void> {
+    for (const call of calls) {
+      for (let attempt = 0; call.bodies.length === 0 && attempt < 100; attempt++) {
+        await sendKeyed("run sent again", call)
+        if (call.bodies.length === 0) await sleep(500)
+      }
+    }
+  }
+
+  return {
+    calls,
+    once,
+    keyed,
+    keyless,
+    answers,
+    countOf: (status: string) => counts.get(status) ?? 0,
+    statuses: () => [...counts.keys()].sort(),
+    act: () => acts[chooseKind()](),
+    /** One customer who calls twice as often as allowed. */
+    greedy: (customer: Customer) =>
+      ask(
+        "read of the user API",
+        "/api/v1/me",
+        { headers: { "x-api-key": customer.keys[0] } },
+        ownAccount(customer.id),
+      ),
+    finish,
+  }
+}
+
+export type Traffic = ReturnType<typeof createTraffic>
+
+function isOf(fields: Record<string, string>) {
+  return (form: Record<string, string>) => Object.keys(fields).every((name) => name in form)
+}
+
+function envelope(status: number, code: string): Check {
+  return (answer) => {
+    const { error, ...more } = answer.status === status ? JSON.parse(answer.body) : { error: undefined }
+    const isRight = error?.code === code && typeof error.message === "string" && Object.keys(more).length === 0
+    return isRight ? undefined : `${answer.status} instead of ${status} ${code}: ${answer.body.slice(0, 200)}`
+  }
+}
+
+function ownAccount(id: string): Check {
+  return (answer) => object(answer) ?? (JSON.parse(answer.body).data.id === id ? undefined : "another account's data")
+}
+
+function object(answer: Exchange): string | undefined {
+  if (answer.status !== 200) return `${answer.status}: ${answer.body.slice(0, 200)}`
+  return Object.keys(JSON.parse(answer.body)).join() === "data" ? undefined : `another envelope: ${answer.body}`
+}
+
+function list(answer: Exchange): string | undefined {
+  if (answer.status !== 200) return `${answer.status}: ${answer.body.slice(0, 200)}`
+  const { data, meta } = JSON.parse(answer.body)
+  const isRight = Array.isArray(data) && data.length <= meta.limit && data.length <= meta.total && !(meta.balance < 0)
+  return isRight ? undefined : `no page: ${answer.body.slice(0, 200)}`
+}
+
+function page(email: string): Check {
+  return (answer) => {
+    if (answer.status !== 200) return `${answer.status}: ${answer.headers.location ?? answer.body.slice(0, 200)}`
+    return answer.body.includes(email) ? undefined : "a page that does not name its viewer"
+  }
+}
+
+function digested(answer: Exchange, cost: number, words: number): string | undefined {
+  if (answer.status !== 200) return `${answer.status}: ${answer.body.slice(0, 200)}`
+  const { data } = JSON.parse(answer.body)
+  const isRight = data.cost === cost && data.result.words === words && data.balance >= 0
+  return isRight ? undefined : `another result: ${answer.body}`
+}

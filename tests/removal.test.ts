@@ -1,0 +1,183 @@
+import { existsSync } from "node:fs"
+import { cp, readdir, readFile, rm } from "node:fs/promises"
+import { basename, join, relative } from "node:path"
+import { encode } from "next-auth/jwt"
+import { beforeAll, describe, expect, test } from "vitest"
+import { env } from "@/lib/env"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { cookieName } from "@/lib/sign-in/cookies"
+import { sessionToken } from "@/lib/sign-in/next-auth"
+import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
+import { seed } from "@/prisma/seed"
+import { type Guarded, startGuarded } from "@/scripts/guarded"
+import { collect, untilAnswers } from "@/scripts/next"
+import { freePort } from "@/scripts/postgres"
+import { root } from "@/scripts/root"
+
+// An optional module is taken out by deleting the folders that bear its name, and nothing else. This does so on a copy.
+
+const optional = ["audit", "emails", "feedback", "waitlist"]
+const modules = optional.filter((name) => foldersOf(name).length > 0)
+
+/** An address or an import of these modules; what lib keeps of one is not meant. */
+const naming = (names: readonly string[]) => new RegExp(`(?<!/lib)/(${names.join("|")})\\b`)
+
+test("no page, component or endpoint names a module, but for those in its own folders", async () => {
+  const files = (await Promise.all(["app", "components"].map(filesBelow))).flat()
+  const sources = files.filter((file) => !/\.(test|spec)\.tsx?$/.test(file))
+  expect(sources.length).toBeGreaterThan(50)
+  const named = await Promise.all(
+    sources.map(async (file) => {
+      const text = await readFile(join(root, file), "utf8")
+      const others = optional.filter((name) => !foldersOf(name).some((folder) => file.startsWith(`${folder}/`)))
+      return others.filter((name) => naming([name]).test(text)).map((name) => `${file} names ${name}`)
+    }),
+  )
+  expect(named.flat()).toEqual([])
+})
+
+// That each keeps its promises without any one of the others follows from the above, and from the tests without any.
+describe.concurrent.each(modules)("without %s", (name) => {
+  const copy = copyWithout([name])
+
+  test("the types hold", () => typesHold(copy))
+})
+
+describe("without any of them", () => {
+  const copy = copyWithout(modules)
+
+  test.concurrent("the types hold", () => typesHold(copy))
+
+  test.concurrent("the endpoints and documents that stay keep every promise", () =>
+    succeeds(copy, "vitest/vitest.mjs", ["run", "--project=unit", "--reporter=dot", "app"]))
+
+  describe("built and served", () => {
+    let base = ""
+    let cookie = ""
+
+    beforeAll(async () => {
+      await succeeds(copy, "next/dist/bin/next", ["build"], { NODE_ENV: "production" })
+      const port = await freePort()
+      base = `http://localhost:${port}`
+      const server = start(copy, "next/dist/bin/next", ["start", "-p", String(port), "-H", "127.0.0.1"], {
+        NODE_ENV: "production",
+        BASE_URL: base,
+      })
+      const output = collect(server)
+      if (!(await untilAnswers(server, base))) throw new Error(output())
+      await seed(pool(), { users: 30, now: new Date() })
+      const admin = await db().user.findUniqueOrThrow({ where: { email: "admin@example.com" } })
+      const token = await encode({ token: sessionToken(admin), secret: env().AUTH_SECRET })
+      cookie = `${cookieName("session")}=${token}`
+      return server.stop
+    })
+
+    test.each(modules)(
+      "the endpoint of %s answers 404 in the envelope, also to those who might read it",
+      async (name) => {
+        const owner = demoAccounts.find(({ role }) => role === "owner") ?? expect.fail()
+        const headers = { Authorization: `Bearer ${demoKey(owner)}` }
+        expect((await fetch(`${base}/api/v1/admin/users`, { headers })).status).toBe(200)
+        const answer = await fetch(`${base}/api/v1/admin/${name}`, { headers })
+        expect(answer.status).toBe(404)
+        expect(await answer.json()).toEqual({ error: { code: "not_found", message: expect.any(String) } })
+      },
+    )
+
+    test.each(modules.flatMap((name) => [`/admin/${name}`, `/${name}`]))("the page %s is gone", async (path) => {
+      expect((await fetch(base + path, { headers: { cookie } })).status).toBe(404)
+    })
+
+    test("no link on any page leads to what is gone", async () => {
+      const reached = [...(await statuses("/")), ...(await statuses("/admin", cookie))]
+      expect(reached.map(([path]) => path)).toEqual(expect.arrayContaining(["/sign-up", "/admin/orders", "/api-keys"]))
+      expect(reached.filter(([path, status]) => status >= 400 || naming(optional).test(path))).toEqual([])
+    })
+
+    test.each(["/api/v1/openapi.json", "/api/v1/admin/skill.md", "/llms.txt", "/.well-known/agent-skills/index.json"])(
+      "%s does not name them",
+      async (path) => {
+        const answer = await fetch(base + path)
+        expect(answer.status).toBe(200)
+        expect(await answer.text()).not.toMatch(naming(optional))
+      },
+    )
+
+    /** Every page that links lead to, with its status; of pages that differ in an id or the query alone, one. */
+    async function statuses(first: string, session = ""): Promise<[path: string, status: number][]> {
+      const found = new Map([[kindOf(first), 0]])
+      const links = [first]
+      for (const link of links) {
+        const answer = await fetch(base + link, { headers: { cookie: session } })
+        found.set(kindOf(link), answer.status)
+        const page = await answer.text()
+        for (const [, href = ""] of page.matchAll(/<a [^>]*href="(\/[^"]*)"/g)) {
+          if (found.has(kindOf(href))) continue
+          found.set(kindOf(href), 0)
+          links.push(href.replaceAll("&amp;", "&"))
+        }
+      }
+      return [...found]
+    }
+  })
+})
+
+function kindOf(link: string): string {
+  const [path = ""] = link.split(/[?#]/)
+  return path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}")
+}
+
+/** The folders that bear a module's name, of those that are there. */
+function foldersOf(name: string): string[] {
+  return [`app/api/v1/admin/${name}`, `app/admin/${name}`, `app/${name}`].filter((folder) =>
+    existsSync(join(root, folder)),
+  )
+}
+
+async function filesBelow(directory: string): Promise<string[]> {
+  const entries = await readdir(join(root, directory), { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => relative(root, join(parentPath, name)))
+}
+
+/**
+ * The name of a copy of the sources in which these modules are taken out; it is there while the tests around run.
+ * It stands below the project, where the packages are found: the bundler follows no link to them.
+ */
+function copyWithout(names: readonly string[]): string {
+  const copy = join(root, `.data/without-${names.join("-")}`)
+  // A lockfile would make the copy a project of its own, without packages.
+  const apart = /^\.|^(node_modules|package-lock\.json|test-results|playwright-report)$/
+
+  beforeAll(async () => {
+    await rm(copy, { recursive: true, force: true })
+    for (const entry of (await readdir(root)).filter((name) => !apart.test(name))) {
+      const filter = (source: string) => basename(source) !== "node_modules"
+      await cp(join(root, entry), join(copy, entry), { recursive: true, filter })
+    }
+    for (const folder of names.flatMap(foldersOf)) await rm(join(copy, folder), { recursive: true })
+    return () => rm(copy, { recursive: true, force: true })
+  })
+  return copy
+}
+
+async function typesHold(copy: string): Promise<void> {
+  await succeeds(copy, "next/dist/bin/next", ["typegen"])
+  await succeeds(copy, "typescript/bin/tsc", ["--noEmit"])
+}
+
+/** Fails with what the program printed, which names the files. */
+async function succeeds(copy: string, program: string, args: readonly string[], environment = {}): Promise<void> {
+  const command = start(copy, program, args, environment)
+  const output = collect(command)
+  if ((await command.exited) !== 0) throw new Error(`${program} ${args.join(" ")} failed:\n\n${output()}`)
+}
+
+/** Runs a program of a package in a copy. */
+function start(copy: string, program: string, args: readonly string[], environment: Record<string, string>): Guarded {
+  return startGuarded(process.execPath, [join(root, "node_modules", program), ...args], {
+    signal: "TERM",
+    cwd: copy,
+    env: { ...process.env, ...environment },
+  })
+}

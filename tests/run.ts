@@ -1,0 +1,165 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type Guarded, startGuarded, stopOnSignal } from "@/scripts/guarded"
+import { build, isBuilt, type Listener } from "@/scripts/next"
+import { freePort } from "@/scripts/postgres"
+import { root } from "@/scripts/root"
+import { provideNode } from "./support/node-versions"
+import { provide } from "./support/provide"
+
+type Tally = { passed: number; failed: number }
+type Suite = { name: string; run: (results: string) => Promise<Tally> }
+type Options = { args?: readonly string[]; env?: Record<string, string>; node?: string }
+
+/** Pages are Next's whoever listens. These tests go back and forth between them and the API. */
+const customerStories = ["story", "no-script", "sign-in"].map((name) => `e2e/${name}.spec.ts`)
+
+const suites: readonly Suite[] = [
+  { name: "Format, lint, types and imports", run: async () => check(await npmRun("check")) },
+  { name: "Unit tests, with a real PostgreSQL and Redis", run: (results) => vitest(results, "unit") },
+  { name: "Build", run: async () => check(await buildOnce()) },
+  { name: "Servers over HTTP", run: (results) => vitest(results, "http*") },
+  {
+    name: "Servers and dependencies killed under load",
+    run: (results) => vitest(results, "load", { args: ["--maxWorkers=1"] }),
+  },
+  { name: "Pages in a real browser", run: (results) => playwright(results, "lean") },
+  { name: "Customer stories under Next alone", run: (results) => playwright(results, "next", customerStories) },
+  { name: "Modules, each removed", run: (results) => vitest(results, "removal") },
+]
+
+const LONG = { LONG: "1" }
+
+/** Takes an hour and a half. */
+const longSuites: readonly Suite[] = [
+  { name: "Build", run: async () => check(await buildOnce()) },
+  {
+    name: "Every fault at every endpoint, and 30,000 generated requests",
+    run: (results) => vitest(results, "http", { args: ["faults", "fuzz"], env: LONG }),
+  },
+  {
+    name: "Fifty kills, and ten minutes of load while dependencies fail",
+    run: (results) => vitest(results, "load", { args: ["--maxWorkers=1"], env: LONG }),
+  },
+  ...[22, 24].flatMap((major): Suite[] => [
+    {
+      name: `Unit tests on Node ${major}`,
+      run: async (results) => vitest(results, "unit", { node: await provideNode(major) }),
+    },
+    {
+      name: `Servers over HTTP on Node ${major}`,
+      run: async (results) => vitest(results, "http*", { node: await provideNode(major) }),
+    },
+  ]),
+]
+
+let current: Guarded | undefined
+
+/** Runs every suite, also after a failure, and ends with the sum of all. */
+export async function testEverything({ isLong }: { isLong: boolean }): Promise<void> {
+  const results = await mkdtemp(join(tmpdir(), "tsk-results-"))
+  stopOnSignal(async () => {
+    await current?.stop()
+    await rm(results, { recursive: true, force: true })
+    process.exit(130)
+  })
+  // Vitest and Next choose their own; the shell's may be another.
+  Reflect.deleteProperty(process.env, "NODE_ENV")
+  await provide()
+  const total: Tally = { passed: 0, failed: 0 }
+  for (const { name, run } of isLong ? longSuites : suites) {
+    console.log(`\n=== ${name}\n`)
+    const started = performance.now()
+    const { passed, failed } = await run(results)
+    console.log(
+      `\n${passed} passed, ${failed} failed in ${Math.round((performance.now() - started) / 1000)} s: ${name}`,
+    )
+    total.passed += passed
+    total.failed += failed
+  }
+  await rm(results, { recursive: true, force: true })
+  console.log(`\n${total.passed} passed, ${total.failed} failed`)
+  process.exit(total.failed === 0 ? 0 : 1)
+}
+
+async function buildOnce(): Promise<boolean> {
+  if (await isBuilt()) {
+    console.log("These sources are built already.")
+    return true
+  }
+  const { ok, output } = await build((command) => {
+    current = command
+  })
+  console.log(output)
+  return ok
+}
+
+/** A project that needs a build makes one for its version of Node. */
+async function vitest(results: string, project: string, { args = [], ...options }: Options = {}): Promise<Tally> {
+  const file = join(results, "vitest.json")
+  await rm(file, { force: true })
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]
+  const ok = await run("vitest/vitest.mjs", ["run", `--project=${project}`, ...reporters, ...args], options)
+  type Report = {
+    numPassedTests: number
+    numFailedTests: number
+    testResults: { status: string; assertionResults: unknown[] }[]
+  }
+  const report = await read<Report>(file)
+  if (!report) return check(false)
+  // A file that does not load fails without a test of its own.
+  const unloaded = report.testResults.filter(
+    ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
+  )
+  return tally(ok, report.numPassedTests, report.numFailedTests + unloaded.length)
+}
+
+async function playwright(results: string, listener: Listener, files: readonly string[] = []): Promise<Tally> {
+  const file = join(results, `playwright-${listener}.json`)
+  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_LISTENER: listener, E2E_PORT: String(await freePort()) }
+  const ok = await run("@playwright/test/cli.js", ["test", ...files, "--reporter=list,json"], { env })
+  const report = await read<{ stats: { expected: number; unexpected: number; flaky: number } }>(file)
+  if (!report) return check(false)
+  return tally(ok, report.stats.expected, report.stats.unexpected + report.stats.flaky)
+}
+
+function check(ok: boolean): Tally {
+  return tally(ok, ok ? 1 : 0, 0)
+}
+
+/** A command that fails without naming a test has failed once. */
+function tally(ok: boolean, passed: number, failed: number): Tally {
+  return { passed, failed: ok ? failed : Math.max(1, failed) }
+}
+
+function read<Report>(file: string): Promise<Report | undefined> {
+  return readFile(file, "utf8").then(
+    (text): Report => JSON.parse(text),
+    () => undefined,
+  )
+}
+
+function npmRun(script: string): Promise<boolean> {
+  return start("npm", ["run", "--silent", script])
+}
+
+/** Runs a program of a package; tells whether it ended well. */
+function run(
+  program: string,
+  args: readonly string[],
+  { node = process.execPath, env = {} }: Options,
+): Promise<boolean> {
+  return start(node, [join(root, "node_modules", program), ...args], env)
+}
+
+async function start(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<boolean> {
+  current = startGuarded(command, args, {
+    signal: "TERM",
+    cwd: root,
+    env: { ...process.env, ...(process.stdout.isTTY && { FORCE_COLOR: "1" }), ...env },
+  })
+  current.process.stdout?.pipe(process.stdout, { end: false })
+  current.process.stderr?.pipe(process.stderr, { end: false })
+  return (await current.exited) === 0
+}

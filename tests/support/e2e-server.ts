@@ -1,0 +1,57 @@
+import { randomBytes } from "node:crypto"
+import { appendFileSync } from "node:fs"
+import { rm, writeFile } from "node:fs/promises"
+import { seedWhenEmpty } from "@/scripts/demo-data"
+import { stopOnSignal } from "@/scripts/guarded"
+import { migrate } from "@/scripts/migrate"
+import { build, isBuilt, serve } from "@/scripts/next"
+import { startTemporaryPostgres } from "@/scripts/postgres"
+import { startMailServer } from "./mail-server"
+
+// What playwright.config.ts starts: the build, with a small data set of its own that is thrown away afterwards.
+const running: { stop: () => Promise<unknown> }[] = []
+stopOnSignal(stopAll)
+
+const postgres = await startTemporaryPostgres()
+running.push(postgres)
+await migrate(postgres.url)
+const databaseFile = process.env.E2E_DATABASE_FILE
+if (databaseFile) {
+  await writeFile(databaseFile, postgres.url, { mode: 0o600 })
+  running.push({ stop: () => rm(databaseFile, { force: true }) })
+}
+await seedWhenEmpty(postgres.url, 30)
+const mailFile = process.env.E2E_MAIL_FILE
+const mail = mailFile && (await startMailServer({ onLetter: (letter) => keepLetter(mailFile, letter) }))
+if (mail) running.push({ stop: () => Promise.all([mail.stop(), rm(mailFile, { force: true })]) })
+if (!(await isBuilt())) {
+  const { ok, output } = await build((command) => running.push(command))
+  if (!ok) await fail(output)
+}
+const port = Number(process.env.E2E_PORT)
+const given = {
+  DATABASE_URL: postgres.url,
+  AUTH_SECRET: randomBytes(32).toString("hex"),
+  ...(mail && { SMTP_URL: mail.url, EMAIL_FROM: "tsk <hello@example.com>" }),
+}
+const server = serve(port, given, process.env.E2E_LISTENER === "next" ? "next" : "lean")
+running.push(server)
+server.process.stdout?.resume()
+server.process.stderr?.pipe(process.stderr)
+await server.exited
+if (running.length > 0) await fail("The server ended.")
+
+/** One line a letter, as e2e/mail.ts reads them. */
+function keepLetter(file: string, letter: string): void {
+  appendFileSync(file, `${JSON.stringify(letter)}\n`, { mode: 0o600 })
+}
+
+async function fail(message: string): Promise<never> {
+  console.error(message)
+  await stopAll()
+  process.exit(1)
+}
+
+async function stopAll(): Promise<void> {
+  for (const { stop } of running.splice(0).reverse()) await stop()
+}

@@ -1,0 +1,105 @@
+import { randomBytes, randomUUID } from "node:crypto"
+import type { Prisma } from "@/generated/prisma/client"
+import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import type { Surface } from "@/lib/surfaces"
+
+// Rows for tests, written directly and never shared: whatever must be unique is.
+
+export function createUser(overrides: Partial<Prisma.UserUncheckedCreateInput> = {}) {
+  const email = `user-${randomUUID()}@example.com`
+  return db().user.create({ data: { email, name: "Test User", ...overrides } })
+}
+
+export async function createKey({
+  user,
+  surface,
+  ...overrides
+}: { user: { id: string }; surface: Surface } & Partial<
+  Omit<Prisma.ApiKeyUncheckedCreateInput, "userId" | "surface">
+>) {
+  const secret = newSecret(surface)
+  const data = { userId: user.id, surface, name: "Test key", start: startOf(secret), hash: hashSecret(secret) }
+  const key = await db().apiKey.create({ data: { requestId: randomUUID(), ...data, ...overrides } })
+  return { secret, key }
+}
+
+export function createPlan(overrides: Partial<Prisma.PlanUncheckedCreateInput> = {}) {
+  const id = `plan_${randomUUID().replaceAll("-", "")}`
+  return db().plan.create({
+    data: { id, name: "Pro", amount: 2_900, currency: "usd", interval: "month", credits: 1_000, ...overrides },
+  })
+}
+
+/** An active monthly subscription in its first period. */
+export function createSubscription({
+  userId,
+  planId,
+  ...overrides
+}: { userId: string; planId: string } & Partial<Prisma.SubscriptionUncheckedCreateInput>) {
+  const start = new Date(overrides.createdAt ?? Date.now())
+  return db().subscription.create({
+    data: {
+      userId,
+      planId,
+      status: "active",
+      amount: 2_900,
+      currency: "usd",
+      interval: "month",
+      currentPeriodStart: start,
+      currentPeriodEnd: new Date(start.getTime() + 30 * 86_400_000),
+      ...overrides,
+    },
+  })
+}
+
+/** A paid pack of credits. Only the order's row: what it granted is not in the ledger. */
+export function createOrder({ userId, ...overrides }: { userId: string } & Partial<Prisma.OrderUncheckedCreateInput>) {
+  const paidAt = overrides.createdAt ?? new Date()
+  return db().order.create({
+    data: {
+      userId,
+      kind: "credits",
+      description: "500 credits",
+      status: "paid",
+      amount: 1_900,
+      currency: "usd",
+      credits: 500,
+      paidAt,
+      ...overrides,
+    },
+  })
+}
+
+/** Grants credits through the ledger, opening the account when there is none. */
+export async function grantCredits(userId: string, amount: number): Promise<void> {
+  await pool().query(
+    `WITH account AS (
+       INSERT INTO credit_accounts AS a (user_id, balance, granted, seq) VALUES ($1, $2, $2, 1)
+       ON CONFLICT (user_id) DO UPDATE SET balance = a.balance + $2, granted = a.granted + $2, seq = a.seq + 1
+       RETURNING balance, seq, date_trunc('milliseconds', clock_timestamp()) AS made_at)
+     INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, reason, created_at)
+     SELECT credit_entry_id(made_at, seq), $1, seq, 'grant', $2, balance, 'For a test', made_at FROM account`,
+    [userId, amount],
+  )
+}
+
+/** A run under way, or one that ended. Only the run's row: what it took is not in the ledger. */
+export async function createRun({
+  userId,
+  ...overrides
+}: { userId: string } & Partial<Prisma.RunUncheckedCreateInput>) {
+  const ended = overrides.state && overrides.state !== "reserved"
+  return db().run.create({
+    data: {
+      userId,
+      fingerprint: randomBytes(32),
+      reserved: 10n,
+      expiresAt: new Date(Date.now() + 60_000),
+      ...(ended && { endedAt: new Date() }),
+      ...(overrides.state === "settled" && { responseStatus: 200, responseBody: "{}" }),
+      ...overrides,
+    },
+  })
+}

@@ -1,0 +1,17 @@
+import { execFile } from "node:child_process"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { root } from "@/scripts/root"
+
+/** The path of the newest Node of a major version, from npm. */
+export async function provideNode(major: number): Promise<string> {
+  const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`
+  const directory = join(root, `.data/node-${major}`)
+  const path = join(directory, "node_modules", name, "bin/node")
+  if (!existsSync(path)) {
+    const options = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", directory]
+    await promisify(execFile)("npm", ["install", ...options, `${name}@${major}`])
+  }
+  return path
+}

@@ -1,0 +1,87 @@
+import { randomInt } from "node:crypto"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import type { Given } from "@/scripts/next"
+import { stoppedClock, type TestServer } from "./server"
+import { type Answered, ask, builtActions, callAction, fromOurPages, type SentHeaders } from "./visitor"
+
+/** Somebody at the provider. */
+export type Person = { id: string; name: string; email: string | null }
+
+export type Provider = {
+  /** What a server needs in order to ask this provider. */
+  given: Given
+  person: (about: Partial<Person>) => Person
+  /** Goes to the provider from the sign-in page and comes back as `person`, with these headers on the way back. */
+  signIn: (
+    server: Pick<TestServer, "address">,
+    person: Person,
+    headers: SentHeaders,
+    callbackUrl?: string,
+  ) => Promise<Answered>
+  stop: () => Promise<void>
+}
+
+/** Stands in for GitHub, which tests cannot reach: the authorization code names the person who comes back. */
+export async function startProvider(): Promise<Provider> {
+  const people = new Map<string, Person>()
+  const server = createServer(async (request, response) => {
+    response.setHeader("content-type", "application/json")
+    if (request.url === "/github.com/login/oauth/access_token") {
+      const form = new URLSearchParams((await request.toArray()).join(""))
+      response.end(JSON.stringify({ access_token: form.get("code"), token_type: "bearer", scope: "read:user" }))
+      return
+    }
+    const person = people.get(request.headers.authorization?.split(" ")[1] ?? "")
+    response.statusCode = person && request.url === "/api.github.com/user" ? 200 : 404
+    response.end(JSON.stringify({ ...person, id: Number(person?.id), login: "login" }))
+  })
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  const { port } = server.address() as AddressInfo
+  return {
+    given: {
+      GITHUB_CLIENT_ID: "id",
+      GITHUB_CLIENT_SECRET: "secret",
+      NODE_OPTIONS: `${stoppedClock()} ${redirectTo(port)}`,
+    },
+    person: (about) => {
+      const person = { id: String(randomInt(2 ** 40)), name: "Somebody", email: null, ...about }
+      people.set(person.id, person)
+      return person
+    },
+    signIn,
+    stop: async () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+/** Node's requests to any host by https go to the port instead, the host in front of their path. */
+function redirectTo(port: number): string {
+  const script = `
+    import http from "node:http"
+    import https from "node:https"
+    https.request = (address, options, done) => {
+      const { host, pathname, search } = new URL(address)
+      return http.request(\`http://127.0.0.1:${port}/\${host}\${pathname}\${search}\`, { ...options, agent: undefined }, done)
+    }`
+  return `--import data:text/javascript,${encodeURIComponent(script)}`
+}
+
+async function signIn(
+  server: Pick<TestServer, "address">,
+  person: Person,
+  headers: SentHeaders,
+  callbackUrl = "/",
+): Promise<Answered> {
+  const action = (await builtActions()).find(({ name }) => name === "sign-in signInThrough")
+  if (!action) throw new Error("There is no action that leads to a provider.")
+  const fields = { provider: "github", callbackUrl }
+  const sent = await callAction(server, action, { path: "/sign-in", fields, stateless: true })
+  const state = new URL(sent.headers.get("x-action-redirect")?.replace(/;push$/, "") ?? "").searchParams.get("state")
+  const cookie = [headers.cookie, ...sent.cookies.map((line) => line.split(";")[0])].filter(Boolean).join("; ")
+  const path = `/api/auth/callback/github?${new URLSearchParams({ code: person.id, state: state ?? "" })}`
+  return ask(server, { path, headers: { ...fromOurPages(), ...headers, cookie } })
+}

@@ -1,0 +1,3 @@
+import { provide } from "../provide"
+
+await provide("browser", "curl", "python")

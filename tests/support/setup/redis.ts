@@ -1,0 +1,3 @@
+import { provide } from "../provide"
+
+export default () => provide("redis")

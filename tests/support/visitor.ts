@@ -1,0 +1,166 @@
+import { randomBytes, scryptSync } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { request } from "node:http"
+import { join } from "node:path"
+import { text } from "node:stream/consumers"
+import { encode } from "next-auth/jwt"
+import { env } from "@/lib/env"
+import { cookieName, sessionMaxAgeSeconds } from "@/lib/sign-in/cookies"
+import { sessionToken } from "@/lib/sign-in/next-auth"
+import { root } from "@/scripts/root"
+import type { TestServer } from "./server"
+
+// Asks a server as a browser may, and as anybody else may who writes requests by hand.
+
+export type Sent = {
+  method?: string
+  path: string
+  headers?: SentHeaders
+  body?: string | FormData
+}
+
+/** One that is undefined is not sent. */
+export type SentHeaders = Readonly<Record<string, string | undefined>>
+
+export type Answered = { status: number; headers: Headers; cookies: string[]; text: string }
+
+/** Sends headers as they stand, `Host` too, and follows no redirect. */
+export async function ask(
+  { address }: Pick<TestServer, "address">,
+  { method = "GET", path, headers, body }: Sent,
+): Promise<Answered> {
+  const { hostname, port } = new URL(address)
+  // A Response writes a form as browsers do.
+  const form = body instanceof FormData ? new Response(body) : undefined
+  const type = form?.headers.get("content-type")
+  const content = form ? Buffer.from(await form.arrayBuffer()) : body
+  const sent = request({ hostname, port, method, path })
+  for (const [name, value] of Object.entries({ ...(type && { "content-type": type }), ...headers })) {
+    if (value === undefined) sent.removeHeader(name)
+    else sent.setHeader(name, value)
+  }
+  const answer = new Promise<Answered>((done, failed) => {
+    sent.on("error", failed)
+    sent.on("response", async (response) => {
+      const received = new Headers()
+      for (const [name, values] of Object.entries(response.headersDistinct)) {
+        for (const value of values ?? []) received.append(name, value)
+      }
+      const cookies = response.headersDistinct["set-cookie"] ?? []
+      done({ status: response.statusCode ?? 0, headers: received, cookies, text: await text(response) })
+    })
+  })
+  sent.end(content)
+  return answer
+}
+
+export function formOf(fields: Readonly<Record<string, string>>): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.append(name, value)
+  return form
+}
+
+let addresses = 0
+
+/** The hash of a password, made so cheaply that signing in with it takes no time. */
+export function cheapHashOf(password: string): string {
+  const [cost, salt] = [1024, randomBytes(16)]
+  const hash = scryptSync(password, salt, 32, { N: cost, r: 8, p: 1 })
+  return ["scrypt", cost, 8, 1, salt.toString("base64url"), hash.toString("base64url")].join("$")
+}
+
+/** For `X-Forwarded-For`: limits count each address apart. */
+export function anotherAddress(): string {
+  addresses++
+  return `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`
+}
+
+type Session = Parameters<typeof sessionToken>[0]
+
+/** The `Cookie` header of a browser in which the account has signed in. */
+export async function sessionOf(user: Session, secret = env().AUTH_SECRET, maxAge = sessionMaxAgeSeconds) {
+  return `${cookieName("session")}=${await encode({ token: sessionToken(user), secret, maxAge })}`
+}
+
+/** A server action as the build knows it. `name` is its file below `app` and its export. */
+export type BuiltAction = { id: string; name: string; pages: string[] }
+
+type ActionManifest = {
+  node: Record<string, { filename: string; exportedName: string; workers: Record<string, unknown> }>
+}
+
+export async function builtActions(): Promise<BuiltAction[]> {
+  const { node } = await manifest<ActionManifest>("server-reference-manifest")
+  return Object.entries(node).map(([id, { filename, exportedName, workers }]) => ({
+    id,
+    name: `${filename.replace(/^app\//, "").replace(/\/?actions\.ts$/, "")} ${exportedName}`,
+    pages: Object.keys(workers).map(pathOf),
+  }))
+}
+
+/** The paths of everything that the build serves, as the folders below `app` are named. */
+export async function builtPaths(): Promise<{ pages: string[]; routes: string[] }> {
+  const entries = Object.keys(await manifest<Record<string, string>>("app-paths-manifest"))
+  const ending = (kind: string) => entries.filter((entry) => entry.endsWith(`/${kind}`)).map(pathOf)
+  return { pages: ending("page"), routes: ending("route") }
+}
+
+async function manifest<Content>(name: string): Promise<Content> {
+  return JSON.parse(await readFile(join(root, `.next/server/${name}.json`), "utf8"))
+}
+
+/** `app/sign-in/page` is served at `/sign-in`. */
+function pathOf(entry: string): string {
+  return entry.replace(/^app(?=\/)/, "").replace(/\/(page|route)$/, "") || "/"
+}
+
+/**
+ * Calls a server action as the script of a page does. The form is its last argument; before it comes the state that most
+ * actions take.
+ */
+export function callAction(
+  server: Pick<TestServer, "address">,
+  { id }: Pick<BuiltAction, "id">,
+  {
+    path,
+    fields = {},
+    stateless = false,
+    headers,
+  }: {
+    path: string
+    fields?: Readonly<Record<string, string>>
+    stateless?: boolean | undefined
+    headers?: SentHeaders
+  },
+): Promise<Answered> {
+  const body = new FormData()
+  for (const [name, value] of Object.entries(fields)) body.append(`_1_${name}`, value)
+  body.append("0", stateless ? '["$K1"]' : '[null,"$K1"]')
+  return ask(server, { method: "POST", path, body, headers: { "next-action": id, ...fromOurPages(), ...headers } })
+}
+
+/** What a browser that shows a page of ours adds to a form. Tests reach the server past the proxy that would pass it on. */
+export function fromOurPages(): Record<string, string> {
+  const { origin, host } = new URL(env().BASE_URL)
+  return { origin, host, "x-forwarded-for": anotherAddress() }
+}
+
+/** The hidden fields of the page's form whose HTML contains `mark`, as a browser without scripts sends them. */
+export function hiddenFields(html: string, mark: string): Record<string, string> {
+  const form = html.match(/<form\b[\s\S]*?<\/form>/g)?.find((candidate) => candidate.includes(mark))
+  if (!form) throw new Error(`There is no form with ${mark}.`)
+  const fields: Record<string, string> = {}
+  for (const [input] of form.matchAll(/<input\b[^>]*>/g)) {
+    if (attribute(input, "type") === "hidden") fields[attribute(input, "name")] = attribute(input, "value")
+  }
+  return fields
+}
+
+function attribute(tag: string, name: string): string {
+  return unescaped(new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1] ?? "")
+}
+
+export function unescaped(html: string): string {
+  const entities: Record<string, string> = { quot: '"', "#x27": "'", lt: "<", gt: ">", amp: "&" }
+  return html.replace(/&(quot|#x27|lt|gt|amp);/g, (_, name: string) => entities[name] ?? "")
+}

@@ -1,0 +1,35 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { root } from "@/scripts/root"
+
+// Below these versions the packages have published holes that open the server or its sessions to anybody.
+const floors = {
+  next: "16.4.6",
+  "next-auth": "4.24.15",
+  react: "19.2.6",
+  "react-dom": "19.2.6",
+} as const
+
+type Lock = { packages: Record<string, { version?: string }> }
+
+function isAtLeast(version: string, floor: string): boolean {
+  // A release before the floor's, such as 16.4.6-canary.1, counts as below it.
+  if (version.startsWith(`${floor}-`)) return false
+  return version.localeCompare(floor, "en", { numeric: true }) >= 0
+}
+
+test.each(Object.entries(floors))("every installed %s is %s or later", async (name, floor) => {
+  const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as Lock
+  const copies = Object.entries(lock.packages).filter(([path]) => path.endsWith(`node_modules/${name}`))
+  expect(copies.length).toBeGreaterThan(0)
+  for (const [path, { version = "" }] of copies)
+    expect([path, version, isAtLeast(version, floor)]).toEqual([path, version, true])
+})
+
+test("a version is compared number by number", () => {
+  expect(isAtLeast("16.10.0", "16.4.6")).toBe(true)
+  expect(isAtLeast("9.99.99", "16.4.6")).toBe(false)
+  expect(isAtLeast("16.4.5", "16.4.6")).toBe(false)
+  expect(isAtLeast("16.4.6-canary.1", "16.4.6")).toBe(false)
+})
