@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { type NextRequest, NextResponse } from "next/server"
-import { crowded, isCrowded } from "@/lib/postgres/load-shedding"
+import { isOverloaded, overloaded } from "@/lib/postgres/load-shedding"
 import { env } from "./lib/env"
 import { isHttps, transportSecurity } from "./lib/https"
 
@@ -8,8 +8,8 @@ import { isHttps, transportSecurity } from "./lib/https"
 export function proxy(request: NextRequest): NextResponse {
   const refusal = refusalOf(request)
   if (refusal) return new NextResponse(refusal.message, { status: refusal.status })
-  if (isCrowded() && !probes.has(request.nextUrl.pathname)) {
-    return new NextResponse(crowded.message, { status: 503, headers: crowded.headers })
+  if (isOverloaded() && !probes.has(request.nextUrl.pathname)) {
+    return new NextResponse(overloaded.message, { status: 503, headers: overloaded.headers })
   }
   const nonce = randomBytes(16).toString("base64")
   const policy = contentSecurityPolicy(nonce)

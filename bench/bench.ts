@@ -6,13 +6,13 @@ import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import type { Surface } from "@/lib/surfaces"
-import { type Guarded, startGuarded } from "@/scripts/guarded"
+import { collect, waitForServer } from "@/scripts/build-and-serve"
+import { type Child, startChild } from "@/scripts/child"
 import { migrate } from "@/scripts/migrate"
-import { collect, untilAnswers } from "@/scripts/next"
 import { freePort, startTemporaryPostgres } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 import { createUser, grantCredits } from "@/tests/support/factories"
-import { endLater } from "@/tests/support/run-program"
+import { stopAtExit } from "@/tests/support/program"
 
 /** What a server is told: its database, and the secret that signs sessions. */
 export type Given = { DATABASE_URL: string; AUTH_SECRET: string }
@@ -20,23 +20,23 @@ export type Given = { DATABASE_URL: string; AUTH_SECRET: string }
 /** A migrated database for this process, and what servers need to use it too. */
 export async function openDatabase(connections: number): Promise<Given> {
   // As durable as in production: a commit waits for the disk.
-  const postgres = endLater(await startTemporaryPostgres(["-c", "fsync=on", "-c", "full_page_writes=on"]))
+  const postgres = stopAtExit(await startTemporaryPostgres(["-c", "fsync=on", "-c", "full_page_writes=on"]))
   await migrate(postgres.url)
   const given = { DATABASE_URL: postgres.url, AUTH_SECRET: randomBytes(32).toString("hex") }
   Object.assign(process.env, given, { BASE_URL: "http://localhost", DATABASE_POOL_MAX: String(connections) })
   return given
 }
 
-export type Server = { command: Guarded; address: string }
+export type Server = { command: Child; address: string }
 
 /** Starts a server on a free port and waits until it answers at `path`. */
-export async function startServer(start: (port: number) => Guarded, path: string): Promise<Server> {
+export async function startServer(start: (port: number) => Child, path: string): Promise<Server> {
   const port = await freePort()
-  const command = endLater(start(port))
+  const command = stopAtExit(start(port))
   command.process.stdout?.resume()
   command.process.stderr?.pipe(process.stderr)
   const address = `http://127.0.0.1:${port}`
-  if (!(await untilAnswers(command, `${address}${path}`))) throw new Error(`The server of ${path} ended.`)
+  if (!(await waitForServer(command, `${address}${path}`))) throw new Error(`The server of ${path} ended.`)
   return { command, address }
 }
 
@@ -50,7 +50,7 @@ export async function installRivals(): Promise<void> {
   if ((await readFile(record, "utf8").catch(() => "")) === lockfile) return
   console.log("Installing what to measure against")
   const install = ["ci", "--ignore-scripts", "--loglevel=error"]
-  await succeed(startGuarded("npm", install, { signal: "TERM", cwd: rivals, env: process.env }))
+  await succeed(startChild("npm", install, { signal: "TERM", cwd: rivals, env: process.env }))
   await writeFile(record, lockfile)
 }
 
@@ -68,8 +68,8 @@ async function dependenciesOf(directory: string): Promise<Record<string, string>
 }
 
 /** @throws Error with what it has printed when it did not end well */
-export async function succeed(command: Guarded): Promise<void> {
-  const output = collect(endLater(command))
+export async function succeed(command: Child): Promise<void> {
+  const output = collect(stopAtExit(command))
   if ((await command.exited) !== 0) throw new Error(output())
 }
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto"
 import { hashPassword } from "@/lib/sign-in/password-hash"
-import { serve } from "@/scripts/next"
+import { serve } from "@/scripts/build-and-serve"
+import { builtActions, callAction } from "@/tests/support/client"
 import { createUser } from "@/tests/support/factories"
 import { startMailServer } from "@/tests/support/mail-server"
-import { endLater, provideBuild, runProgram } from "@/tests/support/run-program"
-import { builtActions, callAction } from "@/tests/support/visitor"
+import { provideBuild, runProgram, stopAtExit } from "@/tests/support/program"
 import { median, openDatabase, printConditions, quantile, startServer } from "./bench"
 
 // Whether the time of an answer tells if an address has an account. What is compared takes turns, in an order that is drawn
@@ -34,7 +34,7 @@ const forms: readonly Form[] = [
 async function main(): Promise<void> {
   await provideBuild()
   const given = await openDatabase(10)
-  const mail = endLater(await startMailServer())
+  const mail = stopAtExit(await startMailServer())
   // Made as the product makes them, so that to check one takes what it takes.
   const passwordHash = await hashPassword("correct horse battery staple")
   const kinds: readonly Kind[] = [

@@ -22,7 +22,7 @@ import { migrate } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 import { createKey, createUser } from "@/tests/support/factories"
-import { endLater, runProgram } from "@/tests/support/run-program"
+import { runProgram, stopAtExit } from "@/tests/support/program"
 import { quantile } from "./bench"
 
 // What an answer costs while the tables grow, from thousands of rows to millions: each endpoint through its route function,
@@ -100,7 +100,7 @@ async function main(sizes: readonly number[]): Promise<void> {
     work_mem: "32MB",
     maintenance_work_mem: "2GB",
   }
-  const postgres = endLater(
+  const postgres = stopAtExit(
     await startTemporaryPostgres(Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])),
   )
   await migrate(postgres.url)
@@ -240,9 +240,9 @@ async function measure(call: () => Promise<Response>): Promise<number[] | { stat
   const start = performance.now()
   while (times.length < calls.most && performance.now() - start < calls.ms) {
     const began = performance.now()
-    const answer = await call()
-    await answer.text()
-    if (answer.status !== 200) return { status: answer.status }
+    const response = await call()
+    await response.text()
+    if (response.status !== 200) return { status: response.status }
     times.push(performance.now() - began)
   }
   return times
@@ -280,9 +280,9 @@ async function exportOrders(rows: number): Promise<void> {
   const [began, memory] = [performance.now(), megabytes()]
   let read = 0
   for (let cursor = "", more = true; more && read < exported.rows; read += exported.page) {
-    const answer = await orders(request(await key(), `limit=${exported.page}${cursor && `&cursor=${cursor}`}`, false))
-    const text = await answer.text()
-    if (answer.status !== 200) throw new Error(text)
+    const response = await orders(request(await key(), `limit=${exported.page}${cursor && `&cursor=${cursor}`}`, false))
+    const text = await response.text()
+    if (response.status !== 200) throw new Error(text)
     cursor = /"nextCursor":"([^"]+)"/.exec(text.slice(-300))?.[1] ?? ""
     more = cursor !== ""
   }

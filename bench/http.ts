@@ -3,9 +3,9 @@ import { orderRow } from "@/lib/orders"
 import { statementOf } from "@/lib/postgres/page"
 import { pool } from "@/lib/postgres/pool"
 import { seed } from "@/prisma/seed"
-import { type Guarded, startGuarded } from "@/scripts/guarded"
-import { serve } from "@/scripts/next"
-import { endLater, provideBuild, runProgram } from "@/tests/support/run-program"
+import { serve } from "@/scripts/build-and-serve"
+import { type Child, startChild } from "@/scripts/child"
+import { provideBuild, runProgram, stopAtExit } from "@/tests/support/program"
 import {
   cpuMsOf,
   createKeys,
@@ -30,7 +30,7 @@ const seconds = { warmUp: 3, round: 3 } as const
 const poolSize = 10
 const seededUsers = 200
 
-type Contender = { name: string; command: Guarded; url: string; keys: readonly string[] }
+type Contender = { name: string; command: Child; url: string; keys: readonly string[] }
 /** `cpuMs`: what the server's process spent on a request, whatever else the machine was busy with. */
 type Measure = { perSecond: number; cpuMs: number; p50: number; p99: number }
 type Measures = Record<keyof Awaited<ReturnType<typeof startContenders>>, Measure>
@@ -116,18 +116,18 @@ function medianOf(measures: readonly Measure[]): Measure {
 
 /** Makes better-auth's tables, and as many keys of its own. */
 async function prepareRival(given: Given): Promise<string[]> {
-  const { stdout, stderr } = endLater(startRival(["prepare.js", String(keyCount)], given)).process
+  const { stdout, stderr } = stopAtExit(startRival(["prepare.js", String(keyCount)], given)).process
   stderr?.pipe(process.stderr)
   return JSON.parse(stdout ? await text(stdout) : "[]")
 }
 
-function startRivalNext(args: readonly string[], given: Partial<Given>): Guarded {
+function startRivalNext(args: readonly string[], given: Partial<Given>): Child {
   return startRival(["node_modules/next/dist/bin/next", ...args], given)
 }
 
-function startRival(args: readonly string[], given: Partial<Given>): Guarded {
+function startRival(args: readonly string[], given: Partial<Given>): Child {
   const env = { ...process.env, ...given, NODE_ENV: "production" as const }
-  return startGuarded(process.execPath, args, { signal: "TERM", cwd: rivals, env })
+  return startChild(process.execPath, args, { signal: "TERM", cwd: rivals, env })
 }
 
 function printTable(measures: readonly ({ name: string } & Measure)[]): void {

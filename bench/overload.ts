@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { Random } from "@/prisma/random"
-import { serve } from "@/scripts/next"
+import { serve } from "@/scripts/build-and-serve"
 import { measureCapacity, send } from "@/tests/load/load"
 import { createPeople, createTraffic, type Traffic } from "@/tests/load/soak-clients"
-import { provideBuild, runProgram } from "@/tests/support/run-program"
+import { provideBuild, runProgram } from "@/tests/support/program"
 import { openDatabase, printConditions, quantile, startServer } from "./bench"
 
 // What a server still does when twice as much is asked of it as it can do, in the mix of the soak. The floor is what the
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   const { good, refused } = answersSince(traffic, began)
   over = true
   await sending
-  const ms = good.map((answer) => answer.ms)
+  const ms = good.map((response) => response.ms)
   await printConditions(`${seconds} s with twice as many calls begun as it can do`)
   console.log(`Floor: ${floor.toFixed(0)} answers a second`)
   console.log(`Overloaded: ${(good.length / seconds / floor).toFixed(2)} × as many answers that are no refusal`)
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
 
 /** Answers until now, and those of them that were refusals for want of room. */
 function answersSince(traffic: Traffic, from: number) {
-  const all = [...traffic.answers.values()].flat().filter(({ at }) => at >= from)
+  const all = [...traffic.responses.values()].flat().filter(({ at }) => at >= from)
   const isGood = ({ status = 599 }) => status < 500
   return { good: all.filter(isGood), refused: all.filter(({ status }) => status === 503) }
 }

@@ -8,11 +8,11 @@ import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { sessionToken } from "@/lib/sign-in/next-auth"
 import { seed } from "@/prisma/seed"
-import { serve } from "@/scripts/next"
+import { serve } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
 import { browserFlags, findBrowser } from "@/tests/support/browser"
+import { provideBuild, runProgram, stopAtExit } from "@/tests/support/program"
 import { provide } from "@/tests/support/provide"
-import { endLater, provideBuild, runProgram } from "@/tests/support/run-program"
 import { type Given, openDatabase, startServer } from "./bench"
 
 // How much JavaScript a browser with an empty cache gets for a page, as sent (gzip), above an empty page of the same
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   const { address } = await startServer((port) => serve(port, given), "/api/v1/me")
   const executablePath = findBrowser()
   const browser = await chromium.launch({ args: browserFlags, ...(executablePath && { executablePath }) })
-  endLater({ stop: () => browser.close() })
+  stopAtExit({ stop: () => browser.close() })
 
   const empty = await emptyPage()
   console.log(`${"KB of JavaScript".padEnd(20)}first load   above empty   more by links`)

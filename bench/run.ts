@@ -8,9 +8,9 @@ import { closeStatement, type ReserveRequest, reservationSeconds, reserveStateme
 import { fingerprintOf, run } from "@/lib/credits/run"
 import { foldDailyChanges } from "@/lib/postgres/daily-sums"
 import { pool } from "@/lib/postgres/pool"
-import { serve } from "@/scripts/next"
+import { serve } from "@/scripts/build-and-serve"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
-import { provideBuild, runProgram } from "@/tests/support/run-program"
+import { provideBuild, runProgram } from "@/tests/support/program"
 import { median, openDatabase, printConditions, quantile, startServer } from "./bench"
 import { reserveInTransaction, settleInTransaction } from "./textbook"
 

@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises"
 import { cpus } from "node:os"
 import { pool } from "@/lib/postgres/pool"
 import { seed } from "@/prisma/seed"
-import { serve } from "@/scripts/next"
+import { serve } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { startHaproxy } from "@/tests/support/haproxy"
+import { provideBuild, runProgram, stopAtExit } from "@/tests/support/program"
 import { startRedis } from "@/tests/support/redis"
-import { endLater, provideBuild, runProgram } from "@/tests/support/run-program"
 import {
   cpuMsOf,
   createKeys,
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   const given = await openDatabase(10)
   await seed(pool(), { users: 2_000, now: new Date() })
   const targets = await makeTargets()
-  const redis = endLater(await startRedis())
+  const redis = stopAtExit(await startRedis())
   const start = () => startServer((port) => serve(port, { ...given, REDIS_URL: redis.url }), "/api/v1/me")
   const instances = [await start(), await start()]
   const proxies = [await startBalancer(instances.slice(0, 1)), await startBalancer(instances)]
@@ -90,7 +90,7 @@ async function makeTargets(): Promise<Target[]> {
 
 async function startBalancer(instances: readonly Server[]): Promise<string> {
   const port = await freePort()
-  endLater(
+  stopAtExit(
     await startHaproxy(
       port,
       instances.map(({ address }) => Number(new URL(address).port)),

@@ -2,7 +2,7 @@ import { expect } from "@playwright/test"
 import { test, uniqueName } from "./fixtures"
 import { hiddenFields } from "./forms"
 import { createKey, openDialog, saved } from "./key-page"
-import { isThere } from "./pages"
+import { isPresent } from "./pages"
 
 test("pages ask for a sign-in and lead back", async ({ page, customer }) => {
   await page.goto("/admin/api-keys?new")
@@ -32,7 +32,7 @@ for (const role of ["member", "support", "bookkeeper", "admin"] as const) {
     const links = page.getByRole("navigation", { name: "Your account" }).getByRole("link")
     const shown = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")))
     const pages = ["/account", "/api-keys", "/account/credits", "/feedback", "/account/orders", "/account/security"]
-    expect(shown).toEqual(pages.filter(isThere))
+    expect(shown).toEqual(pages.filter(isPresent))
     await expect(page.locator("[aria-current=page]")).toHaveText("API keys")
   })
 }

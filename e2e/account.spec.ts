@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto"
 import { type APIRequestContext, expect, type Locator, type Page } from "@playwright/test"
 import type { Client } from "pg"
 import { hashPassword } from "@/lib/sign-in/password-hash"
+import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { keyOf, test, uniqueEmail, uniqueName } from "./fixtures"
 import { createKey, saved } from "./key-page"
-import { isAccessibleAndFits, wide } from "./looks"
 
 const pages = ["/account", "/account/orders", "/account/credits"]
 
@@ -12,9 +12,9 @@ type Rows = { data: Record<string, unknown>[]; meta: { total: number; balance: n
 
 /** What the user API answers the member of the demo with. */
 async function asked<Answer = Rows>(request: APIRequestContext, url: string): Promise<Answer> {
-  const answer = await request.get(url, { headers: { Authorization: `Bearer ${keyOf("member")}` } })
-  expect(answer.status()).toBe(200)
-  return answer.json()
+  const response = await request.get(url, { headers: { Authorization: `Bearer ${keyOf("member")}` } })
+  expect(response.status()).toBe(200)
+  return response.json()
 }
 
 /** Signs the page's browser in to an account of its own. Sign-ups are limited, sign-ins far less. */
@@ -149,7 +149,7 @@ test("an account without a ledger is told where credits come from and where they
   await openAccount(page, database, 0)
   await page.goto("/account/credits")
   await expect(page.getByText("No entries yet")).toBeVisible()
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   await page.getByRole("main").getByRole("link", { name: "a key" }).click()
   await expect(page).toHaveURL("/api-keys")
 })
@@ -262,17 +262,17 @@ test("what the API refuses, and nothing that matches, are said in the page", asy
 test("another account's orders, credits, runs and subscription are shown nowhere", async ({ page, database }) => {
   const id = await openAccount(page, database, 50)
   const { rows } = await database.query("SELECT id, user_id FROM runs WHERE user_id <> $1 LIMIT 1", [id])
-  const [{ id: run, user_id: stranger }] = rows
+  const [{ id: run, user_id: unauthenticatedCaller }] = rows
   const marker = uniqueName("Marker")
   await database.query(
     `INSERT INTO orders (id, user_id, kind, description, status, amount, currency, credits, paid_at)
      VALUES (gen_random_uuid(), $1, 'credits', $2, 'paid', 77777, 'usd', 4711, now())`,
-    [stranger, marker],
+    [unauthenticatedCaller, marker],
   )
   for (const path of [...pages, `/account/credits?runId=${run}`]) {
     const html = String(await (await page.goto(path))?.text())
     expect(html).not.toContain(marker)
-    expect(html).not.toContain(stranger)
+    expect(html).not.toContain(unauthenticatedCaller)
   }
   await expect(page.getByText("Nothing matches")).toBeVisible()
 })
@@ -386,15 +386,15 @@ test.describe("in light and in dark", () => {
     const credits = ["/account/credits?kind=settle&limit=10", "/account/credits?kind=gift"]
     for (const path of ["/account", "/account/orders?limit=10", ...credits]) {
       await page.goto(path)
-      await isAccessibleAndFits(page)
+      await expectAccessibleWithoutSidewaysScroll(page)
     }
     await page.goto("/account/credits")
     await page.getByText("The last 30 days in numbers").click()
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     await context.addCookies(customer.cookies)
     for (const path of ["/account", "/account/orders"]) {
       await page.goto(path)
-      await isAccessibleAndFits(page)
+      await expectAccessibleWithoutSidewaysScroll(page)
     }
   })
 
@@ -403,6 +403,6 @@ test.describe("in light and in dark", () => {
     await createKey(page, uniqueName("Run looks"))
     await page.getByRole("button", { name: /^Run for/ }).click()
     await expect(page.getByText(/^Cost 1 credit\./)).toBeVisible()
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
   })
 })

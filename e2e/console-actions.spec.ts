@@ -3,11 +3,11 @@ import { type APIRequestContext, type Browser, expect, type Locator, type Page }
 import type { Client } from "pg"
 import type { Role } from "@/lib/permissions"
 import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
+import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { hiddenFields } from "./forms"
 import { createKey, saved } from "./key-page"
-import { isAccessibleAndFits, wide } from "./looks"
-import { isThere } from "./pages"
+import { isPresent } from "./pages"
 
 type Target = { id: string; name: string; email: string; page: string }
 
@@ -51,9 +51,9 @@ function statusOf(page: Page): Locator {
 async function rows(request: APIRequestContext, path: string): Promise<Record<string, unknown>[]> {
   const [admin] = demoAccounts.filter(({ role }) => role === "admin")
   if (!admin) throw new Error("The demo has no admin.")
-  const answer = await request.get(path, { headers: { Authorization: `Bearer ${demoKey(admin)}` } })
-  expect(answer.status()).toBe(200)
-  return (await answer.json()).data
+  const response = await request.get(path, { headers: { Authorization: `Bearer ${demoKey(admin)}` } })
+  expect(response.status()).toBe(200)
+  return (await response.json()).data
 }
 
 async function audited(database: Client, { id }: Target): Promise<unknown[]> {
@@ -77,8 +77,8 @@ test("a ban refuses the keys and ends the sessions at once; taking it back lets 
   const key = await createKey(page, uniqueName("Caller"))
   await saved(page)
   const call = async () => {
-    const answer = await request.get("/api/v1/me", { headers: { Authorization: `Bearer ${key}` } })
-    return [answer.status(), (await answer.json()).error?.code]
+    const response = await request.get("/api/v1/me", { headers: { Authorization: `Bearer ${key}` } })
+    return [response.status(), (await response.json()).error?.code]
   }
   expect(await call()).toEqual([200, undefined])
 
@@ -343,8 +343,8 @@ test("actions are for those who may: others see none, and a form they send anywa
   for (const [action, multipart] of filled) {
     const path = `${target.page}?action=${action}`
     const ours = { Origin: String(baseURL) }
-    const answer = await analyst.request.post(path, { multipart, headers: ours })
-    expect(await answer.text(), action).toContain("Your role does not hold the permission")
+    const response = await analyst.request.post(path, { multipart, headers: ours })
+    expect(await response.text(), action).toContain("Your role does not hold the permission")
     await page.request.post(path, { multipart, headers: { Origin: "https://evil.example" } })
     await page.request.post(path, { multipart })
     expect(await standing(), action).toEqual(untouched)
@@ -391,7 +391,7 @@ test("an account leads to its records, each as far as the viewer may read it", a
     return all.evaluateAll((found) => found.map((link) => link.getAttribute("href")))
   }
   await signInAs("support")
-  const ofModules = ["/admin/feedback", "/admin/emails"].filter(isThere)
+  const ofModules = ["/admin/feedback", "/admin/emails"].filter(isPresent)
   expect(await links()).toEqual(ofModules.map((path) => `${path}?userId=${target.id}`))
   await expect(page.getByRole("term")).toHaveText(["Role", "Signed up", "Live keys", "Id"])
   await signInAs("admin")
@@ -407,7 +407,7 @@ test("an account leads to its records, each as far as the viewer may read it", a
     ["/admin/audit", "targetId"],
     ["/admin/emails", "userId"],
   ] as const
-  const expected = lists.filter(([path]) => isThere(path)).map(([path, filter]) => `${path}?${filter}=${target.id}`)
+  const expected = lists.filter(([path]) => isPresent(path)).map(([path, filter]) => `${path}?${filter}=${target.id}`)
   expect(everything).toEqual(expected)
   for (const href of everything) {
     expect((await page.goto(String(href)))?.status()).toBe(200)
@@ -430,10 +430,10 @@ test.describe("in light and in dark", () => {
     await database.query("UPDATE users SET name = $1 WHERE id = $2", [`Wide ${"w".repeat(90)}`, target.id])
     await signInAs("admin")
     await page.goto(target.page)
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     for (const action of ["Change role", "Grant credits", "Ban account"]) {
       await ask(page, action)
-      await isAccessibleAndFits(page)
+      await expectAccessibleWithoutSidewaysScroll(page)
       await page.keyboard.press("Escape")
       await expect(page.getByRole("alertdialog")).toHaveCount(0)
       await expect(page.getByRole("button", { name: action })).toBeFocused()
@@ -443,15 +443,15 @@ test.describe("in light and in dark", () => {
     await dialog.getByLabel("Reason").fill("-")
     await dialog.getByRole("button", { name: "Deduct credits" }).click()
     await expect(dialog.getByRole("alert")).toBeVisible()
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     await dialog.getByLabel("Credits").fill("1")
     await dialog.getByLabel("Reason").fill("One less")
     await dialog.getByRole("button", { name: "Deduct credits" }).click()
     await expect(statusOf(page)).toHaveText("1 credit deducted. The balance is 69 credits.")
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     await page.goto(`${target.page}?action=role`)
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     await page.goto(`/admin/users/${randomUUID()}`)
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
   })
 })

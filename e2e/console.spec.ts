@@ -1,9 +1,9 @@
 import { expect, type Page } from "@playwright/test"
 import type { Permission, Role } from "@/lib/permissions"
 import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
+import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { test, uniqueEmail } from "./fixtures"
-import { isAccessibleAndFits, wide } from "./looks"
-import { isThere } from "./pages"
+import { isPresent } from "./pages"
 
 const everyPage: Record<string, { title: string; permission: Permission }> = {
   "/admin": { title: "Overview", permission: "admin.access" },
@@ -19,7 +19,7 @@ const everyPage: Record<string, { title: string; permission: Permission }> = {
   "/admin/api-keys": { title: "Admin keys", permission: "api_keys.manage" },
 }
 
-const pages = Object.fromEntries(Object.entries(everyPage).filter(([path]) => isThere(path)))
+const pages = Object.fromEntries(Object.entries(everyPage).filter(([path]) => isPresent(path)))
 
 const support = ["/admin", "/admin/feedback", "/admin/users", "/admin/waitlist", "/admin/emails"]
 const money = ["/admin/credits/balances", "/admin/credits", "/admin/orders", "/admin/subscriptions"]
@@ -28,7 +28,7 @@ const opens: Partial<Record<Role, readonly string[]>> = {
   admin: Object.keys(pages),
   analyst: Object.keys(pages),
   finance: ["/admin", ...money, "/admin/api-keys"],
-  support: support.filter(isThere),
+  support: support.filter(isPresent),
   bookkeeper: ["/admin/orders", "/admin/subscriptions", "/admin/api-keys"],
   member: [],
 }
@@ -96,7 +96,7 @@ test("the request on a page answers with the rows that are on screen", async ({ 
     "/admin/credits?kind=purchase&limit=20&offset=20",
     "/admin/audit?order=asc",
     "/admin/waitlist",
-  ].filter((path) => isThere(new URL(path, String(baseURL)).pathname))) {
+  ].filter((path) => isPresent(new URL(path, String(baseURL)).pathname))) {
     await page.goto(path)
     const curl = await page.getByLabel("The same as an API request").inputValue()
     const [, url = ""] = /^curl -H "Authorization: Bearer \$TSK_KEY" "(.+)"$/.exec(curl) ?? []
@@ -248,7 +248,7 @@ test.describe("in light and in dark", () => {
       "/admin/users?email=nobody@example.com",
     ]) {
       await page.goto(path)
-      await isAccessibleAndFits(page)
+      await expectAccessibleWithoutSidewaysScroll(page)
     }
   })
 })

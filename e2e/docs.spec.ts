@@ -3,8 +3,8 @@ import { promisify } from "node:util"
 import { type APIRequestContext, expect, type Page } from "@playwright/test"
 import type { Language } from "@/lib/api/requests"
 import type { Surface } from "@/lib/surfaces"
+import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { keyOf, test } from "./fixtures"
-import { isAccessibleAndFits, wide } from "./looks"
 
 const pages: Record<Surface, string> = { admin: "/docs/admin", user: "/docs/user" }
 const surfaces = Object.keys(pages) as Surface[]
@@ -15,7 +15,7 @@ test.describe("in light and in dark", () => {
   for (const path of ["/docs", ...Object.values(pages)]) {
     test(`${path} is accessible and fits`, async ({ page }) => {
       await page.goto(path)
-      await isAccessibleAndFits(page)
+      await expectAccessibleWithoutSidewaysScroll(page)
     })
   }
 })
@@ -115,10 +115,12 @@ async function run(language: Language, code: string, key: string): Promise<strin
 }
 
 /** An answer in the envelope, a list or an object, with something in it. */
-function expectRows(answer: { data: { id: string } | { id: string }[] }, endpoint: string): void {
-  const isList = Array.isArray(answer.data)
-  expect(Object.keys(answer), `${endpoint}: ${JSON.stringify(answer)}`).toEqual(isList ? ["data", "meta"] : ["data"])
-  expect([answer.data].flat().map(({ id }) => id)).not.toEqual([])
+function expectRows(response: { data: { id: string } | { id: string }[] }, endpoint: string): void {
+  const isList = Array.isArray(response.data)
+  expect(Object.keys(response), `${endpoint}: ${JSON.stringify(response)}`).toEqual(
+    isList ? ["data", "meta"] : ["data"],
+  )
+  expect([response.data].flat().map(({ id }) => id)).not.toEqual([])
 }
 
 /** The requests as the page's text has them. */

@@ -3,10 +3,10 @@ import { type Browser, expect, type Page } from "@playwright/test"
 import type pg from "pg"
 import { hashPassword } from "@/lib/sign-in/password-hash"
 import { resetTokenIn } from "@/tests/support/mail-server"
+import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { test, uniqueEmail } from "./fixtures"
 import { hiddenFields } from "./forms"
-import { isAccessibleAndFits, wide } from "./looks"
-import { lettersTo, letterTo } from "./mail"
+import { emailsTo, emailTo } from "./mail"
 
 const old = "correct horse battery staple"
 const password = "four words make sense"
@@ -43,7 +43,7 @@ for (const javaScriptEnabled of [true, false]) {
 
       await page.goto("/account/security")
       await expect(page.getByRole("heading", { name: "Change password" })).toBeVisible()
-      expect(await letterTo(email, 1)).toContain("Subject: Your password was changed")
+      expect(await emailTo(email, 1)).toContain("Subject: Your password was changed")
     })
 
     test("what is wrong with a change stands at its field", async ({ page, database }) => {
@@ -76,7 +76,7 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByRole("heading", { name: "Reset password" })).toBeVisible()
       await ask(page, email.toUpperCase())
       await expect(page.getByRole("heading", { name: "Look into your mailbox" })).toBeVisible()
-      const token = resetTokenIn(await letterTo(email, 1))
+      const token = resetTokenIn(await emailTo(email, 1))
 
       const link = `/reset-password/${token}`
       const answer = await page.goto(link)
@@ -100,7 +100,7 @@ for (const javaScriptEnabled of [true, false]) {
 
       await page.goto(link)
       await expect(page.getByRole("heading", { name: "This link does not work" })).toBeVisible()
-      expect(await letterTo(email, 2)).toContain("Subject: Your password was changed")
+      expect(await emailTo(email, 2)).toContain("Subject: Your password was changed")
       const logged = await database.query("SELECT * FROM emails WHERE template = 'password_reset'")
       const log = JSON.stringify(logged.rows)
       expect(log).toContain(email)
@@ -130,8 +130,8 @@ for (const javaScriptEnabled of [true, false]) {
         said.push([(await answer).status(), await page.getByRole("main").textContent()])
       }
       expect(said[1]).toEqual(said[0])
-      await letterTo(known, 1)
-      expect(await lettersTo(unknown)).toEqual([])
+      await emailTo(known, 1)
+      expect(await emailsTo(unknown)).toEqual([])
     })
 
     test("an address that is none is told so, and stays", async ({ page }) => {
@@ -174,7 +174,7 @@ test("an account without a password is led to its mailbox, and gets one", async 
   await page.getByRole("link", { name: "Set a password by mail" }).click()
   await expect(page.getByLabel("Email")).toHaveValue(email)
   await page.getByRole("button", { name: "Send the link" }).click()
-  await page.goto(`/reset-password/${resetTokenIn(await letterTo(email, 1))}`)
+  await page.goto(`/reset-password/${resetTokenIn(await emailTo(email, 1))}`)
   await set(page, password)
   await expect(page.getByRole("heading", { name: "Your password is set" })).toBeVisible()
   await page.goto("/account/security")
@@ -199,7 +199,7 @@ for (const origin of [undefined, "https://evil.example", "null"]) {
     await page.request.post("/account/security", { multipart, headers })
     const { rows } = await database.query("SELECT session_version FROM users WHERE email = $1", [email])
     expect(rows).toEqual([{ session_version: 0 }])
-    expect(await lettersTo(email)).toHaveLength(1)
+    expect(await emailsTo(email)).toHaveLength(1)
     await page.goto(link)
     await expect(page.getByRole("button", { name: "Set password" })).toBeVisible()
   })
@@ -211,7 +211,7 @@ test("the pages about passwords are accessible and fit", async ({ browser, baseU
   const email = await createAccount(database)
   const titles: string[] = []
   const look = async () => {
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     titles.push(await page.title())
   }
   await page.goto("/sign-in")
@@ -219,28 +219,28 @@ test("the pages about passwords are accessible and fit", async ({ browser, baseU
   await page.goto("/reset-password")
   await look()
   const link = await linkFor(page, email)
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   await page.goto(link)
   await set(page, common)
   await expect(page.getByText("on a list of common ones")).toBeVisible()
   await look()
   await set(page, password)
   await expect(page.getByRole("heading", { name: "Your password is set" })).toBeVisible()
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   await page.goto(link)
   await expect(page.getByRole("heading", { name: "This link does not work" })).toBeVisible()
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   await page.goto("/account/security")
   await look()
   await change(page, "not the password", password)
   await expect(page.getByText("This is not your current password.")).toBeVisible()
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   await change(page, password, old)
   await expect(page.getByRole("heading", { name: "Your password is changed" })).toBeVisible()
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   await database.query("UPDATE users SET password_hash = NULL WHERE email = $1", [email])
   await page.goto("/account/security")
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   expect(new Set(titles).size).toBe(4)
   await context.close()
 })
@@ -267,7 +267,7 @@ async function linkFor(page: Page, email: string): Promise<string> {
   await page.goto("/reset-password")
   await ask(page, email)
   await expect(page.getByRole("heading", { name: "Look into your mailbox" })).toBeVisible()
-  return `/reset-password/${resetTokenIn(await letterTo(email, 1))}`
+  return `/reset-password/${resetTokenIn(await emailTo(email, 1))}`
 }
 
 async function signIn(page: Page, email: string, secret: string): Promise<void> {

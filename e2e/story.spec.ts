@@ -11,9 +11,9 @@ test("a newcomer makes a key on each surface, calls both APIs, is refused across
   baseURL,
 }) => {
   const call = async (path: string, key: string) => {
-    const answer = await request.get(path, { headers: { Authorization: `Bearer ${key}` } })
-    const { error } = (await answer.json()) as { error?: { code: string } }
-    return [answer.status(), error?.code]
+    const response = await request.get(path, { headers: { Authorization: `Bearer ${key}` } })
+    const { error } = (await response.json()) as { error?: { code: string } }
+    return [response.status(), error?.code]
   }
   const clipboard = () => page.evaluate(() => navigator.clipboard.readText())
 

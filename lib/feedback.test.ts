@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { createUser } from "@/tests/support/factories"
 import type { OwnerId } from "./accounts/owner"
-import { feedbackForm, feedbackMaxLength, giveFeedback } from "./feedback"
+import { feedbackForm, feedbackMaxLength, submitFeedback } from "./feedback"
 import { pool } from "./postgres/pool"
 import { db } from "./postgres/prisma"
 import { consume, limits } from "./rate-limit/rate-limit"
@@ -16,7 +16,7 @@ function rowsOf(userId: string) {
 
 test("feedback is kept as a new row of its account, its lines as they were typed", async () => {
   const id = await owner()
-  expect(await giveFeedback(id, feedbackForm.parse({ rating: "4", message: " Good.\r\n\r\nMore! " }))).toEqual({
+  expect(await submitFeedback(id, feedbackForm.parse({ rating: "4", message: " Good.\r\n\r\nMore! " }))).toEqual({
     ok: true,
   })
   expect(await rowsOf(id)).toMatchObject([{ userId: id, rating: 4, message: "Good.\n\nMore!", status: "new" }])
@@ -27,7 +27,7 @@ test("one form sent several times at once is one row", async () => {
   // Several rounds: only connections that are open already really meet.
   for (let round = 0; round < 5; round++) {
     const id = await owner()
-    await Promise.all(Array.from({ length: 8 }, () => giveFeedback(id, form)))
+    await Promise.all(Array.from({ length: 8 }, () => submitFeedback(id, form)))
     expect(await rowsOf(id)).toHaveLength(1)
   }
 })
@@ -35,8 +35,8 @@ test("one form sent several times at once is one row", async () => {
 test("other words, another rating and another account are feedback of their own", async () => {
   const [one, other] = [await owner(), await owner()]
   const form = { rating: 2, message: "Again" }
-  for (const said of [form, { ...form, rating: 3 }, { ...form, message: "Again!" }]) await giveFeedback(one, said)
-  await giveFeedback(other, form)
+  for (const said of [form, { ...form, rating: 3 }, { ...form, message: "Again!" }]) await submitFeedback(one, said)
+  await submitFeedback(other, form)
   expect(await rowsOf(one)).toHaveLength(3)
   expect(await rowsOf(other)).toHaveLength(1)
 })
@@ -44,9 +44,9 @@ test("other words, another rating and another account are feedback of their own"
 test("the same words a day later are said anew", async () => {
   const id = await owner()
   const form = { rating: 5, message: "Thanks" }
-  await giveFeedback(id, form)
+  await submitFeedback(id, form)
   await pool().query("UPDATE feedback SET created_at = now() - interval '25 hours' WHERE user_id = $1", [id])
-  await giveFeedback(id, form)
+  await submitFeedback(id, form)
   expect(await rowsOf(id)).toHaveLength(2)
 })
 
@@ -54,9 +54,9 @@ test("an account gives a limited amount of feedback an hour, and others are unaf
   const id = await owner()
   for (let count = 0; count < limits.feedbackAccount.tokens; count++) await consume("feedbackAccount", id)
   const form = { rating: 1, message: "One more" }
-  expect(await giveFeedback(id, form)).toMatchObject({ ok: false, reason: "too_many" })
+  expect(await submitFeedback(id, form)).toMatchObject({ ok: false, reason: "too_many" })
   expect(await rowsOf(id)).toHaveLength(0)
-  expect(await giveFeedback(await owner(), form)).toEqual({ ok: true })
+  expect(await submitFeedback(await owner(), form)).toEqual({ ok: true })
 })
 
 test.each([

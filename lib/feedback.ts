@@ -17,7 +17,7 @@ export const feedbackForm = z.strictObject({
 export type FeedbackResult = { ok: true } | { ok: false; reason: "too_many"; retryAfterSeconds: number }
 
 /** Keeps what an account says. The same words with the same rating within a day are one form sent twice: one row. */
-export async function giveFeedback(owner: OwnerId, form: z.output<typeof feedbackForm>): Promise<FeedbackResult> {
+export async function submitFeedback(owner: OwnerId, form: z.output<typeof feedbackForm>): Promise<FeedbackResult> {
   const verdict = await consume("feedbackAccount", owner)
   if (!verdict.allowed) return { ok: false, reason: "too_many", retryAfterSeconds: verdict.resetSeconds }
   await db().$transaction(async (transaction) => {

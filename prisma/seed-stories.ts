@@ -474,7 +474,7 @@ function tellOfMember(story: Narrator) {
   ] as const)
     story.pack(end - daysAgo * day, pack, "usd")
   for (let count = 0; count < 60; count++) story.run(Math.floor(end - random.next() * 30 * day))
-  const secret = (letter: string) => secretOf("user", letter.repeat(43))
+  const secret = (message: string) => secretOf("user", message.repeat(43))
   story.key(end - 200 * day, "user", "Old laptop", secret("a"), { revokedAt: end - 90 * day })
   story.key(end - 150 * day, "user", "Billing export", secret("b"), { expiresAt: end - 60 * day })
   story.key(end - 80 * day, "user", "Nightly report", secret("c"), { expiresAt: end + 10 * day })

@@ -1,7 +1,7 @@
+import { build, collect, isBuilt, serve, waitForServer } from "./build-and-serve"
+import { stopOnSignal } from "./child"
 import { localAuthSecret, seedWhenEmpty, signIns } from "./demo-data"
-import { stopOnSignal } from "./guarded"
 import { openLocalDatabase, removeLocalData } from "./local-database"
-import { build, collect, isBuilt, serve, untilAnswers } from "./next"
 
 type Options = { port: number; reset: boolean }
 
@@ -45,7 +45,7 @@ async function run({ port, reset }: Options): Promise<void> {
   running.push(server)
   const output = collect(server)
   const address = `http://localhost:${port}`
-  if (!(await untilAnswers(server, `${address}/`))) throw new Error(`The server ended:\n\n${output()}`)
+  if (!(await waitForServer(server, `${address}/`))) throw new Error(`The server ended:\n\n${output()}`)
   console.log(
     `\n  ${address}\n\n${signIns()}\n\n  Ctrl-C stops it; the data stays in .data. npm run demo -- --reset begins anew.\n`,
   )

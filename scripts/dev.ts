@@ -1,8 +1,8 @@
+import { startNext } from "./build-and-serve"
+import { stopOnSignal } from "./child"
 import { localAuthSecret, seedWhenEmpty, signIns } from "./demo-data"
-import { stopOnSignal } from "./guarded"
 import { openDatabase } from "./local-database"
 import { migrate } from "./migrate"
-import { startNext } from "./next"
 
 const running: { stop: () => Promise<void> }[] = []
 

@@ -7,7 +7,7 @@ import { arch, platform, tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { promisify } from "node:util"
 import pg from "pg"
-import { startGuarded } from "./guarded"
+import { startChild } from "./child"
 
 const run = promisify(execFile)
 const password = "tsk"
@@ -37,7 +37,7 @@ export async function startPostgres(
   if (!(await exists(join(data, "PG_VERSION")))) await initialise(data, bin, identity)
   const port = givenPort ?? (await freePort())
   const settings = { listen_addresses: "127.0.0.1", unix_socket_directories: "", timezone: "UTC" }
-  const server = startGuarded(
+  const server = startChild(
     join(bin, "postgres"),
     [
       "-D",

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { Server as NetServer, type Socket } from "node:net"
 import { finished } from "node:stream/promises"
 import { NodeRequest, sendNodeResponse } from "srvx/node"
-import type { Answer } from "@/lib/api/respond"
+import type { Handler } from "@/lib/api/respond"
 import { log } from "@/lib/telemetry/log"
-import { refusalOf, tunnelRefusal } from "./refusals"
-import { answerFor } from "./routes"
+import { connectRefusal, refusalOf } from "./raw-errors"
+import { handlerFor } from "./routes"
 
 // How long a client may take. Proxies keep idle connections for 60 seconds as a rule: they are to close them first.
 const timeouts = {
@@ -84,7 +84,7 @@ export function createListener(next: RequestListener): Listener {
     })
     // What a client sends behind a wish for another protocol is no longer read as HTTP.
     if (closing || request.headers.upgrade !== undefined) response.shouldKeepAlive = false
-    const answer = answerFor(request.method ?? "", request.url ?? "")
+    const answer = handlerFor(request.method ?? "", request.url ?? "")
     if (answer) send(answer, request, response)
     else next(request, response)
   })
@@ -99,7 +99,7 @@ export function createListener(next: RequestListener): Listener {
   server.on("connect", (_request, socket) => {
     // From here on Node leaves the socket to us, and an error that nobody hears of ends the process.
     socket.on("error", () => socket.destroy())
-    refuse(socket as Socket, tunnelRefusal())
+    refuse(socket as Socket, connectRefusal())
   })
 
   function close(): Promise<void> {
@@ -112,7 +112,7 @@ export function createListener(next: RequestListener): Listener {
   return { server, close }
 }
 
-async function send(answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function send(answer: Handler, request: IncomingMessage, response: ServerResponse): Promise<void> {
   // No route reads it, and what clients send need not be a host that a URL can have.
   request.headers.host = "localhost"
   try {

@@ -1,7 +1,7 @@
-import { type Answer, type Method, methods, nothing, refuseUnknownMethod } from "@/lib/api/respond"
+import { type Handler, type Method, methodNotAllowed, methods, nothing } from "@/lib/api/respond"
 
 /** What a route file of the API exports: an answer for every method that Next knows. */
-type RouteFile = Readonly<Record<Method, Answer>>
+type RouteFile = Readonly<Record<Method, Handler>>
 
 const files = import.meta.glob<RouteFile>("../app/api/v1/**/route.ts", { eager: true })
 
@@ -16,12 +16,12 @@ const routes = new Map(
  * The function that answers a request by itself. Nothing for pages, and for paths that are not written as their route is
  * (encoded, in another case, with a slash at the end): what these mean, Next decides.
  */
-export function answerFor(method: string, target: string): Answer | undefined {
+export function handlerFor(method: string, target: string): Handler | undefined {
   const [path = ""] = target.split("?", 1)
   const route = routes.get(path) ?? (isMisspelt(path) ? nothing : undefined)
   if (isKnown(method)) return route?.[method]
   // No route has DELETE: it refuses by the name the request gives, and says what the route has.
-  return route?.DELETE ?? refuseUnknownMethod
+  return route?.DELETE ?? methodNotAllowed
 }
 
 /** A path of the API but for its case, which Next would answer with a page. */

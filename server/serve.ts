@@ -5,7 +5,7 @@ import { startProcess } from "@/lib/next/start"
 import { shareMetrics } from "@/lib/telemetry/cluster-metrics"
 import { log } from "@/lib/telemetry/log"
 import { createListener } from "./listener"
-import { onEnd } from "./on-end"
+import { onShutdown } from "./shutdown"
 
 /** How long a request under way may take to end once the process is asked to. */
 const graceMs = 25_000
@@ -32,7 +32,7 @@ export async function serve(): Promise<void> {
     process.exit(1)
   }
   console.log(`Process ${process.pid} listens on http://${host ?? "localhost"}:${port}, its sweeper ${sweeper}`)
-  onEnd(async () => {
+  onShutdown(async () => {
     setTimeout(() => process.exit(1), graceMs).unref()
     await close()
     await app.close()

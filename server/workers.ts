@@ -1,7 +1,7 @@
 import cluster, { type Worker } from "node:cluster"
-import { gatherMetrics } from "@/lib/telemetry/cluster-metrics"
+import { collectClusterMetrics } from "@/lib/telemetry/cluster-metrics"
 import { log } from "@/lib/telemetry/log"
-import { onEnd } from "./on-end"
+import { onShutdown } from "./shutdown"
 
 /** So that a process that cannot live does not take the whole machine to die again and again. */
 const restartAfterMs = 1_000
@@ -34,9 +34,9 @@ export function startWorkers(count: number): void {
     for (const worker of workers()) worker.process.kill("SIGTERM")
   }
 
-  gatherMetrics()
+  collectClusterMetrics()
   for (let slot = 0; slot < count; slot++) start(slot)
-  onEnd(end)
+  onShutdown(end)
 }
 
 function workers(): Worker[] {

@@ -10,8 +10,8 @@ import { cookieName } from "@/lib/sign-in/cookies"
 import { sessionToken } from "@/lib/sign-in/next-auth"
 import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
 import { seed } from "@/prisma/seed"
-import { type Guarded, startGuarded } from "@/scripts/guarded"
-import { collect, untilAnswers } from "@/scripts/next"
+import { collect, waitForServer } from "@/scripts/build-and-serve"
+import { type Child, startChild } from "@/scripts/child"
 import { freePort } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 
@@ -65,7 +65,7 @@ describe("without any of them", () => {
         BASE_URL: base,
       })
       const output = collect(server)
-      if (!(await untilAnswers(server, base))) throw new Error(output())
+      if (!(await waitForServer(server, base))) throw new Error(output())
       await seed(pool(), { users: 30, now: new Date() })
       const admin = await db().user.findUniqueOrThrow({ where: { email: "admin@example.com" } })
       const token = await encode({ token: sessionToken(admin), secret: env().AUTH_SECRET })
@@ -79,9 +79,9 @@ describe("without any of them", () => {
         const owner = demoAccounts.find(({ role }) => role === "owner") ?? expect.fail()
         const headers = { Authorization: `Bearer ${demoKey(owner)}` }
         expect((await fetch(`${base}/api/v1/admin/users`, { headers })).status).toBe(200)
-        const answer = await fetch(`${base}/api/v1/admin/${name}`, { headers })
-        expect(answer.status).toBe(404)
-        expect(await answer.json()).toEqual({ error: { code: "not_found", message: expect.any(String) } })
+        const response = await fetch(`${base}/api/v1/admin/${name}`, { headers })
+        expect(response.status).toBe(404)
+        expect(await response.json()).toEqual({ error: { code: "not_found", message: expect.any(String) } })
       },
     )
 
@@ -98,9 +98,9 @@ describe("without any of them", () => {
     test.each(["/api/v1/openapi.json", "/api/v1/admin/skill.md", "/llms.txt", "/.well-known/agent-skills/index.json"])(
       "%s does not name them",
       async (path) => {
-        const answer = await fetch(base + path)
-        expect(answer.status).toBe(200)
-        expect(await answer.text()).not.toMatch(naming(optional))
+        const response = await fetch(base + path)
+        expect(response.status).toBe(200)
+        expect(await response.text()).not.toMatch(naming(optional))
       },
     )
 
@@ -109,9 +109,9 @@ describe("without any of them", () => {
       const found = new Map([[kindOf(first), 0]])
       const links = [first]
       for (const link of links) {
-        const answer = await fetch(base + link, { headers: { cookie: session } })
-        found.set(kindOf(link), answer.status)
-        const page = await answer.text()
+        const response = await fetch(base + link, { headers: { cookie: session } })
+        found.set(kindOf(link), response.status)
+        const page = await response.text()
         for (const [, href = ""] of page.matchAll(/<a [^>]*href="(\/[^"]*)"/g)) {
           if (found.has(kindOf(href))) continue
           found.set(kindOf(href), 0)
@@ -174,8 +174,8 @@ async function succeeds(copy: string, program: string, args: readonly string[], 
 }
 
 /** Runs a program of a package in a copy. */
-function start(copy: string, program: string, args: readonly string[], environment: Record<string, string>): Guarded {
-  return startGuarded(process.execPath, [join(root, "node_modules", program), ...args], {
+function start(copy: string, program: string, args: readonly string[], environment: Record<string, string>): Child {
+  return startChild(process.execPath, [join(root, "node_modules", program), ...args], {
     signal: "TERM",
     cwd: copy,
     env: { ...process.env, ...environment },

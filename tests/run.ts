@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type Guarded, startGuarded, stopOnSignal } from "@/scripts/guarded"
-import { build, isBuilt, type Listener } from "@/scripts/next"
+import { build, isBuilt, type Listener } from "@/scripts/build-and-serve"
+import { type Child, startChild, stopOnSignal } from "@/scripts/child"
 import { freePort } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 import { provideNode } from "./support/node-versions"
@@ -54,7 +54,7 @@ const longSuites: readonly Suite[] = [
   ]),
 ]
 
-let current: Guarded | undefined
+let current: Child | undefined
 
 /** Runs every suite, also after a failure, and ends with the sum of all. */
 export async function testEverything({ isLong }: { isLong: boolean }): Promise<void> {
@@ -154,7 +154,7 @@ function run(
 }
 
 async function start(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<boolean> {
-  current = startGuarded(command, args, {
+  current = startChild(command, args, {
     signal: "TERM",
     cwd: root,
     env: { ...process.env, ...(process.stdout.isTTY && { FORCE_COLOR: "1" }), ...env },

@@ -1,11 +1,11 @@
 "use server"
 
-import { answerNewKey, answerRevoke, type NewKeyAnswer, type RevokeAnswer } from "@/lib/keys/actions"
+import { type CreateKeyState, createKeyAction, type RevokeState, revokeKeyAction } from "@/lib/keys/actions"
 
-export async function createUserKey(_last: NewKeyAnswer | null, data: FormData): Promise<NewKeyAnswer> {
-  return answerNewKey("user", data)
+export async function createUserKey(_last: CreateKeyState | null, data: FormData): Promise<CreateKeyState> {
+  return createKeyAction("user", data)
 }
 
-export async function revokeUserKey(_last: RevokeAnswer | null, data: FormData): Promise<RevokeAnswer> {
-  return answerRevoke("user", data)
+export async function revokeUserKey(_last: RevokeState | null, data: FormData): Promise<RevokeState> {
+  return revokeKeyAction("user", data)
 }

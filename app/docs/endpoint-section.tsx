@@ -76,7 +76,7 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
             <CodePanel title={`Request in ${title}`} code={exampleRequest(endpoint, language, baseUrl)} />
           </Request>
         ))}
-        {example !== undefined && <CodePanel title="Answer" code={readableJson(example)} />}
+        {example !== undefined && <CodePanel title="Response" code={readableJson(example)} />}
       </div>
     </section>
   )

@@ -2,7 +2,7 @@ import type { Metadata } from "next"
 import type { ReactNode } from "react"
 import { Link } from "@/components/link"
 import { Table, TableCell, TableRow } from "@/components/table"
-import { answerHeaders, conventions, describeParameters } from "@/lib/api/document"
+import { conventions, describeParameters, responseHeaders } from "@/lib/api/document"
 import { errors } from "@/lib/api/errors"
 import { sharedParameters } from "@/lib/api/query"
 import { texts } from "@/lib/api/skill"
@@ -96,7 +96,7 @@ export default function OverviewPage() {
         <Section of="rate-limit">
           <Sentence>{conventions.rate}</Sentence>
           <dl className="grid gap-x-4 gap-y-1 sm:grid-cols-[max-content_minmax(0,1fr)]">
-            {Object.entries(answerHeaders).map(([name, meaning]) => (
+            {Object.entries(responseHeaders).map(([name, meaning]) => (
               <div key={name} className="contents">
                 <dt>
                   <Code>{name}</Code>

@@ -1,7 +1,7 @@
 "use server"
 
 import { z } from "zod"
-import { feedbackForm, giveFeedback } from "@/lib/feedback"
+import { feedbackForm, submitFeedback } from "@/lib/feedback"
 import { textFields } from "@/lib/form/text-fields"
 import { isSameOrigin } from "@/lib/sign-in/origin"
 import { currentViewer } from "@/lib/sign-in/session"
@@ -9,13 +9,13 @@ import { inMinutes } from "@/lib/time-words"
 
 type Values = { rating: string; message: string }
 
-export type FeedbackAnswer =
+export type FeedbackState =
   | { ok: true }
   | { ok: false; reason: "signed_out"; values: Values }
   | { ok: false; reason: "refused"; message: string; values: Values }
   | { ok: false; reason: "invalid"; errors: { [Field in keyof Values]?: string | undefined }; values: Values }
 
-export async function sendFeedback(_last: FeedbackAnswer | null, data: FormData): Promise<FeedbackAnswer> {
+export async function sendFeedback(_last: FeedbackState | null, data: FormData): Promise<FeedbackState> {
   const values = textFields(data, "rating", "message")
   if (!(await isSameOrigin())) {
     return { ok: false, reason: "refused", message: "This form was not sent from this site. Open it again.", values }
@@ -28,7 +28,7 @@ export async function sendFeedback(_last: FeedbackAnswer | null, data: FormData)
     const errors = { rating: fieldErrors.rating?.[0], message: fieldErrors.message?.[0] }
     return { ok: false, reason: "invalid", errors, values }
   }
-  const result = await giveFeedback(viewer.id, form.data)
+  const result = await submitFeedback(viewer.id, form.data)
   if (result.ok) return { ok: true }
   const message = `That is much feedback within an hour. Send this ${inMinutes(result.retryAfterSeconds)}.`
   return { ok: false, reason: "refused", message, values }

@@ -5,39 +5,39 @@ import { Button, buttonStyle } from "@/components/button"
 import { TextAreaField } from "@/components/field"
 import { SignedOut } from "@/components/keys/revoke-form"
 import { Notice } from "@/components/notice"
-import { useSending } from "@/components/use-sending"
+import { useFormSubmission } from "@/components/use-form-submission"
 import { sendFeedback } from "./actions"
 
 const ratings = { 1: "Bad", 2: "Poor", 3: "Fair", 4: "Good", 5: "Great" } as const
 
 export function FeedbackForm({ maxLength }: { maxLength: number }) {
-  const { answer, lost, pending, form } = useSending(sendFeedback)
+  const { response, lost, pending, form } = useFormSubmission(sendFeedback)
   const area = useRef<HTMLDivElement>(null)
-  const values = answer?.ok === false ? answer.values : { rating: "", message: "" }
-  const errors = answer?.ok === false && answer.reason === "invalid" ? answer.errors : {}
+  const values = response?.ok === false ? response.values : { rating: "", message: "" }
+  const errors = response?.ok === false && response.reason === "invalid" ? response.errors : {}
 
   useEffect(() => {
-    if (answer)
+    if (response)
       area.current?.querySelector<HTMLElement>("[data-invalid] input, [aria-invalid=true], [tabindex]")?.focus()
-  }, [answer])
+  }, [response])
 
   return (
     <div ref={area}>
-      {answer?.ok ? (
+      {response?.ok ? (
         <ThankYou />
       ) : (
         <form {...form} className="grid gap-4">
           {lost && (
             <Notice tone="bad" role="alert">
-              There was no answer. Check your connection and send it again: it is kept only once.
+              There was no response. Check your connection and send it again: it is kept only once.
             </Notice>
           )}
-          {answer?.reason === "refused" && (
+          {response?.reason === "refused" && (
             <Notice tone="bad" role="alert">
-              {answer.message}
+              {response.message}
             </Notice>
           )}
-          {answer?.reason === "signed_out" && (
+          {response?.reason === "signed_out" && (
             <Notice tone="bad" role="alert">
               <SignedOut />
             </Notice>

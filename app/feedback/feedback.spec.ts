@@ -1,7 +1,7 @@
 import { expect, type Page } from "@playwright/test"
+import { expectAccessibleWithoutSidewaysScroll, wide } from "@/e2e/accessibility"
 import { keyOf, test, uniqueName } from "@/e2e/fixtures"
 import { hiddenFields } from "@/e2e/forms"
-import { isAccessibleAndFits, wide } from "@/e2e/looks"
 
 for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
@@ -25,10 +25,10 @@ for (const javaScriptEnabled of [true, false]) {
       else await page.reload()
 
       const { rows } = await database.query("SELECT id FROM users WHERE email = $1", [email])
-      const answer = await request.get(`/api/v1/admin/feedback?userId=${rows[0].id}`, {
+      const response = await request.get(`/api/v1/admin/feedback?userId=${rows[0].id}`, {
         headers: { "x-api-key": keyOf("owner") },
       })
-      expect((await answer.json()).data).toMatchObject([{ rating: 4, message: `${said}\n\nReally.`, status: "new" }])
+      expect((await response.json()).data).toMatchObject([{ rating: 4, message: `${said}\n\nReally.`, status: "new" }])
 
       await page.getByRole("link", { name: "Send more" }).click()
       await expect(page.getByLabel("Message")).toHaveValue("")
@@ -120,16 +120,16 @@ test("the feedback page is accessible and fits", async ({ browser, baseURL, cust
   await context.addCookies(customer.cookies)
   const page = await context.newPage()
   await page.goto("/feedback")
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   await page.getByLabel("2 Poor").check()
   await page.getByLabel("Message").fill("\u200b")
   await send(page)
   await expect(page.getByText("a character that can be seen")).toBeVisible()
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   await page.getByLabel("Message").fill(uniqueName("Looks"))
   await send(page)
   await expect(page.getByRole("heading", { name: "Thank you" })).toBeVisible()
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   await context.close()
 })
 

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import { env } from "@/lib/env"
-import { metricsOfAll } from "@/lib/telemetry/cluster-metrics"
+import { readClusterMetrics } from "@/lib/telemetry/cluster-metrics"
 import { metrics } from "@/lib/telemetry/metrics"
 
 export const dynamic = "force-dynamic"
@@ -11,7 +11,7 @@ export async function GET(request: Request): Promise<Response> {
   if (!token) return new Response(null, { status: 404 })
   const given = /^bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? ""
   if (!isSame(given, token)) return new Response(null, { status: 401, headers: { "WWW-Authenticate": "Bearer" } })
-  const text = await metricsOfAll()
+  const text = await readClusterMetrics()
   if (text === undefined) return new Response(null, { status: 503, headers: { "Retry-After": "5" } })
   const headers = { "Content-Type": metrics().registry.contentType, "Cache-Control": "no-store" }
   return new Response(text, { headers })

@@ -10,12 +10,12 @@ import { isSameOrigin } from "@/lib/sign-in/origin"
 import { requestReset, resetRequestForm } from "@/lib/sign-in/password-reset"
 import { inMinutes } from "@/lib/time-words"
 
-export type RequestAnswer =
+export type RequestState =
   | { ok: true }
   | { ok: false; reason: "refused"; message: string; email: string }
   | { ok: false; reason: "invalid"; error: string | undefined; email: string }
 
-export async function request(_last: RequestAnswer | null, data: FormData): Promise<RequestAnswer> {
+export async function request(_last: RequestState | null, data: FormData): Promise<RequestState> {
   const { email } = textFields(data, "email")
   if (!(await isSameOrigin())) return refused("This form was not sent from this site. Open it again.", email)
   const form = resetRequestForm.safeParse({ email })
@@ -25,13 +25,13 @@ export async function request(_last: RequestAnswer | null, data: FormData): Prom
   const device = (await cookies()).get(cookieName("device"))?.value
   const result = await requestReset(form.data.email, { address: clientAddress(await headers()), device })
   if (result.ok) {
-    after(result.letter)
+    after(result.message)
     return { ok: true }
   }
   if (result.reason === "no_mail") return refused("This service sends no mail. Ask its operator.", email)
   return refused(`Too many requests from your network. Try again ${inMinutes(result.retryAfterSeconds)}.`, email)
 }
 
-function refused(message: string, email: string): RequestAnswer {
+function refused(message: string, email: string): RequestState {
   return { ok: false, reason: "refused", message, email }
 }

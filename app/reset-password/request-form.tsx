@@ -4,32 +4,32 @@ import { useEffect, useRef } from "react"
 import { Button } from "@/components/button"
 import { TextField } from "@/components/field"
 import { Notice } from "@/components/notice"
-import { useSending } from "@/components/use-sending"
+import { useFormSubmission } from "@/components/use-form-submission"
 import { request } from "./actions"
 
 /** `email`: the viewer's, if somebody is signed in. */
 export function RequestForm({ email, minutes }: { email: string | undefined; minutes: number }) {
-  const { answer, lost, pending, form } = useSending(request)
+  const { response, lost, pending, form } = useFormSubmission(request)
   const area = useRef<HTMLDivElement>(null)
 
   useEffect(() => {
-    if (answer) area.current?.querySelector<HTMLElement>("[aria-invalid=true], [tabindex]")?.focus()
-  }, [answer])
+    if (response) area.current?.querySelector<HTMLElement>("[aria-invalid=true], [tabindex]")?.focus()
+  }, [response])
 
   return (
     <div ref={area}>
-      {answer?.ok ? (
+      {response?.ok ? (
         <Asked minutes={minutes} />
       ) : (
         <form {...form} className="grid gap-4">
           {lost && (
             <Notice tone="bad" role="alert">
-              There was no answer. Check your connection and send it again.
+              There was no response. Check your connection and send it again.
             </Notice>
           )}
-          {answer?.reason === "refused" && (
+          {response?.reason === "refused" && (
             <Notice tone="bad" role="alert">
-              {answer.message}
+              {response.message}
             </Notice>
           )}
           <TextField
@@ -40,8 +40,8 @@ export function RequestForm({ email, minutes }: { email: string | undefined; min
             autoComplete="username"
             required
             hint="We send you a link that sets a new password."
-            defaultValue={answer?.email ?? email}
-            error={answer?.reason === "invalid" ? answer.error : undefined}
+            defaultValue={response?.email ?? email}
+            error={response?.reason === "invalid" ? response.error : undefined}
           />
           <Button kind="primary" type="submit" aria-disabled={pending}>
             Send the link
@@ -60,8 +60,8 @@ function Asked({ minutes }: { minutes: number }) {
         Look into your mailbox
       </h2>
       <p className="text-muted">
-        If this address belongs to an account, a letter with a link is on its way. The link works once, within {minutes}{" "}
-        minutes, and only the one of the latest letter does.
+        If this address belongs to an account, a message with a link is on its way. The link works once, within{" "}
+        {minutes} minutes, and only the one of the latest message does.
       </p>
     </div>
   )

@@ -13,9 +13,9 @@ import { endSession, startSession } from "@/lib/sign-in/session"
 import { type SignInResult, signInWithPassword } from "@/lib/sign-in/sign-in"
 import { inMinutes } from "@/lib/time-words"
 
-export type SignInAnswer = { message: string; email: string }
+export type SignInState = { message: string; email: string }
 
-export async function signIn(_last: SignInAnswer | null, data: FormData): Promise<SignInAnswer> {
+export async function signIn(_last: SignInState | null, data: FormData): Promise<SignInState> {
   const { email, password, callbackUrl } = textFields(data, "email", "password", "callbackUrl")
   if (!(await isSameOrigin())) return { message: "This form was not sent from this site. Open it again.", email }
   if (!email.trim() || !password) return { message: "Enter your e-mail address and your password.", email }

@@ -1,8 +1,8 @@
 import type { Metadata } from "next"
 import { redirect } from "next/navigation"
-import { Entrance } from "@/components/entrance"
 import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
+import { SignInLayout } from "@/components/sign-in-layout"
 import { localPath } from "@/lib/sign-in/local-path"
 import { currentViewer, sessionCookieNames } from "@/lib/sign-in/session"
 import { ProviderButtons } from "./provider-buttons"
@@ -28,7 +28,7 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
     )
   }
   return (
-    <Entrance title="Sign in">
+    <SignInLayout title="Sign in">
       {error !== undefined && (
         <Notice tone="bad" role="alert">
           {failures[String(error)] ?? "The sign-in did not work. Try again, or use another way to sign in."}
@@ -47,6 +47,6 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
           Create account
         </Link>
       </p>
-    </Entrance>
+    </SignInLayout>
   )
 }

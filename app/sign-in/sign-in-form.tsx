@@ -7,19 +7,19 @@ import { Notice } from "@/components/notice"
 import { signIn } from "./actions"
 
 export function SignInForm({ callbackUrl }: { callbackUrl: string }) {
-  const [answer, action, pending] = useActionState(signIn, null)
+  const [response, action, pending] = useActionState(signIn, null)
   const password = useRef<HTMLInputElement>(null)
 
   useEffect(() => {
-    if (answer) password.current?.focus()
-  }, [answer])
+    if (response) password.current?.focus()
+  }, [response])
 
   return (
     <form action={action} className="grid gap-4">
       <input type="hidden" name="callbackUrl" value={callbackUrl} />
-      {answer && (
+      {response && (
         <Notice tone="bad" role="alert">
-          {answer.message}
+          {response.message}
         </Notice>
       )}
       <TextField
@@ -29,7 +29,7 @@ export function SignInForm({ callbackUrl }: { callbackUrl: string }) {
         type="email"
         autoComplete="username"
         required
-        defaultValue={answer?.email}
+        defaultValue={response?.email}
       />
       <TextField
         id="password"

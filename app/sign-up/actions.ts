@@ -15,12 +15,12 @@ import { inMinutes } from "@/lib/time-words"
 
 type Typed = { name: string; email: string }
 
-export type SignUpAnswer = Typed & {
+export type SignUpState = Typed & {
   message?: string
   errors: { name?: string | undefined; email?: string | undefined; password?: string | undefined }
 }
 
-export async function createAccount(_last: SignUpAnswer | null, data: FormData): Promise<SignUpAnswer> {
+export async function createAccount(_last: SignUpState | null, data: FormData): Promise<SignUpState> {
   const { name, email, password, callbackUrl } = textFields(data, "name", "email", "password", "callbackUrl")
   const typed = { name, email }
   if (!(await isSameOrigin())) {

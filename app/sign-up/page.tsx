@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { redirect } from "next/navigation"
-import { Entrance } from "@/components/entrance"
 import { Link } from "@/components/link"
+import { SignInLayout } from "@/components/sign-in-layout"
 import { localPath } from "@/lib/sign-in/local-path"
 import { passwordMinLength } from "@/lib/sign-in/password-hash"
 import { currentViewer } from "@/lib/sign-in/session"
@@ -15,7 +15,7 @@ export default async function SignUpPage({ searchParams }: PageProps<"/sign-up">
   const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
   if (await currentViewer()) redirect(path)
   return (
-    <Entrance title="Create account">
+    <SignInLayout title="Create account">
       <SignUpForm callbackUrl={path} passwordMinLength={passwordMinLength} />
       <ProviderButtons callbackUrl={path} />
       <p className="text-muted">
@@ -24,6 +24,6 @@ export default async function SignUpPage({ searchParams }: PageProps<"/sign-up">
           Sign in
         </Link>
       </p>
-    </Entrance>
+    </SignInLayout>
   )
 }

@@ -7,20 +7,20 @@ import { Notice } from "@/components/notice"
 import { createAccount } from "./actions"
 
 export function SignUpForm({ callbackUrl, passwordMinLength }: { callbackUrl: string; passwordMinLength: number }) {
-  const [answer, action, pending] = useActionState(createAccount, null)
+  const [response, action, pending] = useActionState(createAccount, null)
   const form = useRef<HTMLFormElement>(null)
-  const errors = answer?.errors ?? {}
+  const errors = response?.errors ?? {}
 
   useEffect(() => {
-    if (answer) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus()
-  }, [answer])
+    if (response) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus()
+  }, [response])
 
   return (
     <form action={action} ref={form} className="grid gap-4">
       <input type="hidden" name="callbackUrl" value={callbackUrl} />
-      {answer?.message && (
+      {response?.message && (
         <Notice tone="bad" role="alert">
-          {answer.message}
+          {response.message}
         </Notice>
       )}
       <TextField
@@ -30,7 +30,7 @@ export function SignUpForm({ callbackUrl, passwordMinLength }: { callbackUrl: st
         autoComplete="name"
         required
         maxLength={100}
-        defaultValue={answer?.name}
+        defaultValue={response?.name}
         error={errors.name}
       />
       <TextField
@@ -40,7 +40,7 @@ export function SignUpForm({ callbackUrl, passwordMinLength }: { callbackUrl: st
         type="email"
         autoComplete="username"
         required
-        defaultValue={answer?.email}
+        defaultValue={response?.email}
         error={errors.email}
       />
       <TextField

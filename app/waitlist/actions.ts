@@ -10,12 +10,12 @@ import { joinWaitlist, type WaitlistResult, waitlistForm } from "@/lib/waitlist/
 
 type Values = { email: string; note: string }
 
-export type WaitlistAnswer =
+export type WaitlistState =
   | { ok: true }
   | { ok: false; reason: "refused"; message: string; values: Values }
   | { ok: false; reason: "invalid"; errors: { [Field in keyof Values]?: string | undefined }; values: Values }
 
-export async function join(_last: WaitlistAnswer | null, data: FormData): Promise<WaitlistAnswer> {
+export async function join(_last: WaitlistState | null, data: FormData): Promise<WaitlistState> {
   const { source, ...values } = textFields(data, "email", "note", "source")
   if (!(await isSameOrigin())) {
     return { ok: false, reason: "refused", message: "This form was not sent from this site. Open it again.", values }

@@ -1,5 +1,5 @@
 import type { Metadata } from "next"
-import { Entrance } from "@/components/entrance"
+import { SignInLayout } from "@/components/sign-in-layout"
 import { waitlistNoteMaxLength } from "@/lib/waitlist/waitlist"
 import { WaitlistForm } from "./waitlist-form"
 
@@ -8,8 +8,8 @@ export const metadata: Metadata = { title: "Join the waitlist" }
 export default async function WaitlistPage({ searchParams }: PageProps<"/waitlist">) {
   const { source } = await searchParams
   return (
-    <Entrance title="Join the waitlist">
+    <SignInLayout title="Join the waitlist">
       <WaitlistForm source={typeof source === "string" ? source : ""} noteMaxLength={waitlistNoteMaxLength} />
-    </Entrance>
+    </SignInLayout>
   )
 }

@@ -5,33 +5,33 @@ import { Button, buttonStyle } from "@/components/button"
 import { TextAreaField, TextField } from "@/components/field"
 import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
-import { useSending } from "@/components/use-sending"
+import { useFormSubmission } from "@/components/use-form-submission"
 import { join } from "./actions"
 
 export function WaitlistForm({ source, noteMaxLength }: { source: string; noteMaxLength: number }) {
-  const { answer, lost, pending, form } = useSending(join)
+  const { response, lost, pending, form } = useFormSubmission(join)
   const area = useRef<HTMLDivElement>(null)
-  const values = answer?.ok === false ? answer.values : { email: "", note: "" }
-  const errors = answer?.ok === false && answer.reason === "invalid" ? answer.errors : {}
+  const values = response?.ok === false ? response.values : { email: "", note: "" }
+  const errors = response?.ok === false && response.reason === "invalid" ? response.errors : {}
 
   useEffect(() => {
-    if (answer) area.current?.querySelector<HTMLElement>("[aria-invalid=true], [tabindex]")?.focus()
-  }, [answer])
+    if (response) area.current?.querySelector<HTMLElement>("[aria-invalid=true], [tabindex]")?.focus()
+  }, [response])
 
   return (
     <div ref={area}>
-      {answer?.ok ? (
+      {response?.ok ? (
         <OnTheList />
       ) : (
         <form {...form} className="grid gap-4">
           {lost && (
             <Notice tone="bad" role="alert">
-              There was no answer. Check your connection and send it again.
+              There was no response. Check your connection and send it again.
             </Notice>
           )}
-          {answer?.reason === "refused" && (
+          {response?.reason === "refused" && (
             <Notice tone="bad" role="alert">
-              {answer.message}
+              {response.message}
             </Notice>
           )}
           <input type="hidden" name="source" value={source} />

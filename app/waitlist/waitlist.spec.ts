@@ -1,7 +1,7 @@
 import { type APIRequestContext, expect, type Page } from "@playwright/test"
+import { expectAccessibleWithoutSidewaysScroll, wide } from "@/e2e/accessibility"
 import { keyOf, test, uniqueEmail } from "@/e2e/fixtures"
 import { hiddenFields } from "@/e2e/forms"
-import { isAccessibleAndFits, wide } from "@/e2e/looks"
 
 for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
@@ -82,16 +82,16 @@ test("the waitlist page is accessible and fits", async ({ browser, baseURL }) =>
   const context = await browser.newContext({ baseURL: String(baseURL), viewport: wide })
   const page = await context.newPage()
   await page.goto("/waitlist")
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   await page.getByLabel("Email").fill(uniqueEmail())
   await page.getByLabel("Note (optional)").fill("\u200b")
   await join(page)
   await expect(page.getByText("a character that can be seen")).toBeVisible()
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   await page.getByLabel("Note (optional)").fill("")
   await join(page)
   await expect(page.getByRole("heading", { name: "You are on the list" })).toBeVisible()
-  await isAccessibleAndFits(page)
+  await expectAccessibleWithoutSidewaysScroll(page)
   await context.close()
 })
 

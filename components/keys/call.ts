@@ -1,10 +1,10 @@
-export type Answer = { status: number; headers: Headers; text: string }
+export type ApiResponse = { status: number; headers: Headers; text: string }
 
 /**
  * Calls the API with a new key as its owner's code will: with the header, and without the session's cookie.
  * @returns nothing when there was no answer
  */
-export async function callApi(path: string, secret: string, init: RequestInit = {}): Promise<Answer | undefined> {
+export async function callApi(path: string, secret: string, init: RequestInit = {}): Promise<ApiResponse | undefined> {
   try {
     const response = await fetch(path, {
       ...init,

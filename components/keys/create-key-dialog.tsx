@@ -2,7 +2,7 @@
 
 import { Dialog } from "@base-ui/react/dialog"
 import { type RefObject, useCallback, useRef } from "react"
-import type { NewKeyAnswer } from "@/lib/keys/actions"
+import type { CreateKeyState } from "@/lib/keys/actions"
 import { Button } from "../button"
 import { backdropStyle, popupStyle } from "../dialog-style"
 import { type CreateAction, type Creation, KeyCreation } from "./key-creation"
@@ -46,7 +46,11 @@ export function CreateKeyDialog({ open, onClose, opener, action, ...creation }: 
 }
 
 /** Without an answer it is not known whether the key was made. Sending the same form again tells, and never makes two. */
-async function withoutThrowing(action: CreateAction, last: NewKeyAnswer | null, data: FormData): Promise<NewKeyAnswer> {
+async function withoutThrowing(
+  action: CreateAction,
+  last: CreateKeyState | null,
+  data: FormData,
+): Promise<CreateKeyState> {
   try {
     return await action(last, data)
   } catch {

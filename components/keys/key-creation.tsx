@@ -2,7 +2,7 @@
 
 import { type ReactNode, useActionState, useEffect, useState } from "react"
 import { Link } from "@/components/link"
-import type { NewKeyAnswer } from "@/lib/keys/actions"
+import type { CreateKeyState } from "@/lib/keys/actions"
 import { buttonStyle } from "../button"
 import { Notice } from "../notice"
 import { KeyReveal } from "./key-reveal"
@@ -10,7 +10,7 @@ import { NewKeyForm } from "./new-key-form"
 import type { MeteredCall } from "./run-call"
 import type { Snippet } from "./snippet"
 
-export type CreateAction = (last: NewKeyAnswer | null, data: FormData) => Promise<NewKeyAnswer>
+export type CreateAction = (last: CreateKeyState | null, data: FormData) => Promise<CreateKeyState>
 
 export type Creation = {
   action: CreateAction
@@ -43,18 +43,18 @@ export function KeyCreation({
   /** After the key is saved, or given up; the page is left where this is absent. */
   onDone?: () => void
 }) {
-  const [answer, send, pending] = useActionState(action, null)
+  const [response, send, pending] = useActionState(action, null)
   const [started] = useState(() => new Date(now))
-  const shown = answer?.ok === true
+  const shown = response?.ok === true
 
   useEffect(() => onBusy?.(pending || shown), [onBusy, pending, shown])
 
-  if (answer?.ok)
-    return <KeyReveal issued={answer} snippets={snippets} testPath={testPath} run={run} page={page} onDone={onDone} />
-  if (answer?.reason === "already_issued") return <AlreadyIssued page={page} />
+  if (response?.ok)
+    return <KeyReveal issued={response} snippets={snippets} testPath={testPath} run={run} page={page} onDone={onDone} />
+  if (response?.reason === "already_issued") return <AlreadyIssued page={page} />
   return (
     <NewKeyForm
-      answer={answer}
+      response={response}
       send={send}
       pending={pending}
       requestId={requestId}

@@ -2,7 +2,7 @@
 
 import { Tabs } from "@base-ui/react/tabs"
 import { useEffect, useRef } from "react"
-import type { NewKeyAnswer } from "@/lib/keys/actions"
+import type { CreateKeyState } from "@/lib/keys/actions"
 import { longDate } from "@/lib/time-words"
 import { Button } from "../button"
 import { CopyField } from "../copy-field"
@@ -21,7 +21,7 @@ export function KeyReveal({
   page,
   onDone,
 }: {
-  issued: Extract<NewKeyAnswer, { ok: true }>
+  issued: Extract<CreateKeyState, { ok: true }>
   snippets: readonly Snippet[]
   testPath: string | null
   run: MeteredCall | null

@@ -8,7 +8,7 @@ import { CreateKey } from "./create-key"
 import { type CreateAction, KeyCreation } from "./key-creation"
 import { KeyTable } from "./key-table"
 import { readyToPaste } from "./ready-to-paste"
-import { RevokeDialogs } from "./revoke-dialogs"
+import { RevokeButtons } from "./revoke-buttons"
 import type { RevokeAction } from "./revoke-form"
 import { RevokePanel } from "./revoke-panel"
 import type { MeteredCall } from "./run-call"
@@ -71,12 +71,12 @@ export async function KeysPage({
       )}
       {keys.length === 0 ? (
         <EmptyState title="No keys yet">
-          Create one, copy it, and paste the request that comes with it into a terminal: it answers within seconds.
+          Create one, copy it, and paste the request that comes with it into a terminal: it responses within seconds.
         </EmptyState>
       ) : (
-        <RevokeDialogs action={revoke}>
+        <RevokeButtons action={revoke}>
           <KeyTable keys={keys} caption={title} withOwner={kinds[surface].shared} now={now} />
-        </RevokeDialogs>
+        </RevokeButtons>
       )}
     </div>
   )

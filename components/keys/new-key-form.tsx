@@ -1,7 +1,7 @@
 "use client"
 
 import { type ReactNode, startTransition, useEffect, useRef, useState } from "react"
-import type { NewKeyAnswer, NewKeyErrors, NewKeyValues } from "@/lib/keys/actions"
+import type { CreateKeyState, NewKeyErrors, NewKeyValues } from "@/lib/keys/actions"
 import { type Expires, expiryChoices, expiryOf, type Lifetime, lifetimes, preselectedExpiry } from "@/lib/keys/expiry"
 import { longDate } from "@/lib/time-words"
 import { Button } from "../button"
@@ -9,19 +9,19 @@ import { controlStyle, describedBy, Field, TextField } from "../field"
 import { Notice } from "../notice"
 import { SignedOut } from "./revoke-form"
 
-export type Unissued = Exclude<NewKeyAnswer, { ok: true } | { reason: "already_issued" }>
+export type Unissued = Exclude<CreateKeyState, { ok: true } | { reason: "already_issued" }>
 
 const empty: NewKeyValues = { name: "", expires: preselectedExpiry, date: "" }
 
 export function NewKeyForm({
-  answer,
+  response,
   send,
   pending,
   requestId,
   now,
   cancel,
 }: {
-  answer: Unissued | null
+  response: Unissued | null
   send: (data: FormData) => void
   pending: boolean
   requestId: string
@@ -31,12 +31,12 @@ export function NewKeyForm({
   // The id of this form and not of the latest page: sending one form twice makes one key.
   const [formId] = useState(requestId)
   const form = useRef<HTMLFormElement>(null)
-  const values = answer?.values ?? empty
-  const errors: NewKeyErrors = answer?.reason === "invalid" ? answer.errors : {}
+  const values = response?.values ?? empty
+  const errors: NewKeyErrors = response?.reason === "invalid" ? response.errors : {}
 
   useEffect(() => {
-    if (answer) form.current?.querySelector<HTMLElement>("[aria-invalid=true], button[type=submit]")?.focus()
-  }, [answer])
+    if (response) form.current?.querySelector<HTMLElement>("[aria-invalid=true], button[type=submit]")?.focus()
+  }, [response])
 
   return (
     <form
@@ -53,12 +53,12 @@ export function NewKeyForm({
       <h2 id="creation-title" className="text-base font-semibold">
         Create key
       </h2>
-      {answer?.reason === "refused" && (
+      {response?.reason === "refused" && (
         <Notice tone="bad" role="alert">
-          {answer.message}
+          {response.message}
         </Notice>
       )}
-      {answer?.reason === "signed_out" && (
+      {response?.reason === "signed_out" && (
         <Notice tone="bad" role="alert">
           <SignedOut />
         </Notice>

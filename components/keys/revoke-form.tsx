@@ -2,11 +2,11 @@
 
 import { type ReactNode, useActionState, useEffect } from "react"
 import { Link } from "@/components/link"
-import type { RevokeAnswer } from "@/lib/keys/actions"
+import type { RevokeState } from "@/lib/keys/actions"
 import { Button } from "../button"
 import { Notice } from "../notice"
 
-export type RevokeAction = (last: RevokeAnswer | null, data: FormData) => Promise<RevokeAnswer>
+export type RevokeAction = (last: RevokeState | null, data: FormData) => Promise<RevokeState>
 
 /** The confirmation. `cancel` is the other button. */
 export function RevokeForm({
@@ -20,18 +20,18 @@ export function RevokeForm({
   cancel: ReactNode
   onRevoked?: () => void
 }) {
-  const [answer, send, pending] = useActionState(action, null)
+  const [response, send, pending] = useActionState(action, null)
 
   useEffect(() => {
-    if (answer?.ok) onRevoked?.()
-  }, [answer, onRevoked])
+    if (response?.ok) onRevoked?.()
+  }, [response, onRevoked])
 
   return (
     <form action={send} className="grid gap-4">
       <input type="hidden" name="id" value={id} />
-      {answer && !answer.ok && (
+      {response && !response.ok && (
         <Notice tone="bad" role="alert">
-          {"message" in answer ? answer.message : <SignedOut />}
+          {"message" in response ? response.message : <SignedOut />}
         </Notice>
       )}
       <div className="flex flex-wrap justify-end gap-2">

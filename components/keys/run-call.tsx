@@ -4,8 +4,8 @@ import { type FormEvent, useState } from "react"
 import { inCredits } from "@/lib/credits/words"
 import { Button } from "../button"
 import { controlStyle, describedBy, Field } from "../field"
-import { AnswerText } from "./answer-text"
-import { type Answer, callApi } from "./call"
+import { type ApiResponse, callApi } from "./call"
+import { ResponseText } from "./response-text"
 
 /** A metered endpoint whose body is a text. */
 export type MeteredCall = { path: string; summary: string; maxCost: number }
@@ -18,19 +18,19 @@ const example = "The quick brown fox jumps over the lazy dog. The dog does not m
  */
 export function RunCall({ path, summary, maxCost, secret }: MeteredCall & { secret: string }) {
   const [draft, setDraft] = useState(() => newDraft(example))
-  const [called, setCalled] = useState<{ answer: Answer | undefined }>()
+  const [called, setCalled] = useState<{ response: ApiResponse | undefined }>()
   const [calling, setCalling] = useState(false)
 
   async function send(event: FormEvent) {
     event.preventDefault()
     if (calling) return
     setCalling(true)
-    const answer = await callApi(path, secret, {
+    const response = await callApi(path, secret, {
       method: "POST",
       headers: { "Content-Type": "application/json", "Idempotency-Key": draft.idempotencyKey },
       body: JSON.stringify({ text: draft.text }),
     })
-    setCalled({ answer })
+    setCalled({ response })
     setCalling(false)
   }
 
@@ -56,8 +56,8 @@ export function RunCall({ path, summary, maxCost, secret }: MeteredCall & { secr
         <code className="font-mono text-xs text-muted">POST {path}</code>
       </div>
       <div role="status" className="grid gap-2">
-        {called && <p className="font-medium">{outcomeOf(called.answer)}</p>}
-        {called?.answer?.text && <AnswerText>{called.answer.text}</AnswerText>}
+        {called && <p className="font-medium">{outcomeOf(called.response)}</p>}
+        {called?.response?.text && <ResponseText>{called.response.text}</ResponseText>}
       </div>
     </form>
   )
@@ -69,12 +69,13 @@ function newDraft(text: string): { text: string; idempotencyKey: string } {
   return { text, idempotencyKey: bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("") }
 }
 
-function outcomeOf(answer: Answer | undefined): string {
-  if (!answer) return "No answer: the server could not be reached. Press again: a run that was made is not paid twice."
-  const body = parsed(answer.text)
-  if (!body?.data) return `Status ${answer.status}: ${body?.error?.message ?? "the call did not work"}`
+function outcomeOf(response: ApiResponse | undefined): string {
+  if (!response)
+    return "No answer: the server could not be reached. Press again: a run that was made is not paid twice."
+  const body = parsed(response.text)
+  if (!body?.data) return `Status ${response.status}: ${body?.error?.message ?? "the call did not work"}`
   const { cost, balance } = body.data
-  if (answer.headers.get("Idempotency-Replayed") === "true") {
+  if (response.headers.get("Idempotency-Replayed") === "true") {
     return `The stored answer: nothing was charged this time. The run had cost ${inCredits(cost)}.`
   }
   return `Cost ${inCredits(cost)}. Balance: ${inCredits(balance)}.`

@@ -2,18 +2,18 @@
 
 import { useState } from "react"
 import { Button } from "../button"
-import { AnswerText } from "./answer-text"
-import { type Answer, callApi } from "./call"
+import { type ApiResponse, callApi } from "./call"
+import { ResponseText } from "./response-text"
 
 /** Tries a new key on a request that changes nothing. */
 export function TestCall({ path, secret }: { path: string | null; secret: string }) {
-  const [called, setCalled] = useState<{ answer: Answer | undefined }>()
+  const [called, setCalled] = useState<{ response: ApiResponse | undefined }>()
   const [calling, setCalling] = useState(false)
   if (path === null) return <p className="text-muted">Your role may read nothing through this API yet.</p>
 
   async function call(url: string) {
     setCalling(true)
-    setCalled({ answer: await callApi(url, secret) })
+    setCalled({ response: await callApi(url, secret) })
     setCalling(false)
   }
 
@@ -26,14 +26,14 @@ export function TestCall({ path, secret }: { path: string | null; secret: string
         <code className="font-mono text-xs text-muted">GET {path}</code>
       </div>
       <div role="status" className="grid gap-2">
-        {called && <p className="font-medium">{verdictOn(called.answer)}</p>}
-        {called?.answer?.text && <AnswerText>{called.answer.text}</AnswerText>}
+        {called && <p className="font-medium">{verdictOn(called.response)}</p>}
+        {called?.response?.text && <ResponseText>{called.response.text}</ResponseText>}
       </div>
     </div>
   )
 }
 
-function verdictOn(answer: Answer | undefined): string {
-  if (!answer) return "No answer: the server could not be reached"
-  return `Status ${answer.status}: ${answer.status === 200 ? "the key works" : "the key did not work"}`
+function verdictOn(response: ApiResponse | undefined): string {
+  if (!response) return "No answer: the server could not be reached"
+  return `Status ${response.status}: ${response.status === 200 ? "the key works" : "the key did not work"}`
 }

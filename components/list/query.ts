@@ -28,9 +28,9 @@ function queryOf(params: Record<string, string | string[] | undefined>): URLSear
 }
 
 /** What an endpoint answers with, or why it refuses. */
-export async function orRefused<Answer>(answer: Promise<Answer>): Promise<Answer | { refused: string }> {
+export async function orRefused<Result>(response: Promise<Result>): Promise<Result | { refused: string }> {
   try {
-    return await answer
+    return await response
   } catch (error) {
     if (error instanceof Refusal) return { refused: error.message }
     throw error

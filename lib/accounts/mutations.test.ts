@@ -92,17 +92,17 @@ test("a banned account may be closed; a closed one stays closed and as it is", a
   expect(await standing(banned.id)).toEqual(["member", "closed"])
 })
 
-type Deed = (actor: OwnerId, target: string) => Promise<unknown>
+type ActionCase = (actor: OwnerId, target: string) => Promise<unknown>
 
-const deeds: [string, Deed][] = [
-  ...(["ban", "unban", "close"] satisfies StatusChange[]).map((verb): [string, Deed] => [
+const actionCases: [string, ActionCase][] = [
+  ...(["ban", "unban", "close"] satisfies StatusChange[]).map((verb): [string, ActionCase] => [
     verb,
     (actor, target) => changeStatus(verb, actor, target, null),
   ]),
   ["change the role of", (actor, target) => changeRole(actor, target, "support")],
 ]
 
-describe.each(deeds)("to %s an account", (_what, deed) => {
+describe.each(actionCases)("to %s an account", (_what, deed) => {
   test("needs users.manage, held by an active account at this moment", async () => {
     const target = await as("member")
     for (const role of ["analyst", "support", "finance", "bookkeeper", "member"] as const) {

@@ -246,8 +246,8 @@ test("a body that does not arrive in time is given up, and not read any longer",
       cancelled = true
     },
   })
-  const answer = expect(read(silent)).rejects.toThrow(refusal(400, "The body did not arrive within 10 seconds."))
+  const response = expect(read(silent)).rejects.toThrow(refusal(400, "The body did not arrive within 10 seconds."))
   await vi.advanceTimersByTimeAsync(10_000)
-  await answer
+  await response
   expect(cancelled).toBe(true)
 })

@@ -57,7 +57,7 @@ export const conventions = {
 }
 
 /** The headers of every answer to a key. */
-export const answerHeaders: Readonly<Record<string, string>> = {
+export const responseHeaders: Readonly<Record<string, string>> = {
   "X-Request-Id": "Names this answer in the server's log",
   "RateLimit-Policy": "The limit: requests (q) in a window of seconds (w)",
   RateLimit: "Requests left (r), and seconds until the window ends (t)",
@@ -95,7 +95,7 @@ export type Described = {
 
 /** The parameters that a query may have. */
 export function describeParameters(parameters: Endpoint["parameters"]): Described[] {
-  return Object.entries(parameters).map(([name, schema]) => inWords(name, jsonSchemaOf(schema, "input")))
+  return Object.entries(parameters).map(([name, schema]) => summaryOf(name, jsonSchemaOf(schema, "input")))
 }
 
 /** The fields of a body that is sent. */
@@ -109,11 +109,11 @@ export function describeFields(schema: z.ZodType): Described[] {
 }
 
 function fieldsOf({ properties, items, anyOf = [] }: JsonSchema): Described[] {
-  if (properties) return Object.entries(properties).map(([name, schema]) => inWords(name, schema))
+  if (properties) return Object.entries(properties).map(([name, schema]) => summaryOf(name, schema))
   return items ? fieldsOf(items) : anyOf.flatMap(fieldsOf)
 }
 
-function inWords(name: string, schema: JsonSchema): Described {
+function summaryOf(name: string, schema: JsonSchema): Described {
   return {
     name,
     type: typeOf(schema),

@@ -158,11 +158,11 @@ test("a list of the owner takes filters on every column but the owner's", () => 
 })
 
 test("a page reads a list of the owner as the API answers with it, refusals included", async () => {
-  const [user, stranger] = [await createUser(), await createUser()]
+  const [user, unauthenticatedCaller] = [await createUser(), await createUser()]
   for (const status of ["paid", "pending", "paid"] as const) {
     const paidAt = status === "paid" ? new Date() : null
     await createOrder({ userId: user.id, status, paidAt })
-    await createOrder({ userId: stranger.id, status, paidAt })
+    await createOrder({ userId: unauthenticatedCaller.id, status, paidAt })
   }
   const { GET } = userList({ summary: "A test", filters: { status: orderStatus }, row: orderRow, find: findOrders })
   const { secret } = await createKey({ user, surface: "user" })
@@ -171,7 +171,7 @@ test("a page reads a list of the owner as the API answers with it, refusals incl
   const read = await GET.endpoint.read(user.id as OwnerId, search)
   expect((await answerOf(await GET(request))).body).toEqual(read)
   expect(read).toMatchObject({ data: [{ userId: user.id, status: "paid" }], meta: { total: 2, limit: 1 } })
-  await expect(GET.endpoint.read(user.id as OwnerId, `?userId=${stranger.id}`)).rejects.toThrow(
+  await expect(GET.endpoint.read(user.id as OwnerId, `?userId=${unauthenticatedCaller.id}`)).rejects.toThrow(
     'Unknown parameter "userId". Accepted: limit, offset, since, until, order, cursor, status.',
   )
 })

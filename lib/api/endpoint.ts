@@ -1,7 +1,7 @@
 import { z } from "zod"
 import type { OwnerId } from "@/lib/accounts/owner"
-import { databaseTime, type InTime } from "@/lib/postgres/deadline"
-import { crowded, isCrowded } from "@/lib/postgres/load-shedding"
+import { databaseDeadline, type WithinDeadline } from "@/lib/postgres/deadline"
+import { isOverloaded, overloaded } from "@/lib/postgres/load-shedding"
 import type { Found, Page } from "@/lib/postgres/page"
 import { limits, type Verdict } from "@/lib/rate-limit/rate-limit"
 import type { Surface } from "@/lib/surfaces"
@@ -14,7 +14,7 @@ import { type List, listEnvelope, objectEnvelope, runEnvelope } from "./envelope
 import { refuseAs } from "./errors"
 import { readIdempotencyKey } from "./idempotency-key"
 import { encodeCursor, type Parameters, parseListQuery, parseParameters, sharedParameters } from "./query"
-import { answerEach, eachMethod, type Method, pathOf, respond, setAll } from "./respond"
+import { eachMethod, handleEach, type Method, pathOf, respond, setAll } from "./respond"
 
 /** The row an endpoint is made of, as data: documents, console pages and tests read it. Its path is its folder. */
 export type Endpoint = {
@@ -98,7 +98,7 @@ export function adminList<
       recipes: row.recipes ?? {},
       read,
     },
-    async (request, _caller, inTime) => listEnvelope(await inTime(read(new URL(request.url).search))),
+    async (request, _caller, withinDeadline) => listEnvelope(await withinDeadline(read(new URL(request.url).search))),
   )
 }
 
@@ -137,7 +137,8 @@ export function userList<
       recipes: {},
       read,
     },
-    async (request, { owner }, inTime) => listEnvelope(await inTime(read(owner.id, new URL(request.url).search))),
+    async (request, { owner }, withinDeadline) =>
+      listEnvelope(await withinDeadline(read(owner.id, new URL(request.url).search))),
   )
 }
 
@@ -160,9 +161,9 @@ export function userObject<Data extends z.ZodType>(row: {
       meta: noMeta,
       recipes: {},
     },
-    async (request, { owner }, inTime) => {
+    async (request, { owner }, withinDeadline) => {
       parseParameters(new URL(request.url).search, {})
-      return objectEnvelope(row.data.parse(await inTime(row.get(owner))))
+      return objectEnvelope(row.data.parse(await withinDeadline(row.get(owner))))
     },
   )
 }
@@ -195,7 +196,7 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>(ro
       metered: { body, maxCost },
       recipes: {},
     },
-    async (request, { keyId, owner }, inTime, headers) => {
+    async (request, { keyId, owner }, withinDeadline, headers) => {
       const { pathname, search } = new URL(request.url)
       parseParameters(search, {})
       const idempotencyKey = readIdempotencyKey(request.headers)
@@ -208,7 +209,7 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>(ro
           return { ...worked, result: result.parse(worked.result) }
         },
         runEnvelope,
-        inTime,
+        withinDeadline,
       )
       if (!outcome.ok) return refuseRun(outcome, maxCost)
       if (outcome.replayed) headers.set("Idempotency-Replayed", "true")
@@ -282,7 +283,7 @@ function listOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
 /** Turns a row and what it does into an answer for each method. */
 function routes<Row extends Endpoint>(
   endpoint: Row,
-  handle: (request: Request, caller: Caller, inTime: InTime, headers: Headers) => Promise<string>,
+  handle: (request: Request, caller: Caller, withinDeadline: WithinDeadline, headers: Headers) => Promise<string>,
 ): Routes<Row> {
   const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : `${endpoint.method}, OPTIONS`
 
@@ -292,15 +293,15 @@ function routes<Row extends Endpoint>(
         draft.keyId = keyId
         setAll(draft.headers, rateLimitHeaders(verdict))
       }
-      if (isCrowded()) return refuseAs("service_unavailable", crowded.message, crowded.headers)
-      const inTime = databaseTime()
-      const caller = await inTime(authenticate(request, endpoint.surface, endpoint.permission, onKey))
-      return handle(request, caller, inTime, draft.headers)
+      if (isOverloaded()) return refuseAs("service_unavailable", overloaded.message, overloaded.headers)
+      const withinDeadline = databaseDeadline()
+      const caller = await withinDeadline(authenticate(request, endpoint.surface, endpoint.permission, onKey))
+      return handle(request, caller, withinDeadline, draft.headers)
     })
   }
 
-  const answers = answerEach(endpoint.method, allowed, serve)
-  return eachMethod((method) => Object.assign(answers[method], { endpoint }))
+  const responses = handleEach(endpoint.method, allowed, serve)
+  return eachMethod((method) => Object.assign(responses[method], { endpoint }))
 }
 
 /** The fields of draft-ietf-httpapi-ratelimit-headers, and the older X- form that most clients read; times in seconds. */

@@ -1,7 +1,6 @@
 import { limits } from "@/lib/rate-limit/rate-limit"
 import { kinds } from "@/lib/surfaces"
 import {
-  answerHeaders,
   conventions,
   type Documented,
   errorCodes,
@@ -9,6 +8,7 @@ import {
   type JsonSchema,
   jsonSchemaOf,
   operationId,
+  responseHeaders,
   schemaName,
 } from "./document"
 import { type ErrorCode, errors } from "./errors"
@@ -61,7 +61,7 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
         ),
       },
       headers: Object.fromEntries(
-        Object.entries({ ...answerHeaders, ...meteredHeaders, ...waitHeaders }).map(([name, description]) => [
+        Object.entries({ ...responseHeaders, ...meteredHeaders, ...waitHeaders }).map(([name, description]) => [
           name,
           { description, schema: { type: /^(X-RateLimit|Retry)/.test(name) ? "integer" : "string" } },
         ]),
@@ -99,7 +99,7 @@ function operation(endpoint: Documented) {
     responses: {
       200: {
         description: "Success",
-        headers: headersOf([...Object.keys(answerHeaders), ...(metered ? Object.keys(meteredHeaders) : [])]),
+        headers: headersOf([...Object.keys(responseHeaders), ...(metered ? Object.keys(meteredHeaders) : [])]),
         content: { "application/json": { schema: envelope(endpoint), example: endpoint.example } },
       },
       ...Object.fromEntries(
@@ -135,7 +135,7 @@ function errorAnswer(code: ErrorCode) {
   return {
     description: meaning,
     headers: headersOf([
-      ...(status === errors.unauthorized.status ? ["X-Request-Id"] : Object.keys(answerHeaders)),
+      ...(status === errors.unauthorized.status ? ["X-Request-Id"] : Object.keys(responseHeaders)),
       ...(waits.includes(code) ? Object.keys(waitHeaders) : []),
     ]),
     content: {

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http"
 import { transportSecurity } from "@/lib/https"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { clientAddress } from "@/lib/rate-limit/client-address"
-import { isOfApi, recordServed } from "@/lib/telemetry/access-log"
+import { isOfApi, recordRequest } from "@/lib/telemetry/access-log"
 import { log } from "@/lib/telemetry/log"
 import { requestIdFrom } from "@/lib/telemetry/request-id"
 import { traced } from "@/lib/telemetry/tracing"
@@ -15,7 +15,7 @@ export const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTION
 
 export type Method = (typeof methods)[number]
 
-export type Answer = (request: Request) => Promise<Response>
+export type Handler = (request: Request) => Promise<Response>
 
 /** What is known of an answer before its body is: its headers, also if an error follows, whose key asked, the error. */
 export type Draft = { readonly headers: Headers; keyId?: string; code?: string }
@@ -30,7 +30,7 @@ export function documentRoutes(contentType: string, write: () => Promise<string>
       setAll(headers, { "Content-Type": contentType, "Cache-Control": "public, max-age=300" })
       return written
     })
-  return answerEach("GET", allowed, serve)
+  return handleEach("GET", allowed, serve)
 }
 
 /** For every path under /api that nothing serves. */
@@ -40,7 +40,7 @@ export const nothing = eachMethod((method) => async (request: Request) => {
 })
 
 /** For methods that no path has, such as TRACE. */
-export function refuseUnknownMethod(request: Request): Promise<Response> {
+export function methodNotAllowed(request: Request): Promise<Response> {
   return respond(request, noRoute, async () => {
     const allowed = methods.join(", ")
     return refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
@@ -50,7 +50,7 @@ export function refuseUnknownMethod(request: Request): Promise<Response> {
 }
 
 /** `serve` for the method that is served, HEAD and OPTIONS where they follow from it, and 405 for the rest. */
-export function answerEach(served: "GET" | "POST", allowed: string, serve: Answer) {
+export function handleEach(served: "GET" | "POST", allowed: string, serve: Handler) {
   function refuseMethod(request: Request): Promise<Response> {
     return respond(request, pathOf(request), async () =>
       refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
@@ -113,7 +113,7 @@ export async function respond(
     const { keyId, code } = draft
     const client = keyId ? undefined : clientAddress(request.headers)
     const ms = performance.now() - start
-    recordServed({ requestId, keyId, client, method: request.method, route, status: response.status, code, ms })
+    recordRequest({ requestId, keyId, client, method: request.method, route, status: response.status, code, ms })
   }
   return response
 }

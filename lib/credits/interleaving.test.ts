@@ -33,10 +33,10 @@ afterAll(async () => {
 })
 
 type Call = { account: number; key: string | null; body: string; amount: number; cost: number | null }
-type Deed = { call: Call } | { book: { account: number; change: number } } | { expire: number } | "sweep"
+type ActionCase = { call: Call } | { book: { account: number; change: number } } | { expire: number } | "sweep"
 
 /** What a call, or one of its retries, came back with. */
-type Attempt = { call: Call; answer: RunResult | { error: unknown } }
+type Attempt = { call: Call; response: RunResult | { error: unknown } }
 
 type Account = { id: OwnerId; keyId: string }
 
@@ -47,39 +47,41 @@ const failed = new Error("The work failed")
 /** How one turn of the world goes: what was to be done is done now, or later, or its outcome is lost. */
 type Turn = <Outcome>(label: string, act: () => Promise<Outcome>) => Promise<Outcome>
 
-const deeds = fc.array(deedOf(), { minLength: 2, maxLength: 8 })
+const actionCases = fc.array(deedOf(), { minLength: 2, maxLength: 8 })
 
 test("whichever order the statements of calls, retries and sweeps take, every commit is whole and every credit accounted for", {
   timeout,
 }, async () => {
-  const check = inTime((scheduler: fc.Scheduler, deeds: Deed[]) => interleave(scheduler, deeds, () => "arrives"))
-  await fc.assert(fc.asyncProperty(fc.scheduler(), deeds, check), { seed, numRuns })
+  const check = withinDeadline((scheduler: fc.Scheduler, actionCases: ActionCase[]) =>
+    interleave(scheduler, actionCases, () => "arrives"),
+  )
+  await fc.assert(fc.asyncProperty(fc.scheduler(), actionCases, check), { seed, numRuns })
 })
 
 test("the same where connections die before or after a statement took effect", { timeout }, async () => {
   const arrives = { weight: 8, arbitrary: fc.constant<Fate>("arrives") }
   const fates = fc.infiniteStream(fc.oneof(arrives, fc.constantFrom<Fate>("never sent", "answer lost")))
-  const check = inTime((scheduler: fc.Scheduler, deeds: Deed[], fates: fc.Stream<Fate>) =>
-    interleave(scheduler, deeds, () => fates.next().value),
+  const check = withinDeadline((scheduler: fc.Scheduler, actionCases: ActionCase[], fates: fc.Stream<Fate>) =>
+    interleave(scheduler, actionCases, () => fates.next().value),
   )
-  await fc.assert(fc.asyncProperty(fc.scheduler(), deeds, fates, check), { seed, numRuns })
+  await fc.assert(fc.asyncProperty(fc.scheduler(), actionCases, fates, check), { seed, numRuns })
 })
 
 test("the same with everything at once, as the database itself orders it", { timeout }, async () => {
   const many = fc.array(deedOf(), { minLength: 30, maxLength: 60, size: "max" })
-  const check = inTime(async (deeds: Deed[]) => {
+  const check = withinDeadline(async (actionCases: ActionCase[]) => {
     const accounts = await openAccounts()
     const turn: Turn = async (_label, act) => {
       await breath()
       return act()
     }
-    const attempts = await Promise.all(deeds.map((deed) => perform(deed, accounts, turn)))
-    await account(accounts, deeds, attempts.flat(), false)
+    const attempts = await Promise.all(actionCases.map((deed) => perform(deed, accounts, turn)))
+    await account(accounts, actionCases, attempts.flat(), false)
   })
   await fc.assert(fc.asyncProperty(many, check), { seed, numRuns: Math.ceil(numRuns / 10) })
 })
 
-function inTime<Given extends unknown[]>(check: (...given: Given) => Promise<void>) {
+function withinDeadline<Given extends unknown[]>(check: (...given: Given) => Promise<void>) {
   console.info(`LEDGER_SEED=${seed}`)
   const end = performance.now() + timeLimit
   return async (...given: Given) => {
@@ -89,7 +91,11 @@ function inTime<Given extends unknown[]>(check: (...given: Given) => Promise<voi
 
 type Fate = "arrives" | "never sent" | "answer lost"
 
-async function interleave(scheduler: fc.Scheduler, deeds: readonly Deed[], fate: () => Fate): Promise<void> {
+async function interleave(
+  scheduler: fc.Scheduler,
+  actionCases: readonly ActionCase[],
+  fate: () => Fate,
+): Promise<void> {
   const accounts = await openAccounts()
   const ids = accounts.map(({ id }) => id)
   let faulty = false
@@ -102,19 +108,19 @@ async function interleave(scheduler: fc.Scheduler, deeds: readonly Deed[], fate:
       const meets = fate()
       if (meets !== "arrives") faulty = true
       if (meets === "never sent") throw lost
-      const answer = await working.query(statement, values)
+      const response = await working.query(statement, values)
       if (meets === "answer lost") throw lost
-      return answer
+      return response
     })
   const pauses = takePausesInTurns(turn)
   Object.assign(globalThis, { [slot]: { query } })
   try {
-    const everything = Promise.all(deeds.map((deed) => perform(deed, accounts, turn)))
+    const everything = Promise.all(actionCases.map((deed) => perform(deed, accounts, turn)))
     const attempts = await scheduler.waitFor(everything, async (step) => {
       await step()
       expect(await findViolations(aside, ids)).toEqual([])
     })
-    await account(accounts, deeds, attempts.flat(), faulty)
+    await account(accounts, actionCases, attempts.flat(), faulty)
   } finally {
     Object.assign(globalThis, { [slot]: working })
     pauses.mockRestore()
@@ -139,7 +145,7 @@ async function openAccounts(): Promise<Account[]> {
   )
 }
 
-async function perform(deed: Deed, accounts: readonly Account[], turn: Turn): Promise<Attempt[]> {
+async function perform(deed: ActionCase, accounts: readonly Account[], turn: Turn): Promise<Attempt[]> {
   if (deed === "sweep") {
     await sweep().catch((error) => expect(error).toBe(lost))
   } else if ("expire" in deed) {
@@ -167,10 +173,12 @@ async function perform(deed: Deed, accounts: readonly Account[], turn: Turn): Pr
 async function callUntilAnswered(call: Call, account: Account, turn: Turn): Promise<Attempt[]> {
   const attempts: Attempt[] = []
   while (attempts.length < 3) {
-    const answer = await attempt(call, account, turn).catch((error: unknown) => ({ error }))
-    attempts.push({ call, answer })
+    const response = await attempt(call, account, turn).catch((error: unknown) => ({ error }))
+    attempts.push({ call, response })
     const again =
-      "error" in answer ? answer.error === lost : !answer.ok && /^(in_progress|too_late|busy)$/.test(answer.reason)
+      "error" in response
+        ? response.error === lost
+        : !response.ok && /^(in_progress|too_late|busy)$/.test(response.reason)
     if (!again) break
   }
   return attempts
@@ -189,7 +197,12 @@ function attempt({ key, body, amount, cost }: Call, { id, keyId }: Account, turn
 }
 
 /** Lets time pass until nothing is open, and holds what is left against what every attempt was told. */
-async function account(accounts: readonly Account[], deeds: readonly Deed[], attempts: Attempt[], faulty: boolean) {
+async function account(
+  accounts: readonly Account[],
+  actionCases: readonly ActionCase[],
+  attempts: Attempt[],
+  faulty: boolean,
+) {
   const ids = accounts.map(({ id }) => id)
   await aside.query(
     "UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved' AND user_id = ANY ($1)",
@@ -205,38 +218,42 @@ async function account(accounts: readonly Account[], deeds: readonly Deed[], att
      WHERE user_id = ANY ($1) AND state = 'settled'`,
     [ids],
   )
-  for (const { call, answer } of attempts)
-    expectTrue(call, answer, { owner: pick(accounts, call.account).id, deeds, settled, faulty })
-  const told = attempts.flatMap(({ answer }) => ("ok" in answer && answer.ok && !answer.replayed ? [answer.body] : []))
+  for (const { call, response } of attempts)
+    expectTrue(call, response, { owner: pick(accounts, call.account).id, actionCases, settled, faulty })
+  const told = attempts.flatMap(({ response }) =>
+    "ok" in response && response.ok && !response.replayed ? [response.body] : [],
+  )
   expect(new Set(told).size).toBe(told.length)
   // A charge that nobody was told of is one whose answer was lost.
   if (!faulty) expect(told.sort()).toEqual(settled.map(({ body }) => body).sort())
 }
 
 type Settled = { owner: string; key: string | null; body: string }
-type Facts = { owner: string; deeds: readonly Deed[]; settled: readonly Settled[]; faulty: boolean }
+type Facts = { owner: string; actionCases: readonly ActionCase[]; settled: readonly Settled[]; faulty: boolean }
 
 /** Whether a call could be told what it was told. */
 function expectTrue(
   { key, body, amount, cost }: Call,
-  answer: Attempt["answer"],
-  { owner, deeds, settled, faulty }: Facts,
+  response: Attempt["response"],
+  { owner, actionCases, settled, faulty }: Facts,
 ) {
-  const others = deeds.filter((deed) => deed !== "sweep" && "call" in deed && key !== null && deed.call.key === key)
-  if ("error" in answer) {
-    if (answer.error === failed) expect(cost).toBeNull()
-    else expect([answer.error, faulty]).toEqual([lost, true])
-  } else if (answer.ok) {
-    expect(settled).toContainEqual({ owner, key, body: answer.body })
-    expect(answer.body).toContain(`says ${body}`)
-    if (answer.replayed) expect(key).not.toBeNull()
-    else expect(answer.body).toContain(`cost ${Math.min(cost ?? Number.NaN, amount)},`)
-  } else if (answer.reason === "insufficient") {
-    expect(answer.balance).toBeLessThan(amount)
-  } else if (answer.reason === "too_late") {
-    expect(deeds.some((deed) => deed !== "sweep" && "expire" in deed)).toBe(true)
-  } else if (answer.reason !== "busy") {
-    expect(["mismatch", "in_progress"]).toContain(answer.reason)
+  const others = actionCases.filter(
+    (deed) => deed !== "sweep" && "call" in deed && key !== null && deed.call.key === key,
+  )
+  if ("error" in response) {
+    if (response.error === failed) expect(cost).toBeNull()
+    else expect([response.error, faulty]).toEqual([lost, true])
+  } else if (response.ok) {
+    expect(settled).toContainEqual({ owner, key, body: response.body })
+    expect(response.body).toContain(`says ${body}`)
+    if (response.replayed) expect(key).not.toBeNull()
+    else expect(response.body).toContain(`cost ${Math.min(cost ?? Number.NaN, amount)},`)
+  } else if (response.reason === "insufficient") {
+    expect(response.balance).toBeLessThan(amount)
+  } else if (response.reason === "too_late") {
+    expect(actionCases.some((deed) => deed !== "sweep" && "expire" in deed)).toBe(true)
+  } else if (response.reason !== "busy") {
+    expect(["mismatch", "in_progress"]).toContain(response.reason)
     expect(others.length).toBeGreaterThan(faulty ? 0 : 1)
   }
 }
@@ -245,7 +262,7 @@ function pick<Item>(items: readonly Item[], index: number): Item {
   return items[index % items.length] ?? expect.fail("nothing to pick from")
 }
 
-function deedOf(): fc.Arbitrary<Deed> {
+function deedOf(): fc.Arbitrary<ActionCase> {
   const account = fc.constantFrom(0, 0, 1)
   const call = fc.record<Call>({
     account,
@@ -258,7 +275,7 @@ function deedOf(): fc.Arbitrary<Deed> {
   return fc.oneof(
     { weight: 6, arbitrary: fc.record({ call }) },
     { weight: 2, arbitrary: fc.record({ expire: fc.nat(2) }) },
-    { weight: 1, arbitrary: fc.constant<Deed>("sweep") },
+    { weight: 1, arbitrary: fc.constant<ActionCase>("sweep") },
     { weight: 1, arbitrary: fc.record({ book }) },
   )
 }

@@ -34,7 +34,7 @@ type Call = {
   /** Past its reservation's end, or past the day for which its key is held. */
   over: boolean
   cost: number | null
-  answer: string
+  response: string
 }
 
 type Model = { accounts: Account[]; alarms: number }
@@ -126,7 +126,7 @@ async function check(model: Model, real: Real): Promise<void> {
   })
   expect(rows).toEqual(
     callsOf(model)
-      .map(({ runId, state, cost, key, answer }) => ({ runId, state, cost, key, answer }))
+      .map(({ runId, state, cost, key, response }) => ({ runId, state, cost, key, response }))
       .sort((one, other) => (one.runId < other.runId ? -1 : 1)),
   )
   expect(real.alarms()).toBe(alarms)
@@ -163,15 +163,15 @@ function start(sent: Start): Step {
       const account = pick(model.accounts, sent.account)
       const expected = answerTo(account, sent)
       const begun = await begin(account, sent)
-      if ("answer" in begun) {
-        expect(begun.answer).toEqual(expected)
+      if ("response" in begun) {
+        expect(begun.response).toEqual(expected)
       } else {
         expect(expected).toBe("works")
         real.working.set(begun.runId, begun)
         const { key, body, amount } = sent
         const { runId } = begun
         account.balance -= amount
-        const open = { state: "reserved", working: true, over: false, cost: null, answer: "" } as const
+        const open = { state: "reserved", working: true, over: false, cost: null, response: "" } as const
         account.runs.push({ runId, account, key, body, amount, ...open })
       }
       await check(model, real)
@@ -188,14 +188,14 @@ function answerTo(account: Account, { key, body, amount }: Start): RunResult | "
     else holder.key = null
   } else if (holder) {
     if (holder.body !== body) return { ok: false, reason: "mismatch" }
-    if (holder.state === "settled") return { ok: true, replayed: true, body: holder.answer }
+    if (holder.state === "settled") return { ok: true, replayed: true, body: holder.response }
     return { ok: false, reason: "in_progress", secondsLeft: expect.toSatisfy((left) => left > 0 && left <= 60) }
   }
   return account.balance < amount ? { ok: false, reason: "insufficient", balance: account.balance } : "works"
 }
 
 /** Makes a call, and comes back once it is answered or its work is under way. */
-function begin(account: Account, { apiKey, key, body, amount }: Start): Promise<Working | { answer: RunResult }> {
+function begin(account: Account, { apiKey, key, body, amount }: Start): Promise<Working | { response: RunResult }> {
   return new Promise((resolve, reject) => {
     const done = run<string>(
       {
@@ -213,7 +213,7 @@ function begin(account: Account, { apiKey, key, body, amount }: Start): Promise<
         }),
       ({ runId, cost, result }) => [`${runId} cost ${cost}, left `, `, says ${result}`],
     )
-    done.then((answer) => resolve({ answer }), reject)
+    done.then((response) => resolve({ response }), reject)
   })
 }
 
@@ -260,9 +260,9 @@ function settled(model: Model, call: Call, cost: number): RunResult {
   if (!isOpen(call)) return { ok: false, reason: "too_late" }
   const balance = call.account.balance + call.amount - charged
   call.account.balance = balance
-  const answer = `${call.runId} cost ${charged}, left ${balance}, says ${call.body}`
-  Object.assign(call, { state: "settled", cost: charged, answer })
-  return { ok: true, replayed: false, body: answer }
+  const response = `${call.runId} cost ${charged}, left ${balance}, says ${call.body}`
+  Object.assign(call, { state: "settled", cost: charged, response })
+  return { ok: true, replayed: false, body: response }
 }
 
 /** Moves the end of a reservation into the past, or the day that a stored answer is kept for. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { databaseTime, type InTime } from "@/lib/postgres/deadline"
+import { databaseDeadline, type WithinDeadline } from "@/lib/postgres/deadline"
 import { log } from "@/lib/telemetry/log"
 import { metrics } from "@/lib/telemetry/metrics"
 import { type Reservation, type ReserveRequest, type ReserveResult, release, reserve, settle } from "./ledger"
@@ -26,18 +26,18 @@ export type RunResult =
  * between gives everything back and frees the idempotency key.
  * @param work is told to stop through `signal`, and not waited for any longer once it fires
  * @param write the response, with the place of the balance between its two parts; it is stored and replayed as it is
- * @param inTime what is left of the time that the request has for the database until the credits are reserved
+ * @param withinDeadline what is left of the time that the request has for the database until the credits are reserved
  * @throws what `work` throws, after the release
  */
 export async function run<Result>(
   request: ReserveRequest,
   work: (context: { runId: string; signal: AbortSignal }) => Promise<Worked<Result>>,
   write: (run: Reservation & Worked<Result>) => readonly [string, string],
-  inTime: InTime = databaseTime(),
+  withinDeadline: WithinDeadline = databaseDeadline(),
 ): Promise<RunResult> {
   let outcome = "failed"
   try {
-    const result = await attempt(request, work, write, inTime)
+    const result = await attempt(request, work, write, withinDeadline)
     if (!result.ok) outcome = result.reason
     else outcome = result.replayed ? "replayed" : "settled"
     return result
@@ -50,16 +50,16 @@ async function attempt<Result>(
   request: ReserveRequest,
   work: (context: { runId: string; signal: AbortSignal }) => Promise<Worked<Result>>,
   write: (run: Reservation & Worked<Result>) => readonly [string, string],
-  inTime: InTime,
+  withinDeadline: WithinDeadline,
 ): Promise<RunResult> {
-  const reserved = await reserveInTime(request, inTime)
+  const reserved = await reserveInTime(request, withinDeadline)
   if (!reserved.ok) {
     return reserved.reason === "settled" ? { ok: true, replayed: true, body: reserved.body } : reserved
   }
   const { runId, createdAt } = reserved
   metrics().credits.inc({ kind: "reserved" }, request.amount)
   const signal = AbortSignal.timeout(workDeadlineMs)
-  const inTimeToClose = databaseTime()
+  const inTimeToClose = databaseDeadline()
   try {
     const { result, cost } = await beforeAbort(signal, work({ runId, signal }))
     const charged = chargeable(cost, request.amount, runId)
@@ -79,10 +79,10 @@ async function attempt<Result>(
 }
 
 /** A reservation that comes too late is given back, for nobody will work for it. */
-async function reserveInTime(request: ReserveRequest, inTime: InTime): Promise<ReserveResult> {
+async function reserveInTime(request: ReserveRequest, withinDeadline: WithinDeadline): Promise<ReserveResult> {
   const reserving = reserve(request)
   try {
-    return await inTime(reserving)
+    return await withinDeadline(reserving)
   } catch (error) {
     reserving.then(
       (reserved) => void (reserved.ok && giveBack(reserved.runId)),

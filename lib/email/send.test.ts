@@ -36,9 +36,9 @@ test("a letter goes out through the mail server and into the log", async () => {
   const user = await createUser()
   await sendEmail(user, "key_created", key)
   await server.stop()
-  expect(server.letters).toHaveLength(1)
-  expect(server.letters[0]).toContain(`To: ${user.email}`)
-  expect(server.letters[0]).toContain("Nightly report")
+  expect(server.emails).toHaveLength(1)
+  expect(server.emails[0]).toContain(`To: ${user.email}`)
+  expect(server.emails[0]).toContain("Nightly report")
   expect(await logOf(user.id)).toMatchObject([{ template: "key_created", status: "sent", sentAt: expect.any(Date) }])
 })
 
@@ -54,7 +54,7 @@ test("a letter that is refused is logged with what the mail server said", async 
 })
 
 test("what a reset letter holds stays out of the log, also when the mail server refuses it word for word", async () => {
-  const server = await startMailServer({ refuse: (letter) => `we do not like ${resetTokenIn(letter)}` })
+  const server = await startMailServer({ refuse: (message) => `we do not like ${resetTokenIn(message)}` })
   pointAt(server.url)
   const user = await createUser()
   const token = "q".repeat(43)

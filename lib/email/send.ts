@@ -3,7 +3,7 @@ import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
 import { singleton } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
-import { type Letter, type Template, templates } from "./templates"
+import { type EmailMessage, type Template, templates } from "./templates"
 
 /**
  * Writes a letter to an account and sends it through `SMTP_URL`; without one it is kept as `not_sent`. Every letter is in
@@ -14,12 +14,12 @@ export async function sendEmail<Name extends Template>(
   template: Name,
   facts: Parameters<(typeof templates)[Name]>[0],
 ): Promise<void> {
-  const write = templates[template] as (facts: unknown) => Letter
-  const letter = write(facts)
-  const outcome = await deliver(to.email, letter)
+  const write = templates[template] as (facts: unknown) => EmailMessage
+  const message = write(facts)
+  const outcome = await deliver(to.email, message)
   try {
     await db().email.create({
-      data: { userId: to.id, to: to.email, template, subject: letter.subject, ...outcome },
+      data: { userId: to.id, to: to.email, template, subject: message.subject, ...outcome },
     })
   } catch (error) {
     log().error({ template, why: String(error) }, "email_not_logged")
@@ -28,7 +28,7 @@ export async function sendEmail<Name extends Template>(
 
 type Outcome = { status: "not_sent" } | { status: "sent"; sentAt: Date } | { status: "failed"; error: string }
 
-async function deliver(to: string, { subject, text, confidential }: Letter): Promise<Outcome> {
+async function deliver(to: string, { subject, text, confidential }: EmailMessage): Promise<Outcome> {
   const { SMTP_URL, EMAIL_FROM } = env()
   if (!SMTP_URL) return { status: "not_sent" }
   try {

@@ -4,7 +4,7 @@ import { kinds, type Surface } from "@/lib/surfaces"
 type KeyFacts = { surface: Surface; keyName: string; start: string }
 
 /** What a mail server says of a `confidential` letter stays out of the log, for it may quote what it refuses. */
-export type Letter = { subject: string; text: string; confidential?: true }
+export type EmailMessage = { subject: string; text: string; confidential?: true }
 
 /** Every letter the application writes. None of them holds a key, a password or a link that signs in by itself. */
 export const templates = {

@@ -16,7 +16,7 @@ export type NewKeyValues = { name: string; expires: string; date: string }
 
 export type NewKeyErrors = { [Field in keyof NewKeyValues]?: string | undefined }
 
-export type NewKeyAnswer =
+export type CreateKeyState =
   /** The one answer that holds a key. */
   | { ok: true; secret: string; name: string; expiresAt: string | null }
   | { ok: false; reason: "already_issued" }
@@ -25,7 +25,7 @@ export type NewKeyAnswer =
   | { ok: false; reason: "invalid"; errors: NewKeyErrors; values: NewKeyValues }
 
 /** For the action of a key page: checks who asks, from where and for what, issues the key and answers with it once. */
-export async function answerNewKey(surface: Surface, data: FormData): Promise<NewKeyAnswer> {
+export async function createKeyAction(surface: Surface, data: FormData): Promise<CreateKeyState> {
   const { requestId, ...values } = textFields(data, "requestId", "name", "expires", "date")
   const asked = await whoAsks(surface)
   if (!asked.ok) return { ...asked, values }
@@ -57,10 +57,10 @@ const unissued = {
   },
 } as const
 
-export type RevokeAnswer = { ok: true } | { ok: false; reason: "signed_out" } | { ok: false; message: string }
+export type RevokeState = { ok: true } | { ok: false; reason: "signed_out" } | { ok: false; message: string }
 
 /** For the action of a key page: checks who asks and from where, and revokes the key named by the field `id`. */
-export async function answerRevoke(surface: Surface, data: FormData): Promise<RevokeAnswer> {
+export async function revokeKeyAction(surface: Surface, data: FormData): Promise<RevokeState> {
   const asked = await whoAsks(surface)
   if (!asked.ok) return asked
   const id = z.uuid().safeParse(textFields(data, "id").id)

@@ -85,10 +85,10 @@ describe.each(surfaces)("a key of the surface %s", (surface) => {
 })
 
 test("a user key is seen and revoked by its owner alone, an admin key by everyone who may manage them", async () => {
-  const [user, stranger] = [await createUser(), await createUser()]
+  const [user, unauthenticatedCaller] = [await createUser(), await createUser()]
   const own = await createKey({ user, surface: "user" })
   const shared = await createKey({ user, surface: "admin" })
-  const viewer = stranger.id as OwnerId
+  const viewer = unauthenticatedCaller.id as OwnerId
   expect((await listKeys("user", viewer)).map(({ id }) => id)).not.toContain(own.key.id)
   expect(await revokeKey("user", viewer, own.key.id)).toEqual({ ok: false, reason: "not_found" })
   expect((await listKeys("admin", viewer)).find(({ id }) => id === shared.key.id)?.owner.email).toBe(user.email)

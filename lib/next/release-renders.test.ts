@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { expect, test } from "vitest"
-import { releaseEndedRenders } from "./release-renders"
+import { releaseFinishedRenders } from "./release-renders"
 
 setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
@@ -23,7 +23,7 @@ function render(controller: AbortController): Promise<WeakRef<object>> {
 }
 
 test("a signal that is kept after a render keeps nothing of the render's request", async () => {
-  releaseEndedRenders()
+  releaseFinishedRenders()
   const controller = new AbortController()
   const request = await render(controller)
   await nextTurn()

@@ -5,7 +5,7 @@ import { singleton } from "@/lib/singleton"
  * its stack, that holds the Immediate in which the error was made, which holds its neighbours, and they the renders that
  * they belong to: of a server that is never idle, each page would hold all pages before it. A stack that was read is text.
  */
-export function releaseEndedRenders(): void {
+export function releaseFinishedRenders(): void {
   singleton("ended-renders", () => {
     const { abort } = AbortController.prototype
     AbortController.prototype.abort = function (reason) {

@@ -2,13 +2,13 @@
 const budgetMs = 2_400
 
 /** Awaits what needs the database, for as long as there is time left. */
-export type InTime = <Outcome>(work: Promise<Outcome>) => Promise<Outcome>
+export type WithinDeadline = <Outcome>(work: Promise<Outcome>) => Promise<Outcome>
 
 /**
  * The time that one request has for the database. Each wait of the pool ends by itself, but a request has several of them
  * one after the other: all that is awaited through one of these has the time together. What is too late goes on unheard.
  */
-export function databaseTime(): InTime {
+export function databaseDeadline(): WithinDeadline {
   let leftMs = budgetMs
   return async (work) => {
     const since = performance.now()

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest"
-import { isCrowded } from "./load-shedding"
+import { isOverloaded } from "./load-shedding"
 import { pool } from "./pool"
 
 process.env.DATABASE_POOL_MAX = "1"
@@ -14,12 +14,12 @@ function laterBy(ms: number): void {
 test("nobody else is let in once somebody has waited for a second behind a full pool, until the wait is over", async () => {
   const taken = await pool().connect()
   const waiting = pool().query("SELECT 1")
-  expect(isCrowded()).toBe(false)
+  expect(isOverloaded()).toBe(false)
   laterBy(1_001)
-  expect(isCrowded()).toBe(true)
+  expect(isOverloaded()).toBe(true)
   taken.release()
   await waiting
-  expect(isCrowded()).toBe(false)
+  expect(isOverloaded()).toBe(false)
 })
 
 test("who has given up waits no more", async () => {
@@ -27,7 +27,7 @@ test("who has given up waits no more", async () => {
   const waiting = pool().connect()
   await expect(waiting).rejects.toThrow("timeout exceeded when trying to connect")
   laterBy(1_001)
-  expect(isCrowded()).toBe(false)
+  expect(isOverloaded()).toBe(false)
   taken.release()
 })
 
@@ -36,7 +36,7 @@ test("a connection that is being made is no line: of a database that is slow or 
   first.release(true)
   const connecting = pool().connect()
   laterBy(1_001)
-  expect(isCrowded()).toBe(false)
+  expect(isOverloaded()).toBe(false)
   const client = await connecting
   client.release()
 })

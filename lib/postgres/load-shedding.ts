@@ -1,7 +1,7 @@
 import { singleton } from "@/lib/singleton"
 
 /** What is said to those who are not let in, with the header `Retry-After`. */
-export const crowded = {
+export const overloaded = {
   message: "More is asked at the moment than can be answered. Try again in 2 seconds.",
   headers: { "Retry-After": "2" },
 } as const
@@ -15,7 +15,7 @@ function line(): Set<{ since: number }> {
 }
 
 /** @returns what ends the wait */
-export function standInLine(): () => void {
+export function enterConnectionQueue(): () => void {
   const place = { since: performance.now() }
   line().add(place)
   return () => line().delete(place)
@@ -25,7 +25,7 @@ export function standInLine(): () => void {
  * Whether more is asked than can be answered: a request that is refused now costs next to nothing, while one that is let in
  * would wait, be given up when its time is over, and have taken from all others what was done for it.
  */
-export function isCrowded(): boolean {
+export function isOverloaded(): boolean {
   const [first] = line()
   return first !== undefined && performance.now() - first.since > patienceMs
 }

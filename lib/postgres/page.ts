@@ -120,7 +120,7 @@ function columnOf<Row extends z.ZodObject>(
 
 /** The column of a field: `"created_at"` of `createdAt`. */
 export function columnName(field: string): string {
-  return `"${field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}"`
+  return `"${field.replaceAll(/[A-Z]/g, (email) => `_${email.toLowerCase()}`)}"`
 }
 
 // The driver makes a Date of a time, which costs more than all else about a row, and leaves 64-bit integers as text.

@@ -2,7 +2,7 @@ import { Pool, type PoolClient } from "pg"
 import { env } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 import { metrics } from "@/lib/telemetry/metrics"
-import { standInLine } from "./load-shedding"
+import { enterConnectionQueue } from "./load-shedding"
 
 /**
  * The one pool of the process; Prisma and hand-written statements share it.
@@ -36,7 +36,7 @@ class WatchedPool extends Pool {
   override connect(callback: Connected): void
   override connect(callback?: Connected): Promise<PoolClient> | undefined {
     const isFull = this.idleCount === 0 && this.totalCount >= this.options.max
-    const leave = isFull ? standInLine() : () => {}
+    const leave = isFull ? enterConnectionQueue() : () => {}
     if (!callback) return super.connect().finally(leave)
     super.connect((error, client, release) => {
       leave()

@@ -17,12 +17,12 @@ function limiter(tokens: number) {
 
 test("305 calls at once: exactly 300 are allowed, and remaining counts down to 0", async () => {
   const { limit } = limiter(300)
-  const answers = await Promise.all(Array.from({ length: 305 }, () => limit("one")))
-  expect(answers.filter(({ success }) => success)).toHaveLength(300)
-  expect(answers.slice(0, 300).map(({ remaining }) => remaining)).toEqual(
+  const responses = await Promise.all(Array.from({ length: 305 }, () => limit("one")))
+  expect(responses.filter(({ success }) => success)).toHaveLength(300)
+  expect(responses.slice(0, 300).map(({ remaining }) => remaining)).toEqual(
     Array.from({ length: 300 }, (_, n) => 299 - n),
   )
-  expect(answers.slice(300).every(({ remaining }) => remaining === 0)).toBe(true)
+  expect(responses.slice(300).every(({ remaining }) => remaining === 0)).toBe(true)
 })
 
 test("each id has its own count", async () => {
@@ -36,8 +36,8 @@ test("the last window weighs as much as still overlaps", async () => {
   const { clock, limit } = limiter(10)
   for (let call = 0; call < 10; call++) await limit("one")
   clock.ms += minute + minute / 2
-  const answers = await Promise.all(Array.from({ length: 6 }, () => limit("one")))
-  expect(answers.map(({ success }) => success)).toEqual([true, true, true, true, true, false])
+  const responses = await Promise.all(Array.from({ length: 6 }, () => limit("one")))
+  expect(responses.map(({ success }) => success)).toEqual([true, true, true, true, true, false])
 })
 
 test("at the turn of the window nothing is given away, and after two idle windows all is forgotten", async () => {

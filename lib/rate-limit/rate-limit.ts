@@ -47,11 +47,11 @@ export async function consume(name: LimitName, id: string): Promise<Verdict> {
   const store = storeState()
   if (shared && Date.now() >= store.restUntil) {
     try {
-      const answer = await shared.limit(id)
+      const response = await shared.limit(id)
       // The library lets a call through when its store times out, with zeros for numbers.
-      if (answer.reason !== "timeout") {
+      if (response.reason !== "timeout") {
         recover(store)
-        return verdict(answer)
+        return verdict(response)
       }
       degrade(store, "no answer in time")
     } catch (error) {
@@ -118,11 +118,11 @@ function recover(store: StoreState): void {
   store.away = false
 }
 
-function verdict(answer: { success: boolean; limit: number; remaining: number; reset: number }): Verdict {
+function verdict(response: { success: boolean; limit: number; remaining: number; reset: number }): Verdict {
   return {
-    allowed: answer.success,
-    limit: answer.limit,
-    remaining: Math.max(0, answer.remaining),
-    resetSeconds: Math.max(1, Math.ceil((answer.reset - Date.now()) / 1000)),
+    allowed: response.success,
+    limit: response.limit,
+    remaining: Math.max(0, response.remaining),
+    resetSeconds: Math.max(1, Math.ceil((response.reset - Date.now()) / 1000)),
   }
 }

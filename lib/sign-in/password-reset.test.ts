@@ -27,7 +27,7 @@ afterAll(() => mail.stop())
 
 beforeEach(() => {
   Object.assign(env(), { SMTP_URL: mail.url, EMAIL_FROM: "tsk <hello@example.com>" })
-  mail.letters.length = 0
+  mail.emails.length = 0
 })
 afterEach(() => {
   delete env().SMTP_URL
@@ -43,14 +43,14 @@ function client() {
 /** Asks for a letter and waits for what comes after the answer; the number of letters is then known. */
 async function ask(email: string, from: Parameters<typeof requestReset>[1] = client()) {
   const result = await requestReset(email, from)
-  if (result.ok) await result.letter()
+  if (result.ok) await result.message()
   return result
 }
 
 /** The token of a letter that was really sent. */
 async function tokenFor({ email }: { email: string }): Promise<string> {
   await ask(email)
-  return resetTokenIn(mail.letters.at(-1) ?? "")
+  return resetTokenIn(mail.emails.at(-1) ?? "")
 }
 
 function use(token: string, chosen = password) {
@@ -64,8 +64,8 @@ async function passwordOf(id: string) {
 test("the link of the letter sets a new password, once, and ends every session", async () => {
   const user = await createUser({ passwordHash, email: `ann-${randomUUID()}@example.com` })
   const token = await tokenFor(user)
-  expect(mail.letters).toEqual([expect.stringContaining(`To: ${user.email}`)])
-  expect(mail.letters[0]).toContain(`${env().BASE_URL}/reset-password/${token}`)
+  expect(mail.emails).toEqual([expect.stringContaining(`To: ${user.email}`)])
+  expect(mail.emails[0]).toContain(`${env().BASE_URL}/reset-password/${token}`)
   expect([await isLive(token), await isLive(token)]).toEqual([true, true])
 
   const { sessionVersion } = user
@@ -88,9 +88,9 @@ test("the token is in the letter alone: the database keeps a hash, and the log t
   const kept = await db().verificationToken.findMany({ where: { identifier: user.id } })
   expect(kept).toMatchObject([{ token: expect.stringMatching(/^[0-9a-f]{64}$/) }])
   expect(await isLive(kept[0]?.token ?? "")).toBe(false)
-  const letters = await db().email.findMany({ where: { userId: user.id } })
-  expect(letters).toMatchObject([{ template: "password_reset", status: "sent" }])
-  expect(JSON.stringify([kept, letters])).not.toContain(token)
+  const emails = await db().email.findMany({ where: { userId: user.id } })
+  expect(emails).toMatchObject([{ template: "password_reset", status: "sent" }])
+  expect(JSON.stringify([kept, emails])).not.toContain(token)
 })
 
 test("of two tabs at once one sets the password", async () => {
@@ -152,9 +152,9 @@ test("asking again makes older links useless, also when both ask at once", async
   expect(await use(first)).toEqual(dead)
 
   const other = await createUser({ passwordHash })
-  mail.letters.length = 0
+  mail.emails.length = 0
   await Promise.all([ask(other.email), ask(other.email), ask(other.email)])
-  const live = await Promise.all(mail.letters.map((letter) => isLive(resetTokenIn(letter))))
+  const live = await Promise.all(mail.emails.map((message) => isLive(resetTokenIn(message))))
   expect(live.filter(Boolean)).toHaveLength(1)
   expect(live).toHaveLength(3)
 })
@@ -171,15 +171,15 @@ test("the answer is the same for every address, and given before anybody looked"
   const banned = await createUser({ passwordHash, status: "banned" })
   const closed = await createUser({ passwordHash, status: "closed" })
   const reads = [vi.spyOn(pool(), "query"), vi.spyOn(pool(), "connect")]
-  const answers = []
+  const responses = []
   for (const email of [active.email, banned.email, closed.email, `${randomUUID()}@example.com`]) {
-    answers.push(await requestReset(email, client()))
+    responses.push(await requestReset(email, client()))
   }
   for (const read of reads) expect(read).not.toHaveBeenCalled()
-  expect(answers).toEqual(answers.map(() => ({ ok: true, letter: expect.any(Function) })))
+  expect(responses).toEqual(responses.map(() => ({ ok: true, message: expect.any(Function) })))
 
-  for (const answer of answers) if (answer.ok) await answer.letter()
-  expect(mail.letters).toEqual([expect.stringContaining(`To: ${active.email}`)])
+  for (const response of responses) if (response.ok) await response.message()
+  expect(mail.emails).toEqual([expect.stringContaining(`To: ${active.email}`)])
   for (const { id } of [banned, closed]) {
     expect(await db().verificationToken.count({ where: { identifier: id } })).toBe(0)
     expect(await db().email.count({ where: { userId: id } })).toBe(0)
@@ -189,14 +189,14 @@ test("the answer is the same for every address, and given before anybody looked"
 test("letters to one account are limited without a word: its last link works, and its owner's browser gets more", async () => {
   const user = await createUser({ passwordHash })
   for (let count = 0; count < limits.resetAccount.tokens; count++) await ask(user.email)
-  const last = resetTokenIn(mail.letters.at(-1) ?? "")
+  const last = resetTokenIn(mail.emails.at(-1) ?? "")
   expect(await ask(user.email)).toMatchObject({ ok: true })
-  expect(mail.letters).toHaveLength(limits.resetAccount.tokens)
+  expect(mail.emails).toHaveLength(limits.resetAccount.tokens)
   expect(await isLive(last)).toBe(true)
 
   const device = deviceFor(user.email, "0199c0de-0000-7000-8000-000000000001")
   await ask(user.email, { ...client(), device })
-  expect(mail.letters).toHaveLength(limits.resetAccount.tokens + 1)
+  expect(mail.emails).toHaveLength(limits.resetAccount.tokens + 1)
 })
 
 test("what one address asks for, and the links it uses, are limited", async () => {

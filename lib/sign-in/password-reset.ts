@@ -26,7 +26,7 @@ export function resetsByMail(): boolean {
 
 export type ResetRequest =
   /** `letter` does the rest, once the answer is on its way. */
-  { ok: true; letter: () => Promise<void> } | { ok: false; reason: "no_mail" } | TooMany
+  { ok: true; message: () => Promise<void> } | { ok: false; reason: "no_mail" } | TooMany
 
 /**
  * Asks for a letter with a link that sets a new password. Before the answer nobody has looked whether the address belongs
@@ -38,7 +38,7 @@ export async function requestReset(email: string, client: Client): Promise<Reset
   if (!byAddress.allowed) return tooMany(byAddress)
   const byAccount = await consume("resetAccount", countedAs(email, client))
   // The answer does not change with this limit: the last letter's link still works.
-  return { ok: true, letter: byAccount.allowed ? () => sendLink(email) : async () => {} }
+  return { ok: true, message: byAccount.allowed ? () => sendLink(email) : async () => {} }
 }
 
 async function sendLink(email: string): Promise<void> {

@@ -11,8 +11,8 @@ import { authOptions } from "./next-auth"
 export async function providerSignInUrl(provider: string, callbackUrl: string): Promise<string> {
   const token = await askNextAuth(["csrf"])
   const { csrfToken } = (await token.json()) as { csrfToken: string }
-  const answer = await askNextAuth(["signin", provider], new URLSearchParams({ csrfToken, callbackUrl }))
-  return answer.headers.get("location") ?? "/sign-in?error=OAuthSignin"
+  const response = await askNextAuth(["signin", provider], new URLSearchParams({ csrfToken, callbackUrl }))
+  return response.headers.get("location") ?? "/sign-in?error=OAuthSignin"
 }
 
 /** Asks as the browser would, and hands the cookies of the answer on to it. */
@@ -20,8 +20,8 @@ async function askNextAuth(path: string[], body?: URLSearchParams): Promise<Resp
   const options = authOptions()
   const url = `${env().BASE_URL}/api/auth/${path.join("/")}`
   const request = new NextRequest(url, body ? { method: "POST", body } : {})
-  const answer: Response = await NextAuth(request, { params: Promise.resolve({ nextauth: path }) }, options)
+  const response: Response = await NextAuth(request, { params: Promise.resolve({ nextauth: path }) }, options)
   const jar = await cookies()
-  for (const cookie of new NextResponse(null, { headers: answer.headers }).cookies.getAll()) jar.set(cookie)
-  return answer
+  for (const cookie of new NextResponse(null, { headers: response.headers }).cookies.getAll()) jar.set(cookie)
+  return response
 }

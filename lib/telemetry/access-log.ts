@@ -5,7 +5,7 @@ import { metrics } from "./metrics"
 import { requestIdFrom } from "./request-id"
 
 /** An answered request, as log and metrics tell of it. */
-export type Served = {
+export type AccessLogEntry = {
   method: string
   /** The path of a route file, or what stands for many addresses: addresses hold ids and tokens. */
   route: string
@@ -26,7 +26,7 @@ const unlogged = new Set(["file", "/healthz", "/readyz", "/metrics"])
 const known = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 /** Counts an answered request, and logs it. */
-export function recordServed({ ms, ...served }: Served): void {
+export function recordRequest({ ms, ...served }: AccessLogEntry): void {
   const { method, route, status } = served
   const { requests, duration } = metrics()
   requests.inc({ route, status, method: known.has(method) ? method : "other" })
@@ -60,6 +60,6 @@ export function recordWhenClosed(path: string, request: IncomingMessage, respons
   for (const [name, value] of Object.entries(transportSecurity())) response.setHeader(name, value)
   response.once("close", () => {
     const status = response.headersSent ? response.statusCode : clientClosedRequest
-    recordServed({ method, route: routeOfPage(path), status, ms: performance.now() - start, requestId })
+    recordRequest({ method, route: routeOfPage(path), status, ms: performance.now() - start, requestId })
   })
 }

@@ -13,12 +13,12 @@ function isMessage(message: unknown): message is Message {
 }
 
 /** The metrics of the service's processes on this machine, added up; nothing when one of them does not say its own. */
-export async function metricsOfAll(): Promise<string | undefined> {
+export async function readClusterMetrics(): Promise<string | undefined> {
   return cluster.isWorker ? ask() : metrics().registry.metrics()
 }
 
 /** For the first process: answers those that ask. */
-export function gatherMetrics(): void {
+export function collectClusterMetrics(): void {
   const all = new AggregatorRegistry()
   cluster.on("message", async (worker, message: unknown) => {
     if (!isMessage(message)) return

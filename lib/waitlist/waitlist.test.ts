@@ -26,11 +26,11 @@ test("an address waits, with the note and the place where the form stood", async
 test("a known address gets the answer of a new one, in whatever spelling and however often at once, and keeps its entry", async () => {
   const email = `${randomUUID()}@example.com`
   const first = form({ email, note: "First", source: "friend" })
-  const answer = await joinWaitlist(first, "192.0.2.11")
+  const response = await joinWaitlist(first, "192.0.2.11")
   const entries = await rowsOf(email)
   const again = [email.toUpperCase(), ` ${email}`].map((spelling) => form({ email: spelling, note: "Later" }))
-  const answers = await Promise.all(again.map((sent) => joinWaitlist(sent, "192.0.2.11")))
-  expect(answers).toEqual([answer, answer])
+  const responses = await Promise.all(again.map((sent) => joinWaitlist(sent, "192.0.2.11")))
+  expect(responses).toEqual([response, response])
   expect(await rowsOf(email)).toEqual(entries)
 })
 

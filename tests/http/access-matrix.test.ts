@@ -12,13 +12,9 @@ import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { sessionToken } from "@/lib/sign-in/next-auth"
 import type { Surface } from "@/lib/surfaces"
-import type { Listener } from "@/scripts/next"
+import type { Listener } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
-import { createKey, createUser, grantCredits } from "@/tests/support/factories"
-import { type Provider, startProvider } from "@/tests/support/provider"
-import { startTestServer, type TestServer } from "@/tests/support/server"
 import {
-  type Answered,
   anotherAddress,
   ask,
   type BuiltAction,
@@ -27,11 +23,15 @@ import {
   callAction,
   cheapHashOf,
   formOf,
-  fromOurPages,
   hiddenFields,
+  type RawResponse,
   type SentHeaders,
+  sameOriginHeaders,
   sessionOf,
-} from "@/tests/support/visitor"
+} from "@/tests/support/client"
+import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { type Provider, startProvider } from "@/tests/support/provider"
+import { startTestServer, type TestServer } from "@/tests/support/server"
 
 // Who may do what, over HTTP against the build: everything that it serves, called by everybody there is. What must come
 // out stands in the tables below, written by hand; what there is to call is read from the build, so that a page, a route
@@ -126,7 +126,7 @@ const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
 
 /** One thing that an action does. */
-type Deed = {
+type ActionCase = {
   who: "everyone" | "accounts" | Permission
   /** Where the action is called; `[id]` stands for an account's. */
   path: string
@@ -135,11 +135,11 @@ type Deed = {
   /** The form of `account`, for whom it is to be done, and how one sees that it was. */
   prepare: (account: User) => Promise<{
     fields?: Record<string, string>
-    isDone: (answer: Answered) => Promise<boolean> | boolean
+    isDone: (response: RawResponse) => Promise<boolean> | boolean
   }>
 }
 
-const deeds: Record<string, readonly Deed[]> = {
+const actionCases: Record<string, readonly ActionCase[]> = {
   "sign-in signIn": [
     {
       who: "everyone",
@@ -268,7 +268,7 @@ const deeds: Record<string, readonly Deed[]> = {
   ],
 }
 
-function setsSession({ cookies }: Answered): boolean {
+function setsSession({ cookies }: RawResponse): boolean {
   return cookies.some((line) => line.startsWith(`${cookieName("session")}=ey`))
 }
 
@@ -288,7 +288,7 @@ function onAccount(
   more: Record<string, string>,
   condition: string,
   state: Parameters<typeof createUser>[0] = {},
-): Deed {
+): ActionCase {
   return {
     who,
     what: action,
@@ -319,33 +319,40 @@ async function hasNewPassword(id: string): Promise<boolean> {
 type Caller = { headers: SentHeaders; account: User }
 
 /** Those who are not signed in, whatever they send. Their accounts could do everything if they were. */
-const strangers: Callers = {
-  "without credentials": () => stranger(async () => ({})),
-  "with garbage for a session": () => stranger(async () => ({ cookie: `${cookieName("session")}=x.y.z` })),
-  "with a user key": () => stranger(async (user) => inAllHeaders(await createKey({ user, surface: "user" }))),
-  "with an admin key": () => stranger(async (user) => inAllHeaders(await createKey({ user, surface: "admin" }))),
+const unauthenticated: Callers = {
+  "without credentials": () => unauthenticatedCaller(async () => ({})),
+  "with garbage for a session": () => unauthenticatedCaller(async () => ({ cookie: `${cookieName("session")}=x.y.z` })),
+  "with a user key": () =>
+    unauthenticatedCaller(async (user) => inAllHeaders(await createKey({ user, surface: "user" }))),
+  "with an admin key": () =>
+    unauthenticatedCaller(async (user) => inAllHeaders(await createKey({ user, surface: "admin" }))),
   "with a session of another secret": () =>
-    stranger(async (user) => ({ cookie: await sessionOf(user, "x".repeat(40)) })),
-  "with a session that is over": () => stranger(async (user) => ({ cookie: await sessionOf(user, undefined, -60) })),
+    unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user, "x".repeat(40)) })),
+  "with a session that is over": () =>
+    unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user, undefined, -60) })),
   "with a session of an older version": () =>
-    stranger(async ({ id, sessionVersion }) => ({
+    unauthenticatedCaller(async ({ id, sessionVersion }) => ({
       cookie: await sessionOf({ id, sessionVersion: sessionVersion - 1 }),
     })),
   "with a session that was signed out of": () =>
-    stranger(async (user) => {
+    unauthenticatedCaller(async (user) => {
       const headers = { cookie: await sessionOf(user) }
       await callAction(server, actionOf("sign-in signOut"), { path: "/account", headers })
       return headers
     }),
   "with a session of no account": () =>
-    stranger(async ({ sessionVersion }) => ({ cookie: await sessionOf({ id: randomUUID(), sessionVersion }) })),
-  "with a session signed by nobody": () => stranger(async (user) => ({ cookie: unencrypted(user, "none") })),
-  "with a session that is signed alone": () => stranger(async (user) => ({ cookie: unencrypted(user, "HS256") })),
-  banned: () => stranger(async (user) => ({ cookie: await sessionOf(user) }), "banned"),
-  closed: () => stranger(async (user) => ({ cookie: await sessionOf(user) }), "closed"),
+    unauthenticatedCaller(async ({ sessionVersion }) => ({
+      cookie: await sessionOf({ id: randomUUID(), sessionVersion }),
+    })),
+  "with a session signed by nobody": () =>
+    unauthenticatedCaller(async (user) => ({ cookie: unencrypted(user, "none") })),
+  "with a session that is signed alone": () =>
+    unauthenticatedCaller(async (user) => ({ cookie: unencrypted(user, "HS256") })),
+  banned: () => unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user) }), "banned"),
+  closed: () => unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user) }), "closed"),
 }
 
-async function stranger(
+async function unauthenticatedCaller(
   headersOf: (account: User) => Promise<Record<string, string>>,
   status: User["status"] = "active",
 ): Promise<Caller> {
@@ -374,7 +381,7 @@ async function ofRole(role: string): Promise<Caller> {
 
 type Callers = Readonly<Record<string, () => Promise<Caller>>>
 
-const callers: Callers = { ...strangers, ...Object.fromEntries(roles.map((role) => [role, () => ofRole(role)])) }
+const callers: Callers = { ...unauthenticated, ...Object.fromEntries(roles.map((role) => [role, () => ofRole(role)])) }
 
 /** Enough where no credentials are asked for. */
 const anybody = Object.fromEntries(
@@ -411,7 +418,7 @@ describe("the tables above", () => {
       pages: without(pages, built.pages).filter((path) => !pagesOfNext.includes(path)),
       routes: without(routes, built.routes),
       actions: without(
-        deeds,
+        actionCases,
         actions.map(({ name }) => name),
       ),
     }).toEqual({ pages: [], routes: [], actions: [] })
@@ -421,7 +428,7 @@ describe("the tables above", () => {
   test("have no other rows, but for modules that can be taken out", () => {
     const modules = /\b(audit|emails|feedback|waitlist)\b/
     const there = [...built.pages, ...built.routes, ...actions.map(({ name }) => name)]
-    const rows = [pages, routes, deeds].flatMap((table) => Object.keys(table))
+    const rows = [pages, routes, actionCases].flatMap((table) => Object.keys(table))
     expect(rows.filter((row) => !there.includes(row) && !modules.test(row))).toEqual([])
   })
 
@@ -466,7 +473,7 @@ function isHolder(role: string, who: string): boolean {
 }
 
 async function visit(path: string, { headers }: Caller): Promise<string> {
-  const { status, headers: answered } = await ask(server, { path, headers: { ...fromOurPages(), ...headers } })
+  const { status, headers: answered } = await ask(server, { path, headers: { ...sameOriginHeaders(), ...headers } })
   return [status, answered.get("location")].filter(Boolean).join(" ")
 }
 
@@ -505,23 +512,23 @@ describe.each(["lean", "next"] as const)("what is no page, served by %s", (liste
     test.each(cases)("%s, with a new identity: a new account, linked to nobody else's", async (_who, make) => {
       const { account, headers } = await make()
       const person = provider.person({ email: `new-${randomUUID()}@example.com` })
-      const answer = await provider.signIn(api, person, headers)
+      const response = await provider.signIn(api, person, headers)
       const links = await db().providerAccount.findMany({
         where: { providerAccountId: person.id },
         include: { user: true },
       })
       expect(links.map(({ user }) => user.email)).toEqual([person.email])
-      expect(await accountOf(answer)).toBe(links[0]?.userId)
+      expect(await accountOf(response)).toBe(links[0]?.userId)
       expect(links[0]?.userId).not.toBe(account.id)
     })
 
     test.each(cases)("%s, with the address of an account: refused, and no session", async (_who, make) => {
       const { account, headers } = await make()
       const person = provider.person({ email: account.email })
-      const answer = await provider.signIn(api, person, headers)
+      const response = await provider.signIn(api, person, headers)
       const error = account.status === "active" ? "OAuthAccountNotLinked" : "AccessDenied"
-      expect(answer.headers.get("location")).toBe(`/sign-in?error=${error}`)
-      expect([await accountOf(answer), await db().providerAccount.count({ where: { userId: account.id } })]).toEqual([
+      expect(response.headers.get("location")).toBe(`/sign-in?error=${error}`)
+      expect([await accountOf(response), await db().providerAccount.count({ where: { userId: account.id } })]).toEqual([
         null,
         0,
       ])
@@ -552,9 +559,9 @@ describe.each(["lean", "next"] as const)("what is no page, served by %s", (liste
 
 /** Everybody who could come back from a provider with a cookie: none, one that opens nothing, a live one, one in parts. */
 const atCallback: Callers = {
-  ...strangers,
+  ...unauthenticated,
   "with a session from before a new password": () =>
-    stranger(async (user) => {
+    unauthenticatedCaller(async (user) => {
       const headers = { cookie: await sessionOf(user) }
       const fields = { current: password, password: "another one of my own" }
       await callAction(server, actionOf("account/security change"), { path: "/account/security", headers, fields })
@@ -570,7 +577,7 @@ const atCallback: Callers = {
 }
 
 /** The account that an answer signs the browser in to. */
-async function accountOf({ cookies }: Answered): Promise<string | null> {
+async function accountOf({ cookies }: RawResponse): Promise<string | null> {
   const line = cookies.find((candidate) => candidate.startsWith(`${cookieName("session")}=ey`))
   const token = line?.slice(line.indexOf("=") + 1).split(";")[0]
   return (token && (await decode({ token, secret: env().AUTH_SECRET }))?.sub) || null
@@ -618,7 +625,7 @@ async function keyHolders(surface: Surface): Promise<Record<string, KeyHolder>> 
   return holding
 }
 
-const allDeeds = Object.entries(deeds).flatMap(([name, several]) =>
+const allDeeds = Object.entries(actionCases).flatMap(([name, several]) =>
   several.map((deed) => ({ ...deed, name, title: [name, deed.what].filter(Boolean).join(", ") })),
 )
 
@@ -672,7 +679,7 @@ const otherOrigins: Record<string, SentHeaders> = {
   "no address": { origin: "localhost:3000", host: "localhost:3000" },
 }
 
-function mayDo({ who }: Deed, caller: string): boolean {
+function mayDo({ who }: ActionCase, caller: string): boolean {
   return who === "everyone" || (roles.includes(caller) && isHolder(caller, who))
 }
 
@@ -685,10 +692,10 @@ async function outcomeOf(
   const { fields = {}, isDone } = await deed.prepare(account)
   const before = await everything()
   const path = deed.path.replace("[id]", fields.id ?? "")
-  const answer = await callAction(server, actionOf(deed.name), { path, fields, headers, stateless: deed.stateless })
-  if (may) await expect.poll(() => isDone(answer), { timeout: 10_000, message: deed.title }).toBe(true)
-  if (await isDone(answer)) return "done"
-  return setsSession(answer) || (await everything()) !== before ? "something done" : "nothing done"
+  const response = await callAction(server, actionOf(deed.name), { path, fields, headers, stateless: deed.stateless })
+  if (may) await expect.poll(() => isDone(response), { timeout: 10_000, message: deed.title }).toBe(true)
+  if (await isDone(response)) return "done"
+  return setsSession(response) || (await everything()) !== before ? "something done" : "nothing done"
 }
 
 function actionOf(name: string): BuiltAction {
@@ -746,7 +753,7 @@ test.each(Object.entries(drawnForms))(
     const drawn = await ask(server, { path, headers: privileged.headers })
     const send = ({ headers }: Pick<Caller, "headers">) => {
       const body = formOf({ ...hiddenFields(drawn.text, `name="${Object.keys(typed)[0]}"`), ...typed })
-      return ask(server, { method: "POST", path, body, headers: { ...fromOurPages(), ...headers } })
+      return ask(server, { method: "POST", path, body, headers: { ...sameOriginHeaders(), ...headers } })
     }
     const before = await everything()
     for (const other of others) await send(other)
@@ -774,7 +781,7 @@ test.each([
 
   await db().user.update({ where: { id: account.id }, data: change })
   const body = formOf({ ...fields, name: "Too late", expires: "never", date: "" })
-  await ask(server, { method: "POST", path, body, headers: { ...fromOurPages(), ...headers } })
+  await ask(server, { method: "POST", path, body, headers: { ...sameOriginHeaders(), ...headers } })
   expect(await db().apiKey.count({ where: { userId: account.id } })).toBe(1)
   expect(await statuses()).toEqual({ key, page })
 })

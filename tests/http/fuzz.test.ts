@@ -6,11 +6,11 @@ import { newSecret } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
 import type { Surface } from "@/lib/surfaces"
 import { seed as seedDatabase } from "@/prisma/seed"
-import type { Listener } from "@/scripts/next"
+import type { Listener } from "@/scripts/build-and-serve"
 import { createKey, createOrder, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
-import { departures } from "@/tests/support/openapi-departures"
-import { type Answered, ask, type Sent } from "@/tests/support/raw-http"
+import { openApiViolations } from "@/tests/support/openapi-violations"
+import { ask, type RawResponse, type Sent } from "@/tests/support/raw-http"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
 // Requests by chance, made from the OpenAPI document that the server itself hands out: valid ones and such as are just not.
@@ -482,7 +482,7 @@ describe.each(listeners)("%s", (listener) => {
     endpoint: ServedEndpoint,
     operation: Operation,
     { method, credential }: Case,
-    answer: Answered,
+    answer: RawResponse,
   ) {
     const { status, headers, body: answered } = answer
     const wrong: string[] = []
@@ -502,7 +502,7 @@ describe.each(listeners)("%s", (listener) => {
       const isAbsent = optional.includes(name) || (credential === "two" && name !== "X-Request-Id")
       if (!isAbsent && !headers.has(name)) wrong.push(`no ${name}`)
     }
-    const departed = await departures(
+    const departed = await openApiViolations(
       endpoint,
       method,
       new Response(answered, { status, headers: { "content-type": String(headers.get("content-type")) } }),
@@ -520,7 +520,7 @@ describe.each(listeners)("%s", (listener) => {
   async function wronglyCharged(
     { body: sent, idempotencyKey: key }: Case,
     account: Account,
-    answer: Answered,
+    answer: RawResponse,
   ): Promise<string[]> {
     const wrong: string[] = []
     const held = key && account.answered.get(key.meaning)

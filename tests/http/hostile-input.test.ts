@@ -10,11 +10,11 @@ import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { sessionToken } from "@/lib/sign-in/next-auth"
-import type { Listener } from "@/scripts/next"
+import type { Listener } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
 import { createKey, createOrder, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
-import { ask, inWords, type Sent } from "@/tests/support/raw-http"
+import { ask, type Sent, summaryOf } from "@/tests/support/raw-http"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
 // What clients send who mean harm, or do not know better, by its number in the catalogue that these tests follow. The last
@@ -115,7 +115,7 @@ beforeAll(async () => {
 })
 
 /** What is asked with the keys of an account, and how that is answered. */
-type Line = readonly [row: string, sent: (caller: Customer) => Sent | readonly Sent[], answer: string]
+type Line = readonly [row: string, sent: (caller: Customer) => Sent | readonly Sent[], response: string]
 
 const credentials: readonly Line[] = [
   ["1 no header", () => ({ path: me }), "401 unauthorized"],
@@ -512,12 +512,12 @@ const bodies: readonly Line[] = [
 ]
 
 describe.each<Listener>(["lean", "next"])("%s", (listener) => {
-  const answer = (sent: Sent) => send(listener, sent).then(inWords)
+  const response = (sent: Sent) => send(listener, sent).then(summaryOf)
 
   async function expectEach(sent: Sent | readonly Sent[], expected: string): Promise<void> {
     for (const one of [sent].flat()) {
       const target = `${one.method ?? "GET"} ${one.path.slice(0, 120)} ${JSON.stringify(one.headers)?.slice(0, 120)} ${String(one.body ?? "").slice(0, 60)}`
-      const got = await answer(one)
+      const got = await response(one)
       expect(got, target).toBe(listener === "next" && expected.startsWith("431") ? "431 without a body" : expected)
     }
   }
@@ -600,8 +600,8 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
 
   test("23 a key in a query does not reach the log", async () => {
     const { own } = await customer()
-    await answer({ path: `${orders}?api_key=${own}` })
-    await answer(withKey(`${orders}?${own}=1&limit=${own}`, own))
+    await response({ path: `${orders}?api_key=${own}` })
+    await response(withKey(`${orders}?${own}=1&limit=${own}`, own))
     expect(servers[listener].output()).not.toContain(own.slice(12))
   })
 
@@ -715,13 +715,13 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   test("73 one Idempotency-Key, 60 at once: one is new, and charged once", async () => {
     const { id, own } = await customer()
     const sent = runOf(own, textOf(3), { "idempotency-key": randomUUID() })
-    const answers = await Promise.all(Array.from({ length: 60 }, () => send(listener, sent)))
-    const fresh = answers.filter(({ status, headers }) => status === 200 && !headers.has("idempotency-replayed"))
+    const responses = await Promise.all(Array.from({ length: 60 }, () => send(listener, sent)))
+    const fresh = responses.filter(({ status, headers }) => status === 200 && !headers.has("idempotency-replayed"))
     expect(fresh).toHaveLength(1)
-    for (const other of answers) {
+    for (const other of responses) {
       if (other.status === 200) expect(other.body).toBe(fresh[0]?.body)
       else
-        expect([inWords(other), other.headers.get("retry-after")]).toEqual([
+        expect([summaryOf(other), other.headers.get("retry-after")]).toEqual([
           "409 idempotency_in_progress",
           expect.stringMatching(/^[12]$/),
         ])
@@ -798,9 +798,9 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
 
   test("81 100 at once on a balance for nine: nine are paid for, and none too many", async () => {
     const { id, own } = await customer({ balance: 95 })
-    const answers = await Promise.all(Array.from({ length: 100 }, () => answer(runOf(own, textOf(10)))))
-    expect(answers.filter((word) => word === "200")).toHaveLength(9)
-    expect(answers.filter((word) => word === "402 insufficient_credits")).toHaveLength(91)
+    const responses = await Promise.all(Array.from({ length: 100 }, () => response(runOf(own, textOf(10)))))
+    expect(responses.filter((word) => word === "200")).toHaveLength(9)
+    expect(responses.filter((word) => word === "402 insufficient_credits")).toHaveLength(91)
     expect((await db().creditAccount.findUniqueOrThrow({ where: { userId: id } })).balance).toBe(5n)
   })
 
@@ -821,7 +821,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
       await settling()
       leaving.resetAndDestroy()
     })
-    await expect.poll(() => answer(sent)).toBe("200")
+    await expect.poll(() => response(sent)).toBe("200")
     expect((await send(listener, sent)).headers.get("idempotency-replayed")).toBe("true")
     expect((await record(id)).runs).toEqual(["settled 2"])
   })
@@ -829,7 +829,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   test("89 an owner who is banned while a call runs: it is settled, and the next one refused", async () => {
     const { id, own } = await customer()
     const running = await whileSettling(async () => {
-      const begun = answer(runOf(own, textOf(2)))
+      const begun = response(runOf(own, textOf(2)))
       await settling()
       await db().user.update({ where: { id }, data: { status: "banned" } })
       return { begun }

@@ -6,7 +6,7 @@ import { newSecret } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
 import type { Surface } from "@/lib/surfaces"
 import { seed } from "@/prisma/seed"
-import type { Listener } from "@/scripts/next"
+import type { Listener } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { ask, type Sent } from "@/tests/support/raw-http"
@@ -39,11 +39,11 @@ async function freshKeys(): Promise<Record<Surface, string>> {
 
 async function askOne(listener: Listener, { headers, ...sent }: Sent) {
   const named = { "x-request-id": "the-same-for-both", ...headers }
-  const { headers: given, body, ...answer } = await ask(servers[listener].address, { ...sent, headers: named })
+  const { headers: given, body, ...response } = await ask(servers[listener].address, { ...sent, headers: named })
   // Drawn for each page anew.
   const nonce = /'nonce-([^']+)'/.exec(given.get("content-security-policy") ?? "")?.[1] ?? "nonce"
   const lines = [...given].filter(([name]) => !apart.includes(name)).map((line) => line.join(": "))
-  return { ...answer, headers: lines.map((line) => line.replaceAll(nonce, "")), body: body.replaceAll(nonce, "") }
+  return { ...response, headers: lines.map((line) => line.replaceAll(nonce, "")), body: body.replaceAll(nonce, "") }
 }
 
 type Answer = Awaited<ReturnType<typeof askOne>>

@@ -6,12 +6,12 @@ import { buffer } from "node:stream/consumers"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { newSecret } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
-import type { Given, Listener } from "@/scripts/next"
+import type { Given, Listener } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
+import { builtActions, callAction, formOf } from "@/tests/support/client"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
-import { builtActions, callAction, formOf } from "@/tests/support/visitor"
 
 // What whoever runs the product sees of it: probes, logs, metrics and traces, from either listener.
 

@@ -1,7 +1,7 @@
 import { request } from "node:http"
 import { json } from "node:stream/consumers"
 import { beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { collect, serve } from "@/scripts/next"
+import { collect, serve } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { startRedis } from "@/tests/support/redis"

@@ -2,16 +2,16 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import { db } from "@/lib/postgres/prisma"
-import type { Listener } from "@/scripts/next"
+import type { Listener } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
-import { answersIn, exchange, inWords } from "@/tests/support/raw-http"
+import { exchange, responsesIn, summaryOf } from "@/tests/support/raw-http"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
 // What a client can do with a connection that no library would: each line says what is sent and which answers come, all of
 // them and nothing else. Time that runs out is in listener.test.ts.
 
-type Line = readonly [what: string, sent: readonly string[], answers: readonly string[]]
+type Line = readonly [what: string, sent: readonly string[], responses: readonly string[]]
 type Difference = readonly [
   what: string,
   sent: readonly string[],
@@ -176,7 +176,7 @@ const answeredAlike: readonly Line[] = [
 ]
 
 /** What is not HTTP, and what is answered: in the envelope by our listener, without a body by Next alone. */
-const noHttp: readonly [what: string, sent: string, answer: string][] = [
+const noHttp: readonly [what: string, sent: string, response: string][] = [
   ["nonsense", "\x00\x01\x02\x03\r\n\r\n", "400 bad_request"],
   ["the beginning of TLS", "\x16\x03\x01\x00\xf5\x01\x00\x00\xf1\x03\x03", "400 bad_request"],
   ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400 bad_request"],
@@ -343,16 +343,16 @@ beforeAll(async () => {
 /** The answers that come, each as its status and what else matters of it. */
 async function answersOf(listener: Listener, sent: readonly string[], end = false): Promise<string[]> {
   const parts = sent.map((part) => part.replaceAll(key, caller.secret))
-  return answersIn(await exchange(servers[listener].port, parts, end)).map(inWords)
+  return responsesIn(await exchange(servers[listener].port, parts, end)).map(summaryOf)
 }
 
 describe.each<Listener>(["lean", "next"])("%s answers", (listener) => {
-  test.each(answeredAlike)("%s", async (_what, sent, answers) => {
-    expect(await answersOf(listener, sent)).toEqual(answers)
+  test.each(answeredAlike)("%s", async (_what, sent, responses) => {
+    expect(await answersOf(listener, sent)).toEqual(responses)
   })
 
-  test.each(noHttp)("%s as what is not HTTP, once, and closes the connection", async (_what, sent, answer) => {
-    expect(await answersOf(listener, [sent])).toEqual([expected(listener, answer)])
+  test.each(noHttp)("%s as what is not HTTP, once, and closes the connection", async (_what, sent, response) => {
+    expect(await answersOf(listener, [sent])).toEqual([expected(listener, response)])
   })
 
   test.each(brokenOff)("%s once, and closes the connection", async (_what, sent) => {
@@ -366,8 +366,8 @@ describe.each<Listener>(["lean", "next"])("%s answers", (listener) => {
   })
 })
 
-function expected(listener: Listener, answer: string): string {
-  return listener === "lean" ? answer : answer.replace(/ .*/, " without a body")
+function expected(listener: Listener, response: string): string {
+  return listener === "lean" ? response : response.replace(/ .*/, " without a body")
 }
 
 describe("Next alone differs for", () => {
@@ -386,7 +386,7 @@ describe("Next alone differs for", () => {
         .split("|")
         .map((cell) => cell.trim()),
     )
-    const said = (answers: readonly string[]) => answers.join(", ") || "nothing"
+    const said = (responses: readonly string[]) => responses.join(", ") || "nothing"
     expect(cells.slice(2)).toEqual(
       differences.map(([what, , lean, next, nextOnNode20]) => [
         what.replace(/^\d+ /, ""),

@@ -13,10 +13,10 @@ import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
 import type { Surface } from "@/lib/surfaces"
 import { root } from "@/scripts/root"
+import { ask, builtActions, builtPaths, callAction, type RawResponse, sameOriginHeaders } from "@/tests/support/client"
 import { grantCredits } from "@/tests/support/factories"
 import { type MailServer, resetTokenIn, startMailServer } from "@/tests/support/mail-server"
 import { startTestServer, type TestServer } from "@/tests/support/server"
-import { type Answered, ask, builtActions, builtPaths, callAction, fromOurPages } from "@/tests/support/visitor"
 
 // An account is made, gets keys and passwords and uses them, rightly and wrongly, as people do. Afterwards none of these
 // secrets is anywhere: not in what the server printed, not in the database, not in a page, not in what was built.
@@ -80,14 +80,14 @@ function newPassword(name: string): string {
   return keep(name, `a password of ${randomBytes(12).toString("hex")}`)
 }
 
-function send(name: string, path: string, fields: Record<string, string> = {}): Promise<Answered> {
+function send(name: string, path: string, fields: Record<string, string> = {}): Promise<RawResponse> {
   const action = actions.find((candidate) => candidate.name === name)
   if (!action) throw new Error(`There is no action ${name}.`)
   return callAction(server, action, { path, fields, headers: { cookie } })
 }
 
 /** Goes on as the browser would with the cookies of an answer. */
-function signedInBy({ cookies }: Answered, name: string): void {
+function signedInBy({ cookies }: RawResponse, name: string): void {
   const pairs = cookies.map((line) => line.split(";")[0] ?? "")
   const session = pairs.find((pair) => pair.startsWith(`${cookieName("session")}=`))
   if (!session) throw new Error(`No session came with ${name}.`)
@@ -178,7 +178,7 @@ async function misuse(key: string): Promise<void> {
   for (const body of [`{"text":"A text.","key":"${key}"}`, `{"text":${key}`, `{"${key}":1}`, key]) {
     await ask(server, { ...run, headers: json, body })
   }
-  await ask(server, { method: "POST", path: "/api-keys", body: key, headers: { ...fromOurPages(), cookie } })
+  await ask(server, { method: "POST", path: "/api-keys", body: key, headers: { ...sameOriginHeaders(), cookie } })
 }
 
 async function changePasswords(first: string): Promise<void> {
@@ -195,8 +195,8 @@ async function changePasswords(first: string): Promise<void> {
   signedInBy(changed, "the session after the change")
 
   await send("reset-password request", "/reset-password", { email })
-  const letter = await letterWith("/reset-password/")
-  const token = keep("the reset token", resetTokenIn(letter))
+  const message = await letterWith("/reset-password/")
+  const token = keep("the reset token", resetTokenIn(message))
   const path = `/reset-password/${token}`
   await ask(server, { path })
   await send("reset-password/[token] reset", path, { token, password: short })
@@ -212,7 +212,7 @@ async function changePasswords(first: string): Promise<void> {
 
 /** Letters are sent after the answer. */
 function letterWith(words: string): Promise<string> {
-  return vi.waitUntil(() => mail.letters.find((letter) => letter.includes(words)), { timeout: 10_000 })
+  return vi.waitUntil(() => mail.emails.find((message) => message.includes(words)), { timeout: 10_000 })
 }
 
 /** The secrets that are in a text, as they are or as bytes are written. */
@@ -254,10 +254,10 @@ test("no trace and no metric holds a secret", async () => {
 })
 
 test("no letter holds a secret but the one that sets a password, which holds its link", () => {
-  expect(mail.letters.length).toBeGreaterThan(5)
-  for (const letter of mail.letters) {
-    const known = letter.includes("/reset-password/") ? "the reset token" : ""
-    expect(secretsIn(letter, known)).toEqual([])
+  expect(mail.emails.length).toBeGreaterThan(5)
+  for (const message of mail.emails) {
+    const known = message.includes("/reset-password/") ? "the reset token" : ""
+    expect(secretsIn(message, known)).toEqual([])
   }
 })
 

@@ -7,11 +7,7 @@ import { beforeAll, describe, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import { cookieName } from "@/lib/sign-in/cookies"
-import { createUser } from "@/tests/support/factories"
-import { type Provider, startProvider } from "@/tests/support/provider"
-import { startTestServer, type TestServer } from "@/tests/support/server"
 import {
-  type Answered,
   anotherAddress,
   ask,
   type BuiltAction,
@@ -19,12 +15,16 @@ import {
   callAction,
   cheapHashOf,
   formOf,
-  fromOurPages,
   hiddenFields,
+  type RawResponse,
   type SentHeaders,
+  sameOriginHeaders,
   sessionOf,
   unescaped,
-} from "@/tests/support/visitor"
+} from "@/tests/support/client"
+import { createUser } from "@/tests/support/factories"
+import { type Provider, startProvider } from "@/tests/support/provider"
+import { startTestServer, type TestServer } from "@/tests/support/server"
 
 // The ways in: what they leave in a browser, where they lead, and what they tell about accounts.
 
@@ -62,21 +62,21 @@ function action(name: string): BuiltAction {
   return found
 }
 
-function send(name: string, path: string, fields: Record<string, string>, headers = {}): Promise<Answered> {
+function send(name: string, path: string, fields: Record<string, string>, headers = {}): Promise<RawResponse> {
   return callAction(server, action(name), { path, fields, headers, stateless: name === "sign-in signInThrough" })
 }
 
-function signIn(email: string, given: string, headers = {}): Promise<Answered> {
+function signIn(email: string, given: string, headers = {}): Promise<RawResponse> {
   return send("sign-in signIn", "/sign-in", { email, password: given }, headers)
 }
 
 /** What an action returned, as its page gets it. */
-function resultOf({ text }: Answered): string {
+function resultOf({ text }: RawResponse): string {
   return /^1:(.*)$/m.exec(text)?.[1] ?? ""
 }
 
 /** The cookies that an answer sets, by name, with everything said of each but when it ends. */
-function cookiesOf({ cookies }: Answered): Record<string, string[]> {
+function cookiesOf({ cookies }: RawResponse): Record<string, string[]> {
   return Object.fromEntries(
     cookies.map((line) => {
       const [pair = "", ...attributes] = line.toLowerCase().split("; ")
@@ -141,7 +141,7 @@ test("a session ends after 30 days, in the browser and here", async () => {
 })
 
 /** A new account signs in through the provider. */
-function comeBack(on: TestServer, headers: SentHeaders = {}, callbackUrl = "/"): Promise<Answered> {
+function comeBack(on: TestServer, headers: SentHeaders = {}, callbackUrl = "/"): Promise<RawResponse> {
   return provider.signIn(on, provider.person({ email: `new-${randomUUID()}@example.com` }), headers, callbackUrl)
 }
 
@@ -222,10 +222,10 @@ describe("nothing leads to another host", () => {
   }
 
   test("after signing in and after signing up", async () => {
-    const page = (await ask(server, { path: "/sign-in", headers: fromOurPages() })).text
+    const page = (await ask(server, { path: "/sign-in", headers: sameOriginHeaders() })).text
     for (const callbackUrl of elsewhere) {
       const { email } = await createUser({ passwordHash })
-      const headers = fromOurPages()
+      const headers = sameOriginHeaders()
       const body = formOf({ ...hiddenFields(page, 'name="password"'), email, password, callbackUrl })
       const answer = await ask(server, { method: "POST", path: "/sign-in", body, headers })
       expect([answer.status, answer.headers.has("set-cookie")], callbackUrl).toEqual([303, true])
@@ -244,10 +244,10 @@ describe("nothing leads to another host", () => {
     for (const callbackUrl of elsewhere) {
       for (const page of ["/sign-in", "/sign-up"]) {
         const path = `${page}?callbackUrl=${encodeURIComponent(callbackUrl)}`
-        const signedIn = await ask(server, { path, headers: { ...fromOurPages(), cookie } })
+        const signedIn = await ask(server, { path, headers: { ...sameOriginHeaders(), cookie } })
         expect(signedIn.status).toBe(307)
         expectHere(signedIn.headers.get("location"), callbackUrl)
-        const { text } = await ask(server, { path, headers: fromOurPages() })
+        const { text } = await ask(server, { path, headers: sameOriginHeaders() })
         const written = [...text.matchAll(/ (?:href|action|value|name="callbackUrl" value)="([^"]*)"/g)].map(
           ([, value = ""]) => unescaped(value),
         )
@@ -287,7 +287,7 @@ describe("nothing leads to another host", () => {
       const kept = `${cookieName("callback-url")}=${encodeURIComponent(callbackUrl)}`
       const path = `/api/auth/callback/github?${new URLSearchParams({ code: "x", state: "x", callbackUrl })}`
       for (const cookie of [kept, undefined]) {
-        const answer = await ask(server, { path, headers: { ...fromOurPages(), cookie } })
+        const answer = await ask(server, { path, headers: { ...sameOriginHeaders(), cookie } })
         for (const address of [answer.headers.get("location") ?? "/", callbackCookie(answer) || "/"]) {
           expectHere(address, callbackUrl)
         }
@@ -295,7 +295,7 @@ describe("nothing leads to another host", () => {
     }
   })
 
-  function callbackCookie({ cookies }: Answered): string | undefined {
+  function callbackCookie({ cookies }: RawResponse): string | undefined {
     const line = cookies.find((candidate) => candidate.startsWith(`${cookieName("callback-url")}=`))
     return line && decodeURIComponent(line.slice(line.indexOf("=") + 1).split(";")[0] ?? "")
   }
@@ -317,7 +317,7 @@ describe("what an address tells of its account", () => {
   })
 
   /** Everything that answers differ in, once the address itself is taken out. */
-  async function answersFor(emails: Record<string, string>, call: (email: string) => Promise<Answered>) {
+  async function answersFor(emails: Record<string, string>, call: (email: string) => Promise<RawResponse>) {
     const answers: Record<string, unknown> = {}
     for (const [kind, email] of Object.entries(emails)) {
       const { status, headers, text } = await call(email)
@@ -329,7 +329,7 @@ describe("what an address tells of its account", () => {
     return answers
   }
 
-  async function expectTheSame(emails: Record<string, string>, call: (email: string) => Promise<Answered>) {
+  async function expectTheSame(emails: Record<string, string>, call: (email: string) => Promise<RawResponse>) {
     const [first, ...others] = Object.values(await answersFor(emails, call))
     expect(others.length).toBeGreaterThan(2)
     for (const other of others) expect(other).toEqual(first)
@@ -338,10 +338,10 @@ describe("what an address tells of its account", () => {
   test("a wrong password: nothing, on any of our forms", async () => {
     const emails = { ...(await makeAccounts()), unknown: "nobody@example.com" }
     await expectTheSame(emails, (email) => signIn(email, "not the password"))
-    const page = (await ask(server, { path: "/sign-in", headers: fromOurPages() })).text
+    const page = (await ask(server, { path: "/sign-in", headers: sameOriginHeaders() })).text
     await expectTheSame(emails, (email) => {
       const body = formOf({ ...hiddenFields(page, 'name="password"'), email, password: "not the password" })
-      return ask(server, { method: "POST", path: "/sign-in", body, headers: fromOurPages() })
+      return ask(server, { method: "POST", path: "/sign-in", body, headers: sameOriginHeaders() })
     })
     expect(resultOf(await signIn("nobody@example.com", "not the password"))).toContain("or the password is wrong")
   })

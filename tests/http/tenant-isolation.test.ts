@@ -4,6 +4,7 @@ import { roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import type { Surface } from "@/lib/surfaces"
+import { ask, builtActions, builtPaths, callAction, type RawResponse, sessionOf } from "@/tests/support/client"
 import {
   createKey,
   createOrder,
@@ -14,7 +15,6 @@ import {
   grantCredits,
 } from "@/tests/support/factories"
 import { startTestServer, type TestServer } from "@/tests/support/server"
-import { type Answered, ask, builtActions, builtPaths, callAction, sessionOf } from "@/tests/support/visitor"
 
 // One account's rows bear a marker in every text that the data model has. Whoever else asks, whatever they name in their
 // request, gets to see none of them that their role does not read.
@@ -253,11 +253,11 @@ async function viewerOf(role: string) {
   const page = (path: string) => ask(server, { path, headers: { cookie } })
 
   /** What a page's script loads instead of the page. Next first leads to an address that caches can tell apart. */
-  async function payload(path: string): Promise<Answered> {
+  async function payload(path: string): Promise<RawResponse> {
     const headers = { cookie, rsc: "1" }
-    const answer = await ask(server, { path, headers })
-    const address = answer.headers.get("location")
-    return address?.includes("_rsc=") ? ask(server, { path: address, headers }) : answer
+    const response = await ask(server, { path, headers })
+    const address = response.headers.get("location")
+    return address?.includes("_rsc=") ? ask(server, { path: address, headers }) : response
   }
   return { user, cookie, keyFor, page, payload }
 }

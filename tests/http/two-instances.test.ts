@@ -42,8 +42,8 @@ type Ask = { secret: string; path?: string; instance?: Instance; init?: RequestI
 
 async function ask({ secret, path = "/api/v1/me", instance, init }: Ask) {
   const headers = { "x-api-key": secret, ...(instance && { "x-instance": instance }), ...init?.headers }
-  const answer = await fetch(proxy + path, { ...init, headers })
-  return { status: answer.status, text: await answer.text(), by: answer.headers.get("x-served-by") }
+  const response = await fetch(proxy + path, { ...init, headers })
+  return { status: response.status, text: await response.text(), by: response.headers.get("x-served-by") }
 }
 
 /** `times` calls, ten under way at once. */
@@ -65,10 +65,10 @@ async function account(credits = 0) {
 
 test("the 301st request of a minute is refused, whichever instance it meets", async () => {
   const { secret } = await account()
-  const answers = await many(330, () => ask({ secret }))
-  const allowed = answers.filter(({ status }) => status === 200)
+  const responses = await many(330, () => ask({ secret }))
+  const allowed = responses.filter(({ status }) => status === 200)
   expect(allowed).toHaveLength(300)
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(30)
+  expect(responses.filter(({ status }) => status === 429)).toHaveLength(30)
   for (const name of instances) expect(allowed.filter(({ by }) => by === name).length).toBeGreaterThan(50)
   for (const instance of instances) expect((await ask({ secret, instance })).status).toBe(429)
 })
@@ -86,10 +86,10 @@ test("a call that is repeated at both instances is charged once and answered ali
         body: '{"text":"Twice sent, once paid."}',
       },
     })
-  const answers = await many(240, (index) => run(keys[index % keys.length] ?? ""))
-  expect(new Set(answers.map(({ by }) => by)).size).toBe(2)
+  const responses = await many(240, (index) => run(keys[index % keys.length] ?? ""))
+  expect(new Set(responses.map(({ by }) => by)).size).toBe(2)
   // Sent while the first was at work, one may have been told to come again.
-  expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true)
+  expect(responses.every(({ status }) => status === 200 || status === 409)).toBe(true)
   for (const key of keys) {
     const [one, other] = [await run(key), await run(key)]
     expect([one.status, other.status]).toEqual([200, 200])
@@ -142,6 +142,6 @@ test("when one instance dies the other goes on, and answers what the dead one ha
   // The group of the process and of what it has started.
   process.kill(-servers[1].pid, "SIGKILL")
   await servers[1].exited
-  for (const answer of await many(40, () => ask({ secret }))) expect(answer).toMatchObject({ status: 200, by: "2" })
+  for (const response of await many(40, () => ask({ secret }))) expect(response).toMatchObject({ status: 200, by: "2" })
   expect(await ask(sent)).toEqual({ ...before, by: "2" })
 })

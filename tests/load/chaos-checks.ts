@@ -10,7 +10,7 @@ export type Charged = Pick<Call, "idempotencyKey" | "words" | "cost" | "bodies">
 export const violations = new Set<string>()
 
 /** Shows it at once, the first twenty of them. */
-export function violate(text: string): void {
+export function reportViolation(text: string): void {
   if (violations.size < 20 && !violations.has(text)) console.error(`\n  VIOLATION ${text}`)
   violations.add(text)
 }

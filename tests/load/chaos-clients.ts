@@ -126,13 +126,13 @@ export function createClients({
     }
     const url = `${random.pick(addresses)}/api/v1/me/run`
     const body = JSON.stringify({ text: input })
-    const answer = await exchange(url, { method: "POST", headers, body }, patienceMs)
-    count(String(answer?.status ?? "lost"))
-    if (!answer) return undefined
-    const { "idempotency-replayed": replayed, "retry-after": seconds = 0 } = answer.headers
+    const response = await exchange(url, { method: "POST", headers, body }, patienceMs)
+    count(String(response?.status ?? "lost"))
+    if (!response) return undefined
+    const { "idempotency-replayed": replayed, "retry-after": seconds = 0 } = response.headers
     return {
-      status: answer.status,
-      body: answer.body,
+      status: response.status,
+      body: response.body,
       replayed: replayed === "true",
       retryAfterMs: Number(seconds) * 1_000,
     }
@@ -150,36 +150,36 @@ export function createClients({
     const patienceMs = random.chance(0.1) ? random.between(1, 30) : undefined
     const sent = [send(call, call.text, patienceMs)]
     if (random.chance(0.15)) sent.push(send(call, call.text))
-    const answers = (await Promise.all(sent)).filter((answer) => answer !== undefined)
-    for (const answer of answers) accept(call, answer)
-    if (call.bodies.length === 0) return putOff(call, answers.at(-1))
+    const responses = (await Promise.all(sent)).filter((response) => response !== undefined)
+    for (const response of responses) accept(call, response)
+    if (call.bodies.length === 0) return putOff(call, responses.at(-1))
     open.delete(call)
     lastAcknowledged = Date.now()
     if (random.chance(0.1)) await sendAgain(call)
     if (random.chance(0.05)) await sendOtherwise(call)
   }
 
-  function putOff(call: Call, answer: Answer | undefined): void {
-    call.held = answer?.status === 409
+  function putOff(call: Call, response: Answer | undefined): void {
+    call.held = response?.status === 409
     // What Retry-After says, but not when it is long: that is a rate limit, and the next attempt takes another key.
-    const waitMs = answer && answer.status !== 402 ? Math.min(2_000, answer.retryAfterMs) : 300
+    const waitMs = response && response.status !== 402 ? Math.min(2_000, response.retryAfterMs) : 300
     call.due = Date.now() + waitMs + random.between(20, 200)
   }
 
   /** An acknowledged call is answered once more as it was, whatever the balance is by now. */
   async function sendAgain(call: Call): Promise<void> {
-    const answer = await send(call, call.text)
-    if (!answer || answer.status === 429 || answer.status === 503) return
-    accept(call, answer)
-    if (answer.status === 200 && answer.replayed) count("replayed")
-    else onViolation(`An acknowledged call was not replayed but answered ${answer.status}: ${answer.body}`)
+    const response = await send(call, call.text)
+    if (!response || response.status === 429 || response.status === 503) return
+    accept(call, response)
+    if (response.status === 200 && response.replayed) count("replayed")
+    else onViolation(`An acknowledged call was not replayed but answered ${response.status}: ${response.body}`)
   }
 
   async function sendOtherwise(call: Call): Promise<void> {
-    const answer = await send(call, `Otherwise: ${call.text.slice(0, 100)}`)
-    if (!answer || answer.status === 429 || answer.status === 503) return
-    if (answer.status !== 422)
-      onViolation(`Another body under a used key was answered ${answer.status}: ${answer.body}`)
+    const response = await send(call, `Otherwise: ${call.text.slice(0, 100)}`)
+    if (!response || response.status === 429 || response.status === 503) return
+    if (response.status !== 422)
+      onViolation(`Another body under a used key was answered ${response.status}: ${response.body}`)
   }
 
   async function client(phase: () => Phase): Promise<void> {

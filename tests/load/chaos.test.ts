@@ -10,10 +10,10 @@ import { Random } from "@/prisma/random"
 import { migrate } from "@/scripts/migrate"
 import { createUser } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
-import { endLater, stopAll } from "@/tests/support/run-program"
-import { checkBalance, checkCharges, checkLedger, violate, violations } from "./chaos-checks"
+import { stopAll, stopAtExit } from "@/tests/support/program"
+import { checkBalance, checkCharges, checkLedger, reportViolation, violations } from "./chaos-checks"
 import { type Accounts, type Clients, createAccounts, createClients, type Phase } from "./chaos-clients"
-import { type Database, prepareServer, type Server, startDatabase } from "./chaos-victims"
+import { type Database, prepareServer, type Server, startDatabase } from "./chaos-servers"
 
 // Kills two servers of the build and their PostgreSQL at random moments, while customers send metered calls until each has
 // its response. Afterwards everything has to add up. SEED repeats the choices of a run.
@@ -38,27 +38,27 @@ afterAll(stopAll)
 
 test("whatever was acknowledged is charged once and nothing else is, with servers and database killed", async () => {
   console.log(`SEED=${seed}`)
-  const database = endLater(await startDatabase())
+  const database = stopAtExit(await startDatabase())
   await migrate(database.url)
   const given = { DATABASE_URL: database.url, AUTH_SECRET: randomBytes(32).toString("hex") }
   Object.assign(process.env, given, { BASE_URL: "http://localhost" })
   const observer = new pg.Pool({ connectionString: database.url, max: 4 })
   observer.on("error", () => {})
 
-  const servers = await Promise.all([prepareServer(given, violate), prepareServer(given, violate)])
-  servers.forEach(endLater)
+  const servers = await Promise.all([prepareServer(given, reportViolation), prepareServer(given, reportViolation)])
+  servers.forEach(stopAtExit)
   const rich = await createAccounts(8, 1_000_000)
   const poor = await createAccounts(4, 25)
   await Promise.all(servers.map((server) => server.start()))
 
   const addresses: [string, ...string[]] = [servers[0].address, servers[1].address]
-  const clients = createClients({ random, rich, poor, addresses, onViolation: violate })
-  const patron = (await createUser({ role: "owner" })).id as OwnerId
+  const clients = createClients({ random, rich, poor, addresses, onViolation: reportViolation })
+  const granter = (await createUser({ role: "owner" })).id as OwnerId
   const started = Date.now()
-  await disturb(clients, servers, database, observer, () => topUp(patron, poor, random.between(1, 15)))
+  await disturb(clients, servers, database, observer, () => topUp(granter, poor, random.between(1, 15)))
 
   // From here on nothing is killed. Calls whose keys are held wait until the reservations left behind are over.
-  await topUp(patron, poor, 10_000)
+  await topUp(granter, poor, 10_000)
   await clients.run(clientCount, () => (isWaiting(clients) ? "finish" : "end"))
   const left = await observer.query(
     "UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved'",
@@ -69,10 +69,10 @@ test("whatever was acknowledged is charged once and nothing else is, with server
     await clients.run(clientCount, () => (isWaiting(clients) ? "finish" : "end"))
   }
 
-  for (const text of await checkCharges(observer, clients.calls)) violate(text)
-  for (const text of await checkLedger(observer)) violate(text)
+  for (const text of await checkCharges(observer, clients.calls)) reportViolation(text)
+  for (const text of await checkLedger(observer)) reportViolation(text)
   for (const account of [...rich, ...poor]) {
-    for (const text of await checkBalance(servers[0].address, account, clients.calls)) violate(text)
+    for (const text of await checkBalance(servers[0].address, account, clients.calls)) reportViolation(text)
   }
   await report(clients, observer, {
     seconds: Math.round((Date.now() - started) / 1_000),
@@ -112,7 +112,8 @@ async function disturb(
     overtaken.push(...rows.map(({ id }) => id))
   }
   async function observe(): Promise<void> {
-    for (const { rule, subject } of await findViolations(observer)) violate(`${rule}: ${subject}, while calls ran`)
+    for (const { rule, subject } of await findViolations(observer))
+      reportViolation(`${rule}: ${subject}, while calls ran`)
     done.leftBehind = await countLeftBehind(observer)
     if (clients.silenceMs() > maxSilenceMs) throw new Error("No call has been acknowledged for three minutes.")
   }
@@ -174,12 +175,12 @@ function isWaiting(clients: Clients): boolean {
 }
 
 /** Grants as the console does: each form acts once, however often it has to be sent. */
-async function topUp(patron: OwnerId, accounts: Accounts, amount: number): Promise<void> {
+async function topUp(granter: OwnerId, accounts: Accounts, amount: number): Promise<void> {
   for (const account of accounts) {
     const form = { requestId: randomUUID(), amount, reason: "Top-up" }
-    const granted = await whenUp(() => grantCredits(patron, account.id, form))
+    const granted = await whenUp(() => grantCredits(granter, account.id, form))
     if (granted.ok) account.granted += amount
-    else violate(`A top-up was refused: ${granted.reason}`)
+    else reportViolation(`A top-up was refused: ${granted.reason}`)
   }
 }
 

@@ -40,10 +40,10 @@ type Call = Charged & { account: Account }
 type Once = { runId: string; body: string }
 
 /** When an answer came and how long it took; no status when there was none. */
-type Answered = { at: number; ms: number; status: number | undefined; excused: boolean }
+type RawResponse = { at: number; ms: number; status: number | undefined; excused: boolean }
 
 /** An answer and what is wrong with it; nothing when it is right. */
-type Check = (answer: Exchange) => string | undefined
+type Check = (response: Exchange) => string | undefined
 
 const wordsACredit = 100
 
@@ -91,7 +91,7 @@ export function createTraffic({
 }) {
   const calls: Call[] = []
   const once: Once[] = []
-  const answers = new Map<Kind, Answered[]>(kinds.map((kind) => [kind, []]))
+  const responses = new Map<Kind, RawResponse[]>(kinds.map((kind) => [kind, []]))
   const counts = new Map<string, number>()
   /** When each key was used, in the last two minutes. */
   const uses = new Map<string, number[]>()
@@ -121,32 +121,32 @@ export function createTraffic({
     const since = Date.now()
     const secret = sent.headers?.["x-api-key"]
     if (secret) note(secret)
-    const answer = await exchange(address + path, sent, 60_000)
+    const response = await exchange(address + path, sent, 60_000)
     const excused = isExcused(since)
     const at = Date.now()
-    answers.get(kind)?.push({ at, ms: at - since, status: answer?.status, excused })
-    const status = String(answer?.status ?? "none")
+    responses.get(kind)?.push({ at, ms: at - since, status: response?.status, excused })
+    const status = String(response?.status ?? "none")
     counts.set(status, (counts.get(status) ?? 0) + 1)
-    const wrong = whatIsWrong(answer, check, secret, excused)
+    const wrong = whatIsWrong(response, check, secret, excused)
     if (wrong === "passing") return undefined
     if (wrong) onViolation(`${kind}, ${sent.method ?? "GET"} ${path}: ${wrong}`)
-    return wrong ? undefined : answer
+    return wrong ? undefined : response
   }
 
-  function whatIsWrong(answer: Exchange | undefined, check: Check, secret: string | undefined, excused: boolean) {
-    if (!answer) return "no answer"
-    const isPage = !answer.headers["content-type"]?.startsWith("application/json")
-    if (answer.status === 503 || (isPage && answer.status === 500)) {
+  function whatIsWrong(response: Exchange | undefined, check: Check, secret: string | undefined, excused: boolean) {
+    if (!response) return "no answer"
+    const isPage = !response.headers["content-type"]?.startsWith("application/json")
+    if (response.status === 503 || (isPage && response.status === 500)) {
       // A machine that something else keeps busy is late now and then, and says so.
       if (!excused) counts.set(unexcused, (counts.get(unexcused) ?? 0) + 1)
-      return isPage ? "passing" : (envelope(503, "service_unavailable")(answer) ?? "passing")
+      return isPage ? "passing" : (envelope(503, "service_unavailable")(response) ?? "passing")
     }
-    if (answer.status === 429 && secret) {
+    if (response.status === 429 && secret) {
       const recent = uses.get(secret)?.length ?? 0
       if (recent <= 300) return `429 after ${recent} requests in two minutes`
-      return envelope(429, "rate_limited")(answer) ?? "passing"
+      return envelope(429, "rate_limited")(response) ?? "passing"
     }
-    return check(answer)
+    return check(response)
   }
 
   function newCall(account: Account): Call {
@@ -161,17 +161,17 @@ export function createTraffic({
       ...(withKey && { "idempotency-key": idempotencyKey }),
     }
     const sent = { method: "POST", headers, body: JSON.stringify({ text: "word ".repeat(words) }) }
-    return ask(kind, "/api/v1/me/run", sent, (answer) =>
+    return ask(kind, "/api/v1/me/run", sent, (response) =>
       // Held by an attempt of which nobody heard, until its time is over.
-      answer.status === 409 && withKey
-        ? envelope(409, "idempotency_in_progress")(answer)
-        : digested(answer, cost, words),
+      response.status === 409 && withKey
+        ? envelope(409, "idempotency_in_progress")(response)
+        : digested(response, cost, words),
     )
   }
 
   async function sendKeyed(kind: Kind, call: Call): Promise<void> {
-    const answer = await sendRun(kind, call, true)
-    if (answer?.status === 200) call.bodies.push(answer.body)
+    const response = await sendRun(kind, call, true)
+    if (response?.status === 200) call.bodies.push(response.body)
   }
 
   const acts: Record<Kind, () => Promise<unknown>> = {
@@ -199,8 +199,8 @@ export function createTraffic({
       return sendKeyed("run with Idempotency-Key", call)
     },
     "run without": async () => {
-      const answer = await sendRun("run without", newCall(pick(keyless)), false)
-      if (answer) once.push({ runId: JSON.parse(answer.body).data.id, body: answer.body })
+      const response = await sendRun("run without", newCall(pick(keyless)), false)
+      if (response) once.push({ runId: JSON.parse(response.body).data.id, body: response.body })
     },
     "run sent again": async () => {
       if (calls.length > 0) await sendKeyed("run sent again", pick(calls))
@@ -253,11 +253,11 @@ export function createTraffic({
     fields: Record<string, string>,
     check: Check,
     hidden?: Record<string, string>,
-  ): Promise<{ answer: Exchange | undefined; hidden: Record<string, string> } | undefined> {
+  ): Promise<{ response: Exchange | undefined; hidden: Record<string, string> } | undefined> {
     let form = hidden
     if (!form) {
-      const shown = await ask(kind, path, { headers: { cookie: session } }, (answer) =>
-        readForms(answer.body).some(isOf(fields)) ? undefined : `${answer.status} without the form`,
+      const shown = await ask(kind, path, { headers: { cookie: session } }, (response) =>
+        readForms(response.body).some(isOf(fields)) ? undefined : `${response.status} without the form`,
       )
       if (!shown) return undefined
       form = readForms(shown.body).find(isOf(fields)) ?? {}
@@ -267,29 +267,29 @@ export function createTraffic({
     const encoded = new Response(data)
     const headers = { cookie: session, origin: address, "content-type": encoded.headers.get("content-type") ?? "" }
     const body = new Uint8Array(await encoded.arrayBuffer())
-    return { answer: await ask(kind, path, { method: "POST", headers, body }, check), hidden: form }
+    return { response: await ask(kind, path, { method: "POST", headers, body }, check), hidden: form }
   }
 
   async function createAndRevoke({ session, keys, keyId }: Customer): Promise<void> {
     const kind = "key created and revoked"
     const name = `Soak ${randomUUID()}`
-    const made = await submit(kind, "/api-keys?new", session, { name, expires: "never", date: "" }, (answer) =>
-      /tsk_usr_[0-9A-Za-z]{49}/.test(answer.body) ? undefined : `${answer.status} without a key`,
+    const made = await submit(kind, "/api-keys?new", session, { name, expires: "never", date: "" }, (response) =>
+      /tsk_usr_[0-9A-Za-z]{49}/.test(response.body) ? undefined : `${response.status} without a key`,
     )
-    const [secret] = /tsk_usr_[0-9A-Za-z]{49}/.exec(made?.answer?.body ?? "") ?? []
+    const [secret] = /tsk_usr_[0-9A-Za-z]{49}/.exec(made?.response?.body ?? "") ?? []
     if (!secret || secret === keys[0]) return
     const headers = { "x-api-key": secret }
     if (!(await ask(kind, "/api/v1/me", { headers }, object))) return
-    const shown = await ask(kind, "/api-keys", { headers: { cookie: session } }, (answer) =>
-      answer.body.includes(name) ? undefined : `${answer.status} without the new key`,
+    const shown = await ask(kind, "/api-keys", { headers: { cookie: session } }, (response) =>
+      response.body.includes(name) ? undefined : `${response.status} without the new key`,
     )
     const ids = [...(shown?.body.matchAll(/revoke=([0-9a-f-]{36})/g) ?? [])].map(([, id = ""]) => id)
     const [id] = ids.filter((one) => one !== keyId)
     if (!id) return
-    const revoked = await submit(kind, `/api-keys?revoke=${id}`, session, { id }, (answer) =>
-      answer.status === 200 && answer.body.includes("is revoked") ? undefined : `${answer.status}, not revoked`,
+    const revoked = await submit(kind, `/api-keys?revoke=${id}`, session, { id }, (response) =>
+      response.status === 200 && response.body.includes("is revoked") ? undefined : `${response.status}, not revoked`,
     )
-    if (revoked?.answer) await ask(kind, "/api/v1/me", { headers }, envelope(401, "unauthorized"))
+    if (revoked?.response) await ask(kind, "/api/v1/me", { headers }, envelope(401, "unauthorized"))
   }
 
   /** One form acts once, so it is sent until it is known to have. */
@@ -297,12 +297,12 @@ export function createTraffic({
     const path = `/admin/users/${account.id}?action=grant`
     const amount = random.between(1, 50)
     const fields = { amount: String(amount), reason: "For the soak" }
-    const check: Check = (answer) =>
-      answer.status === 200 && /credits/i.test(answer.body) && !answer.body.includes('role="alert"')
+    const check: Check = (response) =>
+      response.status === 200 && /credits/i.test(response.body) && !response.body.includes('role="alert"')
         ? undefined
-        : `${answer.status}, not granted`
+        : `${response.status}, not granted`
     let sent = await submit("credits granted", path, session, fields, check)
-    for (let attempt = 0; sent && !sent.answer && attempt < 30; attempt++) {
+    for (let attempt = 0; sent && !sent.response && attempt < 30; attempt++) {
       await sleep(500)
       sent = await submit("credits granted", path, session, fields, check, sent.hidden)
     }
@@ -333,7 +333,7 @@ export function createTraffic({
     once,
     keyed,
     keyless,
-    answers,
+    responses,
     countOf: (status: string) => counts.get(status) ?? 0,
     statuses: () => [...counts.keys()].sort(),
     act: () => acts[chooseKind()](),
@@ -356,39 +356,41 @@ function isOf(fields: Record<string, string>) {
 }
 
 function envelope(status: number, code: string): Check {
-  return (answer) => {
-    const { error, ...more } = answer.status === status ? JSON.parse(answer.body) : { error: undefined }
+  return (response) => {
+    const { error, ...more } = response.status === status ? JSON.parse(response.body) : { error: undefined }
     const isRight = error?.code === code && typeof error.message === "string" && Object.keys(more).length === 0
-    return isRight ? undefined : `${answer.status} instead of ${status} ${code}: ${answer.body.slice(0, 200)}`
+    return isRight ? undefined : `${response.status} instead of ${status} ${code}: ${response.body.slice(0, 200)}`
   }
 }
 
 function ownAccount(id: string): Check {
-  return (answer) => object(answer) ?? (JSON.parse(answer.body).data.id === id ? undefined : "another account's data")
+  return (response) =>
+    object(response) ?? (JSON.parse(response.body).data.id === id ? undefined : "another account's data")
 }
 
-function object(answer: Exchange): string | undefined {
-  if (answer.status !== 200) return `${answer.status}: ${answer.body.slice(0, 200)}`
-  return Object.keys(JSON.parse(answer.body)).join() === "data" ? undefined : `another envelope: ${answer.body}`
+function object(response: Exchange): string | undefined {
+  if (response.status !== 200) return `${response.status}: ${response.body.slice(0, 200)}`
+  return Object.keys(JSON.parse(response.body)).join() === "data" ? undefined : `another envelope: ${response.body}`
 }
 
-function list(answer: Exchange): string | undefined {
-  if (answer.status !== 200) return `${answer.status}: ${answer.body.slice(0, 200)}`
-  const { data, meta } = JSON.parse(answer.body)
+function list(response: Exchange): string | undefined {
+  if (response.status !== 200) return `${response.status}: ${response.body.slice(0, 200)}`
+  const { data, meta } = JSON.parse(response.body)
   const isRight = Array.isArray(data) && data.length <= meta.limit && data.length <= meta.total && !(meta.balance < 0)
-  return isRight ? undefined : `no page: ${answer.body.slice(0, 200)}`
+  return isRight ? undefined : `no page: ${response.body.slice(0, 200)}`
 }
 
 function page(email: string): Check {
-  return (answer) => {
-    if (answer.status !== 200) return `${answer.status}: ${answer.headers.location ?? answer.body.slice(0, 200)}`
-    return answer.body.includes(email) ? undefined : "a page that does not name its viewer"
+  return (response) => {
+    if (response.status !== 200)
+      return `${response.status}: ${response.headers.location ?? response.body.slice(0, 200)}`
+    return response.body.includes(email) ? undefined : "a page that does not name its viewer"
   }
 }
 
-function digested(answer: Exchange, cost: number, words: number): string | undefined {
-  if (answer.status !== 200) return `${answer.status}: ${answer.body.slice(0, 200)}`
-  const { data } = JSON.parse(answer.body)
+function digested(response: Exchange, cost: number, words: number): string | undefined {
+  if (response.status !== 200) return `${response.status}: ${response.body.slice(0, 200)}`
+  const { data } = JSON.parse(response.body)
   const isRight = data.cost === cost && data.result.words === words && data.balance >= 0
-  return isRight ? undefined : `another result: ${answer.body}`
+  return isRight ? undefined : `another result: ${response.body}`
 }

@@ -41,8 +41,8 @@ export async function prepareMemory() {
   let timer: NodeJS.Timeout | undefined
 
   async function sample(path: "" | "collected"): Promise<void> {
-    const answer = await fetch(`http://127.0.0.1:${port}/${path}`)
-    const told: Told = await answer.json()
+    const response = await fetch(`http://127.0.0.1:${port}/${path}`)
+    const told: Told = await response.json()
     const minutes = (Date.now() - since) / 60_000
     if (path === "collected") report.held.push({ minutes, mb: told.held / 2 ** 20 })
     else report.rss.push({ minutes, mb: told.rss / 2 ** 20 })

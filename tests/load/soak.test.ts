@@ -6,10 +6,10 @@ import { sweep } from "@/lib/credits/ledger"
 import { Random } from "@/prisma/random"
 import { migrate } from "@/scripts/migrate"
 import { type Fault, type FaultyProxy, startFaultyProxy } from "@/tests/support/faulty-proxy"
+import { stopAll, stopAtExit } from "@/tests/support/program"
 import { startRedis } from "@/tests/support/redis"
-import { endLater, stopAll } from "@/tests/support/run-program"
-import { checkBalance, checkCharges, checkLedger, violate, violations } from "./chaos-checks"
-import { prepareServer, startDatabase } from "./chaos-victims"
+import { checkBalance, checkCharges, checkLedger, reportViolation, violations } from "./chaos-checks"
+import { prepareServer, startDatabase } from "./chaos-servers"
 import { measureCapacity, send } from "./load"
 import { createPeople, createTraffic, kinds, type Traffic, unexcused } from "./soak-clients"
 import { type MemoryReport, prepareMemory, slopeOf } from "./soak-memory"
@@ -47,12 +47,12 @@ afterAll(stopAll)
 
 test("no response is wrong and every credit adds up, with dependencies that fail once a minute", async () => {
   console.log(`SEED=${seed}`)
-  const database = endLater(await startDatabase())
-  const redis = endLater(await startRedis())
+  const database = stopAtExit(await startDatabase())
+  const redis = stopAtExit(await startRedis())
   await migrate(database.url)
   const ways = {
-    PostgreSQL: endLater(await startFaultyProxy(Number(new URL(database.url).port))),
-    Redis: endLater(await startFaultyProxy(redis.port)),
+    PostgreSQL: stopAtExit(await startFaultyProxy(Number(new URL(database.url).port))),
+    Redis: stopAtExit(await startFaultyProxy(redis.port)),
   }
   const AUTH_SECRET = randomBytes(32).toString("hex")
   Object.assign(process.env, { DATABASE_URL: database.url, AUTH_SECRET, BASE_URL: "http://localhost" })
@@ -66,9 +66,9 @@ test("no response is wrong and every credit adds up, with dependencies that fail
       AUTH_SECRET,
       NODE_OPTIONS: memory.nodeOptions,
     },
-    violate,
+    reportViolation,
   )
-  endLater(server)
+  stopAtExit(server)
   const people = await createPeople(keyCount)
   await server.start()
 
@@ -78,11 +78,11 @@ test("no response is wrong and every credit adds up, with dependencies that fail
     people,
     address: server.address,
     isExcused: outages.isExcused,
-    onViolation: violate,
+    onViolation: reportViolation,
   })
   const capacity = await measureCapacity(traffic, isLong ? 15 : 3)
   // Times of a server that has more to do than it can say nothing about one that has not.
-  for (const times of traffic.answers.values()) times.length = 0
+  for (const times of traffic.responses.values()) times.length = 0
   const rate = Math.min(maxRate, capacity * share)
   console.log(`${capacity.toFixed(0)} a second is what it does; ${rate.toFixed(0)} a second are sent`)
 
@@ -98,20 +98,20 @@ test("no response is wrong and every credit adds up, with dependencies that fail
   await sweep(observer)
   await traffic.finish()
   const keyed = traffic.keyed.map(({ id }) => id)
-  for (const text of await checkCharges(observer, traffic.calls, keyed)) violate(text)
-  for (const text of await checkOnce(observer, traffic)) violate(text)
-  for (const text of await checkLedger(observer)) violate(text)
+  for (const text of await checkCharges(observer, traffic.calls, keyed)) reportViolation(text)
+  for (const text of await checkOnce(observer, traffic)) reportViolation(text)
+  for (const text of await checkLedger(observer)) reportViolation(text)
   for (const account of traffic.keyed.slice(0, 10)) {
-    for (const text of await checkBalance(server.address, account, traffic.calls)) violate(text)
+    for (const text of await checkBalance(server.address, account, traffic.calls)) reportViolation(text)
   }
   // Neither a few samples nor a few seconds of a busy machine say anything about a trend.
   if (isLong) {
-    const calm = [...traffic.answers.values()].flat().filter(({ excused }) => !excused).length
+    const calm = [...traffic.responses.values()].flat().filter(({ excused }) => !excused).length
     if (traffic.countOf(unexcused) > calm / 100) {
-      violate("More than one in a hundred was refused while nothing was broken")
+      reportViolation("More than one in a hundred was refused while nothing was broken")
     }
     const growth = slopeOf(held.held)
-    if (growth > maxGrowth) violate(`What the server holds grows by ${growth.toFixed(1)} MB a minute`)
+    if (growth > maxGrowth) reportViolation(`What the server holds grows by ${growth.toFixed(1)} MB a minute`)
   }
   report(traffic, held)
   await observer.end()
@@ -171,7 +171,7 @@ async function checkOnce(observer: pg.Pool, { once, keyless }: Traffic): Promise
 function report(traffic: Traffic, { rss, held, delays }: MemoryReport): void {
   console.log(`\n${"".padEnd(28)}calm: n      p50      p99   broken: n      p50      p99  ms`)
   for (const kind of kinds) {
-    const all = traffic.answers.get(kind) ?? []
+    const all = traffic.responses.get(kind) ?? []
     const cells = [false, true].flatMap((wanted) => {
       const times = all.filter(({ excused }) => excused === wanted).map(({ ms }) => ms)
       return [times.length, quantile(times, 0.5), quantile(times, 0.99)]

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import type { Given } from "@/scripts/next"
+import type { Given } from "@/scripts/build-and-serve"
 
 /** What makes a process believe that it is another day: Debian's libfaketime, or a Date of its own where there is none. */
 export function shiftedClock(days: number): Given {

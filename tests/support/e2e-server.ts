@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto"
 import { appendFileSync } from "node:fs"
 import { rm, writeFile } from "node:fs/promises"
+import { build, isBuilt, serve } from "@/scripts/build-and-serve"
+import { stopOnSignal } from "@/scripts/child"
 import { seedWhenEmpty } from "@/scripts/demo-data"
-import { stopOnSignal } from "@/scripts/guarded"
 import { migrate } from "@/scripts/migrate"
-import { build, isBuilt, serve } from "@/scripts/next"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { startMailServer } from "./mail-server"
 
@@ -22,7 +22,7 @@ if (databaseFile) {
 }
 await seedWhenEmpty(postgres.url, 30)
 const mailFile = process.env.E2E_MAIL_FILE
-const mail = mailFile && (await startMailServer({ onLetter: (letter) => keepLetter(mailFile, letter) }))
+const mail = mailFile && (await startMailServer({ onEmail: (email) => keepEmail(mailFile, email) }))
 if (mail) running.push({ stop: () => Promise.all([mail.stop(), rm(mailFile, { force: true })]) })
 if (!(await isBuilt())) {
   const { ok, output } = await build((command) => running.push(command))
@@ -42,8 +42,8 @@ await server.exited
 if (running.length > 0) await fail("The server ended.")
 
 /** One line a letter, as e2e/mail.ts reads them. */
-function keepLetter(file: string, letter: string): void {
-  appendFileSync(file, `${JSON.stringify(letter)}\n`, { mode: 0o600 })
+function keepEmail(file: string, email: string): void {
+  appendFileSync(file, `${JSON.stringify(email)}\n`, { mode: 0o600 })
 }
 
 async function fail(message: string): Promise<never> {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type Guarded, startGuarded } from "@/scripts/guarded"
+import { type Child, startChild } from "@/scripts/child"
 import { onPath } from "./programs"
 
 /**
@@ -14,7 +14,7 @@ export async function startHaproxy(port: number, ports: readonly number[]): Prom
   const directory = await mkdtemp(join(tmpdir(), "tsk-proxy-"))
   const file = join(directory, "haproxy.cfg")
   await writeFile(file, configuration(port, ports))
-  const proxy = startGuarded(findHaproxy() ?? "haproxy", ["-W", "-f", file], {
+  const proxy = startChild(findHaproxy() ?? "haproxy", ["-W", "-f", file], {
     signal: "TERM",
     cwd: directory,
     env: process.env,
@@ -51,7 +51,7 @@ ${names.map((name, index) => `  server ${name} 127.0.0.1:${ports[index]} check i
 }
 
 /** Its configuration is read and its port taken once it says that its worker runs. */
-async function hasStarted({ process: { stdout, stderr }, exited }: Guarded): Promise<boolean> {
+async function hasStarted({ process: { stdout, stderr }, exited }: Child): Promise<boolean> {
   stdout?.resume()
   return new Promise((done) => {
     stderr?.on("data", (chunk) => {

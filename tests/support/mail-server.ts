@@ -6,19 +6,19 @@ export type MailServer = {
   /** For `SMTP_URL`. */
   url: string
   /** Headers and text, as a reader gets them, the newest last. */
-  letters: string[]
+  emails: string[]
   stop: () => Promise<void>
 }
 
 type Behaviour = {
   /** Why a letter is refused, if it is. */
-  refuse?: (letter: string) => string
-  onLetter?: (letter: string) => void
+  refuse?: (email: string) => string
+  onEmail?: (email: string) => void
 }
 
 /** A real mail server for tests, which keeps what it gets. */
-export async function startMailServer({ refuse, onLetter }: Behaviour = {}): Promise<MailServer> {
-  const letters: string[] = []
+export async function startMailServer({ refuse, onEmail }: Behaviour = {}): Promise<MailServer> {
+  const emails: string[] = []
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS", "AUTH"],
@@ -26,10 +26,10 @@ export async function startMailServer({ refuse, onLetter }: Behaviour = {}): Pro
       const chunks: Buffer[] = []
       stream.on("data", (chunk) => chunks.push(chunk))
       stream.on("end", () => {
-        const letter = readable(Buffer.concat(chunks).toString("latin1"))
-        if (refuse) return done(new Error(refuse(letter)))
-        letters.push(letter)
-        onLetter?.(letter)
+        const email = readable(Buffer.concat(chunks).toString("latin1"))
+        if (refuse) return done(new Error(refuse(email)))
+        emails.push(email)
+        onEmail?.(email)
         done()
       })
     },
@@ -38,15 +38,15 @@ export async function startMailServer({ refuse, onLetter }: Behaviour = {}): Pro
   await once(listening, "listening")
   return {
     url: `smtp://127.0.0.1:${(listening.address() as AddressInfo).port}`,
-    letters,
+    emails,
     stop: () => new Promise((done) => server.close(done)),
   }
 }
 
 /** Takes back the encoding in which lines are short and ASCII. */
-function readable(letter: string): string {
-  const encoded = /^content-transfer-encoding: quoted-printable/im.test(letter)
-  const joined = encoded ? letter.replaceAll("=\r\n", "") : letter
+function readable(email: string): string {
+  const encoded = /^content-transfer-encoding: quoted-printable/im.test(email)
+  const joined = encoded ? email.replaceAll("=\r\n", "") : email
   const decoded = encoded
     ? joined.replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)))
     : joined
@@ -54,8 +54,8 @@ function readable(letter: string): string {
 }
 
 /** The token in the link of a reset letter. */
-export function resetTokenIn(letter: string): string {
-  const token = /\/reset-password\/([\w-]+)/.exec(letter)?.[1]
-  if (!token) throw new Error(`There is no link in this letter:\n${letter}`)
+export function resetTokenIn(email: string): string {
+  const token = /\/reset-password\/([\w-]+)/.exec(email)?.[1]
+  if (!token) throw new Error(`There is no link in this letter:\n${email}`)
   return token
 }

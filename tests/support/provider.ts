@@ -2,9 +2,9 @@ import { randomInt } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import type { Given } from "@/scripts/next"
+import type { Given } from "@/scripts/build-and-serve"
+import { ask, builtActions, callAction, type RawResponse, type SentHeaders, sameOriginHeaders } from "./client"
 import { stoppedClock, type TestServer } from "./server"
-import { type Answered, ask, builtActions, callAction, fromOurPages, type SentHeaders } from "./visitor"
 
 /** Somebody at the provider. */
 export type Person = { id: string; name: string; email: string | null }
@@ -19,7 +19,7 @@ export type Provider = {
     person: Person,
     headers: SentHeaders,
     callbackUrl?: string,
-  ) => Promise<Answered>
+  ) => Promise<RawResponse>
   stop: () => Promise<void>
 }
 
@@ -75,7 +75,7 @@ async function signIn(
   person: Person,
   headers: SentHeaders,
   callbackUrl = "/",
-): Promise<Answered> {
+): Promise<RawResponse> {
   const action = (await builtActions()).find(({ name }) => name === "sign-in signInThrough")
   if (!action) throw new Error("There is no action that leads to a provider.")
   const fields = { provider: "github", callbackUrl }
@@ -83,5 +83,5 @@ async function signIn(
   const state = new URL(sent.headers.get("x-action-redirect")?.replace(/;push$/, "") ?? "").searchParams.get("state")
   const cookie = [headers.cookie, ...sent.cookies.map((line) => line.split(";")[0])].filter(Boolean).join("; ")
   const path = `/api/auth/callback/github?${new URLSearchParams({ code: person.id, state: state ?? "" })}`
-  return ask(server, { path, headers: { ...fromOurPages(), ...headers, cookie } })
+  return ask(server, { path, headers: { ...sameOriginHeaders(), ...headers, cookie } })
 }

@@ -11,12 +11,12 @@ export type Sent = {
   body?: string | Buffer
 }
 
-export type Answered = { status: number; reason: string; headers: Headers; body: string }
+export type RawResponse = { status: number; reason: string; headers: Headers; body: string }
 
 /** Sends a target, headers and a body as they stand: fetch would tidy them. */
-export function ask(address: string, { method = "GET", path, headers = {}, body }: Sent): Promise<Answered> {
+export function ask(address: string, { method = "GET", path, headers = {}, body }: Sent): Promise<RawResponse> {
   const { hostname, port } = new URL(address)
-  return new Promise<Answered>((done, failed) => {
+  return new Promise<RawResponse>((done, failed) => {
     const sent = request({ hostname, port, method, path, headers })
     sent.on("error", failed)
     sent.on("response", (response) => {
@@ -31,7 +31,7 @@ export function ask(address: string, { method = "GET", path, headers = {}, body 
 const patienceMs = 8_000
 
 /** Behind what a connection carried that its server has left open. */
-export const stillOpen = "(still open)"
+export const leftOpen = "(still open)"
 
 /**
  * Writes bytes to a connection and reads, one character a byte, until the server ends it: the last request is to ask for
@@ -46,7 +46,7 @@ export function exchange(port: number, parts: readonly string[], end = false): P
       socket.destroy()
       done(Buffer.concat(chunks).toString("latin1") + ending)
     }
-    const deadline = setTimeout(finish, patienceMs, stillOpen)
+    const deadline = setTimeout(finish, patienceMs, leftOpen)
     socket.on("data", (chunk) => chunks.push(chunk))
     // Who ends a connection without having read everything resets it, behind the answer.
     socket.on("error", () => finish())
@@ -57,7 +57,7 @@ export function exchange(port: number, parts: readonly string[], end = false): P
 }
 
 /** The answers in what a connection carried, one after the other. Whatever is none is an answer of status 0. */
-export function answersIn(carried: string): Pick<Answered, "status" | "headers" | "body">[] {
+export function responsesIn(carried: string): Pick<RawResponse, "status" | "headers" | "body">[] {
   const answers = []
   let rest = carried
   while (rest !== "") {
@@ -75,7 +75,7 @@ export function answersIn(carried: string): Pick<Answered, "status" | "headers" 
 }
 
 /** What an answer says in a few words: `200`, `400 bad_request`, `308 to /elsewhere`. */
-export function inWords({ status, headers, body }: Pick<Answered, "status" | "headers" | "body">): string {
+export function summaryOf({ status, headers, body }: Pick<RawResponse, "status" | "headers" | "body">): string {
   if (headers.has("location")) return `${status} to ${headers.get("location")}`
   if (headers.has("content-encoding")) return `${status} in ${headers.get("content-encoding")}`
   if (status < 400) return String(status)

@@ -1,5 +1,5 @@
 import { connect } from "node:net"
-import { startGuarded } from "@/scripts/guarded"
+import { startChild } from "@/scripts/child"
 import { freePort } from "@/scripts/postgres"
 import { onPath } from "./programs"
 
@@ -9,7 +9,7 @@ export type RunningRedis = { url: string; port: number; pid: number | undefined;
 export async function startRedis(port?: number): Promise<RunningRedis> {
   const chosen = port ?? (await freePort())
   const flags = ["--port", String(chosen), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-  const server = startGuarded(findRedis() ?? "redis-server", flags, { signal: "TERM", cwd: "/", env: process.env })
+  const server = startChild(findRedis() ?? "redis-server", flags, { signal: "TERM", cwd: "/", env: process.env })
   let ended = false
   server.exited.then(() => {
     ended = true

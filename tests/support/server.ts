@@ -1,4 +1,4 @@
-import { collect, type Given, type Listener, serve, untilAnswers } from "@/scripts/next"
+import { collect, type Given, type Listener, serve, waitForServer } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 
 export type TestServer = {
@@ -31,7 +31,7 @@ export async function startTestServer(listener: Listener, given: Given = {}, now
   const server = serve(port, env, listener)
   const output = collect(server)
   const address = `http://127.0.0.1:${port}`
-  if (!(await untilAnswers(server, `${address}/api/v1/me`))) throw new Error(`The server ended:\n\n${output()}`)
+  if (!(await waitForServer(server, `${address}/api/v1/me`))) throw new Error(`The server ended:\n\n${output()}`)
   return { address, port, output, exited: server.exited, pid: server.process.pid ?? 0, stop: server.stop }
 }
 

@@ -12,13 +12,13 @@ import { changePassword, type PasswordChange, passwordChangeForm } from "@/lib/s
 import { currentViewer, startSession } from "@/lib/sign-in/session"
 import { inMinutes } from "@/lib/time-words"
 
-export type ChangeAnswer =
+export type ChangeState =
   | { ok: true }
   | { ok: false; reason: "signed_out" }
   | { ok: false; reason: "refused"; message: string }
   | { ok: false; reason: "invalid"; errors: { current?: string | undefined; password?: string | undefined } }
 
-export async function change(_last: ChangeAnswer | null, data: FormData): Promise<ChangeAnswer> {
+export async function change(_last: ChangeState | null, data: FormData): Promise<ChangeState> {
   if (!(await isSameOrigin())) {
     return { ok: false, reason: "refused", message: "This form was not sent from this site. Open it again." }
   }
@@ -39,7 +39,7 @@ export async function change(_last: ChangeAnswer | null, data: FormData): Promis
   return { ok: true }
 }
 
-function refusal(result: Extract<PasswordChange, { ok: false }>): ChangeAnswer {
+function refusal(result: Extract<PasswordChange, { ok: false }>): ChangeState {
   if (result.reason === "wrong") {
     return { ok: false, reason: "invalid", errors: { current: "This is not your current password." } }
   }

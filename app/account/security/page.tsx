@@ -1,5 +1,5 @@
 import type { Metadata } from "next"
-import { AskOperator } from "@/app/reset-password/ask-operator"
+import { ContactOperator } from "@/app/reset-password/contact-operator"
 import { Link } from "@/components/link"
 import { hasPassword } from "@/lib/sign-in/password-change"
 import { passwordMinLength } from "@/lib/sign-in/password-hash"
@@ -43,7 +43,7 @@ function NoPassword() {
           </Link>
         </p>
       ) : (
-        <AskOperator />
+        <ContactOperator />
       )}
     </>
   )

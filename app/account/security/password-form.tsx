@@ -6,37 +6,37 @@ import { TextField } from "@/components/field"
 import { SignedOut } from "@/components/keys/revoke-form"
 import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
-import { useSending } from "@/components/use-sending"
+import { useFormSubmission } from "@/components/use-form-submission"
 import { change } from "./actions"
 
 export function PasswordForm({ email, passwordMinLength }: { email: string; passwordMinLength: number }) {
-  const { answer, lost, pending, form } = useSending(change)
+  const { response, lost, pending, form } = useFormSubmission(change)
   const area = useRef<HTMLDivElement>(null)
-  const errors = answer?.ok === false && answer.reason === "invalid" ? answer.errors : {}
+  const errors = response?.ok === false && response.reason === "invalid" ? response.errors : {}
 
   useEffect(() => {
-    if (answer) area.current?.querySelector<HTMLElement>("[aria-invalid=true], [tabindex]")?.focus()
-  }, [answer])
+    if (response) area.current?.querySelector<HTMLElement>("[aria-invalid=true], [tabindex]")?.focus()
+  }, [response])
 
   return (
     <div ref={area}>
-      {answer?.ok ? (
+      {response?.ok ? (
         <Changed />
       ) : (
         <form {...form} className="grid gap-4">
           <h2 className="text-base font-semibold">Change password</h2>
           {lost && (
             <Notice tone="bad" role="alert">
-              There was no answer. Check your connection and send it again. If you are signed out then, the new password
-              holds already.
+              There was no response. Check your connection and send it again. If you are signed out then, the new
+              password holds already.
             </Notice>
           )}
-          {answer?.reason === "refused" && (
+          {response?.reason === "refused" && (
             <Notice tone="bad" role="alert">
-              {answer.message}
+              {response.message}
             </Notice>
           )}
-          {answer?.reason === "signed_out" && (
+          {response?.reason === "signed_out" && (
             <Notice tone="bad" role="alert">
               <SignedOut />
             </Notice>

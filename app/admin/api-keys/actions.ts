@@ -1,11 +1,11 @@
 "use server"
 
-import { answerNewKey, answerRevoke, type NewKeyAnswer, type RevokeAnswer } from "@/lib/keys/actions"
+import { type CreateKeyState, createKeyAction, type RevokeState, revokeKeyAction } from "@/lib/keys/actions"
 
-export async function createAdminKey(_last: NewKeyAnswer | null, data: FormData): Promise<NewKeyAnswer> {
-  return answerNewKey("admin", data)
+export async function createAdminKey(_last: CreateKeyState | null, data: FormData): Promise<CreateKeyState> {
+  return createKeyAction("admin", data)
 }
 
-export async function revokeAdminKey(_last: RevokeAnswer | null, data: FormData): Promise<RevokeAnswer> {
-  return answerRevoke("admin", data)
+export async function revokeAdminKey(_last: RevokeState | null, data: FormData): Promise<RevokeState> {
+  return revokeKeyAction("admin", data)
 }

@@ -9,7 +9,7 @@ import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { socketAddressHeader } from "@/lib/rate-limit/client-address"
 import { seed } from "@/prisma/seed"
-import type { Listener } from "@/scripts/next"
+import type { Listener } from "@/scripts/build-and-serve"
 import {
   createKey,
   createOrder,
@@ -18,7 +18,7 @@ import {
   createUser,
   grantCredits,
 } from "@/tests/support/factories"
-import { departures } from "@/tests/support/openapi-departures"
+import { openApiViolations } from "@/tests/support/openapi-violations"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 
@@ -61,7 +61,7 @@ async function call(endpoint: ServedEndpoint, given: Call = {}) {
     ? withoutFraming(await fetch(request))
     : await endpoint.routes[method as keyof ServedEndpoint["routes"]](request)
   if (method !== "HEAD" && method !== "OPTIONS") {
-    expect(await departures(endpoint, method, answer.clone()), `${method} ${endpoint.path}${search}`).toEqual([])
+    expect(await openApiViolations(endpoint, method, answer.clone()), `${method} ${endpoint.path}${search}`).toEqual([])
   }
   return answer
 }
@@ -444,17 +444,17 @@ describe.each(all.filter(({ surface, method }) => surface === "user" && method =
   (endpoint) => {
     test("shows the owner's data and never a trace of another account", async () => {
       const marker = `marker-${newSecret("user").slice(8, 30)}`.toLowerCase()
-      const stranger = await createUser({ name: marker, email: `${marker}@example.com` })
+      const unauthenticatedCaller = await createUser({ name: marker, email: `${marker}@example.com` })
       const plan = await createPlan()
-      await createSubscription({ userId: stranger.id, planId: plan.id })
-      await createOrder({ userId: stranger.id, description: marker })
-      await grantCredits(stranger.id, 100)
+      await createSubscription({ userId: unauthenticatedCaller.id, planId: plan.id })
+      await createOrder({ userId: unauthenticatedCaller.id, description: marker })
+      await grantCredits(unauthenticatedCaller.id, 100)
       const { user, secret } = await owning(endpoint)
       const { status, text } = await outcome(call(endpoint, { key: secret }))
       expect(status).toBe(200)
       expect(text).toContain(user.id)
       expect(text).not.toContain(marker)
-      expect(text).not.toContain(stranger.id)
+      expect(text).not.toContain(unauthenticatedCaller.id)
     })
 
     test("cannot be asked for another account's rows", async () => {

@@ -31,9 +31,9 @@ test.each(table)("the example of $method $path is what it answers on the seeded 
     headers,
     ...(body && { body: JSON.stringify(body) }),
   })
-  const answer = await routes[method](request)
-  expect(answer.status).toBe(200)
-  const text = `${JSON.stringify(await answer.json(), method === "POST" ? withoutChance : undefined, 2)}\n`
+  const response = await routes[method](request)
+  expect(response.status).toBe(200)
+  const text = `${JSON.stringify(await response.json(), method === "POST" ? withoutChance : undefined, 2)}\n`
   // It names nobody: every address is one of those reserved for examples. And it holds no key.
   expect(text).not.toMatch(/@(?!example\.(com|org|net)")/)
   expect(text).not.toMatch(/tsk_(adm|usr)_\w{12}/)

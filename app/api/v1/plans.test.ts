@@ -112,11 +112,11 @@ async function caller({ surface, path, routes }: ServedEndpoint) {
   const user = surface === "admin" ? await createUser({ role: "owner" }) : { id: owner }
   const { secret } = await createKey({ user, surface })
   return async (search: string) => {
-    const answer = await routes.GET(
+    const response = await routes.GET(
       new Request(`http://localhost:3000${path}?${search}`, { headers: { "x-api-key": secret } }),
     )
-    expect(answer.status, search).toBe(200)
-    return answer.json()
+    expect(response.status, search).toBe(200)
+    return response.json()
   }
 }
 

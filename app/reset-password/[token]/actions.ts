@@ -11,13 +11,13 @@ import { resetForm, resetPassword } from "@/lib/sign-in/password-reset"
 import { startSession } from "@/lib/sign-in/session"
 import { inMinutes } from "@/lib/time-words"
 
-export type ResetAnswer =
+export type ResetState =
   | { ok: true }
   | { ok: false; reason: "dead" }
   | { ok: false; reason: "refused"; message: string }
   | { ok: false; reason: "invalid"; error: string | undefined }
 
-export async function reset(_last: ResetAnswer | null, data: FormData): Promise<ResetAnswer> {
+export async function reset(_last: ResetState | null, data: FormData): Promise<ResetState> {
   if (!(await isSameOrigin())) {
     return { ok: false, reason: "refused", message: "This form was not sent from this site. Open the link again." }
   }

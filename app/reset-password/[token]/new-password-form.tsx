@@ -4,37 +4,37 @@ import { useEffect, useRef } from "react"
 import { Button, buttonStyle } from "@/components/button"
 import { TextField } from "@/components/field"
 import { Notice } from "@/components/notice"
-import { useSending } from "@/components/use-sending"
+import { useFormSubmission } from "@/components/use-form-submission"
 import { reset } from "./actions"
 
 type Props = { token: string; live: boolean; minutes: number; passwordMinLength: number }
 
 /** Also says that a link is dead: the one that has just done its work is, and the page must then say something else. */
 export function NewPasswordForm({ token, live, minutes, passwordMinLength }: Props) {
-  const { answer, lost, pending, form } = useSending(reset)
+  const { response, lost, pending, form } = useFormSubmission(reset)
   const area = useRef<HTMLDivElement>(null)
 
   useEffect(() => {
-    if (answer) area.current?.querySelector<HTMLElement>("[aria-invalid=true], [tabindex]")?.focus()
-  }, [answer])
+    if (response) area.current?.querySelector<HTMLElement>("[aria-invalid=true], [tabindex]")?.focus()
+  }, [response])
 
   return (
     <div ref={area}>
-      {answer?.ok ? (
+      {response?.ok ? (
         <Done />
-      ) : !live || answer?.reason === "dead" ? (
+      ) : !live || response?.reason === "dead" ? (
         <Dead minutes={minutes} />
       ) : (
         <form {...form} className="grid gap-4">
           {lost && (
             <Notice tone="bad" role="alert">
-              There was no answer. Check your connection and send it again. If the link is used up then, the new
+              There was no response. Check your connection and send it again. If the link is used up then, the new
               password holds already.
             </Notice>
           )}
-          {answer?.reason === "refused" && (
+          {response?.reason === "refused" && (
             <Notice tone="bad" role="alert">
-              {answer.message}
+              {response.message}
             </Notice>
           )}
           <input type="hidden" name="token" value={token} />
@@ -46,7 +46,7 @@ export function NewPasswordForm({ token, live, minutes, passwordMinLength }: Pro
             autoComplete="new-password"
             required
             hint={`At least ${passwordMinLength} characters. A few words you can remember are fine.`}
-            error={answer?.reason === "invalid" ? answer.error : undefined}
+            error={response?.reason === "invalid" ? response.error : undefined}
           />
           <p className="text-muted">Signs out every other browser. API keys go on working.</p>
           <Button kind="primary" type="submit" aria-disabled={pending}>
@@ -83,7 +83,7 @@ function Dead({ minutes }: { minutes: number }) {
         This link does not work
       </h2>
       <p className="text-muted">
-        A link works once and for {minutes} minutes, and only the one of the latest letter does. If you have set the
+        A link works once and for {minutes} minutes, and only the one of the latest email does. If you have set the
         password already, sign in with it.
       </p>
       <div className="flex flex-wrap gap-2">

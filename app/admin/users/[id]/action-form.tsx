@@ -6,11 +6,11 @@ import { controlStyle, describedBy, Field, TextField } from "@/components/field"
 import { SignedOut } from "@/components/keys/revoke-form"
 import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
-import { useSending } from "@/components/use-sending"
+import { useFormSubmission } from "@/components/use-form-submission"
 import { type AccountAction, type ActionField, accountActions } from "./account-actions"
-import type { ActionAnswer, ActionErrors, Typed } from "./actions"
+import type { ActionErrors, ActionState, Typed } from "./actions"
 
-export type Act = (last: ActionAnswer | null, data: FormData) => Promise<ActionAnswer>
+export type Act = (last: ActionState | null, data: FormData) => Promise<ActionState>
 
 /** What the form of every action is made with. */
 export type FormFacts = { id: string; requestId: string; roles: readonly string[] }
@@ -37,21 +37,21 @@ export function ActionForm({
   cancel: ReactNode
   onDone?: (message: string) => void
 }) {
-  const { answer, lost, pending, form: sending } = useSending(act)
+  const { response, lost, pending, form: sending } = useFormSubmission(act)
   // The id of this form and not of the latest page: sending one form twice acts once.
   const [formId] = useState(requestId)
   const form = useRef<HTMLFormElement>(null)
 
   useEffect(() => {
-    if (answer?.ok) onDone?.(answer.message)
-    else if (answer) form.current?.querySelector<HTMLElement>("[aria-invalid=true], button[type=submit]")?.focus()
-  }, [answer, onDone])
+    if (response?.ok) onDone?.(response.message)
+    else if (response) form.current?.querySelector<HTMLElement>("[aria-invalid=true], button[type=submit]")?.focus()
+  }, [response, onDone])
 
-  if (answer?.ok) return <Done id={id} message={answer.message} />
-  if (notNow && !answer) return notNow
+  if (response?.ok) return <Done id={id} message={response.message} />
+  if (notNow && !response) return notNow
   const { label, kind, fields } = accountActions[action]
-  const values = answer?.values ?? empty
-  const errors = answer?.reason === "invalid" ? answer.errors : {}
+  const values = response?.values ?? empty
+  const errors = response?.reason === "invalid" ? response.errors : {}
   return (
     <form {...sending} ref={form} className="grid gap-4">
       {intro}
@@ -60,12 +60,13 @@ export function ActionForm({
       <input type="hidden" name="requestId" value={formId} />
       {lost && (
         <Notice tone="bad" role="alert">
-          There was no answer. Check your connection and send it again: whatever happened, this form acts once at most.
+          There was no response. Check your connection and send it again: whatever happened, this form acts once at
+          most.
         </Notice>
       )}
-      {answer && answer.reason !== "invalid" && (
+      {response && response.reason !== "invalid" && (
         <Notice tone="bad" role="alert">
-          {answer.reason === "refused" ? answer.message : <SignedOut />}
+          {response.reason === "refused" ? response.message : <SignedOut />}
         </Notice>
       )}
       {fields.map((field) => (

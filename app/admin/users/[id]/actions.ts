@@ -22,13 +22,13 @@ type Outcome =
   | { ok: false; reason: "refused"; message: string }
   | { ok: false; reason: "invalid"; errors: ActionErrors }
 
-export type ActionAnswer =
+export type ActionState =
   | Extract<Outcome, { ok: true }>
   | (Extract<Outcome, { ok: false }> & { values: Typed })
   | { ok: false; reason: "signed_out"; values: Typed }
 
 /** Does to an account what the form asks for. */
-export async function actOnAccount(_last: ActionAnswer | null, data: FormData): Promise<ActionAnswer> {
+export async function actOnAccount(_last: ActionState | null, data: FormData): Promise<ActionState> {
   const { action, id, requestId, ...values } = textFields(data, "action", "id", "requestId", "role", "amount", "reason")
   const refuse = (message: string) => ({ ok: false, reason: "refused", message, values }) as const
   if (!(await isSameOrigin())) return refuse("This request did not come from this site, so nothing was done.")

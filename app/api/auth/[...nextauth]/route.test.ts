@@ -28,9 +28,9 @@ test.each([
   ["POST", "callback/github"],
   ["GET", "callback/github"],
 ] as const)("%s %s is not there", async (method, path) => {
-  const answer = await call(method, path)
-  expect(answer.status).toBe(404)
-  expect(await answer.json()).toEqual({ error: { code: "not_found", message: "There is nothing at this path." } })
+  const response = await call(method, path)
+  expect(response.status).toBe(404)
+  expect(await response.json()).toEqual({ error: { code: "not_found", message: "There is nothing at this path." } })
 })
 
 test.each(["javascript:alert(1)", "http://[", "nowhere", "//", "ftp://example.com/"])(
@@ -40,9 +40,9 @@ test.each(["javascript:alert(1)", "http://[", "nowhere", "//", "ftp://example.co
     for (const headers of [{ cookie: `tsk.callback-url=${encodeURIComponent(address)}` }, undefined]) {
       const search = headers ? "" : `?callbackUrl=${encodeURIComponent(address)}`
       const request = new NextRequest(`http://localhost:3000/api/auth/callback/github${search}`, headers && { headers })
-      const answer = await GET(request, { params: Promise.resolve({ nextauth: ["callback", "github"] }) })
-      expect(answer.status).toBe(400)
-      expect(answer.headers.get("set-cookie")).toMatch(/^tsk\.callback-url=;.* Max-Age=0/)
+      const response = await GET(request, { params: Promise.resolve({ nextauth: ["callback", "github"] }) })
+      expect(response.status).toBe(400)
+      expect(response.headers.get("set-cookie")).toMatch(/^tsk\.callback-url=;.* Max-Age=0/)
     }
   },
 )

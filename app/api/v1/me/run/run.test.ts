@@ -51,7 +51,7 @@ async function call(post: typeof POST, secret: string, body: unknown, { key, sig
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
 }
 
-type Answer = Awaited<ReturnType<typeof call>>
+type Reply = Awaited<ReturnType<typeof call>>
 
 function refusal(code: string, message: unknown = expect.any(String)) {
   return { error: { code, message } }
@@ -607,13 +607,13 @@ test("a connection that the server kills in the middle of a settlement: settled 
 
 // Many at once.
 
-function statuses(answers: readonly Answer[]) {
+function statuses(answers: readonly Reply[]) {
   const counts: Record<number, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
   return counts
 }
 
-function atOnce(count: number, make: (index: number) => Promise<Answer>) {
+function atOnce(count: number, make: (index: number) => Promise<Reply>) {
   return Promise.all(Array.from({ length: count }, (_, index) => make(index)))
 }
 

@@ -1,5 +1,5 @@
 /** The body of an answer, indented when it is JSON. */
-export function AnswerText({ children }: { children: string }) {
+export function ResponseText({ children }: { children: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <pre tabIndex={0} className="max-h-40 overflow-auto rounded-md bg-sunken p-2.5 font-mono text-xs">

@@ -13,23 +13,23 @@ formats.default(ajv)
 ajv.addSchema(document, "document")
 
 /** For tests: in what an answer differs from what the OpenAPI document states for its path, method and status. */
-export async function departures(
+export async function openApiViolations(
   { path, method }: ServedEndpoint,
   asked: string,
-  answer: Response,
+  response: Response,
 ): Promise<readonly unknown[]> {
-  const type = String(answer.headers.get("content-type"))
-  const matches = asked === method ? validatorOf(path, method, answer.status, type) : errorValidator()
-  if (!matches) return [`The document does not say that ${method} ${path} answers ${answer.status} in ${type}.`]
-  matches(await answer.json())
+  const type = String(response.headers.get("content-type"))
+  const matches = asked === method ? validatorOf(path, method, response.status, type) : errorValidator()
+  if (!matches) return [`The document does not say that ${method} ${path} answers ${response.status} in ${type}.`]
+  matches(await response.json())
   return matches.errors ?? []
 }
 
 function validatorOf(path: string, method: string, status: number, type: string): ValidateFunction | undefined {
   const place = ["paths", path, method.toLowerCase(), "responses", String(status)]
-  const answer: Answer | undefined = place.reduce((part, name) => part?.[name], document)
-  if (!answer) return undefined
-  const base = answer.$ref ?? `#/${place.map(escaped).join("/")}`
+  const response: Answer | undefined = place.reduce((part, name) => part?.[name], document)
+  if (!response) return undefined
+  const base = response.$ref ?? `#/${place.map(escaped).join("/")}`
   return ajv.getSchema(`document${base}/content/${escaped(type)}/schema`)
 }
 

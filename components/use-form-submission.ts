@@ -4,9 +4,9 @@ import { type FormEvent, useActionState, useState, useTransition } from "react"
  * For forms that lose nothing typed. The action stands in the form, so that it works without a script. Where one runs, the
  * form is sent from here: React empties a form whose action it runs itself, and a request that failed would end the page.
  */
-export function useSending<Answer>(action: (last: Answer | null, data: FormData) => Promise<Answer>) {
-  const [first, send] = useActionState<Answer | null, FormData>(action, null)
-  const [sent, setSent] = useState<{ answer: Answer | null; lost: boolean }>({ answer: first, lost: false })
+export function useFormSubmission<State>(action: (last: State | null, data: FormData) => Promise<State>) {
+  const [first, send] = useActionState<State | null, FormData>(action, null)
+  const [sent, setSent] = useState<{ response: State | null; lost: boolean }>({ response: first, lost: false })
   const [pending, startTransition] = useTransition()
 
   function onSubmit(event: FormEvent<HTMLFormElement>): void {
@@ -15,8 +15,8 @@ export function useSending<Answer>(action: (last: Answer | null, data: FormData)
     if (pending) return
     startTransition(async () => {
       const next = await action(null, data).then(
-        (answer) => ({ answer, lost: false }),
-        () => ({ answer: sent.answer, lost: true }),
+        (response) => ({ response, lost: false }),
+        () => ({ response: sent.response, lost: true }),
       )
       startTransition(() => setSent(next))
     })

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 
-export type Guarded = {
+export type Child = {
   process: ChildProcess
   /** Its exit code, 128 + n after signal n. */
   exited: Promise<number>
@@ -33,7 +33,7 @@ exit "$code"
  * Runs a command that cannot outlive this process: the pipe closes when we stop it, and also when we crash or are killed.
  * It has its own process group, so that Ctrl-C reaches only us and we choose the order in which things end.
  */
-export function startGuarded(command: string, args: readonly string[], { signal, ...options }: Options): Guarded {
+export function startChild(command: string, args: readonly string[], { signal, ...options }: Options): Child {
   const child = spawn("/bin/sh", ["-c", guard, "guard", signal, command, ...args], {
     ...options,
     detached: true,

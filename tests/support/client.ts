@@ -22,13 +22,13 @@ export type Sent = {
 /** One that is undefined is not sent. */
 export type SentHeaders = Readonly<Record<string, string | undefined>>
 
-export type Answered = { status: number; headers: Headers; cookies: string[]; text: string }
+export type RawResponse = { status: number; headers: Headers; cookies: string[]; text: string }
 
 /** Sends headers as they stand, `Host` too, and follows no redirect. */
 export async function ask(
   { address }: Pick<TestServer, "address">,
   { method = "GET", path, headers, body }: Sent,
-): Promise<Answered> {
+): Promise<RawResponse> {
   const { hostname, port } = new URL(address)
   // A Response writes a form as browsers do.
   const form = body instanceof FormData ? new Response(body) : undefined
@@ -39,7 +39,7 @@ export async function ask(
     if (value === undefined) sent.removeHeader(name)
     else sent.setHeader(name, value)
   }
-  const answer = new Promise<Answered>((done, failed) => {
+  const answer = new Promise<RawResponse>((done, failed) => {
     sent.on("error", failed)
     sent.on("response", async (response) => {
       const received = new Headers()
@@ -132,15 +132,15 @@ export function callAction(
     stateless?: boolean | undefined
     headers?: SentHeaders
   },
-): Promise<Answered> {
+): Promise<RawResponse> {
   const body = new FormData()
   for (const [name, value] of Object.entries(fields)) body.append(`_1_${name}`, value)
   body.append("0", stateless ? '["$K1"]' : '[null,"$K1"]')
-  return ask(server, { method: "POST", path, body, headers: { "next-action": id, ...fromOurPages(), ...headers } })
+  return ask(server, { method: "POST", path, body, headers: { "next-action": id, ...sameOriginHeaders(), ...headers } })
 }
 
 /** What a browser that shows a page of ours adds to a form. Tests reach the server past the proxy that would pass it on. */
-export function fromOurPages(): Record<string, string> {
+export function sameOriginHeaders(): Record<string, string> {
   const { origin, host } = new URL(env().BASE_URL)
   return { origin, host, "x-forwarded-for": anotherAddress() }
 }

@@ -1,5 +1,5 @@
 /** Calls `end` once when the process is asked to end. npm repeats what the terminal has sent: no wish to hurry. */
-export function onEnd(end: () => void): void {
+export function onShutdown(end: () => void): void {
   let ending = false
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => {

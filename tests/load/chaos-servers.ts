@@ -3,8 +3,8 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import pg from "pg"
-import type { Guarded } from "@/scripts/guarded"
-import { collect, type Given, serve, untilAnswers } from "@/scripts/next"
+import { collect, type Given, serve, waitForServer } from "@/scripts/build-and-serve"
+import type { Child } from "@/scripts/child"
 import { dataDirectoryOf, startPostgres } from "@/scripts/postgres"
 
 // What is killed: the database and the servers. Each comes back at its own address, as a supervisor would bring it.
@@ -83,7 +83,7 @@ export type Server = {
 export async function prepareServer(given: Given, onError: (line: string) => void): Promise<Server> {
   const port = await steadyPort()
   const address = `http://127.0.0.1:${port}`
-  let running: Guarded | undefined
+  let running: Child | undefined
   let output = () => ""
   return {
     address,
@@ -93,7 +93,7 @@ export async function prepareServer(given: Given, onError: (line: string) => voi
       running.process.stdout?.on("data", (chunk) => {
         for (const line of String(chunk).split("\n")) if (line.includes('"event":"internal"')) onError(line)
       })
-      if (!(await untilAnswers(running, `${address}/api/v1/me`))) throw new Error(`A server ended:\n\n${output()}`)
+      if (!(await waitForServer(running, `${address}/api/v1/me`))) throw new Error(`A server ended:\n\n${output()}`)
     },
     output: () => output(),
     async kill() {
@@ -106,12 +106,12 @@ export async function prepareServer(given: Given, onError: (line: string) => voi
   }
 }
 
-function isAlive({ process: { exitCode, signalCode } }: Guarded): boolean {
+function isAlive({ process: { exitCode, signalCode } }: Child): boolean {
   return exitCode === null && signalCode === null
 }
 
 /** Its whole process group: the server, and the shell that guards it. */
-async function end({ process: { pid }, exited }: Guarded): Promise<void> {
+async function end({ process: { pid }, exited }: Child): Promise<void> {
   if (pid) process.kill(-pid, "SIGKILL")
   await exited
 }

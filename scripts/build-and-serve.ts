@@ -3,7 +3,7 @@ import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { envNames } from "@/lib/env"
-import { type Guarded, startGuarded } from "./guarded"
+import { type Child, startChild } from "./child"
 import { root } from "./root"
 
 const stamp = join(root, ".next/sources.sha256")
@@ -25,12 +25,12 @@ const apartFiles =
   /\.(test|spec)\.tsx?$|\.tsbuildinfo$|\.md$|^next-env\.d\.ts$|^playwright\.config\.ts$|^vitest\.config\.ts$/
 
 /** Runs a command of Next's. Its output goes nowhere unless the caller shows it. */
-export function startNext(args: readonly string[], env: Record<string, string>): Guarded {
+export function startNext(args: readonly string[], env: Record<string, string>): Child {
   return startNode(["node_modules/next/dist/bin/next", ...args], env)
 }
 
-function startNode(args: readonly string[], env: Record<string, string>): Guarded {
-  return startGuarded(process.execPath, args, { signal: "TERM", cwd: root, env: { ...process.env, ...env } })
+function startNode(args: readonly string[], env: Record<string, string>): Child {
+  return startChild(process.execPath, args, { signal: "TERM", cwd: root, env: { ...process.env, ...env } })
 }
 
 /** Variables of the application, and Node's own. */
@@ -43,7 +43,7 @@ export type Listener = "lean" | "next"
  * Serves the build. Besides what is given, only the shell's variables count, not those of .env: that file is meant for
  * development.
  */
-export function serve(port: number, given: Given, listener: Listener = "lean"): Guarded {
+export function serve(port: number, given: Given, listener: Listener = "lean"): Child {
   const shell = Object.fromEntries(envNames.map((name) => [name, process.env[name] ?? ""]))
   const own = { NODE_ENV: "production", BASE_URL: `http://localhost:${port}` }
   // Its passwords and keys are public, so only this machine reaches it unless HOST says otherwise.
@@ -58,7 +58,7 @@ export async function isBuilt(): Promise<boolean> {
 }
 
 /** Builds the application; `started` receives the running command, so that the caller can stop it. */
-export async function build(started: (command: Guarded) => void = () => {}): Promise<{ ok: boolean; output: string }> {
+export async function build(started: (command: Child) => void = () => {}): Promise<{ ok: boolean; output: string }> {
   const digest = await digestOfSources()
   const env = { NODE_ENV: "production" }
   const commands = [
@@ -81,7 +81,7 @@ export async function build(started: (command: Guarded) => void = () => {}): Pro
 }
 
 /** The last lines of what a command printed, whenever asked. */
-export function collect({ process: { stdout, stderr } }: Guarded): () => string {
+export function collect({ process: { stdout, stderr } }: Child): () => string {
   const chunks: string[] = []
   for (const stream of [stdout, stderr]) {
     stream?.on("data", (chunk) => {
@@ -93,7 +93,7 @@ export function collect({ process: { stdout, stderr } }: Guarded): () => string 
 }
 
 /** Waits until the server answers; false when it ended instead. */
-export async function untilAnswers(server: Guarded, url: string): Promise<boolean> {
+export async function waitForServer(server: Child, url: string): Promise<boolean> {
   let ended = false
   server.exited.then(() => {
     ended = true

@@ -1,5 +1,5 @@
 /** In place of the form where no letter can be sent. */
-export function AskOperator() {
+export function ContactOperator() {
   return (
     <>
       <p>This service sends no mail: ask its operator for a new password.</p>

@@ -1,5 +1,5 @@
-import { stopOnSignal } from "@/scripts/guarded"
-import { build, isBuilt } from "@/scripts/next"
+import { build, isBuilt } from "@/scripts/build-and-serve"
+import { stopOnSignal } from "@/scripts/child"
 
 type Running = { stop: () => Promise<void> }
 
@@ -36,7 +36,7 @@ export function isStopping(): boolean {
 }
 
 /** Ends with the program. */
-export function endLater<Command extends Running>(command: Command): Command {
+export function stopAtExit<Command extends Running>(command: Command): Command {
   running.push(command)
   return command
 }
@@ -50,6 +50,6 @@ export async function stopAll(): Promise<void> {
 export async function provideBuild(): Promise<void> {
   if (await isBuilt()) return
   console.log("Building the application, which takes a minute")
-  const { ok, output } = await build(endLater)
+  const { ok, output } = await build(stopAtExit)
   if (!ok) throw new Error(`The build failed:\n\n${output}`)
 }

@@ -8,7 +8,7 @@ export const narrow = { width: 390, height: 844 }
 const rulesOfColour = ["color-contrast", "link-in-text-block"]
 
 /** Axe has nothing to say of the page in light and in dark, and nothing scrolls sideways on a narrow screen. */
-export async function isAccessibleAndFits(page: Page): Promise<void> {
+export async function expectAccessibleWithoutSidewaysScroll(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" })
   await findsNothing(new AxeBuilder({ page }).withRules(rulesOfColour))
   await page.emulateMedia({ colorScheme: "light" })

@@ -1,8 +1,8 @@
 import AxeBuilder from "@axe-core/playwright"
 import { expect } from "@playwright/test"
+import { expectAccessibleWithoutSidewaysScroll, narrow, wide } from "./accessibility"
 import { test, uniqueName } from "./fixtures"
 import { createKey, openDialog, row, saved } from "./key-page"
-import { isAccessibleAndFits, narrow, wide } from "./looks"
 
 test.describe("in light and in dark", () => {
   test.use({ viewport: wide })
@@ -10,56 +10,56 @@ test.describe("in light and in dark", () => {
   test("the pages in front of the sign-in are accessible and fit", async ({ page }) => {
     for (const path of ["/", "/sign-in", "/sign-in?error=AccessDenied", "/sign-up", "/nowhere"]) {
       await page.goto(path)
-      await isAccessibleAndFits(page)
+      await expectAccessibleWithoutSidewaysScroll(page)
     }
   })
 
   test("the user key page and its dialogs are accessible and fit", async ({ page, context, customer }) => {
     await context.addCookies(customer.cookies)
     await page.goto("/api-keys")
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     const name = `${uniqueName("Wide")} ${"w".repeat(60)}`
     const dialog = await openDialog(page)
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     await dialog.getByLabel("Name").fill("  ")
     await dialog.getByLabel("Expires").selectOption("A date")
     await dialog.getByRole("button", { name: "Create key" }).click()
     await expect(dialog.getByRole("alert")).toBeVisible()
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     await page.keyboard.press("Escape")
     await expect(dialog).toHaveCount(0)
     await createKey(page, name)
     await page.getByRole("button", { name: "Test it now" }).click()
     await expect(page.getByText("Status 200")).toBeVisible()
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     await saved(page)
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     await row(page, name).getByRole("button", { name: "Revoke" }).click()
     await expect(page.getByRole("alertdialog")).toBeVisible()
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     await page.getByRole("button", { name: "Revoke key" }).click()
     await expect(row(page, name)).toContainText("Revoked")
     await page.goto("/api-keys?new")
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
   })
 
   test("the admin key page, its dialogs and the 403 page are accessible and fit", async ({ page, signInAs }) => {
     await signInAs("admin")
     await page.goto("/admin/api-keys")
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     const name = uniqueName("Agent")
     await createKey(page, name)
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     await saved(page)
     const id = await row(page, name).getByRole("button", { name: "Revoke" }).getAttribute("value")
     await page.goto(`/admin/api-keys?revoke=${id}`)
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     await page.getByRole("button", { name: /^Account menu/ }).click()
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
     await signInAs("member")
     await page.goto("/admin/api-keys")
     await expect(page.getByText("api_keys.manage")).toBeVisible()
-    await isAccessibleAndFits(page)
+    await expectAccessibleWithoutSidewaysScroll(page)
   })
 })
 

@@ -20,7 +20,7 @@ export function refusalOf({ code = "" }: NodeJS.ErrnoException): string {
 }
 
 /** To CONNECT, which asks for a proxy. */
-export function tunnelRefusal(): string {
+export function connectRefusal(): string {
   const allowed = methods.join(", ")
   return write("method_not_allowed", `CONNECT is not available here. Allowed: ${allowed}.`, [`Allow: ${allowed}`])
 }

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react"
-import { Link } from "@/components/link"
+import { Link } from "./link"
 import { Wordmark } from "./wordmark"
 
 /** The frame of the pages in front of the sign-in. */
-export function Entrance({ title, children }: { title: string; children: ReactNode }) {
+export function SignInLayout({ title, children }: { title: string; children: ReactNode }) {
   return (
     <main className="mx-auto grid w-full max-w-sm gap-6 px-4 pt-[max(3rem,14vh)] pb-12">
       <Link href="/" className="justify-self-start rounded-md">

@@ -21,7 +21,7 @@ const loadDialog = () => import("./revoke-dialog")
  * Makes the `Revoke` buttons of the table inside it open a dialog. One listener for all rows: they stay server-rendered,
  * and without JavaScript the form asks the page for the confirmation.
  */
-export function RevokeDialogs({ action, children }: { action: RevokeAction; children: ReactNode }) {
+export function RevokeButtons({ action, children }: { action: RevokeAction; children: ReactNode }) {
   const [Dialog, setDialog] = useState<ComponentType<RevokeDialogProps>>()
   const [asked, setAsked] = useState<RevocableKey>()
   const [revoked, setRevoked] = useState("")
