@@ -1,6 +1,6 @@
 import type { Instrumentation } from "next"
 
-/** Runs once in each server process before it answers anything. */
+/** Runs once in each server process, before the first request. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== "nodejs") return
   const [{ checkEnvironment }, { startProcess }] = await Promise.all([import("./lib/env"), import("./lib/next/start")])
@@ -8,12 +8,12 @@ export async function register(): Promise<void> {
   await startProcess()
 }
 
-/** Called for what pages and actions throw; the API answers its own errors. */
+/** Called for errors thrown by pages and actions; the API handles its own errors. */
 export const onRequestError: Instrumentation.onRequestError = async (error, { headers }, { routePath, routeType }) => {
   if (process.env.NEXT_RUNTIME !== "nodejs") return
   const { log } = await import("@/lib/telemetry/log")
   const { digest } = error as { digest?: string }
-  // That of a parser quotes what it could not read.
+  // The message of a SyntaxError may quote input.
   const why = error instanceof SyntaxError ? error.name : error instanceof Error ? error.stack : String(error)
   log().error({ requestId: headers["x-request-id"], route: routePath, part: routeType, digest, why }, "page_failed")
 }

@@ -1,9 +1,9 @@
 import type { NextConfig } from "next"
 
-/** For pages and files; proxy.ts adds what differs by request. The API's edge sets its own headers on every answer. */
+/** The headers of pages and files; proxy.ts adds those that differ per request. The API sets its own headers. */
 const pageHeaders = [
   { key: "X-Content-Type-Options", value: "nosniff" },
-  // "no-referrer" would make browsers send `Origin: null` with our forms, which actions refuse.
+  // With "no-referrer" browsers would send `Origin: null` with our forms, which actions refuse.
   { key: "Referrer-Policy", value: "same-origin" },
   { key: "X-Frame-Options", value: "DENY" },
   { key: "Cross-Origin-Opener-Policy", value: "same-origin" },
@@ -12,15 +12,15 @@ const pageHeaders = [
 
 const config: NextConfig = {
   poweredByHeader: false,
-  // A redirect would hide that /api/… has no such path; pages do not care.
+  // A redirect would hide that the API has no such path; pages work with either form.
   skipTrailingSlashRedirect: true,
   images: { unoptimized: true },
-  // What the code's database has to look like: see lib/postgres/readiness.ts.
+  // /readyz compares the database with these migrations: see lib/postgres/readiness.ts.
   outputFileTracingIncludes: { "/readyz": ["./prisma/migrations/**"] },
-  // Loaded once in a process, however many bundles ask for them.
+  // Loaded once per process instead of once per bundle.
   serverExternalPackages: ["prom-client", "@opentelemetry/sdk-trace-node", "@opentelemetry/exporter-trace-otlp-proto"],
   experimental: { authInterrupts: true },
-  // Would write what actions are called with, passwords too, to the developer's terminal.
+  // This would print the arguments of actions, including passwords, to the developer's terminal.
   logging: { serverFunctions: false },
   headers: async () => [
     { source: "/((?!api/).*)", headers: pageHeaders },

@@ -8,8 +8,8 @@ export default function ErrorPage({ error, reset }: { error: Error & { digest?: 
     <main>
       <MessagePage status="500" title="Something went wrong">
         <p className="text-muted">
-          This page could not be shown. Try again in a moment
-          {error.digest ? `; if it stays, report it with the number ${error.digest}.` : "."}
+          This page could not be loaded. Try again in a moment
+          {error.digest ? `. If the problem continues, contact support with the error ID ${error.digest}.` : "."}
         </p>
         <Button onClick={reset}>Try again</Button>
       </MessagePage>

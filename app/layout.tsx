@@ -5,7 +5,7 @@ import "./globals.css"
 
 export const metadata: Metadata = {
   title: { default: "tsk", template: "%s · tsk" },
-  description: "Two surfaces, two kinds of API key",
+  description: "API keys and a metered API",
   robots: { index: false },
 }
 
@@ -18,7 +18,7 @@ export const viewport: Viewport = {
 }
 
 export default async function RootLayout({ children }: { children: ReactNode }) {
-  // No page is made before it is asked for: its scripts bear the nonce of the request.
+  // Pages are not prerendered, because their scripts carry the nonce of the request.
   await connection()
   return (
     <html lang="en">

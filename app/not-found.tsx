@@ -8,10 +8,10 @@ export const metadata: Metadata = { title: "Not found" }
 export default function NotFound() {
   return (
     <main>
-      <MessagePage status="404" title="There is no such page">
-        <p className="text-muted">The address may be mistyped, or what it led to is gone.</p>
+      <MessagePage status="404" title="Page not found">
+        <p className="text-muted">Check the URL. The page may have been moved or deleted.</p>
         <Link href="/" className={buttonStyle()}>
-          To the start page
+          Go to the home page
         </Link>
       </MessagePage>
     </main>

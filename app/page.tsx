@@ -15,11 +15,11 @@ export default async function StartPage() {
       <Wordmark />
       <div className="grid justify-items-start gap-4">
         <h1 className="max-w-xl text-3xl font-semibold tracking-tight text-balance">
-          Two APIs, two kinds of key, never confused
+          A user API and an admin API, each with its own keys
         </h1>
         <p className="max-w-xl text-base text-muted">
-          Your customers’ code reads one account. Your own analysis reads them all. Each has its own surface and its own
-          keys, and either refuses the other’s.
+          Your customers’ code uses user keys, which access one account. Your team’s reports use admin keys, which read
+          all accounts. Each API rejects the other’s keys.
         </p>
         <div className="flex flex-wrap gap-2">
           <Link href="/sign-up" className={buttonStyle("primary")}>
@@ -37,11 +37,11 @@ export default async function StartPage() {
       </div>
       <div className="grid gap-4 sm:grid-cols-2">
         <SurfaceCard surface="user" title="User keys" icon={<KeyRound aria-hidden="true" className="size-4" />}>
-          Everyone who is signed in makes their own. A key sees its owner’s account and nothing else, so a leaked one
-          exposes one account.
+          Every signed-in user can create them. A key accesses only its owner’s account, so a leaked key exposes one
+          account.
         </SurfaceCard>
         <SurfaceCard surface="admin" title="Admin keys" icon={<ShieldCheck aria-hidden="true" className="size-4" />}>
-          For reports, scripts and AI agents. A key only reads, and only what its owner’s role may read at that moment.
+          For reports, scripts and AI agents. A key is read-only and limited to what its owner’s role currently permits.
         </SurfaceCard>
       </div>
     </main>

@@ -14,12 +14,12 @@ import { root } from "@/scripts/root"
 import { createUser, grantCredits } from "@/tests/support/factories"
 import { stopAtExit } from "@/tests/support/program"
 
-/** What a server is told: its database, and the secret that signs sessions. */
+/** The environment of a server: its database and the secret that signs sessions. */
 export type Given = { DATABASE_URL: string; AUTH_SECRET: string }
 
-/** A migrated database for this process, and what servers need to use it too. */
+/** Starts a migrated database for this process. @returns the environment with which servers use the same database */
 export async function openDatabase(connections: number): Promise<Given> {
-  // As durable as in production: a commit waits for the disk.
+  // As durable as in production: a commit waits until it is flushed to disk.
   const postgres = stopAtExit(await startTemporaryPostgres(["-c", "fsync=on", "-c", "full_page_writes=on"]))
   await migrate(postgres.url)
   const given = { DATABASE_URL: postgres.url, AUTH_SECRET: randomBytes(32).toString("hex") }
@@ -29,18 +29,18 @@ export async function openDatabase(connections: number): Promise<Given> {
 
 export type Server = { command: Child; address: string }
 
-/** Starts a server on a free port and waits until it answers at `path`. */
+/** Starts a server on a free port and waits until it responds at `path`. */
 export async function startServer(start: (port: number) => Child, path: string): Promise<Server> {
   const port = await freePort()
   const command = stopAtExit(start(port))
   command.process.stdout?.resume()
   command.process.stderr?.pipe(process.stderr)
   const address = `http://127.0.0.1:${port}`
-  if (!(await waitForServer(command, `${address}${path}`))) throw new Error(`The server of ${path} ended.`)
+  if (!(await waitForServer(command, `${address}${path}`))) throw new Error(`The server of ${path} exited.`)
   return { command, address }
 }
 
-/** What the product is measured against and with, apart from its own packages. */
+/** A separate npm package with the software that the product is compared with, and the load generator. */
 export const rivals = join(root, "bench/rivals")
 
 export async function installRivals(): Promise<void> {
@@ -48,18 +48,19 @@ export async function installRivals(): Promise<void> {
   const lockfile = await readFile(join(rivals, "package-lock.json"), "utf8")
   const record = join(rivals, "node_modules/.installed.json")
   if ((await readFile(record, "utf8").catch(() => "")) === lockfile) return
-  console.log("Installing what to measure against")
+  console.log("Installing the packages to compare with")
   const install = ["ci", "--ignore-scripts", "--loglevel=error"]
   await succeed(startChild("npm", install, { signal: "TERM", cwd: rivals, env: process.env }))
   await writeFile(record, lockfile)
 }
 
-/** What both use must be the same. */
+/** Packages that the product and bench/rivals share must have the same version. */
 async function checkVersions(): Promise<void> {
   const [own, theirs] = await Promise.all([root, rivals].map(dependenciesOf))
   for (const [name, version] of Object.entries(theirs ?? {})) {
-    const wanted = own?.[name] ?? version
-    if (version !== wanted) throw new Error(`bench/rivals has ${name} ${version}, the product ${wanted}: install that.`)
+    const expected = own?.[name] ?? version
+    if (version !== expected)
+      throw new Error(`bench/rivals has ${name} ${version}, but the product has ${expected}: install ${expected}.`)
   }
 }
 
@@ -67,16 +68,16 @@ async function dependenciesOf(directory: string): Promise<Record<string, string>
   return JSON.parse(await readFile(join(directory, "package.json"), "utf8")).dependencies
 }
 
-/** @throws Error with what it has printed when it did not end well */
+/** @throws Error with the command's output if its exit code is not 0 */
 export async function succeed(command: Child): Promise<void> {
   const output = collect(stopAtExit(command))
   if ((await command.exited) !== 0) throw new Error(output())
 }
 
-/** So many that none comes near its limit, whatever a round can ask. */
+/** So many that no key reaches its rate limit during a round. */
 export const keyCount = 1_000
 
-/** Keys of new accounts that have credits enough, written directly. */
+/** Keys of new accounts with enough credits, written directly to the database. */
 export async function createKeys(surface: Surface, role: string, accounts = 1): Promise<string[]> {
   const owners: string[] = []
   while (owners.length < accounts) {
@@ -97,23 +98,20 @@ export async function createKeys(surface: Surface, role: string, accounts = 1): 
   return secrets
 }
 
-/**
- * CPU time that a process and all it has started have had so far, whatever else the machine was busy with: fields 4, 14
- * and 15 of stat (proc(5)), so on Linux alone.
- */
+/** The CPU time that a process and its descendants have used, from fields 4, 14 and 15 of /proc/pid/stat (Linux only). */
 export async function cpuMsOf(pid = 0): Promise<number> {
   const processes = new Map<number, { parent: number; ticks: number }>()
   for (const entry of await readdir("/proc")) {
     if (!/^\d+$/.test(entry)) continue
     const stat = await readFile(`/proc/${entry}/stat`, "utf8").catch(() => "")
-    // The name, field 2, may hold anything but ends with the last parenthesis.
+    // The name, field 2, may contain any character; it ends at the last parenthesis.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
     processes.set(Number(entry), { parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) })
   }
-  const isBelow = (one: number): boolean => one === pid || (one > 1 && isBelow(processes.get(one)?.parent ?? 0))
-  const ticks = [...processes].map(([one, process]) => (isBelow(one) ? process.ticks : 0))
-  // A tick is 10 ms on every Linux that Node runs on.
-  return 10 * ticks.reduce((sum, some) => sum + some, 0)
+  const isInTree = (id: number): boolean => id === pid || (id > 1 && isInTree(processes.get(id)?.parent ?? 0))
+  const ticks = [...processes].map(([id, process]) => (isInTree(id) ? process.ticks : 0))
+  // A clock tick is 10 ms on every Linux that Node supports.
+  return 10 * ticks.reduce((sum, count) => sum + count, 0)
 }
 
 export async function printConditions(...more: string[]): Promise<void> {
@@ -125,16 +123,16 @@ export async function printConditions(...more: string[]): Promise<void> {
   console.log(
     [
       `PostgreSQL ${database?.version}, fsync ${database?.fsync}, synchronous_commit ${database?.commit}`,
-      `Node ${process.version}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} when it began`,
+      `Node ${process.version}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} at start`,
       ...more,
     ].join("\n"),
   )
 }
 
-/** @param part 0.5 for the median */
-export function quantile(numbers: readonly number[], part: number): number {
+/** @param fraction 0.5 for the median */
+export function quantile(numbers: readonly number[], fraction: number): number {
   const sorted = numbers.toSorted((one, other) => one - other)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? Number.NaN
 }
 
 export function median(numbers: readonly number[]): number {

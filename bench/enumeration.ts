@@ -7,9 +7,9 @@ import { startMailServer } from "@/tests/support/mail-server"
 import { provideBuild, runProgram, stopAtExit } from "@/tests/support/program"
 import { median, openDatabase, printConditions, quantile, startServer } from "./bench"
 
-// Whether the time of an answer tells if an address has an account. What is compared takes turns, in an order that is drawn
-// anew each round, so that whatever else the machine does meets all alike. Each try is at an account of its own, from an
-// address of its own: no limit is met.
+// Measures whether response times reveal which email addresses have an account. The kinds of accounts are tried in a
+// new random order each round, so that other load on the machine affects all alike. Each attempt uses a new account and
+// a new IP address, so no rate limit applies.
 
 const rounds = Number(process.argv[2] ?? 100)
 
@@ -24,7 +24,7 @@ const forms: readonly Form[] = [
     fields: (email) => ({ email, password: "not the password" }),
   },
   {
-    name: "Asking for a letter to set a new password",
+    name: "Requesting a password reset email",
     action: "reset-password request",
     path: "/reset-password",
     fields: (email) => ({ email }),
@@ -35,10 +35,10 @@ async function main(): Promise<void> {
   await provideBuild()
   const given = await openDatabase(10)
   const mail = stopAtExit(await startMailServer())
-  // Made as the product makes them, so that to check one takes what it takes.
+  // Hashed at the product's cost, so that a check takes as long as in production.
   const passwordHash = await hashPassword("correct horse battery staple")
   const kinds: readonly Kind[] = [
-    { name: "unknown", newEmail: async () => `nobody-${randomUUID()}@example.com` },
+    { name: "unknown", newEmail: async () => `unknown-${randomUUID()}@example.com` },
     { name: "with a password", newEmail: async () => (await createUser({ passwordHash })).email },
     { name: "without a password", newEmail: async () => (await createUser()).email },
     { name: "banned", newEmail: async () => (await createUser({ passwordHash, status: "banned" })).email },
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
     (port) => serve(port, { ...given, ...settings, BASE_URL: "http://localhost" }),
     "/api/v1/me",
   )
-  await printConditions(`${rounds} tries of each, in milliseconds`)
+  await printConditions(`${rounds} attempts of each, in milliseconds`)
   for (const form of forms) await measure(server, form, kinds)
 }
 
@@ -56,9 +56,9 @@ async function measure(server: { address: string }, { name, action, path, fields
   const built = (await builtActions()).find((candidate) => candidate.name === action)
   if (!built) throw new Error(`There is no action ${action}.`)
   const times = new Map(kinds.map((kind) => [kind, [] as number[]]))
-  // The first ones are not counted: what is made once is made then.
+  // The first five rounds warm up.
   for (let round = -5; round < rounds; round++) {
-    for (const kind of inAnyOrder(kinds)) {
+    for (const kind of shuffle(kinds)) {
       const email = await kind.newEmail()
       const start = performance.now()
       const { status } = await callAction(server, built, { path, fields: fields(email) })
@@ -67,7 +67,7 @@ async function measure(server: { address: string }, { name, action, path, fields
       if (round >= 0) times.get(kind)?.push(time)
     }
   }
-  console.log(`\n${name.padEnd(44)}${["median", "10%", "90%", "ratio"].map((head) => head.padStart(9)).join("")}`)
+  console.log(`\n${name.padEnd(44)}${["median", "10%", "90%", "ratio"].map((heading) => heading.padStart(9)).join("")}`)
   const [first = []] = times.values()
   for (const [kind, measured] of times) {
     const numbers = [median(measured), quantile(measured, 0.1), quantile(measured, 0.9)].map((ms) => ms.toFixed(1))
@@ -76,7 +76,7 @@ async function measure(server: { address: string }, { name, action, path, fields
   }
 }
 
-function inAnyOrder<Item>(items: readonly Item[]): Item[] {
+function shuffle<Item>(items: readonly Item[]): Item[] {
   return items
     .map((item) => ({ item, at: Math.random() }))
     .sort((one, other) => one.at - other.at)

@@ -25,26 +25,26 @@ import { createKey, createUser } from "@/tests/support/factories"
 import { runProgram, stopAtExit } from "@/tests/support/program"
 import { quantile } from "./bench"
 
-// What an answer costs while the tables grow, from thousands of rows to millions: each endpoint through its route function,
-// with keys, over the real pool. npm run bench:growth -- 10000 1000000
+// Measures response times as the tables grow from thousands of rows to millions. Calls each endpoint's route function,
+// with API keys and the real connection pool. Usage: npm run bench:growth -- 10000 1000000
 
 const defaultSizes = [10_000, 1_000_000, 10_000_000]
-/** In each round every cell in turn, so that what else the machine does meets all of them; the first one warms up. */
+/** Each round measures every cell in turn, so that other load on the machine affects all alike; the first warms up. */
 const rounds = 5
-/** `ms`: after which a slow cell is left with the calls that it has had in the round. */
+/** Calls per cell and round: at most `most`, and no further call after `ms` milliseconds. */
 const calls = { most: 25, ms: 2_000 }
 const rowsAPage = 50
 const exported = { rows: 1_000_000, page: 500 }
 const day = 86_400_000
 
-type Serve = (request: Request) => Promise<Response>
+type Handler = (request: Request) => Promise<Response>
 type Times = { p50: number; p95: number } | { status: number }
-/** What a cell is measured for at every size. */
+/** A request that is measured at every size. */
 type Cell = {
   name: string
-  /** The cell of the same list's first page. */
+  /** The name of the cell with the first page of the same list. */
   list: string
-  serve: Serve
+  handler: Handler
   surface: "admin" | "user"
   search: (rows: number) => string
   goal: Goal
@@ -55,12 +55,12 @@ const goals = {
   own: { words: "<= 1.3x", met: ({ growth }) => growth <= 1.3 },
   list: { words: "<= 2x, < 50 ms", met: ({ growth, p50 }) => growth <= 2 && p50 < 50 },
   cursor: { words: "<= 1.2x first page", met: ({ p50, first }) => p50 <= 1.2 * first },
-  offset: { words: "none: it counts", met: () => true },
+  offset: { words: "none: offset scans", met: () => true },
 } as const satisfies Record<
   string,
   {
     words: string
-    /** `growth`: against the smallest size; `first`: the first page of the same list. */
+    /** `growth`: ratio to the smallest size; `first`: time of the first page of the same list. */
     met: (measured: { p50: number; growth: number; first: number }) => boolean
   }
 >
@@ -69,18 +69,18 @@ const [audit, emails] = [await optional("admin/audit"), await optional("admin/em
 
 const own = { list: "", surface: "user", search: () => "", goal: "own" } as const
 const cells: readonly Cell[] = [
-  { name: "me", serve: me, ...own },
-  { name: "me/subscription", serve: ownSubscription, ...own },
-  { name: "me/orders", serve: ownOrders, ...own },
-  { name: "me/credits", serve: ownCredits, ...own },
-  { name: "me/credits?kind=settle", serve: ownCredits, ...own, search: () => "kind=settle" },
-  { name: "me/run", serve: run, ...own },
+  { name: "me", handler: me, ...own },
+  { name: "me/subscription", handler: ownSubscription, ...own },
+  { name: "me/orders", handler: ownOrders, ...own },
+  { name: "me/credits", handler: ownCredits, ...own },
+  { name: "me/credits?kind=settle", handler: ownCredits, ...own, search: () => "kind=settle" },
+  { name: "me/run", handler: run, ...own },
   ...cellsOfLists(),
   {
     name: "stats of two years by month",
     list: "",
     goal: "list",
-    serve: stats,
+    handler: stats,
     surface: "admin",
     search: () => `interval=month&since=${Date.now() - 730 * day}`,
   },
@@ -88,7 +88,7 @@ const cells: readonly Cell[] = [
 
 async function main(sizes: readonly number[]): Promise<void> {
   const settings = {
-    // As durable as in production, but for the rows made in bulk: those need no log.
+    // As durable as in production, except that bulk loading writes minimal WAL.
     fsync: "on",
     full_page_writes: "on",
     wal_level: "minimal",
@@ -119,8 +119,8 @@ async function main(sizes: readonly number[]): Promise<void> {
   print(sizes, tables)
 }
 
-/** The endpoint of a module that can be taken out, while it is there. */
-async function optional(path: string): Promise<Serve | undefined> {
+/** The endpoint of an optional module, if it is present. */
+async function optional(path: string): Promise<Handler | undefined> {
   const file = join(root, "app/api/v1", path, "route.ts")
   return existsSync(file) ? (await import(pathToFileURL(file).href)).GET : undefined
 }
@@ -130,7 +130,7 @@ function usersAt(rows: number): number {
 }
 
 async function fill(url: string, rows: number): Promise<void> {
-  const began = performance.now()
+  const started = performance.now()
   const client = new pg.Client(url)
   await client.connect()
   await fillInBulk(client, { rows, users: usersAt(rows) })
@@ -139,11 +139,11 @@ async function fill(url: string, rows: number): Promise<void> {
   )
   await client.end()
   console.log(
-    `${count(rows)} rows a table, ${sizes[0]?.size}: made in ${((performance.now() - began) / 1_000).toFixed(0)} s`,
+    `${count(rows)} rows a table, ${sizes[0]?.size}: filled in ${((performance.now() - started) / 1_000).toFixed(0)} s`,
   )
 }
 
-/** The one that is measured: it has the same number of rows of its own at every size. */
+/** The account that is measured: it owns the same number of rows at every size. */
 function measuredUser(rows: number): string {
   return bulkUserId(usersAt(rows))
 }
@@ -151,27 +151,27 @@ function measuredUser(rows: number): string {
 function cellsOfLists(): Cell[] {
   type Search = string | ((rows: number) => string)
   const all = (rows: number) => rows
-  const lists: Record<string, { serve: Serve; total: (rows: number) => number; filters: Search[] }> = {
-    users: { serve: users, total: usersAt, filters: ["status=banned", "role=support", "email=bulk-7@example.com"] },
+  const lists: Record<string, { handler: Handler; total: (rows: number) => number; filters: Search[] }> = {
+    users: { handler: users, total: usersAt, filters: ["status=banned", "role=support", "email=bulk-7@example.com"] },
     subscriptions: {
-      serve: subscriptions,
+      handler: subscriptions,
       total: usersAt,
       filters: ["status=active", "status=trialing", "planId=bulk_team", (rows) => `userId=${measuredUser(rows)}`],
     },
     orders: {
-      serve: orders,
+      handler: orders,
       total: all,
       filters: ["status=paid", "status=failed", (rows) => `userId=${measuredUser(rows)}`],
     },
     credits: {
-      serve: credits,
+      handler: credits,
       total: all,
       filters: ["kind=settle", "kind=grant", (rows) => `userId=${measuredUser(rows)}`],
     },
-    "credits/balances": { serve: balances, total: usersAt, filters: [(rows) => `userId=${measuredUser(rows)}`] },
+    "credits/balances": { handler: balances, total: usersAt, filters: [(rows) => `userId=${measuredUser(rows)}`] },
     ...(audit && {
       audit: {
-        serve: audit,
+        handler: audit,
         total: all,
         filters: [
           "action=user.signed_in",
@@ -184,7 +184,7 @@ function cellsOfLists(): Cell[] {
     }),
     ...(emails && {
       emails: {
-        serve: emails,
+        handler: emails,
         total: all,
         filters: ["status=sent", "status=failed", "template=password_reset", (rows) => `userId=${measuredUser(rows)}`],
       },
@@ -192,12 +192,12 @@ function cellsOfLists(): Cell[] {
   }
   const middle = Date.now() - 365 * day
   const cursor = encodeCursor("desc", { createdAt: new Date(middle), id: bulkUserId(0) })
-  return Object.entries(lists).flatMap(([name, { serve, total, filters }]): Cell[] => {
-    const cell = (what: string, goal: Goal, search: Search): Cell => ({
-      name: name + what,
+  return Object.entries(lists).flatMap(([name, { handler, total, filters }]): Cell[] => {
+    const cell = (suffix: string, goal: Goal, search: Search): Cell => ({
+      name: name + suffix,
       list: name,
       goal,
-      serve,
+      handler,
       surface: "admin",
       search: (rows) => `limit=${rowsAPage}&${typeof search === "string" ? search : search(rows)}`,
     })
@@ -221,8 +221,8 @@ async function measureAll(rows: number): Promise<Map<string, Times>> {
   const taken = new Map<string, number[]>()
   const failed = new Map<string, Times>()
   for (let round = 0; round <= rounds; round++) {
-    for (const { name, serve, surface, search } of cells) {
-      const call = async () => serve(request(await keys[surface](), search(rows), serve === run))
+    for (const { name, handler, surface, search } of cells) {
+      const call = async () => handler(request(await keys[surface](), search(rows), handler === run))
       const times = failed.has(name) ? [] : await measure(call)
       if ("status" in times) failed.set(name, times)
       else if (round > 0) taken.set(name, [...(taken.get(name) ?? []), ...times])
@@ -234,16 +234,16 @@ async function measureAll(rows: number): Promise<Map<string, Times>> {
   ])
 }
 
-/** @returns milliseconds of each call, or what one was answered with that failed */
+/** @returns the milliseconds of each call, or the status of the first call that failed */
 async function measure(call: () => Promise<Response>): Promise<number[] | { status: number }> {
   const times: number[] = []
   const start = performance.now()
   while (times.length < calls.most && performance.now() - start < calls.ms) {
-    const began = performance.now()
+    const callStart = performance.now()
     const response = await call()
     await response.text()
     if (response.status !== 200) return { status: response.status }
-    times.push(performance.now() - began)
+    times.push(performance.now() - callStart)
   }
   return times
 }
@@ -259,7 +259,7 @@ function request(key: string, search: string, isRun: boolean): Request {
   return new Request(url, { method: "POST", headers, body: '{"text":"The quick brown fox jumps over the lazy dog."}' })
 }
 
-/** Gives a key for each call, and a new one before the rate limit is reached. */
+/** Returns a function that returns a key for each call and creates a new one before the rate limit is reached. */
 function keyring(user: { id: string }, surface: "admin" | "user"): () => Promise<string> {
   let secret = ""
   let left = 0
@@ -273,11 +273,11 @@ function keyring(user: { id: string }, surface: "admin" | "user"): () => Promise
   }
 }
 
-/** Reads orders from the newest on, page after page, as an export does. */
+/** Reads all orders page by page, newest first, as an export does. */
 async function exportOrders(rows: number): Promise<void> {
   const key = keyring({ id: (await createUser({ role: "owner" })).id }, "admin")
   const megabytes = () => Math.round(process.memoryUsage().rss / 1e6)
-  const [began, memory] = [performance.now(), megabytes()]
+  const [started, memory] = [performance.now(), megabytes()]
   let read = 0
   for (let cursor = "", more = true; more && read < exported.rows; read += exported.page) {
     const response = await orders(request(await key(), `limit=${exported.page}${cursor && `&cursor=${cursor}`}`, false))
@@ -286,9 +286,9 @@ async function exportOrders(rows: number): Promise<void> {
     cursor = /"nextCursor":"([^"]+)"/.exec(text.slice(-300))?.[1] ?? ""
     more = cursor !== ""
   }
-  const perSecond = read / ((performance.now() - began) / 1_000)
+  const perSecond = read / ((performance.now() - started) / 1_000)
   console.log(
-    `Export of ${count(Math.min(read, rows))} orders: ${count(Math.round(perSecond))} rows/s (goal >= 20,000), memory ${memory} MB at its start, ${megabytes()} MB at its end (goal: flat)\n`,
+    `Export of ${count(Math.min(read, rows))} orders: ${count(Math.round(perSecond))} rows/s (goal >= 20,000), memory ${memory} MB at start, ${megabytes()} MB at end (goal: flat)\n`,
   )
 }
 

@@ -21,8 +21,8 @@ import {
   succeed,
 } from "./bench"
 
-// What a request costs: the product's, on the lean listener and under Next alone, beside routes of Next that do nothing,
-// beside its statement with nothing around it, and beside better-auth's API keys doing the same work.
+// Compares the cost of a request to the API, on the lean listener and under Next alone, with empty routes of Next, with
+// the bare SQL statement, and with the same work done by better-auth's API keys.
 
 const connections = 20
 const rounds = 9
@@ -31,7 +31,7 @@ const poolSize = 10
 const seededUsers = 200
 
 type Contender = { name: string; command: Child; url: string; keys: readonly string[] }
-/** `cpuMs`: what the server's process spent on a request, whatever else the machine was busy with. */
+/** `cpuMs`: CPU time of the server's process per request, independent of other load on the machine. */
 type Measure = { perSecond: number; cpuMs: number; p50: number; p99: number }
 type Measures = Record<keyof Awaited<ReturnType<typeof startContenders>>, Measure>
 
@@ -78,16 +78,16 @@ async function startContenders(given: Given) {
   return {
     empty: contender("a route of Next, 204", idle, "/empty", userKeys),
     json: contender("a route of Next, small JSON", idle, "/json", userKeys),
-    floor: contender("its statement alone", floor, "/owner", userKeys),
+    floor: contender("its SQL statement alone", floor, "/owner", userKeys),
     lean: contender("GET /api/v1/me, lean listener", lean, me, userKeys),
     next: contender("GET /api/v1/me, Next alone", next, me, userKeys),
-    rival: contender("the same by better-auth", rival, "/me", rivalKeys),
+    rival: contender("the same with better-auth", rival, "/me", rivalKeys),
     ordersFloor: contender("its query and JSON.stringify", floor, "/orders", adminKeys),
     orders: contender("500 orders, lean listener", lean, orders, adminKeys),
   } satisfies Record<string, Contender>
 }
 
-/** In turns, so that what else the machine does meets all of them. */
+/** Measures the contenders in turns, so that other load on the machine affects all alike. */
 async function compare(contenders: Record<string, Contender>): Promise<Record<string, Measure>> {
   const taken: Record<string, Measure[]> = {}
   for (let round = 0; round <= rounds; round++) {
@@ -101,7 +101,7 @@ async function compare(contenders: Record<string, Contender>): Promise<Record<st
 }
 
 async function measure({ command, url, keys }: Contender, duration: number): Promise<Measure> {
-  // Its packages are installed by now.
+  // Imported here because its packages are installed at run time.
   const { load } = await import("./rivals/load.js")
   const before = await cpuMsOf(command.process.pid)
   const { perSecond, times } = await load({ url, keys, connections, seconds: duration })
@@ -114,7 +114,7 @@ function medianOf(measures: readonly Measure[]): Measure {
   return { perSecond: of("perSecond"), cpuMs: of("cpuMs"), p50: of("p50"), p99: of("p99") }
 }
 
-/** Makes better-auth's tables, and as many keys of its own. */
+/** Creates better-auth's tables and the same number of keys. */
 async function prepareRival(given: Given): Promise<string[]> {
   const { stdout, stderr } = stopAtExit(startRival(["prepare.js", String(keyCount)], given)).process
   stderr?.pipe(process.stderr)
@@ -147,17 +147,17 @@ function printTable(measures: readonly ({ name: string } & Measure)[]): void {
 
 function printGoals({ json, floor, lean, rival, ordersFloor, orders }: Measures): void {
   const goals = [
-    { what: "lean listener: CPU of a route of Next, small JSON", is: lean.cpuMs / json.cpuMs, atMost: 0.35 },
-    { what: "lean listener: throughput of the same", is: lean.perSecond / json.perSecond, atLeast: 4 },
-    { what: "lean listener: throughput of better-auth", is: lean.perSecond / rival.perSecond, atLeast: 10 },
-    { what: "lean listener: throughput of one statement", is: lean.perSecond / floor.perSecond, atLeast: 0.5 },
-    { what: "500 orders: CPU of query and JSON.stringify", is: orders.cpuMs / ordersFloor.cpuMs, atMost: 1.5 },
+    { name: "lean listener: CPU vs. Next route, small JSON", ratio: lean.cpuMs / json.cpuMs, atMost: 0.35 },
+    { name: "lean listener: throughput vs. the same route", ratio: lean.perSecond / json.perSecond, atLeast: 4 },
+    { name: "lean listener: throughput vs. better-auth", ratio: lean.perSecond / rival.perSecond, atLeast: 10 },
+    { name: "lean listener: throughput vs. one statement", ratio: lean.perSecond / floor.perSecond, atLeast: 0.5 },
+    { name: "500 orders: CPU vs. query and JSON.stringify", ratio: orders.cpuMs / ordersFloor.cpuMs, atMost: 1.5 },
   ]
-  console.log(`\n${"Goals".padEnd(56)}is      goal`)
-  for (const { what, is, atMost, atLeast } of goals) {
+  console.log(`\n${"Goals".padEnd(54)}ratio      goal`)
+  for (const { name, ratio, atMost, atLeast } of goals) {
     const goal = atMost === undefined ? `>= ${atLeast}` : `<= ${atMost}`
-    const met = atMost === undefined ? is >= atLeast : is <= atMost
-    console.log(`${what.padEnd(54)}${is.toFixed(2).padStart(5)} x ${goal.padStart(7)}   ${met ? "met" : "missed"}`)
+    const met = atMost === undefined ? ratio >= atLeast : ratio <= atMost
+    console.log(`${name.padEnd(54)}${ratio.toFixed(2).padStart(5)} x ${goal.padStart(7)}   ${met ? "met" : "missed"}`)
   }
 }
 

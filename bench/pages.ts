@@ -15,9 +15,9 @@ import { provideBuild, runProgram, stopAtExit } from "@/tests/support/program"
 import { provide } from "@/tests/support/provide"
 import { type Given, openDatabase, startServer } from "./bench"
 
-// How much JavaScript a browser with an empty cache gets for a page, as sent (gzip), above an empty page of the same
-// build. Such a page has no component of ours, so that it loads what Next calls the build's root main files: React and
-// Next's own half in the browser. Next adds 3.5 KB for its boundaries, which count here as ours.
+// Measures how much JavaScript (gzip) a browser with an empty cache loads for a page, above an empty page of the build.
+// An empty page has no components and loads only the root main files of Next's build manifest: React and Next's client
+// runtime. The 3.5 KB that Next adds for its boundaries are counted as ours.
 
 const goalKilobytes = 75
 const pages = [
@@ -34,7 +34,7 @@ const pages = [
 
 type Visit = { path: string; viewer?: Role; hasGoal?: boolean }
 
-/** Bytes that each script took on its way, by its path. */
+/** The transferred size of each script in bytes, by its path. */
 type Scripts = ReadonlyMap<string, number>
 
 async function main(): Promise<void> {
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   stopAtExit({ stop: () => browser.close() })
 
   const empty = await emptyPage()
-  console.log(`${"KB of JavaScript".padEnd(20)}first load   above empty   more by links`)
+  console.log(`${"KB of JavaScript".padEnd(20)}first load   above empty      prefetched`)
   for (const visit of pages as readonly Visit[]) {
     const cookies = visit.viewer ? [await sessionCookie(visit.viewer, given, address)] : []
     const first = await scriptsOf(browser, cookies, address + visit.path, false)
@@ -69,14 +69,14 @@ async function emptyPage(): Promise<string[]> {
   return manifest.rootMainFiles.map((file) => `/_next/${file}`)
 }
 
-/** @param prefetching whether links may load what they lead to */
+/** @param prefetching whether links may prefetch their targets */
 async function scriptsOf(
   browser: Browser,
   cookies: readonly Cookie[],
   url: string,
   prefetching: boolean,
 ): Promise<Scripts> {
-  // A context of its own has an empty cache.
+  // A new context has an empty cache.
   const context = await browser.newContext()
   try {
     await context.addCookies(cookies)
@@ -88,7 +88,7 @@ async function scriptsOf(
       return isPrefetch && !prefetching ? route.abort() : route.continue()
     })
     await page.goto(url, { waitUntil: "networkidle" })
-    if (page.url() !== url) throw new Error(`${url} led to ${page.url()}.`)
+    if (page.url() !== url) throw new Error(`${url} redirected to ${page.url()}.`)
     return new Map(
       await Promise.all(
         scripts.map(async (request) => {
@@ -104,7 +104,7 @@ async function scriptsOf(
 
 type Cookie = { name: string; value: string; url: string }
 
-/** Of the first account with that role. */
+/** The session cookie of the oldest active account with the role. */
 async function sessionCookie(role: Role, { AUTH_SECRET }: Given, url: string): Promise<Cookie> {
   const user = await db().user.findFirstOrThrow({ where: { role, status: "active" }, orderBy: { createdAt: "asc" } })
   return { name: cookieName("session"), value: await encode({ token: sessionToken(user), secret: AUTH_SECRET }), url }

@@ -14,8 +14,8 @@ import { provideBuild, runProgram } from "@/tests/support/program"
 import { median, openDatabase, printConditions, quantile, startServer } from "./bench"
 import { reserveInTransaction, settleInTransaction } from "./textbook"
 
-// What a metered run costs beside the work: the product's core, its two statements bare, the textbook's transactions, and
-// the endpoint over HTTP. Each on one account that everybody uses, and spread over many.
+// Measures the overhead of a metered run: the product's core, its two bare statements, textbook transactions, and the
+// endpoint over HTTP. Each is measured on one account that all connections share, and spread over many accounts.
 
 const connections = 20
 const rounds = 9
@@ -26,9 +26,9 @@ const cost = 3
 
 type Account = { owner: OwnerId; keyId: string; secret: string }
 type Spread = keyof typeof sizes
-/** Does one run for an account; each of the `connections` workers has its number. */
+/** Executes one run for an account. `worker` is the index of the connection. */
 type Contender = (account: Account, worker: number) => Promise<void>
-/** `cpuMs`: what this process spent on a run, whatever else the machine was busy with. */
+/** `cpuMs`: CPU time of this process per run, independent of other load on the machine. */
 type Measure = { perSecond: number; p50: number; p99: number; cpuMs: number }
 
 async function main(): Promise<void> {
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   for (const client of clients) await client.end()
 
   const counting = await compare({ counted: viaCore, uncounted: viaCore }, accounts, count)
-  console.log("\nThe core with the triggers that keep the sums of days, and without")
+  console.log("\nThe core with and without the triggers that maintain the daily sums")
   for (const spread of Object.keys(sizes) as Spread[]) printTable(spread, counting[spread], ["uncounted"])
 
   await printStatementCounts(accounts)
@@ -62,7 +62,7 @@ async function main(): Promise<void> {
   )
 }
 
-/** In turns, so that what else the machine does meets all of them. */
+/** Measures the contenders in turns, so that other load on the machine affects all alike. */
 async function compare(
   contenders: Record<string, Contender>,
   accounts: readonly Account[],
@@ -99,9 +99,9 @@ async function measure(contender: Contender, accounts: readonly Account[], runs:
     while (next < runs) {
       const account = accounts[next++ % accounts.length]
       if (!account) throw new Error("There must be an account.")
-      const began = performance.now()
+      const runStart = performance.now()
       await contender(account, worker)
-      times.push(performance.now() - began)
+      times.push(performance.now() - runStart)
     }
   }
   await Promise.all(Array.from({ length: connections }, (_, worker) => work(worker)))
@@ -185,7 +185,7 @@ async function createAccount(): Promise<Account> {
   return { owner: user.id as OwnerId, keyId: key.id, secret }
 }
 
-/** As the driver sees them, of a run that succeeds. */
+/** Prints the number of statements that the driver sends for a successful run. */
 async function printStatementCounts([account]: readonly Account[]): Promise<void> {
   if (!account) return
   const core = await countStatements(() => viaCore(account))
@@ -193,7 +193,7 @@ async function printStatementCounts([account]: readonly Account[]): Promise<void
     const response = await POST(new Request("http://localhost/api/v1/me/run", httpRequest(account.secret)))
     if (!response.ok) throw new Error(await response.text())
   }
-  // The first use of a key in a minute is recorded beside it.
+  // The first use of a key in a minute also records the time of its last use, so this call is not counted.
   await endpoint()
   console.log(`\nSQL statements a run: ${core} in the core, ${await countStatements(endpoint)} in the endpoint`)
 }
@@ -213,7 +213,7 @@ async function countStatements(act: () => Promise<void>): Promise<number> {
   return statements
 }
 
-/** @param bases the starts of the names that speeds are compared with */
+/** @param bases prefixes of the names of the contenders to which speeds are compared */
 function printTable(spread: Spread, measures: Record<string, Measure[]>, bases: readonly string[]): void {
   const medians = Object.entries(measures).map(([name, taken]) => ({
     name,

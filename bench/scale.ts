@@ -18,21 +18,21 @@ import {
   startServer,
 } from "./bench"
 
-// What a request costs on each of the machines it takes, with one instance and with two behind a proxy: adding instances
-// is worth what it costs as long as the CPU of a request does not rise.
+// Measures the CPU time of a request in the server, the database and Redis, with one instance and with two behind a
+// load balancer. Adding instances pays off as long as the CPU time per request does not rise.
 
 const connections = 20
 /**
- * For two instances, the database, the proxy and this process. With fewer the rate is given, low and the same for one
- * instance and for two, for a busier machine spends more on the same work: then only CPU is told.
+ * The cores needed for two instances, the database, the proxy and this process. With fewer, the request rate is fixed
+ * and low, since CPU time per request rises with utilization, and only CPU time is compared.
  */
 const coresForThroughput = 8
 const rounds = 3
 const seconds = { warmUp: 4, round: 4 } as const
 type Parts = { server: number; database: number; redis: number }
-/** CPU in milliseconds of a request. */
+/** `cpuMs`: CPU time per request in milliseconds. */
 type Measure = { perSecond: number; cpuMs: Parts }
-/** `rate`: requests a second, where cores are few. */
+/** `rate`: requests per second on a machine with too few cores. */
 type Target = { name: string; path: string; keys: readonly string[]; rate: number; body?: string }
 
 async function main(): Promise<void> {
@@ -53,18 +53,18 @@ async function main(): Promise<void> {
   const cpu = async (): Promise<Parts> => {
     const servers = await Promise.all(instances.map(({ command }) => cpuMsOf(command.process.pid)))
     return {
-      server: servers.reduce((sum, some) => sum + some, 0),
+      server: servers.reduce((sum, ms) => sum + ms, 0),
       database: await cpuMsOf(postmaster),
       redis: await cpuMsOf(redis.pid),
     }
   }
 
-  console.log(`\n${"".padEnd(30)}requests/s   CPU ms a request: server  database  Redis   core-hours a million`)
+  console.log(`\n${"".padEnd(30)}requests/s   CPU ms per request: server  database  Redis  core-hours/million`)
   for (const target of targets) {
     const [one, two] = await compare(proxies, target, cpu)
-    if (!one || !two) throw new Error("Both are measured.")
-    printLine(`${target.name}, 1 instance`, one)
-    printLine(`${target.name}, 2 instances`, two)
+    if (!one || !two) throw new Error("A measurement is missing.")
+    printRow(`${target.name}, 1 instance`, one)
+    printRow(`${target.name}, 2 instances`, two)
     const ratios = [`${(total(two) / total(one)).toFixed(2)} x the CPU`]
     if (cpus().length >= coresForThroughput)
       ratios.push(`${(two.perSecond / one.perSecond).toFixed(2)} x the throughput`)
@@ -99,16 +99,16 @@ async function startBalancer(instances: readonly Server[]): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
-/** In turns, so that what else the machine does meets both. */
+/** Measures both in turns, so that other load on the machine affects them alike. */
 async function compare(proxies: readonly string[], target: Target, cpu: () => Promise<Parts>): Promise<Measure[]> {
-  // Its packages are installed by now.
+  // Imported here because its packages are installed at run time.
   const { load } = await import("./rivals/load.js")
   const taken = proxies.map((): Measure[] => [])
   for (let round = 0; round <= rounds; round++) {
     for (const [index, proxy] of proxies.entries()) {
       const { path, keys, rate, body } = target
       const before = await cpu()
-      // The first round warms up, with all that goes through: a process that is new compiles what it does often.
+      // The first round warms up at full rate, so that the JIT compiler optimizes the hot code of new processes.
       const duration = round === 0 ? seconds.warmUp : seconds.round
       const { perSecond, requests } = await load({
         url: proxy + path,
@@ -137,9 +137,9 @@ function total({ cpuMs: { server, database, redis } }: Measure): number {
   return server + database + redis
 }
 
-function printLine(name: string, measure: Measure): void {
+function printRow(name: string, measure: Measure): void {
   const { perSecond, cpuMs } = measure
-  // A million requests of so many milliseconds.
+  // 1,000,000 requests × ms per request / 3,600,000 ms per hour.
   const coreHours = total(measure) / 3.6
   console.log(
     [
@@ -153,7 +153,7 @@ function printLine(name: string, measure: Measure): void {
   )
 }
 
-/** The parent of a process: field 4 of stat (proc(5)). */
+/** The parent of a process: field 4 of /proc/pid/stat (proc(5)). */
 async function parentOf(pid: number | undefined): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8")
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1])

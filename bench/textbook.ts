@@ -1,11 +1,11 @@
 import type { Client } from "pg"
 import type { ReserveRequest } from "@/lib/credits/ledger"
 
-// The same ledger as most would write it: two transactions, rows locked by SELECT … FOR UPDATE, decisions in code.
+// A conventional implementation of the ledger: two transactions, row locks by SELECT … FOR UPDATE, decisions in code.
 
 type Account = { balance: string; seq: string }
 
-/** @returns whether there were credits enough */
+/** @returns whether the balance was sufficient */
 export async function reserveInTransaction(
   client: Client,
   runId: string,
@@ -38,7 +38,7 @@ export async function reserveInTransaction(
   return true
 }
 
-/** @returns whether the run was still open */
+/** @returns whether the run was still reserved */
 export async function settleInTransaction(
   client: Client,
   runId: string,

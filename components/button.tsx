@@ -13,7 +13,7 @@ const kinds = {
 
 export type ButtonKind = keyof typeof kinds
 
-/** The look of a button, for links that lead on like one. */
+/** The classes of a button, for links that look like one. */
 export function buttonStyle(kind: ButtonKind = "plain"): string {
   return `${base} ${kinds[kind]}`
 }

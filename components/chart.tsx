@@ -10,8 +10,8 @@ function colorOf(series: number): string {
 }
 
 /**
- * Lines for what stands at the end of a period, bars for what happened in it. For the eye alone: the numbers stand in a
- * table of the same page.
+ * Lines show values at the end of a period, bars show totals within it. Hidden from screen readers: a table on the same
+ * page has the numbers.
  */
 export function Chart({
   kind,

@@ -6,9 +6,9 @@ import { Button, type ButtonKind } from "./button"
 import { controlStyle } from "./field"
 import { useHydrated } from "./use-hydrated"
 
-const cannotCopy = "This browser does not let the page copy. The text is selected: press Ctrl+C, or ⌘C on a Mac."
+const cannotCopy = "The browser blocked copying. The text is selected: press Ctrl+C, or ⌘C on a Mac."
 
-/** Text to take along: in a field, so that it can be selected by every means, with a button that copies exactly it. */
+/** Read-only text in a field, so that it can also be selected without the copy button. */
 export function CopyField({
   id,
   label,
@@ -40,7 +40,7 @@ export function CopyField({
     }
   }
 
-  // Neither a browser's memory of forms nor a spelling service on the net may learn the text.
+  // Keeps the text away from autofill, password managers and online spell checkers.
   const common = { id, value, readOnly: true, autoComplete: "off", spellCheck: false, "data-1p-ignore": true } as const
   return (
     <div className="grid gap-1.5">

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
 
-/** Where rows would stand: that there are none, and what to do about it. */
+/** Shown in place of an empty list, with the next step for the viewer. */
 export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="grid justify-items-center gap-2 rounded-lg border border-dashed border-line px-4 py-14 text-center">

@@ -1,10 +1,10 @@
 import type { ComponentProps, ReactNode } from "react"
 
-/** 16 px on narrow screens: below that, iOS zooms into a field that gets the focus. */
+/** The text is 16 px on narrow screens, because iOS zooms into a focused field with smaller text. */
 export const controlStyle =
   "h-9 w-full min-w-0 rounded-md border border-edge bg-panel px-2.5 text-base text-ink sm:h-8 sm:text-sm aria-invalid:border-bad"
 
-/** A label, its control, and below it a hint and what is wrong. */
+/** A label and its control, with the error and the hint below. */
 export function Field({
   id,
   label,
@@ -38,7 +38,7 @@ export function Field({
   )
 }
 
-/** What ties a control to its Field for people who do not see it. */
+/** The id and ARIA attributes that connect a control with the error and the hint of its Field. */
 export function describedBy(id: string, { hint, error }: { hint?: boolean; error?: string | undefined }) {
   const ids = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(" ")
   return { id, ...(ids && { "aria-describedby": ids }), ...(error && { "aria-invalid": true }) }

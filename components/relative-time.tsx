@@ -1,6 +1,6 @@
-import { absoluteTime, relativeTime } from "@/lib/time-words"
+import { absoluteTime, relativeTime } from "@/lib/format-time"
 
-/** For server components: the words are those of the moment the page was made, so nothing can differ in the browser. */
+/** For server components only: rendered again in the browser, the text could differ and break hydration. */
 export function RelativeTime({ date, now }: { date: Date; now: Date }) {
   return (
     <time dateTime={date.toISOString()} title={absoluteTime(date)} className="whitespace-nowrap">

@@ -7,7 +7,7 @@ const tones = {
 
 export type Tone = keyof typeof tones
 
-/** A status in a word, with a colour that says it again. */
+/** A status with a matching color. */
 export function StatusBadge({ tone, children }: { tone: Tone; children: string }) {
   return (
     <span

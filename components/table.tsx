@@ -2,7 +2,7 @@ import type { ComponentProps, ReactNode } from "react"
 
 export type Heading = { label: string; numeric?: boolean }
 
-/** A table whose rows are cards on narrow screens, where each cell bears its column's label. */
+/** A table whose rows become cards on narrow screens, where each cell shows its column's label. */
 export function Table({
   caption,
   headings,
@@ -15,7 +15,7 @@ export function Table({
   return (
     <section
       aria-label={caption}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard
       tabIndex={0}
       className="lg:overflow-x-auto lg:rounded-lg lg:border lg:border-line lg:bg-panel"
     >
@@ -64,7 +64,12 @@ export function TableCell({
   names = false,
   className = "",
   children,
-}: Heading & { /** Whether the cell names its row. */ names?: boolean; className?: string; children: ReactNode }) {
+}: Heading & {
+  /** Whether the cell is the header of its row. */
+  names?: boolean
+  className?: string
+  children: ReactNode
+}) {
   const Cell = names ? "th" : "td"
   return (
     <Cell

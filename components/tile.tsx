@@ -1,4 +1,4 @@
-/** One number of a `dl`, large. */
+/** A labeled number inside a `dl`. */
 export function Tile({ label, note, children }: { label: string; note?: string; children: string }) {
   return (
     <div className="grid content-start gap-1 rounded-lg border border-line bg-panel p-3">

@@ -1,4 +1,4 @@
-/** How the numbers of a measure are written. Money is integer cents, whose currency the series' label names. */
+/** The number format of a measure. Money is in integer cents; the label of the series names the currency. */
 export type Unit = "count" | "cents" | "share"
 
 type Format = { short: (value: number) => string; full: (value: number) => string }

@@ -1,8 +1,8 @@
 import { type FormEvent, useActionState, useState, useTransition } from "react"
 
 /**
- * For forms that lose nothing typed. The action stands in the form, so that it works without a script. Where one runs, the
- * form is sent from here: React empties a form whose action it runs itself, and a request that failed would end the page.
+ * Submits a form and keeps its input. The form has the action as well, so that it works without JavaScript. With
+ * JavaScript it is submitted here: React would reset the form, and a failed request would show the error page.
  */
 export function useFormSubmission<State>(action: (last: State | null, data: FormData) => Promise<State>) {
   const [first, send] = useActionState<State | null, FormData>(action, null)
@@ -22,6 +22,6 @@ export function useFormSubmission<State>(action: (last: State | null, data: Form
     })
   }
 
-  /** `lost`: the last request got no answer, so nobody knows what became of it. */
+  /** `lost`: the last request got no response, so its outcome is unknown. */
   return { ...sent, pending, form: { action: send, onSubmit } }
 }

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react"
 
-/** False on the server and where no script runs: what needs a script is then not shown. */
+/** False on the server and until hydration, to hide elements that need JavaScript. */
 export function useHydrated(): boolean {
   return useSyncExternalStore(
     () => () => {},

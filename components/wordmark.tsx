@@ -1,4 +1,4 @@
-/** Two keyholes beside each other: the two surfaces. */
+/** The logo: two keyholes, one for each surface. */
 export function Wordmark() {
   return (
     <span className="inline-flex items-center gap-2 text-base font-semibold tracking-tight">

@@ -4,7 +4,7 @@ import { hiddenFields } from "./forms"
 import { createKey, openDialog, saved } from "./key-page"
 import { isPresent } from "./pages"
 
-test("pages ask for a sign-in and lead back", async ({ page, customer }) => {
+test("pages require sign-in and return to the requested page", async ({ page, customer }) => {
   await page.goto("/admin/api-keys?new")
   await expect(page).toHaveURL(/\/sign-in\?callbackUrl=%2Fadmin%2Fapi-keys$/)
   await page.goto("/api-keys")
@@ -15,18 +15,18 @@ test("pages ask for a sign-in and lead back", async ({ page, customer }) => {
 })
 
 for (const role of ["member", "support"] as const) {
-  test(`403 for ${role} on the admin key page, naming the permission`, async ({ page, signInAs }) => {
+  test(`the admin key page returns 403 to ${role} and names the missing permission`, async ({ page, signInAs }) => {
     await signInAs(role)
-    const answer = await page.goto("/admin/api-keys")
-    expect(answer?.status()).toBe(403)
-    await expect(page.getByRole("heading", { name: "Your role does not open this page" })).toBeVisible()
+    const response = await page.goto("/admin/api-keys")
+    expect(response?.status()).toBe(403)
+    await expect(page.getByRole("heading", { name: "Your role has no access to this page" })).toBeVisible()
     await expect(page.getByRole("main")).toContainText("api_keys.manage")
     await expect(page.getByRole("button", { name: "Create key" })).toHaveCount(0)
   })
 }
 
 for (const role of ["member", "support", "bookkeeper", "admin"] as const) {
-  test(`the account's part of the sidebar is the same for ${role} as for everyone`, async ({ page, signInAs }) => {
+  test(`the account section of the sidebar is the same for ${role} as for every role`, async ({ page, signInAs }) => {
     await signInAs(role)
     await page.goto("/api-keys")
     const links = page.getByRole("navigation", { name: "Your account" }).getByRole("link")
@@ -43,7 +43,7 @@ test("a banned account is signed out on the next action and the next page", asyn
   const kept = uniqueName("Kept")
   await createKey(page, kept)
   await saved(page)
-  // The list asked for when the reveal closed could meet the ban before the action does.
+  // Otherwise the list request that saving a key triggers could see the ban before the action does.
   await page.goto("/api-keys")
   const dialog = await openDialog(page)
   await dialog.getByLabel("Name").fill("Too late")
@@ -56,7 +56,7 @@ test("a banned account is signed out on the next action and the next page", asyn
   expect(await keysOf(database, email)).toEqual([{ name: kept, revoked: false }])
 })
 
-test("a demotion acts at once: on the open page's actions, on the page, in the sidebar", async ({
+test("a demotion takes effect on the next action of an open page, on the page and in the sidebar", async ({
   page,
   signUp,
   database,
@@ -75,13 +75,13 @@ test("a demotion acts at once: on the open page's actions, on the page, in the s
   expect(await keysOf(database, email)).toEqual([])
 })
 
-test.describe("an action that no page of ours sent", () => {
-  for (const [what, origin] of [
+test.describe("an action with a foreign origin", () => {
+  for (const [name, origin] of [
     ["without an origin", undefined],
     ["from another site", "https://evil.example"],
     ["from a sandboxed frame", "null"],
   ] as const) {
-    test(`${what} does nothing`, async ({ page, signUp, database, browser, baseURL }) => {
+    test(`${name} has no effect`, async ({ page, signUp, database, browser, baseURL }) => {
       const { email, cookies } = await signUp()
       await page.goto("/api-keys")
       const kept = uniqueName("Kept")
@@ -94,8 +94,8 @@ test.describe("an action that no page of ours sent", () => {
       const send = async (path: string, fields: Record<string, string>) => {
         await form.goto(path)
         const multipart = { ...(await hiddenFields(form)), ...fields }
-        const answer = await plain.request.post(path, { multipart, headers: origin ? { Origin: origin } : {} })
-        return answer.text()
+        const response = await plain.request.post(path, { multipart, headers: origin ? { Origin: origin } : {} })
+        return response.text()
       }
       expect(await send("/api-keys?new", { name: "Forged", expires: "90d", date: "" })).not.toContain("New API key")
       const revoke = await database.query("SELECT id FROM api_keys WHERE name = $1", [kept])
@@ -105,7 +105,7 @@ test.describe("an action that no page of ours sent", () => {
     })
   }
 
-  test("the same request with our origin is carried out: the test above refuses for the origin alone", async ({
+  test("the same request with our origin is executed, so the origin alone is the reason for refusal", async ({
     page,
     signUp,
     database,
@@ -114,14 +114,14 @@ test.describe("an action that no page of ours sent", () => {
     const { email } = await signUp()
     await page.goto("/api-keys?new")
     const multipart = { ...(await hiddenFields(page)), name: "Sent by hand", expires: "90d", date: "" }
-    const answer = await page.request.post("/api-keys?new", { multipart, headers: { Origin: String(baseURL) } })
-    expect(answer.headers()["cache-control"]).toContain("no-store")
-    expect(await answer.text()).toContain("New API key")
+    const response = await page.request.post("/api-keys?new", { multipart, headers: { Origin: String(baseURL) } })
+    expect(response.headers()["cache-control"]).toContain("no-store")
+    expect(await response.text()).toContain("New API key")
     expect(await keysOf(database, email)).toEqual([{ name: "Sent by hand", revoked: false }])
   })
 })
 
-test("pages carry the headers that keep them from being framed, sniffed or leaked", async ({ request }) => {
+test("pages have the headers that prevent framing, MIME sniffing and referrer leaks", async ({ request }) => {
   for (const path of ["/", "/sign-in", "/api-keys", "/nowhere"]) {
     const headers = (await request.get(path, { maxRedirects: 0 })).headers()
     expect(headers).toMatchObject({
@@ -137,25 +137,25 @@ test("pages carry the headers that keep them from being framed, sniffed or leake
   expect(api["x-frame-options"]).toBeUndefined()
 })
 
-test("scripts run by a nonce alone, made anew for each request, whatever the client says it is", async ({
+test("scripts run only with a nonce that is new for each request and never taken from the client", async ({
   request,
 }) => {
   const given = "YXR0YWNrZXJhdHRhY2tlcg=="
   const nonces = new Set<string>()
   for (const path of ["/", "/sign-in", "/docs", "/reset-password/x", "/nowhere"]) {
-    const answer = await request.get(path, {
+    const response = await request.get(path, {
       headers: {
         "x-nonce": given,
         "content-security-policy": `script-src 'nonce-${given}'`,
         "content-security-policy-report-only": `script-src 'nonce-${given}'`,
       },
     })
-    const { "content-security-policy": policy = "" } = answer.headers()
+    const { "content-security-policy": policy = "" } = response.headers()
     const [scripts = ""] = policy.split("; ").filter((directive) => directive.startsWith("script-src "))
     expect(scripts).toMatch(/^script-src 'self' 'nonce-[\w+/]{22}==' 'strict-dynamic'$/)
     const nonce = /'nonce-(.+?)'/.exec(scripts)?.[1] ?? ""
     nonces.add(nonce)
-    const html = await answer.text()
+    const html = await response.text()
     const tags = html.match(/<script\b[^>]*>/g) ?? []
     expect(tags.length).toBeGreaterThan(3)
     for (const tag of tags) expect(tag).toContain(`nonce="${nonce}"`)
@@ -165,14 +165,14 @@ test("scripts run by a nonce alone, made anew for each request, whatever the cli
   expect(nonces.size).toBe(5)
 })
 
-test("a script that got into a page does not run", async ({ browser, baseURL }) => {
+test("a script injected into a page does not run", async ({ browser, baseURL }) => {
   const context = await browser.newContext({ baseURL: String(baseURL) })
   const page = await context.newPage()
   const refused = page.waitForEvent("console", (message) => message.text().includes("Content Security Policy"))
   await page.route("/sign-in", async (route) => {
-    const answer = await route.fetch()
+    const response = await route.fetch()
     const injected = "<script>window.ran = true</script><img src=x onerror='window.ran = true'>"
-    await route.fulfill({ response: answer, body: (await answer.text()).replace("</body>", `${injected}</body>`) })
+    await route.fulfill({ response, body: (await response.text()).replace("</body>", `${injected}</body>`) })
   })
   await page.goto("/sign-in")
   await refused

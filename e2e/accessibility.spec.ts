@@ -4,17 +4,21 @@ import { expectAccessibleWithoutSidewaysScroll, narrow, wide } from "./accessibi
 import { test, uniqueName } from "./fixtures"
 import { createKey, openDialog, row, saved } from "./key-page"
 
-test.describe("in light and in dark", () => {
+test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
 
-  test("the pages in front of the sign-in are accessible and fit", async ({ page }) => {
+  test("public pages are accessible and fit narrow screens", async ({ page }) => {
     for (const path of ["/", "/sign-in", "/sign-in?error=AccessDenied", "/sign-up", "/nowhere"]) {
       await page.goto(path)
       await expectAccessibleWithoutSidewaysScroll(page)
     }
   })
 
-  test("the user key page and its dialogs are accessible and fit", async ({ page, context, customer }) => {
+  test("the user key page and its dialogs are accessible and fit narrow screens", async ({
+    page,
+    context,
+    customer,
+  }) => {
     await context.addCookies(customer.cookies)
     await page.goto("/api-keys")
     await expectAccessibleWithoutSidewaysScroll(page)
@@ -43,7 +47,10 @@ test.describe("in light and in dark", () => {
     await expectAccessibleWithoutSidewaysScroll(page)
   })
 
-  test("the admin key page, its dialogs and the 403 page are accessible and fit", async ({ page, signInAs }) => {
+  test("the admin key page, its dialogs and the 403 page are accessible and fit narrow screens", async ({
+    page,
+    signInAs,
+  }) => {
     await signInAs("admin")
     await page.goto("/admin/api-keys")
     await expectAccessibleWithoutSidewaysScroll(page)
@@ -63,7 +70,10 @@ test.describe("in light and in dark", () => {
   })
 })
 
-test("on a narrow screen the sidebar opens from the top bar, leads on and closes", async ({ page, signInAs }) => {
+test("on a narrow screen the sidebar opens from the top bar and closes after navigation", async ({
+  page,
+  signInAs,
+}) => {
   await page.setViewportSize(narrow)
   await signInAs("finance")
   await page.goto("/api-keys")
@@ -77,7 +87,11 @@ test("on a narrow screen the sidebar opens from the top bar, leads on and closes
   await expect(page.getByRole("navigation", { name: "Administration" })).toBeHidden()
 })
 
-test("the keyboard reaches the content first, and every row's button", async ({ page, context, customer }) => {
+test("the Tab key reaches the skip link first and then the controls of the page", async ({
+  page,
+  context,
+  customer,
+}) => {
   await context.addCookies(customer.cookies)
   await page.goto("/api-keys")
   await page.keyboard.press("Tab")
@@ -91,7 +105,7 @@ test("the keyboard reaches the content first, and every row's button", async ({ 
   await expect(page.getByRole("dialog").getByLabel("Name")).toBeFocused()
 })
 
-test("every page has a title of its own", async ({ page, signInAs }) => {
+test("every page has a unique title", async ({ page, signInAs }) => {
   const titles: string[] = []
   for (const path of ["/", "/sign-in", "/sign-up", "/nowhere"]) {
     await page.goto(path)

@@ -10,20 +10,20 @@ const pages = ["/account", "/account/orders", "/account/credits"]
 
 type Rows = { data: Record<string, unknown>[]; meta: { total: number; balance: number; held: number } }
 
-/** What the user API answers the member of the demo with. */
-async function asked<Answer = Rows>(request: APIRequestContext, url: string): Promise<Answer> {
+/** The response of the user API to the demo account with the role member. */
+async function callApi<Body = Rows>(request: APIRequestContext, url: string): Promise<Body> {
   const response = await request.get(url, { headers: { Authorization: `Bearer ${keyOf("member")}` } })
   expect(response.status()).toBe(200)
   return response.json()
 }
 
-/** Signs the page's browser in to an account of its own. Sign-ups are limited, sign-ins far less. */
+/** Creates an account in the database and signs in to it: sign-ups are rate-limited more strictly than sign-ins. */
 async function openAccount(page: Page, database: Client, credits: number): Promise<string> {
   const [id, email, password] = [randomUUID(), uniqueEmail(), "four words make sense"]
   const insert = "INSERT INTO users (id, email, name, password_hash) VALUES ($1, $2, 'Nell Newcomer', $3)"
   await database.query(insert, [id, email, await hashPassword(password)])
   await database.query("INSERT INTO credit_accounts (user_id) VALUES ($1)", [id])
-  if (credits > 0) await change(database, id, credits)
+  if (credits > 0) await adjustBalance(database, id, credits)
   await page.goto("/sign-in")
   await page.getByLabel("Email").fill(email)
   await page.getByLabel("Password").fill(password)
@@ -32,7 +32,7 @@ async function openAccount(page: Page, database: Client, credits: number): Promi
   return id
 }
 
-async function change(database: Client, userId: string, amount: number): Promise<void> {
+async function adjustBalance(database: Client, userId: string, amount: number): Promise<void> {
   await database.query(
     `WITH account AS (
        UPDATE credit_accounts SET balance = balance + $2, seq = seq + 1 WHERE user_id = $1 RETURNING balance, seq)
@@ -42,8 +42,8 @@ async function change(database: Client, userId: string, amount: number): Promise
   )
 }
 
-function longDate(moment: string | Date): string {
-  return new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" }).format(new Date(moment))
+function longDate(date: string | Date): string {
+  return new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" }).format(new Date(date))
 }
 
 function fact(page: Page, label: string): Locator {
@@ -56,7 +56,7 @@ function fact(page: Page, label: string): Locator {
 }
 
 async function curlUrl(page: Page): Promise<string> {
-  const curl = await page.getByLabel("The same as an API request").inputValue()
+  const curl = await page.getByLabel("Equivalent API request").inputValue()
   const [, url] = /^curl -H "Authorization: Bearer \$TSK_KEY" "(.+)"$/.exec(curl) ?? []
   expect(url, curl).toBeDefined()
   return String(url)
@@ -66,14 +66,14 @@ function daysAgo(days: number): string {
   return new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
 }
 
-test("each page asks for a sign-in and leads back", async ({ page }) => {
+test("each page requires sign-in and returns to the requested page", async ({ page }) => {
   for (const path of pages) {
     await page.goto(path)
     await expect(page).toHaveURL(`/sign-in?callbackUrl=${encodeURIComponent(path)}`)
   }
 })
 
-test("the account page says what the API answers: plan, price and what comes next, balance, latest order", async ({
+test("the account page shows the plan, price, renewal, balance and latest order that the API returns", async ({
   page,
   signInAs,
   request,
@@ -82,17 +82,17 @@ test("the account page says what the API answers: plan, price and what comes nex
   await page.goto("/account")
   await expect(page.getByRole("main")).toContainText("member@example.com")
   type Subscription = { data: { planId: string; amount: number; currentPeriodEnd: string; createdAt: string } }
-  const { data: subscription } = await asked<Subscription>(request, await curlUrl(page))
-  const { data: orders, meta: ordered } = await asked(request, "/api/v1/me/orders?limit=1")
+  const { data: subscription } = await callApi<Subscription>(request, await curlUrl(page))
+  const { data: orders, meta: ordered } = await callApi(request, "/api/v1/me/orders?limit=1")
   await expect(fact(page, "Price")).toContainText((subscription.amount / 100).toFixed(2))
   await expect(page.getByRole("main")).toContainText(longDate(subscription.currentPeriodEnd))
-  await expect(fact(page, "Since")).toHaveText(longDate(subscription.createdAt))
+  await expect(fact(page, "Started")).toHaveText(longDate(subscription.createdAt))
   await expect(fact(page, "Latest")).toHaveText(String(orders[0]?.description))
-  await expect(fact(page, "Orders in all")).toHaveText(String(ordered.total))
-  // Tests of other pages spend this account's credits meanwhile.
+  await expect(fact(page, "Total orders")).toHaveText(String(ordered.total))
+  // Tests of other pages run concurrently and spend this account's credits.
   await expect(async () => {
     await page.reload()
-    const { meta } = await asked(request, "/api/v1/me/credits?limit=1")
+    const { meta } = await callApi(request, "/api/v1/me/credits?limit=1")
     expect(await fact(page, "Balance").textContent()).toBe(meta.balance.toLocaleString("en"))
   }).toPass()
   await page.getByRole("link", { name: "Usage and ledger" }).click()
@@ -102,7 +102,7 @@ test("the account page says what the API answers: plan, price and what comes nex
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Orders")
 })
 
-test("a subscription's state is said in words, with what its period's end means", async ({ page, database }) => {
+test("a subscription shows its status and what happens at the end of its period", async ({ page, database }) => {
   const userId = await openAccount(page, database, 0)
   const end = new Date(Date.now() + 10 * 86_400_000)
   await database.query(
@@ -112,7 +112,7 @@ test("a subscription's state is said in words, with what its period's end means"
   )
   for (const [status, ends, label] of [
     ["active", false, "Renews"],
-    ["active", true, "Ends, and is not renewed"],
+    ["active", true, "Cancels on"],
     ["trialing", false, "Trial ends"],
     ["past_due", false, "Period ends"],
   ] as const) {
@@ -122,17 +122,17 @@ test("a subscription's state is said in words, with what its period's end means"
     )
     await page.goto("/account")
     await expect(fact(page, "Plan")).toHaveText(`Pro ${status.replace("_", " ")}`)
-    await expect(fact(page, "Price")).toHaveText("$12.34 a month")
+    await expect(fact(page, "Price")).toHaveText("$12.34 per month")
     await expect(fact(page, label)).toHaveText(`${longDate(end)}, in 10 days`)
     await expect(page.getByText("A payment is overdue.")).toHaveCount(status === "past_due" ? 1 : 0)
   }
 })
 
-test("a new account has its welcome credits, and each page says what to do next", async ({ page, signUp }) => {
+test("a new account has welcome credits, and each empty page says what to do next", async ({ page, signUp }) => {
   await signUp()
   await page.goto("/account")
   await expect(page.getByText("No subscription")).toBeVisible()
-  await expect(page.getByText("To subscribe, ask whoever runs this service.")).toBeVisible()
+  await expect(page.getByText("Contact support to subscribe.")).toBeVisible()
   await expect(fact(page, "Balance")).toHaveText("100")
   await expect(page.getByText("No orders yet.")).toBeVisible()
   await page.goto("/account/orders")
@@ -145,16 +145,16 @@ test("a new account has its welcome credits, and each page says what to do next"
   await expect(page.locator("main svg.recharts-surface")).toHaveCount(2)
 })
 
-test("an account without a ledger is told where credits come from and where they go", async ({ page, database }) => {
+test("an empty ledger explains where credits come from and how they are spent", async ({ page, database }) => {
   await openAccount(page, database, 0)
   await page.goto("/account/credits")
   await expect(page.getByText("No entries yet")).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
-  await page.getByRole("main").getByRole("link", { name: "a key" }).click()
+  await page.getByRole("main").getByRole("link", { name: "an API key" }).click()
   await expect(page).toHaveURL("/api-keys")
 })
 
-test("the days of the charts stand in a table, and their sum above", async ({ page, signInAs }) => {
+test("a table lists the days of the charts, and the heading shows their sum", async ({ page, signInAs }) => {
   await signInAs("member")
   await page.goto("/account/credits")
   await page.getByText("The last 30 days in numbers").click()
@@ -173,7 +173,7 @@ test("the days of the charts stand in a table, and their sum above", async ({ pa
   await expect(days.locator("[data-label=Balance]").first()).toHaveText(String(balance))
 })
 
-test("the request on a page answers with the rows that are on screen", async ({ page, signInAs, request }) => {
+test("the API request on a page returns the rows on screen", async ({ page, signInAs, request }) => {
   await signInAs("member")
   for (const path of [
     "/account/orders",
@@ -182,7 +182,7 @@ test("the request on a page answers with the rows that are on screen", async ({ 
     `/account/credits?until=${daysAgo(1)}`,
   ]) {
     await page.goto(path)
-    const { data, meta } = await asked(request, await curlUrl(page))
+    const { data, meta } = await callApi(request, await curlUrl(page))
     expect(data.length).toBeGreaterThan(0)
     await expect(page.getByRole("table").last().getByRole("rowheader")).toHaveText(
       data.map(({ seq, description }) => (seq === undefined ? String(description) : Number(seq).toLocaleString("en"))),
@@ -193,7 +193,7 @@ test("the request on a page answers with the rows that are on screen", async ({ 
   }
 })
 
-test("filters stand in the address as the API takes them, without those left empty", async ({ page, signInAs }) => {
+test("the URL contains filters as the API accepts them, but no empty ones", async ({ page, signInAs }) => {
   await signInAs("member")
   await page.goto("/account/credits")
   await page.getByLabel("Kind").selectOption("purchase")
@@ -207,7 +207,7 @@ test("filters stand in the address as the API takes them, without those left emp
   await expect(page).toHaveURL("/account/credits")
 })
 
-test("a run leads to all of its entries, which sum up to what it cost", async ({ page, signInAs }) => {
+test("a run links to all of its entries", async ({ page, signInAs }) => {
   await signInAs("member")
   await page.goto("/account/credits?kind=settle")
   const link = page.getByRole("table").getByRole("link", { name: /^Run / }).first()
@@ -217,13 +217,13 @@ test("a run leads to all of its entries, which sum up to what it cost", async ({
   await expect(page.getByLabel("Run ID")).toHaveValue(String(runId))
   await expect(page.getByRole("table").locator("[data-label=Kind]")).toHaveText(["settle", "reserve"])
   const amounts = (await page.getByRole("table").locator("td[data-label=Amount]").allTextContents()).map(Number)
-  const [given = 0, taken = 0] = amounts
-  expect(taken).toBe(-10)
-  expect(given).toBeGreaterThan(0)
-  expect(given).toBeLessThanOrEqual(10)
+  const [released = 0, reserved = 0] = amounts
+  expect(reserved).toBe(-10)
+  expect(released).toBeGreaterThan(0)
+  expect(released).toBeLessThanOrEqual(10)
 })
 
-test("paging leads to every entry once, in a chain without gaps", async ({ page, signInAs }) => {
+test("paging shows every entry exactly once, in sequence without gaps", async ({ page, signInAs }) => {
   await signInAs("member")
   await page.goto(`/account/credits?limit=25&order=asc&until=${daysAgo(1)}`)
   const seen: string[] = []
@@ -238,7 +238,7 @@ test("paging leads to every entry once, in a chain without gaps", async ({ page,
   expect(seen.map(Number)).toEqual(seen.map((_, index) => index + 1))
 })
 
-test("what the API refuses, and nothing that matches, are said in the page", async ({ page, signInAs }) => {
+test("an invalid parameter and an empty result are reported on the page", async ({ page, signInAs }) => {
   await signInAs("member")
   for (const [query, message] of [
     ["credits?kind=gift", "kind must be one of grant, purchase, reserve, settle, release, adjustment, got"],
@@ -247,7 +247,7 @@ test("what the API refuses, and nothing that matches, are said in the page", asy
     [`credits?userId=${randomUUID()}`, 'Unknown parameter "userId". Accepted: limit, offset, since, until, order'],
     ["orders?since=2026-02-30", "since must be a date (2026-01-31)"],
     ["orders?status=paid", 'Unknown parameter "status". Accepted: limit'],
-    ["orders?cursor=x", "cursor must be the meta.nextCursor of an earlier answer"],
+    ["orders?cursor=x", "cursor must be the meta.nextCursor of an earlier response"],
   ]) {
     await page.goto(`/account/${query}`)
     await expect(page.getByRole("main").getByRole("alert")).toContainText(String(message))
@@ -259,29 +259,29 @@ test("what the API refuses, and nothing that matches, are said in the page", asy
   await expect(page.getByText("Nothing matches")).toBeVisible()
 })
 
-test("another account's orders, credits, runs and subscription are shown nowhere", async ({ page, database }) => {
+test("no page shows another account's orders, credits, runs or subscription", async ({ page, database }) => {
   const id = await openAccount(page, database, 50)
   const { rows } = await database.query("SELECT id, user_id FROM runs WHERE user_id <> $1 LIMIT 1", [id])
-  const [{ id: run, user_id: unauthenticatedCaller }] = rows
+  const [{ id: run, user_id: otherUser }] = rows
   const marker = uniqueName("Marker")
   await database.query(
     `INSERT INTO orders (id, user_id, kind, description, status, amount, currency, credits, paid_at)
      VALUES (gen_random_uuid(), $1, 'credits', $2, 'paid', 77777, 'usd', 4711, now())`,
-    [unauthenticatedCaller, marker],
+    [otherUser, marker],
   )
   for (const path of [...pages, `/account/credits?runId=${run}`]) {
     const html = String(await (await page.goto(path))?.text())
     expect(html).not.toContain(marker)
-    expect(html).not.toContain(unauthenticatedCaller)
+    expect(html).not.toContain(otherUser)
   }
   await expect(page.getByText("Nothing matches")).toBeVisible()
 })
 
-test.describe("a new key runs", () => {
+test.describe("a run with a new key", () => {
   const run = (page: Page) => page.getByRole("button", { name: "Run for up to 10 credits" })
-  const text = (page: Page) => page.getByLabel("Run it on a text")
+  const text = (page: Page) => page.getByLabel("Text for the run")
 
-  test("at a price that is said before, is paid once a text, and leaves the balance that is shown", async ({
+  test("shows its price in advance, is charged once per text and reports the new balance", async ({
     page,
     database,
   }) => {
@@ -289,13 +289,13 @@ test.describe("a new key runs", () => {
     const keys: (string | undefined)[] = []
     page.on("request", (sent) => sent.url().endsWith("/run") && keys.push(sent.headers()["idempotency-key"]))
     await createKey(page, uniqueName("Runs"))
-    await expect(text(page)).toHaveAccessibleDescription(/one credit per started 100 words.*at most 10 credits/)
+    await expect(text(page)).toHaveAccessibleDescription(/1 credit per 100 words.*at most 10 credits/)
     await text(page).fill("One two three.")
     await run(page).click()
     await expect(page.getByText("Cost 1 credit. Balance: 99 credits.")).toBeVisible()
     await expect(page.getByRole("dialog")).toContainText('"words": 3')
     await run(page).click()
-    await expect(page.getByText("nothing was charged this time. The run had cost 1 credit.")).toBeVisible()
+    await expect(page.getByText("nothing was charged this time. The original run cost 1 credit.")).toBeVisible()
     await text(page).fill("word ".repeat(101))
     await run(page).click()
     await expect(page.getByText("Cost 2 credits. Balance: 97 credits.")).toBeVisible()
@@ -307,11 +307,11 @@ test.describe("a new key runs", () => {
     await text(page).fill("")
     await run(page).click()
     await expect(page.getByText("Status 400: text must not be empty.")).toBeVisible()
-    await change(database, userId, 9 - 97)
+    await adjustBalance(database, userId, 9 - 97)
     await text(page).fill("One two three.")
     await run(page).click()
     await expect(
-      page.getByText(/^Status 402: .*balance is 9\. .*Whoever runs this service can add credits\.$/),
+      page.getByText(/^Status 402: .*balance is 9\. .*Contact the service operator to add credits\.$/),
     ).toBeVisible()
     await saved(page)
     await page.goto("/account/credits")
@@ -321,7 +321,7 @@ test.describe("a new key runs", () => {
     ])
   })
 
-  test("with the key in the header alone, and an answer that got lost is not paid for twice", async ({
+  test("sends the key only in the header, and is not charged twice after a lost response", async ({
     page,
     database,
   }) => {
@@ -334,18 +334,18 @@ test.describe("a new key runs", () => {
     const [sent] = await Promise.all([page.waitForRequest("**/api/v1/me/run"), run(page).click()])
     expect(sent.headers().authorization).toBe(`Bearer ${key}`)
     expect(sent.url() + sent.postData()).not.toContain(key)
-    await expect(page.getByText("No answer: the server could not be reached.")).toBeVisible()
+    await expect(page.getByText("No response: the server could not be reached.")).toBeVisible()
     await page.unroute("**/api/v1/me/run")
     const [again] = await Promise.all([page.waitForRequest("**/api/v1/me/run"), run(page).click()])
     expect((await again.allHeaders()).cookie).toBeUndefined()
-    await expect(page.getByText("nothing was charged this time. The run had cost 1 credit.")).toBeVisible()
+    await expect(page.getByText("nothing was charged this time. The original run cost 1 credit.")).toBeVisible()
     await saved(page)
     await page.goto("/account/credits")
     await expect(fact(page, "Balance")).toHaveText("99")
   })
 })
 
-test("admin keys are offered no run", async ({ page, signInAs }) => {
+test("the page of admin keys offers no run", async ({ page, signInAs }) => {
   await signInAs("finance")
   await page.goto("/admin/api-keys")
   await createKey(page, uniqueName("Reads"))
@@ -356,7 +356,7 @@ test("admin keys are offered no run", async ({ page, signInAs }) => {
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false })
 
-  test("the numbers are there, filters narrow, pages turn and runs lead on", async ({ page, signInAs }) => {
+  test("the numbers, filters, paging and links to runs work", async ({ page, signInAs }) => {
     await signInAs("member")
     await page.goto("/account")
     await page.getByRole("link", { name: "Usage and ledger" }).click()
@@ -373,10 +373,10 @@ test.describe("without JavaScript", () => {
   })
 })
 
-test.describe("in light and in dark", () => {
+test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
 
-  test("every page of the account is accessible and fits, also when empty, narrowed or refused", async ({
+  test("every account page is accessible and fits narrow screens, also when empty, filtered or with an error", async ({
     page,
     context,
     customer,
@@ -398,7 +398,7 @@ test.describe("in light and in dark", () => {
     }
   })
 
-  test("a run's price and its outcome are accessible and fit", async ({ page, database }) => {
+  test("a run's price and result are accessible and fit narrow screens", async ({ page, database }) => {
     await openAccount(page, database, 100)
     await createKey(page, uniqueName("Run looks"))
     await page.getByRole("button", { name: /^Run for/ }).click()

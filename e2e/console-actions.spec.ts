@@ -11,7 +11,7 @@ import { isPresent } from "./pages"
 
 type Target = { id: string; name: string; email: string; page: string }
 
-/** An account nobody signs in to. */
+/** Creates an account in the database that no test signs in to. */
 async function newTarget(database: Client, credits = 0): Promise<Target> {
   const [id, name, email] = [randomUUID(), uniqueName("Tara Target"), uniqueEmail()]
   await database.query("INSERT INTO users (id, email, name) VALUES ($1, $2, $3)", [id, email, name])
@@ -36,7 +36,7 @@ async function anotherBrowser(browser: Browser, baseURL: string | undefined, coo
 
 type Cookies = Parameters<ReturnType<Page["context"]>["addCookies"]>[0]
 
-async function ask(page: Page, action: string): Promise<Locator> {
+async function openAction(page: Page, action: string): Promise<Locator> {
   await page.getByRole("button", { name: action }).click()
   const dialog = page.getByRole("alertdialog")
   await expect(dialog).toBeVisible()
@@ -47,10 +47,10 @@ function statusOf(page: Page): Locator {
   return page.getByRole("main").getByRole("status")
 }
 
-/** What the admin API answers an admin with. */
+/** The rows that the admin API returns to an admin. */
 async function rows(request: APIRequestContext, path: string): Promise<Record<string, unknown>[]> {
   const [admin] = demoAccounts.filter(({ role }) => role === "admin")
-  if (!admin) throw new Error("The demo has no admin.")
+  if (!admin) throw new Error("There is no demo account with the role admin.")
   const response = await request.get(path, { headers: { Authorization: `Bearer ${demoKey(admin)}` } })
   expect(response.status()).toBe(200)
   return (await response.json()).data
@@ -63,7 +63,7 @@ async function audited(database: Client, { id }: Target): Promise<unknown[]> {
   return entries.rows.map(({ action, details }) => [action, details])
 }
 
-test("a ban refuses the keys and ends the sessions at once; taking it back lets keys work, and no old session", async ({
+test("a ban disables keys and sessions on the next request; unbanning restores the keys but no session", async ({
   page,
   signUp,
   database,
@@ -82,24 +82,24 @@ test("a ban refuses the keys and ends the sessions at once; taking it back lets 
   }
   expect(await call()).toEqual([200, undefined])
 
-  const desk = await anotherBrowser(browser, baseURL, await demoSession("admin"))
-  await desk.goto(target.page)
-  const dialog = await ask(desk, "Ban account")
+  const adminPage = await anotherBrowser(browser, baseURL, await demoSession("admin"))
+  await adminPage.goto(target.page)
+  const dialog = await openAction(adminPage, "Ban account")
   await expect(dialog).toContainText(target.name)
   await expect(dialog).toContainText(target.email)
   await dialog.getByLabel("Reason (optional)").fill("Sent spam")
   await dialog.getByRole("button", { name: "Ban account" }).click()
-  await expect(statusOf(desk)).toHaveText("The account is banned.")
+  await expect(statusOf(adminPage)).toHaveText("The account is banned.")
   await expect(dialog).toHaveCount(0)
-  await expect(desk.getByRole("heading", { level: 1 })).toContainText("banned")
-  await expect(desk.getByRole("button", { name: "Ban account" })).toHaveCount(0)
+  await expect(adminPage.getByRole("heading", { level: 1 })).toContainText("banned")
+  await expect(adminPage.getByRole("button", { name: "Ban account" })).toHaveCount(0)
 
   expect(await call()).toEqual([403, "forbidden"])
   await page.goto("/api-keys")
   await expect(page).toHaveURL(/\/sign-in/)
 
-  await (await ask(desk, "Take back the ban")).getByRole("button", { name: "Take back the ban" }).click()
-  await expect(statusOf(desk)).toHaveText("The ban is taken back.")
+  await (await openAction(adminPage, "Unban")).getByRole("button", { name: "Unban" }).click()
+  await expect(statusOf(adminPage)).toHaveText("The account is unbanned.")
   expect(await call()).toEqual([200, undefined])
   await page.goto("/api-keys")
   await expect(page).toHaveURL(/\/sign-in/)
@@ -109,7 +109,7 @@ test("a ban refuses the keys and ends the sessions at once; taking it back lets 
   ])
 })
 
-test("a new role opens and closes pages on the next request", async ({
+test("a role change takes effect on the next request", async ({
   page,
   signUp,
   database,
@@ -119,18 +119,18 @@ test("a new role opens and closes pages on the next request", async ({
 }) => {
   const target = await targetOf(database, (await signUp()).email)
   expect((await page.goto("/admin/users"))?.status()).toBe(403)
-  const desk = await anotherBrowser(browser, baseURL, await demoSession("admin"))
-  await desk.goto(target.page)
-  const give = async (role: Role) => {
-    const dialog = await ask(desk, "Change role")
+  const adminPage = await anotherBrowser(browser, baseURL, await demoSession("admin"))
+  await adminPage.goto(target.page)
+  const assignRole = async (role: Role) => {
+    const dialog = await openAction(adminPage, "Change role")
     await dialog.getByLabel("New role").selectOption(role)
     await dialog.getByRole("button", { name: "Change role" }).click()
-    await expect(statusOf(desk)).toHaveText(`The role is ${role} now.`)
+    await expect(statusOf(adminPage)).toHaveText(`The role is now ${role}.`)
     await expect(dialog).toHaveCount(0)
   }
-  await give("support")
+  await assignRole("support")
   expect((await page.goto("/admin/users"))?.status()).toBe(200)
-  await give("member")
+  await assignRole("member")
   expect((await page.goto("/admin/users"))?.status()).toBe(403)
   expect(await audited(database, target)).toEqual([
     ["user.role_changed", { from: "member", to: "support" }],
@@ -138,34 +138,38 @@ test("a new role opens and closes pages on the next request", async ({
   ])
 })
 
-test("closing is final, and nothing can be done to a closed account", async ({ page, signInAs, database }) => {
+test("closing is final, and no action is available for a closed account", async ({ page, signInAs, database }) => {
   const target = await newTarget(database, 10)
   await signInAs("admin")
   await page.goto(target.page)
-  const dialog = await ask(page, "Close account")
+  const dialog = await openAction(page, "Close account")
   await expect(dialog).toContainText("This cannot be undone.")
   await dialog.getByRole("button", { name: "Close account" }).click()
   await expect(statusOf(page)).toHaveText("The account is closed.")
-  await expect(page.getByText("its role, its state and its credits stay as they are")).toBeVisible()
+  await expect(page.getByText("Its role, status and credits can no longer be changed")).toBeVisible()
   await expect(page.getByRole("form", { name: "Actions" }).getByRole("button")).toHaveCount(0)
   for (const action of ["unban", "grant"]) {
     await page.goto(`${target.page}?action=${action}`)
-    await expect(page.getByText("This action does not apply")).toBeVisible()
+    await expect(page.getByText("This action is not available")).toBeVisible()
   }
   expect(await audited(database, target)).toEqual([["user.closed", { from: "active", to: "closed" }]])
 })
 
-test("the last active owner stays, told in place with what was typed", async ({ page, signInAs, database }) => {
+test("the last active owner cannot be banned or demoted, and the dialog keeps the input", async ({
+  page,
+  signInAs,
+  database,
+}) => {
   const owner = await targetOf(database, "owner@example.com")
   await signInAs("admin")
   await page.goto(owner.page)
-  const dialog = await ask(page, "Ban account")
+  const dialog = await openAction(page, "Ban account")
   await dialog.getByLabel("Reason (optional)").fill("A coup")
   await dialog.getByRole("button", { name: "Ban account" }).click()
   await expect(dialog.getByRole("alert")).toContainText("the last active owner")
   await expect(dialog.getByLabel("Reason (optional)")).toHaveValue("A coup")
   await page.keyboard.press("Escape")
-  const demotion = await ask(page, "Change role")
+  const demotion = await openAction(page, "Change role")
   await demotion.getByLabel("New role").selectOption("member")
   await demotion.getByRole("button", { name: "Change role" }).click()
   await expect(demotion.getByRole("alert")).toContainText("the last active owner")
@@ -183,7 +187,7 @@ test("credits are granted and deducted with a reason, in the ledger and the audi
   const target = await newTarget(database)
   await signInAs("admin")
   await page.goto(target.page)
-  const grant = await ask(page, "Grant credits")
+  const grant = await openAction(page, "Grant credits")
   await expect(grant).toContainText(`${target.name} (${target.email}) has 0 credits.`)
   await grant.getByLabel("Credits").fill("1e3")
   await grant.getByLabel("Reason").fill("Sorry for the outage")
@@ -196,11 +200,11 @@ test("credits are granted and deducted with a reason, in the ledger and the audi
   await grant.getByRole("button", { name: "Grant credits" }).click()
   await expect(statusOf(page)).toHaveText("1,000 credits granted. The balance is 1,000 credits.")
 
-  const deduct = await ask(page, "Deduct credits")
+  const deduct = await openAction(page, "Deduct credits")
   await deduct.getByLabel("Credits").fill("1001")
   await deduct.getByLabel("Reason").fill("Too many")
   await deduct.getByRole("button", { name: "Deduct credits" }).click()
-  await expect(deduct.getByLabel("Credits")).toHaveAccessibleDescription(/It is 1,000 credits/)
+  await expect(deduct.getByLabel("Credits")).toHaveAccessibleDescription(/The balance is 1,000 credits/)
   await expect(deduct.getByLabel("Reason")).toHaveValue("Too many")
   await deduct.getByLabel("Credits").fill("400")
   await deduct.getByRole("button", { name: "Deduct credits" }).click()
@@ -218,7 +222,7 @@ test("credits are granted and deducted with a reason, in the ledger and the audi
   ])
 })
 
-test("a grant whose answer is lost on the way is sent again and made once; the next form is a new grant", async ({
+test("a grant retried after a lost response is made once, and the next form makes a new grant", async ({
   page,
   signInAs,
   database,
@@ -226,7 +230,7 @@ test("a grant whose answer is lost on the way is sent again and made once; the n
   const target = await newTarget(database)
   await signInAs("admin")
   await page.goto(target.page)
-  const dialog = await ask(page, "Grant credits")
+  const dialog = await openAction(page, "Grant credits")
   await dialog.getByLabel("Credits").fill("50")
   await dialog.getByLabel("Reason").fill("Lost on the way")
   await page.route("**/admin/users/*", async (route) => {
@@ -235,13 +239,13 @@ test("a grant whose answer is lost on the way is sent again and made once; the n
     await route.abort()
   })
   await dialog.getByRole("button", { name: "Grant credits" }).click()
-  await expect(dialog.getByRole("alert")).toContainText("There was no answer.")
+  await expect(dialog.getByRole("alert")).toContainText("There was no response.")
   await expect(dialog.getByLabel("Credits")).toHaveValue("50")
   await page.unroute("**/admin/users/*")
   await dialog.getByRole("button", { name: "Grant credits" }).click()
-  await expect(statusOf(page)).toContainText("had been carried out before: 50 credits granted")
+  await expect(statusOf(page)).toContainText("was already submitted: 50 credits granted")
 
-  const again = await ask(page, "Grant credits")
+  const again = await openAction(page, "Grant credits")
   await again.getByLabel("Credits").fill("5")
   await again.getByLabel("Reason").fill("Another one")
   await again.getByRole("button", { name: "Grant credits" }).click()
@@ -251,11 +255,7 @@ test("a grant whose answer is lost on the way is sent again and made once; the n
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false })
 
-  test("an account is banned, and credits are granted once however often the form is sent", async ({
-    page,
-    signInAs,
-    database,
-  }) => {
+  test("an account is banned, and a grant submitted twice is made once", async ({ page, signInAs, database }) => {
     const target = await newTarget(database)
     await signInAs("admin")
     await page.goto(target.page)
@@ -279,17 +279,13 @@ test.describe("without JavaScript", () => {
     await page.getByRole("button", { name: "Grant credits" }).click()
     await expect(statusOf(page)).toContainText("16 credits granted. The balance is 16 credits.")
     await page.reload()
-    await expect(statusOf(page)).toContainText("Nothing was done twice.")
+    await expect(statusOf(page)).toContainText("It was not applied again.")
     const { rows } = await database.query("SELECT balance::int FROM credit_accounts WHERE user_id = $1", [target.id])
     expect(rows).toEqual([{ balance: 16 }])
   })
 })
 
-test("who may not read balances is shown none, whatever action the address asks for", async ({
-  page,
-  signInAs,
-  database,
-}) => {
+test("without credits.read, no balance is shown for any action in the URL", async ({ page, signInAs, database }) => {
   const target = await newTarget(database, 4711)
   await signInAs("admin")
   await page.goto(`${target.page}?action=grant`)
@@ -302,7 +298,7 @@ test("who may not read balances is shown none, whatever action the address asks 
   }
 })
 
-test("actions are for those who may: others see none, and a form they send anyway does nothing", async ({
+test("actions are hidden without permission, and a forged or cross-origin form has no effect", async ({
   page,
   signInAs,
   database,
@@ -311,14 +307,14 @@ test("actions are for those who may: others see none, and a form they send anywa
   demoSession,
 }) => {
   const target = await newTarget(database)
-  const standing = async () => {
+  const currentState = async () => {
     const { rows } = await database.query(
       "SELECT role, status, balance::int FROM users JOIN credit_accounts ON user_id = id WHERE id = $1",
       [target.id],
     )
     return rows
   }
-  const untouched = [{ role: "member", status: "active", balance: 0 }]
+  const unchanged = [{ role: "member", status: "active", balance: 0 }]
   const forms: Record<string, Record<string, string>> = {
     ban: { reason: "" },
     close: { reason: "" },
@@ -338,37 +334,41 @@ test("actions are for those who may: others see none, and a form they send anywa
   await expect(analyst.getByRole("heading", { name: "Actions" })).toHaveCount(0)
   await expect(analyst.getByRole("main").getByRole("button")).toHaveCount(0)
   await analyst.goto(`${target.page}?action=ban`)
-  await expect(analyst.getByText("does not apply to the account, or not to you")).toBeVisible()
+  await expect(analyst.getByText("is not available for this account")).toBeVisible()
 
   for (const [action, multipart] of filled) {
     const path = `${target.page}?action=${action}`
-    const ours = { Origin: String(baseURL) }
-    const response = await analyst.request.post(path, { multipart, headers: ours })
-    expect(await response.text(), action).toContain("Your role does not hold the permission")
+    const sameOrigin = { Origin: String(baseURL) }
+    const response = await analyst.request.post(path, { multipart, headers: sameOrigin })
+    expect(await response.text(), action).toContain("Your role lacks the permission")
     await page.request.post(path, { multipart, headers: { Origin: "https://evil.example" } })
     await page.request.post(path, { multipart })
-    expect(await standing(), action).toEqual(untouched)
+    expect(await currentState(), action).toEqual(unchanged)
   }
 
-  // The same form from the same browser with our origin: it was the origin, and the role, that were refused.
+  // The same form with our origin works for an admin, so the origin and the role were the reasons for refusal.
   const grant = filled.get("grant") ?? {}
   await page.request.post(`${target.page}?action=grant`, { multipart: grant, headers: { Origin: String(baseURL) } })
-  expect(await standing()).toEqual([{ role: "member", status: "active", balance: 5 }])
+  expect(await currentState()).toEqual([{ role: "member", status: "active", balance: 5 }])
 })
 
-test("nobody acts on themselves, and the page says so", async ({ page, signInAs, database }) => {
+test("an admin cannot change their own account, and the page says so", async ({ page, signInAs, database }) => {
   const { page: own } = await targetOf(database, "admin@example.com")
   await signInAs("admin")
   await page.goto(own)
-  await expect(page.getByText("Nobody changes their own role")).toBeVisible()
+  await expect(page.getByText("You cannot change your own role")).toBeVisible()
   for (const action of ["Change role", "Ban account", "Close account"]) {
     await expect(page.getByRole("button", { name: action })).toHaveCount(0)
   }
   await page.goto(`${own}?action=close`)
-  await expect(page.getByText("does not apply to the account, or not to you")).toBeVisible()
+  await expect(page.getByText("is not available for this account")).toBeVisible()
 })
 
-test("the page asks for users.read, and an id that names no account is a 404", async ({ page, signInAs, database }) => {
+test("the page requires users.read and returns 404 for an id without an account", async ({
+  page,
+  signInAs,
+  database,
+}) => {
   const target = await newTarget(database)
   await page.goto(target.page)
   await expect(page).toHaveURL(`/sign-in?callbackUrl=${encodeURIComponent(target.page)}`)
@@ -379,11 +379,15 @@ test("the page asks for users.read, and an id that names no account is a 404", a
   await signInAs("support")
   for (const id of [randomUUID(), "me", "1", "%00", `${target.id}0`]) {
     expect((await page.goto(`/admin/users/${id}`))?.status(), id).toBe(404)
-    await expect(page.getByRole("heading", { name: "There is no such account" })).toBeVisible()
+    await expect(page.getByRole("heading", { name: "Account not found" })).toBeVisible()
   }
 })
 
-test("an account leads to its records, each as far as the viewer may read it", async ({ page, signInAs, database }) => {
+test("an account links to those of its records that the signed-in account may read", async ({
+  page,
+  signInAs,
+  database,
+}) => {
   const target = await newTarget(database, 70)
   const links = async () => {
     await page.goto(target.page)
@@ -393,9 +397,9 @@ test("an account leads to its records, each as far as the viewer may read it", a
   await signInAs("support")
   const ofModules = ["/admin/feedback", "/admin/emails"].filter(isPresent)
   expect(await links()).toEqual(ofModules.map((path) => `${path}?userId=${target.id}`))
-  await expect(page.getByRole("term")).toHaveText(["Role", "Signed up", "Live keys", "Id"])
+  await expect(page.getByRole("term")).toHaveText(["Role", "Signed up", "Active keys", "ID"])
   await signInAs("admin")
-  const everything = await links()
+  const hrefs = await links()
   await expect(page.getByRole("term")).toContainText(["Credits", "Subscription"])
   const lists = [
     ["/admin/feedback", "userId"],
@@ -408,8 +412,8 @@ test("an account leads to its records, each as far as the viewer may read it", a
     ["/admin/emails", "userId"],
   ] as const
   const expected = lists.filter(([path]) => isPresent(path)).map(([path, filter]) => `${path}?${filter}=${target.id}`)
-  expect(everything).toEqual(expected)
-  for (const href of everything) {
+  expect(hrefs).toEqual(expected)
+  for (const href of hrefs) {
     expect((await page.goto(String(href)))?.status()).toBe(200)
     await expect(page.getByRole("main").getByRole("alert")).toHaveCount(0)
   }
@@ -418,10 +422,10 @@ test("an account leads to its records, each as far as the viewer may read it", a
   await expect(page.getByRole("row")).toHaveCount(2)
 })
 
-test.describe("in light and in dark", () => {
+test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
 
-  test("the page of an account, its dialogs and notices are accessible and fit", async ({
+  test("the page of an account, its dialogs and notices are accessible and fit narrow screens", async ({
     page,
     signInAs,
     database,
@@ -432,13 +436,13 @@ test.describe("in light and in dark", () => {
     await page.goto(target.page)
     await expectAccessibleWithoutSidewaysScroll(page)
     for (const action of ["Change role", "Grant credits", "Ban account"]) {
-      await ask(page, action)
+      await openAction(page, action)
       await expectAccessibleWithoutSidewaysScroll(page)
       await page.keyboard.press("Escape")
       await expect(page.getByRole("alertdialog")).toHaveCount(0)
       await expect(page.getByRole("button", { name: action })).toBeFocused()
     }
-    const dialog = await ask(page, "Deduct credits")
+    const dialog = await openAction(page, "Deduct credits")
     await dialog.getByLabel("Credits").fill("71")
     await dialog.getByLabel("Reason").fill("-")
     await dialog.getByRole("button", { name: "Deduct credits" }).click()

@@ -15,40 +15,42 @@ const everyPage: Record<string, { title: string; permission: Permission }> = {
   "/admin/orders": { title: "Orders", permission: "billing.read" },
   "/admin/subscriptions": { title: "Subscriptions", permission: "billing.read" },
   "/admin/audit": { title: "Audit log", permission: "audit.read" },
-  "/admin/emails": { title: "E-mails", permission: "email.read" },
+  "/admin/emails": { title: "Emails", permission: "email.read" },
   "/admin/api-keys": { title: "Admin keys", permission: "api_keys.manage" },
 }
 
 const pages = Object.fromEntries(Object.entries(everyPage).filter(([path]) => isPresent(path)))
 
 const support = ["/admin", "/admin/feedback", "/admin/users", "/admin/waitlist", "/admin/emails"]
-const money = ["/admin/credits/balances", "/admin/credits", "/admin/orders", "/admin/subscriptions"]
+const billing = ["/admin/credits/balances", "/admin/credits", "/admin/orders", "/admin/subscriptions"]
 
 const opens: Partial<Record<Role, readonly string[]>> = {
   admin: Object.keys(pages),
   analyst: Object.keys(pages),
-  finance: ["/admin", ...money, "/admin/api-keys"],
+  finance: ["/admin", ...billing, "/admin/api-keys"],
   support: support.filter(isPresent),
   bookkeeper: ["/admin/orders", "/admin/subscriptions", "/admin/api-keys"],
   member: [],
 }
 
 for (const [role, open] of Object.entries(opens) as [Role, readonly string[]][]) {
-  test(`${role} opens what the role may read, is refused the rest by name, and sees only that in the sidebar`, async ({
+  test(`${role} opens and sees in the sidebar only permitted pages; others return 403 and name the permission`, async ({
     page,
     signInAs,
   }) => {
     await signInAs(role)
     for (const [path, { title, permission }] of Object.entries(pages)) {
-      const answer = await page.goto(path)
+      const response = await page.goto(path)
       if (open.includes(path)) {
-        expect(answer?.status(), path).toBe(200)
+        expect(response?.status(), path).toBe(200)
         await expect(page.getByRole("heading", { level: 1 })).toHaveText(title)
       } else if (path === "/admin" && open[0]) {
         await expect(page).toHaveURL(open[0])
       } else {
-        expect(answer?.status(), path).toBe(403)
-        await expect(page.getByRole("main")).toContainText(path === "/admin" ? "opens no page" : permission)
+        expect(response?.status(), path).toBe(403)
+        await expect(page.getByRole("main")).toContainText(
+          path === "/admin" ? "no access to any admin page" : permission,
+        )
         await expect(page.getByRole("table")).toHaveCount(0)
       }
     }
@@ -58,14 +60,14 @@ for (const [role, open] of Object.entries(opens) as [Role, readonly string[]][])
   })
 }
 
-test("viewers who may not read accounts see their ids, not their addresses", async ({ page, signInAs }) => {
+test("without users.read, lists show account ids instead of email addresses", async ({ page, signInAs }) => {
   await signInAs("finance")
   await page.goto("/admin/orders")
   await expect(page.getByRole("row").nth(1)).toContainText("…")
   await expect(page.getByRole("table")).not.toContainText("@")
 })
 
-test("filters and dates stand in the address, without those left empty", async ({ page, signInAs }) => {
+test("the URL contains filters and dates but no empty ones", async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin/orders")
   await page.getByLabel("Status").selectOption("paid")
@@ -82,12 +84,12 @@ test("filters and dates stand in the address, without those left empty", async (
   await expect(page.getByLabel("Status")).toHaveValue("")
 })
 
-test("who is not signed in is led back to the filters that were asked for", async ({ page }) => {
+test("the sign-in page returns to the requested page with its filters", async ({ page }) => {
   await page.goto("/admin/orders?status=paid&order=asc")
   await expect(page).toHaveURL("/sign-in?callbackUrl=%2Fadmin%2Forders%3Fstatus%3Dpaid%26order%3Dasc")
 })
 
-test("the request on a page answers with the rows that are on screen", async ({ page, signInAs, request, baseURL }) => {
+test("the API request on a page returns the rows on screen", async ({ page, signInAs, request, baseURL }) => {
   await signInAs("admin")
   const admin = demoAccounts.find(({ role }) => role === "admin")
   const key = admin ? demoKey(admin) : ""
@@ -98,10 +100,10 @@ test("the request on a page answers with the rows that are on screen", async ({ 
     "/admin/waitlist",
   ].filter((path) => isPresent(new URL(path, String(baseURL)).pathname))) {
     await page.goto(path)
-    const curl = await page.getByLabel("The same as an API request").inputValue()
+    const curl = await page.getByLabel("Equivalent API request").inputValue()
     const [, url = ""] = /^curl -H "Authorization: Bearer \$TSK_KEY" "(.+)"$/.exec(curl) ?? []
-    const answer = await request.get(url, { headers: { Authorization: `Bearer ${key}` } })
-    const { data, meta } = await answer.json()
+    const response = await request.get(url, { headers: { Authorization: `Bearer ${key}` } })
+    const { data, meta } = await response.json()
     await expect(page.getByRole("rowheader")).toHaveCount(data.length)
     await expect(page.getByRole("navigation", { name: "Paging" })).toContainText(
       ` of ${meta.total.toLocaleString("en")}`,
@@ -112,7 +114,7 @@ test("the request on a page answers with the rows that are on screen", async ({ 
   }
 })
 
-test("paging leads to every row once, and back", async ({ page, signInAs }) => {
+test("paging shows every row exactly once and leads back", async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin/users?limit=10&order=asc")
   const seen: string[] = []
@@ -136,7 +138,7 @@ async function paging(page: Page): Promise<string> {
   return (await page.getByRole("navigation", { name: "Paging" }).textContent()) ?? ""
 }
 
-test("nothing that matches, and what the API refuses, are said in the page", async ({ page, signInAs }) => {
+test("an empty result and an invalid parameter are reported on the page", async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto(`/admin/users?email=${uniqueEmail()}`)
   await expect(page.getByText("Nothing matches")).toBeVisible()
@@ -158,14 +160,14 @@ test("nothing that matches, and what the API refuses, are said in the page", asy
   await expect(page.getByRole("table")).toBeVisible()
 })
 
-test("a person's row leads to that person", async ({ page, signInAs }) => {
+test("an account's row links to the account", async ({ page, signInAs }) => {
   await signInAs("support")
   await page.goto("/admin/users?email=member@example.com")
   await page.getByRole("link", { name: "member@example.com" }).click()
   await expect(page).toHaveURL(/\/admin\/users\/[0-9a-f-]{36}$/)
 })
 
-test("the overview draws its numbers, says them in a table, and follows the range", async ({ page, signInAs }) => {
+test("the overview shows the numbers of the selected range in charts and in a table", async ({ page, signInAs }) => {
   await signInAs("finance")
   await page.goto("/admin")
   await expect(page.locator("main svg.recharts-surface")).toHaveCount(6)
@@ -179,47 +181,44 @@ test("the overview draws its numbers, says them in a table, and follows the rang
   await page.getByRole("button", { name: "Apply" }).click()
   await expect(page).toHaveURL("/admin?since=2026-02-10&until=2026-03-09&interval=week")
   await expect(page.getByRole("rowheader").first()).toHaveText("2026-02-09")
-  await expect(page.getByLabel("The same as an API request")).toHaveValue(/interval=week&order=asc/)
+  await expect(page.getByLabel("Equivalent API request")).toHaveValue(/interval=week&order=asc/)
   await page.goto("/admin?since=2026-03-01&until=2026-02-01")
   await expect(page.getByRole("main").getByRole("alert")).toContainText("since must not be later than until")
 })
 
-test("the chart library is loaded by pages with charts alone", async ({ page, signInAs }) => {
+test("only pages with charts load the chart library", async ({ page, signInAs }) => {
   await signInAs("admin")
   const scripts: Promise<string>[] = []
   page.on("response", (response) => {
     if (response.request().resourceType() === "script") scripts.push(response.text().catch(() => ""))
   })
-  const draws = async () => (await Promise.all(scripts)).filter((text) => text.includes("recharts-surface")).length
+  const loaded = async () => (await Promise.all(scripts)).filter((text) => text.includes("recharts-surface")).length
   await page.goto("/admin/orders", { waitUntil: "networkidle" })
   expect(scripts.length).toBeGreaterThan(0)
-  expect(await draws()).toBe(0)
+  expect(await loaded()).toBe(0)
   await page.goto("/admin", { waitUntil: "networkidle" })
-  await expect.poll(draws).toBeGreaterThan(0)
+  await expect.poll(loaded).toBeGreaterThan(0)
 })
 
-test("a page is asked for once, and none that it links to is before somebody follows the link", async ({
-  page,
-  signInAs,
-}) => {
+test("a page is requested once, and pages that it links to are not prefetched", async ({ page, signInAs }) => {
   await signInAs("admin")
-  const asked: string[] = []
+  const requested: string[] = []
   page.on("request", (request) => {
-    if (!request.url().includes("/_next/static/")) asked.push(new URL(request.url()).pathname)
+    if (!request.url().includes("/_next/static/")) requested.push(new URL(request.url()).pathname)
   })
   await page.goto("/admin/orders", { waitUntil: "networkidle" })
-  expect(asked).toEqual(["/admin/orders"])
+  expect(requested).toEqual(["/admin/orders"])
   await page.getByRole("link", { name: "Users" }).hover()
   await page.getByRole("link", { name: "Users" }).click()
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Users")
   await page.waitForLoadState("networkidle")
-  expect(asked).toEqual(["/admin/orders", "/admin/users"])
+  expect(requested).toEqual(["/admin/orders", "/admin/users"])
 })
 
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false })
 
-  test("filters narrow, pages turn and the overview's numbers are there", async ({ page, signInAs }) => {
+  test("filters, paging and the overview's numbers work", async ({ page, signInAs }) => {
     await signInAs("admin")
     await page.goto("/admin/orders")
     await page.getByLabel("Status").selectOption("paid")
@@ -232,17 +231,20 @@ test.describe("without JavaScript", () => {
   })
 })
 
-test.describe("in light and in dark", () => {
+test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
 
-  test("every console page is accessible and fits, also when empty or refused", async ({ page, signInAs }) => {
+  test("every console page is accessible and fits narrow screens, also with an empty result or an error", async ({
+    page,
+    signInAs,
+  }) => {
     test.slow()
     await signInAs("admin")
     const lists = Object.keys(pages).filter((path) => !["/admin", "/admin/api-keys"].includes(path))
     for (const path of [
       "/admin",
       "/admin/api-keys",
-      // Ten rows look like fifty, and axe reads each of them.
+      // Ten rows are enough and faster, since axe checks each of them.
       ...lists.map((path) => `${path}?limit=10`),
       "/admin/users?status=gone",
       "/admin/users?email=nobody@example.com",

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { type APIRequestContext, expect, type Page } from "@playwright/test"
-import type { Language } from "@/lib/api/requests"
+import type { Language } from "@/lib/api/example-requests"
 import type { Surface } from "@/lib/surfaces"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { keyOf, test } from "./fixtures"
@@ -9,18 +9,18 @@ import { keyOf, test } from "./fixtures"
 const pages: Record<Surface, string> = { admin: "/docs/admin", user: "/docs/user" }
 const surfaces = Object.keys(pages) as Surface[]
 
-test.describe("in light and in dark", () => {
+test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
 
   for (const path of ["/docs", ...Object.values(pages)]) {
-    test(`${path} is accessible and fits`, async ({ page }) => {
+    test(`${path} is accessible and fits narrow screens`, async ({ page }) => {
       await page.goto(path)
       await expectAccessibleWithoutSidewaysScroll(page)
     })
   }
 })
 
-test("the reference is public, and has every endpoint of the OpenAPI document, each at an address that stays", async ({
+test("the reference is public and lists every endpoint of the OpenAPI document with a stable anchor", async ({
   page,
   request,
 }) => {
@@ -37,7 +37,7 @@ test("the reference is public, and has every endpoint of the OpenAPI document, e
   }
 })
 
-test("a parameter has what it takes and its default, a field its type, and what outsiders write a warning", async ({
+test("parameters show values and defaults, fields show types, and untrusted fields link to a warning", async ({
   page,
 }) => {
   await page.goto("/docs/admin#listAdminUsers")
@@ -46,14 +46,14 @@ test("a parameter has what it takes and its default, a field its type, and what 
     users.getByRole("listitem").filter({ has: page.locator("code", { hasText: new RegExp(`^${name}$`) }) })
   await expect(item("status").first()).toContainText("active|banned|closed")
   await expect(item("name")).toContainText("stringuntrusted")
-  await users.getByText("Parameters of every list").click()
+  await users.getByText("Common list parameters").click()
   await expect(item("limit")).toContainText("integer from 1 to 500, default 100")
   await users.getByRole("link", { name: "untrusted" }).first().click()
   await expect(page).toHaveURL("/docs#untrusted-text")
   await expect(page.getByRole("region", { name: "Untrusted text" })).toBeInViewport()
 })
 
-test("a request is copied as it is shown, in the language that was chosen", async ({ page, context }) => {
+test("a request is copied verbatim in the selected language", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"])
   await page.goto("/docs/user")
   const me = page.locator("#getMe")
@@ -68,7 +68,7 @@ test("a request is copied as it is shown, in the language that was chosen", asyn
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false })
 
-  test("a language is chosen, once for all requests", async ({ page }) => {
+  test("selecting a language switches all requests", async ({ page }) => {
     await page.goto("/docs/admin")
     const shown = page.locator("[data-language]:visible")
     const count = await shown.count()
@@ -81,10 +81,10 @@ test.describe("without JavaScript", () => {
   })
 })
 
-test.describe("every request of the reference works as it stands there", () => {
+test.describe("every request in the reference works unchanged", () => {
   for (const surface of surfaces) {
     test(`${surface}`, async ({ page }) => {
-      // A program starts for each of them.
+      // Each request runs in a new process.
       test.slow()
       await page.goto(pages[surface])
       const requests = await requestsOn(page)
@@ -92,8 +92,8 @@ test.describe("every request of the reference works as it stands there", () => {
       expect(requests).toHaveLength((await page.getByRole("heading", { level: 2 }).count()) * 3)
       for (const { endpoint, language, code } of requests) {
         const printed = await run(language, code, key)
-        // Node and Python end with an error when the answer is one; curl prints the answer as it is. Rows come and go
-        // meanwhile, so the three need not have the same.
+        // Node and Python exit with an error for an error response; curl prints the response. Other tests change rows
+        // between these calls, so the three outputs may differ.
         if (language === "curl") expectRows(JSON.parse(printed), endpoint)
         else expect(printed, `${endpoint} in ${language}`).toMatch(/\bid\b/)
       }
@@ -107,14 +107,14 @@ const programs: Record<Language, readonly [string, ...string[]]> = {
   python: ["python3", "-c"],
 }
 
-/** Runs code as a reader would, and returns what it prints. */
+/** Runs the code as a reader would and returns its output. */
 async function run(language: Language, code: string, key: string): Promise<string> {
   const [program, ...args] = programs[language]
   const env = { ...process.env, TSK_KEY: key }
   return (await promisify(execFile)(program, [...args, code], { env, timeout: 30_000 })).stdout
 }
 
-/** An answer in the envelope, a list or an object, with something in it. */
+/** Expects a response in the envelope with an object or a list that is not empty. */
 function expectRows(response: { data: { id: string } | { id: string }[] }, endpoint: string): void {
   const isList = Array.isArray(response.data)
   expect(Object.keys(response), `${endpoint}: ${JSON.stringify(response)}`).toEqual(
@@ -123,7 +123,7 @@ function expectRows(response: { data: { id: string } | { id: string }[] }, endpo
   expect([response.data].flat().map(({ id }) => id)).not.toEqual([])
 }
 
-/** The requests as the page's text has them. */
+/** All requests in the text of the page. */
 async function requestsOn(page: Page) {
   return page.locator("[data-language]").evaluateAll((panels) =>
     panels.map((panel) => ({

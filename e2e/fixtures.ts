@@ -12,20 +12,20 @@ export type Account = { email: string; password: string; cookies: Cookies }
 type ForEachTest = {
   /** Signs the page's browser in as the demo account of a role. */
   signInAs: (role: Role) => Promise<void>
-  /** Signs the page's browser up with an account of its own. */
+  /** Creates a new account and signs the page's browser in to it. */
   signUp: () => Promise<Account>
-  /** Fails a test in which a page asked for what its Content-Security-Policy refuses. */
+  /** Fails a test if a page violates its Content-Security-Policy. */
   policy: undefined
 }
 
 type ForEachWorker = {
   database: pg.Client
-  /** An account that the tests of a worker share, for those that change nothing about it. */
+  /** An account that the tests of a worker share; tests must not change it. */
   customer: Account
   demoSession: (role: Role) => Promise<Cookies>
 }
 
-/** Sign-ins and sign-ups are rate-limited and costly by design, so a worker signs in once as each role. */
+/** Sign-ins and sign-ups are rate-limited and hash passwords slowly, so each worker signs in only once per role. */
 export const test = base.extend<ForEachTest, ForEachWorker>({
   database: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from this pattern
@@ -77,15 +77,15 @@ export const test = base.extend<ForEachTest, ForEachWorker>({
   },
 })
 
-/** The key that the demo account of a role has. */
+/** The API key of the demo account with the role. */
 export function keyOf(role: Role): string {
   const account = demoAccounts.find((account) => account.role === role)
-  if (!account) throw new Error(`The demo has no ${role}.`)
+  if (!account) throw new Error(`There is no demo account with the role ${role}.`)
   return demoKey(account)
 }
 
-export function uniqueName(what: string): string {
-  return `${what} ${randomUUID().slice(0, 8)}`
+export function uniqueName(prefix: string): string {
+  return `${prefix} ${randomUUID().slice(0, 8)}`
 }
 
 export function uniqueEmail(): string {

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test"
 
-/** The hidden fields of the form that calls an action, as the browser would send them without JavaScript. */
+/** The hidden fields of the page's action form, as a browser sends them without JavaScript. */
 export async function hiddenFields(page: Page): Promise<Record<string, string>> {
   const form = page.locator("main form[method=POST]")
   const fields = await form

@@ -1,6 +1,6 @@
 import { expect, type Locator, type Page } from "@playwright/test"
 
-/** Creates a key in the dialog, and leaves it shown. */
+/** Creates a key in the dialog and returns it; the dialog stays open and shows the key. */
 export async function createKey(page: Page, name: string, expires?: string): Promise<string> {
   const dialog = await openDialog(page)
   await dialog.getByLabel("Name").fill(name)

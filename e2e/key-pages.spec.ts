@@ -2,7 +2,7 @@ import { expect, type Page } from "@playwright/test"
 import { test, uniqueName } from "./fixtures"
 import { createKey, openDialog, row, saved, shownKey } from "./key-page"
 
-// What people lost keys to elsewhere, and what this page promises instead.
+// The key pages must not lose or leak a new key.
 
 const day = 86_400_000
 
@@ -17,7 +17,7 @@ for (const { surface, path } of [
       await page.goto(path)
     })
 
-    test("a shown key outlasts Esc, clicks outside and time", async ({ page }) => {
+    test("a new key stays visible after Esc, clicks outside the dialog and two hours", async ({ page }) => {
       await page.clock.install()
       const key = await createKey(page, uniqueName("Outlasts"))
       await page.keyboard.press("Escape")
@@ -29,7 +29,7 @@ for (const { surface, path } of [
       await expect(page.getByRole("dialog")).toHaveCount(0)
     })
 
-    test("the new key is in the list without a reload, and the focus is back on the button", async ({ page }) => {
+    test("a new key is listed without a reload, and the focus returns to the button", async ({ page }) => {
       let loads = 0
       page.on("load", () => loads++)
       const name = uniqueName("Listed")
@@ -42,16 +42,16 @@ for (const { surface, path } of [
       expect(loads).toBe(0)
     })
 
-    test("a key is never more than in the answer that made it", async ({ page, context }) => {
+    test("a key appears only in the response that created it", async ({ page, context }) => {
       const traces: string[] = []
-      const answers: { what: string; body: string }[] = []
+      const responses: { name: string; body: string }[] = []
       page.on("console", (message) => traces.push(message.text()))
       page.on("request", (sent) => traces.push(sent.url(), sent.postData() ?? ""))
-      // Read on their way: the browser keeps no answer for long.
+      // Bodies are read in transit, because the browser soon discards them.
       await page.route("**/*", async (route) => {
         const response = await route.fetch({ maxRedirects: 0 })
-        const what = `${route.request().method()} ${new URL(response.url()).pathname}`
-        answers.push({ what, body: await response.text() })
+        const name = `${route.request().method()} ${new URL(response.url()).pathname}`
+        responses.push({ name, body: await response.text() })
         await route.fulfill({ response })
       })
       const key = await createKey(page, uniqueName("Nowhere"))
@@ -59,30 +59,30 @@ for (const { surface, path } of [
       const tail = key.slice(12)
 
       await expect(page.locator("html")).not.toContainText(tail)
-      traces.push(await everythingKept(page), JSON.stringify(await context.storageState()))
+      traces.push(await pageState(page), JSON.stringify(await context.storageState()))
       await page.reload()
-      traces.push(await everythingKept(page))
+      traces.push(await pageState(page))
       await page.unrouteAll({ behavior: "wait" })
       for (const trace of traces) expect(trace).not.toContain(tail)
-      const holding = answers.filter(({ body }) => body.includes(tail))
-      expect(holding.map(({ what }) => what)).toEqual([`POST ${path}`])
+      const withKey = responses.filter(({ body }) => body.includes(tail))
+      expect(withKey.map(({ name }) => name)).toEqual([`POST ${path}`])
     })
 
-    test("Back asks, and keeps the key or drops it", async ({ page }) => {
+    test("Back asks for confirmation before it discards the key", async ({ page }) => {
       const name = uniqueName("Back")
       const key = await createKey(page, name)
-      page.once("dialog", (asked) => asked.dismiss())
+      page.once("dialog", (dialog) => dialog.dismiss())
       await page.goBack()
       await expect(page.getByLabel("New API key")).toHaveValue(key)
-      page.once("dialog", (asked) => asked.accept())
+      page.once("dialog", (dialog) => dialog.accept())
       await page.goBack()
       await expect(page.getByLabel("New API key")).toHaveCount(0)
       await page.goto(path)
       await expect(row(page, name)).toContainText("Active")
-      expect(await everythingKept(page)).not.toContain(key.slice(12))
+      expect(await pageState(page)).not.toContain(key.slice(12))
     })
 
-    test("after the key is saved, Back leads where it would have led before", async ({ page }) => {
+    test("after the key is saved, the browser history has no extra entry", async ({ page }) => {
       await page.goto("/sign-in?error=SessionRequired")
       await page.goto(path)
       const before = await page.evaluate(() => history.length)
@@ -96,18 +96,18 @@ for (const { surface, path } of [
       await expect(page.getByRole("dialog")).toHaveCount(0)
     })
 
-    test("leaving the page asks", async ({ page }) => {
+    test("leaving the page asks for confirmation", async ({ page }) => {
       const key = await createKey(page, uniqueName("Leave"))
-      const asked = page.waitForEvent("dialog")
+      const opened = page.waitForEvent("dialog")
       const leaving = page.evaluate(() => location.assign("/sign-up"))
-      const dialog = await asked
+      const dialog = await opened
       expect(dialog.type()).toBe("beforeunload")
       await dialog.dismiss()
       await leaving
       await expect(page.getByLabel("New API key")).toHaveValue(key)
     })
 
-    test("a revoked key says so, and its row takes the focus", async ({ page }) => {
+    test("a revoked key is shown as revoked, and its row gets the focus", async ({ page }) => {
       const name = uniqueName("Revoked")
       await createKey(page, name)
       await saved(page)
@@ -137,27 +137,27 @@ test.describe("the form", () => {
     await page.goto("/api-keys")
   })
 
-  test("90 days are preselected, and the day on which a key expires stands under every choice", async ({ page }) => {
+  test("90 days are preselected, and every choice shows the expiration date", async ({ page }) => {
     const dialog = await openDialog(page)
     const expires = dialog.getByLabel("Expires")
     await expect(expires.locator("option")).toHaveText(["30 days", "90 days", "1 year", "Never", "A date"])
     await expect(expires).toHaveValue("90d")
-    const words = (days: number) =>
+    const longDate = (days: number) =>
       new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" }).format(Date.now() + days * day)
-    await expect(expires).toHaveAccessibleDescription(`Expires on ${words(90)}.`)
+    await expect(expires).toHaveAccessibleDescription(`Expires on ${longDate(90)}.`)
     await expires.selectOption("30 days")
-    await expect(expires).toHaveAccessibleDescription(`Expires on ${words(30)}.`)
+    await expect(expires).toHaveAccessibleDescription(`Expires on ${longDate(30)}.`)
     await expires.selectOption("1 year")
-    await expect(expires).toHaveAccessibleDescription(`Expires on ${words(365)}.`)
+    await expect(expires).toHaveAccessibleDescription(`Expires on ${longDate(365)}.`)
     await expires.selectOption("Never")
     await expect(expires).toHaveAccessibleDescription("Works until it is revoked.")
     await expect(dialog.getByLabel("Last day")).toBeHidden()
     await expires.selectOption("A date")
     await dialog.getByLabel("Last day").fill(new Date(Date.now() + 3 * day).toISOString().slice(0, 10))
-    await expect(expires).toHaveAccessibleDescription(`Expires at the end of ${words(3)}, UTC.`)
+    await expect(expires).toHaveAccessibleDescription(`Expires at the end of ${longDate(3)}, UTC.`)
   })
 
-  test("a date that is missing is asked for: it never means a lifetime nobody chose", async ({ page }) => {
+  test("a missing date is an error and never means a default lifetime", async ({ page }) => {
     const name = uniqueName("Undated")
     const dialog = await openDialog(page)
     await dialog.getByLabel("Name").fill(name)
@@ -173,7 +173,7 @@ test.describe("the form", () => {
     await expect(row(page, name)).toContainText(/Expires in [56] days/)
   })
 
-  test("a wrong name is told at its field, and what was typed stays", async ({ page }) => {
+  test("an invalid name is reported at its field, and the input stays", async ({ page }) => {
     const dialog = await openDialog(page)
     await dialog.getByLabel("Name").fill("   ")
     await dialog.getByLabel("Expires").selectOption("Never")
@@ -184,7 +184,7 @@ test.describe("the form", () => {
     await expect(dialog.getByLabel("Expires")).toHaveValue("never")
   })
 
-  test("Esc closes the form before anything is made; the backdrop does not", async ({ page }) => {
+  test("Esc closes the form before a key is created; a click on the backdrop does not", async ({ page }) => {
     const dialog = await openDialog(page)
     await page.mouse.click(3, 3)
     await expect(dialog).toBeVisible()
@@ -193,7 +193,7 @@ test.describe("the form", () => {
     await expect(page.getByRole("button", { name: "Create key" })).toBeFocused()
   })
 
-  test("an answer that is lost on the way makes no second key", async ({ page }) => {
+  test("a retry after a lost response does not create a second key", async ({ page }) => {
     const name = uniqueName("Lost")
     const dialog = await openDialog(page)
     await dialog.getByLabel("Name").fill(name)
@@ -202,15 +202,15 @@ test.describe("the form", () => {
       await route.abort()
     })
     await dialog.getByRole("button", { name: "Create key" }).click()
-    await expect(dialog.getByRole("alert")).toContainText("The server did not answer.")
+    await expect(dialog.getByRole("alert")).toContainText("The server did not respond.")
     await page.unroute("**/api-keys")
     await dialog.getByRole("button", { name: "Create key" }).click()
-    await expect(dialog.getByRole("heading", { name: "This key was created already" })).toBeVisible()
+    await expect(dialog.getByRole("heading", { name: "This key was already created" })).toBeVisible()
     await dialog.getByRole("link", { name: "Back to the list" }).click()
     await expect(row(page, name)).toHaveCount(1)
   })
 
-  test("the 26th working key is refused with the limit and what to do", async ({ page, signUp, database }) => {
+  test("the 26th working key is refused with the limit and the remedy", async ({ page, signUp, database }) => {
     const { email } = await signUp()
     await page.goto("/api-keys")
     const dialog = await openDialog(page)
@@ -222,7 +222,7 @@ test.describe("the form", () => {
     )
     await dialog.getByLabel("Name").fill("One too many")
     await dialog.getByRole("button", { name: "Create key" }).click()
-    await expect(dialog.getByRole("alert")).toHaveText(/25 working keys.*Revoke one/)
+    await expect(dialog.getByRole("alert")).toHaveText(/25 active keys.*Revoke one/)
   })
 })
 
@@ -232,7 +232,7 @@ test.describe("copying", () => {
     await page.goto("/api-keys")
   })
 
-  test("the clipboard gets exactly the key, told in a status that was there before, and nothing leads away", async ({
+  test("copying puts exactly the key in the clipboard, reports it in a live region and stays on the page", async ({
     page,
     context,
   }) => {
@@ -248,11 +248,11 @@ test.describe("copying", () => {
     await expect(page).toHaveURL(/\/api-keys$/)
   })
 
-  for (const { how, script } of [
-    { how: "is missing", script: "delete Navigator.prototype.clipboard" },
-    { how: "refuses", script: "navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))" },
+  for (const { failure, script } of [
+    { failure: "is missing", script: "delete Navigator.prototype.clipboard" },
+    { failure: "refuses", script: "navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))" },
   ]) {
-    test(`where the clipboard ${how}, the key is selected and the page says so`, async ({ page }) => {
+    test(`if the clipboard ${failure}, the key is selected and the page says so`, async ({ page }) => {
       await page.addInitScript(script)
       await page.reload()
       const key = await createKey(page, uniqueName("Selected"))
@@ -264,7 +264,11 @@ test.describe("copying", () => {
   }
 })
 
-test("an expired key is not called active, and one that soon will be says when", async ({ page, signUp, database }) => {
+test("an expired key is not shown as active, and a key that expires soon shows when", async ({
+  page,
+  signUp,
+  database,
+}) => {
   const { email } = await signUp()
   await page.goto("/api-keys")
   const [expired, soon] = [uniqueName("Expired"), uniqueName("Soon")]
@@ -283,7 +287,7 @@ test("an expired key is not called active, and one that soon will be says when",
   await expect(row(page, soon)).toContainText("Expires in 3 days")
 })
 
-test("the test call of an admin page asks what its owner may read", async ({ page, signInAs }) => {
+test("the test call of an admin key uses an endpoint that its owner may read", async ({ page, signInAs }) => {
   await signInAs("bookkeeper")
   await page.goto("/admin/api-keys")
   await createKey(page, uniqueName("Books"))
@@ -293,7 +297,8 @@ test("the test call of an admin page asks what its owner may read", async ({ pag
   await expect(page.getByRole("dialog")).toContainText('"total"')
 })
 
-function everythingKept(page: Page): Promise<string> {
+/** Everything that the page and the browser's storage contain. */
+function pageState(page: Page): Promise<string> {
   return page.evaluate(() =>
     [
       document.documentElement.outerHTML,

@@ -18,9 +18,9 @@ test("without JavaScript: sign up, create a key, save it, revoke it, sign out", 
   await expect(page.getByLabel("Expires")).toHaveAccessibleDescription(/^Expires on/)
   await page.getByLabel("Expires").selectOption("Never")
   await expect(page.getByLabel("Expires")).toHaveAccessibleDescription("Works until it is revoked.")
-  const answer = page.waitForResponse((response) => response.request().method() === "POST")
+  const created = page.waitForResponse((response) => response.request().method() === "POST")
   await page.getByRole("button", { name: "Create key" }).click()
-  expect((await answer).headers()["cache-control"]).toContain("no-store")
+  expect((await created).headers()["cache-control"]).toContain("no-store")
   const key = await shownKey(page)
   await expect(page.getByLabel("curl")).toHaveValue(new RegExp(`Bearer ${key}`))
   await expect(row(page, name)).toContainText("Active")
@@ -28,8 +28,8 @@ test("without JavaScript: sign up, create a key, save it, revoke it, sign out", 
   expect((await request.get("/api/v1/me", { headers })).status()).toBe(200)
 
   await page.reload()
-  await expect(page.getByRole("heading", { name: "This key was created already" })).toBeVisible()
-  await expect(page.getByText("shown only the first time")).toBeVisible()
+  await expect(page.getByRole("heading", { name: "This key was already created" })).toBeVisible()
+  await expect(page.getByText("A key is shown only once")).toBeVisible()
   expect(await page.content()).not.toContain(key)
   await expect(row(page, name)).toHaveCount(1)
 
@@ -48,11 +48,7 @@ test("without JavaScript: sign up, create a key, save it, revoke it, sign out", 
   await expect(page).toHaveURL(/\/sign-in\?callbackUrl=%2Fapi-keys$/)
 })
 
-test("without JavaScript, what is wrong stands at its field and what was typed stays", async ({
-  page,
-  context,
-  customer,
-}) => {
+test("without JavaScript, errors are shown at their field and the input stays", async ({ page, context, customer }) => {
   await context.addCookies(customer.cookies)
   await page.goto("/api-keys?new")
   const name = uniqueName("Undated")
@@ -67,7 +63,7 @@ test("without JavaScript, what is wrong stands at its field and what was typed s
   await expect(page).toHaveURL(/\/api-keys$/)
 })
 
-test("without JavaScript, an admin key comes with its agent prompt", async ({ page, signInAs, baseURL }) => {
+test("without JavaScript, an admin key is shown with its agent prompt", async ({ page, signInAs, baseURL }) => {
   await signInAs("finance")
   await page.goto("/admin/api-keys?new")
   await page.getByLabel("Name").fill(uniqueName("Plain agent"))

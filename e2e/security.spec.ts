@@ -24,19 +24,17 @@ for (const javaScriptEnabled of [true, false]) {
     }) => {
       const email = await createAccount(database)
       const other = await signedInElsewhere(browser, baseURL, email)
-      await enter(page, email)
+      await signInWithOld(page, email)
       await page.getByRole("link", { name: "Security" }).click()
-      await change(page, old, password)
-      const heading = page.getByRole("heading", { name: "Your password is changed" })
+      await changePassword(page, old, password)
+      const heading = page.getByRole("heading", { name: "Your password was changed" })
       await expect(heading).toBeVisible()
       if (javaScriptEnabled) await expect(heading).toBeFocused()
 
       await other.goto("/api-keys")
       await expect(other).toHaveURL(/\/sign-in/)
       await signIn(other, email, old)
-      await expect(other.getByRole("main").getByRole("alert")).toHaveText(
-        "The e-mail address or the password is wrong.",
-      )
+      await expect(other.getByRole("main").getByRole("alert")).toHaveText("Incorrect email address or password.")
       await signIn(other, email, password)
       await expect(other).toHaveURL(/\/api-keys$/)
       await other.context().close()
@@ -46,16 +44,16 @@ for (const javaScriptEnabled of [true, false]) {
       expect(await emailTo(email, 1)).toContain("Subject: Your password was changed")
     })
 
-    test("what is wrong with a change stands at its field", async ({ page, database }) => {
-      await enter(page, await createAccount(database))
+    test("errors of a password change are shown at their field", async ({ page, database }) => {
+      await signInWithOld(page, await createAccount(database))
       await page.goto("/account/security")
       const [current, chosen] = [page.getByLabel("Current password"), page.getByLabel("New password")]
-      await change(page, old, common)
-      await expect(chosen).toHaveAccessibleDescription(/on a list of common ones/)
+      await changePassword(page, old, common)
+      await expect(chosen).toHaveAccessibleDescription(/on a list of common passwords/)
       if (javaScriptEnabled) await expect(chosen).toBeFocused()
-      await change(page, old, old)
+      await changePassword(page, old, old)
       await expect(chosen).toHaveAccessibleDescription(/your current password/)
-      await change(page, "not the password", password)
+      await changePassword(page, "not the password", password)
       await expect(current).toHaveAccessibleDescription("This is not your current password.")
       if (!javaScriptEnabled) return
       await expect(current).toBeFocused()
@@ -63,7 +61,7 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(chosen).toHaveValue(password)
     })
 
-    test("who forgot the password sets a new one through the letter's link, once", async ({
+    test("a forgotten password is reset through the link in the email, which works once", async ({
       page,
       browser,
       baseURL,
@@ -74,23 +72,23 @@ for (const javaScriptEnabled of [true, false]) {
       await page.goto("/sign-in")
       await page.getByRole("link", { name: "Forgot password?" }).click()
       await expect(page.getByRole("heading", { name: "Reset password" })).toBeVisible()
-      await ask(page, email.toUpperCase())
-      await expect(page.getByRole("heading", { name: "Look into your mailbox" })).toBeVisible()
+      await requestReset(page, email.toUpperCase())
+      await expect(page.getByRole("heading", { name: "Check your email" })).toBeVisible()
       const token = resetTokenIn(await emailTo(email, 1))
 
       const link = `/reset-password/${token}`
-      const answer = await page.goto(link)
-      expect(answer?.headers()).toMatchObject({
+      const response = await page.goto(link)
+      expect(response?.headers()).toMatchObject({
         "referrer-policy": "same-origin",
         "cache-control": expect.stringContaining("no-store"),
       })
-      await set(page, common)
-      await expect(page.getByLabel("New password")).toHaveAccessibleDescription(/on a list of common ones/)
-      await set(page, password)
+      await setPassword(page, common)
+      await expect(page.getByLabel("New password")).toHaveAccessibleDescription(/on a list of common passwords/)
+      await setPassword(page, password)
       const heading = page.getByRole("heading", { name: "Your password is set" })
       await expect(heading).toBeVisible()
       if (javaScriptEnabled) await expect(heading).toBeFocused()
-      await page.getByRole("link", { name: "To your API keys" }).click()
+      await page.getByRole("link", { name: "Go to your API keys" }).click()
       await expect(page.getByRole("heading", { name: "API keys" })).toBeVisible()
       await other.goto("/api-keys")
       await expect(other).toHaveURL(/\/sign-in/)
@@ -99,7 +97,7 @@ for (const javaScriptEnabled of [true, false]) {
       await other.context().close()
 
       await page.goto(link)
-      await expect(page.getByRole("heading", { name: "This link does not work" })).toBeVisible()
+      await expect(page.getByRole("heading", { name: "This link is invalid or has expired" })).toBeVisible()
       expect(await emailTo(email, 2)).toContain("Subject: Your password was changed")
       const logged = await database.query("SELECT * FROM emails WHERE template = 'password_reset'")
       const log = JSON.stringify(logged.rows)
@@ -107,39 +105,43 @@ for (const javaScriptEnabled of [true, false]) {
       expect(log).not.toContain(token)
     })
 
-    test("two tabs with one link: the second one is told, and sets nothing", async ({ page, context, database }) => {
+    test("when two tabs use one link, the second shows an error and sets no password", async ({
+      page,
+      context,
+      database,
+    }) => {
       const email = await createAccount(database)
       const link = await linkFor(page, email)
       const second = await context.newPage()
       await page.goto(link)
       await second.goto(link)
-      await set(page, password)
+      await setPassword(page, password)
       await expect(page.getByRole("heading", { name: "Your password is set" })).toBeVisible()
-      await set(second, "another one of my own")
-      await expect(second.getByRole("heading", { name: "This link does not work" })).toBeVisible()
+      await setPassword(second, "another one of my own")
+      await expect(second.getByRole("heading", { name: "This link is invalid or has expired" })).toBeVisible()
     })
 
-    test("an unknown address gets the same page, and no letter", async ({ page, database }) => {
+    test("an unknown address gets the same page but no email", async ({ page, database }) => {
       const [known, unknown] = [await createAccount(database), uniqueEmail()]
-      const said: [number, string | null][] = []
+      const results: [number, string | null][] = []
       for (const email of [known, unknown]) {
         await page.goto("/reset-password")
-        const answer = page.waitForResponse((response) => response.request().method() === "POST")
-        await ask(page, email)
-        await expect(page.getByRole("heading", { name: "Look into your mailbox" })).toBeVisible()
-        said.push([(await answer).status(), await page.getByRole("main").textContent()])
+        const posted = page.waitForResponse((response) => response.request().method() === "POST")
+        await requestReset(page, email)
+        await expect(page.getByRole("heading", { name: "Check your email" })).toBeVisible()
+        results.push([(await posted).status(), await page.getByRole("main").textContent()])
       }
-      expect(said[1]).toEqual(said[0])
+      expect(results[1]).toEqual(results[0])
       await emailTo(known, 1)
       expect(await emailsTo(unknown)).toEqual([])
     })
 
-    test("an address that is none is told so, and stays", async ({ page }) => {
+    test("an invalid address is reported at its field and stays", async ({ page }) => {
       await page.goto("/reset-password")
       await page
         .locator("form[method=POST], main form")
         .evaluateAll((forms) => forms.map((form) => form.setAttribute("novalidate", "")))
-      await ask(page, "ann@nowhere")
+      await requestReset(page, "ann@nowhere")
       await expect(page.getByLabel("Email")).toHaveAccessibleDescription(/like name@example\.com/)
       await expect(page.getByLabel("Email")).toHaveValue("ann@nowhere")
       if (javaScriptEnabled) await expect(page.getByLabel("Email")).toBeFocused()
@@ -147,42 +149,39 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-test("a request that is lost and a sign-out meanwhile are said, and what was typed stays", async ({
-  page,
-  database,
-}) => {
-  await enter(page, await createAccount(database))
-  // Until the scripts are there, a browser sends forms by itself, and what is lost then is the browser's to say.
+test("a lost request and an ended session are reported, and the input stays", async ({ page, database }) => {
+  await signInWithOld(page, await createAccount(database))
+  // Before its scripts have loaded, a page submits forms natively, and the browser reports a lost request.
   await page.goto("/account/security", { waitUntil: "networkidle" })
   const alert = page.getByRole("main").getByRole("alert")
   await page.route("**/account/security", (route) => route.abort())
-  await change(page, old, password)
-  await expect(alert).toContainText("There was no answer.")
+  await changePassword(page, old, password)
+  await expect(alert).toContainText("There was no response.")
   await page.unroute("**/account/security")
   await page.context().clearCookies()
-  await change(page, old, password)
+  await changePassword(page, old, password)
   await expect(alert).toContainText("You are signed out.")
   await expect(page.getByLabel("Current password")).toHaveValue(old)
 })
 
-test("an account without a password is led to its mailbox, and gets one", async ({ page, database }) => {
+test("an account without a password sets one by email", async ({ page, database }) => {
   const email = await createAccount(database)
-  await enter(page, email)
+  await signInWithOld(page, email)
   await database.query("UPDATE users SET password_hash = NULL WHERE email = $1", [email])
   await page.goto("/account/security")
   await expect(page.getByRole("button", { name: "Change password" })).toHaveCount(0)
-  await page.getByRole("link", { name: "Set a password by mail" }).click()
+  await page.getByRole("link", { name: "Set a password by email" }).click()
   await expect(page.getByLabel("Email")).toHaveValue(email)
-  await page.getByRole("button", { name: "Send the link" }).click()
+  await page.getByRole("button", { name: "Send reset link" }).click()
   await page.goto(`/reset-password/${resetTokenIn(await emailTo(email, 1))}`)
-  await set(page, password)
+  await setPassword(page, password)
   await expect(page.getByRole("heading", { name: "Your password is set" })).toBeVisible()
   await page.goto("/account/security")
   await expect(page.getByRole("button", { name: "Change password" })).toBeVisible()
 })
 
 for (const origin of [undefined, "https://evil.example", "null"]) {
-  test(`nothing is done for a form that comes from ${origin}`, async ({ page, database }) => {
+  test(`a form with the origin ${origin} has no effect`, async ({ page, database }) => {
     const email = await createAccount(database)
     const link = await linkFor(page, email)
     const headers: Record<string, string> = origin ? { Origin: origin } : {}
@@ -193,7 +192,7 @@ for (const origin of [undefined, "https://evil.example", "null"]) {
       await page.goto(path)
       await page.request.post(path, { multipart: { ...(await hiddenFields(page)), ...fields }, headers })
     }
-    await enter(page, email)
+    await signInWithOld(page, email)
     await page.goto("/account/security")
     const multipart = { ...(await hiddenFields(page)), current: old, password }
     await page.request.post("/account/security", { multipart, headers })
@@ -205,38 +204,38 @@ for (const origin of [undefined, "https://evil.example", "null"]) {
   })
 }
 
-test("the pages about passwords are accessible and fit", async ({ browser, baseURL, database }) => {
+test("the password pages are accessible and fit narrow screens", async ({ browser, baseURL, database }) => {
   const context = await browser.newContext({ baseURL: String(baseURL), viewport: wide })
   const page = await context.newPage()
   const email = await createAccount(database)
   const titles: string[] = []
-  const look = async () => {
+  const check = async () => {
     await expectAccessibleWithoutSidewaysScroll(page)
     titles.push(await page.title())
   }
   await page.goto("/sign-in")
-  await look()
+  await check()
   await page.goto("/reset-password")
-  await look()
+  await check()
   const link = await linkFor(page, email)
   await expectAccessibleWithoutSidewaysScroll(page)
   await page.goto(link)
-  await set(page, common)
-  await expect(page.getByText("on a list of common ones")).toBeVisible()
-  await look()
-  await set(page, password)
+  await setPassword(page, common)
+  await expect(page.getByText("on a list of common passwords")).toBeVisible()
+  await check()
+  await setPassword(page, password)
   await expect(page.getByRole("heading", { name: "Your password is set" })).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
   await page.goto(link)
-  await expect(page.getByRole("heading", { name: "This link does not work" })).toBeVisible()
+  await expect(page.getByRole("heading", { name: "This link is invalid or has expired" })).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
   await page.goto("/account/security")
-  await look()
-  await change(page, "not the password", password)
+  await check()
+  await changePassword(page, "not the password", password)
   await expect(page.getByText("This is not your current password.")).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
-  await change(page, password, old)
-  await expect(page.getByRole("heading", { name: "Your password is changed" })).toBeVisible()
+  await changePassword(page, password, old)
+  await expect(page.getByRole("heading", { name: "Your password was changed" })).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
   await database.query("UPDATE users SET password_hash = NULL WHERE email = $1", [email])
   await page.goto("/account/security")
@@ -245,7 +244,7 @@ test("the pages about passwords are accessible and fit", async ({ browser, baseU
   await context.close()
 })
 
-/** Directly, for the sign-ups of one address are limited, and these tests need many. */
+/** Creates an account directly in the database, because sign-ups per IP address are limited. */
 async function createAccount(database: pg.Client): Promise<string> {
   const email = uniqueEmail()
   await database.query(
@@ -258,15 +257,15 @@ async function createAccount(database: pg.Client): Promise<string> {
 async function signedInElsewhere(browser: Browser, baseURL: string | undefined, email: string): Promise<Page> {
   const context = await browser.newContext({ baseURL: String(baseURL) })
   const other = await context.newPage()
-  await enter(other, email)
+  await signInWithOld(other, email)
   return other
 }
 
-/** The path of the link in the first letter to an address. */
+/** Requests a password reset and returns the path of the link in the email. */
 async function linkFor(page: Page, email: string): Promise<string> {
   await page.goto("/reset-password")
-  await ask(page, email)
-  await expect(page.getByRole("heading", { name: "Look into your mailbox" })).toBeVisible()
+  await requestReset(page, email)
+  await expect(page.getByRole("heading", { name: "Check your email" })).toBeVisible()
   return `/reset-password/${resetTokenIn(await emailTo(email, 1))}`
 }
 
@@ -277,23 +276,23 @@ async function signIn(page: Page, email: string, secret: string): Promise<void> 
   await page.getByRole("button", { name: "Sign in" }).click()
 }
 
-/** Signs in with the password that accounts have here at first. */
-async function enter(page: Page, email: string): Promise<void> {
+/** Signs in with the initial password. */
+async function signInWithOld(page: Page, email: string): Promise<void> {
   await signIn(page, email, old)
   await expect(page).toHaveURL(/\/api-keys$/)
 }
 
-async function ask(page: Page, email: string): Promise<void> {
+async function requestReset(page: Page, email: string): Promise<void> {
   await page.getByLabel("Email").fill(email)
-  await page.getByRole("button", { name: "Send the link" }).click()
+  await page.getByRole("button", { name: "Send reset link" }).click()
 }
 
-async function set(page: Page, chosen: string): Promise<void> {
+async function setPassword(page: Page, chosen: string): Promise<void> {
   await page.getByLabel("New password").fill(chosen)
   await page.getByRole("button", { name: "Set password" }).click()
 }
 
-async function change(page: Page, current: string, chosen: string): Promise<void> {
+async function changePassword(page: Page, current: string, chosen: string): Promise<void> {
   await page.getByLabel("Current password").fill(current)
   await page.getByLabel("New password").fill(chosen)
   await page.getByRole("button", { name: "Change password" }).click()

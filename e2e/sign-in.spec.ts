@@ -6,22 +6,22 @@ for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("an unknown address and a wrong password get the same words, and the address stays", async ({ page }) => {
-      const words: (string | null)[] = []
+    test("an unknown address and a wrong password get the same message, and the address stays", async ({ page }) => {
+      const messages: (string | null)[] = []
       for (const email of ["member@example.com", uniqueEmail()]) {
         await page.goto("/sign-in")
         await signIn(page, email, "not the password")
         await expect(alertOf(page)).toBeVisible()
-        words.push(await alertOf(page).textContent())
+        messages.push(await alertOf(page).textContent())
         await expect(page.getByLabel("Email")).toHaveValue(email)
         await expect(page.getByLabel("Password")).toHaveValue("")
         if (javaScriptEnabled) await expect(page.getByLabel("Password")).toBeFocused()
       }
-      expect(words[0]).toBe("The e-mail address or the password is wrong.")
-      expect(words[1]).toBe(words[0])
+      expect(messages[0]).toBe("Incorrect email address or password.")
+      expect(messages[1]).toBe(messages[0])
     })
 
-    test("sign-up tells what is wrong at its field, and keeps the rest", async ({ page }) => {
+    test("sign-up shows errors at their field and keeps the other input", async ({ page }) => {
       await page.goto("/sign-up")
       await page.getByLabel("Name").fill("Max Mustermann")
       await page.getByLabel("Email").fill("Member@Example.com")
@@ -31,25 +31,30 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByLabel("Name")).toHaveValue("Max Mustermann")
       await page.getByLabel("Password").fill("four words make sense")
       await page.getByRole("button", { name: "Create account" }).click()
-      await expect(page.getByLabel("Email")).toHaveAccessibleDescription(/account with this address already/)
+      await expect(page.getByLabel("Email")).toHaveAccessibleDescription(/account with this email address already/)
       await expect(page.getByLabel("Email")).toHaveValue("Member@Example.com")
       if (javaScriptEnabled) await expect(page.getByLabel("Email")).toBeFocused()
     })
   })
 }
 
-test("only the right password learns that an account is suspended", async ({ page, signUp, database, context }) => {
+test("sign-in reveals that an account is suspended only with the correct password", async ({
+  page,
+  signUp,
+  database,
+  context,
+}) => {
   const { email, password } = await signUp()
   await database.query("UPDATE users SET status = 'banned' WHERE email = $1", [email])
   await context.clearCookies()
   await page.goto("/sign-in")
   await signIn(page, email, "not the password")
-  await expect(alertOf(page)).toHaveText("The e-mail address or the password is wrong.")
+  await expect(alertOf(page)).toHaveText("Incorrect email address or password.")
   await signIn(page, email, password)
   await expect(alertOf(page)).toContainText("suspended")
 })
 
-test("after sign-in the viewer is where they wanted to go, and never on another site", async ({ page }) => {
+test("sign-in redirects to the requested page and never to another site", async ({ page }) => {
   await page.goto("/sign-in?callbackUrl=%2Fadmin%2Fapi-keys")
   await signIn(page, "finance@example.com", demoPassword)
   await expect(page).toHaveURL(/\/admin\/api-keys$/)
@@ -57,15 +62,15 @@ test("after sign-in the viewer is where they wanted to go, and never on another 
   await expect(page).toHaveURL(/\/api-keys$/)
 })
 
-test("an error in the address becomes a sentence, and is never repeated", async ({ page }) => {
+test("an error code in the URL is shown as a fixed message and never echoed", async ({ page }) => {
   await page.goto("/sign-in?error=OAuthAccountNotLinked")
-  await expect(alertOf(page)).toContainText("account with this e-mail address already")
+  await expect(alertOf(page)).toContainText("account with this email address already")
   await page.goto("/sign-in?error=Call%20555-0100%20now")
-  await expect(alertOf(page)).toContainText("The sign-in did not work.")
+  await expect(alertOf(page)).toContainText("Sign-in failed.")
   await expect(page.getByText("555-0100")).toHaveCount(0)
 })
 
-test("signing out ends the session, for a copy of its cookie too, and a GET does not", async ({
+test("signing out ends the session, also for a copy of its cookie, and a GET request does not sign out", async ({
   page,
   signUp,
   request,
@@ -97,7 +102,7 @@ async function signIn(page: Page, email: string, password: string): Promise<void
   await page.getByRole("button", { name: "Sign in" }).click()
 }
 
-/** Next's own announcer is an alert too. */
+/** The alert in the main content: Next's route announcer also has the role alert. */
 function alertOf(page: Page) {
   return page.getByRole("main").getByRole("alert")
 }

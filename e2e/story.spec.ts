@@ -5,7 +5,7 @@ import { createKey, row, saved } from "./key-page"
 
 test.use({ permissions: ["clipboard-read", "clipboard-write"] })
 
-test("a newcomer makes a key on each surface, calls both APIs, is refused across, revokes one and sees it fail", async ({
+test("a user key and an admin key each work only on their own surface, and a revoked key gets 401", async ({
   page,
   request,
   baseURL,

@@ -24,37 +24,37 @@ const mistakes = [
   ["a field", "[0]?.email", "[0]?.emial", "'emial' does not exist"],
   ["a field of meta", "meta.total", "meta.totals", "'totals' does not exist"],
   ["the type of a field", "total: number", "total: string", "'number' is not assignable to type 'string'"],
-  ["what a filter takes", '"admin" }', '"king" }', '"king"\' is not assignable'],
+  ["the value of a filter", '"admin" }', '"king" }', '"king"\' is not assignable'],
   ["a path", '"/api/v1/admin/users"', '"/api/v1/admin/user"', '"/api/v1/admin/user"\' is not assignable'],
 ] as const
 
-test("a client of types written from the OpenAPI document compiles and lists users, and its mistakes do not compile", async ({
+test("a client typed from the OpenAPI document compiles and lists users; code with mistakes does not compile", async ({
   baseURL,
 }) => {
-  // A compiler runs for each mistake.
+  // The compiler runs once for each mistake.
   test.slow()
   await mkdir(join(root, ".data"), { recursive: true })
-  // Inside the repository, so that the packages are found.
+  // Inside the repository, so that npm packages resolve.
   const folder = await mkdtemp(join(root, ".data/typed-client-"))
   try {
     const tool = join(root, "scripts/api-types/node_modules/openapi-typescript/bin/cli.js")
     await node(tool, [`${baseURL}/api/v1/openapi.json`, "--output", join(folder, "api.d.ts")])
-    expect(await problemsOf(folder, client)).toBe("")
+    expect(await compilerErrors(folder, client)).toBe("")
     const env = { BASE_URL: baseURL, TSK_KEY: keyOf("owner") }
     const { stdout } = await node(join(folder, "client.js"), [], env)
     expect(JSON.parse(stdout)).toEqual({ email: "admin@example.com", total: 1 })
 
-    for (const [what, right, wrong, problem] of mistakes) {
-      expect(client, what).toContain(right)
-      expect(await problemsOf(folder, client.replace(right, wrong)), what).toContain(problem)
+    for (const [name, correct, wrong, error] of mistakes) {
+      expect(client, name).toContain(correct)
+      expect(await compilerErrors(folder, client.replace(correct, wrong)), name).toContain(error)
     }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 })
 
-/** Compiles `code` with the types in the folder, and returns what the compiler prints: nothing when it is content. */
-async function problemsOf(folder: string, code: string): Promise<string> {
+/** Compiles `code` with the types in the folder and returns the compiler's output, which is empty without errors. */
+async function compilerErrors(folder: string, code: string): Promise<string> {
   const target = { target: "es2023", module: "esnext", moduleResolution: "bundler", types: ["node"] }
   const config = { compilerOptions: { strict: true, ...target }, files: ["client.ts"] }
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config))

@@ -15,7 +15,7 @@ export type AuditAction =
   | "api_key.revoked"
 
 export type AuditRecord = {
-  /** Who did it; `null` for the system itself, such as a script run by the operator. */
+  /** The account that acted; `null` for the system, such as a script run by the operator. */
   actorId: string | null
   action: AuditAction
   targetType: "user" | "api_key"
@@ -23,7 +23,7 @@ export type AuditRecord = {
   details?: Record<string, string | number | boolean | null>
 }
 
-/** Writes an entry in the transaction of the deed itself, so that neither stands without the other. */
+/** Writes an audit entry in the transaction of the action, so that both are committed or neither is. */
 export async function audit(transaction: Pick<Transaction, "auditEntry">, record: AuditRecord): Promise<void> {
   await transaction.auditEntry.create({ data: record })
 }

@@ -9,7 +9,7 @@ const complete = {
   BASE_URL: "https://app.example.com",
 }
 
-test("what is required is enough, and the rest has its defaults", () => {
+test("the required variables are sufficient, and all others have defaults", () => {
   expect(parseEnv(complete)).toEqual({
     ...complete,
     NODE_ENV: "development",
@@ -24,7 +24,7 @@ test("what is required is enough, and the rest has its defaults", () => {
   })
 })
 
-test("every problem is reported at once, one line each, naming the variable", () => {
+test("all problems are reported together, one line each, starting with the variable", () => {
   const problems = problemsOf({ NODE_ENV: "staging", AUTH_SECRET: "short", TRUSTED_PROXY_HOPS: "many" })
   expect(problems.slice(1).map((line) => line.trim().split(" ")[0])).toEqual([
     "NODE_ENV",
@@ -35,7 +35,7 @@ test("every problem is reported at once, one line each, naming the variable", ()
   ])
 })
 
-test.each(["DATABASE_URL", "AUTH_SECRET", "BASE_URL"])("without %s the message says what it should be", (name) => {
+test.each(["DATABASE_URL", "AUTH_SECRET", "BASE_URL"])("without %s the message states what is expected", (name) => {
   expect(problemsOf({ ...complete, [name]: undefined })[1]).toMatch(new RegExp(`${name} is required: .+`))
 })
 
@@ -52,20 +52,20 @@ test.each([
   ["GITHUB_CLIENT_SECRET", "secret", "GITHUB_CLIENT_ID"],
   ["GOOGLE_CLIENT_ID", "id", "GOOGLE_CLIENT_SECRET"],
   ["GOOGLE_CLIENT_SECRET", "secret", "GOOGLE_CLIENT_ID"],
-])("%s alone is refused: its other half is missing", (name, value, missing) => {
+])("%s without its counterpart is refused", (name, value, missing) => {
   expect(problemsOf({ ...complete, [name]: value })).toEqual([
     expect.any(String),
-    `  ${missing} is required beside ${name}`,
+    `  ${missing} is required when ${name} is set`,
   ])
 })
 
-test("two limit stores at once are refused", () => {
+test("two rate limit stores are refused", () => {
   const both = { REDIS_URL: "redis://localhost", UPSTASH_REDIS_REST_URL: "https://u.io", UPSTASH_REDIS_REST_TOKEN: "t" }
   expect(problemsOf({ ...complete, ...both })[1]).toContain("REDIS_URL")
 })
 
-test("several processes need a store in which they count together", () => {
-  expect(problemsOf({ ...complete, WEB_CONCURRENCY: "2" })[1]).toMatch(/WEB_CONCURRENCY above 1 needs REDIS_URL/)
+test("more than one process requires a shared rate limit store", () => {
+  expect(problemsOf({ ...complete, WEB_CONCURRENCY: "2" })[1]).toMatch(/WEB_CONCURRENCY above 1 requires REDIS_URL/)
   const shared = { ...complete, WEB_CONCURRENCY: "2", REDIS_URL: "redis://localhost" }
   expect(parseEnv(shared).WEB_CONCURRENCY).toBe(2)
   for (const count of ["0", "65", "1.5", "all"]) {
@@ -73,7 +73,7 @@ test("several processes need a store in which they count together", () => {
   }
 })
 
-test("BASE_URL is an origin: a trailing slash goes, a path is refused", () => {
+test("BASE_URL is an origin: a trailing slash is removed, a path is refused", () => {
   expect(parseEnv({ ...complete, BASE_URL: "https://app.example.com/" }).BASE_URL).toBe("https://app.example.com")
   expect(problemsOf({ ...complete, BASE_URL: "https://app.example.com/app" })[1]).toContain("BASE_URL")
   expect(problemsOf({ ...complete, BASE_URL: "app.example.com" })[1]).toContain("BASE_URL")
@@ -88,15 +88,15 @@ test("WELCOME_CREDITS is a whole number from 0 to 1,000,000", () => {
   }
 })
 
-test("a message holds no value, for it may be a secret", () => {
+test("a message contains no value, which may be a secret", () => {
   const secrets = { DATABASE_URL: "mysql://root:hunter2@db", AUTH_SECRET: "hunter2" }
   expect(problemsOf({ ...complete, ...secrets }).join("\n")).not.toContain("hunter2")
 })
 
-test(".env.example names every variable, each under a comment, and no other", () => {
+test(".env.example lists every variable under a comment, and no others", () => {
   const lines = readFileSync(resolve(import.meta.dirname, "../.env.example"), "utf8").split("\n")
   const names = lines.flatMap((line) => /^([A-Z_0-9]+)=$/.exec(line)?.[1] ?? [])
-  // The last one is read by a script and not by the application.
+  // A script reads SEED_USERS, not the application.
   expect(names.toSorted()).toEqual([...envNames, "SEED_USERS"].toSorted())
   for (const name of names) expect(lines[lines.indexOf(`${name}=`) - 1], name).toMatch(/^# \S/)
 })

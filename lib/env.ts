@@ -7,26 +7,26 @@ const schema = z
   .object({
     NODE_ENV: z.enum(["development", "test", "production"]).default("development"),
     DATABASE_URL: z
-      .string({ error: "is required: a PostgreSQL address, postgresql://user:password@host:5432/database" })
-      .regex(/^postgres(ql)?:\/\//, "must begin with postgresql://"),
+      .string({ error: "is required: a PostgreSQL URL, postgresql://user:password@host:5432/database" })
+      .regex(/^postgres(ql)?:\/\//, "must start with postgresql://"),
     DATABASE_POOL_MAX: z.coerce.number().int().min(1).max(500).default(10),
     DATABASE_PREPARE: z.enum(["on", "off"]).default("on"),
     AUTH_SECRET: z
       .string({ error: "is required: at least 32 random characters, for example from `openssl rand -base64 32`" })
       .min(32, "must have at least 32 characters"),
     BASE_URL: z
-      .url({ protocol: /^https?$/, error: "is required: the public address, like https://app.example.com" })
+      .url({ protocol: /^https?$/, error: "is required: the public URL, like https://app.example.com" })
       .refine((value) => !URL.canParse(value) || new URL(value).pathname === "/", "must not have a path")
       .transform((value) => new URL(value).origin),
     REDIS_URL: z
       .string()
-      .regex(/^rediss?:\/\//, "must begin with redis:// or rediss://")
+      .regex(/^rediss?:\/\//, "must start with redis:// or rediss://")
       .optional(),
     UPSTASH_REDIS_REST_URL: z.url({ protocol: /^https?$/ }).optional(),
     UPSTASH_REDIS_REST_TOKEN: optional,
     SMTP_URL: z
       .string()
-      .regex(/^smtps?:\/\//, "must begin with smtp:// or smtps://")
+      .regex(/^smtps?:\/\//, "must start with smtp:// or smtps://")
       .optional(),
     EMAIL_FROM: optional,
     TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
@@ -56,7 +56,7 @@ const schema = z
       context.addIssue({
         code: "custom",
         path: [missing],
-        message: `is required beside ${missing === one ? other : one}`,
+        message: `is required when ${missing === one ? other : one} is set`,
       })
     }
     if (value.REDIS_URL && value.UPSTASH_REDIS_REST_URL) {
@@ -64,34 +64,34 @@ const schema = z
     }
     if (value.WEB_CONCURRENCY > 1 && !value.REDIS_URL && !value.UPSTASH_REDIS_REST_URL) {
       const message =
-        "above 1 needs REDIS_URL or UPSTASH_REDIS_REST_URL: each process would count its own requests, and a key's limit would grow with their number"
+        "above 1 requires REDIS_URL or UPSTASH_REDIS_REST_URL: otherwise each process counts its own requests, which multiplies the limit of a key"
       context.addIssue({ code: "custom", path: ["WEB_CONCURRENCY"], message })
     }
   })
 
 export type Env = z.infer<typeof schema>
 
-/** The names of every variable the application reads, for the test that holds .env.example against them. */
+/** The names of all variables that the application reads. A test compares .env.example with them. */
 export const envNames = Object.keys(schema.shape)
 
 /**
- * Checks all variables and reports every problem at once; an empty value counts as absent.
- * @throws Error with one line a problem, fit to be shown to the operator
+ * Validates all variables and reports all problems together; an empty value counts as absent.
+ * @throws Error with one line per problem, for the operator
  */
 export function parseEnv(source: Record<string, string | undefined>): Env {
-  const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ""))
-  const parsed = schema.safeParse(given)
+  const present = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ""))
+  const parsed = schema.safeParse(present)
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map((issue) => `  ${issue.path.join(".")} ${issue.message}`)
-  throw new Error(`The environment is not complete (see .env.example):\n${problems.join("\n")}`)
+  throw new Error(`The environment is invalid (see .env.example):\n${problems.join("\n")}`)
 }
 
-/** Read on first use and not on import: `next build` imports everything and has no environment. */
+/** Parsed on first use and not on import, because `next build` imports every module without an environment. */
 export function env(): Env {
   return singleton("env", () => parseEnv(process.env))
 }
 
-/** A server that lacks what it needs says what, and does not start. */
+/** Exits with the list of problems if the environment is invalid. */
 export function checkEnvironment(): void {
   try {
     env()

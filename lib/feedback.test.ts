@@ -14,7 +14,7 @@ function rowsOf(userId: string) {
   return db().feedback.findMany({ where: { userId }, orderBy: [{ createdAt: "asc" }, { id: "asc" }] })
 }
 
-test("feedback is kept as a new row of its account, its lines as they were typed", async () => {
+test("feedback is stored as a new row of its account, with its line breaks", async () => {
   const id = await owner()
   expect(await submitFeedback(id, feedbackForm.parse({ rating: "4", message: " Good.\r\n\r\nMore! " }))).toEqual({
     ok: true,
@@ -22,9 +22,9 @@ test("feedback is kept as a new row of its account, its lines as they were typed
   expect(await rowsOf(id)).toMatchObject([{ userId: id, rating: 4, message: "Good.\n\nMore!", status: "new" }])
 })
 
-test("one form sent several times at once is one row", async () => {
+test("one form submitted several times concurrently creates one row", async () => {
   const form = { rating: 2, message: "Again" }
-  // Several rounds: only connections that are open already really meet.
+  // Several rounds: only connections that are already open run concurrently.
   for (let round = 0; round < 5; round++) {
     const id = await owner()
     await Promise.all(Array.from({ length: 8 }, () => submitFeedback(id, form)))
@@ -32,16 +32,16 @@ test("one form sent several times at once is one row", async () => {
   }
 })
 
-test("other words, another rating and another account are feedback of their own", async () => {
+test("another message, another rating and another account create new rows", async () => {
   const [one, other] = [await owner(), await owner()]
   const form = { rating: 2, message: "Again" }
-  for (const said of [form, { ...form, rating: 3 }, { ...form, message: "Again!" }]) await submitFeedback(one, said)
+  for (const sent of [form, { ...form, rating: 3 }, { ...form, message: "Again!" }]) await submitFeedback(one, sent)
   await submitFeedback(other, form)
   expect(await rowsOf(one)).toHaveLength(3)
   expect(await rowsOf(other)).toHaveLength(1)
 })
 
-test("the same words a day later are said anew", async () => {
+test("the same message a day later creates a new row", async () => {
   const id = await owner()
   const form = { rating: 5, message: "Thanks" }
   await submitFeedback(id, form)
@@ -50,7 +50,7 @@ test("the same words a day later are said anew", async () => {
   expect(await rowsOf(id)).toHaveLength(2)
 })
 
-test("an account gives a limited amount of feedback an hour, and others are unaffected", async () => {
+test("feedback is limited per account, and others are unaffected", async () => {
   const id = await owner()
   for (let count = 0; count < limits.feedbackAccount.tokens; count++) await consume("feedbackAccount", id)
   const form = { rating: 1, message: "One more" }
@@ -65,15 +65,15 @@ test.each([
   ["a rating of six", { rating: "6" }],
   ["a rating and a half", { rating: "1.5" }],
   ["no message", { message: " \r\n " }],
-  ["a message nobody can see", { message: "\u200b\u2800" }],
+  ["an invisible message", { message: "\u200b\u2800" }],
   ["a message with NUL", { message: "a\0" }],
   ["a message that is too long", { message: "x".repeat(feedbackMaxLength + 1) }],
-  ["a status of one's own choice", { status: "resolved" }],
-  ["another account", { userId: "0199c0de-0000-7000-8000-000000000001" }],
+  ["a status", { status: "resolved" }],
+  ["an account id", { userId: "0199c0de-0000-7000-8000-000000000001" }],
 ])("the form refuses %s", (_what, fields) => {
   expect(feedbackForm.safeParse({ rating: "3", message: "Fine", ...fields }).success).toBe(false)
 })
 
-test("a message may have every one of its characters", () => {
+test("a message of the maximum length is accepted", () => {
   expect(feedbackForm.safeParse({ rating: "3", message: "x".repeat(feedbackMaxLength) }).success).toBe(true)
 })

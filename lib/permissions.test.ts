@@ -20,7 +20,7 @@ test.each<[Role, Permission[]]>([
 })
 
 test.each(["superuser", "__proto__", "constructor", "toString", ""])(
-  "the role %j is none and holds nothing",
+  "the unknown role %j holds no permission",
   (role) => {
     for (const permission of Object.keys(permissions) as Permission[]) expect(holds(role, permission)).toBe(false)
   },

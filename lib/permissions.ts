@@ -1,4 +1,4 @@
-/** What each permission lets its holder do; the admin API and the console ask for the same ones. */
+/** What each permission allows. The admin API and the console check the same permissions. */
 export const permissions = {
   "admin.access": "Open the overview and read the statistics",
   "users.read": "Read every account",
@@ -7,7 +7,7 @@ export const permissions = {
   "credits.read": "Read the credit ledger and balances",
   "credits.manage": "Grant and deduct credits",
   "audit.read": "Read the audit log",
-  "email.read": "Read the e-mail log",
+  "email.read": "Read the email log",
   "feedback.read": "Read feedback",
   "waitlist.read": "Read the waitlist",
   "api_keys.manage": "Issue and revoke admin keys",
@@ -17,7 +17,7 @@ export type Permission = keyof typeof permissions
 
 const all = Object.keys(permissions) as Permission[]
 
-/** The roles and what each holds. A key carries its owner's role of today, not the one it was issued under. */
+/** The roles and their permissions. A key has its owner's current role, not the role at the time it was issued. */
 export const roles = {
   owner: all,
   admin: all,
@@ -36,7 +36,7 @@ export function isRole(value: string): value is Role {
   return Object.hasOwn(roles, value)
 }
 
-/** A role this version does not know holds nothing. */
+/** An unknown role holds no permission. */
 export function holds(role: string, permission: Permission): boolean {
   return isRole(role) && (roles[role] as readonly Permission[]).includes(permission)
 }

@@ -1,6 +1,6 @@
 /**
- * One value a process. Next bundles a module several times (route handlers, pages, instrumentation), so a module-level
- * variable would exist once a bundle: pools, limiters and caches would multiply.
+ * One value per process. Next bundles a module several times (route handlers, pages, instrumentation), so a
+ * module-level variable would exist once per bundle, and so would pools, limiters and caches.
  */
 export function singleton<T>(name: string, make: () => T): T {
   const slots = globalThis as unknown as Record<symbol, T | undefined>

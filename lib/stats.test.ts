@@ -18,7 +18,7 @@ function iso(ms: number) {
   return new Date(ms).toISOString()
 }
 
-test("periods follow the calendar in UTC, weeks from Monday, and the range clips the first and the last", () => {
+test("periods follow the calendar in UTC, weeks start on Monday, and the range clips the first and the last period", () => {
   const since = Date.parse("2026-01-15T12:00:00Z")
   const until = Date.parse("2026-03-10T08:00:00Z")
   expect(periodsOf(since, until, "month").map(({ start, from, to }) => [iso(start), iso(from), iso(to)])).toEqual([
@@ -32,13 +32,13 @@ test("periods follow the calendar in UTC, weeks from Monday, and the range clips
   expect(periodsOf(Date.parse("2024-02-28"), Date.parse("2024-03-01"), "day")).toHaveLength(3)
 })
 
-test("the default range is the last 30 days, today included", () => {
+test("the default range is the last 30 days, including today", () => {
   const range = statsRange({ limit: 1, offset: 0, order: "desc" }, Date.parse("2026-03-31T15:00:00Z"))
   expect([iso(range.since), iso(range.until)]).toEqual(["2026-03-02T00:00:00.000Z", "2026-03-31T15:00:00.000Z"])
   expect(periodsOf(range.since, range.until, "day")).toHaveLength(30)
 })
 
-/** The same numbers from the definitions, one plain query each. */
+/** The expected statistics, each from a plain query that follows its definition. */
 async function expected(from: Date, to: Date) {
   const one = async (sql: string, ...values: unknown[]) =>
     Number(Object.values((await pool().query(sql, values)).rows[0])[0])
@@ -99,7 +99,7 @@ describe.each<[StatsInterval, string, string]>([
 ])("by %s from %s to %s", (interval, since, until) => {
   const periods = periodsOf(Date.parse(since), Date.parse(until), interval)
 
-  test("every period and the summary say what the definitions say", async () => {
+  test("every period and the summary match the definitions", async () => {
     const { rows, summary } = await measure(periods, interval)
     expect(rows).toHaveLength(periods.length)
     for (const [index, { from, to }] of periods.entries()) {
@@ -115,7 +115,7 @@ describe.each<[StatsInterval, string, string]>([
   })
 })
 
-test("a range before the first account is rows of zeros", async () => {
+test("a range before the first account returns rows of zeros", async () => {
   const { rows } = await measure(periodsOf(Date.parse("2001-01-01"), Date.parse("2001-01-03"), "day"), "day")
   expect(
     rows.map(({ id, signups, activeSubscriptions, churnRate }) => [id, signups, activeSubscriptions, churnRate]),
@@ -126,9 +126,9 @@ test("a range before the first account is rows of zeros", async () => {
   ])
 })
 
-// As they were read before there were sums of days: from the rows themselves, numbered by where they fall among the starts
-// of the periods.
-const formerStatement = `
+// The reference: the same statistics without daily sums, counted from the rows themselves. `width_bucket` returns the
+// period of a row.
+const referenceStatement = `
   WITH recurring AS (
     SELECT created_at, canceled_at, currency,
            CASE WHEN status = 'trialing' THEN 0 WHEN interval = 'year' THEN amount ELSE amount * 12 END AS twelfths
@@ -159,12 +159,12 @@ const formerStatement = `
   UNION ALL SELECT 'creditsSpent', width_bucket(ended_at, $3::timestamptz[]), NULL, sum(cost)::text
     FROM runs WHERE ended_at BETWEEN $1 AND $2 GROUP BY 2`
 
-type FormerFact = { measure: string; period: number; currency: string | null; value: string }
+type ReferenceFact = { measure: string; period: number; currency: string | null; value: string }
 
-async function formerly(periods: ReturnType<typeof periodsOf>) {
+async function measureReference(periods: ReturnType<typeof periodsOf>) {
   const [first, last] = [periods[0] ?? expect.fail(), periods.at(-1) ?? expect.fail()]
   const starts = periods.map(({ from }) => new Date(from))
-  const { rows: facts } = await pool().query<FormerFact>(formerStatement, [
+  const { rows: facts } = await pool().query<ReferenceFact>(referenceStatement, [
     new Date(first.from),
     new Date(last.to),
     starts,
@@ -202,14 +202,14 @@ async function formerly(periods: ReturnType<typeof periodsOf>) {
   }
 }
 
-const seedOfRanges = Number(process.env.STATS_SEED || randomInt(2 ** 31))
+const rangeSeed = Number(process.env.STATS_SEED || randomInt(2 ** 31))
 
-test("whatever the range, every number and every currency is what it was when rows were counted", {
+test("for any range every number and every currency equals the reference", {
   timeout: 120_000,
 }, async () => {
   const { id: userId } = await createUser({ creditAccount: { create: {} } })
   for (const [index, folds] of [false, true, false].entries()) {
-    // Of an account that comes back after months, and of accounts of the seed, on days that had been over.
+    // Runs of an account that returns after months, and changes to seeded rows on past days.
     for (const daysAgo of [400 + index, 200 - index, 3 * index]) {
       const at = new Date(now.getTime() - daysAgo * 86_400_000 + 5_000)
       await createRun({ userId, createdAt: at, endedAt: at, state: "settled", cost: 5n })
@@ -228,7 +228,7 @@ test("whatever the range, every number and every currency is what it was when ro
     )
     if (folds) await foldDailyChanges()
   }
-  // A currency in which there was something for a while.
+  // A currency whose only order has been deleted.
   const { id } = await createOrder({ userId, currency: "gbp", createdAt: new Date(now.getTime() - 86_400_000) })
   await db().order.delete({ where: { id } })
   const { rows: written } = await pool().query<{ at: Date }>(
@@ -250,11 +250,11 @@ test("whatever the range, every number and every currency is what it was when ro
     async ([since, until], interval) => {
       const periods = periodsOf(since, until, interval)
       const { rows, summary } = await measure(periods, interval)
-      const former = await formerly(periods)
-      expect(rows.map(({ id, createdAt, ...measures }) => measures)).toEqual(former.rows)
-      expect({ ...summary, churnRate: 0 }).toEqual({ ...former.summary, churnRate: 0 })
+      const reference = await measureReference(periods)
+      expect(rows.map(({ id, createdAt, ...measures }) => measures)).toEqual(reference.rows)
+      expect({ ...summary, churnRate: 0 }).toEqual({ ...reference.summary, churnRate: 0 })
     },
   )
-  console.info(`STATS_SEED=${seedOfRanges}`)
-  await fc.assert(property, { seed: seedOfRanges, numRuns: 100, interruptAfterTimeLimit: 60_000 })
+  console.info(`STATS_SEED=${rangeSeed}`)
+  await fc.assert(property, { seed: rangeSeed, numRuns: 100, interruptAfterTimeLimit: 60_000 })
 })

@@ -13,29 +13,29 @@ const money = z.array(z.object({ currency, amount: cents }))
 const measures = {
   signups: z.int().describe("Accounts created"),
   activeUsers: z.int().describe("Accounts with at least one run"),
-  newSubscriptions: z.int().describe("Subscriptions begun"),
+  newSubscriptions: z.int().describe("Subscriptions started"),
   canceledSubscriptions: z.int().describe("Subscriptions ended"),
   activeSubscriptions: z
     .int()
-    .describe("Subscriptions begun and not ended, at the end of the period, whatever their status"),
+    .describe("Subscriptions that have started and not ended at the end of the period, regardless of status"),
   churnRate: z
     .number()
     .nullable()
     .describe(
-      "canceledSubscriptions divided by the subscriptions active at the start of the period; null where none was",
+      "canceledSubscriptions divided by the subscriptions active at the start of the period; null if none were active",
     ),
   orders: z.int().describe("Orders paid"),
   mrr: money.describe(
-    "Monthly recurring revenue at the end of the period: amounts of the subscriptions begun and not ended (those past due too), yearly ones by twelve, without those that are still trialing",
+    "Monthly recurring revenue at the end of the period: the amounts of subscriptions that have started and not ended, including past_due, excluding trialing; yearly amounts divided by twelve",
   ),
-  revenue: money.describe("Amounts of the orders paid, by paidAt, before refunds"),
+  revenue: money.describe("Amounts of orders paid, by paidAt, before refunds"),
   refunds: money.describe("Amounts refunded, by refundedAt"),
   creditsGranted: z.int().describe("Credits granted, purchased or added by adjustment"),
-  creditsSpent: z.int().describe("Cost of the runs settled"),
+  creditsSpent: z.int().describe("Cost of settled runs"),
 }
 
 export const statsRow = z.object({
-  id: z.iso.date().describe("The day on which the period starts; the first and the last period are cut to the range"),
+  id: z.iso.date().describe("First day of the period; the first and the last period are clipped to the range"),
   createdAt: z
     .date()
     .transform((date) => date.toISOString())
@@ -43,7 +43,7 @@ export const statsRow = z.object({
   ...measures,
 })
 
-/** The whole range, beside the rows of its periods. */
+/** The statistics of the whole range, in addition to the rows of its periods. */
 export const statsMeta = z.object({
   summary: z
     .object({
@@ -52,10 +52,10 @@ export const statsMeta = z.object({
       interval: statsInterval,
       ...measures,
       churnRate: measures.churnRate.describe(
-        "Mean of the periods' churn rates: a rate for one interval and not for the range; null where no period has one",
+        "Mean of the periods' churn rates: a rate per interval, not for the range; null if no period has one",
       ),
     })
-    .describe("The whole range at once; since and until are the bounds that were applied"),
+    .describe("The statistics of the whole range; since and until are the bounds that were applied"),
 })
 
 export type StatsSummary = z.output<typeof statsMeta>["summary"]
@@ -66,10 +66,10 @@ const day = 86_400_000
 export const defaultStatsDays = 30
 export const maxStatsPeriods = 4_000
 
-/** A period as it is asked for: its calendar start, and the part of it that lies within the range, both ends included. */
+/** A period: its calendar start, and the part of it that lies within the range, both ends inclusive. */
 type Period = { start: number; from: number; to: number }
 
-/** The range of a page, by default the last 30 days up to now. */
+/** The requested range, by default the last 30 days up to now. */
 export function statsRange({ since, until }: Page, now = Date.now()): { since: number; until: number } {
   const end = until?.getTime() ?? now
   return { since: since?.getTime() ?? Math.floor(end / day) * day - (defaultStatsDays - 1) * day, until: end }
@@ -102,13 +102,13 @@ function startAfter(start: number, interval: StatsInterval): number {
 
 type Fact = { series: string; period: number; currency: string | null; n: string; amount: string }
 
-// One statement, whatever the range, over sums of days (see daily-sums.ts). Periods are numbered from 1 by where a day falls
-// among their first days ($3); what stood before the range has the number 0. A range that begins or ends within a day
-// leaves a part of that day out: its rows are taken `off` again, or moved before the range. Recurring revenue is in
-// twelfths of a cent, so that years stay exact.
+// One statement for any range, over daily sums (see daily-sums.ts). Periods are numbered from 1 by their first days
+// ($3); 0 is everything before the range. If the range starts or ends within a day, `off` subtracts the rows of that
+// day outside the range, or moves them to 0. Recurring revenue is in twelfths of a cent, so that yearly amounts stay
+// exact.
 //
-// An account counts once in a period, so active accounts are no sum of days: those of whole calendar periods ($4) are a
-// series of their own, and those of the first and the last period and of the range ($5, $6, $7) are counted over it.
+// An account counts once per period, so active accounts are not a sum of days. Whole calendar periods ($4) have their
+// own series; the first period, the last period and the range are counted from the rows ($5, $6, $7).
 const statement = {
   name: "stats",
   text: `
@@ -152,13 +152,13 @@ const statement = {
     FROM unnest($5::int[], $6::timestamptz[], $7::timestamptz[]) AS span (period, since, until)`,
 }
 
-/** What happened in each of the periods, and in the whole range. */
+/** The statistics of each period and of the whole range. */
 export async function measure(
   periods: readonly Period[],
   interval: StatsInterval,
 ): Promise<{ rows: StatsRow[]; summary: Measures }> {
   const [first, last] = [periods[0], periods.at(-1)]
-  if (!first || !last) throw new RangeError("A range has at least one period.")
+  if (!first || !last) throw new RangeError("A range must have at least one period.")
   const spans = [
     { number: wholeRange, from: first.from, to: last.to },
     { number: 1, ...first },
@@ -190,21 +190,21 @@ export async function measure(
   return { rows, summary }
 }
 
-/** The number that the active accounts of the whole range have among those of its periods. */
+/** The period number of the whole range in the counts of active accounts. */
 const wholeRange = 0
 
 function dateOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-/** Over a long range those who began in it leave in it too: their number over those active at its start means nothing. */
+/** In a long range subscriptions also start and end, so a rate over those active at its start means nothing. */
 function meanOf(rates: readonly number[]): number | null {
   return rates.length === 0 ? null : rates.reduce((sum, rate) => sum + rate, 0) / rates.length
 }
 
 type Measured = "n" | "amount"
 
-/** The facts by series, period and currency, and their sums over periods. */
+/** Facts by series, period and currency, with their sums over periods. */
 class FactTable {
   readonly #running = new Map<string, number[]>()
   readonly #currencies: string[]
@@ -213,7 +213,7 @@ class FactTable {
     const last = Math.max(0, ...found.map(({ period }) => period))
     for (const { series, period, currency, ...values } of found) {
       for (const measured of ["n", "amount"] as const) {
-        // Under its currency, and among all of them.
+        // Adds to the sum of the currency and to the sum of all currencies.
         for (const name of new Set([currency, null])) {
           const sums = this.#of(nameOf(series, measured, name), last)
           sums[period] = (sums[period] ?? 0) + Number(values[measured])
@@ -226,7 +226,7 @@ class FactTable {
     this.#currencies = [...new Set(found.flatMap(({ currency }) => currency ?? []))].sort()
   }
 
-  /** From the period `first` to `last`, both included. */
+  /** The sum from the period `first` to the period `last`, both inclusive. */
   sum(series: string, of: Measured, first: number, last: number, currency: string | null = null): number {
     return this.#until(series, of, last, currency) - this.#until(series, of, first - 1, currency)
   }

@@ -10,17 +10,17 @@ export const subscriptionStatus = z.enum(SubscriptionStatus)
 
 export const subscriptionRow = z.object({
   id,
-  userId: id.describe("The account that subscribes"),
+  userId: id.describe("The account that has the subscription"),
   planId: z.string(),
   status: subscriptionStatus.describe("An account has at most one subscription that is not canceled"),
-  amount: cents.describe("Integer cents an interval, the plan's price when it was subscribed to"),
+  amount: cents.describe("Integer cents per interval: the plan's price when the subscription started"),
   currency,
-  interval: z.enum(PlanInterval).describe("What amount is paid for"),
-  createdAt: timestamp.describe("When it began"),
+  interval: z.enum(PlanInterval).describe("The billing interval"),
+  createdAt: timestamp.describe("When the subscription started"),
   currentPeriodStart: timestamp,
   currentPeriodEnd: timestamp,
-  cancelAtPeriodEnd: z.boolean().describe("Whether it ends with the current period"),
-  canceledAt: timestamp.nullable().describe("When it ended; null while it has not"),
+  cancelAtPeriodEnd: z.boolean().describe("Whether the subscription ends with the current period"),
+  canceledAt: timestamp.nullable().describe("When the subscription ended; null if it has not ended"),
 })
 
 export type SubscriptionWhere = { status?: SubscriptionStatus; planId?: string; userId?: string }
@@ -29,7 +29,7 @@ export function findSubscriptions(where: SubscriptionWhere, page: Page) {
   return findIn({ table: "subscriptions", row: subscriptionRow, total: dailyTotal("subscriptions") }, where, page)
 }
 
-/** With what the plan is called and grants today; what its subscriber pays is the subscription's own. */
+/** A subscription with its plan's current name and credits. The price is the subscription's own. */
 export type CurrentSubscription = z.input<typeof subscriptionRow> & {
   createdAt: Date
   currentPeriodEnd: Date

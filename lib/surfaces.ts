@@ -1,6 +1,6 @@
 import type { Permission } from "./permissions"
 
-/** The two kinds of key and everything in which they differ (spec section 1). */
+/** The two kinds of key and all their differences. */
 export const kinds = {
   admin: {
     prefix: "tsk_adm_",
@@ -8,7 +8,7 @@ export const kinds = {
     page: "/admin/api-keys",
     api: "/api/v1/admin",
     issuing: "api_keys.manage",
-    /** The page lists the keys of every owner, and whoever may open it may revoke any of them. */
+    /** The page lists the keys of every owner, and every account that may open it may revoke them. */
     shared: true,
   },
   user: {

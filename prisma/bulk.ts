@@ -2,18 +2,18 @@ import type { Client } from "pg"
 import { seededTables } from "./seed"
 
 export type BulkSize = {
-  /** Rows of orders, credit entries, audit entries and e-mails each. */
+  /** The number of orders, of credit entries, of audit entries and of emails. */
   rows: number
-  /** Accounts, which all of it is spread over evenly. */
+  /** Accounts, over which the rows are spread evenly. */
   users: number
 }
 
-/** The rows that one account has of its own in each table, whatever the size of the rest: `bulkUserId(users)`. */
+/** The rows in each table of one extra account, `bulkUserId(users)`, regardless of the size of the rest. */
 export const ownRows = 100
 
 const tables = ["plans", ...seededTables]
 
-/** Credits an account begins with. Each of its runs reserves 10 and costs 3, or fails, in one account of a hundred. */
+/** Credits granted to each account. Each run reserves 10 and costs 3; in one account of a hundred all runs fail. */
 const granted = 1_000_000
 
 /** The id of an account by its number, from 0. */
@@ -22,9 +22,10 @@ export function bulkUserId(user: number): string {
 }
 
 /**
- * Replaces all there is with rows of any number, spread over the two years up to now: for measuring and for plans, where
- * the seed's stories would take hours. Of every status and kind there is a common one and rare ones. Made within PostgreSQL, without triggers, and indexed once the rows are in.
- * @param client a superuser's, without a statement timeout
+ * Replaces all data with any number of rows over the last two years, for benchmarks and query plans; the seed would
+ * take hours. Every status and kind has a common value and rare ones. PostgreSQL generates the rows, without triggers,
+ * and builds the indexes afterwards.
+ * @param client connected as a superuser, without a statement timeout
  */
 export async function fillInBulk(client: Client, { rows, users }: BulkSize): Promise<void> {
   const start = Date.now() - 2 * 365 * 86_400_000
@@ -43,7 +44,7 @@ export async function fillInBulk(client: Client, { rows, users }: BulkSize): Pro
   await client.query("VACUUM ANALYZE")
 }
 
-/** @returns the statements that make them anew */
+/** @returns the statements that create them again */
 async function dropIndexes(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string; definition: string }>(
     `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index
@@ -57,13 +58,13 @@ async function dropIndexes(client: Client): Promise<string[]> {
 type Part = BulkSize & { firstUser: number; firstRow: number; start: number }
 
 async function fill(client: Client, { rows, users, firstUser, firstRow, start }: Part): Promise<void> {
-  // Each account begins with a grant, and the rest of the ledger is runs: two entries each.
+  // Each account has one grant; the rest of the ledger is runs with two entries each.
   const runs = Math.floor((rows - users) / 2)
   const few = Math.min(rows, 100_000)
   const account = `(SELECT n, at, ${userIdOf("number")} AS user_id, number,
       (${runs} + ${users} - 1 - n) / ${users} AS runs, ${costOf("number")} AS cost
     FROM ${series(users, start)}, LATERAL (SELECT ${firstUser} + n AS number) numbered OFFSET 0) account`
-  // mix: from 0 to 99, differently for the rows of one account.
+  // mix: 0 to 99, different for the rows of one account.
   const row = (count: number) => `(SELECT n, at, ${idOf("ms", `${firstRow} + n`)} AS id,
       ${userIdOf(`${firstUser} + n % ${users}`)} AS user_id, (n + n / ${users}) % 100 AS mix
     FROM ${series(count, start)} OFFSET 0) entry`
@@ -109,7 +110,7 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
             CASE mix WHEN 1 THEN 'api_key' ELSE 'user' END, user_id::text, '{"provider": "password"}', at
      FROM ${row(rows)}`,
     `INSERT INTO emails (id, user_id, "to", template, subject, status, error, created_at, sent_at)
-     SELECT id, user_id, 'bulk@example.com', CASE mix WHEN 7 THEN 'password_reset' ELSE 'welcome' END, 'A letter',
+     SELECT id, user_id, 'bulk@example.com', CASE mix WHEN 7 THEN 'password_reset' ELSE 'welcome' END, 'An email',
             CASE mix WHEN 5 THEN 'failed'::email_status WHEN 6 THEN 'not_sent' ELSE 'sent' END,
             CASE mix WHEN 5 THEN 'Refused' END, at, CASE WHEN mix NOT IN (5, 6) THEN at END
      FROM ${row(rows)}`,
@@ -124,14 +125,14 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
   for (const statement of statements) await client.query(statement)
 }
 
-/** Numbers from 0, each with its moment: in even steps from `start` up to now, in milliseconds and as a time. */
+/** Numbers from 0, each with a time, in milliseconds and as a timestamp, in even steps from `start` to now. */
 function series(count: number, start: number): string {
   return `(SELECT n, ms, to_timestamp(ms / 1000::float8) AS at FROM (
     SELECT n, ${start} + n * ${Date.now() - start} / ${count} AS ms FROM generate_series(0, ${count - 1}) n OFFSET 0
   ) counted OFFSET 0) placed`
 }
 
-/** A UUID of version 7 that counts, so that what is made later sorts behind. */
+/** A UUIDv7 that contains a counter, so that later rows sort after earlier ones. */
 function idOf(ms: string, number: string): string {
   return `('0' || to_hex(${ms}) || '70008000' || to_hex(${0x100000000000} + ${number}))::uuid`
 }

@@ -3,7 +3,7 @@ import { secretOf } from "@/lib/keys/secret"
 import type { Role } from "@/lib/permissions"
 import type { Surface } from "@/lib/surfaces"
 
-/** The accounts of the demo. Their password and keys are public: a database that has them is for show only. */
+/** The demo accounts' password. It and their keys are public: never seed them into a production database. */
 export const demoPassword = "demo-password-2026"
 
 export const demoAccounts: readonly { role: Role; name: string; email: string; surface: Surface }[] = [
@@ -16,7 +16,7 @@ export const demoAccounts: readonly { role: Role; name: string; email: string; s
   { role: "support", name: "Sam Support", email: "support@example.com", surface: "user" },
 ]
 
-/** The demo key of an account: the same in every demo, so that it can be printed again though only its hash is stored. */
+/** The demo key of an account: the same in every demo, so that it can be printed although only its hash is stored. */
 export function demoKey({ email, surface }: { email: string; surface: Surface }): string {
   const random = createHash("sha512")
     .update(`tsk demo ${email}`)

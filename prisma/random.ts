@@ -1,4 +1,4 @@
-/** A small seeded generator (mulberry32): the same seed draws the same data. Never for secrets. */
+/** A seeded pseudorandom generator (mulberry32): the same seed returns the same values. Not for secrets. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** From 0 up to but not 1. */
+  /** A number from 0, inclusive, to 1, exclusive. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
@@ -14,7 +14,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 
-  /** A whole number from `min` to `max`, both included. */
+  /** An integer from `min` to `max`, both inclusive. */
   between(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1))
   }
@@ -27,7 +27,7 @@ export class Random {
     return items[this.between(0, items.length - 1)] ?? items[0]
   }
 
-  /** A UUIDv7 (RFC 9562) of the given moment, so that ids sort as times do. */
+  /** A UUIDv7 (RFC 9562) for the given time, so that ids sort by time. */
   uuid(ms: number): string {
     const time = Math.floor(ms).toString(16).padStart(12, "0")
     const rest = Array.from({ length: 4 }, () =>
@@ -40,7 +40,7 @@ export class Random {
     return `${time.slice(0, 8)}-${time.slice(8)}-7${a.slice(1)}-${variant}${b.slice(1)}-${c}${d}${a.slice(0, 1)}${c.slice(1)}`
   }
 
-  /** `length` bytes as PostgreSQL writes bytea. */
+  /** `length` bytes in PostgreSQL's text format of bytea. */
   bytea(length: number): string {
     return `\\x${Array.from({ length }, () => this.between(0, 255).toString(16).padStart(2, "0")).join("")}`
   }

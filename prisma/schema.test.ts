@@ -36,7 +36,7 @@ test.each([
     "credit_entries_amount",
   ],
   [
-    "a second entry of one number",
+    "a second entry with the same number",
     "INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after) VALUES (gen_random_uuid(), $1, 1, 'grant', 1, 101)",
     "credit_entries_user_id_seq_key",
   ],
@@ -46,11 +46,11 @@ test.each([
     "credit_entries_run",
   ],
   ["a run that costs more than it reserved", `${run}, 'settled', 11, now(), 200, '{}')`, "runs_cost"],
-  ["a settled run without its answer", `${run}, 'settled', 1, now(), NULL, NULL)`, "runs_settled_has_response"],
-  ["a failed run that costs", `${run}, 'failed', 1, now(), NULL, NULL)`, "runs_unsettled_costs_nothing"],
+  ["a settled run without its response", `${run}, 'settled', 1, now(), NULL, NULL)`, "runs_settled_has_response"],
+  ["a failed run with a cost", `${run}, 'failed', 1, now(), NULL, NULL)`, "runs_unsettled_costs_nothing"],
   ["an open run that has ended", `${run}, 'reserved', NULL, now(), NULL, NULL)`, "runs_ended_at"],
   [
-    "an address that is not normalised",
+    "an address that is not normalized",
     "UPDATE users SET email = 'A@example.com' WHERE id = $1",
     "users_email_normalised",
   ],
@@ -69,20 +69,20 @@ test.each([
   await expect(sql(statement, userId)).rejects.toThrow(constraint)
 })
 
-test("an account has one subscription that is not canceled, and any number of canceled ones", async () => {
+test("an account can have one subscription that is not canceled, and any number of canceled ones", async () => {
   const { id: planId } = await createPlan()
   const canceled = { status: "canceled", canceledAt: new Date() } as const
   for (const state of [canceled, canceled, {}]) await createSubscription({ userId, planId, ...state })
   await expect(createSubscription({ userId, planId })).rejects.toMatchObject({ code: "P2002" })
 })
 
-test("a key's first characters are those of its surface, and its hash is a SHA-256", async () => {
+test("a key must start with the prefix of its surface, and its hash must be a SHA-256", async () => {
   const user = { id: userId }
   await expect(createKey({ user, surface: "admin", start: "tsk_usr_abcd" })).rejects.toThrow("shows_12_characters")
   await expect(createKey({ user, surface: "user", hash: Buffer.from(randomUUID()) })).rejects.toThrow("hash_is_sha256")
 })
 
-test("the migrations make the schema, and applying them again does nothing", async () => {
+test("the migrations apply to an empty database, and applying them again does nothing", async () => {
   const postgres = await startTemporaryPostgres()
   try {
     const applied = await migrate(postgres.url)
@@ -93,7 +93,7 @@ test("the migrations make the schema, and applying them again does nothing", asy
   }
 })
 
-test("nothing in the schema is missing from the migrations", async () => {
+test("the migrations create the whole schema", async () => {
   const postgres = await startTemporaryPostgres()
   try {
     expect(await missingFromMigrations(postgres.url)).toBe("")

@@ -7,7 +7,7 @@ const hour = 3_600_000
 const day = 24 * hour
 const span = 548 * day
 
-/** Rows by table, keyed by column as the database names them. */
+/** Rows by table. Their keys are column names. */
 type Row = Record<string, string | number | boolean | object | null>
 export type Rows = Record<
   | "users"
@@ -24,7 +24,7 @@ export type Rows = Record<
   Row[]
 >
 
-/** Everything that belongs to one account. */
+/** All rows of one account. */
 export type Story = Rows
 
 type Plan = {
@@ -46,7 +46,7 @@ const planTable = (["usd", "eur"] as const).flatMap((currency) =>
       ] as const
     ).map(([slug, name, monthly, credits]): Plan => {
       const months = interval === "year" ? 12 : 1
-      // A year costs ten months.
+      // A year costs as much as ten months.
       const amount = interval === "year" ? monthly * 10 : monthly
       return { id: `${slug}_${interval}_${currency}`, name, amount, currency, interval, credits: credits * months }
     }),
@@ -72,8 +72,8 @@ type Person = {
   createdAt: number
 }
 
-/** Writes one account's story: rows are added in any order, the ledger is made of its events at the end. */
-class Narrator {
+/** Builds the rows of one account. They can be added in any order; `finish` builds the ledger from the events. */
+class StoryBuilder {
   readonly rows: Rows = {
     users: [],
     api_keys: [],
@@ -96,7 +96,7 @@ class Narrator {
   constructor(
     readonly random: Random,
     readonly person: Person,
-    /** No row is younger. */
+    /** No row is later than this time. */
     readonly end: number,
   ) {
     const { id, createdAt } = person
@@ -190,7 +190,7 @@ class Narrator {
     this.email(fate.revokedAt, "key_revoked", "An API key was revoked")
   }
 
-  /** Subscribes from `at` on; pays, fails and churns period by period. Returns when it ended, if it did. */
+  /** Subscribes at `at`; each period is paid, fails or is canceled. Returns when the subscription ended, if it did. */
   subscription(at: number, plan: Plan, churn: number): number | undefined {
     const id = this.random.uuid(at)
     const length = plan.interval === "year" ? 365 * day : 30 * day
@@ -238,7 +238,7 @@ class Narrator {
     this.order(at, { subscriptionId: null, description, amount: pack.amount, currency, credits: pack.credits })
   }
 
-  /** Returns whether it was paid. */
+  /** Returns false if the payment failed. */
   order(
     at: number,
     what: { subscriptionId: string | null; description: string; amount: number; currency: string; credits: number },
@@ -281,7 +281,7 @@ class Narrator {
     return status !== "failed"
   }
 
-  /** One metered call: reserves 10, then settles its cost or fails. Nothing when the balance does not cover it. */
+  /** One metered call: reserves 10, then settles its cost or fails. Does nothing if the balance is below 10. */
   run(at: number) {
     this.#events.push({
       at,
@@ -338,7 +338,7 @@ class Narrator {
     })
   }
 
-  /** Tells the events in the order of time, so that the ledger's chain is whole. */
+  /** Applies the events in order of time, so that the balances in the ledger are continuous. */
   finish(): Story {
     this.#events.sort((one, other) => one.at - other.at)
     for (const { apply } of this.#events) apply()
@@ -379,7 +379,7 @@ class Narrator {
   }
 }
 
-/** The story of the account `index` of `users`: sign-ups grow denser towards the end. */
+/** The rows of the account `index` of `users`. Sign-ups become more frequent towards the end. */
 export function storyOf(
   random: Random,
   { index, users, end, actorId }: { index: number; users: number; end: number; actorId: string },
@@ -396,7 +396,7 @@ export function storyOf(
     passwordHash: null,
     createdAt,
   }
-  const story = new Narrator(random, person, end)
+  const story = new StoryBuilder(random, person, end)
   const later = (from: number) => Math.floor(from + random.next() * (end - from))
   const currency = random.chance(0.65) ? "usd" : "eur"
 
@@ -423,7 +423,7 @@ function statusOf(random: Random, index: number, users: number): Person["status"
   return draw < 0.005 ? "banned" : draw < 0.015 ? "closed" : "active"
 }
 
-function subscribe(story: Narrator, from: number, currency: "usd" | "eur") {
+function subscribe(story: StoryBuilder, from: number, currency: "usd" | "eur") {
   const { random, end } = story
   const at = Math.floor(from + random.next() * 20 * day)
   if (at >= end) return
@@ -437,7 +437,7 @@ function subscribe(story: Narrator, from: number, currency: "usd" | "eur") {
   }
 }
 
-function giveKey(story: Narrator, at: number) {
+function giveKey(story: StoryBuilder, at: number) {
   const { random, end } = story
   const characters = Array.from({ length: 43 }, () => base62.charAt(random.between(0, 61))).join("")
   const draw = random.next()
@@ -450,21 +450,21 @@ function giveKey(story: Narrator, at: number) {
   story.key(at, "user", random.pick(keyNames), secretOf("user", characters), fate)
 }
 
-/** The accounts of the demo, with enough behind the member to see on every page. */
+/** The demo accounts. The member has enough data for every page. */
 export function demoStories(random: Random, end: number, passwordHash: string): Story[] {
   return demoAccounts.map(({ role, name, email, surface }, index) => {
     const createdAt = end - span + index * hour
     const person: Person = { id: random.uuid(createdAt), email, name, role, status: "active", passwordHash, createdAt }
-    const story = new Narrator(random, person, end)
+    const story = new StoryBuilder(random, person, end)
     if (role !== "member")
       story.audit(createdAt + hour, null, "user.role_changed", "user", person.id, { from: "member", to: role })
     story.key(end - 40 * day, surface, "Demo", demoKey({ email, surface }))
-    if (role === "member") tellOfMember(story)
+    if (role === "member") addMemberData(story)
     return story.finish()
   })
 }
 
-function tellOfMember(story: Narrator) {
+function addMemberData(story: StoryBuilder) {
   const { random, end } = story
   const plan = planTable.find(({ id }) => id === "pro_month_usd")
   if (plan) story.subscription(end - 250 * day, plan, 0)
@@ -564,7 +564,7 @@ const keyNames = ["Production", "Staging", "Laptop", "Nightly report", "CI", "No
 const adjustmentReasons = ["Outage on our side", "Goodwill", "Correction of a double grant"] as const
 const opinions = [
   [5, "Does what it says, and the errors tell me what to do."],
-  [4, "Good. I would like weekly summaries by mail."],
+  [4, "Good. I would like weekly summaries by email."],
   [3, "The docs took me a while, then it was easy."],
   [2, "I ran out of credits sooner than I expected."],
   [1, "My card was refused twice without a reason."],

@@ -24,7 +24,7 @@ async function count(table: string): Promise<number> {
   return Number((await pool().query(`SELECT count(*) FROM ${table}`)).rows[0].count)
 }
 
-test("200 accounts and the demo's, with everything a SaaS of 18 months has", async () => {
+test("seeds 200 accounts and the demo accounts, with rows in every table", async () => {
   expect(await count("users")).toBe(200 + demoAccounts.length)
   for (const table of ["plans", "subscriptions", "orders", "runs", "credit_entries", "audit_entries", "emails"]) {
     expect(await count(table), table).toBeGreaterThan(10)
@@ -32,7 +32,7 @@ test("200 accounts and the demo's, with everything a SaaS of 18 months has", asy
   for (const table of ["api_keys", "feedback", "waitlist_entries"]) expect(await count(table), table).toBeGreaterThan(5)
 })
 
-test("the same options give the same rows on any day's hour", async () => {
+test("the same options give the same rows at any hour of a day", async () => {
   for (const table of [
     "users",
     "api_keys",
@@ -50,7 +50,7 @@ test("the same options give the same rows on any day's hour", async () => {
   }
 })
 
-test("the sums of days are those of the rows, and what is written from then on is counted again", async () => {
+test("the daily sums match the rows, and later changes are counted", async () => {
   const total = async () =>
     (await pool().query("SELECT sum(n)::int AS n FROM daily_sums WHERE series = 'orders'")).rows[0].n
   const unfolded = async () => (await pool().query("SELECT FROM daily_changes")).rowCount
@@ -61,7 +61,7 @@ test("the sums of days are those of the rows, and what is written from then on i
   expect(await unfolded()).toBe(2)
 })
 
-test("the ledger keeps every invariant", async () => {
+test("the ledger violates no invariant", async () => {
   expect(await findViolations(pool())).toEqual([])
 })
 
@@ -75,19 +75,19 @@ test.each([
   ["credit_entries", "kind", ["adjustment", "grant", "purchase", "release", "reserve", "settle"]],
   ["emails", "status", ["failed", "not_sent", "sent"]],
   ["waitlist_entries", "status", ["invited", "joined", "waiting"]],
-])("%s have every %s", async (table, column, expected) => {
+])("%s: every value of %s occurs", async (table, column, expected) => {
   const { rows } = await pool().query(`SELECT DISTINCT ${column}::text AS value FROM ${table}`)
   expect(rows.map(({ value }) => value)).toEqual(expect.arrayContaining(expected))
 })
 
-test("nothing is younger than the end, and sign-ups grow denser", async () => {
+test("no row is later than the end, and sign-ups become more frequent", async () => {
   const { rows } = await pool().query(
     "SELECT max(created_at) < '2026-06-15' AS past, count(*) FILTER (WHERE created_at > '2025-09-14') * 2 > count(*) AS growing FROM users",
   )
   expect(rows).toEqual([{ past: true, growing: true }])
 })
 
-test("every demo account signs in with the printed password and has its printed key", async () => {
+test("every demo account has the printed password and its printed key", async () => {
   const { rows } = await pool().query(
     "SELECT u.email, u.role, u.password_hash, k.hash FROM users u JOIN api_keys k ON k.user_id = u.id WHERE k.name = 'Demo'",
   )
@@ -103,8 +103,8 @@ test("every demo account signs in with the printed password and has its printed 
   }
 })
 
-test("a database with accounts is left alone", async () => {
-  await expect(seed(pool(), { users: 1, now })).rejects.toThrow("The database has accounts already")
+test("a database with accounts is not seeded", async () => {
+  await expect(seed(pool(), { users: 1, now })).rejects.toThrow("The database already has accounts")
 })
 
 test.each([
@@ -114,7 +114,7 @@ test.each([
   ["postgresql://tsk@db.example.com/tsk", undefined, false],
   ["postgresql://tsk@localhost.example.com/tsk", undefined, false],
   ["postgresql://tsk@db.example.com/tsk", "1", true],
-])("accounts with public passwords in %s, with SEED_ALLOW=%s: %s", (url, allow, expected) => {
+])("the database %s may be seeded with SEED_ALLOW=%s: %s", (url, allow, expected) => {
   vi.stubEnv("SEED_ALLOW", allow)
   expect(mayBeSeeded(url)).toBe(expected)
   vi.stubEnv("NODE_ENV", "production")

@@ -5,13 +5,13 @@ import { Random } from "./random"
 import { demoStories, plans, type Rows, type Story, storyOf, waitlist } from "./seed-stories"
 
 export type SeedOptions = {
-  /** Accounts besides those of the demo. */
+  /** The number of accounts in addition to the demo accounts. */
   users: number
-  /** The data ends with the UTC day before this moment's. */
+  /** The data ends with the UTC day before this time. */
   now: Date
 }
 
-/** What grows with use, in the order in which it refers to one another. */
+/** The seeded tables, in the order of their foreign keys. */
 export const seededTables = [
   "users",
   "api_keys",
@@ -26,12 +26,12 @@ export const seededTables = [
   "waitlist_entries",
 ] as const satisfies readonly (keyof Rows)[]
 
-const usersAtOnce = 1_000
+const batchSize = 1_000
 
 /**
- * Fills an empty database with a story of 18 months: the same for the same options. Rows are made and inserted a
- * thousand accounts at a time, so memory does not grow with `users`; all of them appear at once, or none.
- * @throws Error when the database has accounts already
+ * Fills an empty database with 18 months of data, the same for the same options. Accounts are created in batches of a
+ * thousand, so memory does not grow with `users`, and in one transaction.
+ * @throws Error if the database already has accounts
  */
 export async function seed(database: Pool, { users, now }: SeedOptions): Promise<void> {
   const end = Math.floor(now.getTime() / 86_400_000) * 86_400_000
@@ -40,20 +40,20 @@ export async function seed(database: Pool, { users, now }: SeedOptions): Promise
   const client = await database.connect()
   try {
     await client.query("BEGIN")
-    // A second seed waits here, and then finds accounts.
+    // A concurrent seed waits here and then finds accounts.
     await client.query("LOCK TABLE plans IN EXCLUSIVE MODE")
-    if (!(await isEmpty(client))) throw new Error("The database has accounts already. Seed an empty one.")
-    // Counting each row as it comes would take a third of the time: all are counted at the end.
+    if (!(await isEmpty(client))) throw new Error("The database already has accounts. Seed an empty one.")
+    // Counting in triggers would take a third of the time; rebuild_daily_sums counts all rows at the end.
     for (const table of seededTables) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`)
     await insert(client, "plans", plans(end))
     const demo = demoStories(random, end, passwordHash)
     await insertStories(client, demo)
     const [admin] = demo.flatMap((story) => story.users).filter(({ role }) => role === "admin")
     let inserting = Promise.resolve()
-    for (let first = 0; first < users; first += usersAtOnce) {
-      const indexes = Array.from({ length: Math.min(usersAtOnce, users - first) }, (_, offset) => first + offset)
+    for (let first = 0; first < users; first += batchSize) {
+      const indexes = Array.from({ length: Math.min(batchSize, users - first) }, (_, offset) => first + offset)
       const stories = indexes.map((index) => storyOf(random, { index, users, end, actorId: String(admin?.id) }))
-      // One batch is inserted while the next is made.
+      // One batch is inserted while the next one is generated.
       await inserting
       inserting = insertStories(client, stories)
     }
@@ -85,7 +85,7 @@ async function insertStories(database: PoolClient, stories: readonly Story[]): P
     )
 }
 
-/** One statement a table: PostgreSQL reads the rows from one JSON document. */
+/** Inserts with one statement per table: PostgreSQL reads the rows from one JSON document. */
 async function insert(database: PoolClient, table: string, rows: readonly object[]): Promise<void> {
   const [first] = rows
   if (!first) return
@@ -96,7 +96,7 @@ async function insert(database: PoolClient, table: string, rows: readonly object
   await database.query(text, [JSON.stringify(rows)])
 }
 
-/** The demo accounts' password and keys are public, so a database that others can reach gets them only on purpose. */
+/** The demo accounts' password and keys are public, so a database that others can reach requires SEED_ALLOW=1. */
 export function mayBeSeeded(url: string): boolean {
   const local = ["localhost", "127.0.0.1", "[::1]", ""].includes(new URL(url).hostname)
   return process.env.SEED_ALLOW === "1" || (local && process.env.NODE_ENV !== "production")

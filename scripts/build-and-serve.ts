@@ -8,8 +8,8 @@ import { root } from "./root"
 
 const stamp = join(root, ".next/sources.sha256")
 
-// What a build does not read, by its place below the root. Names that begin with a dot are left out too.
-const apart = new Set([
+// Paths below the root that a build does not read. Names that start with a dot are excluded too.
+const excluded = new Set([
   "node_modules",
   "generated",
   "bench",
@@ -21,10 +21,10 @@ const apart = new Set([
   "test-results",
   "playwright-report",
 ])
-const apartFiles =
+const excludedFiles =
   /\.(test|spec)\.tsx?$|\.tsbuildinfo$|\.md$|^next-env\.d\.ts$|^playwright\.config\.ts$|^vitest\.config\.ts$/
 
-/** Runs a command of Next's. Its output goes nowhere unless the caller shows it. */
+/** Runs a Next.js command. Its output is not shown unless the caller pipes it. */
 export function startNext(args: readonly string[], env: Record<string, string>): Child {
   return startNode(["node_modules/next/dist/bin/next", ...args], env)
 }
@@ -33,20 +33,19 @@ function startNode(args: readonly string[], env: Record<string, string>): Child 
   return startChild(process.execPath, args, { signal: "TERM", cwd: root, env: { ...process.env, ...env } })
 }
 
-/** Variables of the application, and Node's own. */
+/** Environment variables for the application and for Node. */
 export type Given = Readonly<Record<string, string>>
 
-/** Who serves the build: our own server as `npm start` does, or Next alone as on a serverless host. */
+/**
+ * What serves the build: `lean` is our listener, as with `npm start`; `next` is Next alone, as on a serverless host.
+ */
 export type Listener = "lean" | "next"
 
-/**
- * Serves the build. Besides what is given, only the shell's variables count, not those of .env: that file is meant for
- * development.
- */
+/** Serves the build with the given variables and those of the shell. Does not read .env, which is for development. */
 export function serve(port: number, given: Given, listener: Listener = "lean"): Child {
   const shell = Object.fromEntries(envNames.map((name) => [name, process.env[name] ?? ""]))
   const own = { NODE_ENV: "production", BASE_URL: `http://localhost:${port}` }
-  // Its passwords and keys are public, so only this machine reaches it unless HOST says otherwise.
+  // The demo's passwords and keys are public, so the server listens on this machine only unless HOST is set.
   const host = process.env.HOST || "127.0.0.1"
   const env = { ...shell, ...own, ...given, PORT: String(port), HOST: host }
   return listener === "lean" ? startNode(["dist/main.js"], env) : startNext(["start", "-p", env.PORT, "-H", host], env)
@@ -57,7 +56,7 @@ export async function isBuilt(): Promise<boolean> {
   return (await readFile(stamp, "utf8").catch(() => "")) === (await digestOfSources())
 }
 
-/** Builds the application; `started` receives the running command, so that the caller can stop it. */
+/** Builds the application; `started` receives each running command, so that the caller can stop it. */
 export async function build(started: (command: Child) => void = () => {}): Promise<{ ok: boolean; output: string }> {
   const digest = await digestOfSources()
   const env = { NODE_ENV: "production" }
@@ -80,7 +79,7 @@ export async function build(started: (command: Child) => void = () => {}): Promi
   return { ok, output: outputs.join("\n") }
 }
 
-/** The last lines of what a command printed, whenever asked. */
+/** Collects the output of a command; the returned function returns its last part. */
 export function collect({ process: { stdout, stderr } }: Child): () => string {
   const chunks: string[] = []
   for (const stream of [stdout, stderr]) {
@@ -92,18 +91,18 @@ export function collect({ process: { stdout, stderr } }: Child): () => string {
   return () => chunks.join("")
 }
 
-/** Waits until the server answers; false when it ended instead. */
+/** Waits until the server responds. Returns false if it exits first. */
 export async function waitForServer(server: Child, url: string): Promise<boolean> {
-  let ended = false
+  let exited = false
   server.exited.then(() => {
-    ended = true
+    exited = true
   })
-  while (!ended) {
-    const answered = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(10_000) }).then(
+  while (!exited) {
+    const responded = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(10_000) }).then(
       () => true,
       () => false,
     )
-    if (answered) return true
+    if (responded) return true
     await new Promise((done) => setTimeout(done, 100))
   }
   return false
@@ -125,7 +124,7 @@ async function sourcesBelow(directory: string): Promise<string[]> {
   const entries = await readdir(join(root, directory), { withFileTypes: true })
   const found = await Promise.all(
     entries
-      .filter(({ name }) => !name.startsWith(".") && !apart.has(join(directory, name)) && !apartFiles.test(name))
+      .filter(({ name }) => !name.startsWith(".") && !excluded.has(join(directory, name)) && !excludedFiles.test(name))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map(async (entry) => {
         const path = join(directory, entry.name)

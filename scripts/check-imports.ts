@@ -4,8 +4,8 @@ import { dirname, join as joinPath } from "node:path/posix"
 import packages from "../package.json" with { type: "json" }
 import { root } from "./root"
 
-// Part of `npm run check`, for what the linter cannot see: folders that import each other, and packages that a deployment
-// does not have.
+// Part of `npm run check`, for what the linter cannot check: import cycles between folders, and imports of development
+// packages by product code.
 
 const folders = ["app", "components", "lib", "server", "prisma", "scripts", "tests", "e2e", "bench"]
 const deployed = /^(app|components|lib|server)\//
@@ -13,13 +13,13 @@ const tests = /\.(test|spec)\.tsx?$/
 
 type Import = { from: string; to: string }
 
-/** A file of lib that stands loose is a folder of its own. */
+/** A file directly in lib counts as its own folder. */
 function folderOf(file: string): string {
   const [top = "", second = "", ...rest] = file.replace(/\.tsx?$/, "").split("/")
   return top === "lib" || (top === "components" && rest.length > 0) ? `${top}/${second}` : top
 }
 
-/** What the sources import, files of this repository as their path, packages as their name. */
+/** All imports of the sources: files of this repository by path, packages by name. */
 async function readImports(): Promise<Import[]> {
   const entries = await Promise.all(folders.map((folder) => readdir(join(root, folder), { recursive: true })))
   const files = entries.flatMap((names, index) =>
@@ -41,8 +41,8 @@ function resolve(from: string, name: string): string {
   return name.startsWith(".") ? joinPath(dirname(from), name) : name
 }
 
-/** A circle of folders, as a sentence with a file for each step. */
-function findCircle(imports: readonly Import[]): string | undefined {
+/** Describes an import cycle between folders, with one import for each step. */
+function findCycle(imports: readonly Import[]): string | undefined {
   const steps = new Map<string, Map<string, Import>>()
   for (const step of imports) {
     const [from, to] = [folderOf(step.from), folderOf(step.to)]
@@ -54,16 +54,16 @@ function findCircle(imports: readonly Import[]): string | undefined {
     if (start >= 0) return path.slice(start)
     if (done.has(folder)) return undefined
     for (const [next, step] of steps.get(folder) ?? []) {
-      const circle = search(next, [...path, step])
-      if (circle) return circle
+      const cycle = search(next, [...path, step])
+      if (cycle) return cycle
     }
     done.add(folder)
     return undefined
   }
   for (const folder of steps.keys()) {
-    const circle = search(folder, [])
-    if (circle)
-      return `Folders import each other:\n${circle.map(({ from, to }) => `  ${from} imports ${to}`).join("\n")}`
+    const cycle = search(folder, [])
+    if (cycle)
+      return `Import cycle between folders:\n${cycle.map(({ from, to }) => `  ${from} imports ${to}`).join("\n")}`
   }
   return undefined
 }
@@ -77,8 +77,8 @@ const missing = imports.filter(
     !from.endsWith(".config.ts") &&
     development.some((name) => to === name || to.startsWith(`${name}/`)),
 )
-const problems = missing.map(({ from, to }) => `${from} imports ${to}, which a deployment does not have.`)
-const circle = findCircle(imports.filter(({ from }) => !tests.test(from)))
-if (circle) problems.push(circle)
+const problems = missing.map(({ from, to }) => `${from} imports ${to}, which is a development package.`)
+const cycle = findCycle(imports.filter(({ from }) => !tests.test(from)))
+if (cycle) problems.push(cycle)
 for (const problem of problems) console.error(problem)
 process.exitCode = problems.length === 0 ? 0 : 1

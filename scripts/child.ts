@@ -3,14 +3,14 @@ import { readFileSync } from "node:fs"
 
 export type Child = {
   process: ChildProcess
-  /** Its exit code, 128 + n after signal n. */
+  /** The exit code; 128 + n after signal n. */
   exited: Promise<number>
-  /** Ends it, by force after ten seconds, and waits until it is gone. */
+  /** Stops the command, by SIGKILL after ten seconds, and waits until it has exited. */
   stop: () => Promise<void>
 }
 
 type Options = {
-  /** What asks the command to end. */
+  /** The signal that stops the command. */
   signal: "INT" | "TERM"
   cwd: string
   env: NodeJS.ProcessEnv
@@ -18,7 +18,7 @@ type Options = {
   gid?: number
 }
 
-// The command, and a watcher that ends it as soon as the pipe at file 3 closes.
+// Runs the command, and a watcher that signals the command when the pipe on file descriptor 3 closes.
 const guard = `
 exec 3<&0
 signal=$1; shift
@@ -30,8 +30,9 @@ exit "$code"
 `
 
 /**
- * Runs a command that cannot outlive this process: the pipe closes when we stop it, and also when we crash or are killed.
- * It has its own process group, so that Ctrl-C reaches only us and we choose the order in which things end.
+ * Runs a command that cannot outlive this process: the pipe closes when `stop` is called, and also when this process
+ * crashes or is killed. The command has its own process group, so that Ctrl-C reaches only this process, which stops
+ * its commands in order.
  */
 export function startChild(command: string, args: readonly string[], { signal, ...options }: Options): Child {
   const child = spawn("/bin/sh", ["-c", guard, "guard", signal, command, ...args], {
@@ -56,11 +57,11 @@ export function startChild(command: string, args: readonly string[], { signal, .
   return { process: child, exited, stop }
 }
 
-/** Calls `stop` once when this process is asked to end, and then ends it. */
+/** Calls `stop` on the first termination signal, and then exits. */
 export function stopOnSignal(stop: () => Promise<void>): void {
   let stopping = false
   function end(): void {
-    // npm passes on what the terminal has sent already: a repeated signal is no wish to hurry.
+    // npm repeats a signal that the terminal has already sent, so later signals are ignored.
     if (stopping) return
     stopping = true
     stop().then(
@@ -72,12 +73,12 @@ export function stopOnSignal(stop: () => Promise<void>): void {
     )
   }
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end)
-  // What ends npm need not reach us: it hands a SIGTERM to the shell between us, which ends without a word.
-  const callers = ancestors()
-  if (process.env.npm_lifecycle_event) setInterval(() => ancestors() !== callers && end(), 500).unref()
+  // A SIGTERM to npm does not reach this process: npm sends it to the shell in between, which does not forward it.
+  const initial = ancestors()
+  if (process.env.npm_lifecycle_event) setInterval(() => ancestors() !== initial && end(), 500).unref()
 }
 
-/** The shell that npm started us with, and npm itself where the system tells (Linux): field 4 of stat, after the name. */
+/** The process ids of the parent shell and, on Linux, of npm: field 4 of stat, counted after the process name. */
 function ancestors(): string {
   try {
     const stat = readFileSync(`/proc/${process.ppid}/stat`, "utf8")

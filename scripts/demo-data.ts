@@ -8,7 +8,7 @@ import { dataDirectory } from "./local-database"
 
 const shown = ["member", "admin", "finance", "bookkeeper"]
 
-/** Seeds the database unless it has accounts already; tells whether it did. */
+/** Seeds the database if it has no accounts. Returns whether it did. */
 export async function seedWhenEmpty(url: string, users = Number(process.env.SEED_USERS || 200)): Promise<boolean> {
   const database = new pg.Pool({ connectionString: url })
   try {
@@ -20,23 +20,23 @@ export async function seedWhenEmpty(url: string, users = Number(process.env.SEED
   }
 }
 
-/** Who can sign in, and with which key to call the API: the same in every demo, so it can be printed again. */
+/** A table of the demo's sign-ins and keys. They are the same in every demo, so the table can be printed again. */
 export function signIns(): string {
   const rows = demoAccounts
     .filter(({ role }) => shown.includes(role))
     .map((account) => [account.role, account.email, demoPassword, demoKey(account)])
-  const table = [["role", "e-mail", "password", "key"], ...rows]
+  const table = [["role", "email", "password", "key"], ...rows]
   const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? []
   return table
     .map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd())
     .join("\n")
 }
 
-/** Signs the sessions of this directory's demo, so that a sign-in outlives a restart. */
+/** The secret that signs sessions in this directory. It is stored, so that sessions survive a restart. */
 export async function localAuthSecret(): Promise<string> {
   const file = join(dataDirectory, "auth-secret")
   await mkdir(dataDirectory, { recursive: true })
-  // Fails when the file is there already, which is the point.
+  // The flag wx makes this fail if the file exists, so that an existing secret is kept.
   await writeFile(file, randomBytes(32).toString("base64url"), { mode: 0o600, flag: "wx" }).catch(() => {})
   return readFile(file, "utf8")
 }

@@ -3,12 +3,12 @@ import { chosenPort } from "./port.mjs"
 
 const usage = `npm run demo [-- --reset]
 
-Starts the whole application with its own PostgreSQL and a data set to look at. Data stays in .data between runs.
+Starts the application with its own PostgreSQL and sample data. Data is kept in .data between runs.
 
-  --reset           begin with fresh data
-  PORT=3001         another port than 3000
-  HOST=0.0.0.0      for other machines too; the demo's passwords and keys are public
-  SEED_USERS=2000   another number of accounts than 200, when the data is made`
+  --reset           start with new data
+  PORT=3001         listen on this port instead of 3000
+  HOST=0.0.0.0      accept connections from other machines; the demo's passwords and keys are public
+  SEED_USERS=2000   create this number of accounts instead of 200`
 
 const args = process.argv.slice(2)
 const unknown = args.find((arg) => !["--reset", "--help", "-h"].includes(arg))
@@ -20,7 +20,7 @@ if (unknown || args.includes("--help") || args.includes("-h")) {
 
 const port = await chosenPort("demo")
 install()
-// TypeScript from here on, in this process: whatever ends it ends the demo.
+// Loads TypeScript in this process, so that stopping this process stops the demo.
 const { register } = await import("tsx/esm/api")
 register()
 const { startDemo } = await import("./demo.ts")

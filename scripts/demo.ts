@@ -5,7 +5,7 @@ import { openLocalDatabase, removeLocalData } from "./local-database"
 
 type Options = { port: number; reset: boolean }
 
-/** Everything that runs, in the order in which it was started; it ends in the opposite order. */
+/** The running processes in the order in which they were started; they are stopped in reverse order. */
 const running: { stop: () => Promise<void> }[] = []
 let stopping = false
 
@@ -18,7 +18,7 @@ export async function startDemo(options: Options): Promise<void> {
   try {
     await run(options)
   } catch (error) {
-    // What ends because we stop it has not failed.
+    // A process that exits because it is stopped has not failed.
     if (stopping) return
     console.error(`\n${error instanceof Error ? error.message : error}`)
     await stopAll()
@@ -34,7 +34,7 @@ async function run({ port, reset }: Options): Promise<void> {
   step("Starting PostgreSQL in .data/postgres")
   const database = await openLocalDatabase()
   running.push(database)
-  if (await seedWhenEmpty(database.url)) step("Made a data set of 18 months")
+  if (await seedWhenEmpty(database.url)) step("Created 18 months of sample data")
   if (!(await isBuilt())) {
     step("Building the application, which takes a minute")
     const { ok, output } = await build((command) => running.push(command))
@@ -45,13 +45,13 @@ async function run({ port, reset }: Options): Promise<void> {
   running.push(server)
   const output = collect(server)
   const address = `http://localhost:${port}`
-  if (!(await waitForServer(server, `${address}/`))) throw new Error(`The server ended:\n\n${output()}`)
+  if (!(await waitForServer(server, `${address}/`))) throw new Error(`The server exited:\n\n${output()}`)
   console.log(
-    `\n  ${address}\n\n${signIns()}\n\n  Ctrl-C stops it; the data stays in .data. npm run demo -- --reset begins anew.\n`,
+    `\n  ${address}\n\n${signIns()}\n\n  Press Ctrl-C to stop; data is kept in .data. Run npm run demo -- --reset to start with new data.\n`,
   )
   server.process.stderr?.pipe(process.stderr)
   await server.exited
-  throw new Error(`The server ended:\n\n${output()}`)
+  throw new Error(`The server exited:\n\n${output()}`)
 }
 
 async function stopAll(): Promise<void> {

@@ -11,7 +11,7 @@ export async function startDevelopment(port: number): Promise<void> {
   const database = await openDatabase()
   running.push(database)
   if (database.local) {
-    if (await seedWhenEmpty(database.url)) console.log("· Made a data set of 18 months in .data")
+    if (await seedWhenEmpty(database.url)) console.log("· Created 18 months of sample data in .data")
     console.log(`\n${signIns()}\n`)
   } else {
     const applied = await migrate(database.url)
@@ -21,7 +21,7 @@ export async function startDevelopment(port: number): Promise<void> {
     DATABASE_URL: database.url,
     AUTH_SECRET: process.env.AUTH_SECRET || (await localAuthSecret()),
     BASE_URL: process.env.BASE_URL || `http://localhost:${port}`,
-    // Next itself tells of each request.
+    // Next logs each request itself.
     LOG_LEVEL: process.env.LOG_LEVEL || "warn",
     ...(process.stdout.isTTY && { FORCE_COLOR: "1" }),
   })
@@ -29,7 +29,7 @@ export async function startDevelopment(port: number): Promise<void> {
   next.process.stdout?.pipe(process.stdout)
   next.process.stderr?.pipe(process.stderr)
   const code = await next.exited
-  // Empty when a signal has ended it, which ends this process too.
+  // Empty after a signal, which also stops this process.
   if (running.length === 0) return
   await stopAll()
   process.exit(code)

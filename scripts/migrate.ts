@@ -23,7 +23,7 @@ async function openEngine(pool: pg.Pool): Promise<SchemaEngine> {
   return (await loading).new({ datamodels: [["schema.prisma", await readSchema()]] }, () => {}, adapter)
 }
 
-// Its JavaScript half keeps the instance in a global of its own, so there is one a process.
+// Its JavaScript glue keeps the instance in a global variable, so there is one per process.
 let loading: Promise<typeof SchemaEngine> | undefined
 
 async function load(): Promise<typeof SchemaEngine> {
@@ -43,18 +43,18 @@ async function load(): Promise<typeof SchemaEngine> {
   return glue.SchemaEngine
 }
 
-/** Prisma's PostgreSQL adapter, with two gaps closed that the schema engine falls into. */
+/** Prisma's PostgreSQL adapter, with fixes for two gaps that break the schema engine. */
 class MigrationDatabase extends PrismaPg {
   readonly #characters = new Set<string>()
 
   override async connect() {
     const adapter = await super.connect()
     const pool = adapter.underlyingDriver() as pg.Pool
-    // A script goes out whole, as the native engine sends it: the adapter cuts it at every semicolon, function bodies too.
+    // Sends a script whole, as the native engine does: the adapter splits it at semicolons, even in function bodies.
     const executeScript = async (script: string) => void (await pool.query(script))
-    // Catalog columns of the type "char" (OID 18) are unknown to the adapter: read as text (25), then named what they are.
+    // The adapter does not support the type "char" (OID 18): such columns are read as text (25).
     const query = pool.query.bind(pool) as (config: unknown) => Promise<pg.QueryResult>
-    const queryReadably = async (config: unknown) => {
+    const queryWithCharacters = async (config: unknown) => {
       const result = await query(config)
       for (const field of result.fields ?? []) {
         if (field.dataTypeID !== 18) continue
@@ -63,7 +63,7 @@ class MigrationDatabase extends PrismaPg {
       }
       return result
     }
-    Object.assign(pool, { query: queryReadably })
+    Object.assign(pool, { query: queryWithCharacters })
     const queryRaw = adapter.queryRaw.bind(adapter)
     const queryCatalog: typeof queryRaw = async (sql) => {
       const result = await queryRaw(sql)
@@ -75,7 +75,7 @@ class MigrationDatabase extends PrismaPg {
     return Object.assign(adapter, { executeScript, queryRaw: queryCatalog })
   }
 
-  /** Only `db:new` asks for one, on a cluster that is thrown away afterwards. */
+  /** Only called on a temporary cluster, so the database itself is the shadow database. */
   override connectToShadowDb() {
     return this.connect()
   }
@@ -110,7 +110,7 @@ async function readMigrations(): Promise<MigrationList> {
   }
 }
 
-/** Applies what is pending and returns the names of what it applied. */
+/** Applies pending migrations and returns their names. */
 export async function migrate(connectionString: string): Promise<string[]> {
   const pool = new pg.Pool({ connectionString })
   try {
@@ -123,8 +123,8 @@ export async function migrate(connectionString: string): Promise<string[]> {
 }
 
 /**
- * What the schema has and the migrations do not, as SQL; empty when they agree. The engine replays the migrations into
- * the database, which has to be empty and is of no use afterwards.
+ * The SQL that creates what the schema has and the migrations lack; empty if they match. The engine replays the
+ * migrations into the database, which must be empty and cannot be used afterwards.
  */
 export async function missingFromMigrations(connectionString: string): Promise<string> {
   const pool = new pg.Pool({ connectionString })
@@ -148,7 +148,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   loadEnvFiles()
   const url = process.env.DATABASE_URL
   if (!url) {
-    console.error("db:migrate needs DATABASE_URL. The demo and `npm run dev` migrate their own database themselves.")
+    console.error("db:migrate requires DATABASE_URL. The demo and `npm run dev` migrate their own database.")
     process.exit(1)
   }
   const applied = await migrate(url)

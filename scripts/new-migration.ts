@@ -13,13 +13,13 @@ const shadow = await startTemporaryPostgres()
 try {
   const sql = await missingFromMigrations(shadow.url)
   if (sql === "") {
-    console.log("The schema has nothing that the migrations do not have yet.")
+    console.log("The migrations match the schema; nothing to write.")
   } else {
     const stamp = new Date().toISOString().replaceAll(/[-:T]/g, "").slice(0, 14)
     const target = join(migrationsDirectory, `${stamp}_${name}`)
     await mkdir(target)
     await writeFile(join(target, "migration.sql"), `${sql}\n`)
-    console.log(`Wrote ${join(target, "migration.sql")}; read it before you apply it.`)
+    console.log(`Wrote ${join(target, "migration.sql")}. Review it before you apply it.`)
   }
 } finally {
   await shadow.stop()

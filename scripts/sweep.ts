@@ -3,11 +3,11 @@ import { sweep } from "@/lib/credits/ledger"
 import { foldDailyChanges } from "@/lib/postgres/daily-sums"
 import { loadEnvFiles } from "./env-files.mjs"
 
-// For cron, where no server runs that would sweep by itself: without its environment it fails, and sweeps nothing else.
+// For cron, if no server runs the sweeper. Requires DATABASE_URL and never uses the database in .data.
 loadEnvFiles()
 const connectionString = process.env.DATABASE_URL
 if (!connectionString) {
-  console.error("sweep needs DATABASE_URL. The demo and `npm run dev` sweep their own database themselves.")
+  console.error("sweep requires DATABASE_URL. The demo and `npm run dev` sweep their own database.")
   process.exit(1)
 }
 const pool = new pg.Pool({ connectionString, max: 1 })

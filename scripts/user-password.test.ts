@@ -12,7 +12,7 @@ function script(...args: string[]) {
   return run(process.execPath, ["--import", "tsx", "scripts/user-password.ts", ...args], { cwd: root })
 }
 
-test("the operator's command prints a new password once, which signs in; every session ends", async () => {
+test("the command prints a new password that signs in, and ends every session", async () => {
   const user = await createUser()
   const { stdout } = await script(user.email.toUpperCase())
   const password = /: (\S{24})$/m.exec(stdout)?.[1]
@@ -25,12 +25,12 @@ test("the operator's command prints a new password once, which signs in; every s
   )
 })
 
-test("it says that an account cannot sign in all the same", async () => {
+test("the command reports that the account cannot sign in", async () => {
   const { email } = await createUser({ status: "banned" })
   expect((await script(email)).stdout).toContain("The account is banned")
 })
 
-test("it says that there is no such account", async () => {
+test("the command reports an unknown address", async () => {
   await expect(script("nobody@example.com")).rejects.toMatchObject({
     code: 1,
     stdout: "",

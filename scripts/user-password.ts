@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import { PrismaPg } from "@prisma/adapter-pg"
 import { Prisma, PrismaClient } from "@/generated/prisma/client"
 import { lockAccounts } from "@/lib/accounts/authority"
-import { normaliseEmail } from "@/lib/email/address"
+import { normalizeEmail } from "@/lib/email/address"
 import { hashPassword } from "@/lib/sign-in/password-hash"
 import { writePassword } from "@/lib/sign-in/password-write"
 import { openDatabase } from "./local-database"
@@ -17,10 +17,10 @@ const database = await openDatabase()
 const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
 try {
   const password = randomBytes(18).toString("base64url")
-  const user = await setPassword(normaliseEmail(email), await hashPassword(password))
+  const user = await setPassword(normalizeEmail(email), await hashPassword(password))
   if (user) {
-    console.log(`The new password of ${user.email}, shown only now: ${password}`)
-    console.log("Every browser that was signed in is signed out. API keys go on working.")
+    console.log(`The new password of ${user.email}, shown only once: ${password}`)
+    console.log("Every browser has been signed out. API keys continue to work.")
     if (user.status !== "active") console.log(`The account is ${user.status} and cannot sign in.`)
   } else {
     console.error(

@@ -2,13 +2,13 @@ import { PrismaPg } from "@prisma/adapter-pg"
 import { Prisma, PrismaClient } from "@/generated/prisma/client"
 import { lockAccounts } from "@/lib/accounts/authority"
 import { writeRole } from "@/lib/accounts/mutations"
-import { normaliseEmail } from "@/lib/email/address"
+import { normalizeEmail } from "@/lib/email/address"
 import { isRole, type Role, roleNames } from "@/lib/permissions"
 import { openDatabase } from "./local-database"
 
 const [email = "", role = ""] = process.argv.slice(2)
 if (!email || !isRole(role)) {
-  if (role) console.error(`There is no role ${role}.`)
+  if (role) console.error(`Unknown role ${role}.`)
   console.error(`npm run user:role -- EMAIL ROLE    where ROLE is one of ${roleNames.join(", ")}`)
   process.exit(1)
 }
@@ -16,21 +16,25 @@ if (!email || !isRole(role)) {
 const database = await openDatabase()
 const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
 try {
-  const before = await changeRole(normaliseEmail(email), role)
+  const before = await changeRole(normalizeEmail(email), role)
   if (before === undefined) {
     console.error(
       `No account has the address ${email} in ${database.local ? "the database in .data" : "the database of DATABASE_URL"}.`,
     )
     process.exitCode = 1
   } else {
-    console.log(before === role ? `${email} is ${role} already.` : `${email} was ${before} and is now ${role}.`)
+    console.log(
+      before === role
+        ? `${email} already has the role ${role}.`
+        : `${email} had the role ${before} and now has ${role}.`,
+    )
   }
 } finally {
   await prisma.$disconnect()
   await database.stop()
 }
 
-/** The role the account had, or nothing when there is no such account. The operator's word needs no permission. */
+/** Returns the previous role, or undefined for an unknown account. The operator needs no permission. */
 function changeRole(email: string, role: Role): Promise<string | undefined> {
   return prisma.$transaction(async (transaction) => {
     const [user] = await lockAccounts(transaction, Prisma.sql`email = ${email}`)

@@ -7,7 +7,7 @@ import { log } from "@/lib/telemetry/log"
 import { connectRefusal, refusalOf } from "./raw-errors"
 import { handlerFor } from "./routes"
 
-// How long a client may take. Proxies keep idle connections for 60 seconds as a rule: they are to close them first.
+// Timeouts for clients. Proxies usually keep idle connections for 60 seconds and should close them first.
 const timeouts = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -16,95 +16,95 @@ const timeouts = {
 }
 
 /**
- * How many requests may wait for their answers on one connection. Node reads all that arrived at once, a thousand in a few
- * kilobytes, and would have Next work on each.
+ * The maximum number of requests on one connection that wait for a response. Node reads all pipelined requests, a
+ * thousand in a few kilobytes, and Next would process each of them.
  */
-const maxOwed = 32
+const maxPending = 32
 
-/** How long a connection with a request may stand still: longer than any answer takes, for clients that do not read. */
-const stillMs = 60_000
+/** How long a connection with a request may be idle, for clients that do not read: longer than any response takes. */
+const idleMs = 60_000
 
-/** How long a client that has its answer may go on sending what nobody reads. */
+/** How long a client that has its response may continue to send a body, which is discarded. */
 const lingerMs = 2_000
 
 export type Listener = {
   server: Server
   /**
-   * Takes no more connections and returns when the last answer is out. Connections on which none is owed are closed at
-   * once, whatever their clients mean to send: nobody waits for them.
+   * Accepts no more connections and resolves when the last response is sent. Connections without a pending response are
+   * closed immediately, even if their clients are about to send a request.
    */
   close: () => Promise<void>
 }
 
 type Connection = {
-  /** How many answers are not out yet. */
-  owed: number
-  /** What was asked last: it may still be arriving. */
+  /** The number of responses that are not sent yet. */
+  pending: number
+  /** The last request, whose body may still be arriving. */
   last?: { request: IncomingMessage; response: ServerResponse }
-  /** What the connection ends with, for what came then is no request. */
-  lastWords?: string
+  /** The response to invalid HTTP, after which the connection is closed. */
+  finalResponse?: string
 }
 
-/** A server that answers the API by its route functions and leaves everything else to Next. */
+/** Creates a server that handles the API with its route functions and passes all other requests to Next. */
 export function createListener(next: RequestListener): Listener {
   const connections = new Map<Socket, Connection>()
   let closing = false
 
-  /** Ends a connection that is to end, once the answers that it is owed are out. */
+  /** Closes a connection that is to be closed, as soon as its pending responses are sent. */
   function closeWhenDone(socket: Socket): void {
     const connection = connections.get(socket)
-    if (!connection || !(closing || connection.lastWords)) return
-    const { owed, last, lastWords } = connection
-    // A request that broke off in its body gets no answer but the last words, unless it has one already.
-    const hasBroken = lastWords !== undefined && last?.request.complete === false
-    if (owed > (hasBroken ? 1 : 0)) return
-    if (lastWords && socket.writable && !(hasBroken && last?.response.headersSent)) socket.write(lastWords)
+    if (!connection || !(closing || connection.finalResponse)) return
+    const { pending, last, finalResponse } = connection
+    // A request with a truncated body gets only the final response, unless it already has a response.
+    const isTruncated = finalResponse !== undefined && last?.request.complete === false
+    if (pending > (isTruncated ? 1 : 0)) return
+    if (finalResponse && socket.writable && !(isTruncated && last?.response.headersSent)) socket.write(finalResponse)
     socket.destroySoon()
   }
 
-  function refuse(socket: Socket, lastWords: string): void {
+  function refuse(socket: Socket, finalResponse: string): void {
     const connection = connections.get(socket)
-    if (connection) connection.lastWords ??= lastWords
+    if (connection) connection.finalResponse ??= finalResponse
     closeWhenDone(socket)
   }
 
   const server = createServer(timeouts, (request, response) => {
-    // A body that is given up takes the socket from its request.
+    // Node removes the socket from a request whose body is aborted.
     const { socket } = request
     const connection = connections.get(socket)
     if (connection) {
-      if (connection.owed >= maxOwed) socket.destroy()
+      if (connection.pending >= maxPending) socket.destroy()
       if (socket.destroyed) return
-      connection.owed++
+      connection.pending++
       connection.last = { request, response }
     }
     response.once("close", () => {
-      if (connection) connection.owed--
+      if (connection) connection.pending--
       closeWhenDone(socket)
     })
-    // What a client sends behind a wish for another protocol is no longer read as HTTP.
+    // Node does not parse the data after an Upgrade request as HTTP, so the connection is closed.
     if (closing || request.headers.upgrade !== undefined) response.shouldKeepAlive = false
-    const answer = handlerFor(request.method ?? "", request.url ?? "")
-    if (answer) send(answer, request, response)
+    const handler = handlerFor(request.method ?? "", request.url ?? "")
+    if (handler) send(handler, request, response)
     else next(request, response)
   })
-  // The size of a head bounds them: beyond a number Node drops them without a word, an Idempotency-Key, too.
+  // The size limit bounds the number of headers. With a count limit Node silently drops some, even an Idempotency-Key.
   server.maxHeadersCount = 0
-  server.timeout = stillMs
+  server.timeout = idleMs
   server.on("connection", (socket: Socket) => {
-    connections.set(socket, { owed: 0 })
+    connections.set(socket, { pending: 0 })
     socket.once("close", () => connections.delete(socket))
   })
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuse(socket as Socket, refusalOf(error)))
   server.on("connect", (_request, socket) => {
-    // From here on Node leaves the socket to us, and an error that nobody hears of ends the process.
+    // Node no longer handles this socket, and an error without a listener would crash the process.
     socket.on("error", () => socket.destroy())
     refuse(socket as Socket, connectRefusal())
   })
 
   function close(): Promise<void> {
     closing = true
-    // Not of node:http: that one drops answers which are complete here and still on their way to a slow client.
+    // Not the close of node:http, which drops complete responses that a slow client is still receiving.
     const closed = new Promise<void>((done) => NetServer.prototype.close.call(server, () => done()))
     for (const socket of connections.keys()) closeWhenDone(socket)
     return closed
@@ -112,12 +112,12 @@ export function createListener(next: RequestListener): Listener {
   return { server, close }
 }
 
-async function send(answer: Handler, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // No route reads it, and what clients send need not be a host that a URL can have.
+async function send(handler: Handler, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  // No route reads the Host header, and a client may send a value that is invalid in a URL.
   request.headers.host = "localhost"
   try {
-    const answered = await answer(new NodeRequest({ req: request, res: response }))
-    await (request.complete ? sendNodeResponse(response, answered) : sendEarly(answered, request, response))
+    const result = await handler(new NodeRequest({ req: request, res: response }))
+    await (request.complete ? sendNodeResponse(response, result) : sendEarly(result, request, response))
   } catch (error) {
     log().error({ why: String(error) }, "answer_not_sent")
     response.destroy()
@@ -125,14 +125,14 @@ async function send(answer: Handler, request: IncomingMessage, response: ServerR
 }
 
 /**
- * Answers a client that is still sending, and tells it that nothing more is read. Closed at once the connection would be
- * reset, and the answer lost with it.
+ * Responds to a client that is still sending, and discards the rest of its body. Closing immediately would reset the
+ * connection, and the client would lose the response.
  */
-async function sendEarly(answered: Response, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function sendEarly(result: Response, request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.shouldKeepAlive = false
-  response.writeHead(answered.status, Object.fromEntries(answered.headers))
+  response.writeHead(result.status, Object.fromEntries(result.headers))
   response.flushHeaders()
-  response.write(await answered.text())
+  response.write(await result.text())
   request.removeAllListeners("data").resume()
   await finished(request, { signal: AbortSignal.timeout(lingerMs) }).catch(() => {})
   response.end()

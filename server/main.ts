@@ -4,7 +4,8 @@ import { checkEnvironment, env } from "@/lib/env"
 import { serve } from "./serve"
 import { startWorkers } from "./workers"
 
-// What `npm start` runs, bundled into dist: the API by a listener of its own, pages by Next, in WEB_CONCURRENCY processes.
+// The entry point of `npm start`, bundled into dist: WEB_CONCURRENCY processes, in which our listener serves the API
+// and Next serves the pages.
 Object.assign(process.env, { NODE_ENV: process.env.NODE_ENV || "production" })
 nextEnv.loadEnvConfig(process.cwd())
 checkEnvironment()

@@ -1,11 +1,11 @@
 import { type Handler, type Method, methodNotAllowed, methods, nothing } from "@/lib/api/respond"
 
-/** What a route file of the API exports: an answer for every method that Next knows. */
+/** The exports of an API route file: a handler for every method that Next supports. */
 type RouteFile = Readonly<Record<Method, Handler>>
 
 const files = import.meta.glob<RouteFile>("../app/api/v1/**/route.ts", { eager: true })
 
-/** The route files of the API by the path they serve. A folder with a parameter in its name is left to Next. */
+/** The API route files by path. Next handles folders with a parameter in their name. */
 const routes = new Map(
   Object.entries(files)
     .map(([file, route]) => [file.slice("../app".length, -"/route.ts".length), route] as const)
@@ -13,19 +13,19 @@ const routes = new Map(
 )
 
 /**
- * The function that answers a request by itself. Nothing for pages, and for paths that are not written as their route is
- * (encoded, in another case, with a slash at the end): what these mean, Next decides.
+ * The handler of an API request. Undefined for pages, and for paths that are not spelled exactly as their route
+ * (encoded, in another case, with a trailing slash), which Next resolves.
  */
 export function handlerFor(method: string, target: string): Handler | undefined {
   const [path = ""] = target.split("?", 1)
-  const route = routes.get(path) ?? (isMisspelt(path) ? nothing : undefined)
+  const route = routes.get(path) ?? (hasOtherCase(path) ? nothing : undefined)
   if (isKnown(method)) return route?.[method]
-  // No route has DELETE: it refuses by the name the request gives, and says what the route has.
+  // No route supports DELETE: its handler returns 405 with the method of the request and the methods of the route.
   return route?.DELETE ?? methodNotAllowed
 }
 
-/** A path of the API but for its case, which Next would answer with a page. */
-function isMisspelt(path: string): boolean {
+/** Whether a path starts with /api in another case; Next would respond with a page. */
+function hasOtherCase(path: string): boolean {
   return /^\/api(\/|$)/i.test(path) && !path.startsWith("/api")
 }
 

@@ -7,15 +7,15 @@ import { log } from "@/lib/telemetry/log"
 import { createListener } from "./listener"
 import { onShutdown } from "./shutdown"
 
-/** How long a request under way may take to end once the process is asked to. */
+/** How long running requests may take after a shutdown signal. */
 const graceMs = 25_000
 
-/** Serves on HOST and PORT until the process is asked to end. */
+/** Serves on HOST and PORT until a shutdown signal. */
 export async function serve(): Promise<void> {
   const { PORT: port, HOST: host, SWEEPER: sweeper } = env()
-  // Not imported above: while it is loaded, Next chooses between React's builds by NODE_ENV.
+  // Imported here and not above: when it is loaded, Next chooses React's build by NODE_ENV, which main.ts sets.
   const { default: next } = await import("next")
-  // Next would close what asks for another protocol; on a server that never asks it, such a request is like any other.
+  // Next's upgrade handler closes connections. On an unused server it never runs; our listener handles such requests.
   const app = next({ port, hostname: host ?? "localhost", httpServer: new Server() })
   const tracing = await startProcess()
   shareMetrics()
@@ -31,7 +31,7 @@ export async function serve(): Promise<void> {
     console.error(`The server cannot start: ${error instanceof Error ? error.message : error}`)
     process.exit(1)
   }
-  console.log(`Process ${process.pid} listens on http://${host ?? "localhost"}:${port}, its sweeper ${sweeper}`)
+  console.log(`Process ${process.pid} listens on http://${host ?? "localhost"}:${port}, sweeper ${sweeper}`)
   onShutdown(async () => {
     setTimeout(() => process.exit(1), graceMs).unref()
     await close()

@@ -1,4 +1,4 @@
-/** Calls `end` once when the process is asked to end. npm repeats what the terminal has sent: no wish to hurry. */
+/** Calls `end` on the first SIGINT or SIGTERM. npm repeats the terminal's signal, so later ones are ignored. */
 export function onShutdown(end: () => void): void {
   let ending = false
   for (const signal of ["SIGINT", "SIGTERM"] as const) {

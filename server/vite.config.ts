@@ -10,7 +10,7 @@ export default defineConfig({
     target: "node20",
     rolldownOptions: {
       output: { codeSplitting: false },
-      // A Response of Node's own makes a stream of its text; this one is written to the socket at once, with its head.
+      // Node's Response converts its text to a stream; this one is written to the socket together with its headers.
       transform: { inject: { Response: ["srvx/node", "FastResponse"] } },
     },
   },

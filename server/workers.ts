@@ -3,27 +3,27 @@ import { collectClusterMetrics } from "@/lib/telemetry/cluster-metrics"
 import { log } from "@/lib/telemetry/log"
 import { onShutdown } from "./shutdown"
 
-/** So that a process that cannot live does not take the whole machine to die again and again. */
+/** A delay, so that a worker that keeps crashing does not use up the CPU. */
 const restartAfterMs = 1_000
 
-/** Runs `count` processes that share the port, of which the first sweeps. One that dies is replaced. */
+/** Runs `count` workers that share the port; the first one runs the sweeper. A worker that dies is replaced. */
 export function startWorkers(count: number): void {
   let ending = false
-  let hasServed = false
+  let hasListened = false
 
   function start(slot: number): void {
     const worker = cluster.fork(slot === 0 ? {} : { SWEEPER: "off" })
     worker.once("listening", () => {
-      hasServed = true
+      hasListened = true
     })
     worker.once("exit", (code) => {
       if (ending) return
       log().error({ code }, "worker_ended")
-      if (hasServed) {
+      if (hasListened) {
         setTimeout(() => ending || start(slot), restartAfterMs)
         return
       }
-      // The first did not come up, and another one would not either.
+      // No worker has ever listened, so a new one would fail too.
       process.exitCode = 1
       end()
     })

@@ -15,15 +15,18 @@ import { type Child, startChild } from "@/scripts/child"
 import { freePort } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 
-// An optional module is taken out by deleting the folders that bear its name, and nothing else. This does so on a copy.
+// An optional module is removed by deleting the folders with its name and nothing else. These tests do so in a copy.
+
+const documentsAndEndpoints = ["contract", "examples", "openapi", "skill", "index.json"]
 
 const optional = ["audit", "emails", "feedback", "waitlist"]
 const modules = optional.filter((name) => foldersOf(name).length > 0)
 
-/** An address or an import of these modules; what lib keeps of one is not meant. */
+/** Matches a URL or an import of these modules, except for imports from lib. */
 const naming = (names: readonly string[]) => new RegExp(`(?<!/lib)/(${names.join("|")})\\b`)
 
-test("no page, component or endpoint names a module, but for those in its own folders", async () => {
+// No module depends on another, so a copy without all of them also covers the removal of a single one.
+test("no page, component or endpoint refers to a module outside the module's own folders", async () => {
   const files = (await Promise.all(["app", "components"].map(filesBelow))).flat()
   const sources = files.filter((file) => !/\.(test|spec)\.tsx?$/.test(file))
   expect(sources.length).toBeGreaterThan(50)
@@ -37,20 +40,13 @@ test("no page, component or endpoint names a module, but for those in its own fo
   expect(named.flat()).toEqual([])
 })
 
-// That each keeps its promises without any one of the others follows from the above, and from the tests without any.
-describe.concurrent.each(modules)("without %s", (name) => {
-  const copy = copyWithout([name])
-
-  test("the types hold", () => typesHold(copy))
-})
-
-describe("without any of them", () => {
+describe("without any optional module", () => {
   const copy = copyWithout(modules)
 
-  test.concurrent("the types hold", () => typesHold(copy))
+  test.concurrent("the sources have no type errors", () => checkTypes(copy))
 
-  test.concurrent("the endpoints and documents that stay keep every promise", () =>
-    succeeds(copy, "vitest/vitest.mjs", ["run", "--project=unit", "--reporter=dot", "app"]))
+  test.concurrent("the tests of the remaining endpoints and documents pass", () =>
+    succeeds(copy, "vitest/vitest.mjs", ["run", "--project=unit", "--reporter=dot", ...documentsAndEndpoints]))
 
   describe("built and served", () => {
     let base = ""
@@ -74,7 +70,7 @@ describe("without any of them", () => {
     })
 
     test.each(modules)(
-      "the endpoint of %s answers 404 in the envelope, also to those who might read it",
+      "the endpoint of %s returns 404 in the envelope, even to a caller with the permission",
       async (name) => {
         const owner = demoAccounts.find(({ role }) => role === "owner") ?? expect.fail()
         const headers = { Authorization: `Bearer ${demoKey(owner)}` }
@@ -85,18 +81,18 @@ describe("without any of them", () => {
       },
     )
 
-    test.each(modules.flatMap((name) => [`/admin/${name}`, `/${name}`]))("the page %s is gone", async (path) => {
+    test.each(modules.flatMap((name) => [`/admin/${name}`, `/${name}`]))("the page %s returns 404", async (path) => {
       expect((await fetch(base + path, { headers: { cookie } })).status).toBe(404)
     })
 
-    test("no link on any page leads to what is gone", async () => {
+    test("no page links to a removed module", async () => {
       const reached = [...(await statuses("/")), ...(await statuses("/admin", cookie))]
       expect(reached.map(([path]) => path)).toEqual(expect.arrayContaining(["/sign-up", "/admin/orders", "/api-keys"]))
       expect(reached.filter(([path, status]) => status >= 400 || naming(optional).test(path))).toEqual([])
     })
 
     test.each(["/api/v1/openapi.json", "/api/v1/admin/skill.md", "/llms.txt", "/.well-known/agent-skills/index.json"])(
-      "%s does not name them",
+      "%s does not mention removed modules",
       async (path) => {
         const response = await fetch(base + path)
         expect(response.status).toBe(200)
@@ -104,7 +100,7 @@ describe("without any of them", () => {
       },
     )
 
-    /** Every page that links lead to, with its status; of pages that differ in an id or the query alone, one. */
+    /** All pages reachable by links, with their status; of pages that differ only in an id or the query, only one. */
     async function statuses(first: string, session = ""): Promise<[path: string, status: number][]> {
       const found = new Map([[kindOf(first), 0]])
       const links = [first]
@@ -128,7 +124,7 @@ function kindOf(link: string): string {
   return path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}")
 }
 
-/** The folders that bear a module's name, of those that are there. */
+/** The existing folders of a module. */
 function foldersOf(name: string): string[] {
   return [`app/api/v1/admin/${name}`, `app/admin/${name}`, `app/${name}`].filter((folder) =>
     existsSync(join(root, folder)),
@@ -141,17 +137,17 @@ async function filesBelow(directory: string): Promise<string[]> {
 }
 
 /**
- * The name of a copy of the sources in which these modules are taken out; it is there while the tests around run.
- * It stands below the project, where the packages are found: the bundler follows no link to them.
+ * Returns the path of a copy of the sources without these modules, which exists while the surrounding tests run.
+ * It is inside the project so that packages resolve: the bundler does not follow a symbolic link to node_modules.
  */
 function copyWithout(names: readonly string[]): string {
   const copy = join(root, `.data/without-${names.join("-")}`)
-  // A lockfile would make the copy a project of its own, without packages.
-  const apart = /^\.|^(node_modules|package-lock\.json|test-results|playwright-report)$/
+  // With its own lockfile, the copy would be a separate project without packages.
+  const excluded = /^\.|^(node_modules|package-lock\.json|test-results|playwright-report)$/
 
   beforeAll(async () => {
     await rm(copy, { recursive: true, force: true })
-    for (const entry of (await readdir(root)).filter((name) => !apart.test(name))) {
+    for (const entry of (await readdir(root)).filter((name) => !excluded.test(name))) {
       const filter = (source: string) => basename(source) !== "node_modules"
       await cp(join(root, entry), join(copy, entry), { recursive: true, filter })
     }
@@ -161,19 +157,19 @@ function copyWithout(names: readonly string[]): string {
   return copy
 }
 
-async function typesHold(copy: string): Promise<void> {
+async function checkTypes(copy: string): Promise<void> {
   await succeeds(copy, "next/dist/bin/next", ["typegen"])
   await succeeds(copy, "typescript/bin/tsc", ["--noEmit"])
 }
 
-/** Fails with what the program printed, which names the files. */
+/** Runs a program and fails with its output if its exit code is not 0. */
 async function succeeds(copy: string, program: string, args: readonly string[], environment = {}): Promise<void> {
   const command = start(copy, program, args, environment)
   const output = collect(command)
   if ((await command.exited) !== 0) throw new Error(`${program} ${args.join(" ")} failed:\n\n${output()}`)
 }
 
-/** Runs a program of a package in a copy. */
+/** Starts a program of an npm package in a copy. */
 function start(copy: string, program: string, args: readonly string[], environment: Record<string, string>): Child {
   return startChild(process.execPath, [join(root, "node_modules", program), ...args], {
     signal: "TERM",

@@ -12,7 +12,7 @@ type Tally = { passed: number; failed: number }
 type Suite = { name: string; run: (results: string) => Promise<Tally> }
 type Options = { args?: readonly string[]; env?: Record<string, string>; node?: string }
 
-/** Pages are Next's whoever listens. These tests go back and forth between them and the API. */
+/** Next renders pages under both listeners, but these tests also call the API, so they run under Next's listener too. */
 const customerStories = ["story", "no-script", "sign-in"].map((name) => `e2e/${name}.spec.ts`)
 
 const suites: readonly Suite[] = [
@@ -25,13 +25,13 @@ const suites: readonly Suite[] = [
     run: (results) => vitest(results, "load", { args: ["--maxWorkers=1"] }),
   },
   { name: "Pages in a real browser", run: (results) => playwright(results, "lean") },
-  { name: "Customer stories under Next alone", run: (results) => playwright(results, "next", customerStories) },
-  { name: "Modules, each removed", run: (results) => vitest(results, "removal") },
+  { name: "Customer stories with Next alone", run: (results) => playwright(results, "next", customerStories) },
+  { name: "Optional modules removed", run: (results) => vitest(results, "removal") },
 ]
 
 const LONG = { LONG: "1" }
 
-/** Takes an hour and a half. */
+/** These suites take 90 minutes. */
 const longSuites: readonly Suite[] = [
   { name: "Build", run: async () => check(await buildOnce()) },
   {
@@ -56,7 +56,7 @@ const longSuites: readonly Suite[] = [
 
 let current: Child | undefined
 
-/** Runs every suite, also after a failure, and ends with the sum of all. */
+/** Runs every suite even if one fails, prints the totals and exits. */
 export async function testEverything({ isLong }: { isLong: boolean }): Promise<void> {
   const results = await mkdtemp(join(tmpdir(), "tsk-results-"))
   stopOnSignal(async () => {
@@ -64,7 +64,7 @@ export async function testEverything({ isLong }: { isLong: boolean }): Promise<v
     await rm(results, { recursive: true, force: true })
     process.exit(130)
   })
-  // Vitest and Next choose their own; the shell's may be another.
+  // Vitest and Next set NODE_ENV; a value from the shell could be wrong.
   Reflect.deleteProperty(process.env, "NODE_ENV")
   await provide()
   const total: Tally = { passed: 0, failed: 0 }
@@ -95,7 +95,7 @@ async function buildOnce(): Promise<boolean> {
   return ok
 }
 
-/** A project that needs a build makes one for its version of Node. */
+/** A project that needs a build makes one with the same version of Node. */
 async function vitest(results: string, project: string, { args = [], ...options }: Options = {}): Promise<Tally> {
   const file = join(results, "vitest.json")
   await rm(file, { force: true })
@@ -108,7 +108,7 @@ async function vitest(results: string, project: string, { args = [], ...options 
   }
   const report = await read<Report>(file)
   if (!report) return check(false)
-  // A file that does not load fails without a test of its own.
+  // A file that fails to load reports no tests.
   const unloaded = report.testResults.filter(
     ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
   )
@@ -128,7 +128,7 @@ function check(ok: boolean): Tally {
   return tally(ok, ok ? 1 : 0, 0)
 }
 
-/** A command that fails without naming a test has failed once. */
+/** Counts at least one failure if the command failed. */
 function tally(ok: boolean, passed: number, failed: number): Tally {
   return { passed, failed: ok ? failed : Math.max(1, failed) }
 }
@@ -144,7 +144,7 @@ function npmRun(script: string): Promise<boolean> {
   return start("npm", ["run", "--silent", script])
 }
 
-/** Runs a program of a package; tells whether it ended well. */
+/** Runs a program of an npm package. @returns whether its exit code was 0 */
 function run(
   program: string,
   args: readonly string[],

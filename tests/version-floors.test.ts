@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { root } from "@/scripts/root"
 
-// Below these versions the packages have published holes that open the server or its sessions to anybody.
+// Earlier versions have published vulnerabilities that compromise the server or its sessions.
 const floors = {
   next: "16.4.6",
   "next-auth": "4.24.15",
@@ -14,7 +14,7 @@ const floors = {
 type Lock = { packages: Record<string, { version?: string }> }
 
 function isAtLeast(version: string, floor: string): boolean {
-  // A release before the floor's, such as 16.4.6-canary.1, counts as below it.
+  // A prerelease of the floor, such as 16.4.6-canary.1, is below it.
   if (version.startsWith(`${floor}-`)) return false
   return version.localeCompare(floor, "en", { numeric: true }) >= 0
 }
@@ -27,7 +27,7 @@ test.each(Object.entries(floors))("every installed %s is %s or later", async (na
     expect([path, version, isAtLeast(version, floor)]).toEqual([path, version, true])
 })
 
-test("a version is compared number by number", () => {
+test("versions are compared number by number", () => {
   expect(isAtLeast("16.10.0", "16.4.6")).toBe(true)
   expect(isAtLeast("9.99.99", "16.4.6")).toBe(false)
   expect(isAtLeast("16.4.5", "16.4.6")).toBe(false)

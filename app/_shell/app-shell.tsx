@@ -8,12 +8,12 @@ import { NavigationLink } from "./navigation-link"
 import { type NavigationSection, sectionsFor } from "./sections"
 
 /**
- * Sidebar and content. On narrow screens the sidebar is a popover that the top bar opens: the same element, and like the
- * account menu it opens, closes on Esc and signs out without any script.
+ * Sidebar and content. On narrow screens the same sidebar element is a popover that the top bar opens. The sidebar, the
+ * account menu and the sign-out button work without JavaScript.
  */
 export async function AppShell({ children }: { children: ReactNode }) {
   const viewer = await currentViewer()
-  // The page itself asks for the sign-in: it knows where to lead back to.
+  // The page redirects to sign-in, because only the page knows its callback URL.
   if (!viewer) return children
   return (
     <div className="lg:grid lg:grid-cols-[14rem_minmax(0,1fr)]">
@@ -31,7 +31,7 @@ export async function AppShell({ children }: { children: ReactNode }) {
       </header>
       <aside
         id="sidebar"
-        aria-label="Pages and account"
+        aria-label="Navigation and account"
         popover="auto"
         className="m-0 h-dvh max-h-none w-60 flex-col lg:w-auto gap-5 border-r border-line bg-panel p-3 text-ink backdrop:bg-veil open:flex lg:sticky lg:top-0 lg:flex"
       >
@@ -80,7 +80,7 @@ function Account({ viewer }: { viewer: Viewer }) {
     <div className="relative mt-auto">
       <Button kind="quiet" popoverTarget="account" className="w-full justify-between px-2 text-xs text-ink">
         <span className="grow truncate text-left font-normal">
-          <span className="sr-only">Account menu of </span>
+          <span className="sr-only">Account menu for </span>
           {viewer.email}
         </span>
         <ChevronsUpDown aria-hidden="true" className="size-4 shrink-0 text-muted" />

@@ -4,7 +4,7 @@ import { usePathname } from "next/navigation"
 import type { MouseEvent, ReactNode } from "react"
 import { Link } from "@/components/link"
 
-/** Marks the page that is open, and closes the sidebar where it is a popover. */
+/** Marks the current page, and closes the sidebar when it is open as a popover. */
 export function NavigationLink({ href, children }: { href: string; children: ReactNode }) {
   const current = usePathname() === href
   return (

@@ -1,17 +1,17 @@
 import type { LucideIcon } from "lucide-react"
 import { holds, type Permission } from "@/lib/permissions"
 
-/** `public` pages are for everybody; the sidebar shows the other two areas. */
+/** `public` pages need no account; the sidebar shows the other two areas. */
 export type Area = "public" | "account" | "admin"
 
-/** What a page's folder says of it in its `navigation.ts`; the address is the folder itself. */
+/** A page's navigation entry, exported by `navigation.ts` in the page's folder. The folder is the path. */
 export type NavigationEntry = {
   area: Area
-  /** The heading it stands under, in the administration. */
+  /** The heading above the entry in the admin area. */
   section?: (typeof sectionTitles)[number]
   label: string
   icon: LucideIcon
-  /** What the viewer must hold to open the page; `null` for everybody. The page asks for it itself. */
+  /** The permission required to open the page; `null` for none. The page itself enforces it. */
   permission: Permission | null
 }
 
@@ -19,11 +19,11 @@ export type PageLink = NavigationEntry & { href: string }
 
 export type NavigationSection = { title: string | undefined; entries: readonly PageLink[] }
 
-const sectionTitles = ["Customers", "Money", "Records", "Developers"] as const
+const sectionTitles = ["Customers", "Billing", "Logs", "Developers"] as const
 
 const files = import.meta.glob<{ entry: NavigationEntry }>("../**/navigation.ts")
 
-/** Every page that navigation can lead to; a folder that is deleted is an entry that is gone. */
+/** All navigation entries. Deleting a page's folder removes its entry. */
 async function navigation(): Promise<PageLink[]> {
   const links = Object.entries(files).map(async ([file, load]) => {
     const href = file.replace(/^\.\./, "").replace(/\/navigation\.ts$/, "")
@@ -32,7 +32,7 @@ async function navigation(): Promise<PageLink[]> {
   return (await Promise.all(links)).sort((one, other) => one.label.localeCompare(other.label))
 }
 
-/** The sections of an area with what a role may open, what has no section first; empty ones are left out. */
+/** The sections of an area that have entries the role may open; entries without a section come first. */
 export async function sectionsFor(area: Area, role: string): Promise<NavigationSection[]> {
   const links = (await navigation()).filter((link) => link.area === area && mayOpen(link, role))
   return [undefined, ...sectionTitles]
@@ -44,13 +44,13 @@ export async function publicLinks(): Promise<PageLink[]> {
   return (await navigation()).filter(({ area }) => area === "public")
 }
 
-/** The admin page a role lands on. */
+/** The first admin page that a role may open. */
 export async function firstAdminPage(role: string): Promise<string | undefined> {
   const [first] = await sectionsFor("admin", role)
   return first?.entries[0]?.href
 }
 
-/** What each admin page asks for, by its address. */
+/** The permission of each admin page by path. */
 export async function adminPermissions(): Promise<Record<string, Permission | null>> {
   const links = (await navigation()).filter(({ area }) => area === "admin")
   return Object.fromEntries(links.map(({ href, permission }) => [href, permission]))

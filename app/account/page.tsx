@@ -16,7 +16,7 @@ export const metadata: Metadata = { title: entry.label }
 
 export default async function AccountPage() {
   const viewer = await requireViewer("/account")
-  const [subscription, { meta: balance }, { data, meta: ordered }] = await Promise.all([
+  const [subscription, { meta: balance }, { data, meta: orderMeta }] = await Promise.all([
     currentSubscription(viewer.id),
     credits.endpoint.read(viewer.id, "limit=1"),
     orders.endpoint.read(viewer.id, "limit=1"),
@@ -30,21 +30,21 @@ export default async function AccountPage() {
           {viewer.name}, {viewer.email}
         </p>
       </header>
-      <Part title="Subscription">
+      <Section title="Subscription">
         {subscription ? <SubscriptionFacts {...subscription} now={new Date()} /> : <NoSubscription />}
         <ApiRequest path="/api/v1/me/subscription" query={new URLSearchParams()} />
-      </Part>
-      <Part title="Credits" onward={<Onward href="/account/credits">Usage and ledger</Onward>}>
+      </Section>
+      <Section title="Credits" more={<MoreLink href="/account/credits">Usage and ledger</MoreLink>}>
         <Facts>
           <Fact label="Balance">
             <Count of={balance.balance} />
           </Fact>
-          <Fact label="Held by runs under way">
+          <Fact label="Held by runs in progress">
             <Count of={balance.held} />
           </Fact>
         </Facts>
-      </Part>
-      <Part title="Orders" onward={<Onward href="/account/orders">All orders</Onward>}>
+      </Section>
+      <Section title="Orders" more={<MoreLink href="/account/orders">All orders</MoreLink>}>
         {latest ? (
           <Facts>
             <Fact label="Latest">
@@ -56,31 +56,31 @@ export default async function AccountPage() {
                 <Time at={latest.createdAt} />
               </span>
             </Fact>
-            <Fact label="Orders in all">
-              <Count of={ordered.total} />
+            <Fact label="Total orders">
+              <Count of={orderMeta.total} />
             </Fact>
           </Facts>
         ) : (
           <p className="text-muted">No orders yet.</p>
         )}
-      </Part>
+      </Section>
     </div>
   )
 }
 
-function Part({ title, onward, children }: { title: string; onward?: ReactNode; children: ReactNode }) {
+function Section({ title, more, children }: { title: string; more?: ReactNode; children: ReactNode }) {
   return (
     <section aria-label={title} className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <div className="flex flex-wrap items-baseline justify-between gap-x-4">
         <h2 className="text-base font-semibold">{title}</h2>
-        {onward}
+        {more}
       </div>
       {children}
     </section>
   )
 }
 
-function Onward({ href, children }: { href: string; children: string }) {
+function MoreLink({ href, children }: { href: string; children: string }) {
   return (
     <Link href={href} className="font-medium text-accent hover:underline">
       {children}
@@ -91,7 +91,7 @@ function Onward({ href, children }: { href: string; children: string }) {
 function NoSubscription() {
   return (
     <EmptyState title="No subscription">
-      Runs are paid from your credits; a plan adds some every period. To subscribe, ask whoever runs this service.
+      Runs use your credits. A plan adds credits every billing period. Contact support to subscribe.
     </EmptyState>
   )
 }

@@ -2,10 +2,10 @@ import { Fact, Facts } from "@/components/facts"
 import { Count, Money, Status } from "@/components/list/cells"
 import { Notice } from "@/components/notice"
 import { RelativeTime } from "@/components/relative-time"
+import { longDate } from "@/lib/format-time"
 import type { CurrentSubscription } from "@/lib/subscriptions"
-import { longDate } from "@/lib/time-words"
 
-/** What the end of the current period means, unless the subscription ends with it. */
+/** The label of the current period's end, unless the subscription cancels on that date. */
 const periodEnds: Record<CurrentSubscription["status"], string> = {
   trialing: "Trial ends",
   active: "Renews",
@@ -13,7 +13,7 @@ const periodEnds: Record<CurrentSubscription["status"], string> = {
   canceled: "Ended",
 }
 
-/** A subscription in words. Its price is the one it was begun at, whatever the plan costs today. */
+/** The price is the one at which the subscription started, which may differ from the plan's current price. */
 export function SubscriptionFacts({
   planName,
   planCredits,
@@ -28,9 +28,7 @@ export function SubscriptionFacts({
 }: CurrentSubscription & { now: Date }) {
   return (
     <>
-      {status === "past_due" && (
-        <Notice tone="warn">A payment is overdue. Whoever runs this service can say how to make up for it.</Notice>
-      )}
+      {status === "past_due" && <Notice tone="warn">A payment is overdue. Contact support to pay it.</Notice>}
       <Facts>
         <Fact label="Plan">
           <span className="flex flex-wrap items-center gap-x-2">
@@ -38,15 +36,15 @@ export function SubscriptionFacts({
           </span>
         </Fact>
         <Fact label="Price">
-          <Money amount={amount} currency={currency} /> a {interval}
+          <Money amount={amount} currency={currency} /> per {interval}
         </Fact>
-        <Fact label={cancelAtPeriodEnd ? "Ends, and is not renewed" : periodEnds[status]}>
+        <Fact label={cancelAtPeriodEnd ? "Cancels on" : periodEnds[status]}>
           {longDate(currentPeriodEnd)}, <RelativeTime date={currentPeriodEnd} now={now} />
         </Fact>
         <Fact label="Credits">
-          <Count of={planCredits} /> a {interval}
+          <Count of={planCredits} /> per {interval}
         </Fact>
-        <Fact label="Since">{longDate(createdAt)}</Fact>
+        <Fact label="Started">{longDate(createdAt)}</Fact>
       </Facts>
     </>
   )

@@ -2,7 +2,7 @@ import type { Metadata } from "next"
 import { forbidden, redirect } from "next/navigation"
 import { firstAdminPage } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/stats/route"
-import { CutNote, StatsCharts, StatsTable, StatsTiles } from "@/components/console/overview"
+import { StatsCharts, StatsTable, StatsTiles, TruncationNotice } from "@/components/console/overview"
 import { RangePicker } from "@/components/console/range-picker"
 import { ApiRequest } from "@/components/list/api-request"
 import { cleanQuery, orRefused } from "@/components/list/query"
@@ -14,15 +14,15 @@ import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }
 
-/** The overview; whoever may not open it is led to the first admin page they may. */
+/** The overview. A role that may not open it is redirected to the first admin page that it may open. */
 export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   const { role } = await requireViewer("/admin")
   if (!holds(role, GET.endpoint.permission)) redirect((await firstAdminPage(role)) ?? forbidden())
   const query = cleanQuery("/admin", await searchParams)
-  const asked = new URLSearchParams(query)
-  if (!asked.has("order")) asked.set("order", "asc")
-  if (!asked.has("limit")) asked.set("limit", String(limitBounds.max))
-  const found = await orRefused(GET.endpoint.read(String(asked)))
+  const apiQuery = new URLSearchParams(query)
+  if (!apiQuery.has("order")) apiQuery.set("order", "asc")
+  if (!apiQuery.has("limit")) apiQuery.set("limit", String(limitBounds.max))
+  const found = await orRefused(GET.endpoint.read(String(apiQuery)))
   return (
     <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-5">
       <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>
@@ -30,10 +30,10 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
       {"data" in found ? (
         <>
           <StatsTiles summary={found.meta.summary} />
-          <CutNote shown={found.data.length} total={found.meta.total} />
+          <TruncationNotice shown={found.data.length} total={found.meta.total} />
           <StatsCharts rows={found.data} />
           <StatsTable rows={found.data} />
-          <ApiRequest path="/api/v1/admin/stats" query={asked} />
+          <ApiRequest path="/api/v1/admin/stats" query={apiQuery} />
         </>
       ) : (
         <RefusedQuery message={found.refused} page="/admin" />

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
 
-/** A page of the reference: what it holds, and beside or below that the content itself. */
+/** A reference page: the table of contents, and the content beside it or, on narrow screens, below it. */
 export function WithContents({
   contents,
   children,

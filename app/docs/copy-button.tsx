@@ -3,8 +3,8 @@
 import { useRef, useState } from "react"
 import { useHydrated } from "@/components/use-hydrated"
 
-/** Copies the code of the figure it stands in; where a browser refuses that, selects it and says so. */
-export function CopyButton({ what }: { what: string }) {
+/** Copies the code of the enclosing figure; if the browser denies access to the clipboard, selects the code instead. */
+export function CopyButton({ label }: { label: string }) {
   const button = useRef<HTMLButtonElement>(null)
   const [feedback, setFeedback] = useState("")
   const hydrated = useHydrated()
@@ -32,7 +32,7 @@ export function CopyButton({ what }: { what: string }) {
           onClick={copy}
           className="-mr-1.5 h-7 rounded-md px-2 font-medium text-muted hover:bg-sunken hover:text-ink"
         >
-          Copy<span className="sr-only"> {what}</span>
+          Copy<span className="sr-only"> {label}</span>
         </button>
       )}
     </span>

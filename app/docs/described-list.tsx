@@ -1,7 +1,7 @@
 import type { Described } from "@/lib/api/document"
 import { Code, Prose } from "./prose"
 
-/** Parameters or fields: name, type and meaning of each, and what it holds below it. */
+/** Parameters or fields: the name, type and description of each, with nested fields below it. */
 export function DescribedList({ of }: { of: readonly Described[] }) {
   return (
     <ul className="divide-y divide-line">
@@ -31,7 +31,7 @@ export function DescribedList({ of }: { of: readonly Described[] }) {
   )
 }
 
-/** The fields stand below, so their names need not stand in the type. */
+/** Leaves the field names out of the type, because the fields are listed below it. */
 function shapeOf(type: string): string {
   return type.replace(/\{.*\}/, "object").replace("list of object", "list of objects")
 }

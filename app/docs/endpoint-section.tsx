@@ -7,15 +7,15 @@ import {
   describeParameters,
   operationId,
 } from "@/lib/api/document"
+import { exampleRequest, type Language, languageTitles } from "@/lib/api/example-requests"
 import { sharedParameters } from "@/lib/api/query"
-import { exampleRequest, type Language, languageTitles } from "@/lib/api/requests"
 import { CodePanel } from "./code-panel"
 import { DescribedList } from "./described-list"
 import { shownIn } from "./language-choice"
 import { Code, Prose } from "./prose"
 import { readableJson } from "./readable-json"
 
-/** All there is to know of one endpoint. */
+/** The reference of one endpoint: parameters, fields, and example requests with the response. */
 export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
   const { method, path, summary, permission, filters, parameters, metered, data, meta, example } = endpoint
   const id = operationId(endpoint)
@@ -56,16 +56,16 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
             <p>
               <Prose>{conventions.idempotency}</Prose>
             </p>
-            <Part title="Fields of the body">
+            <Part title="Body fields">
               <DescribedList of={describeBody(metered.body)} />
             </Part>
           </>
         )}
-        <Part title={endpoint.shape === "list" ? "Fields of a row" : "Fields of data"}>
+        <Part title={endpoint.shape === "list" ? "Row fields" : "Data fields"}>
           <DescribedList of={describeFields(data)} />
         </Part>
         {extra.length > 0 && (
-          <Part title="Fields of meta, besides the page">
+          <Part title="Additional meta fields">
             <DescribedList of={extra} />
           </Part>
         )}
@@ -95,7 +95,7 @@ function SharedParameters() {
   return (
     <details>
       <summary className="cursor-pointer font-medium text-muted hover:text-ink">
-        Parameters of every list: {Object.keys(sharedParameters).join(", ")}
+        Common list parameters: {Object.keys(sharedParameters).join(", ")}
       </summary>
       <DescribedList of={describeParameters(sharedParameters)} />
     </details>

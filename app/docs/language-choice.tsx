@@ -1,6 +1,6 @@
-import { type Language, languageTitles } from "@/lib/api/requests"
+import { type Language, languageTitles } from "@/lib/api/example-requests"
 
-/** Shows a request while its language is chosen: by CSS alone, anywhere below an element of the class `group/requests`. */
+/** Shows a request while its language is selected, with CSS only; needs an ancestor with the class `group/requests`. */
 export const shownIn: Record<Language, string> = {
   curl: "hidden group-has-[[value=curl]:checked]/requests:block",
   javascript: "hidden group-has-[[value=javascript]:checked]/requests:block",
@@ -10,7 +10,7 @@ export const shownIn: Record<Language, string> = {
 export function LanguageChoice() {
   return (
     <fieldset className="-mx-2 flex items-center gap-1">
-      <legend className="sr-only">Language of the requests</legend>
+      <legend className="sr-only">Language of the example requests</legend>
       {languageTitles.map(([language, title], index) => (
         <label
           key={language}

@@ -9,7 +9,7 @@ import { kinds, surfaces } from "@/lib/surfaces"
 
 export const metadata: Metadata = { robots: { index: true } }
 
-// The public address in every request is the server's, not that of the build.
+// The example requests contain BASE_URL, which is set when the server starts, not when it is built.
 export const dynamic = "force-dynamic"
 
 export default function DocsLayout({ children }: LayoutProps<"/docs">) {

@@ -15,18 +15,19 @@ import { Code, Prose } from "./prose"
 
 export const metadata: Metadata = {
   title: "API reference",
-  description: "How to call the user API and the admin data API: keys, answers, paging, limits and errors",
+  description:
+    "How to call the user API and the admin data API: authentication, responses, pagination, rate limits and errors",
 }
 
 const sections = [
   { id: "authentication", label: "Authentication" },
-  { id: "answers", label: "Answers" },
-  { id: "lists", label: "Lists and paging" },
-  { id: "money-and-times", label: "Money and times" },
+  { id: "responses", label: "Responses" },
+  { id: "lists", label: "Lists and pagination" },
+  { id: "money-and-times", label: "Amounts and timestamps" },
   { id: "untrusted-text", label: "Untrusted text" },
-  { id: "rate-limit", label: "Rate limit" },
+  { id: "rate-limit", label: "Rate limits" },
   { id: "errors", label: "Errors" },
-  { id: "for-machines", label: "For machines" },
+  { id: "for-machines", label: "Machine-readable documentation" },
 ] as const
 
 export default function OverviewPage() {
@@ -37,8 +38,8 @@ export default function OverviewPage() {
         <header className="grid gap-3">
           <h1 className="text-xl font-semibold tracking-tight">API reference</h1>
           <p className="text-muted">
-            Two HTTP APIs below <Code>{`${base}/api/v1`}</Code>, each with its own kind of key. A key opens one of them
-            and is refused by the other.
+            Two HTTP APIs under <Code>{`${base}/api/v1`}</Code>, each with its own type of API key. A key works with one
+            API and is refused by the other.
           </p>
           <div className="grid gap-3 sm:grid-cols-2">
             {surfaces.toReversed().map((surface) => (
@@ -58,26 +59,26 @@ export default function OverviewPage() {
         </header>
 
         <Section of="authentication">
-          <Sentence>{"Send the key with each request in this header, or as `x-api-key: <API_KEY>`."}</Sentence>
+          <Sentence>{"Send your API key with each request, in this header or as `x-api-key: <API_KEY>`."}</Sentence>
           <CodePanel title="Header" code="Authorization: Bearer <API_KEY>" />
           <p>
-            A key in a URL is refused. Each request reads the key and its owner anew, so a revoked key, a closed account
-            or a change of role counts from the next request on.
+            Keys in URLs are refused. Every request checks the key and its owner, so a revoked key, a closed account or
+            a changed role takes effect on the next request.
           </p>
           <p>
-            The requests in this reference take the key from the environment. This reads it into a shell without writing
-            it to the history:
+            The example requests in this reference read the key from the environment variable <Code>TSK_KEY</Code>. To
+            set it without writing the key to the shell history:
           </p>
           <CodePanel title="Shell" code="read -rs TSK_KEY && export TSK_KEY" />
         </Section>
 
-        <Section of="answers">
+        <Section of="responses">
           <Sentence>{conventions.envelope}</Sentence>
           <Sentence>{conventions.errors}</Sentence>
         </Section>
 
         <Section of="lists">
-          <p>Every list takes these parameters, and some take filters of their own.</p>
+          <p>All lists accept these parameters. Some lists also accept filters.</p>
           <DescribedList of={describeParameters(sharedParameters)} />
           <Sentence>{conventions.walk}</Sentence>
           <Sentence>{conventions.bounds}</Sentence>
@@ -108,7 +109,7 @@ export default function OverviewPage() {
         </Section>
 
         <Section of="errors">
-          <Table caption="Codes of errors" headings={[{ label: "Status" }, { label: "Code" }, { label: "Meaning" }]}>
+          <Table caption="Error codes" headings={[{ label: "Status" }, { label: "Code" }, { label: "Meaning" }]}>
             {Object.entries(errors).map(([code, { status, meaning }]) => (
               <TableRow key={code}>
                 <TableCell label="Status">{status}</TableCell>
@@ -129,11 +130,11 @@ export default function OverviewPage() {
           <ul className="grid gap-1">
             {surfaces.toReversed().map((surface) => (
               <Document key={surface} path={`${kinds[surface].api}/skill.md`}>
-                teaches an agent the {texts[surface].title}
+                agent skill for the {texts[surface].title}
               </Document>
             ))}
-            <Document path="/api/v1/openapi.json">describes both in OpenAPI 3.1</Document>
-            <Document path="/llms.txt">leads to all of this</Document>
+            <Document path="/api/v1/openapi.json">OpenAPI 3.1 description of both APIs</Document>
+            <Document path="/llms.txt">links to all of these documents</Document>
           </ul>
         </Section>
       </div>

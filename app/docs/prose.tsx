@@ -1,8 +1,8 @@
-/** A sentence in Markdown, of which the texts of the documents use code and emphasis. */
+/** Renders the two Markdown elements that the texts use: inline code and strong emphasis. */
 export function Prose({ children }: { children: string }) {
   const parts = children.split(/(`[^`]+`|\*\*[^*]+\*\*)/)
   return parts.map((part, index) => {
-    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text neither move nor change
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have a fixed order
     if (part.startsWith("`")) return <Code key={index}>{part.slice(1, -1)}</Code>
     // biome-ignore lint/suspicious/noArrayIndexKey: as above
     if (part.startsWith("**")) return <strong key={index}>{part.slice(2, -2)}</strong>

@@ -1,6 +1,6 @@
 const lineLength = 64
 
-/** JSON as people write it: what fits into a line stands in one. */
+/** Indented JSON in which every value that fits on one line is written on one line. */
 export function readableJson(value: unknown, indent = ""): string {
   const line = inOneLine(value)
   if (typeof value !== "object" || value === null || indent.length + line.length <= lineLength) return line

@@ -3,9 +3,9 @@
 import { z } from "zod"
 import { feedbackForm, submitFeedback } from "@/lib/feedback"
 import { textFields } from "@/lib/form/text-fields"
+import { inMinutes } from "@/lib/format-time"
 import { isSameOrigin } from "@/lib/sign-in/origin"
 import { currentViewer } from "@/lib/sign-in/session"
-import { inMinutes } from "@/lib/time-words"
 
 type Values = { rating: string; message: string }
 
@@ -18,7 +18,12 @@ export type FeedbackState =
 export async function sendFeedback(_last: FeedbackState | null, data: FormData): Promise<FeedbackState> {
   const values = textFields(data, "rating", "message")
   if (!(await isSameOrigin())) {
-    return { ok: false, reason: "refused", message: "This form was not sent from this site. Open it again.", values }
+    return {
+      ok: false,
+      reason: "refused",
+      message: "This form was not sent from this site. Reload the page and try again.",
+      values,
+    }
   }
   const viewer = await currentViewer()
   if (!viewer) return { ok: false, reason: "signed_out", values }
@@ -30,6 +35,6 @@ export async function sendFeedback(_last: FeedbackState | null, data: FormData):
   }
   const result = await submitFeedback(viewer.id, form.data)
   if (result.ok) return { ok: true }
-  const message = `That is much feedback within an hour. Send this ${inMinutes(result.retryAfterSeconds)}.`
+  const message = `You sent too much feedback within an hour. Try again ${inMinutes(result.retryAfterSeconds)}.`
   return { ok: false, reason: "refused", message, values }
 }

@@ -29,7 +29,7 @@ export function FeedbackForm({ maxLength }: { maxLength: number }) {
         <form {...form} className="grid gap-4">
           {lost && (
             <Notice tone="bad" role="alert">
-              There was no response. Check your connection and send it again: it is kept only once.
+              There was no response. Check your connection and try again. Duplicate feedback is stored only once.
             </Notice>
           )}
           {response?.reason === "refused" && (
@@ -69,7 +69,7 @@ function RatingField({ value, error }: { value: string; error: string | undefine
       aria-describedby={error && "rating-error"}
       data-invalid={error === undefined ? undefined : ""}
     >
-      <legend className="mb-1.5 font-medium">How is it for you?</legend>
+      <legend className="mb-1.5 font-medium">How would you rate tsk?</legend>
       <div className="grid gap-1.5 sm:grid-cols-5">
         {Object.entries(ratings).map(([rating, word]) => (
           <label
@@ -105,10 +105,10 @@ function ThankYou() {
       <h2 tabIndex={-1} className="text-base font-semibold outline-none">
         Thank you
       </h2>
-      <p className="text-muted">Your feedback has arrived.</p>
-      {/* A whole load and not a soft one: it begins a new form. */}
+      <p className="text-muted">We received your feedback.</p>
+      {/* A full page load, which renders an empty form. */}
       <a href="/feedback" className={buttonStyle()}>
-        Send more
+        Send more feedback
       </a>
     </div>
   )

@@ -7,45 +7,40 @@ for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("what a customer says reaches the admin API, and is kept once", async ({
-      page,
-      signUp,
-      request,
-      database,
-    }) => {
+    test("feedback appears in the admin API and is stored once", async ({ page, signUp, request, database }) => {
       const { email } = await signUp()
-      const said = uniqueName("Fine")
+      const text = uniqueName("Fine")
       await page.goto("/feedback")
       await page.getByLabel("4 Good").check()
-      await page.getByLabel("Message").fill(`${said}\n\nReally.`)
+      await page.getByLabel("Message").fill(`${text}\n\nReally.`)
       await send(page)
       await expect(page.getByRole("heading", { name: "Thank you" })).toBeVisible()
       if (javaScriptEnabled) await expect(page.getByRole("heading", { name: "Thank you" })).toBeFocused()
-      // The browser sends the form once more.
+      // Reloading submits the form again.
       else await page.reload()
 
       const { rows } = await database.query("SELECT id FROM users WHERE email = $1", [email])
       const response = await request.get(`/api/v1/admin/feedback?userId=${rows[0].id}`, {
         headers: { "x-api-key": keyOf("owner") },
       })
-      expect((await response.json()).data).toMatchObject([{ rating: 4, message: `${said}\n\nReally.`, status: "new" }])
+      expect((await response.json()).data).toMatchObject([{ rating: 4, message: `${text}\n\nReally.`, status: "new" }])
 
-      await page.getByRole("link", { name: "Send more" }).click()
+      await page.getByRole("link", { name: "Send more feedback" }).click()
       await expect(page.getByLabel("Message")).toHaveValue("")
     })
 
-    test("what is wrong stands at its field, and what was typed stays", async ({ page, context, customer }) => {
+    test("errors appear at their fields and the input is kept", async ({ page, context, customer }) => {
       await context.addCookies(customer.cookies)
       await page.goto("/feedback")
-      // What a browser checks by itself is checked again.
+      // Removes the browser's own validation to test the server's.
       await page.locator("[required]").evaluateAll((fields) => fields.map((field) => field.removeAttribute("required")))
       const text = `First line\nmy key tsk_usr_${"x".repeat(20)}`
       await page.getByLabel("Message").fill(text)
       await send(page)
-      await expect(page.getByRole("group", { name: "How is it for you?" })).toHaveAccessibleDescription(
+      await expect(page.getByRole("group", { name: "How would you rate tsk?" })).toHaveAccessibleDescription(
         "Choose a rating.",
       )
-      await expect(page.getByLabel("Message")).toHaveAccessibleDescription(/must not hold an API key/)
+      await expect(page.getByLabel("Message")).toHaveAccessibleDescription(/must not contain an API key/)
       await expect(page.getByLabel("Message")).toHaveValue(text)
       if (javaScriptEnabled) await expect(page.getByLabel("1 Bad")).toBeFocused()
       await page.getByLabel("2 Poor").check()
@@ -57,38 +52,38 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-test("a request that is lost, a sign-out meanwhile, too much of it: each is said, and the text stays", async ({
+test("a lost request, an ended session and the rate limit each show a message and keep the input", async ({
   page,
   signUp,
 }) => {
   const { cookies } = await signUp()
-  // Until the scripts are there, a browser sends forms by itself, and what is lost then is the browser's to say.
+  // Before hydration the browser submits the form itself and shows its own page for a lost request.
   await page.goto("/feedback", { waitUntil: "networkidle" })
   const text = uniqueName("Kept")
   await page.getByLabel("5 Great").check()
   await page.getByLabel("Message").fill(text)
-  const stays = async (message: string) => {
+  const expectMessage = async (message: string) => {
     await send(page)
     await expect(page.getByRole("main").getByRole("alert")).toContainText(message)
     await expect(page.getByLabel("5 Great")).toBeChecked()
     await expect(page.getByLabel("Message")).toHaveValue(text)
   }
   await page.route("**/feedback", (route) => route.abort())
-  await stays("There was no answer.")
+  await expectMessage("There was no response.")
   await page.unroute("**/feedback")
   await page.context().clearCookies()
-  await stays("You are signed out.")
+  await expectMessage("You are signed out.")
   await page.context().addCookies(cookies)
   const multipart = { ...(await hiddenFields(page)), rating: "3" }
   for (let count = 0; count < 10; count++) {
     const headers = { Origin: new URL(page.url()).origin }
     await page.request.post("/feedback", { multipart: { ...multipart, message: `${count}` }, headers })
   }
-  await stays("much feedback within an hour")
+  await expectMessage("much feedback within an hour")
 })
 
 for (const origin of [undefined, "https://evil.example", "null"]) {
-  test(`feedback sent with the origin ${origin} is not kept`, async ({ page, signUp, database }) => {
+  test(`feedback sent with the origin ${origin} is not stored`, async ({ page, signUp, database }) => {
     const { email } = await signUp()
     await page.goto("/feedback")
     const multipart = { ...(await hiddenFields(page)), rating: "1", message: "Forged" }
@@ -104,7 +99,7 @@ for (const origin of [undefined, "https://evil.example", "null"]) {
   })
 }
 
-test("the rating is chosen with the arrow keys", async ({ page, context, customer }) => {
+test("the arrow keys choose the rating", async ({ page, context, customer }) => {
   await context.addCookies(customer.cookies)
   await page.goto("/feedback")
   await page.getByLabel("1 Bad").focus()
@@ -115,7 +110,7 @@ test("the rating is chosen with the arrow keys", async ({ page, context, custome
   await expect(page.getByLabel("Message")).toBeFocused()
 })
 
-test("the feedback page is accessible and fits", async ({ browser, baseURL, customer }) => {
+test("the feedback page is accessible and does not scroll sideways", async ({ browser, baseURL, customer }) => {
   const context = await browser.newContext({ baseURL: String(baseURL), viewport: wide })
   await context.addCookies(customer.cookies)
   const page = await context.newPage()
@@ -124,7 +119,7 @@ test("the feedback page is accessible and fits", async ({ browser, baseURL, cust
   await page.getByLabel("2 Poor").check()
   await page.getByLabel("Message").fill("\u200b")
   await send(page)
-  await expect(page.getByText("a character that can be seen")).toBeVisible()
+  await expect(page.getByText("a visible character")).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
   await page.getByLabel("Message").fill(uniqueName("Looks"))
   await send(page)

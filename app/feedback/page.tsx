@@ -12,7 +12,7 @@ export default async function FeedbackPage() {
       <header className="grid gap-1">
         <h1 className="text-xl font-semibold tracking-tight">Feedback</h1>
         <p className="text-muted">
-          What works, what does not, what is missing. The people behind this service read it.
+          Tell us what works, what does not and what is missing. Our team reads all feedback.
         </p>
       </header>
       <section aria-label="Give feedback" className="grid max-w-xl gap-4 rounded-lg border border-line bg-panel p-5">

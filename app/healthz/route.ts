@@ -1,4 +1,4 @@
-/** Whether the process answers: for whoever restarts it when it does not. */
+/** The liveness probe: a process that does not respond should be restarted. */
 export const dynamic = "force-dynamic"
 
 export function GET(): Response {

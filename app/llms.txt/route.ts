@@ -12,13 +12,13 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes(
     )
     return `# tsk
 
-> Two HTTP APIs, each with its own kind of API key: one for a customer's own data, one read-only over every account.
+> Two HTTP APIs, each with its own type of API key: one for a customer's own data, one with read-only access to all accounts.
 
 ## Documentation
 
 ${skills.join("\n")}
 - [OpenAPI](${base}/api/v1/openapi.json): both APIs in OpenAPI 3.1.
-- [Reference](${base}/docs): both APIs for people, with requests in curl, JavaScript and Python.
+- [Reference](${base}/docs): both APIs, with example requests in curl, JavaScript and Python.
 `
   },
 )

@@ -5,7 +5,7 @@ import { metrics } from "@/lib/telemetry/metrics"
 
 export const dynamic = "force-dynamic"
 
-/** In the text format of Prometheus, for whoever has METRICS_TOKEN; without that variable there is nothing here. */
+/** Metrics in the Prometheus text format. Requires METRICS_TOKEN as a bearer token; returns 404 if it is not set. */
 export async function GET(request: Request): Promise<Response> {
   const token = env().METRICS_TOKEN
   if (!token) return new Response(null, { status: 404 })
@@ -17,7 +17,7 @@ export async function GET(request: Request): Promise<Response> {
   return new Response(text, { headers })
 }
 
-/** Takes the same time whatever was given. */
+/** Compares in constant time. */
 function isSame(one: string, other: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest()
   return timingSafeEqual(digest(one), digest(other))

@@ -1,6 +1,6 @@
 import { readiness } from "@/lib/postgres/readiness"
 
-/** Whether requests should be sent here: for load balancers. The limits' store is not asked, for nothing fails without it. */
+/** The readiness probe for load balancers. Redis is not checked, because requests succeed without it. */
 export const dynamic = "force-dynamic"
 
 export async function GET(): Promise<Response> {

@@ -1,10 +1,10 @@
-/** In place of the form where no letter can be sent. */
+/** Shown instead of the form when no mail server is configured. */
 export function ContactOperator() {
   return (
     <>
-      <p>This service sends no mail: ask its operator for a new password.</p>
+      <p>This service does not send email. Contact support to set a new password.</p>
       <p className="text-muted">
-        Operators:
+        Operators can run:
         <code className="block font-mono">npm run user:password -- EMAIL</code>
       </p>
     </>

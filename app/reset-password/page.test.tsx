@@ -9,13 +9,13 @@ afterEach(() => {
   delete env().SMTP_URL
 })
 
-test("without a mail server the page names the operator's command, and has no form", async () => {
+test("without a mail server the page shows the operator's command and no form", async () => {
   const page = renderToStaticMarkup(await ResetPasswordPage())
   expect(page).toContain("npm run user:password -- EMAIL")
   expect(page).not.toContain("<form")
 })
 
-test("with a mail server it asks for an address", async () => {
+test("with a mail server the page shows the form", async () => {
   env().SMTP_URL = "smtp://127.0.0.1:25"
   const page = renderToStaticMarkup(await ResetPasswordPage())
   expect(page).toContain('type="email"')

@@ -7,7 +7,7 @@ import { Notice } from "@/components/notice"
 import { useFormSubmission } from "@/components/use-form-submission"
 import { request } from "./actions"
 
-/** `email`: the viewer's, if somebody is signed in. */
+/** @param email the viewer's address; undefined when signed out */
 export function RequestForm({ email, minutes }: { email: string | undefined; minutes: number }) {
   const { response, lost, pending, form } = useFormSubmission(request)
   const area = useRef<HTMLDivElement>(null)
@@ -19,12 +19,12 @@ export function RequestForm({ email, minutes }: { email: string | undefined; min
   return (
     <div ref={area}>
       {response?.ok ? (
-        <Asked minutes={minutes} />
+        <EmailSent minutes={minutes} />
       ) : (
         <form {...form} className="grid gap-4">
           {lost && (
             <Notice tone="bad" role="alert">
-              There was no response. Check your connection and send it again.
+              There was no response. Check your connection and try again.
             </Notice>
           )}
           {response?.reason === "refused" && (
@@ -39,12 +39,12 @@ export function RequestForm({ email, minutes }: { email: string | undefined; min
             type="email"
             autoComplete="username"
             required
-            hint="We send you a link that sets a new password."
+            hint="We will email you a link to set a new password."
             defaultValue={response?.email ?? email}
             error={response?.reason === "invalid" ? response.error : undefined}
           />
           <Button kind="primary" type="submit" aria-disabled={pending}>
-            Send the link
+            Send reset link
           </Button>
         </form>
       )}
@@ -52,16 +52,16 @@ export function RequestForm({ email, minutes }: { email: string | undefined; min
   )
 }
 
-/** The same for an address that belongs to nobody. */
-function Asked({ minutes }: { minutes: number }) {
+/** Shown for unknown addresses too, so that the page does not reveal which accounts exist. */
+function EmailSent({ minutes }: { minutes: number }) {
   return (
     <div className="grid gap-2">
       <h2 tabIndex={-1} className="font-semibold outline-none">
-        Look into your mailbox
+        Check your email
       </h2>
       <p className="text-muted">
-        If this address belongs to an account, a message with a link is on its way. The link works once, within{" "}
-        {minutes} minutes, and only the one of the latest message does.
+        If this address belongs to an account, we sent it an email with a link. It expires after {minutes} minutes and
+        works once. Only the link in the latest email works.
       </p>
     </div>
   )

@@ -3,6 +3,7 @@
 import { cookies, headers } from "next/headers"
 import { redirect } from "next/navigation"
 import { textFields } from "@/lib/form/text-fields"
+import { inMinutes } from "@/lib/format-time"
 import { clientAddress } from "@/lib/rate-limit/client-address"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { localPath } from "@/lib/sign-in/local-path"
@@ -11,23 +12,23 @@ import { providerSignInUrl } from "@/lib/sign-in/provider-url"
 import { socialProviders } from "@/lib/sign-in/providers"
 import { endSession, startSession } from "@/lib/sign-in/session"
 import { type SignInResult, signInWithPassword } from "@/lib/sign-in/sign-in"
-import { inMinutes } from "@/lib/time-words"
 
 export type SignInState = { message: string; email: string }
 
 export async function signIn(_last: SignInState | null, data: FormData): Promise<SignInState> {
   const { email, password, callbackUrl } = textFields(data, "email", "password", "callbackUrl")
-  if (!(await isSameOrigin())) return { message: "This form was not sent from this site. Open it again.", email }
-  if (!email.trim() || !password) return { message: "Enter your e-mail address and your password.", email }
+  if (!(await isSameOrigin()))
+    return { message: "This form was not sent from this site. Reload the page and try again.", email }
+  if (!email.trim() || !password) return { message: "Enter your email address and password.", email }
 
   const device = (await cookies()).get(cookieName("device"))?.value
   const result = await signInWithPassword({ email, password, address: clientAddress(await headers()), device })
-  if (!result.ok) return { message: whyNot(result), email }
+  if (!result.ok) return { message: messageOf(result), email }
   await startSession(result.user)
   redirect(localPath(callbackUrl))
 }
 
-/** For the buttons of the providers, whose own pages come next. */
+/** Redirects to the sign-in page of a provider. */
 export async function signInThrough(data: FormData): Promise<void> {
   const form = textFields(data, "provider", "callbackUrl")
   const provider = socialProviders().find(({ id }) => id === form.provider)
@@ -40,8 +41,8 @@ export async function signOut(): Promise<void> {
   redirect("/sign-in")
 }
 
-function whyNot(result: Extract<SignInResult, { ok: false }>): string {
-  if (result.reason === "suspended") return "This account is suspended. Ask the operator of this service why."
+function messageOf(result: Extract<SignInResult, { ok: false }>): string {
+  if (result.reason === "suspended") return "This account is suspended. Contact support."
   if (result.reason === "too_many") return `Too many attempts. Try again ${inMinutes(result.retryAfterSeconds)}.`
-  return "The e-mail address or the password is wrong."
+  return "Incorrect email address or password."
 }

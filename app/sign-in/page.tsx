@@ -10,10 +10,10 @@ import { SignInForm } from "./sign-in-form"
 
 export const metadata: Metadata = { title: "Sign in" }
 
-/** What next-auth reports in the address after a failed sign-in. Its codes are only looked up here, never shown. */
+/** Messages for the error codes that next-auth adds to the URL. The code itself is never shown. */
 const failures: Record<string, string> = {
-  OAuthAccountNotLinked: "There is an account with this e-mail address already. Sign in to it with its password.",
-  AccessDenied: "This account is suspended. Ask the operator of this service why.",
+  OAuthAccountNotLinked: "An account with this email address already exists. Sign in with its password.",
+  AccessDenied: "This account is suspended. Contact support.",
   SessionRequired: "Sign in to open this page.",
 }
 
@@ -21,7 +21,7 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
   const { error, callbackUrl, cleared } = await searchParams
   const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
   if (await currentViewer()) redirect(path)
-  // Once: a cookie of another domain or path cannot be cleared from here.
+  // Redirects only once, because a cookie of another domain or path cannot be cleared here.
   if (cleared === undefined && (await sessionCookieNames()).length > 0) {
     redirect(
       `/sign-in/clear?${new URLSearchParams({ callbackUrl: path, ...(typeof error === "string" && { error }) })}`,
@@ -31,7 +31,7 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
     <SignInLayout title="Sign in">
       {error !== undefined && (
         <Notice tone="bad" role="alert">
-          {failures[String(error)] ?? "The sign-in did not work. Try again, or use another way to sign in."}
+          {failures[String(error)] ?? "Sign-in failed. Try again or use another sign-in method."}
         </Notice>
       )}
       <SignInForm callbackUrl={path} />

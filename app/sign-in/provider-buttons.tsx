@@ -2,7 +2,7 @@ import { Button } from "@/components/button"
 import { socialProviders } from "@/lib/sign-in/providers"
 import { signInThrough } from "./actions"
 
-/** One button for each provider whose variables are set; nothing when none are. */
+/** One button for each provider whose environment variables are set. */
 export function ProviderButtons({ callbackUrl }: { callbackUrl: string }) {
   const providers = socialProviders()
   if (providers.length === 0) return null

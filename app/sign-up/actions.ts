@@ -6,31 +6,31 @@ import { after } from "next/server"
 import { z } from "zod"
 import { sendEmail } from "@/lib/email/send"
 import { textFields } from "@/lib/form/text-fields"
+import { inMinutes } from "@/lib/format-time"
 import { clientAddress } from "@/lib/rate-limit/client-address"
 import { localPath } from "@/lib/sign-in/local-path"
 import { isSameOrigin } from "@/lib/sign-in/origin"
 import { startSession } from "@/lib/sign-in/session"
 import { signUp, signUpForm } from "@/lib/sign-in/sign-up"
-import { inMinutes } from "@/lib/time-words"
 
-type Typed = { name: string; email: string }
+type Values = { name: string; email: string }
 
-export type SignUpState = Typed & {
+export type SignUpState = Values & {
   message?: string
   errors: { name?: string | undefined; email?: string | undefined; password?: string | undefined }
 }
 
 export async function createAccount(_last: SignUpState | null, data: FormData): Promise<SignUpState> {
   const { name, email, password, callbackUrl } = textFields(data, "name", "email", "password", "callbackUrl")
-  const typed = { name, email }
+  const values = { name, email }
   if (!(await isSameOrigin())) {
-    return { ...typed, message: "This form was not sent from this site. Open it again.", errors: {} }
+    return { ...values, message: "This form was not sent from this site. Reload the page and try again.", errors: {} }
   }
   const form = signUpForm.safeParse({ name, email, password })
   if (!form.success) {
     const { fieldErrors } = z.flattenError(form.error)
     const errors = { name: fieldErrors.name?.[0], email: fieldErrors.email?.[0], password: fieldErrors.password?.[0] }
-    return { ...typed, errors }
+    return { ...values, errors }
   }
   const result = await signUp(form.data, clientAddress(await headers()))
   if (result.ok) {
@@ -40,10 +40,10 @@ export async function createAccount(_last: SignUpState | null, data: FormData): 
     redirect(localPath(callbackUrl))
   }
   if (result.reason === "taken") {
-    return { ...typed, errors: { email: "There is an account with this address already. Sign in instead." } }
+    return { ...values, errors: { email: "An account with this email address already exists. Sign in instead." } }
   }
   return {
-    ...typed,
+    ...values,
     message: `Too many new accounts from your network. Try again ${inMinutes(result.retryAfterSeconds)}.`,
     errors: {},
   }

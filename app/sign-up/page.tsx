@@ -19,7 +19,7 @@ export default async function SignUpPage({ searchParams }: PageProps<"/sign-up">
       <SignUpForm callbackUrl={path} passwordMinLength={passwordMinLength} />
       <ProviderButtons callbackUrl={path} />
       <p className="text-muted">
-        Have an account?{" "}
+        Already have an account?{" "}
         <Link href={`/sign-in?callbackUrl=${encodeURIComponent(path)}`} className="text-accent underline">
           Sign in
         </Link>

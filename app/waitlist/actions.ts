@@ -3,9 +3,9 @@
 import { headers } from "next/headers"
 import { z } from "zod"
 import { textFields } from "@/lib/form/text-fields"
+import { inMinutes } from "@/lib/format-time"
 import { clientAddress } from "@/lib/rate-limit/client-address"
 import { isSameOrigin } from "@/lib/sign-in/origin"
-import { inMinutes } from "@/lib/time-words"
 import { joinWaitlist, type WaitlistResult, waitlistForm } from "@/lib/waitlist/waitlist"
 
 type Values = { email: string; note: string }
@@ -18,7 +18,12 @@ export type WaitlistState =
 export async function join(_last: WaitlistState | null, data: FormData): Promise<WaitlistState> {
   const { source, ...values } = textFields(data, "email", "note", "source")
   if (!(await isSameOrigin())) {
-    return { ok: false, reason: "refused", message: "This form was not sent from this site. Open it again.", values }
+    return {
+      ok: false,
+      reason: "refused",
+      message: "This form was not sent from this site. Reload the page and try again.",
+      values,
+    }
   }
   const form = waitlistForm.safeParse({ ...values, source })
   if (!form.success) {
@@ -31,10 +36,10 @@ export async function join(_last: WaitlistState | null, data: FormData): Promise
     }
   }
   const result = await joinWaitlist(form.data, clientAddress(await headers()))
-  return result.ok ? { ok: true } : { ok: false, reason: "refused", message: whyNot(result), values }
+  return result.ok ? { ok: true } : { ok: false, reason: "refused", message: messageOf(result), values }
 }
 
-function whyNot(result: Extract<WaitlistResult, { ok: false }>): string {
-  if (result.reason === "unavailable") return "The list cannot be reached right now. Try again in a moment."
-  return `Too many entries from your network. Try again ${inMinutes(result.retryAfterSeconds)}.`
+function messageOf(result: Extract<WaitlistResult, { ok: false }>): string {
+  if (result.reason === "unavailable") return "The waitlist is unavailable right now. Try again in a moment."
+  return `Too many requests from your network. Try again ${inMinutes(result.retryAfterSeconds)}.`
 }

@@ -26,7 +26,7 @@ export function WaitlistForm({ source, noteMaxLength }: { source: string; noteMa
         <form {...form} className="grid gap-4">
           {lost && (
             <Notice tone="bad" role="alert">
-              There was no response. Check your connection and send it again.
+              There was no response. Check your connection and try again.
             </Notice>
           )}
           {response?.reason === "refused" && (
@@ -50,7 +50,7 @@ export function WaitlistForm({ source, noteMaxLength }: { source: string; noteMa
             label="Note (optional)"
             name="note"
             rows={4}
-            hint={`What you would use it for. At most ${noteMaxLength.toLocaleString("en")} characters.`}
+            hint={`What would you use tsk for? At most ${noteMaxLength.toLocaleString("en")} characters.`}
             defaultValue={values.note}
             error={errors.note}
           />
@@ -63,16 +63,16 @@ export function WaitlistForm({ source, noteMaxLength }: { source: string; noteMa
   )
 }
 
-/** The same for an address that was on the list before. */
+/** Shown for an address that was already on the list too. */
 function OnTheList() {
   return (
     <div className="grid justify-items-start gap-4">
       <h2 tabIndex={-1} className="font-semibold outline-none">
-        You are on the list
+        You are on the waitlist
       </h2>
-      <p className="text-muted">We write to this address as soon as there is room.</p>
+      <p className="text-muted">We will email this address when a place becomes available.</p>
       <Link href="/" className={buttonStyle()}>
-        To the start page
+        Go to the home page
       </Link>
     </div>
   )

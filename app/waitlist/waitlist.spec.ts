@@ -7,12 +7,12 @@ for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("an address reaches the admin API, and joining again tells nobody and changes nothing", async ({
+    test("an entry appears in the admin API, and joining again shows the same page and changes nothing", async ({
       page,
       request,
     }) => {
       const email = uniqueEmail()
-      const answers: unknown[] = []
+      const responses: unknown[] = []
       for (const [source, note] of [
         ["conference", "We are 12.\nSoon?"],
         ["blog", "Not me"],
@@ -20,27 +20,27 @@ for (const javaScriptEnabled of [true, false]) {
         await page.goto(`/waitlist?source=${source}`)
         await page.getByLabel("Email").fill(email)
         await page.getByLabel("Note (optional)").fill(note)
-        const answered = page.waitForResponse((response) => response.request().method() === "POST")
+        const posted = page.waitForResponse((response) => response.request().method() === "POST")
         await join(page)
-        await expect(page.getByRole("heading", { name: "You are on the list" })).toBeVisible()
+        await expect(page.getByRole("heading", { name: "You are on the waitlist" })).toBeVisible()
         const { pathname } = new URL(page.url())
-        answers.push([(await answered).status(), pathname, await page.getByRole("main").textContent()])
+        responses.push([(await posted).status(), pathname, await page.getByRole("main").textContent()])
       }
-      expect(answers[1]).toEqual(answers[0])
+      expect(responses[1]).toEqual(responses[0])
       expect(await entriesOf(request, "conference", email)).toMatchObject([
         { note: "We are 12.\nSoon?", status: "waiting", invitedAt: null },
       ])
       expect(await entriesOf(request, "blog", email)).toEqual([])
     })
 
-    test("what is wrong stands at its field, and what was typed stays", async ({ page }) => {
+    test("errors appear at their fields and the input is kept", async ({ page }) => {
       await page.goto("/waitlist")
       const note = "x".repeat(501)
       await page.getByLabel("Email").fill("ann@localhost")
       await page.getByLabel("Note (optional)").fill(note)
       await join(page)
       await expect(page.getByLabel("Email")).toHaveAccessibleDescription(/like name@example.com/)
-      await expect(page.getByLabel("Note (optional)")).toHaveAccessibleDescription(/has at most 500 characters/)
+      await expect(page.getByLabel("Note (optional)")).toHaveAccessibleDescription(/can have at most 500 characters/)
       await expect(page.getByLabel("Email")).toHaveValue("ann@localhost")
       await expect(page.getByLabel("Note (optional)")).toHaveValue(note)
       if (javaScriptEnabled) await expect(page.getByLabel("Email")).toBeFocused()
@@ -48,7 +48,7 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-test("the start page leads to the list, and somebody who is signed in may join too", async ({
+test("the start page links to the waitlist, and a signed-in viewer can also join", async ({
   page,
   context,
   customer,
@@ -62,12 +62,12 @@ test("the start page leads to the list, and somebody who is signed in may join t
   await page.goto("/waitlist?source=%3Cscript%3E")
   await page.getByLabel("Email").fill(email.toUpperCase())
   await join(page)
-  await expect(page.getByRole("heading", { name: "You are on the list" })).toBeVisible()
+  await expect(page.getByRole("heading", { name: "You are on the waitlist" })).toBeVisible()
   expect(await entriesOf(request, "website", email)).toMatchObject([{ note: null }])
 })
 
 for (const origin of [undefined, "https://evil.example", "null"]) {
-  test(`an address sent with the origin ${origin} is not kept`, async ({ page, request, baseURL }) => {
+  test(`an entry sent with the origin ${origin} is not stored`, async ({ page, request, baseURL }) => {
     await page.goto("/waitlist?source=forged")
     const email = uniqueEmail()
     const multipart = { ...(await hiddenFields(page)), email, note: "" }
@@ -78,7 +78,7 @@ for (const origin of [undefined, "https://evil.example", "null"]) {
   })
 }
 
-test("the waitlist page is accessible and fits", async ({ browser, baseURL }) => {
+test("the waitlist page is accessible and does not scroll sideways", async ({ browser, baseURL }) => {
   const context = await browser.newContext({ baseURL: String(baseURL), viewport: wide })
   const page = await context.newPage()
   await page.goto("/waitlist")
@@ -86,11 +86,11 @@ test("the waitlist page is accessible and fits", async ({ browser, baseURL }) =>
   await page.getByLabel("Email").fill(uniqueEmail())
   await page.getByLabel("Note (optional)").fill("\u200b")
   await join(page)
-  await expect(page.getByText("a character that can be seen")).toBeVisible()
+  await expect(page.getByText("a visible character")).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
   await page.getByLabel("Note (optional)").fill("")
   await join(page)
-  await expect(page.getByRole("heading", { name: "You are on the list" })).toBeVisible()
+  await expect(page.getByRole("heading", { name: "You are on the waitlist" })).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
   await context.close()
 })
@@ -99,11 +99,11 @@ async function join(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Join the waitlist" }).click()
 }
 
-/** What the admin API knows of an address that came from a source. */
+/** The admin API's entries for an address and a source. */
 async function entriesOf(request: APIRequestContext, source: string, address: string) {
-  const answer = await request.get(`/api/v1/admin/waitlist?limit=500&source=${source}`, {
+  const response = await request.get(`/api/v1/admin/waitlist?limit=500&source=${source}`, {
     headers: { "x-api-key": keyOf("owner") },
   })
-  const { data } = (await answer.json()) as { data: { email: string }[] }
+  const { data } = (await response.json()) as { data: { email: string }[] }
   return data.filter(({ email }) => email === address)
 }

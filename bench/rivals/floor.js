@@ -3,8 +3,8 @@ import { createServer } from "node:http"
 import pg from "pg"
 import { NodeRequest, sendNodeResponse } from "srvx/node"
 
-// What the product's work costs with nothing around it: the same listener, the statements by pg, and JSON.stringify.
-// Arguments: the port, and the product's statement of a page of orders.
+// The minimum cost of the product's work: the same HTTP listener, the SQL statements with pg, and JSON.stringify.
+// Arguments: the port and the product's SQL statement for a page of orders.
 
 const [port, ordersPage] = process.argv.slice(2)
 const findOrders = JSON.parse(ordersPage)
@@ -27,13 +27,13 @@ const reads = {
   "/orders": async () => (await pool.query(findOrders)).rows,
 }
 
-async function answer(request) {
+async function respond(request) {
   const data = await reads[new URL(request.url).pathname](request)
   return new Response(JSON.stringify({ data }), { headers: { "Content-Type": "application/json" } })
 }
 
 const server = createServer(async (request, response) => {
-  await sendNodeResponse(response, await answer(new NodeRequest({ req: request, res: response })))
+  await sendNodeResponse(response, await respond(new NodeRequest({ req: request, res: response })))
 })
 server.listen(Number(port), "127.0.0.1")
 process.on("SIGTERM", () => process.exit(0))

@@ -1,11 +1,11 @@
 import autocannon from "autocannon"
 
 /**
- * Asks for `url` over as many connections as told, all the time, each with its own part of the keys in turn.
+ * Sends requests to `url` continuously over a number of connections; each connection rotates its own share of the keys.
  * @param {{ url: string, keys: readonly string[], connections: number, seconds: number, body?: string, rate?: number }} options
- *   `body`: JSON to post; without one it is read. `rate`: requests a second, as many as possible when left out
- * @returns {Promise<{ perSecond: number, requests: number, times: number[] }>} `times`: of each answer, in ms
- * @throws Error when any answer is no success
+ *   `body`: JSON to post; a GET request if omitted. `rate`: requests per second, as many as possible if omitted
+ * @returns {Promise<{ perSecond: number, requests: number, times: number[] }>} `times`: of each response, in ms
+ * @throws Error if any request fails or its status is not 2xx
  */
 export async function load({ url, keys, connections, seconds, body, rate }) {
   const times = []
@@ -31,7 +31,7 @@ export async function load({ url, keys, connections, seconds, body, rate }) {
   const { requests, duration, errors, timeouts, non2xx, statusCodeStats } = await running
   if (errors + timeouts + non2xx > 0) {
     throw new Error(
-      `${url}: ${errors} errors, ${timeouts} timeouts, answers by status ${JSON.stringify(statusCodeStats)}`,
+      `${url}: ${errors} errors, ${timeouts} timeouts, responses by status ${JSON.stringify(statusCodeStats)}`,
     )
   }
   return { perSecond: requests.total / duration, requests: requests.total, times }

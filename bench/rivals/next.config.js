@@ -1,7 +1,7 @@
 /** @type {import("next").NextConfig} */
 export default {
-  // Where nothing looks that reads the project's sources.
+  // Inside node_modules, which tools that scan the project's sources skip.
   distDir: "node_modules/.next",
-  // Next would take the product's for a part of this.
+  // Without this, Next would infer the product's directory as the root, because it has a lockfile too.
   turbopack: { root: import.meta.dirname },
 }

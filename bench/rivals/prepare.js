@@ -1,7 +1,7 @@
 import { getMigrations } from "better-auth/db/migration"
 import { auth } from "./auth.js"
 
-// Makes better-auth's tables, and as many accounts with a key each as its argument says. Prints the keys.
+// Creates better-auth's tables and accounts with one key each, and prints the keys. Argument: the number of accounts.
 
 const count = Number(process.argv[2])
 const { runMigrations } = await getMigrations(auth().options)

@@ -1,7 +1,7 @@
 import { Link } from "@/components/link"
 import { Id, None, Text } from "@/components/list/cells"
 
-/** An account by its address where the viewer may read it, else by its id. */
+/** Shows an account by its email address if the viewer may read it, otherwise by its id. */
 export function AccountLink({ id, email }: { id: string; email: string | undefined }) {
   if (email === undefined) return <Id value={id} />
   return (
@@ -15,7 +15,7 @@ export function AccountLink({ id, email }: { id: string; email: string | undefin
   )
 }
 
-/** What an audit entry knows beyond its columns: names and values. */
+/** The details of an audit entry as `name: value` pairs. */
 export function Details({ of }: { of: unknown }) {
   const fields = typeof of === "object" && of !== null ? Object.entries(of) : []
   if (fields.length === 0) return <None />

@@ -14,7 +14,7 @@ type Amounts = Stats["mrr"]
 const whole = formatters.count.full
 const share = (rate: number | null) => (rate === null ? "–" : formatters.share.full(rate))
 
-/** The range in a few numbers. */
+/** The totals of the range. */
 export function StatsTiles({ summary }: { summary: StatsSummary }) {
   const { interval, signups, activeSubscriptions, churnRate, mrr, revenue, refunds, creditsGranted, creditsSpent } =
     summary
@@ -23,8 +23,8 @@ export function StatsTiles({ summary }: { summary: StatsSummary }) {
       <Tile label="Sign-ups">{whole(signups)}</Tile>
       <Tile label="Active subscriptions">{whole(activeSubscriptions)}</Tile>
       <Tile label="MRR">{amountsText(mrr)}</Tile>
-      <Tile label="Revenue, net">{amountsText(net(revenue, refunds))}</Tile>
-      <Tile label={`Churn rate a ${interval}`}>{share(churnRate)}</Tile>
+      <Tile label="Net revenue">{amountsText(net(revenue, refunds))}</Tile>
+      <Tile label={`Churn rate per ${interval}`}>{share(churnRate)}</Tile>
       <Tile label="Credits spent" note={`${whole(creditsGranted)} granted`}>
         {whole(creditsSpent)}
       </Tile>
@@ -32,13 +32,13 @@ export function StatsTiles({ summary }: { summary: StatsSummary }) {
   )
 }
 
-/** Said above charts and table that cannot show the whole range. */
-export function CutNote({ shown, total }: { shown: number; total: number }) {
+/** Shown when the charts and the table cannot show the whole range. */
+export function TruncationNotice({ shown, total }: { shown: number; total: number }) {
   if (shown === total) return null
   return (
     <Notice tone="warn">
-      The charts and the table show the first {whole(shown)} of {whole(total)} periods. A longer interval shows them
-      all.
+      The charts and the table show the first {whole(shown)} of {whole(total)} periods. Choose a longer interval to see
+      all of them.
     </Notice>
   )
 }
@@ -49,7 +49,7 @@ export function StatsCharts({ rows }: { rows: readonly Stats[] }) {
     { title: "Sign-ups", kind: "bar", unit: "count", series: [of(rows, "Sign-ups", ({ signups }) => signups)] },
     { title: "Monthly recurring revenue", kind: "line", unit: "cents", series: byCurrency(rows, ({ mrr }) => mrr) },
     {
-      title: "Revenue, net of refunds",
+      title: "Net revenue after refunds",
       kind: "bar",
       unit: "cents",
       series: byCurrency(rows, ({ revenue, refunds }) => net(revenue, refunds)),
@@ -101,13 +101,13 @@ const columns: readonly { label: string; cell: (row: Stats) => string }[] = [
   { label: "Spent", cell: ({ creditsSpent }) => whole(creditsSpent) },
 ]
 
-/** The numbers of the charts. */
+/** The data of the charts as a table. */
 export function StatsTable({ rows }: { rows: readonly Stats[] }) {
   const headings = columns.map(({ label }, index) => ({ label, numeric: index > 0 }))
   return (
     <section aria-labelledby="numbers" className="grid gap-3">
       <h2 id="numbers" className="font-medium">
-        The numbers
+        Numbers by period
       </h2>
       <Table caption="Statistics by period" headings={headings}>
         {rows.map((row) => (
@@ -128,7 +128,7 @@ function of(rows: readonly Stats[], label: string, value: (row: Stats) => number
   return { label, values: rows.map(value) }
 }
 
-/** One series a currency: amounts of different ones are never added. */
+/** One series per currency, because amounts in different currencies are never added. */
 function byCurrency(rows: readonly Stats[], amounts: (row: Stats) => Amounts): Series[] {
   const found = rows.map(amounts)
   const currencies = [...new Set(found.flatMap((list) => list.map(({ currency }) => currency)))].sort()
@@ -146,7 +146,7 @@ function amountIn(list: Amounts, currency: string): number {
   return list.find((money) => money.currency === currency)?.amount ?? 0
 }
 
-/** One line a currency in which there is an amount. */
+/** One line per currency with a non-zero amount. */
 function amountsText(list: Amounts): string {
   const some = list.filter(({ amount }) => amount !== 0)
   return some.length === 0 ? "–" : some.map(({ amount, currency }) => money(amount, currency)).join("\n")

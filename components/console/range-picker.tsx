@@ -5,8 +5,8 @@ import { Choice, Moment } from "@/components/list/filters"
 import { defaultStatsDays, type StatsSummary, statsInterval } from "@/lib/stats"
 
 /**
- * Ranges by a click, and any other by its dates.
- * @param applied the range that is shown; none when what was asked for is refused
+ * Preset ranges, and a form for any other range.
+ * @param applied the range shown; undefined when the query was rejected
  */
 export function RangePicker({ query, applied }: { query: URLSearchParams; applied: StatsSummary | undefined }) {
   return (
@@ -48,7 +48,7 @@ export function RangePicker({ query, applied }: { query: URLSearchParams; applie
 }
 
 function presets(now: Date): { label: string; search: string }[] {
-  const back = (months: number) => {
+  const monthsAgo = (months: number) => {
     const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1))
     return start.toISOString().slice(0, 10)
   }
@@ -56,8 +56,8 @@ function presets(now: Date): { label: string; search: string }[] {
   return [
     { label: `${defaultStatsDays} days`, search: "" },
     { label: "13 weeks", search: `since=${daysAgo(91)}&interval=week` },
-    { label: "12 months", search: `since=${back(11)}&interval=month` },
-    { label: "24 months", search: `since=${back(23)}&interval=month` },
+    { label: "12 months", search: `since=${monthsAgo(11)}&interval=month` },
+    { label: "24 months", search: `since=${monthsAgo(23)}&interval=month` },
     { label: "This year", search: `since=${now.getUTCFullYear()}-01-01&interval=month` },
   ]
 }

@@ -10,14 +10,14 @@ import { AccountLink } from "./cells"
 
 export type ResourceColumn<Row> = {
   label: string
-  /** @param account shows an account by its id: as a link with its address to viewers who may read accounts */
+  /** @param account renders an account id, as a link with the email address if the viewer may read accounts */
   cell: (row: Row, account: (id: string) => ReactNode) => ReactNode
   numeric?: boolean
 }
 
 /**
- * The console's page of an admin list: the rows, filters, permission and refusals of its endpoint.
- * @param resource the folder of both the page below /admin and the endpoint below /api/v1/admin
+ * The console page of an admin list. Rows, filters, permission and error messages come from the endpoint.
+ * @param resource the path of the page below /admin, and of the endpoint below /api/v1/admin
  */
 export async function ResourcePage<Row extends { id: string }>({
   resource,

@@ -1,8 +1,8 @@
 export type ApiResponse = { status: number; headers: Headers; text: string }
 
 /**
- * Calls the API with a new key as its owner's code will: with the header, and without the session's cookie.
- * @returns nothing when there was no answer
+ * Calls the API with a new key the way the owner's code does: with the Authorization header and without the session cookie.
+ * @returns `undefined` when there was no response
  */
 export async function callApi(path: string, secret: string, init: RequestInit = {}): Promise<ApiResponse | undefined> {
   try {

@@ -10,17 +10,17 @@ import { type CreateAction, type Creation, KeyCreation } from "./key-creation"
 export type CreateKeyDialogProps = Creation & {
   open: boolean
   onClose: () => void
-  /** Gets the focus back. */
+  /** Receives the focus when the dialog closes. */
   opener: RefObject<HTMLElement | null>
 }
 
-/** Esc closes the form; once it is sent, only "I have saved this key" does. The backdrop never closes anything. */
+/** Esc closes the form, but not a key that is being created or shown. A click on the backdrop never closes the dialog. */
 export function CreateKeyDialog({ open, onClose, opener, action, ...creation }: CreateKeyDialogProps) {
   const busy = useRef(false)
   const setBusy = useCallback((value: boolean) => {
     busy.current = value
   }, [])
-  const send: CreateAction = (last, data) => withoutThrowing(action, last, data)
+  const send: CreateAction = (previous, data) => withoutThrowing(action, previous, data)
 
   return (
     <Dialog.Root open={open} onOpenChange={(next) => !next && !busy.current && onClose()} disablePointerDismissal>
@@ -45,18 +45,18 @@ export function CreateKeyDialog({ open, onClose, opener, action, ...creation }: 
   )
 }
 
-/** Without an answer it is not known whether the key was made. Sending the same form again tells, and never makes two. */
+/** Without a response it is unknown whether the key was created. Submitting the same form again never creates a second key. */
 async function withoutThrowing(
   action: CreateAction,
-  last: CreateKeyState | null,
+  previous: CreateKeyState | null,
   data: FormData,
 ): Promise<CreateKeyState> {
   try {
-    return await action(last, data)
+    return await action(previous, data)
   } catch {
     const text = (name: string) => String(data.get(name) ?? "")
     const values = { name: text("name"), expires: text("expires"), date: text("date") }
-    const message = "The server did not answer. Try again: whatever happened, this form makes one key at most."
+    const message = "The server did not respond. Try again: submitting this form twice creates only one key."
     return { ok: false, reason: "refused", message, values }
   }
 }

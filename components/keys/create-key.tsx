@@ -9,7 +9,7 @@ import type { Creation } from "./key-creation"
 
 const loadDialog = () => import("./create-key-dialog")
 
-/** Without JavaScript the button leads to `?new`, where the form stands in the page. */
+/** Without JavaScript, the button opens `?new`, which shows the form in the page. */
 export function CreateKey(creation: Creation) {
   const [Dialog, setDialog] = useState<ComponentType<CreateKeyDialogProps>>()
   const [open, setOpen] = useState(false)
@@ -17,7 +17,7 @@ export function CreateKey(creation: Creation) {
   const router = useRouter()
   const close = useCallback(() => {
     setOpen(false)
-    // The key may have been tried meanwhile.
+    // The new key may have been used while the dialog was open.
     router.refresh()
   }, [router])
   const preload = () => void loadDialog()

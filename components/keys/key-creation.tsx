@@ -10,11 +10,11 @@ import { NewKeyForm } from "./new-key-form"
 import type { MeteredCall } from "./run-call"
 import type { Snippet } from "./snippet"
 
-export type CreateAction = (last: CreateKeyState | null, data: FormData) => Promise<CreateKeyState>
+export type CreateAction = (previous: CreateKeyState | null, data: FormData) => Promise<CreateKeyState>
 
 export type Creation = {
   action: CreateAction
-  /** The page of the keys, to return to. */
+  /** The path of the keys page. */
   page: string
   requestId: string
   testPath: string | null
@@ -22,7 +22,7 @@ export type Creation = {
   snippets: readonly Snippet[]
 }
 
-/** The form, and after it the key: the same in the dialog and, without JavaScript, in the page. */
+/** Shows the form, then the new key: in the dialog or, without JavaScript, in the page. */
 export function KeyCreation({
   action,
   page,
@@ -35,12 +35,12 @@ export function KeyCreation({
   onBusy,
   onDone,
 }: Creation & {
-  /** ISO 8601; the server's where it draws the form. */
+  /** ISO 8601; the server's time when the server renders the form. */
   now: string
   cancel?: ReactNode
-  /** Whether leaving now would lose a key, or could. */
+  /** Receives `true` while leaving would or could lose a key. */
   onBusy?: (busy: boolean) => void
-  /** After the key is saved, or given up; the page is left where this is absent. */
+  /** Called when the key is saved or abandoned; without it, the browser navigates to `page`. */
   onDone?: () => void
 }) {
   const [response, send, pending] = useActionState(action, null)
@@ -74,14 +74,14 @@ function AlreadyIssued({ page }: { page: string }) {
   return (
     <>
       <h2 id="creation-title" className="text-base font-semibold">
-        This key was created already
+        This key was already created
       </h2>
       <Notice tone="warn" role="alert">
-        The form arrived twice, and a key is shown only the first time. If you saved it, all is well. If not, revoke it
-        in the list and create another one.
+        The form was submitted twice. A key is shown only once: if you did not save it, revoke it in the list and create
+        another one.
       </Notice>
       <div className="flex justify-end">
-        {/* A whole load and not a soft one: it also ends the dialog, and a form sent again has nothing left to send. */}
+        {/* A full page load, which also closes the dialog and keeps a reload from submitting the form again. */}
         <a href={page} className={buttonStyle("primary")}>
           Back to the list
         </a>

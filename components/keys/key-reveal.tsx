@@ -2,8 +2,8 @@
 
 import { Tabs } from "@base-ui/react/tabs"
 import { useEffect, useRef } from "react"
+import { longDate } from "@/lib/format-time"
 import type { CreateKeyState } from "@/lib/keys/actions"
-import { longDate } from "@/lib/time-words"
 import { Button } from "../button"
 import { CopyField } from "../copy-field"
 import { useHydrated } from "../use-hydrated"
@@ -12,7 +12,7 @@ import { type Snippet, withKey } from "./snippet"
 import { TestCall } from "./test-call"
 import { useLeaveGuard } from "./use-leave-guard"
 
-/** The one place that shows a key. It lives in the answer it is given and nowhere else: gone with this component. */
+/** The only component that shows a key. The key exists only in `issued` and is gone when this component unmounts. */
 export function KeyReveal({
   issued,
   snippets,
@@ -43,8 +43,8 @@ export function KeyReveal({
         </h2>
         <p className="text-muted">
           <span className="font-medium text-ink wrap-anywhere">{name}</span>{" "}
-          {expiresAt ? `works until ${longDate(new Date(expiresAt))}.` : "works until it is revoked."} It is shown this
-          once and stored nowhere: copy it to where you keep secrets.
+          {expiresAt ? `works until ${longDate(new Date(expiresAt))}.` : "works until it is revoked."} It is shown only
+          once, and we do not store it: copy it to where you keep your secrets.
         </p>
       </div>
       <CopyField id="new-key" label="New API key" value={secret} copy="Copy key" kind="primary" />
@@ -76,7 +76,7 @@ function SnippetTabs({ snippets, secret }: { snippets: readonly Snippet[]; secre
   if (snippets.length === 1) return <SnippetList snippets={snippets} secret={secret} />
   return (
     <Tabs.Root defaultValue={snippets[0]?.title} className="grid gap-3">
-      <Tabs.List aria-label="Ready to paste" className="flex gap-1 border-b border-line">
+      <Tabs.List aria-label="Example requests" className="flex gap-1 border-b border-line">
         {snippets.map(({ title }) => (
           <Tabs.Tab
             key={title}

@@ -4,7 +4,7 @@ import type { Tone } from "../status-badge"
 const day = 86_400_000
 const warnDays = 14
 
-/** A key's state in words; a key that is about to expire says so while there is time to replace it. */
+/** The status label of a key; it announces the expiry early enough to replace the key. */
 export function keyStatus({ state, expiresAt }: Pick<ListedKey, "state" | "expiresAt">, now: Date): KeyStatus {
   if (state === "revoked") return { tone: "off", text: "Revoked" }
   if (state === "expired") return { tone: "bad", text: "Expired" }

@@ -1,13 +1,13 @@
 import type { ReactNode } from "react"
+import { relativeTime } from "@/lib/format-time"
 import type { ListedKey } from "@/lib/keys/data"
-import { relativeTime } from "@/lib/time-words"
 import { Button } from "../button"
 import { RelativeTime } from "../relative-time"
 import { StatusBadge } from "../status-badge"
 import { cellStyle, Table, TableCell, TableRow } from "../table"
 import { keyStatus } from "./key-status"
 
-/** The keys of a page. On narrow screens each row is a card, whose cells bear their column's name. */
+/** On narrow screens, each row is a card whose cells show the name of their column. */
 export function KeyTable({
   keys,
   caption,

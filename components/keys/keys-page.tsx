@@ -14,13 +14,14 @@ import { RevokePanel } from "./revoke-panel"
 import type { MeteredCall } from "./run-call"
 
 const intros: Record<Surface, string> = {
-  user: "For your own code. A key reads your account and nothing else.",
-  admin: "For reports, scripts and AI agents. A key reads what its owner’s role may read, and cannot change anything.",
+  user: "For your own code. A key gives access to your account only.",
+  admin:
+    "For reports, scripts and AI agents. A key can read what its owner’s role can read, and cannot change anything.",
 }
 
 /**
- * The page of one kind of key. Without JavaScript its buttons lead to `?new` and `?revoke=<id>`, where the same forms
- * stand in the page; with it they open dialogs.
+ * The page for one kind of key. The buttons open dialogs; without JavaScript they open `?new` and `?revoke=<id>`, which
+ * show the same forms in the page.
  */
 export async function KeysPage({
   surface,
@@ -34,9 +35,9 @@ export async function KeysPage({
   surface: Surface
   viewer: Viewer
   query: Record<string, string | string[] | undefined>
-  /** What "Test it now" calls; `null` when the viewer's role may read nothing. */
+  /** The path that "Test it now" requests; `null` when the viewer's role has no read permission. */
   testPath: string | null
-  /** What a new key can be tried on for credits. */
+  /** The metered endpoint that can be tried with a new key. */
   run: MeteredCall | null
   create: CreateAction
   revoke: RevokeAction
@@ -52,11 +53,12 @@ export async function KeysPage({
           <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
           <p className="text-muted">{intros[surface]}</p>
           <p className="text-muted">
-            They begin with <code className="font-mono text-ink">{prefix}</code> and open{" "}
-            <code className="font-mono text-ink">{api}</code>:{" "}
+            Keys start with <code className="font-mono text-ink">{prefix}</code> and give access to{" "}
+            <code className="font-mono text-ink">{api}</code>. See the{" "}
             <Link href={`/docs/${surface}`} className="font-medium text-accent hover:underline">
               API reference
             </Link>
+            .
           </p>
         </div>
         {query.new === undefined && <CreateKey {...creation} />}
@@ -71,7 +73,7 @@ export async function KeysPage({
       )}
       {keys.length === 0 ? (
         <EmptyState title="No keys yet">
-          Create one, copy it, and paste the request that comes with it into a terminal: it responses within seconds.
+          Create a key, copy it, and try it with the example that is shown with it.
         </EmptyState>
       ) : (
         <RevokeButtons action={revoke}>

@@ -1,9 +1,9 @@
 "use client"
 
 import { type ReactNode, startTransition, useEffect, useRef, useState } from "react"
+import { longDate } from "@/lib/format-time"
 import type { CreateKeyState, NewKeyErrors, NewKeyValues } from "@/lib/keys/actions"
 import { type Expires, expiryChoices, expiryOf, type Lifetime, lifetimes, preselectedExpiry } from "@/lib/keys/expiry"
-import { longDate } from "@/lib/time-words"
 import { Button } from "../button"
 import { controlStyle, describedBy, Field, TextField } from "../field"
 import { Notice } from "../notice"
@@ -28,7 +28,7 @@ export function NewKeyForm({
   now: Date
   cancel: ReactNode
 }) {
-  // The id of this form and not of the latest page: sending one form twice makes one key.
+  // Stays the same when the page is rendered again: submitting one form twice creates only one key.
   const [formId] = useState(requestId)
   const form = useRef<HTMLFormElement>(null)
   const values = response?.values ?? empty
@@ -43,7 +43,7 @@ export function NewKeyForm({
       ref={form}
       action={send}
       onSubmit={(event) => {
-        // React empties a form whose action it runs itself, although nothing may have been made of it.
+        // React resets a form after it runs the form's action, even if the submission was refused.
         event.preventDefault()
         const data = new FormData(event.currentTarget)
         if (!pending) startTransition(() => send(data))
@@ -67,7 +67,7 @@ export function NewKeyForm({
       <TextField
         id="key-name"
         label="Name"
-        hint="Where the key will be used, so that you know what you revoke one day."
+        hint="Where the key will be used, so that you recognize it when you revoke it."
         name="name"
         required
         maxLength={80}
@@ -86,7 +86,7 @@ export function NewKeyForm({
   )
 }
 
-/** What stands under the choice is shown and hidden by its value in globals.css: that works without a script. */
+/** globals.css shows the hint and the date field that match the selected value, so they work without JavaScript. */
 function ExpiresField({ values, errors, now }: { values: NewKeyValues; errors: NewKeyErrors; now: Date }) {
   const [date, setDate] = useState(values.date)
   return (
@@ -147,7 +147,7 @@ function resolvedDay(lifetime: Lifetime, now: Date): string {
 
 function lastDay(date: string, now: Date): string {
   const end = date === "" ? null : expiryOf({ expires: "date", date }, now)
-  if (end === "bad_date") return "Choose a day from today to ten years ahead."
+  if (end === "bad_date") return "Choose a date from today to ten years from now."
   return end ? `Expires at the end of ${longDate(end)}, UTC.` : "Expires at the end of the day you choose, UTC."
 }
 

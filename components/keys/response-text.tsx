@@ -1,7 +1,7 @@
-/** The body of an answer, indented when it is JSON. */
+/** The body of a response, indented if it is JSON. */
 export function ResponseText({ children }: { children: string }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
     <pre tabIndex={0} className="max-h-40 overflow-auto rounded-md bg-sunken p-2.5 font-mono text-xs">
       {indented(children)}
     </pre>

@@ -18,42 +18,42 @@ import type { RevokeAction } from "./revoke-form"
 const loadDialog = () => import("./revoke-dialog")
 
 /**
- * Makes the `Revoke` buttons of the table inside it open a dialog. One listener for all rows: they stay server-rendered,
- * and without JavaScript the form asks the page for the confirmation.
+ * Opens a dialog for the `Revoke` buttons of the table inside it. One listener serves all rows, so they stay
+ * server-rendered. Without JavaScript, the form opens the page with the confirmation.
  */
 export function RevokeButtons({ action, children }: { action: RevokeAction; children: ReactNode }) {
   const [Dialog, setDialog] = useState<ComponentType<RevokeDialogProps>>()
-  const [asked, setAsked] = useState<RevocableKey>()
+  const [selected, setSelected] = useState<RevocableKey>()
   const [revoked, setRevoked] = useState("")
   const button = useRef<HTMLButtonElement>(null)
   const router = useRouter()
   const [refreshing, refresh] = useTransition()
 
-  async function ask(event: SubmitEvent<HTMLFormElement>) {
+  async function openDialog(event: SubmitEvent<HTMLFormElement>) {
     const pressed = event.nativeEvent.submitter
     if (!(pressed instanceof HTMLButtonElement)) return
     event.preventDefault()
     button.current = pressed
     setRevoked("")
-    setAsked(keyOf(pressed))
+    setSelected(keyOf(pressed))
     refresh(() => router.refresh())
     const { RevokeDialog } = await loadDialog()
     setDialog(() => RevokeDialog)
   }
 
-  // The list may be as old as the page: whether a key is in use has to be true at the moment of the question.
+  // The list may be outdated: after the refresh, the dialog shows the current last use of the key.
   useEffect(() => {
     const { current } = button
-    if (!refreshing && current?.isConnected) setAsked((key) => key && keyOf(current))
+    if (!refreshing && current?.isConnected) setSelected((key) => key && keyOf(current))
   }, [refreshing])
 
-  const close = useCallback(() => setAsked(undefined), [])
+  const close = useCallback(() => setSelected(undefined), [])
   const closeRevoked = useCallback(() => {
-    setRevoked(`The key “${asked?.name}” is revoked.`)
-    setAsked(undefined)
-  }, [asked])
+    setRevoked(`The key “${selected?.name}” is revoked.`)
+    setSelected(undefined)
+  }, [selected])
 
-  /** The button is gone once its key is revoked: its row takes the focus. */
+  /** The button is removed once its key is revoked; the focus then moves to the row. */
   function focusAfter(): HTMLElement | null {
     if (button.current?.isConnected) return button.current
     return document.getElementById(`key-${button.current?.value}`)
@@ -61,14 +61,19 @@ export function RevokeButtons({ action, children }: { action: RevokeAction; chil
 
   return (
     <>
-      <form method="get" onSubmit={ask} onPointerEnter={() => void loadDialog()} onFocus={() => void loadDialog()}>
+      <form
+        method="get"
+        onSubmit={openDialog}
+        onPointerEnter={() => void loadDialog()}
+        onFocus={() => void loadDialog()}
+      >
         {children}
       </form>
       <p role="status" className="sr-only">
         {revoked}
       </p>
       {Dialog && (
-        <Dialog asked={asked} action={action} onClose={close} onRevoked={closeRevoked} focusAfter={focusAfter} />
+        <Dialog selected={selected} action={action} onClose={close} onRevoked={closeRevoked} focusAfter={focusAfter} />
       )}
     </>
   )

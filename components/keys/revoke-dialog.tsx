@@ -7,28 +7,28 @@ import { type RevocableKey, RevokeFacts } from "./revoke-facts"
 import { type RevokeAction, RevokeForm } from "./revoke-form"
 
 export type RevokeDialogProps = {
-  /** The key in question; the dialog is closed while there is none. */
-  asked: RevocableKey | undefined
+  /** The key to revoke; the dialog is closed while it is `undefined`. */
+  selected: RevocableKey | undefined
   action: RevokeAction
   onClose: () => void
   onRevoked: () => void
   focusAfter: () => HTMLElement | null
 }
 
-export function RevokeDialog({ asked, action, onClose, onRevoked, focusAfter }: RevokeDialogProps) {
+export function RevokeDialog({ selected, action, onClose, onRevoked, focusAfter }: RevokeDialogProps) {
   return (
-    <AlertDialog.Root open={asked !== undefined} onOpenChange={(open) => !open && onClose()}>
+    <AlertDialog.Root open={selected !== undefined} onOpenChange={(open) => !open && onClose()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={backdropStyle} />
         <AlertDialog.Popup className={`${popupStyle} max-w-md`} finalFocus={focusAfter}>
-          {asked && (
+          {selected && (
             <>
               <AlertDialog.Title className="text-base font-semibold">Revoke this key?</AlertDialog.Title>
               <AlertDialog.Description className="text-muted">
-                <RevokeFacts {...asked} />
+                <RevokeFacts {...selected} />
               </AlertDialog.Description>
               <RevokeForm
-                id={asked.id}
+                id={selected.id}
                 action={action}
                 onRevoked={onRevoked}
                 cancel={<Button onClick={onClose}>Cancel</Button>}

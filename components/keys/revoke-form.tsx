@@ -6,9 +6,9 @@ import type { RevokeState } from "@/lib/keys/actions"
 import { Button } from "../button"
 import { Notice } from "../notice"
 
-export type RevokeAction = (last: RevokeState | null, data: FormData) => Promise<RevokeState>
+export type RevokeAction = (previous: RevokeState | null, data: FormData) => Promise<RevokeState>
 
-/** The confirmation. `cancel` is the other button. */
+/** The confirmation form. `cancel` is its second button. */
 export function RevokeForm({
   id,
   action,

@@ -1,12 +1,12 @@
 import { Link } from "@/components/link"
+import { relativeTime } from "@/lib/format-time"
 import type { ListedKey } from "@/lib/keys/data"
-import { relativeTime } from "@/lib/time-words"
 import { buttonStyle } from "../button"
 import { Notice } from "../notice"
 import { RevokeFacts } from "./revoke-facts"
 import { type RevokeAction, RevokeForm } from "./revoke-form"
 
-/** The confirmation in the page, where no script opens a dialog. */
+/** The confirmation in the page, for browsers without JavaScript. */
 export function RevokePanel({
   keyId,
   keys,

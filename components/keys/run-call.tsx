@@ -7,14 +7,14 @@ import { controlStyle, describedBy, Field } from "../field"
 import { type ApiResponse, callApi } from "./call"
 import { ResponseText } from "./response-text"
 
-/** A metered endpoint whose body is a text. */
+/** A metered endpoint whose body has one field, `text`. */
 export type MeteredCall = { path: string; summary: string; maxCost: number }
 
 const example = "The quick brown fox jumps over the lazy dog. The dog does not mind."
 
 /**
- * Makes a call that costs credits, once the viewer has read how many. A text is sent under one Idempotency-Key however
- * often the button is pressed, so an answer that got lost is not paid for twice.
+ * Makes a metered call after stating its maximum cost. The Idempotency-Key changes only with the text, so a call that is
+ * repeated because its response was lost is charged once.
  */
 export function RunCall({ path, summary, maxCost, secret }: MeteredCall & { secret: string }) {
   const [draft, setDraft] = useState(() => newDraft(example))
@@ -38,8 +38,8 @@ export function RunCall({ path, summary, maxCost, secret }: MeteredCall & { secr
     <form onSubmit={send} className="grid gap-2">
       <Field
         id="run-text"
-        label="Run it on a text"
-        hint={`${summary}. A call costs at most ${inCredits(maxCost)}; the same text again costs nothing.`}
+        label="Text for the run"
+        hint={`${summary}. A call costs at most ${inCredits(maxCost)}; sending the same text again costs nothing.`}
       >
         <textarea
           {...describedBy("run-text", { hint: true })}
@@ -64,19 +64,18 @@ export function RunCall({ path, summary, maxCost, secret }: MeteredCall & { secr
 }
 
 function newDraft(text: string): { text: string; idempotencyKey: string } {
-  // Unlike randomUUID, these are there on plain http too.
+  // Unlike crypto.randomUUID, getRandomValues is available over plain HTTP.
   const bytes = Array.from(crypto.getRandomValues(new Uint8Array(16)))
   return { text, idempotencyKey: bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("") }
 }
 
 function outcomeOf(response: ApiResponse | undefined): string {
-  if (!response)
-    return "No answer: the server could not be reached. Press again: a run that was made is not paid twice."
+  if (!response) return "No response: the server could not be reached. Try again: a run is never charged twice."
   const body = parsed(response.text)
-  if (!body?.data) return `Status ${response.status}: ${body?.error?.message ?? "the call did not work"}`
+  if (!body?.data) return `Status ${response.status}: ${body?.error?.message ?? "the call failed"}`
   const { cost, balance } = body.data
   if (response.headers.get("Idempotency-Replayed") === "true") {
-    return `The stored answer: nothing was charged this time. The run had cost ${inCredits(cost)}.`
+    return `Stored response: nothing was charged this time. The original run cost ${inCredits(cost)}.`
   }
   return `Cost ${inCredits(cost)}. Balance: ${inCredits(balance)}.`
 }

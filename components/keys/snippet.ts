@@ -1,8 +1,8 @@
-/** Text to paste, with `keyPlace` where the key belongs. */
+/** A text to copy, with `keyPlaceholder` in place of the key. */
 export type Snippet = { title: string; copy: string; text: string }
 
-export const keyPlace = "{key}"
+export const keyPlaceholder = "{key}"
 
 export function withKey({ text }: Snippet, secret: string): string {
-  return text.replaceAll(keyPlace, secret)
+  return text.replaceAll(keyPlaceholder, secret)
 }

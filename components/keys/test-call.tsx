@@ -5,11 +5,11 @@ import { Button } from "../button"
 import { type ApiResponse, callApi } from "./call"
 import { ResponseText } from "./response-text"
 
-/** Tries a new key on a request that changes nothing. */
+/** Tests a new key with a read-only request. */
 export function TestCall({ path, secret }: { path: string | null; secret: string }) {
   const [called, setCalled] = useState<{ response: ApiResponse | undefined }>()
   const [calling, setCalling] = useState(false)
-  if (path === null) return <p className="text-muted">Your role may read nothing through this API yet.</p>
+  if (path === null) return <p className="text-muted">Your role has no permission to read data through this API.</p>
 
   async function call(url: string) {
     setCalling(true)
@@ -26,14 +26,14 @@ export function TestCall({ path, secret }: { path: string | null; secret: string
         <code className="font-mono text-xs text-muted">GET {path}</code>
       </div>
       <div role="status" className="grid gap-2">
-        {called && <p className="font-medium">{verdictOn(called.response)}</p>}
+        {called && <p className="font-medium">{outcomeOf(called.response)}</p>}
         {called?.response?.text && <ResponseText>{called.response.text}</ResponseText>}
       </div>
     </div>
   )
 }
 
-function verdictOn(response: ApiResponse | undefined): string {
-  if (!response) return "No answer: the server could not be reached"
-  return `Status ${response.status}: ${response.status === 200 ? "the key works" : "the key did not work"}`
+function outcomeOf(response: ApiResponse | undefined): string {
+  if (!response) return "No response: the server could not be reached"
+  return `Status ${response.status}: ${response.status === 200 ? "the key works" : "the request failed"}`
 }

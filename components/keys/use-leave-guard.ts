@@ -1,11 +1,11 @@
 import { type RefObject, useEffect, useRef } from "react"
 
-const question = "The key is shown only once. Leave without it?"
+const warning = "The key is shown only once. Leave without it?"
 
 /**
- * Asks before whatever would take the shown key away: closing and reloading, Back, and links outside `container`.
+ * Asks for confirmation before the shown key is lost: on close, reload, Back and links outside `container`.
  * @param onLeave drops the key; called when the viewer leaves without having saved it
- * @returns ends the guard, for when the key is saved
+ * @returns a function that removes the guard, to be called when the key is saved
  */
 export function useLeaveGuard(container: RefObject<HTMLElement | null>, onLeave: () => void): () => void {
   const leave = useRef(onLeave)
@@ -15,20 +15,20 @@ export function useLeaveGuard(container: RefObject<HTMLElement | null>, onLeave:
   useEffect(() => {
     const here = location.href
     const shown = { ...history.state, keyShown: true }
-    // Back then leads to this same page first, where the question can be asked.
+    // The extra entry makes Back stay on this page, where the confirmation can be shown.
     if (!history.state?.keyShown) history.pushState(shown, "", here)
 
     const listeners = new AbortController()
     const { signal } = listeners
 
     window.addEventListener("beforeunload", (event) => event.preventDefault(), { signal })
-    // The browser may keep a page that was left, as it was.
+    // The back/forward cache may keep the page with the key.
     window.addEventListener("pagehide", () => leave.current(), { signal })
     window.addEventListener(
       "popstate",
       (event) => {
         event.stopImmediatePropagation()
-        if (!confirm(question)) return history.pushState(shown, "", here)
+        if (!confirm(warning)) return history.pushState(shown, "", here)
         listeners.abort()
         leave.current()
         if (location.href === here) history.back()
@@ -41,7 +41,7 @@ export function useLeaveGuard(container: RefObject<HTMLElement | null>, onLeave:
       (event) => {
         const target = event.target instanceof Element ? event.target : null
         if (!target?.closest("a[href]") || container.current?.contains(target)) return
-        if (confirm(question)) return listeners.abort()
+        if (confirm(warning)) return listeners.abort()
         event.preventDefault()
         event.stopImmediatePropagation()
       },
@@ -51,7 +51,7 @@ export function useLeaveGuard(container: RefObject<HTMLElement | null>, onLeave:
     end.current = () => {
       if (signal.aborted) return
       listeners.abort()
-      if (history.state?.keyShown) goBackUnnoticed()
+      if (history.state?.keyShown) removeHistoryEntry()
     }
     return () => listeners.abort()
   }, [container])
@@ -59,8 +59,8 @@ export function useLeaveGuard(container: RefObject<HTMLElement | null>, onLeave:
   return () => end.current()
 }
 
-/** Takes the extra history entry away again. It is the same page: nothing has to be drawn anew. */
-function goBackUnnoticed(): void {
+/** Removes the extra history entry without notifying the router, because the page stays the same. */
+function removeHistoryEntry(): void {
   window.addEventListener("popstate", (event) => event.stopImmediatePropagation(), { capture: true, once: true })
   history.back()
 }

@@ -1,13 +1,13 @@
 import { CopyField } from "@/components/copy-field"
 import { env } from "@/lib/env"
 
-/** The request that answers with what is on screen. */
+/** The API request that returns the rows on screen. */
 export function ApiRequest({ path, query }: { path: string; query: URLSearchParams }) {
   const url = `${env().BASE_URL}${path}${query.size > 0 ? `?${query}` : ""}`
   return (
     <CopyField
       id="api-request"
-      label="The same as an API request"
+      label="Equivalent API request"
       value={`curl -H "Authorization: Bearer $TSK_KEY" "${url}"`}
       copy="Copy request"
     />

@@ -1,7 +1,7 @@
 import { RelativeTime } from "@/components/relative-time"
 import { StatusBadge, type Tone } from "@/components/status-badge"
 
-/** Ids begin with their time: the end tells neighbours apart. */
+/** Shows the end of the id: UUIDs start with a timestamp, so ids of neighboring rows differ only at the end. */
 export function Id({ value }: { value: string }) {
   return (
     <code title={value} className="font-mono text-xs whitespace-nowrap text-muted">
@@ -31,12 +31,12 @@ export function Count({ of }: { of: number }) {
 
 const change = new Intl.NumberFormat("en", { signDisplay: "exceptZero" })
 
-/** A number with its sign. */
+/** A number with its sign, unless it is zero. */
 export function Change({ of }: { of: number }) {
   return <span className="whitespace-nowrap">{change.format(of)}</span>
 }
 
-/** Text of any length, cut where its column ends; the whole stands in its title. */
+/** Text truncated to two lines; the title has the full text. */
 export function Text({ children }: { children: string | null }) {
   if (!children) return <None />
   return (

@@ -6,7 +6,7 @@ import { Link } from "@/components/link"
 import { jsonSchemaOf } from "@/lib/api/document"
 import type { Parameters } from "@/lib/api/query"
 
-/** The filters of an endpoint as a form; its fields are the API's parameters, so what it sends is a link to share. */
+/** The filters of an endpoint as a form. Its fields are the API parameters, so the resulting URL can be shared. */
 export function Filters({ page, filters, query }: { page: string; filters: Parameters; query: URLSearchParams }) {
   const limit = query.get("limit")
   return (
@@ -87,7 +87,7 @@ export function Choice({
   )
 }
 
-/** A date, or the text of a moment that only the API's own notations can say. */
+/** A date field, or a text field if the given value is in another of the API's time formats. */
 export function Moment({ name, label, given }: { name: string; label: string; given: string }) {
   const isDate = given === "" || /^\d{4}-\d\d-\d\d$/.test(given)
   return (

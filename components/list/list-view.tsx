@@ -12,8 +12,8 @@ import { RefusedQuery } from "./refused-query"
 export type Column<Row> = { label: string; cell: (row: Row) => ReactNode; numeric?: boolean }
 
 /**
- * A list endpoint in a page: its filters, rows or refusal, the ways to the other pages, and the request that answers
- * with what is on screen. The page's query is the API's.
+ * A list endpoint as a page: filters, rows or an error, paging, and the API request that returns the rows on screen. The
+ * page accepts the same query as the API.
  */
 export function ListView<Row extends { id: string }>({
   title,
@@ -21,17 +21,17 @@ export function ListView<Row extends { id: string }>({
   path,
   filters,
   columns,
-  listing: { query, asked, found },
+  listing: { query, apiQuery, found },
   empty,
 }: {
   title: string
   page: string
-  /** The endpoint's. */
+  /** The path of the endpoint. */
   path: string
   filters: Parameters
   columns: readonly Column<Row>[]
   listing: Listing<Row>
-  /** Instead of the table when there is nothing at all. */
+  /** Shown instead of the table when there are no rows and no filters. */
   empty: ReactNode
 }) {
   return (
@@ -42,7 +42,7 @@ export function ListView<Row extends { id: string }>({
           {found.data.length > 0 && <Rows title={title} columns={columns} rows={found.data} />}
           {found.data.length === 0 && (query.size > 0 ? <NoMatch page={page} /> : empty)}
           <Paging page={page} query={query} meta={found.meta} rows={found.data.length} />
-          <ApiRequest path={path} query={asked} />
+          <ApiRequest path={path} query={apiQuery} />
         </>
       ) : (
         <RefusedQuery message={found.refused} page={page} />

@@ -4,7 +4,7 @@ import type { List } from "@/lib/api/envelope"
 
 const count = new Intl.NumberFormat("en")
 
-/** Which rows are shown, of how many, and the ways to the pages before and after. */
+/** The range of rows on screen, their total number, and links to the other pages. */
 export function Paging({
   page,
   query,
@@ -17,11 +17,11 @@ export function Paging({
   rows: number
 }) {
   const { total, limit, offset, nextCursor } = meta
-  const walking = query.has("cursor")
-  const first = walking || offset > 0 ? pageAt(page, query, {}) : undefined
+  const byCursor = query.has("cursor")
+  const first = byCursor || offset > 0 ? pageAt(page, query, {}) : undefined
   const previous = offset > 0 ? pageAt(page, query, { offset: Math.max(0, offset - limit) }) : undefined
-  const next = nextCursor && pageAt(page, query, walking ? { cursor: nextCursor } : { offset: offset + limit })
-  const range = walking || rows === 0 ? "" : `${count.format(offset + 1)}–${count.format(offset + rows)} of `
+  const next = nextCursor && pageAt(page, query, byCursor ? { cursor: nextCursor } : { offset: offset + limit })
+  const range = byCursor || rows === 0 ? "" : `${count.format(offset + 1)}–${count.format(offset + rows)} of `
   return (
     <nav aria-label="Paging" className="flex flex-wrap items-center gap-2">
       <p className="mr-auto text-muted">

@@ -2,7 +2,7 @@ import { redirect } from "next/navigation"
 import type { List } from "@/lib/api/envelope"
 import { Refusal } from "@/lib/api/errors"
 
-/** The query of a page. A form sends its empty fields too: the address without them is the one to share. */
+/** The query of a page. Forms also submit empty fields; a redirect removes them, which keeps the URL short. */
 export function cleanQuery(page: string, params: Record<string, string | string[] | undefined>): URLSearchParams {
   const given = queryOf(params)
   const query = new URLSearchParams([...given].filter(([, value]) => value !== ""))
@@ -10,7 +10,7 @@ export function cleanQuery(page: string, params: Record<string, string | string[
   return query
 }
 
-/** The address that was asked for, to come back to after a sign-in. */
+/** The requested URL, to return to after signing in. */
 export function addressOf(page: string, params: Record<string, string | string[] | undefined>): string {
   return withQuery(page, queryOf(params))
 }
@@ -19,7 +19,7 @@ function withQuery(page: string, query: URLSearchParams): string {
   return query.size > 0 ? `${page}?${query}` : page
 }
 
-/** Repeated parameters stay repeated, so that they are refused as the API does. */
+/** Repeated parameters stay repeated, so that the endpoint refuses them. */
 function queryOf(params: Record<string, string | string[] | undefined>): URLSearchParams {
   const pairs = Object.entries(params).flatMap(([name, values]) =>
     [values ?? []].flat().map((value): [string, string] => [name, value]),
@@ -27,23 +27,23 @@ function queryOf(params: Record<string, string | string[] | undefined>): URLSear
   return new URLSearchParams(pairs)
 }
 
-/** What an endpoint answers with, or why it refuses. */
-export async function orRefused<Result>(response: Promise<Result>): Promise<Result | { refused: string }> {
+/** The result of an endpoint, or the message of its refusal. */
+export async function orRefused<Result>(result: Promise<Result>): Promise<Result | { refused: string }> {
   try {
-    return await response
+    return await result
   } catch (error) {
     if (error instanceof Refusal) return { refused: error.message }
     throw error
   }
 }
 
-const rowsShown = "50"
+const defaultLimit = "50"
 
-/** A page of a list endpoint, as the address asks for it. */
+/** The rows that a page of a list endpoint shows. */
 export type Listing<Row, Meta = unknown> = {
   query: URLSearchParams
-  /** What the endpoint was asked: the query, and how many rows a page shows unless it says so itself. */
-  asked: URLSearchParams
+  /** The query of the API request: the query of the page, with its default limit. */
+  apiQuery: URLSearchParams
   found: List<Row, Meta> | { refused: string }
 }
 
@@ -53,7 +53,7 @@ export async function readListing<Row, Meta>(
   read: (search: string) => Promise<List<Row, Meta>>,
 ): Promise<Listing<Row, Meta>> {
   const query = cleanQuery(page, params)
-  const asked = new URLSearchParams(query)
-  if (!asked.has("limit")) asked.set("limit", rowsShown)
-  return { query, asked, found: await orRefused(read(String(asked))) }
+  const apiQuery = new URLSearchParams(query)
+  if (!apiQuery.has("limit")) apiQuery.set("limit", defaultLimit)
+  return { query, apiQuery, found: await orRefused(read(String(apiQuery))) }
 }

@@ -1,7 +1,7 @@
 import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 
-/** Instead of rows, when the endpoint refuses what the address asks for. */
+/** Shown instead of rows when the endpoint refuses the query. */
 export function RefusedQuery({ message, page }: { message: string; page: string }) {
   return (
     <Notice tone="bad" role="alert">

@@ -3,7 +3,7 @@ import type { UserStatus } from "@/generated/prisma/enums"
 import { holds, type Permission, permissions } from "@/lib/permissions"
 import type { Transaction } from "@/lib/postgres/prisma"
 
-/** What decides who may do what to whom. */
+/** The fields of an account that decide which actions are allowed between two accounts. */
 export type Standing = { id: string; role: string; status: UserStatus }
 
 /** Whether `role` holds a permission that `other` lacks. */
@@ -11,7 +11,7 @@ export function exceeds(role: string, other: string): boolean {
   return (Object.keys(permissions) as Permission[]).some((name) => holds(role, name) && !holds(other, name))
 }
 
-/** Why one account may not ban, close or change the role of another, whatever the state of that one; or null. */
+/** The reason why `actor` may not ban, close or change the role of `target`, or null. Ignores the target's status. */
 export function obstacle(actor: Pick<Standing, "id" | "role">, target: Pick<Standing, "id" | "role">) {
   if (!holds(actor.role, "users.manage")) return "not_permitted"
   if (actor.id === target.id) return "oneself"
@@ -21,12 +21,12 @@ export function obstacle(actor: Pick<Standing, "id" | "role">, target: Pick<Stan
 export type Obstacle = NonNullable<ReturnType<typeof obstacle>>
 
 /**
- * Locks accounts until the transaction ends, and reads them as they are by then: whoever was demoted a moment ago acts no
- * more. Always in the order of their ids, so that two actions cannot wait for each other.
+ * Locks accounts until the transaction ends and returns their current rows, so that a demotion that has just committed
+ * takes effect. Locks in the order of ids, so that two transactions cannot deadlock.
  */
-export async function lockAccounts(transaction: Transaction, which: Prisma.Sql): Promise<Standing[]> {
+export async function lockAccounts(transaction: Transaction, condition: Prisma.Sql): Promise<Standing[]> {
   return transaction.$queryRaw<Standing[]>(Prisma.sql`
-    SELECT id, role, status::text AS status FROM users WHERE ${which} ORDER BY id FOR NO KEY UPDATE`)
+    SELECT id, role, status::text AS status FROM users WHERE ${condition} ORDER BY id FOR NO KEY UPDATE`)
 }
 
 export function idIn(...ids: string[]): Prisma.Sql {

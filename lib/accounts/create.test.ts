@@ -14,12 +14,11 @@ afterEach(() => {
   Object.assign(globalThis, { [slot]: environment })
 })
 
-/** Whatever was tried here, the ledger is whole. */
 afterAll(async () => {
   expect(await findViolations(pool())).toEqual([])
 })
 
-function welcomeWith(amount: number): void {
+function setWelcomeCredits(amount: number): void {
   Object.assign(globalThis, { [slot]: { ...environment, WELCOME_CREDITS: amount } })
 }
 
@@ -44,22 +43,22 @@ function creditsOf(userId: string) {
 test.each([
   ["a sign-up", signUp],
   ["a first sign-in through a provider", signInThroughProvider],
-])("%s starts with the welcome credits, of which the ledger tells", async (_how, open) => {
-  expect(await creditsOf(await open(newEmail()))).toMatchObject({
+])("an account created by %s has the welcome credits and a ledger entry for them", async (_how, create) => {
+  expect(await creditsOf(await create(newEmail()))).toMatchObject({
     balance: 100n,
     seq: 1n,
     entries: [{ seq: 1n, kind: "grant", amount: 100n, balanceAfter: 100n, reason: "Welcome credits", actorId: null }],
   })
-  welcomeWith(1_000_000)
-  expect(await creditsOf(await open(newEmail()))).toMatchObject({ balance: 1_000_000n })
+  setWelcomeCredits(1_000_000)
+  expect(await creditsOf(await create(newEmail()))).toMatchObject({ balance: 1_000_000n })
 })
 
-test("without welcome credits an account starts with an empty ledger", async () => {
-  welcomeWith(0)
+test("without welcome credits a new account has an empty ledger", async () => {
+  setWelcomeCredits(0)
   expect(await creditsOf(await signUp(newEmail()))).toMatchObject({ balance: 0n, seq: 0n, entries: [] })
 })
 
-test("an address that is taken gets no second welcome", async () => {
+test("a second sign-up with the same address grants no welcome credits", async () => {
   const email = newEmail()
   const userId = await signUp(email)
   expect(await createAccount({ email, name: "Ann" })).toEqual({ ok: false, reason: "taken" })

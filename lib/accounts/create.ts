@@ -5,7 +5,7 @@ import { db } from "@/lib/postgres/prisma"
 import { markJoined } from "@/lib/waitlist/waitlist"
 
 export type NewAccount = {
-  /** Normalised. */
+  /** Normalized. */
   email: string
   name: string
   passwordHash?: string | null
@@ -13,14 +13,14 @@ export type NewAccount = {
   image?: string | null
 }
 
-/** Creates an account of role `member`, its credits with their ledger entry, and the audit entry, together. */
+/** Creates an account with the role `member`, its welcome credits and the audit entry in one transaction. */
 export async function createAccount(
   data: NewAccount,
 ): Promise<{ ok: true; user: User } | { ok: false; reason: "taken" }> {
   const name = data.name.trim() || data.email.slice(0, data.email.lastIndexOf("@"))
   try {
     const user = await db().$transaction(async (transaction) => {
-      const creditAccount = { create: startingWith(env().WELCOME_CREDITS) }
+      const creditAccount = { create: welcomeCredits(env().WELCOME_CREDITS) }
       const created = await transaction.user.create({ data: { ...data, name, creditAccount } })
       await markJoined(transaction, created.email)
       await audit(transaction, {
@@ -40,8 +40,8 @@ export async function createAccount(
   }
 }
 
-/** A balance is the sum of its ledger from the first commit on, and a ledger has no entries of zero. */
-function startingWith(amount: number) {
+/** The initial balance and its ledger entry: a balance equals the sum of its ledger, and an entry cannot be zero. */
+function welcomeCredits(amount: number) {
   if (amount === 0) return {}
   const entry = { seq: 1, kind: "grant", amount, balanceAfter: amount, reason: "Welcome credits" } as const
   return { balance: amount, granted: amount, seq: 1, entries: { create: entry } }

@@ -1,13 +1,13 @@
 import { z } from "zod"
 import { db } from "@/lib/postgres/prisma"
 
-/** The addresses of accounts, by id; what is no account's id is left out. */
+/** Email addresses by account id. An id without an account is omitted. */
 export async function emailsOf(ids: readonly string[]): Promise<Map<string, string>> {
-  const known = await db().user.findMany({
+  const accounts = await db().user.findMany({
     where: { id: { in: ids.filter(isUuid) } },
     select: { id: true, email: true },
   })
-  return new Map(known.map(({ id, email }) => [id, email]))
+  return new Map(accounts.map(({ id, email }) => [id, email]))
 }
 
 function isUuid(text: string): boolean {

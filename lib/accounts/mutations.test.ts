@@ -7,11 +7,11 @@ import { createUser } from "@/tests/support/factories"
 import { changeRole, changeStatus, type StatusChange } from "./mutations"
 import type { OwnerId } from "./owner"
 
-// A role that a team might add: it manages accounts and lacks what admins hold besides.
+// A custom role that manages accounts but has fewer permissions than admin.
 Object.assign(roles, { moderator: ["users.read", "users.manage"] satisfies Permission[] })
 const moderator = "moderator" as Role
 
-/** These tests count the active owners of their database. */
+/** The tests depend on the number of active owners in the database. */
 beforeEach(async () => {
   await pool().query("UPDATE users SET role = 'member' WHERE role = 'owner'")
 })
@@ -37,7 +37,7 @@ const done = { ok: true, changed: true }
 const unchanged = { ok: true, changed: false }
 const refused = (reason: string) => ({ ok: false, reason })
 
-test("a ban, its end and a closing are each written once, with who, from what, to what and why", async () => {
+test("a ban, an unban and a closure each write one audit entry with actor, old status, new status and reason", async () => {
   const [actor, target] = [await as("admin"), await as("member")]
   expect(await changeStatus("ban", actor, target, "Sent spam")).toEqual(done)
   expect(await changeStatus("ban", actor, target, "Again")).toEqual(unchanged)
@@ -56,7 +56,7 @@ test("a ban, its end and a closing are each written once, with who, from what, t
   ])
 })
 
-test("a role changes once, with who, from what and to what", async () => {
+test("a role change writes one audit entry with actor, old role and new role", async () => {
   const [actor, target] = [await as("admin"), await as("member")]
   expect(await changeRole(actor, target, "support")).toEqual(done)
   expect(await changeRole(actor, target, "support")).toEqual(unchanged)
@@ -70,7 +70,7 @@ test("a role changes once, with who, from what and to what", async () => {
   ])
 })
 
-test("the same ban from two people at once is one ban", async () => {
+test("two concurrent bans of one account apply once", async () => {
   const target = await as("member")
   const results = await Promise.all([
     changeStatus("ban", await as("admin"), target, null),
@@ -81,7 +81,7 @@ test("the same ban from two people at once is one ban", async () => {
   expect(await auditOf(target)).toHaveLength(1)
 })
 
-test("a banned account may be closed; a closed one stays closed and as it is", async () => {
+test("a banned account can be closed; a closed account cannot be changed", async () => {
   const actor = await as("admin")
   const closed = await createUser({ status: "closed" })
   expect(await changeStatus("ban", actor, closed.id, null)).toEqual(refused("closed"))
@@ -102,43 +102,43 @@ const actionCases: [string, ActionCase][] = [
   ["change the role of", (actor, target) => changeRole(actor, target, "support")],
 ]
 
-describe.each(actionCases)("to %s an account", (_what, deed) => {
-  test("needs users.manage, held by an active account at this moment", async () => {
+describe.each(actionCases)("%s an account", (_what, act) => {
+  test("requires an active actor with users.manage", async () => {
     const target = await as("member")
     for (const role of ["analyst", "support", "finance", "bookkeeper", "member"] as const) {
-      expect(await deed(await as(role), target)).toEqual(refused("not_permitted"))
+      expect(await act(await as(role), target)).toEqual(refused("not_permitted"))
     }
-    const suspended = await createUser({ role: "owner", status: "banned" })
-    expect(await deed(suspended.id as OwnerId, target)).toEqual(refused("not_permitted"))
-    expect(await deed(randomUUID() as OwnerId, target)).toEqual(refused("not_permitted"))
+    const banned = await createUser({ role: "owner", status: "banned" })
+    expect(await act(banned.id as OwnerId, target)).toEqual(refused("not_permitted"))
+    expect(await act(randomUUID() as OwnerId, target)).toEqual(refused("not_permitted"))
     expect(await standing(target)).toEqual(["member", "active"])
     expect(await auditOf(target)).toEqual([])
   })
 
-  test("is for others: nobody does it to themselves", async () => {
+  test("is refused on the actor's own account", async () => {
     await as("owner")
     const owner = await as("owner")
-    expect(await deed(owner, owner)).toEqual(refused("oneself"))
+    expect(await act(owner, owner)).toEqual(refused("oneself"))
     expect(await standing(owner)).toEqual(["owner", "active"])
   })
 
-  test("asks for every permission that the other account holds", async () => {
+  test("is refused when the target has a permission that the actor lacks", async () => {
     const actor = await as(moderator)
     for (const role of ["admin", "finance"] as const) {
       const target = await as(role)
-      expect(await deed(actor, target)).toEqual(refused("beyond_actor"))
+      expect(await act(actor, target)).toEqual(refused("beyond_actor"))
       expect(await standing(target)).toEqual([role, "active"])
     }
-    expect(await deed(actor, await as("member"))).not.toEqual(refused("beyond_actor"))
-    expect(await deed(await as("admin"), await as(moderator))).not.toEqual(refused("beyond_actor"))
+    expect(await act(actor, await as("member"))).not.toEqual(refused("beyond_actor"))
+    expect(await act(await as("admin"), await as(moderator))).not.toEqual(refused("beyond_actor"))
   })
 
-  test("does nothing to one that does not exist", async () => {
-    expect(await deed(await as("admin"), randomUUID())).toEqual(refused("not_found"))
+  test("returns not_found for an unknown account", async () => {
+    expect(await act(await as("admin"), randomUUID())).toEqual(refused("not_found"))
   })
 })
 
-test("nobody grants a role that holds more than their own", async () => {
+test("an actor cannot grant a role with permissions beyond their own", async () => {
   const [actor, target] = [await as(moderator), await as("member")]
   for (const role of ["owner", "admin", "analyst", "support", "finance"] as const) {
     expect(await changeRole(actor, target, role)).toEqual(refused("role_beyond_actor"))
@@ -147,7 +147,7 @@ test("nobody grants a role that holds more than their own", async () => {
 })
 
 describe("the last active owner", () => {
-  test("stays owner and active", async () => {
+  test("cannot be demoted, banned or closed", async () => {
     const [actor, owner] = [await as("admin"), await as("owner")]
     await createUser({ role: "owner", status: "banned" })
     await createUser({ role: "owner", status: "closed" })
@@ -158,34 +158,34 @@ describe("the last active owner", () => {
     expect(await auditOf(owner)).toEqual([])
   })
 
-  test("may go once there is another one", async () => {
-    const [actor, owner, heir] = [await as("admin"), await as("owner"), await as("member")]
-    expect(await changeRole(actor, heir, "owner")).toEqual(done)
+  test("can be demoted once there is another one", async () => {
+    const [actor, owner, successor] = [await as("admin"), await as("owner"), await as("member")]
+    expect(await changeRole(actor, successor, "owner")).toEqual(done)
     expect(await changeRole(actor, owner, "member")).toEqual(done)
-    expect(await changeRole(actor, heir, "member")).toEqual(refused("last_owner"))
+    expect(await changeRole(actor, successor, "member")).toEqual(refused("last_owner"))
   })
 
   test.each(Array.from({ length: 8 }, (_, round) => round))(
-    "is left when two owners demote each other, and when two admins each take one (round %i)",
+    "remains when two owners demote each other, and when two admins remove one each (round %i)",
     async () => {
       const [one, other] = [await as("owner"), await as("owner")]
-      const mutual = await Promise.all([changeRole(one, other, "member"), changeRole(other, one, "member")])
-      expect(mutual).toContainEqual(done)
-      expect(mutual).toContainEqual(refused("not_permitted"))
+      const demotions = await Promise.all([changeRole(one, other, "member"), changeRole(other, one, "member")])
+      expect(demotions).toContainEqual(done)
+      expect(demotions).toContainEqual(refused("not_permitted"))
 
       await changeRole(await as("admin"), one, "owner")
       await changeRole(await as("admin"), other, "owner")
-      const taken = await Promise.all([
+      const removals = await Promise.all([
         changeStatus("ban", await as("admin"), one, null),
         changeStatus("close", await as("admin"), other, null),
       ])
-      expect(taken).toContainEqual(done)
-      expect(taken).toContainEqual(refused("last_owner"))
+      expect(removals).toContainEqual(done)
+      expect(removals).toContainEqual(refused("last_owner"))
     },
   )
 })
 
-test("who is demoted while their action waits does not act any more", async () => {
+test("an actor who is demoted while their action waits for a lock is refused", async () => {
   const [actor, target] = [await as("admin"), await as("member")]
   const demotion = await pool().connect()
   await demotion.query("BEGIN")

@@ -7,7 +7,7 @@ import { db, type Transaction } from "@/lib/postgres/prisma"
 import { exceeds, idIn, lockAccounts, type Obstacle, obstacle, type Standing } from "./authority"
 import type { OwnerId } from "./owner"
 
-/** Why an account was banned or closed, where the console's form was told. */
+/** The reason for a ban or a closure, as entered in the console. */
 export const statusReason = plainText({ name: "Reason", max: 200 })
 
 const statusChanges = {
@@ -19,12 +19,12 @@ const statusChanges = {
 export type StatusChange = keyof typeof statusChanges
 
 export type ChangeResult =
-  /** `changed` is false when the account was so before: then nothing is written. */
+  /** `changed` is false when the account already has this status or role; then nothing is written. */
   { ok: true; changed: boolean } | { ok: false; reason: ChangeRefusal }
 
 export type ChangeRefusal = Obstacle | "role_beyond_actor" | "not_found" | "closed" | "last_owner"
 
-/** Bans, unbans or closes an account. Closed is final; a ban can be taken back. Acts on its keys and sessions at once. */
+/** Bans, unbans or closes an account. A closure is final. Takes effect on its keys and sessions immediately. */
 export function changeStatus(
   change: StatusChange,
   actorId: OwnerId,
@@ -36,7 +36,7 @@ export function changeStatus(
     if (target.status === status) return { ok: true, changed: false }
     if (target.status === "closed") return { ok: false, reason: "closed" }
     if (isLastOwner) return { ok: false, reason: "last_owner" }
-    // Also after the end of a ban, an old cookie does not sign in.
+    // A session from before a ban stays invalid after the unban.
     await transaction.user.update({ where: { id: target.id }, data: { status, sessionVersion: { increment: 1 } } })
     const details = { from: target.status, to: status, ...(reason !== null && { reason }) }
     await audit(transaction, { actorId, action, targetType: "user", targetId: target.id, details })
@@ -55,7 +55,7 @@ export function changeRole(actorId: OwnerId, targetId: string, role: Role): Prom
   })
 }
 
-/** Writes a role and its audit entry. Whether it may be written, the caller has checked. */
+/** Writes a role and its audit entry. The caller has checked that the change is allowed. */
 export async function writeRole(
   transaction: Transaction,
   actorId: OwnerId | null,
@@ -75,8 +75,8 @@ export async function writeRole(
 type Parties = { actor: Standing; target: Standing; isLastOwner: boolean }
 
 /**
- * Runs `work` while nobody else can change the actor, the target or any active owner: two owners who demote each other at
- * the same moment leave one.
+ * Runs `work` with the actor, the target and all active owners locked, so that of two owners who demote each other
+ * concurrently one remains.
  */
 function asManager(
   actorId: OwnerId,

@@ -26,7 +26,7 @@ type KeyRow = {
   status: "active" | "banned" | "closed"
 }
 
-// Prepared once a connection. The database's clock decides about expiry, so a wrong clock here admits nothing.
+// Expiry is checked against the database clock, so a wrong clock on this server cannot accept an expired key.
 const findKey = {
   name: "find-key",
   text: `
@@ -46,9 +46,9 @@ const recordUse = {
 }
 
 /**
- * Who calls, checked in the order of the design: credentials, key, rate limit, surface, owner, permission. Key and owner
- * are read anew on every request, in one statement; nothing about them is cached.
- * @param onKey called with the key and its rate limit's verdict once the key is known to be live, also when a refusal follows
+ * Authenticates and authorizes the caller, in this order: credentials, key, rate limit, surface, owner, permission.
+ * One statement reads the key and its owner on every request; neither is cached.
+ * @param onKey called with the key and its rate limit verdict once the key is valid, even if a later check fails
  * @throws Refusal 400, 401, 403 or 429
  */
 export async function authenticate(
@@ -68,14 +68,14 @@ export async function authenticate(
   if (!verdict.allowed) {
     refuseAs(
       "rate_limited",
-      `This key has made its ${verdict.limit} requests of this minute. Try again in ${verdict.resetSeconds} seconds.`,
+      `This key has reached its limit of ${verdict.limit} requests a minute. Try again in ${verdict.resetSeconds} seconds.`,
       { "Retry-After": String(verdict.resetSeconds) },
     )
   }
   if (key.surface !== surface) {
     refuseAs(
       "wrong_scope",
-      `This is ${anOrA(key.surface)} key, for ${kinds[key.surface].api}. Here, ${kinds[surface].api}, only keys that begin with ${kinds[surface].prefix} are accepted.`,
+      `This is ${withArticle(key.surface)} key, for ${kinds[key.surface].api}. ${kinds[surface].api} accepts only keys that begin with ${kinds[surface].prefix}.`,
     )
   }
   if (key.status !== "active") refuseAs("forbidden", `The account of this key's owner is ${key.status}.`)
@@ -86,12 +86,12 @@ export async function authenticate(
   return { keyId: key.id, owner }
 }
 
-/** The key as sent in `Authorization: Bearer` (the scheme in any case, RFC 9110 section 11.1) or in `x-api-key`. */
+/** The key in `Authorization: Bearer` (the scheme is case-insensitive, RFC 9110 section 11.1) or in `x-api-key`. */
 function readCredentials(headers: Headers): string | undefined {
   const bearer = /^bearer +(\S+)$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1]
   const plain = headers.get("x-api-key")?.trim() || undefined
   if (bearer !== undefined && plain !== undefined && bearer !== plain) {
-    refuseAs("bad_request", "Authorization and x-api-key hold different keys. Send one key, in either header.")
+    refuseAs("bad_request", "Authorization and x-api-key contain different keys. Send one key, in either header.")
   }
   return bearer ?? plain
 }
@@ -111,7 +111,7 @@ async function refuseFailedKey(address: string): Promise<never> {
   )
 }
 
-/** The same answer for every key that does not work, so that it tells nothing about the key. */
+/** The same response for every invalid key, so that it reveals nothing about the key. */
 function refuseKey(): never {
   return refuseAs(
     "unauthorized",
@@ -120,7 +120,7 @@ function refuseKey(): never {
   )
 }
 
-/** Off the request's path; one write at a time for a key, and the statement itself allows one a minute. */
+/** Runs in the background: one write at a time per key, and the statement writes at most once a minute. */
 function recordUseLater(keyId: string): void {
   const writing = singleton("recording-use", () => new Set<string>())
   if (writing.has(keyId)) return
@@ -133,6 +133,6 @@ function recordUseLater(keyId: string): void {
     .finally(() => writing.delete(keyId))
 }
 
-function anOrA(surface: Surface): string {
+function withArticle(surface: Surface): string {
   return surface === "admin" ? "an admin" : "a user"
 }

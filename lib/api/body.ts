@@ -2,16 +2,16 @@ import type { z } from "zod"
 import { refuseAs } from "./errors"
 import { expectation } from "./query"
 
-/** Bytes of a body that are read; whoever sends more is stopped there. */
+/** The largest body that is accepted, in bytes. Reading stops beyond it. */
 export const maxBodyBytes = 64 * 1024
 
-/** How long a body may take to arrive. A key that is revoked meanwhile opens what its headers asked for before. */
+/** How long a body may take to arrive. The key is checked first, so revoking it while the body arrives is too late. */
 const bodyDeadlineMs = 10_000
 
 const maxDepth = 32
 
 /**
- * Reads and parses a JSON body strictly: what is not exactly what the schema describes is a 400 that says what would be.
+ * Reads a JSON body and parses it strictly: a mismatch with the schema is a 400 that states what is accepted.
  * @throws Refusal 400 or 413
  */
 export async function readBody<Body extends z.ZodType>(request: Request, schema: Body): Promise<z.output<Body>> {
@@ -20,7 +20,7 @@ export async function readBody<Body extends z.ZodType>(request: Request, schema:
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  return refuseAs("bad_request", issue ? complaint(issue) : "The body is invalid.")
+  return refuseAs("bad_request", issue ? messageOf(issue) : "The body is invalid.")
 }
 
 function checkType(headers: Headers): void {
@@ -30,22 +30,25 @@ function checkType(headers: Headers): void {
   }
   const encoding = headers.get("content-encoding")
   if (encoding && encoding.toLowerCase() !== "identity") {
-    refuseAs("bad_request", "Send the body without Content-Encoding: it is not decompressed.")
+    refuseAs("bad_request", "Send the body without Content-Encoding; compressed bodies are not supported.")
   }
   const transfer = headers.get("transfer-encoding")
   if (transfer && transfer.toLowerCase() !== "chunked") {
-    refuseAs("bad_request", "Send the body with no Transfer-Encoding but chunked: it is not decompressed.")
+    refuseAs(
+      "bad_request",
+      "Send the body with no Transfer-Encoding other than chunked; compressed bodies are not supported.",
+    )
   }
 }
 
-/** Counted while it is read: a length that was announced may be a lie, or missing. */
+/** Counts the bytes while reading, because Content-Length may be wrong or missing. */
 async function readBytes(request: Request): Promise<Buffer> {
-  const announced = Number(request.headers.get("content-length") ?? 0)
-  if (announced > maxBodyBytes) refuseSize()
+  const contentLength = Number(request.headers.get("content-length") ?? 0)
+  if (contentLength > maxBodyBytes) refuseSize()
   const reader = request.body?.getReader()
-  let late = false
+  let timedOut = false
   const deadline = setTimeout(() => {
-    late = true
+    timedOut = true
     reader?.cancel().catch(() => {})
   }, bodyDeadlineMs)
   const chunks: Uint8Array[] = []
@@ -57,19 +60,19 @@ async function readBytes(request: Request): Promise<Buffer> {
       chunks.push(part.value)
     }
   } catch {
-    // The client is gone: its broken connection is not the database's.
-    refuseAs("bad_request", "The body broke off before its end.")
+    // The client closed the connection; its ECONNRESET must not be reported as a database failure.
+    refuseAs("bad_request", "The body was cut off before its end.")
   } finally {
     clearTimeout(deadline)
   }
   if (size > maxBodyBytes) refuseSize()
-  if (late) refuseAs("bad_request", `The body did not arrive within ${bodyDeadlineMs / 1000} seconds.`)
+  if (timedOut) refuseAs("bad_request", `The body did not arrive within ${bodyDeadlineMs / 1000} seconds.`)
   return Buffer.concat(chunks)
 }
 
 function refuseSize(): never {
-  // The rest is not read, so that nothing can follow it on its connection.
-  return refuseAs("payload_too_large", `A body has at most ${maxBodyBytes} bytes.`, { Connection: "close" })
+  // The rest of the body is never read, so the connection cannot carry another request.
+  return refuseAs("payload_too_large", `A body can have at most ${maxBodyBytes} bytes.`, { Connection: "close" })
 }
 
 function decode(bytes: Buffer): string {
@@ -94,7 +97,7 @@ function tryParse(text: string): unknown {
   }
 }
 
-/** Of two fields of one name JSON.parse takes the last one without a word. */
+/** JSON.parse silently keeps the last of two fields with the same name. */
 function refuseDuplicates(json: string): void {
   const objects: (Set<string> | null)[] = []
   for (const [token, text, colon] of json.matchAll(/("(?:[^"\\]|\\.)*")\s*(:?)|[{}[\]]/g)) {
@@ -110,7 +113,7 @@ function refuseDuplicates(json: string): void {
   }
 }
 
-function complaint(issue: z.core.$ZodIssue): string {
+function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.code === "unrecognized_keys") return `Unknown field ${issue.keys.map(shorten).join(", ")} in the body.`
   const field = issue.path.join(".") || "The body"
   if (issue.code === "invalid_type") return `${field} must be ${typeNames[issue.expected] ?? issue.expected}.`

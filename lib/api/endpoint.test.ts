@@ -22,39 +22,39 @@ afterEach(() => {
 async function call(get: () => Promise<unknown>) {
   const { GET } = userObject({ summary: "A test", data: z.unknown(), get })
   const { secret } = await createKey({ user: await createUser(), surface: "user" })
-  return answerOf(await GET(new Request("http://localhost:3000/api/v1/me", { headers: { "x-api-key": secret } })))
+  return readResponse(await GET(new Request("http://localhost:3000/api/v1/me", { headers: { "x-api-key": secret } })))
 }
 
-async function answerOf(response: Response) {
+async function readResponse(response: Response) {
   return { status: response.status, headers: response.headers, body: await response.json() }
 }
 
-test("a handler refuses with a status, code and message of its own choice", async () => {
-  const answer = await call(async () => refuse(451, "blocked", "Not in this country.", { "X-Reason": "law" }))
-  expect(answer.status).toBe(451)
-  expect(answer.body).toEqual({ error: { code: "blocked", message: "Not in this country." } })
-  expect(answer.headers.get("x-reason")).toBe("law")
-  expect(answer.headers.get("ratelimit")).toMatch(/^"default";r=299/)
+test("a handler can refuse with any status, code and message", async () => {
+  const response = await call(async () => refuse(451, "blocked", "Not in this country.", { "X-Reason": "law" }))
+  expect(response.status).toBe(451)
+  expect(response.body).toEqual({ error: { code: "blocked", message: "Not in this country." } })
+  expect(response.headers.get("x-reason")).toBe("law")
+  expect(response.headers.get("ratelimit")).toMatch(/^"default";r=299/)
 })
 
-test("an unexpected error: 500 with a request id, its details in the log and nowhere else", async () => {
+test("an unexpected error returns 500 with a request id, and its details appear only in the log", async () => {
   const logged = vi.spyOn(log(), "error")
-  const answer = await call(async () => {
+  const response = await call(async () => {
     throw new Error("secret detail")
   })
-  const requestId = answer.headers.get("x-request-id")
-  expect(answer.status).toBe(500)
-  expect(answer.body).toEqual({
+  const requestId = response.headers.get("x-request-id")
+  expect(response.status).toBe(500)
+  expect(response.body).toEqual({
     error: {
       code: "internal",
-      message: `An unexpected error. If it stays, report it with the request id ${requestId}.`,
+      message: `An unexpected error occurred. If it persists, report it with the request id ${requestId}.`,
     },
   })
   const why = expect.stringContaining("secret detail")
   expect(logged).toHaveBeenCalledExactlyOnceWith({ requestId, why }, "internal")
 })
 
-test("what a row's schema does not name never leaves", async () => {
+test("a field that the row's schema does not name is never returned", async () => {
   const { GET } = userObject({
     summary: "A test",
     data: z.object({ shown: z.string() }),
@@ -62,72 +62,72 @@ test("what a row's schema does not name never leaves", async () => {
   })
   const { secret } = await createKey({ user: await createUser(), surface: "user" })
   const request = new Request("http://localhost:3000/", { headers: { "x-api-key": secret } })
-  expect((await answerOf(await GET(request))).body).toEqual({ data: { shown: "yes" } })
+  expect((await readResponse(await GET(request))).body).toEqual({ data: { shown: "yes" } })
 })
 
-test("a database that refuses connections: 503 with Retry-After, and the next request after it is back works", async () => {
+test("a database that refuses connections returns 503 with Retry-After, and requests succeed once it is back", async () => {
   const logged = vi.spyOn(log(), "error")
-  const working = pool()
+  const workingPool = pool()
   const { secret } = await createKey({ user: await createUser(), surface: "user" })
   const { GET } = userObject({ summary: "A test", data: z.unknown(), get: async () => "fine" })
   const request = () => new Request("http://localhost:3000/", { headers: { "x-api-key": secret } })
   try {
-    Object.assign(globalThis, { [slot]: new Pool({ connectionString: "postgresql://nobody@127.0.0.1:9/none" }) })
-    const answer = await answerOf(await GET(request()))
-    expect(answer.status).toBe(503)
-    expect(answer.headers.get("retry-after")).toBe("2")
-    expect(answer.body).toEqual({
+    Object.assign(globalThis, { [slot]: new Pool({ connectionString: "postgresql://unreachable@127.0.0.1:9/none" }) })
+    const response = await readResponse(await GET(request()))
+    expect(response.status).toBe(503)
+    expect(response.headers.get("retry-after")).toBe("2")
+    expect(response.body).toEqual({
       error: { code: "service_unavailable", message: expect.stringContaining("Try again") },
     })
     expect(logged).toHaveBeenCalled()
   } finally {
-    Object.assign(globalThis, { [slot]: working })
+    Object.assign(globalThis, { [slot]: workingPool })
   }
   expect((await GET(request())).status).toBe(200)
 })
 
 test.each([
-  ["a statement that takes too long", () => db().$queryRaw`SELECT pg_sleep(20)::text`],
-  ["the same through the bare pool", () => pool().query("SELECT pg_sleep(20)")],
-])("%s: 503 in under 3 seconds", async (_what, get) => {
+  ["a Prisma statement that takes too long", () => db().$queryRaw`SELECT pg_sleep(20)::text`],
+  ["a pool statement that takes too long", () => pool().query("SELECT pg_sleep(20)")],
+])("%s returns 503 in under 3 seconds", async (_case, get) => {
   const start = performance.now()
   expect((await call(get)).status).toBe(503)
   expect(performance.now() - start).toBeLessThan(3_000)
 })
 
-test("a pool without a free connection: 503 in under 3 seconds, and it recovers", async () => {
-  const taken = await Promise.all(Array.from({ length: pool().options.max }, () => pool().connect()))
+test("a pool without a free connection returns 503 in under 3 seconds and recovers", async () => {
+  const clients = await Promise.all(Array.from({ length: pool().options.max }, () => pool().connect()))
   const { GET } = userObject({ summary: "A test", data: z.unknown(), get: async () => "fine" })
   const start = performance.now()
   const request = new Request("http://localhost:3000/", { headers: { "x-api-key": newSecret("user") } })
   expect((await GET(request)).status).toBe(503)
   expect(performance.now() - start).toBeLessThan(3_000)
-  for (const client of taken) client.release()
+  for (const client of clients) client.release()
   expect((await GET(request)).status).toBe(401)
 })
 
-test("a snapshot that gets no connection to begin with: 503 in under 3 seconds", async () => {
-  const taken: PoolClient[] = []
+test("a snapshot that cannot get a connection returns 503 in under 3 seconds", async () => {
+  const clients: PoolClient[] = []
   let start = 0
-  const answer = await call(async () => {
-    while (taken.length < pool().options.max) taken.push(await pool().connect())
+  const response = await call(async () => {
+    while (clients.length < pool().options.max) clients.push(await pool().connect())
     start = performance.now()
     return snapshot(db().user.count(), db().order.count())
   })
   expect(performance.now() - start).toBeLessThan(3_000)
-  expect(answer.status).toBe(503)
-  for (const client of taken) client.release()
+  expect(response.status).toBe(503)
+  for (const client of clients) client.release()
 })
 
-test("a connection that the server kills is replaced: the request after it works", async () => {
+test("a connection killed by the server is replaced, and the next request succeeds", async () => {
   const killed = await call(() => pool().query("SELECT pg_terminate_backend(pg_backend_pid())"))
   expect(killed.status).toBe(503)
   expect((await call(async () => "fine")).status).toBe(200)
 })
 
-test("every path under /api that nothing serves: 404 in the envelope, for every method", async () => {
-  for (const [method, answer] of Object.entries(nothing)) {
-    const response = await answer(new Request("http://localhost:3000/api/zzz", { method }))
+test("a path under /api without a route returns 404 in the envelope for every method", async () => {
+  for (const [method, handle] of Object.entries(nothing)) {
+    const response = await handle(new Request("http://localhost:3000/api/zzz", { method }))
     expect(response.status, method).toBe(404)
     const text = await response.text()
     expect(text).toBe(
@@ -136,53 +136,53 @@ test("every path under /api that nothing serves: 404 in the envelope, for every 
   }
 })
 
-test("a filter that is misspelt or of another type than its column does not compile", () => {
+test("a filter that is misspelt or has a different type than its column does not compile", () => {
   const row = { summary: "A test", permission: "billing.read", row: orderRow, find: findOrders } as const
   adminList({ ...row, filters: { status: orderStatus, userId: id } })
   // @ts-expect-error: orders have no column of this name
   adminList({ ...row, filters: { stauts: orderStatus } })
-  // @ts-expect-error: an order's status is one of an enum's
+  // @ts-expect-error: an order's status is an enum value
   adminList({ ...row, filters: { status: z.string() } })
   // @ts-expect-error: every admin list names its permission
   adminList({ summary: "A test", row: orderRow, find: findOrders })
   expect(adminList(row).GET.endpoint.permission).toBe("billing.read")
 })
 
-test("a list of the owner takes filters on every column but the owner's", () => {
+test("a user list accepts filters on every column except the owner's", () => {
   const row = { summary: "A test", row: orderRow, find: findOrders } as const
   expect(userList({ ...row, filters: { status: orderStatus } }).GET.endpoint.parameters).toHaveProperty("status")
-  // @ts-expect-error: the owner is who the key belongs to
+  // @ts-expect-error: the owner is always the key's owner
   userList({ ...row, filters: { userId: id } })
   // @ts-expect-error: orders have no column of this name
   userList({ ...row, filters: { stauts: orderStatus } })
 })
 
-test("a page reads a list of the owner as the API answers with it, refusals included", async () => {
-  const [user, unauthenticatedCaller] = [await createUser(), await createUser()]
+test("a page reads the same user list as the API, with the same errors", async () => {
+  const [user, otherUser] = [await createUser(), await createUser()]
   for (const status of ["paid", "pending", "paid"] as const) {
     const paidAt = status === "paid" ? new Date() : null
     await createOrder({ userId: user.id, status, paidAt })
-    await createOrder({ userId: unauthenticatedCaller.id, status, paidAt })
+    await createOrder({ userId: otherUser.id, status, paidAt })
   }
   const { GET } = userList({ summary: "A test", filters: { status: orderStatus }, row: orderRow, find: findOrders })
   const { secret } = await createKey({ user, surface: "user" })
   const search = "?status=paid&limit=1"
   const request = new Request(`http://localhost:3000/${search}`, { headers: { "x-api-key": secret } })
   const read = await GET.endpoint.read(user.id as OwnerId, search)
-  expect((await answerOf(await GET(request))).body).toEqual(read)
+  expect((await readResponse(await GET(request))).body).toEqual(read)
   expect(read).toMatchObject({ data: [{ userId: user.id, status: "paid" }], meta: { total: 2, limit: 1 } })
-  await expect(GET.endpoint.read(user.id as OwnerId, `?userId=${unauthenticatedCaller.id}`)).rejects.toThrow(
+  await expect(GET.endpoint.read(user.id as OwnerId, `?userId=${otherUser.id}`)).rejects.toThrow(
     'Unknown parameter "userId". Accepted: limit, offset, since, until, order, cursor, status.',
   )
 })
 
-test("8 what cannot be a key, however long, is refused without asking the database", async () => {
+test("a malformed key of any length is refused without a database query", async () => {
   const query = vi.spyOn(pool(), "query")
   const { GET } = userObject({ summary: "A test", data: z.unknown(), get: async () => "fine" })
   const key = newSecret("user")
-  const wrong = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0")
+  const wrongChecksum = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0")
   for (const secret of [
-    wrong,
+    wrongChecksum,
     key.slice(0, -1),
     `${key}0`,
     `tsk_usr_${"x".repeat(8_000)}`,

@@ -16,12 +16,12 @@ import { readIdempotencyKey } from "./idempotency-key"
 import { encodeCursor, type Parameters, parseListQuery, parseParameters, sharedParameters } from "./query"
 import { eachMethod, handleEach, type Method, pathOf, respond, setAll } from "./respond"
 
-/** The row an endpoint is made of, as data: documents, console pages and tests read it. Its path is its folder. */
+/** The definition of an endpoint, which documents, console pages and tests read. Its path is its folder. */
 export type Endpoint = {
   readonly surface: Surface
   readonly method: "GET" | "POST"
   readonly summary: string
-  /** What the key's owner must hold; none on the user surface. */
+  /** The permission that the key's owner must hold; none on the user surface. */
   readonly permission: Permission | undefined
   /** Whether `data` is a page of rows with `meta`, or one object. */
   readonly shape: "list" | "object"
@@ -29,27 +29,27 @@ export type Endpoint = {
   readonly parameters: Parameters
   /** The schema of a row, or of the object. */
   readonly data: z.ZodType
-  /** What a list's `meta` holds besides the page. */
+  /** The schema of what a list's `meta` contains besides the page. */
   readonly meta: z.ZodObject
-  /** What a call sends, and the most it can cost; on metered endpoints alone. */
+  /** The schema of the request body and the maximum cost in credits; on metered endpoints only. */
   readonly metered?: { readonly body: z.ZodType; readonly maxCost: number }
-  /** How to answer a question from these rows: a sentence or a snippet by its name. */
+  /** Code that answers a question from these rows, by the title of the question. */
   readonly recipes: Readonly<Record<string, string>>
 }
 
 export type Route<Row = Endpoint> = ((request: Request) => Promise<Response>) & { readonly endpoint: Row }
 
-/** What a route file exports: an answer for every method, so that none is left to the framework's empty 405. */
+/** What a route file exports: a handler for every method, because the framework's own 405 has an empty body. */
 export type Routes<Row = Endpoint> = Readonly<Record<Method, Route<Row>>>
 
-/** An admin list as pages read it too: the same rows, parameters and refusals as over HTTP. */
+/** An admin list that pages can read too, with the same rows, parameters and errors as over HTTP. */
 export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
   readonly permission: Permission
   /** @param search the query, with or without its `?` */
   readonly read: (search: string) => Promise<List<Row, Meta>>
 }
 
-/** A list of the user surface as pages read it too: for the account that is signed in instead of a key's owner. */
+/** A user list that pages can read too, for the signed-in account instead of a key's owner. */
 export type UserEndpoint<Row, Meta = unknown> = Endpoint & {
   /** @param search the query, with or without its `?` */
   readonly read: (owner: OwnerId, search: string) => Promise<List<Row, Meta>>
@@ -59,10 +59,10 @@ const noMeta = z.object({})
 
 export type Find<Where, Row extends z.ZodObject> = (where: Where, page: Page) => Promise<Found<z.input<Row>>>
 
-/** A filter is named as the condition it sets and parses to its type: a misspelt or mistyped one does not compile. */
+/** A filter has the name and type of the `where` field that it sets, so a misspelt filter does not compile. */
 export type Filters<Where> = { readonly [Column in keyof Where]?: z.ZodType<Where[Column], string> }
 
-/** A list of the admin surface: rows of every account, for keys whose owner holds `permission`. */
+/** A list of the admin surface: the rows of all accounts, for keys whose owner holds `permission`. */
 export function adminList<
   Where extends object,
   Row extends z.ZodObject,
@@ -102,7 +102,7 @@ export function adminList<
   )
 }
 
-/** A list of the user surface. The owner's id is put into `where` here, so a `find` cannot be called without it. */
+/** A list of the user surface. It adds the owner's id to `where`, so `find` is never called without it. */
 export function userList<
   Where extends { userId?: unknown },
   Row extends z.ZodObject,
@@ -169,16 +169,16 @@ export function userObject<Data extends z.ZodType>(row: {
 }
 
 /**
- * Work that costs credits: reserves the most it can cost, works, settles what it did cost, and never charges a retry with
- * the same Idempotency-Key twice (spec section 4).
+ * A metered endpoint: reserves the maximum cost, does the work and settles the actual cost. A retry with the same
+ * Idempotency-Key is never charged twice.
  */
 export function userMetered<Body extends z.ZodType, Result extends z.ZodType>(row: {
   summary: string
-  /** Credits, at least 1. Whatever `work` says it cost, no call is charged more. */
+  /** In credits, at least 1. No call is charged more, whatever cost `work` returns. */
   maxCost: number
   body: Body
   result: Result
-  /** Told by `signal` when its time is up. What it throws is answered, and nothing is charged. */
+  /** `signal` aborts when the time is up. A thrown error becomes the response, and nothing is charged. */
   work: (body: z.output<Body>, context: { runId: string; signal: AbortSignal }) => Promise<Worked<z.input<Result>>>
 }): Routes {
   const { summary, maxCost, body, result, work } = row
@@ -220,9 +220,9 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>(ro
 
 function settledRun(maxCost: number, result: z.ZodType) {
   return z.object({
-    id: id.describe("The run; its ledger entries bear it as runId"),
+    id: id.describe("The run; its ledger entries have this id as runId"),
     cost: z.int().min(0).max(maxCost).describe("Credits that were charged"),
-    balance: z.int().min(0).describe("Credits left, by the time the run was settled"),
+    balance: z.int().min(0).describe("Credits left when the run was settled"),
     result,
     createdAt: timestamp,
   })
@@ -233,54 +233,57 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
     case "insufficient":
       return refuseAs(
         "insufficient_credits",
-        `A call may cost up to ${maxCost} credits, and the balance is ${outcome.balance}. Nothing was charged. Whoever runs this service can add credits.`,
+        `A call can cost up to ${maxCost} credits, and the balance is ${outcome.balance}. Nothing was charged. Contact the service operator to add credits.`,
       )
     case "mismatch":
-      return refuseAs("idempotency_mismatch", "This Idempotency-Key was used with another body. Send a new one.")
+      return refuseAs(
+        "idempotency_mismatch",
+        "This Idempotency-Key was already used with a different body. Send a new key.",
+      )
     case "in_progress":
       return refuseAs(
         "idempotency_in_progress",
-        "The call with this Idempotency-Key is still running. Send it again to get its answer.",
+        "The call with this Idempotency-Key is still running. Try again to get its response.",
         { "Retry-After": String(Math.min(2, outcome.secondsLeft)) },
       )
     case "busy":
       return refuseAs(
         "service_unavailable",
-        "Other calls of this account were faster. Nothing was charged; send it again.",
+        "Other calls of this account took the credits first. Nothing was charged; try again.",
         {
           "Retry-After": "1",
         },
       )
     case "timed_out":
     case "too_late":
-      return refuseAs("service_unavailable", "The work was not done in time. Nothing was charged; send it again.", {
+      return refuseAs("service_unavailable", "The call did not finish in time. Nothing was charged; try again.", {
         "Retry-After": "2",
       })
   }
 }
 
-/** Every row of a list has an `id`: cursors name it. */
+/** Every row of a list has an `id`, which cursors contain. */
 function idOf(row: z.ZodObject): z.ZodType {
   return row.shape.id as z.ZodType
 }
 
 function listOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
   schema: Row,
-  more: Meta,
+  metaSchema: Meta,
   page: Page,
   found: Found<z.input<Row>>,
 ): List<z.output<Row>, z.output<Meta>> {
-  const isCut = found.rows.length > page.limit
-  const rows = isCut ? found.rows.slice(0, page.limit) : found.rows
+  const hasMore = found.rows.length > page.limit
+  const rows = hasMore ? found.rows.slice(0, page.limit) : found.rows
   const last = rows.at(-1) as { createdAt: Date | string; id: string } | undefined
   const nextCursor =
-    isCut && last ? encodeCursor(page.order, { createdAt: new Date(last.createdAt), id: last.id }) : null
+    hasMore && last ? encodeCursor(page.order, { createdAt: new Date(last.createdAt), id: last.id }) : null
   const { limit, offset } = page
-  const meta = { total: found.total, limit, offset, nextCursor, ...more.parse(found.meta ?? {}) }
+  const meta = { total: found.total, limit, offset, nextCursor, ...metaSchema.parse(found.meta ?? {}) }
   return { data: rows.map((row) => schema.parse(row)), meta }
 }
 
-/** Turns a row and what it does into an answer for each method. */
+/** Turns an endpoint and its handler into the routes of all methods. */
 function routes<Row extends Endpoint>(
   endpoint: Row,
   handle: (request: Request, caller: Caller, withinDeadline: WithinDeadline, headers: Headers) => Promise<string>,
@@ -304,7 +307,7 @@ function routes<Row extends Endpoint>(
   return eachMethod((method) => Object.assign(responses[method], { endpoint }))
 }
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers, and the older X- form that most clients read; times in seconds. */
+/** The headers of draft-ietf-httpapi-ratelimit-headers and their older X- form, which most clients read. */
 function rateLimitHeaders({ limit, remaining, resetSeconds }: Verdict): Record<string, string> {
   return {
     "RateLimit-Policy": `"default";q=${limit};w=${limits.key.windowSeconds}`,

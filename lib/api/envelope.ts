@@ -1,6 +1,6 @@
-// The bodies of all answers (spec section 2).
+// The JSON bodies of all API responses.
 
-/** A page of rows, before it becomes text. */
+/** A page of rows, before serialization. */
 export type List<Row, Meta = unknown> = {
   data: Row[]
   meta: { total: number; limit: number; offset: number; nextCursor: string | null } & Meta
@@ -14,10 +14,10 @@ export function objectEnvelope(data: unknown): string {
   return JSON.stringify({ data })
 }
 
-/** Of a settled run, in two parts: between them belongs the balance, which only the database knows when it settles. */
+/** The body of a settled run, split around the balance, which the database inserts when it settles the run. */
 export function runEnvelope({ runId, cost, result, createdAt }: SettledRun): [string, string] {
-  const head = `{"data":{"id":${JSON.stringify(runId)},"cost":${cost},"balance":`
-  return [head, `,"result":${JSON.stringify(result)},"createdAt":${JSON.stringify(createdAt)}}}`]
+  const beforeBalance = `{"data":{"id":${JSON.stringify(runId)},"cost":${cost},"balance":`
+  return [beforeBalance, `,"result":${JSON.stringify(result)},"createdAt":${JSON.stringify(createdAt)}}}`]
 }
 
 type SettledRun = { runId: string; cost: number; result: unknown; createdAt: Date }

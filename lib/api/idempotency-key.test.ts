@@ -8,19 +8,19 @@ function read(...values: string[]) {
   return readIdempotencyKey(headers)
 }
 
-test("without the header there is no key", () => {
+test("without the header, there is no key", () => {
   expect(read()).toBeNull()
 })
 
 test.each([
   ["bare", "order-42", "order-42"],
   ["in quotes", '"order-42"', "order-42"],
-  ["with blanks around it, which are not part of a header's value", "  order-42 ", "order-42"],
-  ["of one character", "x", "x"],
+  ["with surrounding whitespace, which is not part of a header value", "  order-42 ", "order-42"],
+  ["of 1 character", "x", "x"],
   ["of 255 characters", "x".repeat(255), "x".repeat(255)],
   ["of 255 characters in quotes", `"${"x".repeat(255)}"`, "x".repeat(255)],
-  ["of every visible ASCII character but the quotation mark", visible(), visible()],
-])("a key %s is taken", (_how, sent, key) => {
+  ["of every visible ASCII character except the quotation mark", visible(), visible()],
+])("a key %s is accepted", (_form, sent, key) => {
   expect(read(sent)).toBe(key)
 })
 
@@ -32,14 +32,14 @@ test.each([
   ["256 characters long in quotes", [`"${"x".repeat(256)}"`]],
   ["with a space in it", ["order 42"]],
   ["with a tab in it", ["order\t42"]],
-  ["beyond ASCII", ["ordér"]],
+  ["not ASCII", ["ordér"]],
   ["with a control character", ["order\x7f"]],
   ["with one quotation mark", ['"order']],
-  ["with a quotation mark in the middle", ['or"der']],
-  ["two keys in quotes", ['"one","other"']],
+  ["with a quotation mark in it", ['or"der']],
+  ["a list of two quoted keys", ['"one","other"']],
   ["sent twice", ["one", "other"]],
-  ["sent twice with one value", ["one", "one"]],
-])("a key that is %s is refused, and the message says what is taken", (_how, sent) => {
+  ["sent twice with the same value", ["one", "one"]],
+])("a key that is %s is refused, and the message states what is accepted", (_form, sent) => {
   expect(() => read(...sent)).toThrow(
     expect.objectContaining({
       status: 400,
@@ -50,7 +50,7 @@ test.each([
 })
 
 test.each(["user", "admin"] as const)(
-  "an API key of surface %s, alone or within, is refused: it would be stored",
+  "a value that is or contains a %s API key is refused, because it would be stored",
   (surface) => {
     const secret = newSecret(surface)
     for (const sent of [secret, `"${secret}"`, `${secret}-1`, `retry:${secret}`]) {
@@ -58,7 +58,7 @@ test.each(["user", "admin"] as const)(
         expect.objectContaining({
           status: 400,
           code: "bad_request",
-          message: "Idempotency-Key must not hold an API key. Make a random one for each call.",
+          message: "Idempotency-Key must not contain an API key. Generate a random key for each call.",
         }),
       )
     }

@@ -4,21 +4,24 @@ import { refuseAs } from "./errors"
 export const idempotencyKeyHeader = "Idempotency-Key"
 
 /**
- * The key under which a retry is recognised, or null. As draft-ietf-httpapi-idempotency-key-header writes it, in quotes,
- * or bare as most clients send it: both name the same key.
+ * The Idempotency-Key of a request, or null. It may be quoted, as in draft-ietf-httpapi-idempotency-key-header, or
+ * bare, as most clients send it; both forms are the same key.
  * @throws Refusal 400
  */
 export function readIdempotencyKey(headers: Headers): string | null {
-  const sent = headers.get(idempotencyKeyHeader)
-  if (sent === null) return null
-  const key = /^"(.*)"$/.exec(sent)?.[1] ?? sent
-  // Headers that are sent twice arrive joined by a comma and a space.
+  const value = headers.get(idempotencyKeyHeader)
+  if (value === null) return null
+  const key = /^"(.*)"$/.exec(value)?.[1] ?? value
+  // A header sent twice arrives as one value, joined by a comma and a space; the space makes it invalid.
   if (!/^[\x21-\x7E]{1,255}$/.test(key) || key.includes('"')) {
     return refuseAs("bad_request", `${idempotencyKeyHeader} must be 1 to 255 visible ASCII characters, sent once.`)
   }
-  // What retries are recognised by is stored as it is, which an API key never is.
+  // Idempotency keys are stored in plain text, and API keys must never be.
   if (surfaces.some((surface) => key.includes(kinds[surface].prefix))) {
-    return refuseAs("bad_request", `${idempotencyKeyHeader} must not hold an API key. Make a random one for each call.`)
+    return refuseAs(
+      "bad_request",
+      `${idempotencyKeyHeader} must not contain an API key. Generate a random key for each call.`,
+    )
   }
   return key
 }

@@ -16,7 +16,7 @@ import { idempotencyKeyHeader } from "./idempotency-key"
 
 const version = "1.0.0"
 
-/** OpenAPI 3.1 of both surfaces, computed from the endpoints' rows. */
+/** The OpenAPI 3.1 document of both surfaces, generated from the endpoints. */
 export function openApiDocument(endpoints: readonly Documented[], baseUrl: string): string {
   return JSON.stringify({
     openapi: "3.1.0",
@@ -24,7 +24,7 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
       title: "tsk",
       version,
       summary: "The admin data API and the user API, each with its own kind of key",
-      description: `${limits.key.tokens} requests a minute and key. A key of one surface is refused by the other.`,
+      description: `${limits.key.tokens} requests a minute per key. A key for one surface is refused by the other.`,
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: baseUrl }],
@@ -32,7 +32,7 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
       { name: "admin", description: `The data of every account, read-only; keys begin with ${kinds.admin.prefix}.` },
       { name: "user", description: `The key owner's own account; keys begin with ${kinds.user.prefix}.` },
     ],
-    // Either header takes the key.
+    // Alternatives: the key is accepted in either header.
     security: [{ bearer: [] }, { header: [] }],
     paths: Object.fromEntries(
       endpoints.map((endpoint) => [endpoint.path, { [endpoint.method.toLowerCase()]: operation(endpoint) }]),
@@ -61,13 +61,13 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
         ),
       },
       headers: Object.fromEntries(
-        Object.entries({ ...responseHeaders, ...meteredHeaders, ...waitHeaders }).map(([name, description]) => [
+        Object.entries({ ...responseHeaders, ...meteredHeaders, ...retryHeaders }).map(([name, description]) => [
           name,
           { description, schema: { type: /^(X-RateLimit|Retry)/.test(name) ? "integer" : "string" } },
         ]),
       ),
       responses: Object.fromEntries(
-        [...new Set(endpoints.flatMap(errorCodes))].map((code) => [code, errorAnswer(code)]),
+        [...new Set(endpoints.flatMap(errorCodes))].map((code) => [code, errorResponse(code)]),
       ),
     },
   })
@@ -110,7 +110,7 @@ function operation(endpoint: Documented) {
 }
 
 function descriptionOf({ permission, metered }: Documented): string {
-  if (permission) return `The key's owner must hold \`${permission}\`.`
+  if (permission) return `The key's owner must hold the permission \`${permission}\`.`
   return metered ? `Costs up to ${metered.maxCost} credits. ${conventions.metered}` : "Only the key owner's own data."
 }
 
@@ -123,20 +123,20 @@ const idempotencyKey = {
 }
 
 const meteredHeaders: Readonly<Record<string, string>> = {
-  "Idempotency-Replayed": "true when this is the stored answer to an earlier call",
+  "Idempotency-Replayed": "true if this is the stored response to an earlier call",
 }
 
-const waits: readonly ErrorCode[] = ["idempotency_in_progress", "rate_limited", "service_unavailable"]
+const retryable: readonly ErrorCode[] = ["idempotency_in_progress", "rate_limited", "service_unavailable"]
 
-const waitHeaders: Readonly<Record<string, string>> = { "Retry-After": "Seconds to wait before the next try" }
+const retryHeaders: Readonly<Record<string, string>> = { "Retry-After": "Seconds to wait before trying again" }
 
-function errorAnswer(code: ErrorCode) {
+function errorResponse(code: ErrorCode) {
   const { status, meaning } = errors[code]
   return {
     description: meaning,
     headers: headersOf([
       ...(status === errors.unauthorized.status ? ["X-Request-Id"] : Object.keys(responseHeaders)),
-      ...(waits.includes(code) ? Object.keys(waitHeaders) : []),
+      ...(retryable.includes(code) ? Object.keys(retryHeaders) : []),
     ]),
     content: {
       "application/json": {
@@ -169,10 +169,10 @@ function envelope(endpoint: Documented) {
         required: ["total", "limit", "offset", "nextCursor", ...(extra.required ?? [])],
         additionalProperties: false,
         properties: {
-          total: { ...count, description: "All rows that match, on this page or not" },
+          total: { ...count, description: "All matching rows, on this page or not" },
           limit: count,
           offset: count,
-          nextCursor: { type: ["string", "null"], description: "The cursor of the next page; null at the end" },
+          nextCursor: { type: ["string", "null"], description: "The cursor of the next page; null on the last page" },
           ...extra.properties,
         },
       },

@@ -18,7 +18,7 @@ function refusal(search: string): string {
   throw new Error(`accepted: ${search}`)
 }
 
-test("without parameters: the newest 100 rows", () => {
+test("a query without parameters returns the newest 100 rows", () => {
   expect(parse("")).toEqual({ page: { limit: 100, offset: 0, order: "desc" }, where: {} })
 })
 
@@ -38,11 +38,11 @@ test.each([
   "null",
   "05",
   "9".repeat(400),
-])("limit=%s is refused and the accepted range is named", (value) => {
+])("limit=%s is refused, and the message states the accepted range", (value) => {
   expect(refusal(`limit=${value}`)).toMatch(/^limit must be an integer from 1 to 500, got "/)
 })
 
-test("limit takes 1 and 500", () => {
+test("limit accepts 1 and 500", () => {
   expect(parse("limit=1").page.limit).toBe(1)
   expect(parse("limit=500").page.limit).toBe(500)
 })
@@ -54,7 +54,7 @@ test.each(["-1", "-0", "1.5", "abc", "2147483648", "4294967296", "90071992547409
   },
 )
 
-test("offset takes what 31 bits hold", () => {
+test("offset accepts the largest signed 32-bit integer", () => {
   expect(parse("offset=2147483647").page.offset).toBe(2147483647)
 })
 
@@ -79,7 +79,7 @@ test.each([
   "8640000000000001",
   "1".repeat(30),
   "1e3",
-])("since=%s is no moment", (value) => {
+])("since=%s is not a valid time", (value) => {
   expect(refusal(`since=${value}`)).toMatch(/^since must be a date .* got "/)
 })
 
@@ -94,25 +94,25 @@ test.each([
   ["1970-01-01", "1970-01-01T00:00:00.000Z"],
   ["-1", "1969-12-31T23:59:59.999Z"],
   ["-62135596800000", "0001-01-01T00:00:00.000Z"],
-])("since=%s is %s", (value, expected) => {
+])("since=%s is parsed as %s", (value, expected) => {
   expect(parse(`since=${value}`).page.since?.toISOString()).toBe(expected)
 })
 
-test("a plain date as until includes that whole day", () => {
+test("a plain date in until includes the whole day", () => {
   const { since, until } = parse("since=2026-01-01&until=2026-01-31").page
   expect([since?.toISOString(), until?.toISOString()]).toEqual(["2026-01-01T00:00:00.000Z", "2026-01-31T23:59:59.999Z"])
 })
 
-test("equal bounds are a moment, crossed bounds an error", () => {
+test("since may equal until, and must not be later", () => {
   expect(parse("since=5&until=5").page).toMatchObject({ since: new Date(5), until: new Date(5) })
   expect(refusal("since=2026-02-01&until=2026-01-31")).toBe("since must not be later than until.")
 })
 
-test("a plus sign that became a space is explained", () => {
+test("an unescaped plus sign, decoded as a space, is explained in the message", () => {
   expect(refusal("since=2024-01-01T00:00:00+02:00")).toContain("a + in a query must be sent as %2B")
 })
 
-test("unknown and repeated parameters are named, with those that are accepted", () => {
+test("unknown and repeated parameters are refused by name, with the accepted ones", () => {
   const accepted = "Accepted: limit, offset, since, until, order, cursor, status, userId."
   expect(refusal("colour=red")).toBe(`Unknown parameter "colour". ${accepted}`)
   expect(refusal("limit[]=1")).toContain('Unknown parameter "limit[]"')
@@ -122,28 +122,28 @@ test("unknown and repeated parameters are named, with those that are accepted", 
 })
 
 test.each(["__proto__", "constructor", "toString", "ACTIVE", "active' OR '1'='1", ""])(
-  "status=%s is none of the values",
+  "status=%s is not an accepted value",
   (value) => {
     expect(refusal(`status=${encodeURIComponent(value)}`)).toMatch(/^status must be one of active, banned, got "/)
   },
 )
 
-test.each(["%00", "%ff", "%ED%A0%80", "active%00"])("status=%s is not text", (value) => {
+test.each(["%00", "%ff", "%ED%A0%80", "active%00"])("status=%s is not valid text", (value) => {
   expect(refusal(`status=${value}`)).toBe("status is not valid UTF-8 text.")
 })
 
-test("filters arrive in where, parsed", () => {
+test("filters are parsed into where", () => {
   const userId = "0199c0de-0000-7000-8000-000000000001"
   expect(parse(`status=banned&userId=${userId}`).where).toEqual({ status: "banned", userId })
   expect(refusal("userId=42")).toBe('userId must be a UUID, got "42".')
 })
 
-test("a key that strays into the query is not repeated in the answer", () => {
+test("an API key in the query is masked in the error message", () => {
   expect(refusal("limit=tsk_usr_abcdefghijk")).toBe('limit must be an integer from 1 to 500, got "tsk_…".')
   expect(refusal("tsk_adm_abcdefghijk=1")).not.toContain("abcdefghijk")
 })
 
-test("a cursor brings back the position and the direction of its walk", () => {
+test("a cursor restores the position and the order of its list", () => {
   const position = { createdAt: new Date(1700000000123), id: "0199c0de-0000-7000-8000-000000000001" }
   expect(parse(`cursor=${encodeCursor("asc", position)}`).page).toEqual({
     limit: 100,
@@ -151,17 +151,17 @@ test("a cursor brings back the position and the direction of its walk", () => {
     order: "asc",
     after: position,
   })
-  expect(refusal(`cursor=${encodeCursor("asc", position)}&order=desc`)).toBe("cursor belongs to a walk with order=asc.")
+  expect(refusal(`cursor=${encodeCursor("asc", position)}&order=desc`)).toBe("cursor was issued for order=asc.")
   expect(refusal(`cursor=${encodeCursor("asc", position)}&offset=0`)).toBe("Send either cursor or offset, not both.")
 })
 
 test.each([
   "x",
   "",
-  Buffer.from("asc 1 nobody").toString("base64url"),
+  Buffer.from("asc 1 not-a-uuid").toString("base64url"),
   Buffer.from("up 1 0199c0de-0000-7000-8000-000000000001").toString("base64url"),
   Buffer.from("asc 1e9 0199c0de-0000-7000-8000-000000000001").toString("base64url"),
   Buffer.from("asc 999999999999999 0199c0de-0000-7000-8000-000000000001").toString("base64url"),
-])("cursor=%s is none of ours", (value) => {
-  expect(refusal(`cursor=${value}`)).toContain("cursor must be the meta.nextCursor of an earlier answer")
+])("cursor=%s is not a cursor of this API", (value) => {
+  expect(refusal(`cursor=${value}`)).toContain("cursor must be the meta.nextCursor of an earlier response")
 })

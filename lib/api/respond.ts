@@ -9,7 +9,7 @@ import { traced } from "@/lib/telemetry/tracing"
 import { errorEnvelope } from "./envelope"
 import { errors, Refusal, refuseAs } from "./errors"
 
-// How anything under /api answers over HTTP, whatever it is: methods, headers and errors.
+// HTTP behavior shared by everything under /api: methods, headers and errors.
 
 export const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
 
@@ -17,29 +17,29 @@ export type Method = (typeof methods)[number]
 
 export type Handler = (request: Request) => Promise<Response>
 
-/** What is known of an answer before its body is: its headers, also if an error follows, whose key asked, the error. */
+/** A response in progress: its headers, which an error response keeps, the API key that was used and the error code. */
 export type Draft = { readonly headers: Headers; keyId?: string; code?: string }
 
-/** A public document: no key, its own content type, cacheable for five minutes, and written once in a process. */
+/** A public document: no key required, cacheable for five minutes, and generated once per process. */
 export function documentRoutes(contentType: string, write: () => Promise<string>) {
   const allowed = "GET, HEAD, OPTIONS"
-  let written: string | undefined
+  let document: string | undefined
   const serve = (request: Request) =>
     respond(request, pathOf(request), async ({ headers }) => {
-      written ??= await write()
+      document ??= await write()
       setAll(headers, { "Content-Type": contentType, "Cache-Control": "public, max-age=300" })
-      return written
+      return document
     })
   return handleEach("GET", allowed, serve)
 }
 
-/** For every path under /api that nothing serves. */
+/** Returns 404, for paths under /api without a route. */
 export const nothing = eachMethod((method) => async (request: Request) => {
-  const answer = await respond(request, noRoute, async () => refuseAs("not_found", errors.not_found.meaning))
-  return method === "HEAD" ? withoutBody(answer) : answer
+  const response = await respond(request, noRoute, async () => refuseAs("not_found", errors.not_found.meaning))
+  return method === "HEAD" ? withoutBody(response) : response
 })
 
-/** For methods that no path has, such as TRACE. */
+/** Returns 405, for methods that no path supports, such as TRACE. */
 export function methodNotAllowed(request: Request): Promise<Response> {
   return respond(request, noRoute, async () => {
     const allowed = methods.join(", ")
@@ -49,8 +49,8 @@ export function methodNotAllowed(request: Request): Promise<Response> {
   })
 }
 
-/** `serve` for the method that is served, HEAD and OPTIONS where they follow from it, and 405 for the rest. */
-export function handleEach(served: "GET" | "POST", allowed: string, serve: Handler) {
+/** Handlers for every method: `serve` for `supported`, HEAD and OPTIONS derived from it, 405 for the others. */
+export function handleEach(supported: "GET" | "POST", allowed: string, serve: Handler) {
   function refuseMethod(request: Request): Promise<Response> {
     return respond(request, pathOf(request), async () =>
       refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
@@ -59,7 +59,7 @@ export function handleEach(served: "GET" | "POST", allowed: string, serve: Handl
     )
   }
 
-  function announceMethods(request: Request): Promise<Response> {
+  function listMethods(request: Request): Promise<Response> {
     return respond(request, pathOf(request), async ({ headers }) => {
       headers.set("Allow", allowed)
       return null
@@ -67,11 +67,11 @@ export function handleEach(served: "GET" | "POST", allowed: string, serve: Handl
   }
 
   return eachMethod((method) => {
-    if (method === served) return serve
+    if (method === supported) return serve
     if (method === "HEAD") {
-      return async (request: Request) => withoutBody(await (served === "GET" ? serve : refuseMethod)(request))
+      return async (request: Request) => withoutBody(await (supported === "GET" ? serve : refuseMethod)(request))
     }
-    return method === "OPTIONS" ? announceMethods : refuseMethod
+    return method === "OPTIONS" ? listMethods : refuseMethod
   })
 }
 
@@ -79,18 +79,18 @@ export function eachMethod<Handler>(make: (method: Method) => Handler) {
   return Object.fromEntries(methods.map((method) => [method, make(method)])) as Record<Method, Handler>
 }
 
-/** The route of what no route file serves. */
+/** The route label of requests that match no route file. */
 const noRoute = "none"
 
-/** The path of the route file that answers a request, however the request spells it. */
+/** The decoded path of a request, which is the path of its route file. */
 export function pathOf(request: Request): string {
   return decodeURIComponent(new URL(request.url).pathname)
 }
 
 /**
- * Runs `work` and puts its body, or the error it ended with, into a response with the headers of every answer; no body
- * makes it a 204. What is answered is counted, logged and traced under `route`.
- * @param work gets the draft of the answer, to add to its headers; what it adds also stands on an error
+ * Runs `work` and returns its body, or the error it throws, as a response with the common headers; `null` is a 204.
+ * The response is counted, logged and traced under `route`.
+ * @param work may add headers to the draft; an error response has them too
  */
 export async function respond(
   request: Request,
@@ -108,7 +108,7 @@ export async function respond(
       ...transportSecurity(),
     }),
   }
-  const response = await traced(request, route, () => answer(draft, requestId, work))
+  const response = await traced(request, route, () => responseOf(draft, requestId, work))
   if (isOfApi(route === noRoute ? new URL(request.url).pathname : route)) {
     const { keyId, code } = draft
     const client = keyId ? undefined : clientAddress(request.headers)
@@ -118,24 +118,24 @@ export async function respond(
   return response
 }
 
-async function answer(
+async function responseOf(
   draft: Draft,
   requestId: string,
   work: (draft: Draft) => Promise<string | null>,
 ): Promise<Response> {
   try {
     const body = await work(draft)
-    return write(body === null ? 204 : 200, draft.headers, body)
+    return createResponse(body === null ? 204 : 200, draft.headers, body)
   } catch (error) {
     const refusal = error instanceof Refusal ? error : unexpected(error, requestId)
     draft.code = refusal.code
     setAll(draft.headers, refusal.headers)
-    return write(refusal.status, draft.headers, errorEnvelope(refusal.code, refusal.message))
+    return createResponse(refusal.status, draft.headers, errorEnvelope(refusal.code, refusal.message))
   }
 }
 
-/** A stated length spares the connection the framing in chunks, and tells HEAD how long GET is. */
-function write(status: number, headers: Headers, body: string | null): Response {
+/** Content-Length avoids chunked encoding, and gives HEAD the length of the GET response. */
+function createResponse(status: number, headers: Headers, body: string | null): Response {
   if (body === null) headers.delete("Content-Type")
   else headers.set("Content-Length", String(Buffer.byteLength(body)))
   return new Response(body, { status, statusText: STATUS_CODES[status] ?? "", headers })
@@ -145,11 +145,15 @@ function unexpected(error: unknown, requestId: string): Refusal {
   const why = error instanceof Error ? error.stack : String(error)
   if (isDatabaseUnavailable(error)) {
     log().error({ requestId, why }, "service_unavailable")
-    const message = "The database does not answer at the moment. Try again in 2 seconds."
+    const message = "The database is not responding. Try again in 2 seconds."
     return new Refusal(503, "service_unavailable", message, { "Retry-After": "2" })
   }
   log().error({ requestId, why }, "internal")
-  return new Refusal(500, "internal", `An unexpected error. If it stays, report it with the request id ${requestId}.`)
+  return new Refusal(
+    500,
+    "internal",
+    `An unexpected error occurred. If it persists, report it with the request id ${requestId}.`,
+  )
 }
 
 export function setAll(headers: Headers, fields: Readonly<Record<string, string>>): void {

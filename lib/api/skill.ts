@@ -13,8 +13,8 @@ import { type ErrorCode, errors } from "./errors"
 import { sharedParameters } from "./query"
 
 /**
- * The document that teaches an agent one of the APIs, in the form of an Agent Skill: front matter, then everything needed
- * to call it and to compute with what comes back. Computed from the endpoints of that surface; it holds no secrets.
+ * The Agent Skill of one surface: front matter, then what an agent needs to call the API and use its responses.
+ * Generated from the endpoints of that surface; it contains no secrets.
  */
 export function skillDocument(surface: Surface, endpoints: readonly Documented[], baseUrl: string): string {
   const recipes = { ...sharedRecipes[surface], ...recipesOf(endpoints) }
@@ -32,7 +32,7 @@ export function skillDocument(surface: Surface, endpoints: readonly Documented[]
   ].join("\n\n")
 }
 
-/** What the documents of the surfaces say differently. */
+/** The texts that differ between the documents of the two surfaces. */
 export const texts: Record<Surface, { name: string; title: string; description: string; reads: string }> = {
   admin: {
     name: "tsk-admin-data-api",
@@ -40,15 +40,14 @@ export const texts: Record<Surface, { name: string; title: string; description: 
     description:
       "Reads accounts, subscriptions, orders, credits and daily statistics of a SaaS through its read-only admin data API. Use it to answer questions about growth, revenue, churn, retention and credit burn, or to export data. Needs an API key that begins with tsk_adm_.",
     reads:
-      "Read-only: every endpoint is GET. What you may read is what the role of the key's owner may read today; a 403 names the permission that is missing.",
+      "Read-only: every endpoint is GET. You can read what the current role of the key's owner permits; a 403 names the missing permission.",
   },
   user: {
     name: "tsk-user-api",
     title: "User API",
     description:
-      "Reads one customer's own account, subscription, orders and credits through the user API of a SaaS, and has metered work done for credits. Use it in that customer's own code. Needs an API key that begins with tsk_usr_.",
-    reads:
-      "Every answer holds the key owner's own data and nothing else; there is no way to ask for another account's.",
+      "Reads one customer's own account, subscription, orders and credits through the user API of a SaaS, and runs metered work for credits. Use it in that customer's own code. Needs an API key that begins with tsk_usr_.",
+    reads: "Every response contains only the key owner's own data; no request can read another account.",
   },
 }
 
@@ -57,7 +56,7 @@ function frontMatter(surface: Surface): string {
 }
 
 function introduction(surface: Surface, baseUrl: string): string {
-  return `${texts[surface].reads} Base URL: \`${baseUrl}\`. Send the key with each request:
+  return `${texts[surface].reads} Base URL: \`${baseUrl}\`. Send the key with every request:
 
     Authorization: Bearer <API_KEY>
 
@@ -68,7 +67,7 @@ const conventionList = `## Conventions
 
 ${[
   conventions.envelope,
-  `Every list takes ${describeParameters(sharedParameters).map(listed).join("; ")}.`,
+  `Every list takes ${describeParameters(sharedParameters).map(describeInline).join("; ")}.`,
   conventions.walk,
   conventions.bounds,
   conventions.money,
@@ -82,37 +81,37 @@ ${[
 
 function errorTable(surface: Surface, endpoints: readonly Documented[]): string {
   const advice: Partial<Record<ErrorCode, string>> = {
-    bad_request: "Read the message, mend the request.",
+    bad_request: "Read the message and fix the request.",
     unauthorized: "Ask for a working key.",
     insufficient_credits: "Tell the owner that the balance does not cover the call.",
     wrong_scope: `Ask for a key that begins with \`${kinds[surface].prefix}\`.`,
-    forbidden: "Do without this data, and say so.",
-    not_found: "Use the paths below.",
-    idempotency_in_progress: "Wait `Retry-After` seconds, send the same again.",
-    payload_too_large: "Send less.",
-    idempotency_mismatch: "Use a new key for another body.",
+    forbidden: "Continue without this data, and report that it is missing.",
+    not_found: "Use one of the paths below.",
+    idempotency_in_progress: "Wait `Retry-After` seconds, then repeat the request.",
+    payload_too_large: "Send a smaller body.",
+    idempotency_mismatch: "Use a new Idempotency-Key for a different body.",
     rate_limited: "Wait `Retry-After` seconds.",
-    internal: "Try once more, then report the request id.",
-    service_unavailable: "Wait `Retry-After` seconds, try again.",
+    internal: "Try again once, then report the request id.",
+    service_unavailable: "Wait `Retry-After` seconds, then try again.",
   }
-  const answered = new Set<string>([...endpoints.flatMap(errorCodes), "wrong_scope", "forbidden", "not_found"])
+  const returned = new Set<string>([...endpoints.flatMap(errorCodes), "wrong_scope", "forbidden", "not_found"])
   const rows = Object.entries(advice)
-    .filter(([code]) => answered.has(code))
+    .filter(([code]) => returned.has(code))
     .map(([code, what]) => `| ${errors[code as ErrorCode].status} | \`${code}\` | ${what} |`)
   return `## Errors\n\n${conventions.errors}\n\n| Status | Code | What to do |\n|---|---|---|\n${rows.join("\n")}`
 }
 
 function describeEndpoint(endpoint: Documented): string {
   const { path, method, summary, permission, filters, metered, data, meta } = endpoint
-  const needs = permission ? ` Permission: \`${permission}\`.` : ""
-  const narrowed = describeParameters(filters).map(listed)
+  const permissionText = permission ? ` Permission: \`${permission}\`.` : ""
+  const filterTexts = describeParameters(filters).map(describeInline)
   const fields = [
     ...describeFields(data),
     ...describeFields(meta).map((field) => ({ ...field, name: `meta.${field.name}` })),
   ]
   return [
     `### ${method} ${path}`,
-    `${summary}.${needs}${narrowed.length > 0 ? ` Filters: ${narrowed.join(", ")}.` : ""}`,
+    `${summary}.${permissionText}${filterTexts.length > 0 ? ` Filters: ${filterTexts.join(", ")}.` : ""}`,
     ...(metered ? [describeMetered(metered, exampleBody(endpoint))] : []),
     fields.map(describeField).join("\n"),
   ].join("\n\n")
@@ -125,19 +124,19 @@ Body, as JSON with \`Content-Type: application/json\`, for example \`${JSON.stri
 
 ${describeBody(body).map(describeField).join("\n")}
 
-Answer:`
+Response:`
 }
 
 function describeField({ name, type, untrusted, description }: Described): string {
   return `- \`${name}\` ${type}${untrusted ? " **untrusted**" : ""}${description ? `: ${description}` : ""}`
 }
 
-function listed({ name, type, description }: Described): string {
+function describeInline({ name, type, description }: Described): string {
   return `\`${name}\` (${type}${description ? `: ${description}` : ""})`
 }
 
 function recipePreface(baseUrl: string): string {
-  return `Each recipe is the body of an async function that returns the answer, and calls these two:
+  return `Each recipe is the body of an async function that returns the result, and uses these two helpers:
 
 \`\`\`js
 const get = async (path) => {
@@ -165,11 +164,11 @@ function describeRecipe([question, code]: [string, string]): string {
   return `### ${question}\n\n\`\`\`js\n${code.trim()}\n\`\`\``
 }
 
-/** Recipes over several endpoints; those over one stand in its row. */
+/** Recipes that combine several endpoints; the others are in the definition of their endpoint. */
 const sharedRecipes: Record<Surface, Record<string, string>> = {
   user: {},
   admin: {
-    "Retention by cohort: of the accounts of each sign-up month, how many ever subscribed and how many still do": `
+    "Retention by cohort: for the accounts of each sign-up month, how many ever subscribed and how many still do": `
 const [users, subscriptions] = [await all("/api/v1/admin/users"), await all("/api/v1/admin/subscriptions")]
 const ever = new Set(subscriptions.map(({ userId }) => userId))
 const still = new Set(subscriptions.filter(({ canceledAt }) => canceledAt === null).map(({ userId }) => userId))
@@ -182,7 +181,7 @@ for (const { id, createdAt } of users) {
   if (still.has(id)) cohort.retained += 1
 }
 return Object.values(cohorts).sort((a, b) => (a.month < b.month ? -1 : 1))`,
-    "Why revenue changed: this year's net revenue by plan and currency; packs of credits have no plan": `
+    "Why revenue changed: this year's net revenue by plan and currency; credit packs have no plan": `
 const year = new Date().getUTCFullYear()
 const planOf = new Map((await all("/api/v1/admin/subscriptions")).map(({ id, planId }) => [id, planId]))
 const sums = {}

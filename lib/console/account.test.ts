@@ -10,7 +10,7 @@ import {
 } from "@/tests/support/factories"
 import { findAccount } from "./account"
 
-test("an account is shown with its balance, what runs hold, its live keys and its current subscription", async () => {
+test("returns an account with its balance, the credits held by runs, its live keys and its current subscription", async () => {
   const user = await createUser({ name: "Nova Newcomer" })
   await grantCredits(user.id, 500)
   await createRun({ userId: user.id, reserved: 10n })
@@ -37,7 +37,7 @@ test("an account is shown with its balance, what runs hold, its live keys and it
   })
 })
 
-test("an account without anything is shown with nothing, and one that does not exist is not found", async () => {
+test("returns zeros for an account without data, and null for an unknown id", async () => {
   const { id } = await createUser({ status: "closed" })
   expect(await findAccount(id)).toMatchObject({
     status: "closed",

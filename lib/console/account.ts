@@ -3,7 +3,7 @@ import { readBalance } from "@/lib/credits/entries"
 import { db, snapshot } from "@/lib/postgres/prisma"
 import { type Surface, surfaces } from "@/lib/surfaces"
 
-/** An account as its page in the console shows it. */
+/** An account as shown on its console page. */
 export type Account = {
   id: string
   email: string
@@ -11,13 +11,13 @@ export type Account = {
   role: string
   status: UserStatus
   createdAt: Date
-  /** What can be spent now. */
+  /** Credits that can be spent. */
   balance: number
-  /** Reserved by runs that are under way; not part of `balance`. */
+  /** Credits reserved by running runs; not part of `balance`. */
   held: number
-  /** Keys that are neither revoked nor expired, by the database's clock. */
+  /** Keys that are neither revoked nor expired by the database clock. */
   liveKeys: Record<Surface, number>
-  /** The one that is not canceled. */
+  /** The subscription that is not canceled; there is at most one. */
   subscription: { planName: string; status: SubscriptionStatus; periodEnd: Date; endsWithPeriod: boolean } | null
 }
 

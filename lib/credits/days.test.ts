@@ -11,13 +11,13 @@ const slot = Symbol.for("tsk.pool")
 const day = 86_400_000
 const today = Math.floor(Date.now() / day) * day
 
-/** Noon, so many days ago: far from any midnight. */
+/** Noon UTC, `daysAgo` days ago. */
 function noon(daysAgo: number): Date {
   return new Date(today - daysAgo * day + day / 2)
 }
 
-/** A ledger and runs as they would have been written at the moments given, oldest first. */
-async function account(history: readonly { at: Date; added?: number; cost?: number; endedAt?: Date }[]) {
+/** Creates an account with the ledger entries and runs of a history, oldest first. */
+async function createAccount(history: readonly { at: Date; added?: number; cost?: number; endedAt?: Date }[]) {
   const owner = (await createUser()).id as OwnerId
   await pool().query("INSERT INTO credit_accounts (user_id) VALUES ($1)", [owner])
   for (const { at, added, cost = 0, endedAt = at } of history) {
@@ -49,8 +49,8 @@ function isoDay(daysAgo: number): string {
   return new Date(today - daysAgo * day).toISOString().slice(0, 10)
 }
 
-test("each of the last 30 days has what its runs cost and the balance it ended with, also where nothing happened", async () => {
-  const owner = await account([
+test("each of the last 30 days has the cost of its runs and its final balance, also without entries", async () => {
+  const owner = await createAccount([
     { at: noon(400), added: 1_000 },
     { at: noon(31), cost: 7 },
     { at: noon(29), cost: 4 },
@@ -67,10 +67,10 @@ test("each of the last 30 days has what its runs cost and the balance it ended w
   expect(days[29]).toEqual({ day: isoDay(0), spent: 0, balance: 1_029 })
 })
 
-test("days begin at midnight in UTC, and a run counts whole on the day it ends", async () => {
+test("days start at midnight UTC, and a run counts on the day it ends", async () => {
   const midnight = new Date(today - 3 * day)
   const before = new Date(midnight.getTime() - 1)
-  const owner = await account([
+  const owner = await createAccount([
     { at: noon(40), added: 100 },
     { at: before, cost: 3 },
     { at: before, cost: 2, endedAt: midnight },
@@ -80,7 +80,7 @@ test("days begin at midnight in UTC, and a run counts whole on the day it ends",
   expect(days[26]).toEqual({ day: isoDay(3), spent: 2, balance: 95 })
 })
 
-test("the sums are the owner's own, and an account without credits has thirty days of nothing", async () => {
+test("the days contain only the owner's own credits, and are all zero without any", async () => {
   await grantCredits((await createUser()).id, 500)
   const owner = (await createUser()).id as OwnerId
   expect(new Set((await creditDays(owner)).map(({ spent, balance }) => `${spent} ${balance}`))).toEqual(
@@ -88,21 +88,24 @@ test("the sums are the owner's own, and an account without credits has thirty da
   )
 })
 
-test.each(["Pacific/Kiritimati", "America/Los_Angeles"])("a database in %s has the same days", async (zone) => {
-  const owner = await account([
-    { at: noon(5), added: 100 },
-    { at: new Date(today - 2 * day), cost: 3 },
-    { at: new Date(today - day - 1), cost: 2 },
-  ])
-  const days = await creditDays(owner)
-  expect(days[27]).toMatchObject({ spent: 5 })
-  const usual = pool()
-  const there = new Pool({ connectionString: env().DATABASE_URL, options: `-c timezone=${zone}` })
-  try {
-    Object.assign(globalThis, { [slot]: there })
-    expect(await creditDays(owner)).toEqual(days)
-  } finally {
-    Object.assign(globalThis, { [slot]: usual })
-    await there.end()
-  }
-})
+test.each(["Pacific/Kiritimati", "America/Los_Angeles"])(
+  "the days are the same with the database time zone %s",
+  async (zone) => {
+    const owner = await createAccount([
+      { at: noon(5), added: 100 },
+      { at: new Date(today - 2 * day), cost: 3 },
+      { at: new Date(today - day - 1), cost: 2 },
+    ])
+    const days = await creditDays(owner)
+    expect(days[27]).toMatchObject({ spent: 5 })
+    const defaultPool = pool()
+    const zonedPool = new Pool({ connectionString: env().DATABASE_URL, options: `-c timezone=${zone}` })
+    try {
+      Object.assign(globalThis, { [slot]: zonedPool })
+      expect(await creditDays(owner)).toEqual(days)
+    } finally {
+      Object.assign(globalThis, { [slot]: defaultPool })
+      await zonedPool.end()
+    }
+  },
+)

@@ -13,35 +13,35 @@ export const creditEntryRow = z.object({
   userId: id.describe("The account"),
   seq: credits.describe("Number of the entry within its account, from 1, without gaps"),
   kind: creditEntryKind.describe(
-    "grant and purchase add credits; reserve takes the maximum cost of a run, settle or release gives back what it did not cost, so a run that cost its maximum has no second entry; adjustment is a correction by hand",
+    "grant and purchase add credits; reserve takes the maximum cost of a run, settle and release return the part that was not charged, so a run charged at its maximum has no second entry; adjustment is a manual correction",
   ),
-  amount: credits.describe("Credits added, or taken when negative; an account's balance is the sum of its amounts"),
+  amount: credits.describe("Credits added, or taken if negative; an account's balance is the sum of its amounts"),
   balanceAfter: credits.describe("The balance after this entry"),
-  runId: id.nullable().describe("The run, of reserve, settle and release"),
-  orderId: id.nullable().describe("The order, of purchase"),
-  actorId: id.nullable().describe("Who granted or adjusted, where a person did"),
+  runId: id.nullable().describe("The run of a reserve, settle or release entry"),
+  orderId: id.nullable().describe("The order of a purchase entry"),
+  actorId: id.nullable().describe("The account that made a manual grant or adjustment"),
   reason: z.string().nullable(),
   createdAt: timestamp,
 })
 
 export type CreditEntryWhere = { userId?: string; kind?: CreditEntryKind }
 
-/** The owner's own entries; who of the staff made one is not theirs to know. */
+/** The owner's own entries, without the staff account that made them. */
 export const ownCreditEntryRow = creditEntryRow.omit({ actorId: true })
 
 export const balanceMeta = z.object({
-  balance: credits.describe("What can be spent now: the sum of the amounts of all entries"),
-  held: credits.describe("Reserved by runs that are under way; not part of balance"),
+  balance: credits.describe("Credits available to spend: the sum of the amounts of all entries"),
+  held: credits.describe("Credits reserved by runs in progress; not included in balance"),
 })
 
-/** The SQL of what is in `balanceMeta`, for the account that an expression names. */
+/** The SQL of the values in `balanceMeta`, for the account of an SQL expression. */
 const balanceSql = {
   balance: (account: string) => `coalesce((SELECT balance FROM credit_accounts WHERE user_id = ${account}), 0)`,
   held: (account: string) =>
     `(SELECT coalesce(sum(reserved), 0)::bigint FROM runs WHERE user_id = ${account} AND state = 'reserved')`,
 }
 
-/** An account's balance and what its runs hold, to be read alone or in a snapshot with more. */
+/** An account's balance and the credits held by its runs; can be part of a snapshot. */
 export function readBalance(database: Prisma.TransactionClient, userId: string) {
   const { balance, held } = balanceSql
   return database.$queryRawUnsafe<[{ balance: bigint; held: bigint }]>(
@@ -61,7 +61,7 @@ const ownLedger: List<typeof ownCreditEntryRow, OwnCreditEntryWhere> = {
   },
 }
 
-/** The owner's ledger with its balance. */
+/** The owner's ledger, with the balance. */
 export function findOwnCreditEntries(where: OwnCreditEntryWhere, page: Page) {
   return findIn(ownLedger, where, page)
 }

@@ -1,5 +1,5 @@
 import { createHash, randomInt, randomUUID } from "node:crypto"
-import { setImmediate as breath } from "node:timers/promises"
+import { setImmediate as nextTick } from "node:timers/promises"
 import fc from "fast-check"
 import { Pool, type QueryConfig } from "pg"
 import { afterAll, expect, test, vi } from "vitest"
@@ -12,126 +12,126 @@ import { sweep } from "./ledger"
 import { deductCredits, grantCredits } from "./mutations"
 import { type RunResult, run } from "./run"
 
-// Calls, retries, sweeps and the passing of time, all begun at the same moment: with every statement in an order that
-// fast-check chooses, and as PostgreSQL itself takes them. LEDGER_SEQUENCES and LEDGER_SEED as in ledger.model.test.ts.
+// Concurrent calls, retries, sweeps and expirations, with the order of all statements chosen by fast-check or left to
+// PostgreSQL. LEDGER_SEQUENCES and LEDGER_SEED work as in ledger.model.test.ts.
 const numRuns = Number(process.env.LEDGER_SEQUENCES || 200)
-/** On a busy machine they are fewer. fast-check's own limit would leave the last one unfinished. */
+/** Bounds the test on a busy machine. fast-check's own time limit would interrupt the last sequence. */
 const timeLimit = numRuns * 100
 const timeout = timeLimit + 60_000
 const seed = Number(process.env.LEDGER_SEED || randomInt(2 ** 31))
 
 const slot = Symbol.for("tsk.pool")
-/** What the test itself reads and changes waits for nobody's turn. */
-const aside = new Pool({ connectionString: env().DATABASE_URL, max: 2 })
-const working = pool()
-// Sixty at once wait for ten connections; what a call that waited too long is answered is tested elsewhere.
-working.options.connectionTimeoutMillis = 20_000
+/** For the statements of the test itself, which are not scheduled. */
+const observer = new Pool({ connectionString: env().DATABASE_URL, max: 2 })
+const workingPool = pool()
+// Up to sixty concurrent actions share ten connections; other tests cover the connection timeout.
+workingPool.options.connectionTimeoutMillis = 20_000
 
 afterAll(async () => {
-  expect(await findViolations(aside)).toEqual([])
-  await aside.end()
+  expect(await findViolations(observer)).toEqual([])
+  await observer.end()
 })
 
 type Call = { account: number; key: string | null; body: string; amount: number; cost: number | null }
-type ActionCase = { call: Call } | { book: { account: number; change: number } } | { expire: number } | "sweep"
+type Action = { call: Call } | { book: { account: number; change: number } } | { expire: number } | "sweep"
 
-/** What a call, or one of its retries, came back with. */
+/** The response to a call or one of its retries. */
 type Attempt = { call: Call; response: RunResult | { error: unknown } }
 
 type Account = { id: OwnerId; keyId: string }
 
 const startingBalance = 15
-const lost = new Error("Connection terminated unexpectedly")
-const failed = new Error("The work failed")
+const connectionLost = new Error("Connection terminated unexpectedly")
+const workFailed = new Error("The work failed")
 
-/** How one turn of the world goes: what was to be done is done now, or later, or its outcome is lost. */
-type Turn = <Outcome>(label: string, act: () => Promise<Outcome>) => Promise<Outcome>
+/** Schedules one statement or other action: it runs now, later or not at all, or its outcome is lost. */
+type Schedule = <Outcome>(label: string, task: () => Promise<Outcome>) => Promise<Outcome>
 
-const actionCases = fc.array(deedOf(), { minLength: 2, maxLength: 8 })
+const actionLists = fc.array(anyAction(), { minLength: 2, maxLength: 8 })
 
-test("whichever order the statements of calls, retries and sweeps take, every commit is whole and every credit accounted for", {
+test("with the statements of calls, retries and sweeps in any order, the ledger is consistent after every commit", {
   timeout,
 }, async () => {
-  const check = withinDeadline((scheduler: fc.Scheduler, actionCases: ActionCase[]) =>
-    interleave(scheduler, actionCases, () => "arrives"),
+  const check = withinDeadline((scheduler: fc.Scheduler, actions: Action[]) =>
+    interleave(scheduler, actions, () => "none"),
   )
-  await fc.assert(fc.asyncProperty(fc.scheduler(), actionCases, check), { seed, numRuns })
+  await fc.assert(fc.asyncProperty(fc.scheduler(), actionLists, check), { seed, numRuns })
 })
 
-test("the same where connections die before or after a statement took effect", { timeout }, async () => {
-  const arrives = { weight: 8, arbitrary: fc.constant<Fate>("arrives") }
-  const fates = fc.infiniteStream(fc.oneof(arrives, fc.constantFrom<Fate>("never sent", "answer lost")))
-  const check = withinDeadline((scheduler: fc.Scheduler, actionCases: ActionCase[], fates: fc.Stream<Fate>) =>
-    interleave(scheduler, actionCases, () => fates.next().value),
+test("the ledger stays consistent when connections break before or after a statement takes effect", {
+  timeout,
+}, async () => {
+  const noFault = { weight: 8, arbitrary: fc.constant<Fault>("none") }
+  const faults = fc.infiniteStream(fc.oneof(noFault, fc.constantFrom<Fault>("not sent", "response lost")))
+  const check = withinDeadline((scheduler: fc.Scheduler, actions: Action[], faults: fc.Stream<Fault>) =>
+    interleave(scheduler, actions, () => faults.next().value),
   )
-  await fc.assert(fc.asyncProperty(fc.scheduler(), actionCases, fates, check), { seed, numRuns })
+  await fc.assert(fc.asyncProperty(fc.scheduler(), actionLists, faults, check), { seed, numRuns })
 })
 
-test("the same with everything at once, as the database itself orders it", { timeout }, async () => {
-  const many = fc.array(deedOf(), { minLength: 30, maxLength: 60, size: "max" })
-  const check = withinDeadline(async (actionCases: ActionCase[]) => {
+test("the ledger stays consistent when all actions run concurrently, ordered by the database", {
+  timeout,
+}, async () => {
+  const many = fc.array(anyAction(), { minLength: 30, maxLength: 60, size: "max" })
+  const check = withinDeadline(async (actions: Action[]) => {
     const accounts = await openAccounts()
-    const turn: Turn = async (_label, act) => {
-      await breath()
-      return act()
+    const schedule: Schedule = async (_label, task) => {
+      await nextTick()
+      return task()
     }
-    const attempts = await Promise.all(actionCases.map((deed) => perform(deed, accounts, turn)))
-    await account(accounts, actionCases, attempts.flat(), false)
+    const attempts = await Promise.all(actions.map((action) => perform(action, accounts, schedule)))
+    await reconcile(accounts, actions, attempts.flat(), false)
   })
   await fc.assert(fc.asyncProperty(many, check), { seed, numRuns: Math.ceil(numRuns / 10) })
 })
 
-function withinDeadline<Given extends unknown[]>(check: (...given: Given) => Promise<void>) {
+function withinDeadline<Inputs extends unknown[]>(check: (...inputs: Inputs) => Promise<void>) {
   console.info(`LEDGER_SEED=${seed}`)
   const end = performance.now() + timeLimit
-  return async (...given: Given) => {
-    if (performance.now() < end) await check(...given)
+  return async (...inputs: Inputs) => {
+    if (performance.now() < end) await check(...inputs)
   }
 }
 
-type Fate = "arrives" | "never sent" | "answer lost"
+type Fault = "none" | "not sent" | "response lost"
 
-async function interleave(
-  scheduler: fc.Scheduler,
-  actionCases: readonly ActionCase[],
-  fate: () => Fate,
-): Promise<void> {
+async function interleave(scheduler: fc.Scheduler, actions: readonly Action[], nextFault: () => Fault): Promise<void> {
   const accounts = await openAccounts()
   const ids = accounts.map(({ id }) => id)
   let faulty = false
-  const turn: Turn = (label, act) =>
+  const schedule: Schedule = (label, task) =>
     new Promise((resolve, reject) => {
-      scheduler.scheduleSequence([{ label, builder: () => act().then(resolve, reject) }])
+      scheduler.scheduleSequence([{ label, builder: () => task().then(resolve, reject) }])
     })
   const query = (statement: QueryConfig | string, values?: unknown[]) =>
-    turn(typeof statement === "string" ? statement : (statement.name ?? ""), async () => {
-      const meets = fate()
-      if (meets !== "arrives") faulty = true
-      if (meets === "never sent") throw lost
-      const response = await working.query(statement, values)
-      if (meets === "answer lost") throw lost
+    schedule(typeof statement === "string" ? statement : (statement.name ?? ""), async () => {
+      const fault = nextFault()
+      if (fault !== "none") faulty = true
+      if (fault === "not sent") throw connectionLost
+      const response = await workingPool.query(statement, values)
+      if (fault === "response lost") throw connectionLost
       return response
     })
-  const pauses = takePausesInTurns(turn)
+  const timers = scheduleShortTimers(schedule)
   Object.assign(globalThis, { [slot]: { query } })
   try {
-    const everything = Promise.all(actionCases.map((deed) => perform(deed, accounts, turn)))
-    const attempts = await scheduler.waitFor(everything, async (step) => {
+    const results = Promise.all(actions.map((action) => perform(action, accounts, schedule)))
+    const attempts = await scheduler.waitFor(results, async (step) => {
       await step()
-      expect(await findViolations(aside, ids)).toEqual([])
+      expect(await findViolations(observer, ids)).toEqual([])
     })
-    await account(accounts, actionCases, attempts.flat(), faulty)
+    await reconcile(accounts, actions, attempts.flat(), faulty)
   } finally {
-    Object.assign(globalThis, { [slot]: working })
-    pauses.mockRestore()
+    Object.assign(globalThis, { [slot]: workingPool })
+    timers.mockRestore()
   }
 }
 
-/** How long a settlement waits before it tries again is as random as everything else; timers of a second and more are not its. */
-function takePausesInTurns(turn: Turn) {
+/** Schedules the pauses between attempts to settle like statements. Timers of a second or more are not such pauses. */
+function scheduleShortTimers(schedule: Schedule) {
   const setTimeout = globalThis.setTimeout
   const pause = (callback: () => void, ms?: number) =>
-    (ms ?? 0) < 1_000 ? turn("pause", async () => callback()) : setTimeout(callback, ms)
+    (ms ?? 0) < 1_000 ? schedule("pause", async () => callback()) : setTimeout(callback, ms)
   return vi.spyOn(globalThis, "setTimeout").mockImplementation(pause as typeof globalThis.setTimeout)
 }
 
@@ -145,116 +145,118 @@ async function openAccounts(): Promise<Account[]> {
   )
 }
 
-async function perform(deed: ActionCase, accounts: readonly Account[], turn: Turn): Promise<Attempt[]> {
-  if (deed === "sweep") {
-    await sweep().catch((error) => expect(error).toBe(lost))
-  } else if ("expire" in deed) {
-    await turn("expire", () =>
-      aside.query(
+async function perform(action: Action, accounts: readonly Account[], schedule: Schedule): Promise<Attempt[]> {
+  if (action === "sweep") {
+    await sweep().catch((error) => expect(error).toBe(connectionLost))
+  } else if ("expire" in action) {
+    await schedule("expire", () =>
+      observer.query(
         `UPDATE runs SET expires_at = now() - interval '1 second'
          WHERE id = (SELECT id FROM runs WHERE user_id = ANY ($1) AND state = 'reserved' ORDER BY id OFFSET $2 LIMIT 1)`,
-        [accounts.map(({ id }) => id), deed.expire],
+        [accounts.map(({ id }) => id), action.expire],
       ),
     )
-  } else if ("book" in deed) {
-    const { change } = deed.book
-    const target = pick(accounts, deed.book.account)
+  } else if ("book" in action) {
+    const { change } = action.book
+    const target = pick(accounts, action.book.account)
     const form = { requestId: randomUUID(), amount: Math.abs(change), reason: "For a test" }
-    const act = change > 0 ? grantCredits : deductCredits
-    const result = await turn("book", () => act(target.id, target.id, form))
+    const bookCredits = change > 0 ? grantCredits : deductCredits
+    const result = await schedule("book", () => bookCredits(target.id, target.id, form))
     expect(result.ok || result.reason === "insufficient").toBe(true)
   } else {
-    return callUntilAnswered(deed.call, pick(accounts, deed.call.account), turn)
+    return callUntilFinal(action.call, pick(accounts, action.call.account), schedule)
   }
   return []
 }
 
-/** As a client does: tries again while the answer says to. */
-async function callUntilAnswered(call: Call, account: Account, turn: Turn): Promise<Attempt[]> {
+/** Retries like a client, while the response allows it. */
+async function callUntilFinal(call: Call, account: Account, schedule: Schedule): Promise<Attempt[]> {
   const attempts: Attempt[] = []
   while (attempts.length < 3) {
-    const response = await attempt(call, account, turn).catch((error: unknown) => ({ error }))
+    const response = await attempt(call, account, schedule).catch((error: unknown) => ({ error }))
     attempts.push({ call, response })
-    const again =
+    const shouldRetry =
       "error" in response
-        ? response.error === lost
+        ? response.error === connectionLost
         : !response.ok && /^(in_progress|too_late|busy)$/.test(response.reason)
-    if (!again) break
+    if (!shouldRetry) break
   }
   return attempts
 }
 
-function attempt({ key, body, amount, cost }: Call, { id, keyId }: Account, turn: Turn): Promise<RunResult> {
+function attempt({ key, body, amount, cost }: Call, { id, keyId }: Account, schedule: Schedule): Promise<RunResult> {
   return run(
     { owner: id, keyId, idempotencyKey: key, fingerprint: createHash("sha256").update(body).digest(), amount },
     () =>
-      turn("work", async () => {
-        if (cost === null) throw failed
+      schedule("work", async () => {
+        if (cost === null) throw workFailed
         return { result: body, cost: Math.min(cost, amount) }
       }),
-    ({ runId, cost, result }) => [`${runId} cost ${cost}, left `, `, says ${result}`],
+    ({ runId, cost, result }) => [`${runId} cost ${cost}, left `, `, result ${result}`],
   )
 }
 
-/** Lets time pass until nothing is open, and holds what is left against what every attempt was told. */
-async function account(
+/** Expires all open runs, then compares the ledger with the responses of all attempts. */
+async function reconcile(
   accounts: readonly Account[],
-  actionCases: readonly ActionCase[],
+  actions: readonly Action[],
   attempts: Attempt[],
   faulty: boolean,
 ) {
   const ids = accounts.map(({ id }) => id)
-  await aside.query(
+  await observer.query(
     "UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved' AND user_id = ANY ($1)",
     [ids],
   )
-  await sweep(aside)
-  expect(await findViolations(aside, ids)).toEqual([])
-  const { rows: open } = await aside.query("SELECT 1 FROM runs WHERE state = 'reserved' AND user_id = ANY ($1)", [ids])
+  await sweep(observer)
+  expect(await findViolations(observer, ids)).toEqual([])
+  const { rows: open } = await observer.query("SELECT 1 FROM runs WHERE state = 'reserved' AND user_id = ANY ($1)", [
+    ids,
+  ])
   expect(open).toEqual([])
 
-  const { rows: settled } = await aside.query<Settled>(
+  const { rows: settled } = await observer.query<Settled>(
     `SELECT user_id AS owner, idempotency_key AS key, response_body AS body FROM runs
      WHERE user_id = ANY ($1) AND state = 'settled'`,
     [ids],
   )
   for (const { call, response } of attempts)
-    expectTrue(call, response, { owner: pick(accounts, call.account).id, actionCases, settled, faulty })
-  const told = attempts.flatMap(({ response }) =>
+    expectConsistent(call, response, { owner: pick(accounts, call.account).id, actions, settled, faulty })
+  const charged = attempts.flatMap(({ response }) =>
     "ok" in response && response.ok && !response.replayed ? [response.body] : [],
   )
-  expect(new Set(told).size).toBe(told.length)
-  // A charge that nobody was told of is one whose answer was lost.
-  if (!faulty) expect(told.sort()).toEqual(settled.map(({ body }) => body).sort())
+  expect(new Set(charged).size).toBe(charged.length)
+  // Only a lost response can leave a charge that no attempt reports.
+  if (!faulty) expect(charged.sort()).toEqual(settled.map(({ body }) => body).sort())
 }
 
 type Settled = { owner: string; key: string | null; body: string }
-type Facts = { owner: string; actionCases: readonly ActionCase[]; settled: readonly Settled[]; faulty: boolean }
+type Context = { owner: string; actions: readonly Action[]; settled: readonly Settled[]; faulty: boolean }
 
-/** Whether a call could be told what it was told. */
-function expectTrue(
+/** Checks that a response is possible, given all actions and the settled runs. */
+function expectConsistent(
   { key, body, amount, cost }: Call,
   response: Attempt["response"],
-  { owner, actionCases, settled, faulty }: Facts,
+  { owner, actions, settled, faulty }: Context,
 ) {
-  const others = actionCases.filter(
-    (deed) => deed !== "sweep" && "call" in deed && key !== null && deed.call.key === key,
+  const callsWithSameKey = actions.filter(
+    (action) => action !== "sweep" && "call" in action && key !== null && action.call.key === key,
   )
   if ("error" in response) {
-    if (response.error === failed) expect(cost).toBeNull()
-    else expect([response.error, faulty]).toEqual([lost, true])
+    if (response.error === workFailed) expect(cost).toBeNull()
+    else expect([response.error, faulty]).toEqual([connectionLost, true])
   } else if (response.ok) {
     expect(settled).toContainEqual({ owner, key, body: response.body })
-    expect(response.body).toContain(`says ${body}`)
+    expect(response.body).toContain(`result ${body}`)
     if (response.replayed) expect(key).not.toBeNull()
     else expect(response.body).toContain(`cost ${Math.min(cost ?? Number.NaN, amount)},`)
   } else if (response.reason === "insufficient") {
     expect(response.balance).toBeLessThan(amount)
   } else if (response.reason === "too_late") {
-    expect(actionCases.some((deed) => deed !== "sweep" && "expire" in deed)).toBe(true)
+    expect(actions.some((action) => action !== "sweep" && "expire" in action)).toBe(true)
   } else if (response.reason !== "busy") {
     expect(["mismatch", "in_progress"]).toContain(response.reason)
-    expect(others.length).toBeGreaterThan(faulty ? 0 : 1)
+    expect(callsWithSameKey.length).toBeGreaterThan(faulty ? 0 : 1)
   }
 }
 
@@ -262,7 +264,7 @@ function pick<Item>(items: readonly Item[], index: number): Item {
   return items[index % items.length] ?? expect.fail("nothing to pick from")
 }
 
-function deedOf(): fc.Arbitrary<ActionCase> {
+function anyAction(): fc.Arbitrary<Action> {
   const account = fc.constantFrom(0, 0, 1)
   const call = fc.record<Call>({
     account,
@@ -275,7 +277,7 @@ function deedOf(): fc.Arbitrary<ActionCase> {
   return fc.oneof(
     { weight: 6, arbitrary: fc.record({ call }) },
     { weight: 2, arbitrary: fc.record({ expire: fc.nat(2) }) },
-    { weight: 1, arbitrary: fc.constant<ActionCase>("sweep") },
+    { weight: 1, arbitrary: fc.constant<Action>("sweep") },
     { weight: 1, arbitrary: fc.record({ book }) },
   )
 }

@@ -11,19 +11,19 @@ import { deductCredits, grantCredits } from "./mutations"
 import { grantPurchase } from "./purchases"
 import { type RunResult, run, type Worked } from "./run"
 
-// Sequences of everything that changes a balance, against a model of a few lines that says what each step answers and
-// leaves behind. `LEDGER_SEQUENCES=5000 npx vitest run lib/credits/ledger.model.test.ts` looks further.
+// Runs random sequences of everything that changes a balance, and compares the results with a simple model.
+// `LEDGER_SEQUENCES=5000 npx vitest run lib/credits/ledger.model.test.ts` tests more sequences.
 const numRuns = Number(process.env.LEDGER_SEQUENCES || 200)
-/** On a busy machine they are fewer. fast-check's own limit would leave the last one unfinished. */
+/** Bounds the test on a busy machine. fast-check's own time limit would interrupt the last sequence. */
 const timeLimit = numRuns * 200
 const seed = Number(process.env.LEDGER_SEED || randomInt(2 ** 31))
 
 const startingBalance = 25
 
-type Account = { id: OwnerId; apiKeys: readonly string[]; balance: number; runs: Call[] }
+type Account = { id: OwnerId; apiKeys: readonly string[]; balance: number; runs: ModelRun[] }
 
-/** A run as the model knows it. */
-type Call = {
+/** A run in the model. */
+type ModelRun = {
   runId: string
   account: Account
   key: string | null
@@ -31,24 +31,24 @@ type Call = {
   amount: number
   state: "reserved" | "settled" | "failed" | "expired"
   working: boolean
-  /** Past its reservation's end, or past the day for which its key is held. */
-  over: boolean
+  /** Past the end of its reservation, or of the 24 hours of its idempotency key. */
+  expired: boolean
   cost: number | null
   response: string
 }
 
-type Model = { accounts: Account[]; alarms: number }
+type Model = { accounts: Account[]; loggedErrors: number }
 
-/** Work under way, which ends when and as the sequence says. */
-type Working = {
+/** Work in progress, which a later step of the sequence finishes. */
+type Work = {
   runId: string
-  finish: (worked: Worked<string>) => void
+  finish: (outcome: Worked<string>) => void
   fail: (error: Error) => void
   timeOut: () => void
   done: Promise<RunResult>
 }
 
-type Real = { admin: OwnerId; working: Map<string, Working>; alarms: () => number }
+type Real = { admin: OwnerId; work: Map<string, Work>; loggedErrors: () => number }
 
 type Step = fc.AsyncCommand<Model, Real>
 
@@ -59,33 +59,33 @@ beforeAll(async () => {
   admin = (await createUser({ role: "admin" })).id as OwnerId
 })
 
-test("whatever happens in whichever order, every answer, balance and run is what a plain model says", {
+test("after any sequence of operations, every response, balance and run matches the model", {
   timeout: timeLimit + 60_000,
 }, async () => {
-  const alarm = vi.spyOn(log(), "error")
+  const logError = vi.spyOn(log(), "error")
   vi.spyOn(AbortSignal, "timeout").mockImplementation(() => {
     const controller = new AbortController()
     timeouts.set(controller.signal, controller)
     return controller.signal
   })
-  let tried = 0
+  let sequences = 0
   const end = performance.now() + timeLimit
   const sequence = fc.commands(steps, { maxCommands: 30, size: "max" })
   const property = fc.asyncProperty(sequence, async (commands) => {
     if (performance.now() > end) return
-    tried++
-    alarm.mockClear()
+    sequences++
+    logError.mockClear()
     const accounts = await Promise.all([openAccount(), openAccount()])
-    const real: Real = { admin, working: new Map(), alarms: () => alarm.mock.calls.length }
+    const real: Real = { admin, work: new Map(), loggedErrors: () => logError.mock.calls.length }
     try {
-      await fc.asyncModelRun(() => ({ model: { accounts, alarms: 0 }, real }), commands)
+      await fc.asyncModelRun(() => ({ model: { accounts, loggedErrors: 0 }, real }), commands)
     } finally {
-      await endAll(real)
+      await finishAll(real)
     }
   })
   console.info(`LEDGER_SEED=${seed}`)
   await fc.assert(property, { seed, numRuns })
-  console.info(`${tried} sequences`)
+  console.info(`${sequences} sequences`)
   expect(await findViolations(pool())).toEqual([])
 })
 
@@ -96,18 +96,18 @@ async function openAccount(): Promise<Account> {
   return { id: user.id as OwnerId, apiKeys: [one.key.id, other.key.id], balance: startingBalance, runs: [] }
 }
 
-/** Leaves nothing that a sweep of the next sequence would meet. */
-async function endAll({ working }: Real): Promise<void> {
-  for (const { fail, done } of working.values()) {
-    fail(new Error("The sequence is over."))
+/** Ends all work, so that the next sequence starts without open runs. */
+async function finishAll({ work }: Real): Promise<void> {
+  for (const { fail, done } of work.values()) {
+    fail(new Error("The sequence has ended."))
     await done.catch(() => {})
   }
   await sweep()
 }
 
-/** What must hold after every step, of the database alone and beside the model. */
+/** After every step, checks the invariants of the ledger and compares the database with the model. */
 async function check(model: Model, real: Real): Promise<void> {
-  const { accounts, alarms } = model
+  const { accounts, loggedErrors } = model
   const ids = accounts.map(({ id }) => id as string)
   expect(await findViolations(pool(), ids)).toEqual([])
   const balances = await pool().query({
@@ -120,82 +120,82 @@ async function check(model: Model, real: Real): Promise<void> {
   expect(balances.rows).toEqual(accounts.map(({ id, balance, runs }) => ({ id, balance, held: heldBy(runs) })))
   const { rows } = await pool().query({
     name: "runs",
-    text: `SELECT id AS "runId", state, cost::int, idempotency_key AS key, coalesce(response_body, '') AS answer
+    text: `SELECT id AS "runId", state, cost::int, idempotency_key AS key, coalesce(response_body, '') AS response
            FROM runs WHERE user_id = ANY ($1) ORDER BY id`,
     values: [ids],
   })
   expect(rows).toEqual(
-    callsOf(model)
+    runsOf(model)
       .map(({ runId, state, cost, key, response }) => ({ runId, state, cost, key, response }))
       .sort((one, other) => (one.runId < other.runId ? -1 : 1)),
   )
-  expect(real.alarms()).toBe(alarms)
+  expect(real.loggedErrors()).toBe(loggedErrors)
 }
 
-function callsOf({ accounts }: Model): Call[] {
+function runsOf({ accounts }: Model): ModelRun[] {
   return accounts.flatMap(({ runs }) => runs)
 }
 
-function heldBy(calls: readonly Call[]): number {
-  return calls.filter(isOpen).reduce((sum, { amount }) => sum + amount, 0)
+function heldBy(runs: readonly ModelRun[]): number {
+  return runs.filter(isOpen).reduce((sum, { amount }) => sum + amount, 0)
 }
 
-function isOpen({ state }: Call): boolean {
+function isOpen({ state }: ModelRun): boolean {
   return state === "reserved"
 }
 
-function isKept({ state, over }: Call): boolean {
-  return state === "settled" && !over
+function hasActiveKey({ state, expired }: ModelRun): boolean {
+  return state === "settled" && !expired
 }
 
-/** All of a reservation comes back, and its key is free. */
-function giveBack(call: Call, state: "failed" | "expired"): void {
-  Object.assign(call, { state, key: null, cost: 0, over: false })
-  call.account.balance += call.amount
+/** Returns all credits of a reservation and frees its key. */
+function releaseInModel(run: ModelRun, state: "failed" | "expired"): void {
+  Object.assign(run, { state, key: null, cost: 0, expired: false })
+  run.account.balance += run.amount
 }
 
-type Start = { account: number; apiKey: number; key: string | null; body: string; amount: number }
+type Call = { account: number; apiKey: number; key: string | null; body: string; amount: number }
 
-function start(sent: Start): Step {
+function start(call: Call): Step {
   return {
     check: () => true,
     async run(model, real) {
-      const account = pick(model.accounts, sent.account)
-      const expected = answerTo(account, sent)
-      const begun = await begin(account, sent)
-      if ("response" in begun) {
-        expect(begun.response).toEqual(expected)
+      const account = pick(model.accounts, call.account)
+      const expected = expectedResponse(account, call)
+      const started = await startRun(account, call)
+      if ("response" in started) {
+        expect(started.response).toEqual(expected)
       } else {
-        expect(expected).toBe("works")
-        real.working.set(begun.runId, begun)
-        const { key, body, amount } = sent
-        const { runId } = begun
+        expect(expected).toBe("working")
+        real.work.set(started.runId, started)
+        const { key, body, amount } = call
+        const { runId } = started
         account.balance -= amount
-        const open = { state: "reserved", working: true, over: false, cost: null, response: "" } as const
+        const open = { state: "reserved", working: true, expired: false, cost: null, response: "" } as const
         account.runs.push({ runId, account, key, body, amount, ...open })
       }
       await check(model, real)
     },
-    toString: () => `start ${JSON.stringify(sent)}`,
+    toString: () => `start ${JSON.stringify(call)}`,
   }
 }
 
-/** What the model says a call is answered; what it finds overdue it closes, as the call does. */
-function answerTo(account: Account, { key, body, amount }: Start): RunResult | "works" {
-  const holder = key === null ? undefined : account.runs.find((call) => call.key === key)
-  if (holder?.over) {
-    if (isOpen(holder)) giveBack(holder, "expired")
+/** The response that the model expects. Like a call, it closes an overdue run with the same key. */
+function expectedResponse(account: Account, { key, body, amount }: Call): RunResult | "working" {
+  const holder = key === null ? undefined : account.runs.find((run) => run.key === key)
+  if (holder?.expired) {
+    if (isOpen(holder)) releaseInModel(holder, "expired")
     else holder.key = null
   } else if (holder) {
     if (holder.body !== body) return { ok: false, reason: "mismatch" }
     if (holder.state === "settled") return { ok: true, replayed: true, body: holder.response }
     return { ok: false, reason: "in_progress", secondsLeft: expect.toSatisfy((left) => left > 0 && left <= 60) }
   }
-  return account.balance < amount ? { ok: false, reason: "insufficient", balance: account.balance } : "works"
+  return account.balance < amount ? { ok: false, reason: "insufficient", balance: account.balance } : "working"
 }
 
-/** Makes a call, and comes back once it is answered or its work is under way. */
-function begin(account: Account, { apiKey, key, body, amount }: Start): Promise<Working | { response: RunResult }> {
+/** Makes a call, and resolves once it has a response or its work has started. */
+function startRun(account: Account, { apiKey, key, body, amount }: Call): Promise<Work | { response: RunResult }> {
   return new Promise((resolve, reject) => {
     const done = run<string>(
       {
@@ -208,10 +208,10 @@ function begin(account: Account, { apiKey, key, body, amount }: Start): Promise<
       ({ runId, signal }) =>
         new Promise((finish, fail) => {
           const timeOut = () => timeouts.get(signal)?.abort(new DOMException("Too long", "TimeoutError"))
-          // Once the work is under way, `done` is its business.
+          // Once the work has started, a later step awaits `done`.
           queueMicrotask(() => resolve({ runId, finish, fail, timeOut, done }))
         }),
-      ({ runId, cost, result }) => [`${runId} cost ${cost}, left `, `, says ${result}`],
+      ({ runId, cost, result }) => [`${runId} cost ${cost}, left `, `, result ${result}`],
     )
     done.then((response) => resolve({ response }), reject)
   })
@@ -221,30 +221,30 @@ type Ending = { cost: number } | "throws" | "times out"
 
 function finish(index: number, ending: Ending): Step {
   return {
-    check: (model) => callsOf(model).some(({ working }) => working),
+    check: (model) => runsOf(model).some(({ working }) => working),
     async run(model, real) {
-      const call = pick(
-        callsOf(model).filter(({ working }) => working),
+      const run = pick(
+        runsOf(model).filter(({ working }) => working),
         index,
       )
-      const working = real.working.get(call.runId) ?? expect.fail()
-      real.working.delete(call.runId)
-      call.working = false
+      const work = real.work.get(run.runId) ?? expect.fail()
+      real.work.delete(run.runId)
+      run.working = false
       if (ending === "throws") {
         const error = new Error("The work failed")
-        working.fail(error)
-        await expect(working.done).rejects.toBe(error)
-        if (isOpen(call)) giveBack(call, "failed")
+        work.fail(error)
+        await expect(work.done).rejects.toBe(error)
+        if (isOpen(run)) releaseInModel(run, "failed")
       } else if (ending === "times out") {
-        working.timeOut()
-        // It comes back all the same, and nobody listens.
-        working.finish({ result: "late", cost: 1 })
-        expect(await working.done).toEqual({ ok: false, reason: "timed_out" })
-        if (isOpen(call)) giveBack(call, "failed")
+        work.timeOut()
+        // The work finishes nevertheless, and its result is ignored.
+        work.finish({ result: "late", cost: 1 })
+        expect(await work.done).toEqual({ ok: false, reason: "timed_out" })
+        if (isOpen(run)) releaseInModel(run, "failed")
       } else {
-        working.finish({ result: call.body, cost: ending.cost })
-        const expected = settled(model, call, ending.cost)
-        expect(await working.done).toEqual(expected)
+        work.finish({ result: run.body, cost: ending.cost })
+        const expected = settleInModel(model, run, ending.cost)
+        expect(await work.done).toEqual(expected)
       }
       await check(model, real)
     },
@@ -252,71 +252,71 @@ function finish(index: number, ending: Ending): Step {
   }
 }
 
-/** What the model says work that came back is answered: never charged are a late one, and more than was reserved. */
-function settled(model: Model, call: Call, cost: number): RunResult {
-  const charged = Number.isNaN(cost) ? 0 : Math.min(call.amount, Math.max(0, Math.ceil(cost)))
-  if (charged !== cost) model.alarms++
-  if (isOpen(call) && call.over) giveBack(call, "expired")
-  if (!isOpen(call)) return { ok: false, reason: "too_late" }
-  const balance = call.account.balance + call.amount - charged
-  call.account.balance = balance
-  const response = `${call.runId} cost ${charged}, left ${balance}, says ${call.body}`
-  Object.assign(call, { state: "settled", cost: charged, response })
+/** The response that the model expects for finished work; a late run is not charged. */
+function settleInModel(model: Model, run: ModelRun, cost: number): RunResult {
+  const charged = Number.isNaN(cost) ? 0 : Math.min(run.amount, Math.max(0, Math.ceil(cost)))
+  if (charged !== cost) model.loggedErrors++
+  if (isOpen(run) && run.expired) releaseInModel(run, "expired")
+  if (!isOpen(run)) return { ok: false, reason: "too_late" }
+  const balance = run.account.balance + run.amount - charged
+  run.account.balance = balance
+  const response = `${run.runId} cost ${charged}, left ${balance}, result ${run.body}`
+  Object.assign(run, { state: "settled", cost: charged, response })
   return { ok: true, replayed: false, body: response }
 }
 
-/** Moves the end of a reservation into the past, or the day that a stored answer is kept for. */
-function growOld(index: number, state: "reserved" | "settled"): Step {
+/** Moves the end of a reservation or of a stored response into the past. */
+function expire(index: number, state: "reserved" | "settled"): Step {
   return {
-    check: (model) => callsOf(model).some((call) => call.state === state),
+    check: (model) => runsOf(model).some((run) => run.state === state),
     async run(model, real) {
-      const call = pick(
-        callsOf(model).filter((call) => call.state === state),
+      const run = pick(
+        runsOf(model).filter((run) => run.state === state),
         index,
       )
       await pool().query(
         state === "reserved"
           ? "UPDATE runs SET expires_at = now() - interval '1 second' WHERE id = $1"
           : "UPDATE runs SET ended_at = now() - interval '24 hours 1 second' WHERE id = $1",
-        [call.runId],
+        [run.runId],
       )
-      call.over = true
+      run.expired = true
       await check(model, real)
     },
-    toString: () => `${state} #${index} is over`,
+    toString: () => `expire ${state} #${index}`,
   }
 }
 
-/** Nearly a day is not a day. */
-function grow(index: number): Step {
+/** Moves a settled run to just before its key expires. */
+function nearlyExpire(index: number): Step {
   return {
-    check: (model) => callsOf(model).some(isKept),
+    check: (model) => runsOf(model).some(hasActiveKey),
     async run(model, real) {
-      const { runId } = pick(callsOf(model).filter(isKept), index)
+      const { runId } = pick(runsOf(model).filter(hasActiveKey), index)
       await pool().query("UPDATE runs SET ended_at = now() - interval '23 hours 59 minutes' WHERE id = $1", [runId])
       await check(model, real)
     },
-    toString: () => `settled #${index} is nearly over`,
+    toString: () => `nearly expire settled #${index}`,
   }
 }
 
-function sweepAtOnce(sweepers: number): Step {
+function sweepConcurrently(sweepers: number): Step {
   return {
     check: () => true,
     async run(model, real) {
-      const over = callsOf(model).filter((call) => call.over)
+      const expired = runsOf(model).filter((run) => run.expired)
       const [overdue, keyed] = [
-        over.filter(isOpen),
-        over.filter(({ state, key }) => state === "settled" && key !== null),
+        expired.filter(isOpen),
+        expired.filter(({ state, key }) => state === "settled" && key !== null),
       ]
       const swept = await Promise.all(Array.from({ length: sweepers }, () => sweep()))
       expect(swept.reduce((sum, { released }) => sum + released, 0)).toBe(overdue.length)
       expect(swept.reduce((sum, { freed }) => sum + freed, 0)).toBe(keyed.length)
-      for (const call of overdue) giveBack(call, "expired")
-      for (const call of keyed) call.key = null
+      for (const run of overdue) releaseInModel(run, "expired")
+      for (const run of keyed) run.key = null
       await check(model, real)
     },
-    toString: () => `sweep ${sweepers} times at once`,
+    toString: () => `sweep ${sweepers} times concurrently`,
   }
 }
 
@@ -339,7 +339,7 @@ function book(account: number, change: number): Step {
   }
 }
 
-/** The webhook of a payment, which may come more than once. */
+/** A payment webhook, which may be delivered more than once. */
 function buy(account: number, credits: number, deliveries: number): Step {
   return {
     check: () => true,
@@ -352,7 +352,7 @@ function buy(account: number, credits: number, deliveries: number): Step {
       expect(results.filter((result) => result.ok && !result.repeated)).toHaveLength(1)
       await check(model, real)
     },
-    toString: () => `buy ${credits} for ${account}, told ${deliveries} times`,
+    toString: () => `buy ${credits} for ${account}, delivered ${deliveries} times`,
   }
 }
 
@@ -389,10 +389,10 @@ const steps: fc.Arbitrary<Step>[] = [
   finishes,
   finishes,
   finishes,
-  index.map((which) => growOld(which, "reserved")),
-  index.map((which) => growOld(which, "settled")),
-  index.map(grow),
-  fc.integer({ min: 1, max: 3 }).map(sweepAtOnce),
+  index.map((which) => expire(which, "reserved")),
+  index.map((which) => expire(which, "settled")),
+  index.map(nearlyExpire),
+  fc.integer({ min: 1, max: 3 }).map(sweepConcurrently),
   fc.tuple(which, fc.constantFrom(1, 12, 30, -1, -7, -20)).map(([account, change]) => book(account, change)),
   fc
     .tuple(which, fc.constantFrom(5, 15), fc.integer({ min: 1, max: 3 }))

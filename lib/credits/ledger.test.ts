@@ -21,39 +21,39 @@ async function request(balance: number, idempotencyKey: string | null = null) {
   return { owner, keyId: key.id, idempotencyKey, fingerprint: Buffer.alloc(32), amount: 10 }
 }
 
-/** Does something of another caller's before every statement of a name. */
-function before(acts: Record<string, () => Promise<unknown>>) {
+/** Runs another caller's action before every statement of a name. */
+function runBefore(actions: Record<string, () => Promise<unknown>>) {
   const query = pool().query.bind(pool()) as (statement: QueryConfig, values?: unknown[]) => Promise<unknown>
-  const preceded = async (statement: QueryConfig, values?: unknown[]) => {
-    await acts[statement.name ?? ""]?.()
+  const queryAfterAction = async (statement: QueryConfig, values?: unknown[]) => {
+    await actions[statement.name ?? ""]?.()
     return query(statement, values)
   }
-  vi.spyOn(pool(), "query").mockImplementation(preceded as never)
+  vi.spyOn(pool(), "query").mockImplementation(queryAfterAction as never)
 }
 
 test.each([null, "a-key"])(
-  "a call that others are always faster than, with the key %s, is told so: not that its key is in use, nor of a balance that would do",
+  "a call whose credits are always taken by others, with idempotency key %s, is refused as busy, not for its key or balance",
   async (idempotencyKey) => {
-    const asked = await request(10, idempotencyKey)
-    // The balance is there whenever it is looked at, and gone whenever it is to be debited.
-    before({
-      "find-held-key": () => grantCredits(asked.owner, 10),
+    const call = await request(10, idempotencyKey)
+    // The balance is sufficient each time it is read, and insufficient each time it is debited.
+    runBefore({
+      "find-held-key": () => grantCredits(call.owner, 10),
       "reserve-credits": () =>
-        deductCredits(asked.owner, asked.owner, { requestId: randomUUID(), amount: 10, reason: "Spent" }),
+        deductCredits(call.owner, call.owner, { requestId: randomUUID(), amount: 10, reason: "Spent" }),
     })
-    expect(await reserve(asked)).toEqual({ ok: false, reason: "busy" })
+    expect(await reserve(call)).toEqual({ ok: false, reason: "busy" })
   },
 )
 
-test("a run is closed once: what comes later changes nothing", async () => {
+test("a run is closed once, and closing it again changes nothing", async () => {
   const closings = {
     settle: (run: string) => settle(run, 4, ["", ""]),
     fail: (run: string) => release(run, "failed"),
     expire: (run: string) => release(run, "expired"),
   }
   for (const first of Object.values(closings)) {
-    const asked = await request(30)
-    const reserved = await reserve(asked)
+    const call = await request(30)
+    const reserved = await reserve(call)
     if (!reserved.ok) expect.fail(reserved.reason)
     if (first === closings.expire)
       await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE id = $1", [
@@ -67,80 +67,81 @@ test("a run is closed once: what comes later changes nothing", async () => {
   }
 })
 
-test("a reservation that has not ended cannot be expired", async () => {
+test("a reservation before its end cannot be expired", async () => {
   const reserved = await reserve(await request(30))
   if (!reserved.ok) expect.fail(reserved.reason)
   expect(await release(reserved.runId, "expired")).toBe(false)
   expect(await stateOf(reserved.runId)).toEqual({ state: "reserved", balance: 20 })
 })
 
-/** Lets statements begin, and all come to wait for the same balance, before the first of them may have it. */
-async function together<Outcome>(owner: OwnerId, acts: readonly (() => Promise<Outcome>)[]): Promise<Outcome[]> {
-  const holding = await pool().connect()
+/** Starts actions that all wait for the lock on the same balance, then releases the lock. */
+async function runBlocked<Outcome>(owner: OwnerId, actions: readonly (() => Promise<Outcome>)[]): Promise<Outcome[]> {
+  const blocker = await pool().connect()
   try {
-    await holding.query("BEGIN")
-    await holding.query("SELECT 1 FROM credit_accounts WHERE user_id = $1 FOR UPDATE", [owner])
-    const outcomes = Promise.all(acts.map((act) => act()))
+    await blocker.query("BEGIN")
+    await blocker.query("SELECT 1 FROM credit_accounts WHERE user_id = $1 FOR UPDATE", [owner])
+    const outcomes = Promise.all(actions.map((action) => action()))
     await vi.waitUntil(async () => {
       const { rows } = await pool().query(
         "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
       )
-      return rows.length === acts.length
+      return rows.length === actions.length
     })
-    await holding.query("COMMIT")
+    await blocker.query("COMMIT")
     return await outcomes
   } finally {
-    holding.release()
+    blocker.release()
   }
 }
 
-test("calls that wait for one balance together are let in as far as it covers them", async () => {
-  const asked = await request(25)
-  const results = await together(
-    asked.owner,
-    Array.from({ length: 7 }, () => () => reserve(asked)),
+test("concurrent calls for one balance succeed only as far as it covers them", async () => {
+  const call = await request(25)
+  const results = await runBlocked(
+    call.owner,
+    Array.from({ length: 7 }, () => () => reserve(call)),
   )
   expect(results.filter(({ ok }) => ok)).toHaveLength(2)
   for (const result of results)
     if (!result.ok) expect(result).toEqual({ ok: false, reason: "insufficient", balance: 5 })
 })
 
-test("calls with one idempotency key that wait for the balance together are one: none of them has seen another's run", async () => {
-  const asked = await request(100, "a-key")
-  const other = { ...asked, fingerprint: Buffer.alloc(32, 1) }
-  const results = await together(
-    asked.owner,
-    [asked, asked, asked, asked, asked, other, other].map((one) => () => reserve(one)),
+test("concurrent calls with the same idempotency key make one run, even if none has seen another's run", async () => {
+  const call = await request(100, "a-key")
+  const other = { ...call, fingerprint: Buffer.alloc(32, 1) }
+  const results = await runBlocked(
+    call.owner,
+    [call, call, call, call, call, other, other].map((one) => () => reserve(one)),
   )
   const reserved = results.filter(({ ok }) => ok)
   expect(reserved).toHaveLength(1)
-  const winner = results.findIndex(({ ok }) => ok) < 5 ? asked : other
+  const reservedRequest = results.findIndex(({ ok }) => ok) < 5 ? call : other
   for (const [index, result] of results.entries()) {
-    if (!result.ok) expect(result.reason).toBe((index < 5 ? asked : other) === winner ? "in_progress" : "mismatch")
+    if (!result.ok)
+      expect(result.reason).toBe((index < 5 ? call : other) === reservedRequest ? "in_progress" : "mismatch")
   }
-  const { rows } = await pool().query("SELECT balance::int FROM credit_accounts WHERE user_id = $1", [asked.owner])
+  const { rows } = await pool().query("SELECT balance::int FROM credit_accounts WHERE user_id = $1", [call.owner])
   expect(rows).toEqual([{ balance: 90 }])
 })
 
-test("of all who would close a run at the same moment, one does", async () => {
-  const asked = await request(30)
-  const reserved = await reserve(asked)
+test("concurrent attempts to close a run close it once", async () => {
+  const call = await request(30)
+  const reserved = await reserve(call)
   if (!reserved.ok) expect.fail(reserved.reason)
   const { runId } = reserved
   const failing = () => release(runId, "failed")
   const settling = async () => (await settle(runId, 4, ["", ""])).ok
-  const [one, settled, other] = await together(asked.owner, [failing, settling, failing])
+  const [one, settled, other] = await runBlocked(call.owner, [failing, settling, failing])
   expect([one, settled, other].filter(Boolean)).toHaveLength(1)
   expect(await stateOf(runId)).toEqual(settled ? { state: "settled", balance: 26 } : { state: "failed", balance: 30 })
 })
 
-test("of many who would expire a run at the same moment, one does", async () => {
-  const asked = await request(30)
-  const reserved = await reserve(asked)
+test("concurrent attempts to expire a run expire it once", async () => {
+  const call = await request(30)
+  const reserved = await reserve(call)
   if (!reserved.ok) expect.fail(reserved.reason)
   await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE id = $1", [reserved.runId])
-  const expired = await together(
-    asked.owner,
+  const expired = await runBlocked(
+    call.owner,
     Array.from({ length: 5 }, () => () => release(reserved.runId, "expired")),
   )
   expect(expired.filter(Boolean)).toHaveLength(1)
@@ -155,20 +156,20 @@ async function stateOf(runId: string): Promise<{ state: string; balance: number 
   return rows[0]
 }
 
-test("an account's ledger in the order of time is in the order of its numbers, however many runs pass at once", async () => {
+test("a ledger ordered by time is ordered by sequence number, also under concurrent runs", async () => {
   const user = await createUser()
   await grantCredits(user.id, 1_000)
   const { key } = await createKey({ user, surface: "user" })
-  const calls = Array.from({ length: 60 }, async (_, call) => {
-    const asked = {
+  const calls = Array.from({ length: 60 }, async (_, index) => {
+    const call = {
       owner: user.id as OwnerId,
       keyId: key.id,
       idempotencyKey: null,
       fingerprint: Buffer.alloc(32),
       amount: 10,
     }
-    const reserved = await reserve(asked)
-    if (reserved.ok) await settle(reserved.runId, call % 10, ["", ""])
+    const reserved = await reserve(call)
+    if (reserved.ok) await settle(reserved.runId, index % 10, ["", ""])
   })
   await Promise.all(calls)
   const { rows } = await pool().query(

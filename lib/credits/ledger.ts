@@ -3,41 +3,41 @@ import type { OwnerId } from "@/lib/accounts/owner"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { pool } from "@/lib/postgres/pool"
 
-/** How long a reservation holds its credits; longer than any work may take, and than a server takes to shut down. */
+/** The lifetime of a reservation; longer than the time limit for work and than a server shutdown. */
 export const reservationSeconds = 60
 
-/** How long an Idempotency-Key answers with the stored response, by the database's clock. */
+/** How long an Idempotency-Key returns the stored response, by the database clock. */
 export const idempotencyHours = 24
 
 export type Reservation = { runId: string; createdAt: Date }
 
 export type ReserveResult =
   | ({ ok: true } & Reservation)
-  /** Nothing was stored: the idempotency key is still free. */
+  /** Nothing was stored, so the idempotency key is still free. */
   | { ok: false; reason: "insufficient"; balance: number }
-  /** A run with this idempotency key and body has settled: its response. */
+  /** A run with this idempotency key and body has settled; `body` is its response. */
   | { ok: false; reason: "settled"; body: string }
   | { ok: false; reason: "in_progress"; secondsLeft: number }
   | { ok: false; reason: "mismatch" }
-  /** Whenever it was looked at there was enough, and whenever it was taken others had been faster. */
+  /** The balance was sufficient each time it was read, but concurrent calls took the credits first. */
   | { ok: false; reason: "busy" }
 
 export type ReserveRequest = {
   owner: OwnerId
   keyId: string
-  /** Unique for its owner; without one every call is a new run. */
+  /** Unique per owner; with null, every call is a new run. */
   idempotencyKey: string | null
-  /** SHA-256 of what was asked for: the same key with another one is refused. */
+  /** SHA-256 of the request; the same idempotency key with a different fingerprint is refused. */
   fingerprint: Buffer
   /** Credits, at least 1. */
   amount: number
 }
 
-// An entry's time is taken once its account's row is locked, and its id counts within the millisecond, so that a ledger in
-// the order of time is in the order of its numbers too.
+// An entry's time is read after its account's row is locked, and its id contains the sequence number, so ordering a
+// ledger by time also orders it by number.
 //
-// Debit, run and ledger entry in one statement: all of it or nothing, without a transaction around it. Two calls with one
-// key at once both see no run; then the unique index refuses the second one's statement whole, its debit too.
+// Debit, run and ledger entry are one statement, so all or none of them take effect. Of two concurrent calls with the
+// same idempotency key, the unique index rejects the second statement including its debit.
 export const reserveStatement = {
   name: "reserve-credits",
   text: `
@@ -57,36 +57,36 @@ export const reserveStatement = {
     SELECT created_at FROM run`,
 }
 
-const findHeld = {
+const findKeyHolder = {
   name: "find-held-key",
   text: `
     SELECT a.balance, r.id, r.state, r.fingerprint, r.response_body,
            CASE r.state WHEN 'reserved' THEN r.expires_at <= now()
-                        ELSE r.ended_at <= now() - make_interval(hours => $3) END AS over,
+                        ELSE r.ended_at <= now() - make_interval(hours => $3) END AS expired,
            ceil(extract(epoch FROM r.expires_at - now()))::int AS seconds_left
-    FROM (VALUES ($1::uuid)) AS asked (user_id)
+    FROM (VALUES ($1::uuid)) AS request (user_id)
     LEFT JOIN credit_accounts a USING (user_id)
-    LEFT JOIN runs r ON r.user_id = asked.user_id AND r.idempotency_key = $2`,
+    LEFT JOIN runs r ON r.user_id = request.user_id AND r.idempotency_key = $2`,
 }
 
-type Held = {
+type KeyHolder = {
   balance: string | null
   id: string | null
   state: "reserved" | "settled"
   fingerprint: Buffer
   response_body: string
-  over: boolean
+  expired: boolean
   seconds_left: number
 }
 
-/** Takes the most a call can cost from the balance, unless the idempotency key is held or the balance is too small. */
+/** Takes the maximum cost of a call from the balance, unless its idempotency key is in use or the balance too low. */
 export async function reserve(request: ReserveRequest): Promise<ReserveResult> {
-  // What holds the key can be gone by the time it is looked at: then the next attempt finds it free.
+  // Between the two statements, a concurrent call may free the key or add credits, so the attempt is repeated.
   for (let attempt = 0; attempt < 5; attempt++) {
     const reservation = await tryReserve(request)
     if (reservation) return { ok: true, ...reservation }
-    const refused = await whyNot(request)
-    if (refused) return refused
+    const refusal = await findRefusal(request)
+    if (refusal) return refusal
   }
   return { ok: false, reason: "busy" }
 }
@@ -99,37 +99,40 @@ async function tryReserve(request: ReserveRequest): Promise<Reservation | undefi
     const { rows } = await pool().query<{ created_at: Date }>({ ...reserveStatement, values })
     return rows[0] && { runId, createdAt: rows[0].created_at }
   } catch (error) {
-    if (isHeldKey(error)) return undefined
+    if (isKeyInUse(error)) return undefined
     throw error
   }
 }
 
-/** Nothing when the obstacle has gone meanwhile: what is overdue is closed here, and a key that has had its day freed. */
-async function whyNot(request: ReserveRequest): Promise<Exclude<ReserveResult, { ok: true }> | undefined> {
+/** Returns undefined if the call can be tried again, after closing an overdue run or freeing an expired key. */
+async function findRefusal(request: ReserveRequest): Promise<Exclude<ReserveResult, { ok: true }> | undefined> {
   const { owner, idempotencyKey, fingerprint, amount } = request
-  const { rows } = await pool().query<Held>({ ...findHeld, values: [owner, idempotencyKey, idempotencyHours] })
-  const [held] = rows
-  if (!held?.id) {
-    const balance = Number(held?.balance ?? 0)
+  const { rows } = await pool().query<KeyHolder>({
+    ...findKeyHolder,
+    values: [owner, idempotencyKey, idempotencyHours],
+  })
+  const [holder] = rows
+  if (!holder?.id) {
+    const balance = Number(holder?.balance ?? 0)
     return balance < amount ? { ok: false, reason: "insufficient", balance } : undefined
   }
-  if (held.over) {
-    await (held.state === "reserved" ? release(held.id, "expired") : freeKeys([held.id]))
+  if (holder.expired) {
+    await (holder.state === "reserved" ? release(holder.id, "expired") : freeKeys([holder.id]))
     return undefined
   }
-  if (!held.fingerprint.equals(fingerprint)) return { ok: false, reason: "mismatch" }
-  return held.state === "settled"
-    ? { ok: false, reason: "settled", body: held.response_body }
-    : { ok: false, reason: "in_progress", secondsLeft: Math.max(1, held.seconds_left) }
+  if (!holder.fingerprint.equals(fingerprint)) return { ok: false, reason: "mismatch" }
+  return holder.state === "settled"
+    ? { ok: false, reason: "settled", body: holder.response_body }
+    : { ok: false, reason: "in_progress", secondsLeft: Math.max(1, holder.seconds_left) }
 }
 
-function isHeldKey(error: unknown): boolean {
+function isKeyInUse(error: unknown): boolean {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown }
   return code === "23505" && constraint === "runs_user_id_idempotency_key_key"
 }
 
-// Compare-and-set on the state: of all who would close a run, one does. A reservation that is over by the database's clock
-// can be expired and not be settled. The balance is known only here, so the response is put together around it.
+// Compare-and-set on the state, so a run is closed exactly once. A reservation past its end, by the database clock, can
+// no longer settle. The response is completed here because it contains the new balance.
 export const closeStatement = {
   name: "close-run",
   text: `
@@ -163,9 +166,9 @@ export const closeStatement = {
 export type SettleResult = { ok: true; body: string } | { ok: false; reason: "too_late" }
 
 /**
- * Charges what the work cost, gives back the rest and stores the response.
- * @param cost credits, from 0 to what was reserved
- * @param response what stands before and after the new balance in the response's body
+ * Charges the cost of the work, returns the rest of the reservation and stores the response.
+ * @param cost credits, from 0 to the reserved amount
+ * @param response the parts of the response body before and after the new balance
  */
 export async function settle(runId: string, cost: number, response: readonly [string, string]): Promise<SettleResult> {
   const values = [runId, "settled", cost, ...response]
@@ -173,7 +176,7 @@ export async function settle(runId: string, cost: number, response: readonly [st
     try {
       const { rows } = await pool().query<{ response_body: string }>({ ...closeStatement, values })
       if (rows[0]) return { ok: true, body: rows[0].response_body }
-      // Swept meanwhile, overdue, or settled by an attempt whose answer was lost.
+      // The run was swept, is overdue, or was settled by an earlier attempt whose result was lost.
       return await outcomeOf(runId)
     } catch (error) {
       if (attempt === 3 || !isDatabaseUnavailable(error)) throw error
@@ -193,35 +196,36 @@ async function outcomeOf(runId: string): Promise<SettleResult> {
 }
 
 /**
- * Gives back all that a run reserved and frees its idempotency key; one that is closed already stays as it is.
- * @param as `expired` closes only what is overdue
+ * Returns the reserved credits of a run and frees its idempotency key. Does nothing if the run is already closed.
+ * @param as `expired` closes only an overdue run
+ * @returns whether this call closed the run
  */
 export async function release(runId: string, as: "failed" | "expired", database = pool()): Promise<boolean> {
   const { rowCount } = await database.query({ ...closeStatement, values: [runId, as, 0, null, null] })
   return rowCount === 1
 }
 
-const batch = 100
+const batchSize = 100
 
 /**
- * Releases every overdue reservation, and frees the idempotency keys that have had their day. Any number of sweepers may
- * run at once: each run is closed by one of them, and each key freed by one.
+ * Releases all overdue reservations and frees expired idempotency keys. Sweepers can run concurrently: each run is
+ * closed once and each key freed once.
  */
 export async function sweep(database = pool()): Promise<{ released: number; freed: number }> {
   const swept = { released: 0, freed: 0 }
-  for (let found = batch; found === batch; ) {
+  for (let found = batchSize; found === batchSize; ) {
     const { rows } = await database.query<{ id: string }>(
       "SELECT id FROM runs WHERE state = 'reserved' AND expires_at <= now() ORDER BY expires_at LIMIT $1",
-      [batch],
+      [batchSize],
     )
     found = rows.length
     for (const { id } of rows) if (await release(id, "expired", database)) swept.released++
   }
-  for (let found = batch; found === batch; ) {
+  for (let found = batchSize; found === batchSize; ) {
     const { rows } = await database.query<{ id: string }>(
       `SELECT id FROM runs WHERE state = 'settled' AND idempotency_key IS NOT NULL
          AND ended_at <= now() - make_interval(hours => $2) LIMIT $1`,
-      [batch, idempotencyHours],
+      [batchSize, idempotencyHours],
     )
     found = rows.length
     swept.freed += await freeKeys(

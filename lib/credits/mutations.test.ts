@@ -7,7 +7,7 @@ import { createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { type CreditForm, creditForm, deductCredits, grantCredits, maxBalance } from "./mutations"
 
-/** Whatever was tried here, the ledger is whole. */
+/** No test may leave the ledger inconsistent. */
 afterAll(async () => {
   expect(await findViolations(pool())).toEqual([])
 })
@@ -35,7 +35,7 @@ function auditOf(targetId: string) {
   return db().auditEntry.findMany({ where: { targetId }, orderBy: { createdAt: "asc" } })
 }
 
-test("a grant and a deduction stand in the ledger and in the audit log, with who and why", async () => {
+test("a grant and a deduction are recorded in the ledger and the audit log, with actor and reason", async () => {
   const [actorId, userId] = [await admin(), await customer()]
   expect(await grantCredits(actorId, userId, form(500))).toEqual({
     ok: true,
@@ -66,14 +66,14 @@ test("a grant and a deduction stand in the ledger and in the audit log, with who
   ])
 })
 
-test("more than the balance cannot be deducted, and the answer tells the balance", async () => {
+test("a deduction above the balance is refused, and the result contains the balance", async () => {
   const [actorId, userId] = [await admin(), await customer({ balance: 40 })]
   expect(await deductCredits(actorId, userId, form(41))).toEqual({ ok: false, reason: "insufficient", balance: 40 })
   expect(await auditOf(userId)).toEqual([])
   expect(await deductCredits(actorId, userId, form(40))).toMatchObject({ ok: true, balance: 0 })
 })
 
-test("90 a balance grows no further than JSON numbers are exact", async () => {
+test("a balance cannot exceed the largest exact JSON number", async () => {
   const [actorId, userId] = [await admin(), await customer({ balance: maxBalance - 10 })]
   expect(await grantCredits(actorId, userId, form(11))).toEqual({
     ok: false,
@@ -83,23 +83,23 @@ test("90 a balance grows no further than JSON numbers are exact", async () => {
   expect(await grantCredits(actorId, userId, form(10))).toMatchObject({ ok: true, balance: maxBalance })
 })
 
-test("one form acts once, however often it is sent, and tells what it did", async () => {
+test("a form submitted several times books once, and every result is the same", async () => {
   const [actorId, userId] = [await admin(), await customer({ balance: 100 })]
-  for (const [act, sent, amount, balance] of [
+  for (const [act, submitted, amount, balance] of [
     [grantCredits, form(25), 25, 125],
     [deductCredits, form(50), -50, 75],
   ] as const) {
-    const results = await Promise.all([1, 2, 3].map(() => act(actorId, userId, sent)))
+    const results = await Promise.all([1, 2, 3].map(() => act(actorId, userId, submitted)))
     expect(results.filter((result) => result.ok && !result.repeated)).toHaveLength(1)
     expect(results.filter((result) => result.ok && result.repeated)).toHaveLength(2)
     for (const result of results) expect(result).toMatchObject({ amount, balance })
-    expect(await act(actorId, userId, { ...sent, amount: 1 })).toMatchObject({ repeated: true, amount })
+    expect(await act(actorId, userId, { ...submitted, amount: 1 })).toMatchObject({ repeated: true, amount })
   }
   expect(await balanceOf(userId)).toBe(75)
   expect(await auditOf(userId)).toHaveLength(2)
 })
 
-test("of deductions at the same moment, those are carried out that the balance covers", async () => {
+test("concurrent deductions succeed only as far as the balance covers them", async () => {
   const userId = await customer({ balance: 95 })
   const actors = await Promise.all(Array.from({ length: 15 }, admin))
   const results = await Promise.all(actors.map((actorId) => deductCredits(actorId, userId, form(10))))
@@ -108,7 +108,7 @@ test("of deductions at the same moment, those are carried out that the balance c
   expect(await balanceOf(userId)).toBe(5)
 })
 
-test("grants and deductions among statements that lock only the balance, as runs do, leave the ledger whole", async () => {
+test("grants and deductions concurrent with statements that lock only the balance keep the ledger consistent", async () => {
   const [actorId, userId] = [await admin(), await customer({ balance: 1_000 })]
   await Promise.all(
     Array.from({ length: 30 }, (_, index) => {
@@ -124,15 +124,15 @@ test.each([
   ["grant", grantCredits],
   ["deduct", deductCredits],
 ] as const)(
-  "to %s needs credits.manage, held by an active account, and an account that is not closed",
-  async (_w, act) => {
+  "to %s credits requires an active actor with credits.manage and an account that is not closed",
+  async (_verb, act) => {
     const userId = await customer({ balance: 100 })
     for (const role of ["analyst", "support", "finance", "bookkeeper", "member"]) {
       const actor = await createUser({ role })
       expect(await act(actor.id as OwnerId, userId, form(5))).toEqual({ ok: false, reason: "not_permitted" })
     }
-    const suspended = await createUser({ role: "owner", status: "banned" })
-    expect(await act(suspended.id as OwnerId, userId, form(5))).toEqual({ ok: false, reason: "not_permitted" })
+    const bannedActor = await createUser({ role: "owner", status: "banned" })
+    expect(await act(bannedActor.id as OwnerId, userId, form(5))).toEqual({ ok: false, reason: "not_permitted" })
     expect(await balanceOf(userId)).toBe(100)
 
     const actorId = await admin()
@@ -145,18 +145,18 @@ test.each([
   },
 )
 
-const typed = { requestId: randomUUID(), amount: "5", reason: "Agreed on the phone" }
+const fields = { requestId: randomUUID(), amount: "5", reason: "Agreed on the phone" }
 
-test("the form takes whole amounts from 1 to 1,000,000", () => {
+test("the form accepts whole amounts from 1 to 1,000,000", () => {
   for (const amount of ["1", "42", "1000000"]) {
-    expect(creditForm.parse({ ...typed, amount }).amount).toBe(Number(amount))
+    expect(creditForm.parse({ ...fields, amount }).amount).toBe(Number(amount))
   }
 })
 
 test.each(["", "0", "-5", "+5", " 5 ", "5.0", "1e3", "0x10", "05", "1,000", "1000001", "9999999", "٥", "Infinity"])(
   "the form refuses the amount %j",
   (amount) => {
-    expect(creditForm.safeParse({ ...typed, amount }).success).toBe(false)
+    expect(creditForm.safeParse({ ...fields, amount }).success).toBe(false)
   },
 )
 
@@ -165,9 +165,9 @@ test.each([
   ["a reason of two characters", { reason: " ok " }],
   ["a reason of 201 characters", { reason: "x".repeat(201) }],
   ["a reason of two lines", { reason: "first\nsecond" }],
-  ["NUL in the reason", { reason: "a\0bc" }],
-  ["a request id that is none", { requestId: "1" }],
-  ["a field of ours that is not the form's", { userId: randomUUID() }],
-])("the form refuses %s", (_what, fields) => {
-  expect(creditForm.safeParse({ ...typed, ...fields }).success).toBe(false)
+  ["a reason with NUL", { reason: "a\0bc" }],
+  ["a request id that is not a UUID", { requestId: "1" }],
+  ["an unknown field", { userId: randomUUID() }],
+])("the form refuses %s", (_case, overrides) => {
+  expect(creditForm.safeParse({ ...fields, ...overrides }).success).toBe(false)
 })

@@ -8,33 +8,33 @@ import { holds } from "../permissions"
 
 const maxAmount = 1_000_000
 
-/** The API shows balances as JSON numbers, which are exact up to here. */
+/** The API returns balances as JSON numbers, which are exact up to this value. */
 export const maxBalance = Number.MAX_SAFE_INTEGER
 
-const amountError = `Amount must be a whole number from 1 to ${maxAmount.toLocaleString("en")}, in digits alone.`
+const amountError = `Amount must be a whole number from 1 to ${maxAmount.toLocaleString("en")}, in digits only.`
 
-/** What the forms for granting and deducting send. */
+/** The fields of the grant and deduct forms. */
 export const creditForm = z.strictObject({
-  /** Made when the form was drawn: sending one form twice acts once. */
+  /** Generated when the form is rendered, so that submitting a form twice books once. */
   requestId: z.uuid(),
-  /** JavaScript's own conversion would also take `0x10`, `1e3` and ` 5 `. */
+  /** Number() would also accept `0x10`, `1e3` and ` 5 `. */
   amount: z
     .string()
     .regex(/^[1-9]\d{0,6}$/, amountError)
     .transform(Number)
     .pipe(z.number().max(maxAmount, amountError)),
-  reason: plainText({ name: "Reason", max: 200 }).min(3, "Reason needs at least 3 characters."),
+  reason: plainText({ name: "Reason", max: 200 }).min(3, "Reason must have at least 3 characters."),
 })
 
 export type CreditForm = z.output<typeof creditForm>
 
 export type CreditResult =
-  /** `repeated`: this form had been carried out before; `amount` and `balance` are those of then. */
+  /** `repeated`: this form was booked before; `amount` and `balance` are those of that booking. */
   | { ok: true; repeated: boolean; amount: number; balance: number }
   | { ok: false; reason: "insufficient" | "too_much"; balance: number }
   | { ok: false; reason: "not_permitted" | "not_found" | "closed" }
 
-/** The part of an entry that only the database knows, once it has locked the account's row. */
+/** The part of an entry that the database generates once it has locked the account's row. */
 export type Booked = { id: string; seq: bigint; balanceAfter: bigint; createdAt: Date }
 
 export function grantCredits(actorId: OwnerId, userId: string, form: CreditForm): Promise<CreditResult> {
@@ -46,9 +46,8 @@ export function deductCredits(actorId: OwnerId, userId: string, form: CreditForm
 }
 
 /**
- * Changes a balance by hand, with its ledger and audit entry. The guard stands in the update itself: runs reserve and
- * settle at the same moment, and none of them locks the account's row in `users`. A closed account spends nothing, so its
- * balance stays as its owner left it.
+ * Grants or deducts credits, with a ledger and an audit entry. The update itself checks the balance, because concurrent
+ * runs do not lock the account's row in `users`. A closed account is refused and keeps its balance.
  */
 function book({
   actorId,
@@ -71,9 +70,9 @@ function book({
       return { ok: false, reason: "not_permitted" }
     if (!target) return { ok: false, reason: "not_found" }
 
-    const sent = await transaction.creditEntry.findFirst({ where: { userId, requestId } })
-    if (sent) {
-      return { ok: true, repeated: true, amount: Number(sent.amount), balance: Number(sent.balanceAfter) }
+    const earlier = await transaction.creditEntry.findFirst({ where: { userId, requestId } })
+    if (earlier) {
+      return { ok: true, repeated: true, amount: Number(earlier.amount), balance: Number(earlier.balanceAfter) }
     }
     if (target.status === "closed") return { ok: false, reason: "closed" }
 

@@ -8,7 +8,7 @@ import { findViolations } from "@/tests/support/ledger-invariants"
 import { maxBalance } from "./mutations"
 import { grantPurchase } from "./purchases"
 
-/** Whatever was tried here, the ledger is whole. */
+/** No test may leave the ledger inconsistent. */
 afterAll(async () => {
   expect(await findViolations(pool())).toEqual([])
 })
@@ -23,7 +23,7 @@ function purchasesOf(userId: string) {
   return db().creditEntry.findMany({ where: { userId, kind: "purchase" }, orderBy: { seq: "asc" } })
 }
 
-test("a paid order grants its credits in one ledger entry that names it, also to an account without credits yet", async () => {
+test("a paid order grants its credits in one ledger entry with its id, also to an account without credits", async () => {
   for (const [userId, before] of [
     [await customer(), 0],
     [await customer(40), 40],
@@ -36,7 +36,7 @@ test("a paid order grants its credits in one ledger entry that names it, also to
   }
 })
 
-test("asked for again, at the same moment or after a refund, it grants nothing and tells what it had done", async () => {
+test("a repeated grant, concurrent or after a refund, changes nothing and returns the first result", async () => {
   const userId = await customer(10)
   const order = await createOrder({ userId, credits: 500 })
   const results = await Promise.all(Array.from({ length: 8 }, () => grantPurchase(order.id)))
@@ -50,7 +50,7 @@ test("asked for again, at the same moment or after a refund, it grants nothing a
   expect(await purchasesOf(userId)).toHaveLength(1)
 })
 
-test("several orders of an account at the same moment are all granted, in an unbroken chain", async () => {
+test("concurrent purchases of one account are all granted, one after the other", async () => {
   const userId = await customer()
   const orders = await Promise.all(Array.from({ length: 6 }, () => createOrder({ userId, credits: 50 })))
   const results = await Promise.all(orders.map(({ id }) => grantPurchase(id)))
@@ -70,11 +70,11 @@ test.each<[OrderStatus, object]>([
   expect(await purchasesOf(userId)).toEqual([])
 })
 
-test("an order without credits, one beyond the largest balance and one that is none grant nothing, and say why", async () => {
+test("an order without credits, beyond the largest balance or with an unknown id grants nothing and returns the reason", async () => {
   const userId = await customer(maxBalance - 10)
-  const none = await createOrder({ userId, credits: 0 })
-  expect(await grantPurchase(none.id)).toEqual({ ok: false, reason: "no_credits" })
-  const large = await createOrder({ userId, credits: 11 })
-  expect(await grantPurchase(large.id)).toEqual({ ok: false, reason: "too_much" })
+  const withoutCredits = await createOrder({ userId, credits: 0 })
+  expect(await grantPurchase(withoutCredits.id)).toEqual({ ok: false, reason: "no_credits" })
+  const tooLarge = await createOrder({ userId, credits: 11 })
+  expect(await grantPurchase(tooLarge.id)).toEqual({ ok: false, reason: "too_much" })
   expect(await grantPurchase(randomUUID())).toEqual({ ok: false, reason: "not_found" })
 })

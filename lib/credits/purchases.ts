@@ -3,16 +3,15 @@ import { db } from "@/lib/postgres/prisma"
 import { type Booked, maxBalance } from "./mutations"
 
 export type PurchaseResult =
-  /** `repeated`: the order had been booked before; `balance` is that of then. */
+  /** `repeated`: the order was booked before; `balance` is that of that booking. */
   | { ok: true; repeated: boolean; amount: number; balance: number }
   | { ok: false; reason: "not_found" | "not_paid" | "no_credits" | "too_much" }
 
 type Purchase = { userId: string; status: OrderStatus; credits: number }
 
 /**
- * Grants the credits of a paid order: once, however often and by however many callers at a time it is asked for. It is
- * for the place that learns of payments: the webhook of a payment provider marks the order paid, calls this, and may be
- * delivered again at any time.
+ * Grants the credits of a paid order exactly once, also under concurrent calls. Call it from the webhook of the payment
+ * provider after marking the order as paid; repeated deliveries are safe.
  * @param orderId a UUID
  */
 export function grantPurchase(orderId: string): Promise<PurchaseResult> {

@@ -4,30 +4,30 @@ import { log } from "@/lib/telemetry/log"
 import { metrics } from "@/lib/telemetry/metrics"
 import { type Reservation, type ReserveRequest, type ReserveResult, release, reserve, settle } from "./ledger"
 
-/** How long work may take. With the attempts to settle it stays well below the life of its reservation. */
+/** The time limit for work. Together with the attempts to settle, it is well below the lifetime of a reservation. */
 const workDeadlineMs = 20_000
 
-/** The longest response that is stored. */
+/** The longest response that is stored, in characters. */
 const maxResponseLength = 1_000_000
 
-/** What work comes back with; its cost in credits, from 0 to the reserved maximum. */
+/** The result of the work and its cost in credits, from 0 to the reserved maximum. */
 export type Worked<Result> = { result: Result; cost: number }
 
 export type RunResult =
   | { ok: true; replayed: boolean; body: string }
   | Exclude<ReserveResult, { ok: true } | { reason: "settled" }>
-  /** The work took longer than its deadline; nothing is charged. */
+  /** The work exceeded its time limit; nothing is charged. */
   | { ok: false; reason: "timed_out" }
-  /** The work ended after its reservation did; nothing is charged. */
+  /** The work finished after its reservation had expired; nothing is charged. */
   | { ok: false; reason: "too_late" }
 
 /**
- * One metered call: reserves the maximum, works without holding a connection, settles what it cost. What goes wrong in
- * between gives everything back and frees the idempotency key.
- * @param work is told to stop through `signal`, and not waited for any longer once it fires
- * @param write the response, with the place of the balance between its two parts; it is stored and replayed as it is
- * @param withinDeadline what is left of the time that the request has for the database until the credits are reserved
- * @throws what `work` throws, after the release
+ * One metered call: reserves the maximum cost, does the work without holding a connection and settles the actual cost.
+ * An error in between releases the reservation and frees the idempotency key.
+ * @param work its `signal` aborts at the time limit, after which the call no longer waits for it
+ * @param write the response in two parts, between which the balance is inserted; it is stored and replayed verbatim
+ * @param withinDeadline limits the time until the credits are reserved
+ * @throws the error that `work` throws, after the release
  */
 export async function run<Result>(
   request: ReserveRequest,
@@ -52,47 +52,47 @@ async function attempt<Result>(
   write: (run: Reservation & Worked<Result>) => readonly [string, string],
   withinDeadline: WithinDeadline,
 ): Promise<RunResult> {
-  const reserved = await reserveInTime(request, withinDeadline)
+  const reserved = await reserveWithinDeadline(request, withinDeadline)
   if (!reserved.ok) {
     return reserved.reason === "settled" ? { ok: true, replayed: true, body: reserved.body } : reserved
   }
   const { runId, createdAt } = reserved
   metrics().credits.inc({ kind: "reserved" }, request.amount)
   const signal = AbortSignal.timeout(workDeadlineMs)
-  const inTimeToClose = databaseDeadline()
+  const withinCloseDeadline = databaseDeadline()
   try {
     const { result, cost } = await beforeAbort(signal, work({ runId, signal }))
     const charged = chargeable(cost, request.amount, runId)
     const response = write({ runId, createdAt, result: storable(result), cost: charged })
     const length = response[0].length + response[1].length
     if (length > maxResponseLength) throw new RangeError(`The work's result has ${length} characters as JSON.`)
-    const settled = await inTimeToClose(settle(runId, charged, response))
+    const settled = await withinCloseDeadline(settle(runId, charged, response))
     if (!settled.ok) return settled
     metrics().credits.inc({ kind: "settled" }, charged)
     return { ok: true, replayed: false, body: settled.body }
   } catch (error) {
-    // What is late goes on: whoever comes first closes the run, and a retry learns which of them it was.
-    await inTimeToClose(giveBack(runId)).catch(() => {})
+    // A late settlement or release continues; the first one closes the run, and a retry returns its outcome.
+    await withinCloseDeadline(tryRelease(runId)).catch(() => {})
     if (signal.aborted && error === signal.reason) return { ok: false, reason: "timed_out" }
     throw error
   }
 }
 
-/** A reservation that comes too late is given back, for nobody will work for it. */
-async function reserveInTime(request: ReserveRequest, withinDeadline: WithinDeadline): Promise<ReserveResult> {
-  const reserving = reserve(request)
+/** Releases a reservation that exceeds the deadline, because its call has already failed. */
+async function reserveWithinDeadline(request: ReserveRequest, withinDeadline: WithinDeadline): Promise<ReserveResult> {
+  const reservation = reserve(request)
   try {
-    return await withinDeadline(reserving)
+    return await withinDeadline(reservation)
   } catch (error) {
-    reserving.then(
-      (reserved) => void (reserved.ok && giveBack(reserved.runId)),
+    reservation.then(
+      (reserved) => void (reserved.ok && tryRelease(reserved.runId)),
       () => {},
     )
     throw error
   }
 }
 
-/** What an idempotency key stands for: SHA-256 over the endpoint and the validated body, whatever its spelling was. */
+/** Identifies the request of an idempotency key: SHA-256 of the endpoint and the validated body. */
 export function fingerprintOf(endpoint: string, body: unknown): Buffer {
   return createHash("sha256")
     .update(`${endpoint}\n${JSON.stringify(body)}`)
@@ -100,8 +100,8 @@ export function fingerprintOf(endpoint: string, body: unknown): Buffer {
 }
 
 /**
- * The work's outcome, or the signal's reason when that comes first. A listener left on the signal would hold the outcome
- * until the deadline: 100 MB after a thousand results of 100 KB.
+ * Resolves with the work's outcome, or rejects with the signal's reason if it aborts first. A listener left on the
+ * signal would keep the outcome in memory until the time limit: 100 MB after a thousand results of 100 KB.
  */
 function beforeAbort<Outcome>(signal: AbortSignal, work: Promise<Outcome>): Promise<Outcome> {
   return new Promise((resolve, reject) => {
@@ -111,22 +111,22 @@ function beforeAbort<Outcome>(signal: AbortSignal, work: Promise<Outcome>): Prom
   })
 }
 
-/** A cost outside of 0 to the maximum is a bug of the work: it is reported, and never charged beyond the maximum. */
+/** A cost outside 0 to the maximum is a bug in the work: it is logged, and at most the maximum is charged. */
 function chargeable(cost: number, max: number, runId: string): number {
   if (Number.isInteger(cost) && cost >= 0 && cost <= max) return cost
   log().error({ runId, cost: String(cost), max }, "cost_out_of_range")
   return Number.isNaN(cost) ? 0 : Math.min(max, Math.max(0, Math.ceil(cost)))
 }
 
-/** Text without what JSON, databases or readers stumble over: NUL and halves of characters. */
+/** Removes NUL and replaces lone surrogates in strings, which PostgreSQL and some JSON parsers reject. */
 function storable<Result>(result: Result): Result {
   return JSON.parse(JSON.stringify(result), (_name, value) =>
     typeof value === "string" ? value.replaceAll("\0", "").toWellFormed() : value,
   )
 }
 
-/** Where even this fails, the reservation ends by itself and is swept. */
-async function giveBack(runId: string): Promise<void> {
+/** If the release fails, the reservation expires and the sweeper releases it. */
+async function tryRelease(runId: string): Promise<void> {
   try {
     await release(runId, "failed")
   } catch (error) {

@@ -6,7 +6,7 @@ import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { reserve, settle, sweep } from "./ledger"
 
-// Sweeps look at every account: nothing of one test is left to another's.
+// A sweep covers all accounts, so each test starts without overdue runs and expired keys.
 beforeEach(async () => {
   await age("expires_at")
   await age("ended_at")
@@ -48,11 +48,11 @@ async function stateOf(runId: string): Promise<string> {
   return (await pool().query("SELECT state FROM runs WHERE id = $1", [runId])).rows[0].state
 }
 
-test("three sweepers at once over nine overdue runs release each exactly once", async () => {
+test("three concurrent sweepers release each of nine overdue runs exactly once", async () => {
   const accounts = await Promise.all(Array.from({ length: 8 }, () => customer(30)))
   const runs: string[] = []
   for (const account of accounts) runs.push(await open(account))
-  // Two of one account.
+  // A second run of the first account.
   runs.push(await open(accounts[0] ?? expect.fail()))
   await age("expires_at", runs, "1 second")
   const swept = await Promise.all([sweep(), sweep(), sweep()])
@@ -66,7 +66,7 @@ test("three sweepers at once over nine overdue runs release each exactly once", 
   expect(rows).toEqual([{ entries: 9, runs: 9 }])
 })
 
-test("two runs of one account that are overdue together are both credited", async () => {
+test("two overdue runs of one account are both released", async () => {
   const account = await customer(25)
   const runs = [await open(account), await open(account)]
   expect(await balanceOf(account)).toBe(5)
@@ -75,18 +75,18 @@ test("two runs of one account that are overdue together are both credited", asyn
   expect(await balanceOf(account)).toBe(25)
 })
 
-test("a run that is not overdue keeps its reservation, and settles", async () => {
+test("a run that is not overdue keeps its reservation and can settle", async () => {
   const account = await customer(25)
-  const [overdue, underWay] = [await open(account), await open(account)]
+  const [overdue, running] = [await open(account), await open(account)]
   await age("expires_at", [overdue], "1 second")
   expect(await sweep()).toEqual({ released: 1, freed: 0 })
-  expect(await Promise.all([overdue, underWay].map(stateOf))).toEqual(["expired", "reserved"])
+  expect(await Promise.all([overdue, running].map(stateOf))).toEqual(["expired", "reserved"])
   expect(await balanceOf(account)).toBe(15)
-  expect((await settle(underWay, 4, ["", ""])).ok).toBe(true)
+  expect((await settle(running, 4, ["", ""])).ok).toBe(true)
   expect(await balanceOf(account)).toBe(21)
 })
 
-test("what is swept is swept: there is nothing left for the next sweep", async () => {
+test("a second sweep has nothing left to release", async () => {
   const account = await customer(25)
   await age("expires_at", [await open(account)], "1 second")
   expect(await sweep()).toEqual({ released: 1, freed: 0 })
@@ -94,7 +94,7 @@ test("what is swept is swept: there is nothing left for the next sweep", async (
   expect(await balanceOf(account)).toBe(25)
 })
 
-test("sweepers and settlements that meet at a run: one closes it, and only what is due is charged", async () => {
+test("concurrent sweeps and settlements close each run once, and only runs that are not overdue are charged", async () => {
   const account = await customer(200)
   const runs = await Promise.all(Array.from({ length: 20 }, () => open(account)))
   await age("expires_at", runs.slice(0, 10), "1 second")
@@ -112,7 +112,7 @@ test("more than a hundred overdue runs are released in one sweep", async () => {
   expect(await balanceOf(account)).toBe(1_300)
 })
 
-test("keys of settled runs are freed after their day, each once however many sweep, and the runs and charges stay", async () => {
+test("concurrent sweeps free each expired key of a settled run once, and keep the runs and charges", async () => {
   const account = await customer(100)
   const keys = [randomUUID(), randomUUID(), randomUUID()]
   const runs: string[] = []

@@ -8,8 +8,8 @@ import { sweep } from "./ledger"
 const sweepEveryMs = 10_000
 
 /**
- * Releases overdue reservations and folds the daily sums in the background. Every instance does unless it is told not to:
- * one that died leaves its runs to the others.
+ * Releases overdue reservations and folds the daily sums in the background. Every instance does this unless
+ * `SWEEPER=off`, so the runs of a crashed instance are released by the others.
  */
 export function startSweeper(): void {
   if (env().SWEEPER === "off") return

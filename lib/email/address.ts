@@ -4,25 +4,27 @@ import { z } from "zod"
 const maxEmailLength = 254
 
 /**
- * One spelling for one mailbox: NFKC, lower case, ASCII domain. Call it before every look-up and every insert. What is
- * longer than an address may be is cut first, for normalising takes time that grows with the square of the length.
+ * Returns one spelling per mailbox: NFKC, lower case, ASCII domain. Call it before every look-up and insert. Truncates
+ * overlong input first, because the time of normalization grows with the square of the length.
  */
-export function normaliseEmail(input: string): string {
+export function normalizeEmail(input: string): string {
   const text = input.slice(0, maxEmailLength).normalize("NFKC").trim().toLowerCase()
   const at = text.lastIndexOf("@")
   return at < 0 ? text : `${text.slice(0, at)}@${domainToASCII(text.slice(at + 1))}`
 }
 
-/** An e-mail address as typed into a form, normalised. */
-export const emailAddress = addressOf("Enter an e-mail address like name@example.com.")
+/** An email address from a form, normalized. */
+export const emailAddress = addressOf(
+  "Enter an email address like name@example.com.",
+  `An email address can have at most ${maxEmailLength} characters.`,
+)
 
-/** The same as a parameter of a request. */
-export const emailParameter = addressOf("must be a whole e-mail address like name@example.com")
+/** An email address from a query parameter, normalized. */
+export const emailParameter = addressOf(
+  "must be a whole email address like name@example.com",
+  `must have at most ${maxEmailLength} characters`,
+)
 
-function addressOf(expected: string) {
-  return z
-    .string()
-    .max(maxEmailLength, `An e-mail address has at most ${maxEmailLength} characters.`)
-    .transform(normaliseEmail)
-    .pipe(z.email(expected).max(maxEmailLength))
+function addressOf(expected: string, tooLong: string) {
+  return z.string().max(maxEmailLength, tooLong).transform(normalizeEmail).pipe(z.email(expected).max(maxEmailLength))
 }

@@ -6,16 +6,16 @@ import { log } from "@/lib/telemetry/log"
 import { type EmailMessage, type Template, templates } from "./templates"
 
 /**
- * Writes a letter to an account and sends it through `SMTP_URL`; without one it is kept as `not_sent`. Every letter is in
- * the log, whatever became of it. Never throws: what the letter is about has happened already.
+ * Sends an email to an account through `SMTP_URL`; without it the email is recorded as `not_sent`. Every email is
+ * recorded with its outcome. Never throws, because the event that the email reports has already happened.
  */
 export async function sendEmail<Name extends Template>(
   to: { id: string; email: string },
   template: Name,
   facts: Parameters<(typeof templates)[Name]>[0],
 ): Promise<void> {
-  const write = templates[template] as (facts: unknown) => EmailMessage
-  const message = write(facts)
+  const render = templates[template] as (facts: unknown) => EmailMessage
+  const message = render(facts)
   const outcome = await deliver(to.email, message)
   try {
     await db().email.create({
@@ -35,11 +35,11 @@ async function deliver(to: string, { subject, text, confidential }: EmailMessage
     await transport(SMTP_URL).sendMail({ from: EMAIL_FROM, to, subject, text })
     return { status: "sent", sentAt: new Date() }
   } catch (error) {
-    return { status: "failed", error: confidential ? codesOf(error) : wordsOf(error) }
+    return { status: "failed", error: confidential ? codesOf(error) : messageOf(error) }
   }
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).slice(0, 500)
 }
 

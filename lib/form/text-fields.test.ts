@@ -9,7 +9,7 @@ import { signUpForm } from "@/lib/sign-in/sign-up"
 import { waitlistForm } from "@/lib/waitlist/waitlist"
 import { textFields } from "./text-fields"
 
-test("the text fields of a form are taken by name, and nothing else of it", () => {
+test("returns the named text fields of a form and nothing else", () => {
   const form = new FormData()
   form.set("name", "Nova")
   form.set("$ACTION_ID", "1")
@@ -18,7 +18,7 @@ test("the text fields of a form are taken by name, and nothing else of it", () =
 })
 
 test.each([[null], [undefined], ["x\n{}"], [["x\ny"]], [{ name: "x" }]])(
-  "what is no form has empty fields: %j",
+  "a value that is not a form has empty fields: %j",
   (data) => {
     expect(textFields(data, "name")).toEqual({ name: "" })
   },
@@ -26,7 +26,7 @@ test.each([[null], [undefined], ["x\n{}"], [["x\ny"]], [{ name: "x" }]])(
 
 const sent = { requestId: "0199c0de-0000-7000-8000-000000000001" }
 
-/** Each form with what it takes, and the fields that are stored as they are typed. */
+/** Each form with valid values, and its fields that are stored as text. */
 test.each<[string, ZodType, Record<string, string>, string[]]>([
   [
     "a sign-up",
@@ -34,7 +34,7 @@ test.each<[string, ZodType, Record<string, string>, string[]]>([
     { name: "Ann", email: "a@example.com", password: "correct horse battery" },
     ["name", "email"],
   ],
-  ["a reset", resetRequestForm, { email: "a@example.com" }, ["email"]],
+  ["a password reset", resetRequestForm, { email: "a@example.com" }, ["email"]],
   ["feedback", feedbackForm, { rating: "5", message: "Good." }, ["rating", "message"]],
   ["the waitlist", waitlistForm, { email: "a@example.com", note: "Soon?", source: "blog" }, ["email", "note"]],
   [
@@ -43,29 +43,26 @@ test.each<[string, ZodType, Record<string, string>, string[]]>([
     { ...sent, name: "CI", expires: "never", date: "" },
     ["requestId", "name", "expires", "date"],
   ],
-  ["credits", creditForm, { ...sent, amount: "5", reason: "A gift" }, ["requestId", "amount", "reason"]],
+  ["a credit grant", creditForm, { ...sent, amount: "5", reason: "A gift" }, ["requestId", "amount", "reason"]],
   ["a ban", z.strictObject({ reason: statusReason }), { reason: "Abuse" }, ["reason"]],
-])(
-  "66 NUL, half a character and fields of every object are refused in the form of %s",
-  (_what, form, valid, fields) => {
-    expect(form.safeParse(valid).success).toBe(true)
-    for (const name of fields) {
-      for (const hostile of ["\0", "\ud800", "\udc00", "\ude00\ud83d"]) {
-        for (const value of [hostile, `${valid[name]}${hostile}`, `a${hostile}b`]) {
-          const { error } = form.safeParse({ ...valid, [name]: value })
-          expect(error?.issues[0]?.path, `${name} ${JSON.stringify(value)}`).toEqual([name])
-          expect(error?.issues[0]?.message).toBeTruthy()
-        }
+])("the form for %s refuses NUL, lone surrogates and unknown fields", (_what, form, valid, fields) => {
+  expect(form.safeParse(valid).success).toBe(true)
+  for (const name of fields) {
+    for (const hostile of ["\0", "\ud800", "\udc00", "\ude00\ud83d"]) {
+      for (const value of [hostile, `${valid[name]}${hostile}`, `a${hostile}b`]) {
+        const { error } = form.safeParse({ ...valid, [name]: value })
+        expect(error?.issues[0]?.path, `${name} ${JSON.stringify(value)}`).toEqual([name])
+        expect(error?.issues[0]?.message).toBeTruthy()
       }
     }
-    for (const more of ['{"role":"owner"}', '{"__proto__":{}}', '{"constructor":{}}']) {
-      const fieldsToo = JSON.parse(`${JSON.stringify(valid).slice(0, -1)},${more.slice(1)}`)
-      expect(form.safeParse(fieldsToo).error?.issues[0]?.code, more).toBe("unrecognized_keys")
-    }
-  },
-)
+  }
+  for (const more of ['{"role":"owner"}', '{"__proto__":{}}', '{"constructor":{}}']) {
+    const withMore = JSON.parse(`${JSON.stringify(valid).slice(0, -1)},${more.slice(1)}`)
+    expect(form.safeParse(withMore).error?.issues[0]?.code, more).toBe("unrecognized_keys")
+  }
+})
 
-test("fields of every object, which a form may have, are no fields of others", () => {
+test("form fields named like members of Object.prototype set nothing else", () => {
   const form = new FormData()
   form.set("__proto__", "x")
   form.set("constructor", "x")

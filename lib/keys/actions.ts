@@ -3,45 +3,45 @@ import { after } from "next/server"
 import { z } from "zod"
 import { sendEmail } from "@/lib/email/send"
 import { textFields } from "@/lib/form/text-fields"
+import { inMinutes } from "@/lib/format-time"
 import { isSameOrigin } from "@/lib/sign-in/origin"
 import { currentViewer, type Viewer } from "@/lib/sign-in/session"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { holds } from "../permissions"
-import { inMinutes } from "../time-words"
 import { issueKey, maxLiveKeys, newKeyForm, revokeKey } from "./mutations"
 import { startOf } from "./secret"
 
-/** What was typed, to be shown again beside what is wrong with it. */
+/** The submitted values, shown again with their errors. */
 export type NewKeyValues = { name: string; expires: string; date: string }
 
 export type NewKeyErrors = { [Field in keyof NewKeyValues]?: string | undefined }
 
 export type CreateKeyState =
-  /** The one answer that holds a key. */
+  /** The only response that contains the key. */
   | { ok: true; secret: string; name: string; expiresAt: string | null }
   | { ok: false; reason: "already_issued" }
   | { ok: false; reason: "signed_out"; values: NewKeyValues }
   | { ok: false; reason: "refused"; message: string; values: NewKeyValues }
   | { ok: false; reason: "invalid"; errors: NewKeyErrors; values: NewKeyValues }
 
-/** For the action of a key page: checks who asks, from where and for what, issues the key and answers with it once. */
+/** The create action of a key page: checks origin, session and permission, issues the key and returns it once. */
 export async function createKeyAction(surface: Surface, data: FormData): Promise<CreateKeyState> {
   const { requestId, ...values } = textFields(data, "requestId", "name", "expires", "date")
-  const asked = await whoAsks(surface)
-  if (!asked.ok) return { ...asked, values }
+  const access = await authorize(surface)
+  if (!access.ok) return { ...access, values }
 
   const form = newKeyForm.safeParse({ ...values, requestId })
-  if (!form.success) return { ok: false, ...whatIsWrong(form.error), values }
+  if (!form.success) return { ok: false, ...validationErrors(form.error), values }
 
-  const issued = await issueKey(surface, asked.viewer.id, form.data)
+  const issued = await issueKey(surface, access.viewer.id, form.data)
   if (!issued.ok && issued.reason === "too_many_issued") {
     const message = `Too many keys were created within an hour. Try again ${inMinutes(issued.retryAfterSeconds)}.`
     return { ok: false, reason: "refused", message, values }
   }
-  if (!issued.ok && issued.reason !== "already_issued") return { ok: false, ...unissued[issued.reason], values }
+  if (!issued.ok && issued.reason !== "already_issued") return { ok: false, ...refusals[issued.reason], values }
   revalidatePath(kinds[surface].page)
   if (!issued.ok) return { ok: false, reason: "already_issued" }
-  const { viewer } = asked
+  const { viewer } = access
   const { name } = form.data
   const start = startOf(issued.secret)
   after(() => sendEmail(viewer, "key_created", { surface, keyName: name, start }))
@@ -49,22 +49,22 @@ export async function createKeyAction(surface: Surface, data: FormData): Promise
   return { ok: true, secret: issued.secret, name, expiresAt }
 }
 
-const unissued = {
-  bad_date: { reason: "invalid", errors: { date: "Choose a day from today to ten years ahead." } },
+const refusals = {
+  bad_date: { reason: "invalid", errors: { date: "Choose a date from today to ten years from now." } },
   too_many_keys: {
     reason: "refused",
-    message: `You have ${maxLiveKeys} working keys here, which is the limit. Revoke one you no longer need, then create this one.`,
+    message: `You have ${maxLiveKeys} active keys on this page, which is the limit. Revoke one that you no longer need, then try again.`,
   },
 } as const
 
 export type RevokeState = { ok: true } | { ok: false; reason: "signed_out" } | { ok: false; message: string }
 
-/** For the action of a key page: checks who asks and from where, and revokes the key named by the field `id`. */
+/** The revoke action of a key page: checks origin, session and permission, and revokes the key in the field `id`. */
 export async function revokeKeyAction(surface: Surface, data: FormData): Promise<RevokeState> {
-  const asked = await whoAsks(surface)
-  if (!asked.ok) return asked
+  const access = await authorize(surface)
+  if (!access.ok) return access
   const id = z.uuid().safeParse(textFields(data, "id").id)
-  const result = id.success ? await revokeKey(surface, asked.viewer.id, id.data) : ({ ok: false } as const)
+  const result = id.success ? await revokeKey(surface, access.viewer.id, id.data) : ({ ok: false } as const)
   if (!result.ok) return { ok: false, message: "There is no such key on this page. Reload it to see the current list." }
   const { revoked } = result
   if (revoked) {
@@ -75,14 +75,18 @@ export async function revokeKeyAction(surface: Surface, data: FormData): Promise
   return { ok: true }
 }
 
-type Asked =
+type Access =
   | { ok: true; viewer: Viewer }
   | { ok: false; reason: "signed_out" }
   | { ok: false; reason: "refused"; message: string }
 
-async function whoAsks(surface: Surface): Promise<Asked> {
+async function authorize(surface: Surface): Promise<Access> {
   if (!(await isSameOrigin())) {
-    return { ok: false, reason: "refused", message: "This request did not come from this site, so nothing was done." }
+    return {
+      ok: false,
+      reason: "refused",
+      message: "This form was not sent from this site. Reload the page and try again.",
+    }
   }
   const viewer = await currentViewer()
   if (!viewer) return { ok: false, reason: "signed_out" }
@@ -91,7 +95,7 @@ async function whoAsks(surface: Surface): Promise<Asked> {
   return { ok: false, reason: "refused", message: `Your role no longer holds the permission ${issuing}.` }
 }
 
-function whatIsWrong(
+function validationErrors(
   error: z.ZodError,
 ): { reason: "invalid"; errors: NewKeyErrors } | { reason: "refused"; message: string } {
   const { fieldErrors } = z.flattenError(error as z.ZodError<NewKeyValues & { requestId: string }>)

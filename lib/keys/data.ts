@@ -2,7 +2,7 @@ import type { OwnerId } from "@/lib/accounts/owner"
 import { db } from "@/lib/postgres/prisma"
 import { kinds, type Surface } from "@/lib/surfaces"
 
-/** A key as listings show it; the key itself is not stored anywhere. */
+/** A key as listed; the key itself is not stored anywhere. */
 export type ListedKey = {
   id: string
   name: string
@@ -18,8 +18,9 @@ export type ListedKey = {
 export type KeyState = "active" | "expired" | "revoked"
 
 /**
- * The keys of a surface, those that are not revoked before the others and the newest first: the viewer's own, or everyone's where the kind is shared (the caller has checked
- * the permission). Expiry is judged by the database's clock, as it is when the key is used.
+ * The keys of a surface, revoked keys last, newest first: the viewer's own, or those of every owner if the kind is
+ * shared (the caller has checked the permission). Expiry is determined by the database clock, as on every request with
+ * a key.
  */
 export async function listKeys(surface: Surface, viewer: OwnerId): Promise<ListedKey[]> {
   const [clock, keys] = await db().$transaction([

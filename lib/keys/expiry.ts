@@ -1,4 +1,4 @@
-/** The lifetimes a new key may be given, as the form offers them. */
+/** The lifetimes that the new key form offers. */
 export const lifetimes = {
   "30d": { label: "30 days", days: 30 },
   "90d": { label: "90 days", days: 90 },
@@ -7,7 +7,7 @@ export const lifetimes = {
 
 export type Lifetime = keyof typeof lifetimes
 
-/** What the form offers, in its order. */
+/** The form's expiry choices in display order. */
 export const expiryChoices = ["30d", "90d", "1y", "never", "date"] as const satisfies readonly (
   | Lifetime
   | "never"
@@ -18,7 +18,7 @@ export type Expires = (typeof expiryChoices)[number]
 
 export const preselectedExpiry: Expires = "90d"
 
-/** When a key issued at `now` expires: at the end of its last day in UTC for a date, else to the millisecond. */
+/** When a key issued at `now` expires. A date is its last day in UTC; a lifetime counts in milliseconds from `now`. */
 export function expiryOf(
   { expires, date }: { expires: Expires; date?: string | undefined },
   now: Date,

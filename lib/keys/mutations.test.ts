@@ -19,8 +19,8 @@ async function owner() {
   return (await createUser({ role: "admin" })).id as OwnerId
 }
 
-describe.each(surfaces)("a key of the surface %s", (surface) => {
-  test("is stored as its hash and first characters, never whole, and audited without it", async () => {
+describe.each(surfaces)("a key of the %s surface", (surface) => {
+  test("is stored as its hash and first 12 characters; no table contains the full key", async () => {
     const id = await owner()
     const issued = await issueKey(surface, id, form())
     if (!issued.ok) throw new Error(issued.reason)
@@ -46,16 +46,16 @@ describe.each(surfaces)("a key of the surface %s", (surface) => {
     }
   })
 
-  test("is issued once a form, however often the form is sent", async () => {
+  test("is issued once per form, even when the form is submitted several times concurrently", async () => {
     const id = await owner()
-    const sent = form()
-    const results = await Promise.all([1, 2, 3].map(() => issueKey(surface, id, sent)))
+    const submitted = form()
+    const results = await Promise.all([1, 2, 3].map(() => issueKey(surface, id, submitted)))
     expect(results.filter((result) => result.ok)).toHaveLength(1)
     expect(results.filter((result) => !result.ok && result.reason === "already_issued")).toHaveLength(2)
     expect(await db().apiKey.count({ where: { userId: id } })).toBe(1)
   })
 
-  test(`is refused beyond ${maxLiveKeys} live ones, also when asked for at once; revoked and expired ones do not count`, async () => {
+  test(`is refused beyond ${maxLiveKeys} live keys, also concurrently; revoked and expired keys do not count`, async () => {
     const user = await createUser()
     const id = user.id as OwnerId
     await createKey({ user, surface, revokedAt: new Date() })
@@ -67,7 +67,7 @@ describe.each(surfaces)("a key of the surface %s", (surface) => {
     expect(results.filter((result) => !result.ok && result.reason === "too_many_keys")).toHaveLength(3)
   })
 
-  test("is revoked once, by its page only, and audited", async () => {
+  test("is revoked once, only on its own surface, and audited", async () => {
     const user = await createUser()
     const id = user.id as OwnerId
     const { key } = await createKey({ user, surface })
@@ -84,11 +84,11 @@ describe.each(surfaces)("a key of the surface %s", (surface) => {
   })
 })
 
-test("a user key is seen and revoked by its owner alone, an admin key by everyone who may manage them", async () => {
-  const [user, unauthenticatedCaller] = [await createUser(), await createUser()]
+test("only its owner can list and revoke a user key; any account with the permission can list and revoke an admin key", async () => {
+  const [user, otherUser] = [await createUser(), await createUser()]
   const own = await createKey({ user, surface: "user" })
   const shared = await createKey({ user, surface: "admin" })
-  const viewer = unauthenticatedCaller.id as OwnerId
+  const viewer = otherUser.id as OwnerId
   expect((await listKeys("user", viewer)).map(({ id }) => id)).not.toContain(own.key.id)
   expect(await revokeKey("user", viewer, own.key.id)).toEqual({ ok: false, reason: "not_found" })
   expect((await listKeys("admin", viewer)).find(({ id }) => id === shared.key.id)?.owner.email).toBe(user.email)
@@ -98,7 +98,7 @@ test("a user key is seen and revoked by its owner alone, an admin key by everyon
   })
 })
 
-test("a listing says whether a key works: active, expired by the database's clock, revoked", async () => {
+test("a listing shows each key as active, revoked, or expired by the database clock", async () => {
   const user = await createUser()
   const active = await createKey({ user, surface: "user" })
   const expired = await createKey({ user, surface: "user" })
@@ -116,7 +116,7 @@ test("a listing says whether a key works: active, expired by the database's cloc
   )
 })
 
-test("expiry: lifetimes from the moment of issue, a date through its last millisecond, never, and no past or far date", () => {
+test("a lifetime counts from issuing, a date lasts through its last millisecond, and past or distant dates are refused", () => {
   const now = new Date("2026-03-01T10:00:00Z")
   expect(expiryOf({ expires: "30d" }, now)).toEqual(new Date("2026-03-31T10:00:00Z"))
   expect(expiryOf({ expires: "1y" }, now)).toEqual(new Date("2027-03-01T10:00:00Z"))
@@ -134,19 +134,19 @@ test.each([
   ["NUL in the name", { name: "a\0b" }],
   ["a lone surrogate in the name", { name: "a\ud800b" }],
   ["a line break in the name", { name: "a\nb" }],
-  ["a name that turns the text around it", { name: "\u202eabc" }],
-  ["a name that cannot be seen", { name: "\u200b" }],
+  ["a name with a right-to-left override", { name: "\u202eabc" }],
+  ["an invisible name", { name: "\u200b" }],
   ["a key as the name", { name: `old ${newSecret("user")}` }],
   ["an unknown lifetime", { expires: "5y" }],
   ["an empty lifetime", { expires: "" }],
   ["30 February", { expires: "date", date: "2027-02-30" }],
-  ["a request id that is none", { requestId: "1" }],
-  ["a field of ours that is not the form's", { userId: randomUUID() }],
+  ["an invalid request id", { requestId: "1" }],
+  ["an unknown field", { userId: randomUUID() }],
 ])("the form refuses %s", (_what, fields) => {
   expect(newKeyForm.safeParse({ ...form(), ...fields }).success).toBe(false)
 })
 
-test("keys are created at a limited rate, whatever becomes of them; revoking is never limited", async () => {
+test("creating keys is rate limited, revoking is not", async () => {
   const id = await owner()
   const issued = await issueKey("user", id, form())
   if (!issued.ok) throw new Error(issued.reason)
@@ -160,7 +160,7 @@ test("keys are created at a limited rate, whatever becomes of them; revoking is 
   expect(await revokeKey("user", id, issued.id)).toMatchObject({ ok: true, revoked: { name: "Nightly report" } })
 })
 
-test("keys that are not revoked stand before all others, so that no number of revoked ones hides them", async () => {
+test("keys that are not revoked are listed before revoked keys", async () => {
   const user = await createUser()
   const at = (minutes: number) => new Date(Date.now() - minutes * 60_000)
   const names = async () => (await listKeys("user", user.id as OwnerId)).map(({ name }) => name)

@@ -9,14 +9,14 @@ import { audit } from "../audit"
 import { expiryChoices, expiryOf } from "./expiry"
 import { hashSecret, newSecret, startOf } from "./secret"
 
-/** Live keys (neither revoked nor expired) an owner may have on each surface. */
+/** The maximum number of live keys (neither revoked nor expired) per owner and surface. */
 export const maxLiveKeys = 25
 
 const date = z.iso.date("Choose a date, or one of the lifetimes.")
 
-/** What the form sends. `expires` is a lifetime, `never`, or `date` together with the last day on which the key works. */
+/** The new key form. `expires` is a lifetime, `never` or `date`; then the field `date` is the key's last day. */
 export const newKeyForm = z.strictObject({
-  /** Made when the form was drawn: sending one form twice issues one key. */
+  /** Generated when the form is rendered, so that submitting one form twice issues one key. */
   requestId: z.uuid(),
   name: plainText({ name: "Name", max: 80 }),
   expires: z.enum(expiryChoices, { error: "Choose when the key expires." }),
@@ -28,18 +28,18 @@ export type NewKey = z.output<typeof newKeyForm>
 export type IssueResult =
   | { ok: true; id: string; secret: string; expiresAt: Date | null }
   | { ok: false; reason: "too_many_keys" | "already_issued" | "bad_date" }
-  /** In an hour, whatever became of them. */
+  /** Every attempt within the hour counts, regardless of its result. */
   | { ok: false; reason: "too_many_issued"; retryAfterSeconds: number }
 
 /**
- * Issues a key to its owner. The caller has checked that the owner may (kinds[surface].issuing).
- * The one moment at which the key exists in full: it is returned and kept nowhere.
+ * Issues a key to its owner and returns it; the key itself is not stored. The caller has checked the permission
+ * (kinds[surface].issuing).
  */
 export async function issueKey(surface: Surface, owner: OwnerId, form: NewKey): Promise<IssueResult> {
   const verdict = await consume("keyCreationsAccount", owner)
   if (!verdict.allowed) return { ok: false, reason: "too_many_issued", retryAfterSeconds: verdict.resetSeconds }
   return db().$transaction(async (transaction): Promise<IssueResult> => {
-    // The owner's row is the lock: two forms sent at once count each other's keys.
+    // Locks the owner's row, so that concurrent requests count each other's keys.
     const [locked] = await transaction.$queryRaw<[{ now: Date }]>`
       SELECT now() AS now FROM users WHERE id = ${owner}::uuid FOR UPDATE`
     const expiresAt = expiryOf(form, locked.now)
@@ -77,19 +77,19 @@ export async function issueKey(surface: Surface, owner: OwnerId, form: NewKey): 
 }
 
 export type RevokeResult =
-  /** `revoked` is null when the key had been revoked before. */
+  /** `revoked` is null when the key was already revoked. */
   | { ok: true; revoked: { name: string; start: string; owner: { id: string; email: string } } | null }
   | { ok: false; reason: "not_found" }
 
 /**
- * Revokes a key; revoking it again changes nothing. An owner reaches only their own keys, unless the kind is shared: then
- * the caller has checked the permission. Keys of the other surface are out of reach.
+ * Revokes a key of this surface; revoking it again changes nothing. Finds only the viewer's own keys, unless the kind
+ * is shared: then the caller has checked the permission.
  */
 export async function revokeKey(surface: Surface, viewer: OwnerId, id: string): Promise<RevokeResult> {
   return db().$transaction(async (transaction): Promise<RevokeResult> => {
-    const reach = { id, surface, ...(kinds[surface].shared ? {} : { userId: viewer }) }
+    const where = { id, surface, ...(kinds[surface].shared ? {} : { userId: viewer }) }
     const key = await transaction.apiKey.findFirst({
-      where: reach,
+      where,
       include: { user: { select: { id: true, email: true } } },
     })
     if (!key) return { ok: false, reason: "not_found" }

@@ -11,7 +11,7 @@ test.each(surfaces)("a new %s key has its prefix, 43 random and 6 checksum chara
   expect(hashSecret(secret)).toHaveLength(32)
 })
 
-test("no two keys are alike, and every character of the alphabet is drawn", () => {
+test("keys are unique and use every character of the alphabet", () => {
   const secrets = Array.from({ length: 2_000 }, () => newSecret("user"))
   expect(new Set(secrets).size).toBe(secrets.length)
   expect(new Set(secrets.flatMap((secret) => [...secret.slice(8, 51)])).size).toBe(62)
@@ -22,24 +22,24 @@ test("the checksum is the CRC-32 of what precedes it, in base62", () => {
   const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
   const secret = Array.from({ length: 6 }).reduce<{ rest: number; text: string }>(
     ({ rest, text }) => ({ rest: Math.floor(rest / 62), text: alphabet.charAt(rest % 62) + text }),
-    { rest: crc32OfDefinition(body), text: "" },
+    { rest: referenceCrc32(body), text: "" },
   )
   expect(isWellFormed(body + secret.text)).toBe(true)
 })
 
-test("one changed, swapped, missing or added character is told without a look-up", () => {
+test("a changed, missing or added character is detected without a look-up", () => {
   const secret = newSecret("user")
-  const flipped = [...secret].map((character, place) => {
+  const changed = [...secret].map((character, place) => {
     const other = character === "x" ? "y" : "x"
     return secret.slice(0, place) + other + secret.slice(place + 1)
   })
-  for (const wrong of [...flipped, secret.slice(1), `${secret}0`, ` ${secret}`, `${secret}\n`, secret.toUpperCase()]) {
+  for (const wrong of [...changed, secret.slice(1), `${secret}0`, ` ${secret}`, `${secret}\n`, secret.toUpperCase()]) {
     expect(isWellFormed(wrong), wrong.slice(0, 9)).toBe(false)
   }
 })
 
 /** CRC-32 bit by bit from its definition (ISO 3309, reflected polynomial 0xEDB88320). */
-function crc32OfDefinition(text: string): number {
+function referenceCrc32(text: string): number {
   let crc = 0xffffffff
   for (const byte of Buffer.from(text)) {
     crc ^= byte

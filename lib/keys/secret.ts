@@ -9,30 +9,30 @@ const shownLength = 12
 
 const pattern = new RegExp(`^(?:${surfaces.map((surface) => kinds[surface].prefix).join("|")})[0-9A-Za-z]{49}$`)
 
-/** A fresh key: prefix, 256 random bits and a CRC-32 of both in base62, so that a mistyped key is told without a look-up. */
+/** A new key: prefix, 256 random bits and, to detect typing errors without a look-up, a CRC-32 of both, in base62. */
 export function newSecret(surface: Surface): string {
-  // randomInt draws from the CSPRNG and rejects what would bias the remainder.
+  // randomInt uses the CSPRNG and rejection sampling, so its results are not biased.
   const random = Array.from({ length: randomLength }, () => alphabet[randomInt(alphabet.length)]).join("")
   return secretOf(surface, random)
 }
 
-/** The key of 43 given base62 characters; only newSecret's are random enough to open anything that matters. */
+/** Builds a key from 43 given base62 characters. Demo and seed data use this; all other keys come from newSecret. */
 export function secretOf(surface: Surface, random: string): string {
   const body = kinds[surface].prefix + random
   return body + checksum(body)
 }
 
-/** Whether `text` could be a key: its form and its checksum. Says nothing about whether such a key was issued. */
+/** Whether `text` has the format and the checksum of a key. Does not check whether the key was issued. */
 export function isWellFormed(text: string): boolean {
   return pattern.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength))
 }
 
-/** What is stored in place of the key. The key has 256 random bits, so a fast hash is enough: nothing can be guessed. */
+/** The hash that is stored instead of the key. A key has 256 random bits, so a fast hash cannot be brute-forced. */
 export function hashSecret(secret: string): Buffer<ArrayBuffer> {
   return Buffer.from(createHash("sha256").update(secret).digest())
 }
 
-/** The first characters, by which a listing names the key: the prefix and four random ones. */
+/** The first 12 characters, shown in listings: the prefix and four random characters. */
 export function startOf(secret: string): string {
   return secret.slice(0, shownLength)
 }

@@ -8,26 +8,26 @@ import { releaseFinishedRenders } from "./release-renders"
 setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
 
-/** As React does when a page is rendered, in the context of its request. */
+/** Aborts in a setImmediate within the request's async context, as React does when it has rendered a page. */
 function render(controller: AbortController): Promise<WeakRef<object>> {
   const request = {}
   const context = new AsyncLocalStorage<object>()
   return new Promise((done) => {
     context.run(request, () =>
       setImmediate(() => {
-        controller.abort(new Error("The render is over."))
+        controller.abort(new Error("The render has ended."))
         done(new WeakRef(request))
       }),
     )
   })
 }
 
-test("a signal that is kept after a render keeps nothing of the render's request", async () => {
+test("an abort signal that outlives a render does not retain the render's request", async () => {
   releaseFinishedRenders()
   const controller = new AbortController()
   const request = await render(controller)
   await nextTurn()
   collectGarbage()
-  expect(controller.signal.reason).toMatchObject({ message: "The render is over." })
+  expect(controller.signal.reason).toMatchObject({ message: "The render has ended." })
   expect(request.deref()).toBeUndefined()
 })

@@ -1,9 +1,9 @@
 import { singleton } from "@/lib/singleton"
 
 /**
- * Lets go of a page's memory once it is rendered. React ends each render by an abort with an error; until somebody reads
- * its stack, that holds the Immediate in which the error was made, which holds its neighbours, and they the renders that
- * they belong to: of a server that is never idle, each page would hold all pages before it. A stack that was read is text.
+ * Releases a page's memory after its render. React ends each render by aborting with an Error whose unread stack
+ * retains the Immediate that created it and, through neighboring Immediates, earlier renders: on a busy server every
+ * page would retain all pages before it. Reading the stack turns it into text, which retains nothing.
  */
 export function releaseFinishedRenders(): void {
   singleton("ended-renders", () => {

@@ -1,15 +1,15 @@
 import { startSweeper } from "@/lib/credits/sweeper"
 import { pool } from "@/lib/postgres/pool"
 import { startTracing } from "@/lib/telemetry/tracing"
+import { watchRequests } from "./incoming-requests"
 import { releaseFinishedRenders } from "./release-renders"
-import { watchRequests } from "./requests"
 
-/** What every process does before it serves, whichever listener it has. */
+/** Starts what every server process needs, with our listener and under Next alone. */
 export async function startProcess(): ReturnType<typeof startTracing> {
   const tracing = await startTracing()
   watchRequests()
   releaseFinishedRenders()
-  // Its metrics are there from the start.
+  // Creates the pool, so that its metrics exist from the start.
   pool()
   startSweeper()
   return tracing

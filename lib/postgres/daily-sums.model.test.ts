@@ -7,16 +7,16 @@ import { createPlan, createUser } from "@/tests/support/factories"
 import { counted, type countedTables, dailyTotal, foldDailyChanges } from "./daily-sums"
 import type { Bind, Range } from "./page"
 
-// Everything that can become of counted rows, written by several connections at once, committed and rolled back, folded
-// by two of them, one or none, and compared all the while with the rows themselves: in one snapshot the sums of days must be what
-// plain counting says. `SUMS_SEQUENCES=500 npx vitest run lib/postgres/daily-sums.model.test.ts` looks further.
+// Several connections insert, update and delete counted rows, commit and roll back, while up to two others fold. In
+// every snapshot, the daily sums must equal the counts of the rows.
+// `SUMS_SEQUENCES=500 npx vitest run lib/postgres/daily-sums.model.test.ts` tests more sequences.
 const numRuns = Number(process.env.SUMS_SEQUENCES || 12)
-/** On a busy machine they are fewer. fast-check's own limit would leave the last one unfinished. */
+/** Bounds the test on a busy machine. fast-check's own time limit would interrupt the last sequence. */
 const timeLimit = numRuns * 3_000
 const seed = Number(process.env.SUMS_SEED || randomInt(2 ** 31))
 
 const day = 86_400_000
-/** A range of days in which weeks and months begin. */
+/** The first day of a range in which weeks and months start. */
 const firstDay = Date.parse("2026-02-23T00:00:00Z")
 const days = 40
 
@@ -36,10 +36,10 @@ beforeAll(async () => {
 
 afterAll(() => database.end())
 
-type Moment = string
+type Timestamp = string
 type Statement = { text: string; values?: readonly unknown[] }
 
-const moment: fc.Arbitrary<Moment> = fc
+const timestamp: fc.Arbitrary<Timestamp> = fc
   .tuple(fc.nat(days - 1), fc.constantFrom(0, 1, day / 2, day - 1))
   .map(([index, ms]) => new Date(firstDay + index * day + ms).toISOString())
 const which = fc.nat(50)
@@ -48,52 +48,55 @@ const amount = fc.integer({ min: 0, max: 5_000 })
 const currency = fc.constantFrom("usd", "eur")
 const plan = fc.constantFrom(...planIds)
 
-/** The id of some row of a table; which one is left to chance and to who else writes. */
-function some(table: string, parameter = "$1") {
+/** SQL for the id of an arbitrary row of a table. */
+function someId(table: string, parameter = "$1") {
   return `(SELECT id FROM ${table} ORDER BY id LIMIT 1 OFFSET ${parameter}::int % (SELECT greatest(count(*), 1) FROM ${table}))`
 }
 
-function statement<Given>(given: fc.Arbitrary<Given>, write: (given: Given) => Statement) {
-  return given.map(write)
+function statement<Input>(inputs: fc.Arbitrary<Input>, build: (input: Input) => Statement) {
+  return inputs.map(build)
 }
 
-/** What can be done to the rows of a table that are told apart by a status alone: made, changed, moved and taken away. */
-function plainly(table: string, made: fc.Arbitrary<Statement>, changed: fc.Arbitrary<Statement>) {
+/** Inserts, updates, moves to another day and deletes of the rows of a table. */
+function changesOf(table: string, insert: fc.Arbitrary<Statement>, update: fc.Arbitrary<Statement>) {
   return [
-    made,
-    made,
-    changed,
-    statement(fc.tuple(which, moment), (values) => ({
-      text: `UPDATE ${table} SET created_at = $2 WHERE id = ${some(table)}`,
+    insert,
+    insert,
+    update,
+    statement(fc.tuple(which, timestamp), (values) => ({
+      text: `UPDATE ${table} SET created_at = $2 WHERE id = ${someId(table)}`,
       values,
     })),
-    statement(which, (index) => ({ text: `DELETE FROM ${table} WHERE id = ${some(table)}`, values: [index] })),
+    statement(which, (index) => ({ text: `DELETE FROM ${table} WHERE id = ${someId(table)}`, values: [index] })),
   ]
 }
 
 const subscriptionStatus = fc.constantFrom("trialing", "active", "past_due", "canceled")
 const canceledAt = "CASE WHEN $2 = 'canceled' THEN greatest(created_at, $3::timestamptz) END"
 
-const subscriptions = plainly(
+const subscriptions = changesOf(
   "subscriptions",
-  statement(fc.tuple(account, plan, amount, currency, fc.constantFrom("month", "year"), moment, moment), (given) => {
-    const [account, plan, amount, currency, interval, created, canceled] = given
-    return {
-      text: `INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, created_at, canceled_at, current_period_start, current_period_end)
+  statement(
+    fc.tuple(account, plan, amount, currency, fc.constantFrom("month", "year"), timestamp, timestamp),
+    (input) => {
+      const [account, plan, amount, currency, interval, created, canceled] = input
+      return {
+        text: `INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, created_at, canceled_at, current_period_start, current_period_end)
              VALUES (gen_random_uuid(), $1, $2, 'canceled', $3, $4, $5::plan_interval, $6::timestamptz, greatest($6::timestamptz, $7::timestamptz), $6::timestamptz, $6::timestamptz + interval '1 day')`,
-      values: [accounts[account], plan, amount, currency, interval, created, canceled],
-    }
-  }),
+        values: [accounts[account], plan, amount, currency, interval, created, canceled],
+      }
+    },
+  ),
   fc.oneof(
-    // One that is not canceled already stays: an account has one.
-    statement(fc.tuple(which, subscriptionStatus, moment), (values) => ({
+    // An account has at most one subscription that is not canceled.
+    statement(fc.tuple(which, subscriptionStatus, timestamp), (values) => ({
       text: `UPDATE subscriptions s SET status = $2::subscription_status, canceled_at = ${canceledAt.replace("$2", "$2::text")}
-             WHERE id = ${some("subscriptions")} AND ($2 = 'canceled' OR NOT EXISTS (
+             WHERE id = ${someId("subscriptions")} AND ($2 = 'canceled' OR NOT EXISTS (
                SELECT FROM subscriptions o WHERE o.user_id = s.user_id AND o.status <> 'canceled' AND o.id <> s.id))`,
       values,
     })),
     statement(fc.tuple(which, amount, currency, fc.constantFrom("month", "year"), plan), (values) => ({
-      text: `UPDATE subscriptions SET amount = $2, currency = $3, interval = $4::plan_interval, plan_id = $5 WHERE id = ${some("subscriptions")}`,
+      text: `UPDATE subscriptions SET amount = $2, currency = $3, interval = $4::plan_interval, plan_id = $5 WHERE id = ${someId("subscriptions")}`,
       values,
     })),
   ),
@@ -107,59 +110,62 @@ const orderState = fc.constantFrom(
   { status: "refunded", paid: true, refunded: 100 },
 )
 
-const orders = plainly(
+const orders = changesOf(
   "orders",
-  statement(fc.tuple(account, currency, moment), ([account, currency, created]) => ({
+  statement(fc.tuple(account, currency, timestamp), ([account, currency, created]) => ({
     text: `INSERT INTO orders (id, user_id, kind, description, status, amount, currency, created_at)
            VALUES (gen_random_uuid(), $1, 'credits', 'x', 'pending', 100, $2, $3)`,
     values: [accounts[account], currency, created],
   })),
-  statement(fc.tuple(which, orderState, moment, moment), ([index, { status, paid, refunded }, paidAt, refundedAt]) => ({
-    text: `UPDATE orders SET status = $2::order_status, paid_at = $3, refunded_at = $4, refunded_amount = $5 WHERE id = ${some("orders")}`,
-    values: [index, status, paid ? paidAt : null, refunded > 0 ? refundedAt : null, refunded],
-  })),
+  statement(
+    fc.tuple(which, orderState, timestamp, timestamp),
+    ([index, { status, paid, refunded }, paidAt, refundedAt]) => ({
+      text: `UPDATE orders SET status = $2::order_status, paid_at = $3, refunded_at = $4, refunded_amount = $5 WHERE id = ${someId("orders")}`,
+      values: [index, status, paid ? paidAt : null, refunded > 0 ? refundedAt : null, refunded],
+    }),
+  ),
 )
 
 const runs = [
-  // One, or several of a day or of many in one statement, open or ended.
+  // Inserts one or several runs, on one day or several, open or ended.
   ...[1, 2, 3].map((rows) =>
     statement(
-      fc.tuple(account, moment, fc.integer({ min: 0, max: 40 }), fc.boolean()),
-      ([account, made, apart, ended]) => ({
+      fc.tuple(account, timestamp, fc.integer({ min: 0, max: 40 }), fc.boolean()),
+      ([account, created, hoursApart, ended]) => ({
         text: `INSERT INTO runs (id, user_id, fingerprint, reserved, created_at, expires_at, state, cost, ended_at)
-             SELECT gen_random_uuid(), $1, sha256('x'), 10, made, made, CASE WHEN $4 THEN 'failed' ELSE 'reserved' END::run_state, CASE WHEN $4 THEN 0 END, CASE WHEN $4 THEN made END
-             FROM generate_series(0, ${rows - 1}) AS number, LATERAL (SELECT $2::timestamptz + number * $3 * interval '1 hour') AS _ (made)`,
-        values: [accounts[account], made, apart, ended],
+             SELECT gen_random_uuid(), $1, sha256('x'), 10, created, created, CASE WHEN $4 THEN 'failed' ELSE 'reserved' END::run_state, CASE WHEN $4 THEN 0 END, CASE WHEN $4 THEN created END
+             FROM generate_series(0, ${rows - 1}) AS number, LATERAL (SELECT $2::timestamptz + number * $3 * interval '1 hour') AS _ (created)`,
+        values: [accounts[account], created, hoursApart, ended],
       }),
     ),
   ),
-  statement(fc.tuple(account, moment, fc.constantFrom("a", "b")), ([account, made, key]) => ({
+  statement(fc.tuple(account, timestamp, fc.constantFrom("a", "b")), ([account, created, key]) => ({
     text: `INSERT INTO runs (id, user_id, fingerprint, reserved, created_at, expires_at, idempotency_key)
            VALUES (gen_random_uuid(), $1, sha256('x'), 10, $2, $2, $3) ON CONFLICT DO NOTHING`,
-    values: [accounts[account], made, key],
+    values: [accounts[account], created, key],
   })),
-  statement(fc.tuple(which, fc.nat(10), moment), (values) => ({
-    text: `UPDATE runs SET state = 'settled', cost = $2, ended_at = $3, response_status = 200, response_body = '{}' WHERE id = ${some("runs")}`,
+  statement(fc.tuple(which, fc.nat(10), timestamp), (values) => ({
+    text: `UPDATE runs SET state = 'settled', cost = $2, ended_at = $3, response_status = 200, response_body = '{}' WHERE id = ${someId("runs")}`,
     values,
   })),
   statement(which, (index) => ({
-    text: `UPDATE runs SET state = 'reserved', cost = NULL, ended_at = NULL, response_status = NULL WHERE id = ${some("runs")}`,
+    text: `UPDATE runs SET state = 'reserved', cost = NULL, ended_at = NULL, response_status = NULL WHERE id = ${someId("runs")}`,
     values: [index],
   })),
-  statement(fc.tuple(which, moment), (values) => ({
-    text: `UPDATE runs SET created_at = $2 WHERE id = ${some("runs")}`,
+  statement(fc.tuple(which, timestamp), (values) => ({
+    text: `UPDATE runs SET created_at = $2 WHERE id = ${someId("runs")}`,
     values,
   })),
   statement(fc.tuple(which, account), ([index, account]) => ({
-    text: `UPDATE runs SET user_id = $2, idempotency_key = NULL WHERE id = ${some("runs")}`,
+    text: `UPDATE runs SET user_id = $2, idempotency_key = NULL WHERE id = ${someId("runs")}`,
     values: [index, accounts[account]],
   })),
-  statement(which, (index) => ({ text: `DELETE FROM runs WHERE id = ${some("runs")}`, values: [index] })),
-  statement(fc.tuple(account, moment), ([account, at]) => ({
+  statement(which, (index) => ({ text: `DELETE FROM runs WHERE id = ${someId("runs")}`, values: [index] })),
+  statement(fc.tuple(account, timestamp), ([account, at]) => ({
     text: "DELETE FROM runs WHERE user_id = $1 AND utc_day(created_at) = utc_day($2)",
     values: [accounts[account], at],
   })),
-  statement(fc.tuple(account, moment), ([account, at]) => ({
+  statement(fc.tuple(account, timestamp), ([account, at]) => ({
     text: "UPDATE runs SET created_at = created_at + interval '30 hours' WHERE user_id = $1 AND utc_day(created_at) = utc_day($2)",
     values: [accounts[account], at],
   })),
@@ -167,7 +173,7 @@ const runs = [
 
 const entryKind = fc.constantFrom(["grant", 5], ["adjustment", 7], ["adjustment", -1]) as fc.Arbitrary<[string, number]>
 
-const entries = statement(fc.tuple(account, entryKind, moment), ([account, [kind, amount], at]) => ({
+const entries = statement(fc.tuple(account, entryKind, timestamp), ([account, [kind, amount], at]) => ({
   text: `WITH a AS (UPDATE credit_accounts SET balance = balance + greatest($3::bigint, 0), seq = seq + 1 WHERE user_id = $1 RETURNING seq)
          INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, created_at)
          SELECT gen_random_uuid(), $1, seq, $2::credit_entry_kind, $3::bigint, 0, $4 FROM a`,
@@ -176,27 +182,27 @@ const entries = statement(fc.tuple(account, entryKind, moment), ([account, [kind
 
 const status = fc.constantFrom("active", "banned", "closed")
 const users = [
-  statement(fc.tuple(moment, moment), (values) => ({
-    text: `WITH made AS (
+  statement(fc.tuple(timestamp, timestamp), (values) => ({
+    text: `WITH created AS (
              INSERT INTO users (id, email, name, created_at)
              SELECT id, id || '@example.com', 'x', $1::timestamptz FROM gen_random_uuid() AS id RETURNING id)
-           INSERT INTO credit_accounts (user_id, created_at) SELECT id, $2::timestamptz FROM made`,
+           INSERT INTO credit_accounts (user_id, created_at) SELECT id, $2::timestamptz FROM created`,
     values,
   })),
   statement(fc.tuple(which, status, fc.constantFrom("member", "owner")), (values) => ({
-    text: `UPDATE users SET status = $2::user_status, role = $3 WHERE id = ${some("users")}`,
+    text: `UPDATE users SET status = $2::user_status, role = $3 WHERE id = ${someId("users")}`,
     values,
   })),
-  statement(fc.tuple(which, moment), (values) => ({
-    text: `UPDATE users SET created_at = $2 WHERE id = ${some("users")}`,
+  statement(fc.tuple(which, timestamp), (values) => ({
+    text: `UPDATE users SET created_at = $2 WHERE id = ${someId("users")}`,
     values,
   })),
-  statement(fc.tuple(account, moment), ([account, at]) => ({
+  statement(fc.tuple(account, timestamp), ([account, at]) => ({
     text: "UPDATE credit_accounts SET created_at = $2 WHERE user_id = $1",
     values: [accounts[account], at],
   })),
   statement(which, (index) => ({
-    text: `DELETE FROM credit_accounts WHERE user_id = ${some("users")} AND user_id <> ALL ($2::uuid[])`,
+    text: `DELETE FROM credit_accounts WHERE user_id = ${someId("users")} AND user_id <> ALL ($2::uuid[])`,
     values: [index, accounts],
   })),
   statement(fc.constant(null), () => ({
@@ -206,60 +212,60 @@ const users = [
 ]
 
 const word = fc.constantFrom("one", "two", "three")
-const audit = plainly(
+const audit = changesOf(
   "audit_entries",
-  statement(fc.tuple(word, word, moment), (values) => ({
+  statement(fc.tuple(word, word, timestamp), (values) => ({
     text: "INSERT INTO audit_entries (id, action, target_type, target_id, created_at) VALUES (gen_random_uuid(), $1, $2, 'x', $3)",
     values,
   })),
   statement(fc.tuple(which, word, word), (values) => ({
-    text: `UPDATE audit_entries SET action = $2, target_type = $3 WHERE id = ${some("audit_entries")}`,
+    text: `UPDATE audit_entries SET action = $2, target_type = $3 WHERE id = ${someId("audit_entries")}`,
     values,
   })),
 )
 
 const emailStatus = fc.constantFrom("failed", "not_sent")
-const emails = plainly(
+const emails = changesOf(
   "emails",
-  statement(fc.tuple(word, emailStatus, moment), (values) => ({
+  statement(fc.tuple(word, emailStatus, timestamp), (values) => ({
     text: `INSERT INTO emails (id, "to", template, subject, status, created_at) VALUES (gen_random_uuid(), 'x', $1, 'x', $2::email_status, $3)`,
     values,
   })),
   statement(fc.tuple(which, word, emailStatus), (values) => ({
-    text: `UPDATE emails SET template = $2, status = $3::email_status WHERE id = ${some("emails")}`,
+    text: `UPDATE emails SET template = $2, status = $3::email_status WHERE id = ${someId("emails")}`,
     values,
   })),
 )
 
 const feedbackStatus = fc.constantFrom("new", "reviewed", "resolved")
-const feedback = plainly(
+const feedback = changesOf(
   "feedback",
-  statement(fc.tuple(account, fc.integer({ min: 1, max: 5 }), moment), ([account, rating, at]) => ({
+  statement(fc.tuple(account, fc.integer({ min: 1, max: 5 }), timestamp), ([account, rating, at]) => ({
     text: "INSERT INTO feedback (id, user_id, rating, message, created_at) VALUES (gen_random_uuid(), $1, $2, 'x', $3)",
     values: [accounts[account], rating, at],
   })),
   statement(fc.tuple(which, feedbackStatus, fc.integer({ min: 1, max: 5 })), (values) => ({
-    text: `UPDATE feedback SET status = $2::feedback_status, rating = $3 WHERE id = ${some("feedback")}`,
+    text: `UPDATE feedback SET status = $2::feedback_status, rating = $3 WHERE id = ${someId("feedback")}`,
     values,
   })),
 )
 
 const waitlistStatus = fc.constantFrom("waiting", "invited", "joined")
-const waitlist = plainly(
+const waitlist = changesOf(
   "waitlist_entries",
-  statement(fc.tuple(waitlistStatus, moment), (values) => ({
+  statement(fc.tuple(waitlistStatus, timestamp), (values) => ({
     text: "INSERT INTO waitlist_entries (id, email, source, status, created_at) VALUES (gen_random_uuid(), gen_random_uuid()::text, 'x', $1::waitlist_status, $2)",
     values,
   })),
   statement(fc.tuple(which, waitlistStatus), (values) => ({
-    text: `UPDATE waitlist_entries SET status = $2::waitlist_status WHERE id = ${some("waitlist_entries")}`,
+    text: `UPDATE waitlist_entries SET status = $2::waitlist_status WHERE id = ${someId("waitlist_entries")}`,
     values,
   })),
 )
 
 type Transaction = {
   isolation: string
-  steps: { statement: Statement; undone: boolean }[]
+  steps: { statement: Statement; rolledBack: boolean }[]
   ends: "COMMIT" | "ROLLBACK"
 }
 
@@ -271,8 +277,8 @@ const step = fc.record({
     })),
     { weight: 8, arbitrary: fc.oneof(...runs) },
   ),
-  /** Taken back to a savepoint. */
-  undone: fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+  /** Rolled back to a savepoint. */
+  rolledBack: fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
 })
 
 const transaction: fc.Arbitrary<Transaction> = fc.record({
@@ -282,22 +288,22 @@ const transaction: fc.Arbitrary<Transaction> = fc.record({
 })
 
 const script = fc.array(transaction, { minLength: 5, maxLength: 25, size: "max" })
-const range = fc.tuple(moment, moment).map((moments) => moments.sort())
+const range = fc.tuple(timestamp, timestamp).map((bounds) => bounds.sort())
 
-/** What everybody does at once, and the ranges that are looked at meanwhile. */
-const scene = fc.record({
+/** What all connections do concurrently, and the ranges that are compared. */
+const scenario = fc.record({
   scripts: fc.array(script, { minLength: writers, maxLength: writers }),
   folders: fc.nat(2),
   ranges: fc.array(range, { minLength: 5, maxLength: 5 }),
 })
 
-/** What PostgreSQL refuses at times, of those who write the same rows at once; the transaction is rolled back then. */
-const expected = new Set([
-  "40001", // could not serialize
+/** Errors that PostgreSQL may return for concurrent writes to the same rows; the transaction is then rolled back. */
+const expectedCodes = new Set([
+  "40001", // serialization failure
   "40P01", // deadlock
-  "0A000", // days of runs are not taken away in a snapshot
-  "23503", // foreign key: the other side went meanwhile
-  "23505", // unique: a subscription that became current meanwhile
+  "0A000", // deleting runs is refused in REPEATABLE READ
+  "23503", // foreign key: the referenced row was deleted concurrently
+  "23505", // unique: another subscription became current concurrently
 ])
 
 async function write(script: readonly Transaction[], outcomes: Record<string, number>): Promise<void> {
@@ -315,25 +321,25 @@ async function write(script: readonly Transaction[], outcomes: Record<string, nu
 async function tryTransaction(client: PoolClient, isolation: string, steps: Transaction["steps"], ends: string) {
   try {
     await client.query(`BEGIN ISOLATION LEVEL ${isolation}`)
-    for (const { statement, undone } of steps) {
-      if (undone) await client.query("SAVEPOINT before")
+    for (const { statement, rolledBack } of steps) {
+      if (rolledBack) await client.query("SAVEPOINT before")
       await client.query(statement.text, [...(statement.values ?? [])])
-      if (undone) await client.query("ROLLBACK TO before")
+      if (rolledBack) await client.query("ROLLBACK TO before")
     }
     await client.query(ends)
     return ends
   } catch (error) {
     await client.query("ROLLBACK")
     const { code } = error as { code?: string }
-    if (!code || !expected.has(code)) throw error
+    if (!code || !expectedCodes.has(code)) throw error
     return code
   }
 }
 
 const utc = (column: string) => `(${column} AT TIME ZONE 'UTC')::date`
 
-// Written without a word of what the triggers use.
-const truth = `
+// The expected sums, computed from the rows without any code of the triggers.
+const counts = `
   SELECT 'users' AS series, ${utc("created_at")} AS day, status::text AS label, role AS sublabel, count(*) AS n, 0 AS amount FROM users GROUP BY 1, 2, 3, 4
   UNION ALL SELECT 'credit_accounts', ${utc("created_at")}, '', '', count(*), 0 FROM credit_accounts GROUP BY 1, 2
   UNION ALL SELECT 'subscriptions', ${utc("created_at")}, status::text, plan_id, count(*), 0 FROM subscriptions GROUP BY 1, 2, 3, 4
@@ -360,32 +366,32 @@ const truth = `
     FROM (SELECT DISTINCT user_id, ${utc("created_at")} AS day FROM runs) active) unit GROUP BY 1, 2, 3`
 
 const differences = `
-  SELECT series, day::text, label, sublabel, t.n AS true_n, s.n AS sum_n, t.amount AS true_amount, s.amount AS sum_amount
-  FROM (${truth}) t FULL JOIN (
+  SELECT series, day::text, label, sublabel, t.n AS counted_n, s.n AS sum_n, t.amount AS counted_amount, s.amount AS sum_amount
+  FROM (${counts}) t FULL JOIN (
     SELECT series, day, label, sublabel, sum(n) AS n, sum(amount) AS amount FROM ${counted} c
     GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0 OR sum(amount) <> 0) s USING (series, day, label, sublabel)
   WHERE (t.n, t.amount) IS DISTINCT FROM (s.n, s.amount)`
 
-/** Every series day by day, and totals and active accounts of ranges that begin and end within days: in one snapshot. */
-async function compare(client: PoolClient, ranges: readonly Moment[][]): Promise<void> {
+/** In one snapshot, compares every series by day, and the totals and active accounts of the ranges. */
+async function compare(client: PoolClient, ranges: readonly Timestamp[][]): Promise<void> {
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
   expect((await client.query(differences)).rows).toEqual([])
   for (const [since, until] of ranges) {
     const { rows } = await client.query(
-      "SELECT active_accounts($1, $2)::int AS told, (SELECT count(DISTINCT user_id)::int FROM runs WHERE created_at BETWEEN $1 AND $2) AS found",
+      "SELECT active_accounts($1, $2)::int AS reported, (SELECT count(DISTINCT user_id)::int FROM runs WHERE created_at BETWEEN $1 AND $2) AS counted",
       [since, until],
     )
-    expect(rows[0].told, `active from ${since} to ${until}`).toBe(rows[0].found)
+    expect(rows[0].reported, `active from ${since} to ${until}`).toBe(rows[0].counted)
     for (const query of totalsOf(new Date(since ?? ""), new Date(until ?? ""))) {
       const { rows } = await client.query(query.text, query.values)
-      expect(rows[0].told, query.text).toBe(rows[0].found)
+      expect(rows[0].reported, query.text).toBe(rows[0].counted)
     }
   }
   await client.query("COMMIT")
 }
 
-/** A value of each label, for lists to ask for. */
-const sought: { [table in keyof typeof countedTables]: Record<string, unknown> } = {
+/** One value of each label, to filter by. */
+const filterValues: { [table in keyof typeof countedTables]: Record<string, unknown> } = {
   users: { status: "banned", role: "member" },
   subscriptions: { status: "canceled", planId: "one" },
   orders: { status: "paid" },
@@ -397,51 +403,51 @@ const sought: { [table in keyof typeof countedTables]: Record<string, unknown> }
   waitlist_entries: { status: "waiting" },
 }
 
-/** What each list may ask its total for, beside a count: with each of its labels and all, with each bound and both. */
+/** Queries for the total and the row count of each list, with different label filters and bounds. */
 function* totalsOf(since: Date, until: Date) {
   const bounds: Range[] = [{ since, until }, { since }, { until }, {}]
-  for (const [table, labels] of Object.entries(sought)) {
+  for (const [table, labels] of Object.entries(filterValues)) {
     const each = Object.entries(labels).map(([field, value]) => ({ [field]: value }))
     for (const [index, where] of [{}, ...each, labels].entries()) {
       const range = bounds[(index + since.getUTCDate()) % bounds.length] ?? {}
       const values: unknown[] = []
       const bind: Bind = (value) => `$${values.push(value)}`
-      const told = dailyTotal(table as keyof typeof countedTables)(where, range, bind)
+      const total = dailyTotal(table as keyof typeof countedTables)(where, range, bind)
       const conditions = Object.entries(where).map(
         ([field, value]) => `${columns[field] ?? field}::text = ${bind(value)}`,
       )
       if (range.since) conditions.push(`created_at >= ${bind(range.since)}`)
       if (range.until) conditions.push(`created_at <= ${bind(range.until)}`)
-      const found = `SELECT count(*) FROM ${table} WHERE ${["true", ...conditions].join(" AND ")}`
-      yield { text: `SELECT ${told} AS told, (${found}) AS found`, values }
+      const count = `SELECT count(*) FROM ${table} WHERE ${["true", ...conditions].join(" AND ")}`
+      yield { text: `SELECT ${total} AS reported, (${count}) AS counted`, values }
     }
   }
 }
 
 const columns: Record<string, string> = { planId: "plan_id", targetType: "target_type" }
 
-test("whoever writes what at once, the sums of days say at every moment what counting says", {
+test("under concurrent writes, the daily sums always equal the counts of the rows", {
   timeout: timeLimit + 60_000,
 }, async () => {
   const end = performance.now() + timeLimit
   const outcomes: Record<string, number> = {}
   let comparisons = 0
-  const property = fc.asyncProperty(scene, async ({ scripts, folders, ranges }) => {
+  const property = fc.asyncProperty(scenario, async ({ scripts, folders, ranges }) => {
     if (performance.now() > end) return
     let writing = true
-    const until = async (act: () => Promise<unknown>) => {
-      while (writing) await act()
+    const repeat = async (task: () => Promise<unknown>) => {
+      while (writing) await task()
     }
     const reader = await database.connect()
     try {
-      const others = [
-        ...Array.from({ length: folders }, () => until(() => foldDailyChanges())),
-        until(() => compare(reader, [ranges[comparisons++ % ranges.length] ?? []])),
+      const background = [
+        ...Array.from({ length: folders }, () => repeat(() => foldDailyChanges())),
+        repeat(() => compare(reader, [ranges[comparisons++ % ranges.length] ?? []])),
       ]
       const written = Promise.all(scripts.map((script) => write(script, outcomes))).finally(() => {
         writing = false
       })
-      await Promise.all([written, ...others])
+      await Promise.all([written, ...background])
       await compare(reader, ranges)
       await foldDailyChanges()
       await compare(reader, ranges)
@@ -454,5 +460,5 @@ test("whoever writes what at once, the sums of days say at every moment what cou
   })
   console.info(`SUMS_SEED=${seed}`)
   await fc.assert(property, { seed, numRuns, endOnFailure: true })
-  console.info(`${comparisons} comparisons beside ${JSON.stringify(outcomes)}`)
+  console.info(`${comparisons} comparisons, transactions: ${JSON.stringify(outcomes)}`)
 })

@@ -8,12 +8,12 @@ import type { Page } from "./page"
 import { pool } from "./pool"
 import { db } from "./prisma"
 
-// What becomes of the sums when everything happens at once is in daily-sums.model.test.ts.
+// daily-sums.model.test.ts tests the sums under concurrent writes.
 
-const others = new Pool({ connectionString: env().DATABASE_URL, max: 4 })
-const first: Page = { limit: 10, offset: 0, order: "desc" }
+const otherPool = new Pool({ connectionString: env().DATABASE_URL, max: 4 })
+const firstPage: Page = { limit: 10, offset: 0, order: "desc" }
 
-afterAll(() => others.end())
+afterAll(() => otherPool.end())
 
 async function sumOf(series: string): Promise<number> {
   const { rows } = await pool().query(`SELECT coalesce(sum(n), 0)::int AS n FROM ${counted} c WHERE series = $1`, [
@@ -22,13 +22,13 @@ async function sumOf(series: string): Promise<number> {
   return rows[0].n
 }
 
-async function linesOf(series: string): Promise<number> {
+async function changesOf(series: string): Promise<number> {
   return (await pool().query("SELECT FROM daily_changes WHERE series = $1", [series])).rowCount ?? 0
 }
 
-test("a total counts what has changed since the sums were last brought up to date, and the same once they are", async () => {
+test("a total includes changes that are not folded yet, and folding does not change it", async () => {
   const { id: userId } = await createUser()
-  const total = async (status?: "paid" | "failed") => (await findOrders(status ? { status } : {}, first)).total
+  const total = async (status?: "paid" | "failed") => (await findOrders(status ? { status } : {}, firstPage)).total
   const [all, paid] = [await total(), await total("paid")]
   const { id } = await createOrder({ userId })
   await createOrder({ userId, createdAt: new Date("2020-01-01T00:00:00Z") })
@@ -36,21 +36,21 @@ test("a total counts what has changed since the sums were last brought up to dat
   await db().order.update({ where: { id }, data: { status: "failed", paidAt: null } })
   expect([await total(), await total("paid"), await total("failed")]).toEqual([all + 2, paid + 1, 1])
   await foldDailyChanges()
-  expect(await linesOf("orders")).toBe(0)
+  expect(await changesOf("orders")).toBe(0)
   expect([await total(), await total("paid"), await total("failed")]).toEqual([all + 2, paid + 1, 1])
 })
 
 test.each<[string, object, boolean]>([
-  ["nothing", {}, true],
-  ["a label", { status: "paid" }, true],
-  ["an account", { userId: "00000000-0000-7000-8000-000000000000" }, false],
-  ["an account and a label", { status: "paid", userId: "00000000-0000-7000-8000-000000000000" }, false],
-])("the total of a list narrowed by %s is read from sums only where they know it", (_what, where, known) => {
+  ["no filter", {}, true],
+  ["a label of the series", { status: "paid" }, true],
+  ["an account filter", { userId: "00000000-0000-7000-8000-000000000000" }, false],
+  ["an account filter and a label", { status: "paid", userId: "00000000-0000-7000-8000-000000000000" }, false],
+])("with %s, a total is read from the sums only if the series has every filter", (_filters, where, fromSums) => {
   const total = dailyTotal("orders")(where, {}, () => "$1")
-  expect(total?.includes("daily_sums") ?? false).toBe(known)
+  expect(total?.includes("daily_sums") ?? false).toBe(fromSums)
 })
 
-test("the total of whole days reads no row of the table", async () => {
+test("the total of whole days reads no rows of the table", async () => {
   const since = new Date("2026-01-01T00:00:00.000Z")
   const until = new Date("2026-01-31T23:59:59.999Z")
   const values: unknown[] = []
@@ -61,20 +61,20 @@ test("the total of whole days reads no row of the table", async () => {
   expect(plan).not.toContain(" on orders")
 })
 
-test("any number that fold at once move each change once", async () => {
+test("concurrent folds move each change exactly once", async () => {
   const { id: userId } = await createUser()
   await foldDailyChanges()
   const before = await sumOf("orders")
   for (let index = 0; index < 30; index++) await createOrder({ userId })
-  const lines = (await pool().query("SELECT FROM daily_changes")).rowCount
-  const folded = await Promise.all(Array.from({ length: 4 }, () => foldDailyChanges(others)))
-  expect(folded.reduce((sum, one) => sum + one, 0)).toBe(lines)
+  const changes = (await pool().query("SELECT FROM daily_changes")).rowCount
+  const folded = await Promise.all(Array.from({ length: 4 }, () => foldDailyChanges(otherPool)))
+  expect(folded.reduce((sum, one) => sum + one, 0)).toBe(changes)
   expect(await sumOf("orders")).toBe(before + 30)
 })
 
-test("who folds waits for nobody: not for another fold, and not for those who write", async () => {
+test("a fold waits neither for another fold nor for a writing transaction", async () => {
   const { id: userId } = await createUser()
-  const client = await others.connect()
+  const client = await otherPool.connect()
   try {
     await client.query("BEGIN")
     await client.query("SELECT pg_advisory_xact_lock(hashtext('daily_sums'))")
@@ -91,12 +91,12 @@ test("who folds waits for nobody: not for another fold, and not for those who wr
   }
 })
 
-test("accounts never wait for one another to be counted", async () => {
+test("counting active accounts never makes two accounts wait for each other", async () => {
   const [one, other] = [
     await createUser({ creditAccount: { create: {} } }),
     await createUser({ creditAccount: { create: {} } }),
   ]
-  const client = await others.connect()
+  const client = await otherPool.connect()
   const insert =
     "INSERT INTO runs (id, user_id, fingerprint, reserved, expires_at) VALUES (gen_random_uuid(), $1, sha256('x'), 1, now())"
   try {
@@ -110,9 +110,9 @@ test("accounts never wait for one another to be counted", async () => {
   expect(await sumOf("active.month")).toBe(2)
 })
 
-test("the first runs of an account on a day, made at once by two who see nothing of one another, are one active account", async () => {
+test("the first runs of an account on a day, inserted in concurrent transactions, count as one active account", async () => {
   const { id: userId } = await createUser({ creditAccount: { create: {} } })
-  const clients = await Promise.all([others.connect(), others.connect()])
+  const clients = await Promise.all([otherPool.connect(), otherPool.connect()])
   const day = "2021-06-01"
   const active = async () =>
     (
@@ -122,7 +122,7 @@ test("the first runs of an account on a day, made at once by two who see nothing
     ).rows[0].n
   try {
     for (const client of clients) await client.query("BEGIN")
-    const made = clients.map((client, index) =>
+    const inserts = clients.map((client, index) =>
       client
         .query(
           `INSERT INTO runs (id, user_id, fingerprint, reserved, created_at, expires_at)
@@ -131,7 +131,7 @@ test("the first runs of an account on a day, made at once by two who see nothing
         )
         .then(() => client.query("COMMIT")),
     )
-    await Promise.all(made)
+    await Promise.all(inserts)
   } finally {
     for (const client of clients) client.release()
   }
@@ -140,7 +140,7 @@ test("the first runs of an account on a day, made at once by two who see nothing
   expect(await active()).toBe(0)
 })
 
-test("a table that is emptied counts nothing from then on, folded or not", async () => {
+test("truncating a table resets its sums, folded or not", async () => {
   const write = () => db().email.create({ data: { to: "x", template: "welcome", subject: "x", status: "not_sent" } })
   await write()
   await foldDailyChanges()
@@ -153,10 +153,10 @@ test("a table that is emptied counts nothing from then on, folded or not", async
   expect(await sumOf("emails")).toBe(1)
 })
 
-test("runs are not taken away in a snapshot, which hides those that others have just made", async () => {
+test("deleting runs is refused in REPEATABLE READ, whose snapshot hides runs that were just inserted", async () => {
   const { id: userId } = await createUser({ creditAccount: { create: {} } })
   const { id } = await createRun({ userId })
-  const client = await others.connect()
+  const client = await otherPool.connect()
   try {
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
     await expect(client.query("DELETE FROM runs WHERE id = $1", [id])).rejects.toThrow("READ COMMITTED")
@@ -169,27 +169,27 @@ test("runs are not taken away in a snapshot, which hides those that others have 
 
 test.each<[string, string[], string]>([
   [
-    "made on another day of the account",
+    "inserted on another day of the account",
     [],
     "INSERT INTO runs (id, user_id, fingerprint, reserved, created_at, expires_at) VALUES (gen_random_uuid(), $1, sha256('x'), 1, '2022-03-01', now())",
   ],
-  ["taken away, of the same day", ["2022-03-02T10:00:00Z"], "DELETE FROM runs WHERE user_id = $1"],
+  ["deleted on the same day", ["2022-03-02T10:00:00Z"], "DELETE FROM runs WHERE user_id = $1"],
 ])(
-  "a run made in a snapshot fails rather than to overlook one that was %s since",
-  async (_what, earlier, meanwhile) => {
+  "inserting a run in REPEATABLE READ fails instead of missing a concurrent change: a run %s",
+  async (_change, earlier, concurrentChange) => {
     const { id: userId } = await createUser({ creditAccount: { create: {} } })
     for (const createdAt of earlier) await createRun({ userId, createdAt })
-    const client = await others.connect()
+    const client = await otherPool.connect()
     try {
       await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
       await client.query("SELECT FROM runs")
-      await pool().query(meanwhile, [userId])
-      const made = client.query(
+      await pool().query(concurrentChange, [userId])
+      const insert = client.query(
         `INSERT INTO runs (id, user_id, fingerprint, reserved, created_at, expires_at)
        VALUES (gen_random_uuid(), $1, sha256('x'), 1, '2022-03-02T12:00:00Z', now())`,
         [userId],
       )
-      await expect(made).rejects.toThrow("could not serialize access")
+      await expect(insert).rejects.toThrow("could not serialize access")
       await client.query("ROLLBACK")
     } finally {
       client.release()

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest"
 import { databaseDeadline } from "./deadline"
 import { isDatabaseUnavailable } from "./failures"
 
-test("waits of one request have its time together, and what is late is answered as an absent database", async () => {
+test("the waits of one request share its time limit, and exceeding it counts as an unavailable database", async () => {
   vi.useFakeTimers()
   try {
     const withinDeadline = databaseDeadline()
@@ -10,7 +10,7 @@ test("waits of one request have its time together, and what is late is answered 
     const first = withinDeadline(after(1_500))
     await vi.advanceTimersByTimeAsync(1_500)
     expect(await first).toBe("done")
-    // What the client needs to send its body is not the database's time.
+    // Time between the waits, such as reading the request body, does not count.
     await vi.advanceTimersByTimeAsync(20_000)
     const second = withinDeadline(after(1_500)).catch((error) => error)
     await vi.advanceTimersByTimeAsync(1_000)
@@ -20,6 +20,6 @@ test("waits of one request have its time together, and what is late is answered 
   }
 })
 
-test("what fails in time fails as it does", async () => {
+test("work that fails within the time limit rejects with its own error", async () => {
   await expect(databaseDeadline()(Promise.reject(new Error("its own")))).rejects.toThrow("its own")
 })

@@ -1,31 +1,31 @@
-/** Less than the three seconds after which an answer would be late, for a busy machine takes its part of them. */
+/** Below the three-second limit for a response, with a margin for a busy machine. */
 const budgetMs = 2_400
 
-/** Awaits what needs the database, for as long as there is time left. */
+/** Awaits database work, and fails once the time is used up. */
 export type WithinDeadline = <Outcome>(work: Promise<Outcome>) => Promise<Outcome>
 
 /**
- * The time that one request has for the database. Each wait of the pool ends by itself, but a request has several of them
- * one after the other: all that is awaited through one of these has the time together. What is too late goes on unheard.
+ * A time limit for all database work of one request together, because the pool's timeouts apply to each wait alone.
+ * Work that exceeds it continues, and its result is ignored.
  */
 export function databaseDeadline(): WithinDeadline {
-  let leftMs = budgetMs
+  let remainingMs = budgetMs
   return async (work) => {
-    const since = performance.now()
+    const start = performance.now()
     let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(tooLate()), leftMs)
+    const timeout = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(timeoutError()), remainingMs)
     })
     try {
-      return await Promise.race([work, late])
+      return await Promise.race([work, timeout])
     } finally {
       clearTimeout(timer)
-      leftMs -= performance.now() - since
+      remainingMs -= performance.now() - start
     }
   }
 }
 
-/** With the code of a connection that took too long, so that it is answered like one. */
-function tooLate(): Error {
+/** Has the code of a connection timeout, so that the response is the same 503. */
+function timeoutError(): Error {
   return Object.assign(new Error("The database took longer than one request may wait for it."), { code: "ETIMEDOUT" })
 }

@@ -1,27 +1,27 @@
-/** SQLSTATE classes and codes after which the same request may succeed later (PostgreSQL manual, appendix A). */
-const passing = [
+/** SQLSTATE classes and codes of temporary errors (PostgreSQL manual, appendix A). */
+const temporarySqlStates = [
   /^08/, // connection exceptions
   /^53/, // insufficient resources: too many connections, disk full
   /^57P0/, // shutting down, crashed, not yet started
   /^57014$/, // statement timeout
   /^55P03$/, // lock timeout
   /^40001$|^40P01$/, // serialization failure, deadlock
-  /^25006$/, // read-only
+  /^25006$/, // read-only transaction
 ]
-const passingNodeCodes = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
-const passingPrismaCodes = /^(P1001|P1002|P1008|P1017|P2024|P2028|P2034)$/
-// pg and pg-pool report these without a code.
-const passingMessages =
+const temporaryNodeCodes = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+const temporaryPrismaCodes = /^(P1001|P1002|P1008|P1017|P2024|P2028|P2034)$/
+// pg and pg-pool throw these without a code.
+const temporaryMessages =
   /timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error|Cannot use a pool after calling end|not currently accepting connections/
 
-/** Whether an error means that the database is out of reach, full, or too slow: an answer of 503 and not of 500. */
+/** Whether an error means that the database is unreachable, overloaded or too slow: 503 instead of 500. */
 export function isDatabaseUnavailable(error: unknown, depth = 0): boolean {
   if (typeof error !== "object" || error === null || depth > 5) return false
   const { code, originalCode, message, cause, errors, meta } = error as Record<string, unknown>
   const codes = [code, originalCode].filter((value) => typeof value === "string")
-  if (codes.some((value) => passing.some((pattern) => pattern.test(value)))) return true
-  if (codes.some((value) => passingNodeCodes.test(value) || passingPrismaCodes.test(value))) return true
-  if (typeof message === "string" && passingMessages.test(message)) return true
+  if (codes.some((value) => temporarySqlStates.some((pattern) => pattern.test(value)))) return true
+  if (codes.some((value) => temporaryNodeCodes.test(value) || temporaryPrismaCodes.test(value))) return true
+  if (typeof message === "string" && temporaryMessages.test(message)) return true
   const driverError = (meta as { driverAdapterError?: unknown } | undefined)?.driverAdapterError
   return [cause, driverError, ...(Array.isArray(errors) ? errors : [])].some((inner) =>
     isDatabaseUnavailable(inner, depth + 1),

@@ -6,36 +6,36 @@ process.env.DATABASE_POOL_MAX = "1"
 
 afterEach(() => vi.restoreAllMocks())
 
-function laterBy(ms: number): void {
+function advanceClock(ms: number): void {
   const now = performance.now()
   vi.spyOn(performance, "now").mockReturnValue(now + ms)
 }
 
-test("nobody else is let in once somebody has waited for a second behind a full pool, until the wait is over", async () => {
-  const taken = await pool().connect()
+test("new requests are refused once a request has waited a second for a connection, until it gets one", async () => {
+  const client = await pool().connect()
   const waiting = pool().query("SELECT 1")
   expect(isOverloaded()).toBe(false)
-  laterBy(1_001)
+  advanceClock(1_001)
   expect(isOverloaded()).toBe(true)
-  taken.release()
+  client.release()
   await waiting
   expect(isOverloaded()).toBe(false)
 })
 
-test("who has given up waits no more", async () => {
-  const taken = await pool().connect()
+test("a wait that times out no longer counts", async () => {
+  const client = await pool().connect()
   const waiting = pool().connect()
   await expect(waiting).rejects.toThrow("timeout exceeded when trying to connect")
-  laterBy(1_001)
+  advanceClock(1_001)
   expect(isOverloaded()).toBe(false)
-  taken.release()
+  client.release()
 })
 
-test("a connection that is being made is no line: of a database that is slow or away others say so", async () => {
+test("waiting for a new connection to open does not count as overload", async () => {
   const first = await pool().connect()
   first.release(true)
   const connecting = pool().connect()
-  laterBy(1_001)
+  advanceClock(1_001)
   expect(isOverloaded()).toBe(false)
   const client = await connecting
   client.release()

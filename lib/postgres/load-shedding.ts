@@ -1,31 +1,34 @@
 import { singleton } from "@/lib/singleton"
 
-/** What is said to those who are not let in, with the header `Retry-After`. */
+/** The 503 response to a refused request. */
 export const overloaded = {
-  message: "More is asked at the moment than can be answered. Try again in 2 seconds.",
+  message: "The server is overloaded. Try again in 2 seconds.",
   headers: { "Retry-After": "2" },
 } as const
 
-/** As long as somebody has waited for longer than this, nobody else is let in. */
-const patienceMs = 1_000
+/** New requests are refused while any request has waited for a connection longer than this. */
+const maxWaitMs = 1_000
 
-/** Since when each of those waits who stand in line for a connection of the full pool; the first came first. */
-function line(): Set<{ since: number }> {
-  return singleton("line", () => new Set())
-}
-
-/** @returns what ends the wait */
-export function enterConnectionQueue(): () => void {
-  const place = { since: performance.now() }
-  line().add(place)
-  return () => line().delete(place)
+/** The start times of the waits for a connection of the full pool, oldest first. */
+function connectionQueue(): Set<{ since: number }> {
+  return singleton("connection-queue", () => new Set())
 }
 
 /**
- * Whether more is asked than can be answered: a request that is refused now costs next to nothing, while one that is let in
- * would wait, be given up when its time is over, and have taken from all others what was done for it.
+ * Records the start of a wait for a connection.
+ * @returns a function that records its end
+ */
+export function enterConnectionQueue(): () => void {
+  const wait = { since: performance.now() }
+  connectionQueue().add(wait)
+  return () => connectionQueue().delete(wait)
+}
+
+/**
+ * Whether the server is overloaded. Refusing a request now costs almost nothing; an admitted request would wait, time
+ * out and waste the work done for it.
  */
 export function isOverloaded(): boolean {
-  const [first] = line()
-  return first !== undefined && performance.now() - first.since > patienceMs
+  const [oldest] = connectionQueue()
+  return oldest !== undefined && performance.now() - oldest.since > maxWaitMs
 }

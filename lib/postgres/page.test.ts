@@ -8,17 +8,17 @@ import { pool } from "./pool"
 import { db } from "./prisma"
 
 const start = Date.parse("2026-01-01T00:00:00Z")
-const first: Page = { limit: 10, offset: 0, order: "desc" }
+const firstPage: Page = { limit: 10, offset: 0, order: "desc" }
 
 test.each(["asc", "desc"] as const)(
-  "a walk by cursor, %s, meets every row that stood throughout once, while rows come and go around it",
+  "reading a list by cursor, %s, returns every row that exists throughout exactly once, while others are created and deleted",
   async (order) => {
     const { id: userId } = await createUser()
-    // Three rows share each moment, so that the id decides.
-    const place = (index: number) => createOrder({ userId, createdAt: new Date(start + Math.floor(index / 3) * 1000) })
-    const standing: string[] = []
-    const leaving: string[] = []
-    for (let index = 0; index < 60; index++) (index % 4 === 0 ? leaving : standing).push((await place(index)).id)
+    // Three rows share each timestamp, so the id decides their order.
+    const create = (index: number) => createOrder({ userId, createdAt: new Date(start + Math.floor(index / 3) * 1000) })
+    const kept: string[] = []
+    const deleted: string[] = []
+    for (let index = 0; index < 60; index++) (index % 4 === 0 ? deleted : kept).push((await create(index)).id)
 
     const seen: string[] = []
     let after: Position | undefined
@@ -30,17 +30,17 @@ test.each(["asc", "desc"] as const)(
       const last = shown.at(-1)
       if (rows.length <= page.limit || !last) break
       after = { createdAt: new Date(last.createdAt), id: last.id }
-      await db().order.delete({ where: { id: leaving[step] ?? expect.fail() } })
+      await db().order.delete({ where: { id: deleted[step] ?? expect.fail() } })
       await createOrder({ userId, createdAt: new Date(start + step * 1000) })
       await createOrder({ userId, createdAt: new Date(start - 1000) })
       await createOrder({ userId, createdAt: new Date(start + 60_000) })
     }
     expect(new Set(seen).size).toBe(seen.length)
-    expect(seen).toEqual(expect.arrayContaining(standing))
+    expect(seen).toEqual(expect.arrayContaining(kept))
   },
 )
 
-test("rows and total of one answer come from one snapshot", async () => {
+test("the rows and total of one page come from one snapshot", async () => {
   const { id: userId } = await createUser()
   await createOrder({ userId })
   const client = await pool().connect()
@@ -66,7 +66,7 @@ test("rows and total of one answer come from one snapshot", async () => {
   client.release()
 })
 
-test("what a list says beside its rows is of the same snapshot, and stands on an empty page too", async () => {
+test("the meta of a list comes from the same snapshot as its rows, and is present on an empty page", async () => {
   const { id: userId } = await createUser()
   const row = z.object({ id, userId: z.string(), createdAt: timestamp, paid: credits })
   const list: List<typeof row, { userId: string }> = {
@@ -78,51 +78,55 @@ test("what a list says beside its rows is of the same snapshot, and stands on an
     meta: { user: ({ userId }, _range, bind) => `${bind(userId)}::text` },
   }
   const since = new Date(start)
-  expect(await findIn(list, { userId }, { ...first, since })).toEqual({ rows: [], total: 40, meta: { user: userId } })
+  expect(await findIn(list, { userId }, { ...firstPage, since })).toEqual({
+    rows: [],
+    total: 40,
+    meta: { user: userId },
+  })
   const { id: orderId } = await createOrder({ userId, createdAt: new Date(start + 5), amount: 1_234_567 })
   await createOrder({ userId, createdAt: new Date(start - 5) })
-  const { rows, ...beside } = await findIn(list, { userId }, { ...first, since })
-  expect(beside).toEqual({ total: 41, meta: { user: userId } })
+  const { rows, ...rest } = await findIn(list, { userId }, { ...firstPage, since })
+  expect(rest).toEqual({ total: 41, meta: { user: userId } })
   expect(rows.map((found) => row.parse(found))).toEqual([
     { id: orderId, userId, createdAt: "2026-01-01T00:00:00.005Z", paid: 12_345_670_000 },
   ])
 })
 
-test("a list reads the fields of its rows and nothing else", async () => {
+test("a list reads only the fields of its row schema", async () => {
   const { id: userId } = await createUser({ passwordHash: "secret" })
   const row = z.object({ id, createdAt: timestamp })
-  const { rows } = await findIn({ table: "users", row }, { id: userId }, first)
+  const { rows } = await findIn({ table: "users", row }, { id: userId }, firstPage)
   expect(rows.map((found) => Object.keys(found))).toEqual([["meta.total", "id", "createdAt"]])
 })
 
-test("a condition on what is no field of the rows is refused, and one without a value matches nothing", async () => {
+test("a condition on an unknown field is refused, and an undefined value matches nothing", async () => {
   const { id: userId } = await createUser()
   await createOrder({ userId })
   const list: List<typeof orderRow, object> = { table: "orders", row: orderRow }
   for (const name of ['id" = id OR "id', "passwordHash", "constructor"]) {
-    await expect(findIn(list, { [name]: userId }, first)).rejects.toThrow("The list has no field")
+    await expect(findIn(list, { [name]: userId }, firstPage)).rejects.toThrow("The list has no field")
   }
-  expect(await findIn(list, { userId: undefined }, first)).toMatchObject({ rows: [], total: 0 })
+  expect(await findIn(list, { userId: undefined }, firstPage)).toMatchObject({ rows: [], total: 0 })
 })
 
-test("times are the same in every time zone of the database's sessions, to the millisecond", async () => {
+test("times are exact to the millisecond in every session time zone", async () => {
   const { id: userId } = await createUser()
-  const moments = [
+  const times = [
     "2026-03-29T01:30:00.000Z",
     "2026-01-01T00:00:00.120Z",
     "1899-12-31T23:59:59.999Z",
     "0001-01-01T00:00:00.001Z",
   ]
-  for (const moment of moments) await createOrder({ userId, createdAt: moment })
+  for (const time of times) await createOrder({ userId, createdAt: time })
   const clients = await Promise.all(Array.from({ length: pool().options.max }, () => pool().connect()))
   for (const zone of ["UTC", "Asia/Kolkata", "America/New_York", "Etc/GMT+12"]) {
     for (const client of clients) await client.query("SELECT set_config('TimeZone', $1, false)", [zone])
     for (const client of clients) client.release()
-    const { rows } = await findOrders({ userId }, first)
+    const { rows } = await findOrders({ userId }, firstPage)
     expect(
       rows.map((row) => orderRow.parse(row).createdAt),
       zone,
-    ).toEqual(moments)
+    ).toEqual(times)
     for (let index = 0; index < clients.length; index++) clients[index] = await pool().connect()
   }
   for (const client of clients) client.release(true)

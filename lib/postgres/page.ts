@@ -3,65 +3,65 @@ import { types } from "pg"
 import type { z } from "zod"
 import { pool } from "./pool"
 
-/** Which part of a list is asked for: parsed from the query of the API or of a console page. */
+/** The requested part of a list, parsed from the query of the API or of a console page. */
 export type Page = Range & {
   limit: number
   offset: number
   order: "asc" | "desc"
-  /** The last row already seen: what follows it is asked for, and `offset` is 0. */
+  /** The last row of the previous page: the page starts after it, and `offset` is 0. */
   after?: Position
 }
 
 /** Bounds on `createdAt`, both inclusive. */
 export type Range = { since?: Date; until?: Date }
 
-/** Where a row stands: lists are ordered by `createdAt`, then `id`. */
+/** The position of a row: lists are ordered by `createdAt`, then `id`. */
 export type Position = { createdAt: Date; id: string }
 
-/** What a `find` answers. `rows` may hold one row more than `page.limit`, by which the caller sees that more follow. */
+/** The result of a `find`. `rows` has one row more than `page.limit` if another page follows. */
 export type Found<Row> = { rows: readonly Row[]; total: number; meta?: Record<string, unknown> }
 
-/** A value on its way into a statement; what comes back stands for it in the SQL: `$3`. */
+/** Adds a parameter to a statement and returns its placeholder, such as `$3`. */
 export type Bind = (value: unknown) => string
 
-/** Writes the SQL of one value beside the rows, of their snapshot: of all that match, whatever the page. */
+/** Returns the SQL of one value over all matching rows, read in the same snapshot as the page. */
 export type Scalar<Where> = (where: Where, range: Range, bind: Bind) => string
 
-/** A table as a list shows it. Its columns are named as the fields of `row`, in snake case; only those are read. */
+/** A list over a table. It reads only the columns named like the fields of `row`, in snake case. */
 export type List<Row extends z.ZodObject, Where = Partial<z.input<Row>>> = {
   table: string
   row: Row
-  /** The SQL of fields that are no column of their name; the row of the table is `page`. */
+  /** The SQL of fields without a column of that name; the table row is `page`. */
   columns?: { readonly [Field in keyof Row["shape"]]?: string }
-  /** How many rows match, where something knows it faster than counting. */
+  /** The number of matching rows, if there is a faster way than counting. */
   total?: (...of: Parameters<Scalar<Where>>) => string | undefined
-  /** What the list says beside its rows. */
+  /** The values returned with the rows. */
   meta?: Readonly<Record<string, Scalar<Where>>>
 }
 
 /**
- * Reads a page of a list, its total and what stands beside it, in one statement: all from one snapshot of the database.
- * @param where the columns that are narrowed, each to one value
+ * Reads a page of a list, its total and its `meta` in one statement, so all come from one snapshot of the database.
+ * @param where equality conditions, by field
  */
 export async function findIn<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
   list: List<Row, Where>,
   where: Where,
   page: Page,
 ): Promise<Found<z.input<Row>>> {
-  const { rows } = await pool().query<z.input<Row> & Head>({
+  const { rows } = await pool().query<z.input<Row> & Meta>({
     ...statementOf(list, where, page),
     types: { getTypeParser },
   })
-  const [head] = rows
-  if (!head) throw new Error("The statement of a list answers with at least one row.")
-  const meta = Object.fromEntries(Object.keys(list.meta ?? {}).map((name) => [name, head[`meta.${name}`]]))
-  return { rows: head.id === null ? [] : rows, total: head["meta.total"], meta }
+  const [first] = rows
+  if (!first) throw new Error("The statement of a list returns at least one row.")
+  const meta = Object.fromEntries(Object.keys(list.meta ?? {}).map((name) => [name, first[`meta.${name}`]]))
+  return { rows: first.id === null ? [] : rows, total: first["meta.total"], meta }
 }
 
-/** On every row, and on a row of nothing else where the page is empty. */
-type Head = { "meta.total": number; [name: `meta.${string}`]: unknown }
+/** Columns of every row; an empty page is one row with these columns only. */
+type Meta = { "meta.total": number; [name: `meta.${string}`]: unknown }
 
-/** The statement of a page. Identifiers come from code alone, and values are parameters alone. */
+/** The statement of a page. Identifiers come only from code, and values are always parameters. */
 export function statementOf<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
   list: List<Row, Where>,
   where: Where,
@@ -77,29 +77,29 @@ export function statementOf<Row extends z.ZodObject, Where extends Partial<z.inp
   const count = `(SELECT count(*) FROM ${list.table} ${whereAll(conditions)})`
   const total = list.total?.(where, page, bind) ?? count
   const scalars = Object.entries(list.meta ?? {}).map(([name, write]) => [name, write(where, page, bind)])
-  const head = [["total", total], ...scalars].map(([name, sql]) => `${sql} AS "meta.${name}"`)
+  const meta = [["total", total], ...scalars].map(([name, sql]) => `${sql} AS "meta.${name}"`)
 
   const id = columnOf(list, "id")
-  const [beyond, direction] = order === "desc" ? ["<", "DESC"] : [">", "ASC"]
-  if (after) conditions.push(`(created_at, ${id}) ${beyond} (${bind(after.createdAt)}, ${bind(after.id)})`)
+  const [comparison, direction] = order === "desc" ? ["<", "DESC"] : [">", "ASC"]
+  if (after) conditions.push(`(created_at, ${id}) ${comparison} (${bind(after.createdAt)}, ${bind(after.id)})`)
   const ordered = `ORDER BY created_at ${direction}, ${id} ${direction}`
   const fields = Object.keys(list.row.shape).map((field) => `${columnOf(list, field)} AS "${field}"`)
 
   const text = `
-    WITH head AS MATERIALIZED (SELECT ${head.join(", ")})
-    SELECT head.*, ${fields.join(", ")}
-    FROM head LEFT JOIN (
+    WITH meta AS MATERIALIZED (SELECT ${meta.join(", ")})
+    SELECT meta.*, ${fields.join(", ")}
+    FROM meta LEFT JOIN (
       SELECT * FROM ${list.table} ${whereAll(conditions)} ${ordered} LIMIT ${bind(limit + 1)} OFFSET ${bind(offset)}
     ) page ON true
     ${ordered}`
-  const isSteady = Object.keys(where).every((field) => field === "userId")
-  return { ...(isSteady && { name: nameOf(text) }), text, values }
+  const hasOnePlan = Object.keys(where).every((field) => field === "userId")
+  return { ...(hasOnePlan && { name: nameOf(text) }), text, values }
 }
 
 /**
- * Prepared once a connection, which halves a short read, where one plan serves all values: the rows of all accounts and
- * those of one stand in an index in their order. A status may be that of one row or of nearly all, and its best index
- * another, so what is narrowed by anything else is planned for its values.
+ * The name of a prepared statement, which halves the time of a short read. Only statements with one good plan are
+ * prepared: an index has the rows of all accounts, and of one, in list order. Other filters, such as a status, match
+ * one row or nearly all, so they are planned for their values.
  */
 function nameOf(text: string): string {
   return `list-${createHash("sha1").update(text).digest("hex")}`
@@ -109,7 +109,7 @@ function whereAll(conditions: readonly string[]): string {
   return conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : ""
 }
 
-/** @throws Error for what is no field of the list's rows, so that no name from elsewhere becomes SQL */
+/** @throws Error if the list has no such field, so that only known names become SQL */
 function columnOf<Row extends z.ZodObject>(
   { row, columns }: Pick<List<Row>, "row" | "columns">,
   field: string,
@@ -120,10 +120,10 @@ function columnOf<Row extends z.ZodObject>(
 
 /** The column of a field: `"created_at"` of `createdAt`. */
 export function columnName(field: string): string {
-  return `"${field.replaceAll(/[A-Z]/g, (email) => `_${email.toLowerCase()}`)}"`
+  return `"${field.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`)}"`
 }
 
-// The driver makes a Date of a time, which costs more than all else about a row, and leaves 64-bit integers as text.
+// The driver's default parsers are slow for times, which they turn into Dates, and leave 64-bit integers as text.
 const parsers = new Map<number, (text: string) => unknown>([
   [types.builtins.INT8, Number],
   [types.builtins.TIMESTAMPTZ, parseTime],
@@ -133,7 +133,7 @@ function getTypeParser(oid: number) {
   return parsers.get(oid) ?? types.getTypeParser(oid)
 }
 
-/** A time in ISO 8601, from what PostgreSQL writes in UTC, `2026-01-31 12:00:00.12+00`; the driver knows its other forms. */
+/** Converts PostgreSQL's UTC format, `2026-01-31 12:00:00.12+00`, to ISO 8601; the driver parses other formats. */
 function parseTime(text: string): unknown {
   if (!text.endsWith("+00") || text[10] !== " ") return types.getTypeParser(types.builtins.TIMESTAMPTZ)(text)
   const milliseconds = text.slice(20, -3).padEnd(3, "0")

@@ -9,8 +9,8 @@ afterEach(async () => {
   for (const name of ["env", "pool"]) Reflect.deleteProperty(globalThis, Symbol.for(`tsk.${name}`))
 })
 
-/** What the only connection of a pool has prepared by the end of a read. */
-async function prepared(setting: string): Promise<string[]> {
+/** The statements that the only connection of a pool has prepared after one read. */
+async function preparedStatements(setting: string): Promise<string[]> {
   Object.assign(process.env, { DATABASE_POOL_MAX: "1", DATABASE_PREPARE: setting })
   expect(await currentSubscription(owner)).toBeNull()
   const { rows } = await pool().query<{ name: string }>("SELECT name FROM pg_prepared_statements")
@@ -20,10 +20,10 @@ async function prepared(setting: string): Promise<string[]> {
 const { id } = await createUser()
 const owner = id as OwnerId
 
-test("statements are prepared once a connection", async () => {
-  expect(await prepared("on")).toEqual(["current-subscription"])
+test("statements are prepared once per connection", async () => {
+  expect(await preparedStatements("on")).toEqual(["current-subscription"])
 })
 
-test("with DATABASE_PREPARE=off none is, for a pooler in front may change the connection", async () => {
-  expect(await prepared("off")).toEqual([])
+test("with DATABASE_PREPARE=off, no statement is prepared, so an external pooler can switch connections", async () => {
+  expect(await preparedStatements("off")).toEqual([])
 })

@@ -5,24 +5,24 @@ import { pool } from "./pool"
 
 export type Readiness = { ready: true } | { ready: false; reason: string }
 
-/** Whether this process can do its work: its database answers, and is of the shape that this code expects. */
+/** Whether this process can serve requests: the database responds and has all migrations of this version. */
 export async function readiness(): Promise<Readiness> {
   try {
     const { rows } = await pool().query<{ name: string }>(
       "SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL",
     )
     const applied = new Set(rows.map(({ name }) => name))
-    const pending = (await migrationsOfThisCode()).filter((name) => !applied.has(name))
+    const pending = (await ownMigrations()).filter((name) => !applied.has(name))
     return pending.length === 0 ? { ready: true } : { ready: false, reason: "migrations are pending" }
   } catch (error) {
-    // The table of migrations is made with the first of them (undefined_table, PostgreSQL manual, appendix A).
+    // undefined_table: the first migration creates _prisma_migrations (PostgreSQL manual, appendix A).
     if ((error as { code?: unknown }).code === "42P01") return { ready: false, reason: "migrations are pending" }
     log().warn({ why: String(error) }, "not_ready")
-    return { ready: false, reason: "the database does not answer" }
+    return { ready: false, reason: "the database is not responding" }
   }
 }
 
-async function migrationsOfThisCode(): Promise<string[]> {
+async function ownMigrations(): Promise<string[]> {
   const folder = join(process.cwd(), "prisma/migrations")
   const entries = await readdir(folder, { withFileTypes: true })
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)

@@ -11,11 +11,11 @@ function address(hops: number, headers: Record<string, string>) {
   return clientAddress(new Headers({ [socketAddressHeader]: "10.0.0.9", ...headers }))
 }
 
-test("without trusted proxies the socket's address counts, whatever X-Forwarded-For says", () => {
+test("without trusted proxies the socket's address is used and X-Forwarded-For is ignored", () => {
   expect(address(0, { "x-forwarded-for": "1.1.1.1" })).toBe("10.0.0.9")
 })
 
-test("behind n proxies, what stands n places before the socket; what a client wrote before that is not believed", () => {
+test("behind n trusted proxies the entry n places before the socket is used; earlier entries are ignored", () => {
   expect(address(1, { "x-forwarded-for": "6.6.6.6, 203.0.113.7" })).toBe("203.0.113.7")
   expect(address(2, { "x-forwarded-for": "6.6.6.6, 203.0.113.7, 10.0.0.1" })).toBe("203.0.113.7")
   expect(address(2, { "x-forwarded-for": "203.0.113.7" })).toBe("203.0.113.7")
@@ -40,6 +40,6 @@ test.each([
   ["unknown", "10.0.0.9"],
   ["1.2.3.4.5", "10.0.0.9"],
   ["999.1.1.1", "10.0.0.9"],
-])("a proxy that writes %s means %s", (written, expected) => {
-  expect(address(1, { "x-forwarded-for": written })).toBe(expected)
+])("the forwarded value %s counts as %s", (forwarded, expected) => {
+  expect(address(1, { "x-forwarded-for": forwarded })).toBe(expected)
 })

@@ -3,13 +3,13 @@ import { isIPv4, isIPv6 } from "node:net"
 import { env } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 
-/** The header that lib/next/requests.ts fills from the socket. Its name is drawn anew by each process, so no client can send it. */
+/** The header that lib/next/incoming-requests.ts sets to the socket's address. Its random name keeps clients from sending it. */
 export const socketAddressHeader = singleton("socket-address-header", () => `x-client-address-${randomUUID()}`)
 
 /**
  * The client's address: the socket's, or, behind n trusted proxies (`TRUSTED_PROXY_HOPS`), the n-th from the right of
- * `X-Forwarded-For`, for only what trusted proxies appended can be believed. An IPv6 address counts as its /64, which
- * one client usually owns whole.
+ * `X-Forwarded-For`, because only entries appended by trusted proxies are reliable. An IPv6 address counts as its /64,
+ * which usually belongs to one client.
  */
 export function clientAddress(headers: Headers): string {
   const socket = headers.get(socketAddressHeader) ?? ""
@@ -22,15 +22,15 @@ export function clientAddress(headers: Headers): string {
   return network(chain[Math.max(0, chain.length - 1 - hops)] ?? "") ?? own
 }
 
-/** What counts as one client: an IPv4 address, or the /64 of an IPv6 one, in one spelling whatever the proxy wrote. */
-function network(written: string): string | undefined {
-  const address = /^\[(.*)\](?::\d+)?$/.exec(written)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(written)?.[1] ?? written
+/** The network that counts as one client, in canonical form: an IPv4 address, or the /64 of an IPv6 address. */
+function network(value: string): string | undefined {
+  const address = /^\[(.*)\](?::\d+)?$/.exec(value)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(value)?.[1] ?? value
   const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1]
   if (mapped || isIPv4(address)) return mapped ?? address
-  // A link-local address may name its interface, which no URL takes: fe80::1%eth0.
+  // A link-local address may have a zone, which the URL parser refuses: fe80::1%eth0.
   const [unzoned = ""] = address.split("%")
   if (!isIPv6(unzoned)) return undefined
-  // The URL parser writes IPv6 in its shortest form (RFC 5952), so that only "::" is left to expand.
+  // The URL parser returns the shortest form (RFC 5952), in which only "::" has to be expanded.
   const [head = "", tail = ""] = new URL(`http://[${unzoned}]/`).hostname.slice(1, -1).split("::")
   const [start, end] = [head, tail].map((part) => part.split(":").filter(Boolean))
   const groups = [...(start ?? [])]

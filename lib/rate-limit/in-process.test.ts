@@ -15,7 +15,7 @@ function limiter(tokens: number) {
   return { clock, limit: (id: string) => ratelimit.limit(id) }
 }
 
-test("305 calls at once: exactly 300 are allowed, and remaining counts down to 0", async () => {
+test("of 305 concurrent calls exactly 300 are allowed, and remaining counts down to 0", async () => {
   const { limit } = limiter(300)
   const responses = await Promise.all(Array.from({ length: 305 }, () => limit("one")))
   expect(responses.filter(({ success }) => success)).toHaveLength(300)
@@ -32,7 +32,7 @@ test("each id has its own count", async () => {
   expect((await limit("one")).success).toBe(false)
 })
 
-test("the last window weighs as much as still overlaps", async () => {
+test("the previous window counts in proportion to its overlap", async () => {
   const { clock, limit } = limiter(10)
   for (let call = 0; call < 10; call++) await limit("one")
   clock.ms += minute + minute / 2
@@ -40,7 +40,7 @@ test("the last window weighs as much as still overlaps", async () => {
   expect(responses.map(({ success }) => success)).toEqual([true, true, true, true, true, false])
 })
 
-test("at the turn of the window nothing is given away, and after two idle windows all is forgotten", async () => {
+test("a new window allows no extra calls, and two idle windows reset the count", async () => {
   const { clock, limit } = limiter(2)
   await limit("one")
   await limit("one")
@@ -50,7 +50,7 @@ test("at the turn of the window nothing is given away, and after two idle window
   expect(await limit("one")).toMatchObject({ success: true, remaining: 1 })
 })
 
-test("reset is the end of the present window", async () => {
+test("reset is the end of the current window", async () => {
   const { clock, limit } = limiter(2)
   clock.ms += 15_000
   expect((await limit("one")).reset).toBe(1_001 * minute)

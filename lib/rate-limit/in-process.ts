@@ -3,9 +3,10 @@ import type { Ratelimit } from "@upstash/ratelimit"
 type Algorithm = ConstructorParameters<typeof Ratelimit>[0]["limiter"]
 
 /**
- * The sliding window of `Ratelimit.slidingWindow`, counted in this process: the last window's count weighs as much as
- * still overlaps. Two maps hold the present and the last window, so memory is bounded by who called in either.
- * @param now the clock in epoch milliseconds; looked up at every call, so that a test that stops it stops it here
+ * The sliding window of `Ratelimit.slidingWindow`, counted in this process: the previous window counts in proportion to
+ * its overlap. Two maps hold the current and the previous window, so memory is bounded by the ids that called in
+ * either.
+ * @param now the clock in epoch milliseconds; the default calls `Date.now` every time, so that fake timers apply
  */
 export function slidingWindowInProcess(
   tokens: number,
@@ -16,7 +17,7 @@ export function slidingWindowInProcess(
   let current = new Map<string, number>()
   let previous = new Map<string, number>()
 
-  function turnTo(nextIndex: number): void {
+  function moveTo(nextIndex: number): void {
     if (nextIndex === index) return
     previous = nextIndex === index + 1 ? current : new Map()
     current = new Map()
@@ -24,7 +25,7 @@ export function slidingWindowInProcess(
   }
 
   function used(id: string, time: number): number {
-    turnTo(Math.floor(time / windowMs))
+    moveTo(Math.floor(time / windowMs))
     const overlap = 1 - (time % windowMs) / windowMs
     return Math.floor((previous.get(id) ?? 0) * overlap) + (current.get(id) ?? 0)
   }

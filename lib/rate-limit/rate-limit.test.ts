@@ -17,19 +17,19 @@ beforeEach(() => {
 })
 
 afterEach(() => {
-  forgetStore()
+  resetStore()
   delete env().REDIS_URL
 })
 
-/** As in a process that has just started: the limiters are built anew, for the store the environment now names. */
-function forgetStore() {
+/** Simulates a new process: the limiters are rebuilt for the store that the environment names now. */
+function resetStore() {
   for (const name of [...Object.keys(limits).map((limit) => `limiters.${limit}`), "limit-store", "limit-store-state"]) {
     Reflect.deleteProperty(globalThis, Symbol.for(`tsk.${name}`))
   }
 }
 
-function pointAtStore(url: string) {
-  forgetStore()
+function setStoreUrl(url: string) {
+  resetStore()
   env().REDIS_URL = url
 }
 
@@ -38,23 +38,23 @@ async function consumeMany(id: string, times: number) {
   return verdicts.filter(({ allowed }) => allowed).length
 }
 
-/** What stands in for the Redis. */
+/** A TCP server in place of Redis. */
 async function listen(onSocket: (socket: Socket) => void) {
   const server = createServer(onSocket).listen(0, "127.0.0.1")
   await once(server, "listening")
   return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, server }
 }
 
-test("in one process, without a store: exactly 300 of 305 at once", async () => {
+test("without a shared store exactly 300 of 305 concurrent calls are allowed", async () => {
   expect(await consumeMany(randomUUID(), 305)).toBe(300)
 })
 
-test("a real Redis: 300 a minute over all instances together, and other keys are unaffected", async () => {
+test("with Redis all instances together allow 300 calls a minute, and other keys are unaffected", async () => {
   const redis = await startRedis()
   try {
-    pointAtStore(redis.url)
+    setStoreUrl(redis.url)
     const id = randomUUID()
-    const elsewhere = new Ratelimit({
+    const otherInstance = new Ratelimit({
       redis: connectRedis(redis.url, 2_000),
       limiter: Ratelimit.slidingWindow(limits.key.tokens, "60 s"),
       prefix: "tsk:key",
@@ -63,9 +63,9 @@ test("a real Redis: 300 a minute over all instances together, and other keys are
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() })
     let allowed = 0
     for (let round = 0; round < 31; round++) {
-      const here = await consumeMany(id, 5)
-      const there = await Promise.all(Array.from({ length: 5 }, () => elsewhere.limit(id)))
-      allowed += here + there.filter(({ success }) => success).length
+      const own = await consumeMany(id, 5)
+      const other = await Promise.all(Array.from({ length: 5 }, () => otherInstance.limit(id)))
+      allowed += own + other.filter(({ success }) => success).length
     }
     expect(allowed).toBe(300)
     expect(await consume("key", randomUUID())).toMatchObject({ allowed: true, limit: 300, remaining: 299 })
@@ -76,9 +76,9 @@ test("a real Redis: 300 a minute over all instances together, and other keys are
   }
 })
 
-test("a Redis that refuses, and comes back: counted here meanwhile, never an error, never a free pass", async () => {
+test("while Redis refuses connections the limit is enforced in process, and Redis is used again when it is back", async () => {
   const port = await freePort()
-  pointAtStore(`redis://127.0.0.1:${port}`)
+  setStoreUrl(`redis://127.0.0.1:${port}`)
   const id = randomUUID()
   expect(await consumeMany(id, 305)).toBe(300)
   expect(degradedCount()).toBeGreaterThan(0)
@@ -86,17 +86,17 @@ test("a Redis that refuses, and comes back: counted here meanwhile, never an err
 
   const redis = await startRedis(port)
   try {
-    // The key has no budget left here; once the store counts again, it has a fresh one there.
+    // The in-process limit of the key is used up, so an allowed call was counted by Redis.
     await expect.poll(async () => (await consume("key", id)).allowed, { timeout: 10_000, interval: 100 }).toBe(true)
   } finally {
     await redis.stop()
   }
 })
 
-test("a Redis that hangs costs a quarter of a second once, then is left alone for a while", async () => {
+test("a Redis that hangs delays one call by 250 ms and is then skipped for a while", async () => {
   const silent = await listen(() => {})
   try {
-    pointAtStore(silent.url)
+    setStoreUrl(silent.url)
     const id = randomUUID()
     const start = performance.now()
     expect(await consume("key", id)).toMatchObject({ allowed: true, limit: 300, remaining: 299 })
@@ -110,13 +110,13 @@ test("a Redis that hangs costs a quarter of a second once, then is left alone fo
   }
 })
 
-test("a store that answers with an error is treated like one that is down", async () => {
+test("a store that returns an error is treated like one that is down", async () => {
   const refusing = await listen((socket) => {
     socket.on("data", () => socket.write("-WRONGPASS invalid username-password pair\r\n"))
     socket.on("error", () => {})
   })
   try {
-    pointAtStore(refusing.url)
+    setStoreUrl(refusing.url)
     expect(await consume("key", randomUUID())).toMatchObject({ allowed: true, remaining: 299 })
     expect(degradedCount()).toBeGreaterThan(0)
   } finally {

@@ -7,21 +7,21 @@ import { metrics } from "@/lib/telemetry/metrics"
 import { slidingWindowInProcess } from "./in-process"
 import { connectRedis } from "./redis"
 
-/** Every limit of the product; the documents and pages read their numbers here. */
+/** Every rate limit of the product; documents and pages read their numbers from here. */
 export const limits = {
-  /** One API key, all endpoints together (spec section 8). */
+  /** Requests per API key, all endpoints together. */
   key: { tokens: 300, windowSeconds: 60 },
-  /** Failed key checks of one client address. */
+  /** Failed key checks per client address. */
   failedKey: { tokens: 300, windowSeconds: 60 },
   signInAddress: { tokens: 100, windowSeconds: 600 },
-  /** Attempts on one account from browsers that never signed in to it; see lib/sign-in/sign-in.ts. */
+  /** Attempts per account from browsers that have not signed in to it before; see lib/sign-in/attempts.ts. */
   signInAccount: { tokens: 30, windowSeconds: 600 },
   signUpAddress: { tokens: 30, windowSeconds: 3600 },
-  /** Reset letters asked for and their links used, from one client address. */
+  /** Password reset requests and uses of reset links, per client address. */
   resetAddress: { tokens: 30, windowSeconds: 3600 },
-  /** Reset letters to one account. Shorter than a link lives, so that whoever gets no further letter has one that works. */
+  /** Password reset emails per account. The window is shorter than a link's lifetime, so the last link still works. */
   resetAccount: { tokens: 3, windowSeconds: 900 },
-  /** Keys an account creates: each sends a letter, and a second one once it is revoked, which is never limited. */
+  /** Keys created per account. Each sends an email, and another one when it is revoked, which is never limited. */
   keyCreationsAccount: { tokens: 80, windowSeconds: 3600 },
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },
   waitlistAddress: { tokens: 30, windowSeconds: 3600 },
@@ -32,28 +32,28 @@ export type LimitName = keyof typeof limits
 /** `resetSeconds`: whole seconds until the window ends, at least 1. */
 export type Verdict = { allowed: boolean; limit: number; remaining: number; resetSeconds: number }
 
-/** How long an answer waits for the shared store, and how long a store that failed is left alone. */
+/** How long a request waits for the shared store, and how long a failed store is skipped. */
 const storeTimeoutMs = 250
-const storeRestMs = 1_000
+const storeSkipMs = 1_000
 
 type Limiters = { shared?: Ratelimit; local: Ratelimit }
 
 /**
- * Counts one event of `id` against a limit (sliding window). The count is shared by all instances when a Redis is
- * configured; when that fails or is slow, the same limit is counted in this process: never an error, never a free pass.
+ * Counts one event of `id` against a limit (sliding window). All instances share the count when a Redis is configured;
+ * when Redis fails or is slow, this process enforces the same limit.
  */
 export async function consume(name: LimitName, id: string): Promise<Verdict> {
   const { shared, local } = limiters(name)
   const store = storeState()
-  if (shared && Date.now() >= store.restUntil) {
+  if (shared && Date.now() >= store.skipUntil) {
     try {
       const response = await shared.limit(id)
-      // The library lets a call through when its store times out, with zeros for numbers.
+      // When its store times out, the library allows the call and returns zeros.
       if (response.reason !== "timeout") {
         recover(store)
         return verdict(response)
       }
-      degrade(store, "no answer in time")
+      degrade(store, "timed out")
     } catch (error) {
       degrade(store, error instanceof Error ? error.message : String(error))
     }
@@ -98,24 +98,24 @@ function sharedStore(): UpstashRedis | undefined {
   })
 }
 
-/** `away`: whether the last answer of the store failed, so that an outage is logged when it begins and when it ends. */
-type StoreState = { restUntil: number; degraded: number; away: boolean }
+/** `isDown`: whether the last call to the store failed, so that an outage is logged when it starts and when it ends. */
+type StoreState = { skipUntil: number; degraded: number; isDown: boolean }
 
 function storeState(): StoreState {
-  return singleton("limit-store-state", () => ({ restUntil: 0, degraded: 0, away: false }))
+  return singleton("limit-store-state", () => ({ skipUntil: 0, degraded: 0, isDown: false }))
 }
 
 function degrade(store: StoreState, why: string): void {
   store.degraded++
   metrics().degraded.inc()
-  store.restUntil = Date.now() + storeRestMs
-  if (!store.away) log().warn({ why, degraded: store.degraded }, "ratelimit_degraded")
-  store.away = true
+  store.skipUntil = Date.now() + storeSkipMs
+  if (!store.isDown) log().warn({ why, degraded: store.degraded }, "ratelimit_degraded")
+  store.isDown = true
 }
 
 function recover(store: StoreState): void {
-  if (store.away) log().warn({ degraded: store.degraded }, "ratelimit_recovered")
-  store.away = false
+  if (store.isDown) log().warn({ degraded: store.degraded }, "ratelimit_recovered")
+  store.isDown = false
 }
 
 function verdict(response: { success: boolean; limit: number; remaining: number; reset: number }): Verdict {

@@ -3,19 +3,19 @@ import type { Redis as UpstashRedis } from "@upstash/redis"
 import { Redis } from "ioredis"
 
 /**
- * Any Redis in the place of Upstash's client: the part of it that @upstash/ratelimit calls. Its scripts begin with a line
- * only Upstash understands, so they run without it and under their own digests.
+ * Adapts any Redis to the part of Upstash's client that @upstash/ratelimit calls. The library's scripts start with a
+ * line that only Upstash accepts, so they run without it and under their own digests.
  */
 export function connectRedis(url: string, timeoutMs: number): UpstashRedis {
   const client = new Redis(url, {
     commandTimeout: timeoutMs,
     connectTimeout: timeoutMs,
-    // A connection that owes an answer for so long is dead, though nobody may have said so: a firewall forgets it.
+    // A connection on which a reply is pending for this long is dead: a firewall can drop connections silently.
     socketTimeout: 4 * timeoutMs,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: true,
   })
-  // Failures surface in the calls themselves; without a listener ioredis prints each reconnect.
+  // Every call reports its own failure; without a listener ioredis prints each reconnect.
   client.on("error", () => {})
   const digests = new Map<string, string>()
   const adapter = {

@@ -3,7 +3,7 @@ import { env } from "@/lib/env"
 import { consume, type Verdict } from "@/lib/rate-limit/rate-limit"
 
 export type Client = {
-  /** The client's address: see lib/rate-limit/client-address.ts. */
+  /** See lib/rate-limit/client-address.ts. */
   address: string
   /** The `device` cookie of the browser, if it has one. */
   device?: string | undefined
@@ -11,18 +11,18 @@ export type Client = {
 
 export type TooMany = { ok: false; reason: "too_many"; retryAfterSeconds: number }
 
-/** Counts an attempt at the password of an account, wherever it is asked for, by address and by account. */
+/** Counts an attempt to enter an account's password, per client address and per account. */
 export async function countAttempt(email: string, client: Client): Promise<TooMany | null> {
   const byAddress = await consume("signInAddress", client.address)
-  // An address that has had its attempts does not use up those of accounts.
+  // An address without attempts left does not use up those of accounts.
   if (!byAddress.allowed) return tooMany(byAddress)
   const byAccount = await consume("signInAccount", countedAs(email, client))
   return byAccount.allowed ? null : tooMany(byAccount)
 }
 
 /**
- * What a limit of an account counts by. Browsers that signed in to it before are counted on their own, so that an attacker
- * who exhausts the account's limit does not lock its owner out.
+ * The id by which an account's limit counts. Browsers that signed in to the account before are counted separately, so
+ * that an attacker who exhausts the account's limit does not lock out its owner.
  */
 export function countedAs(email: string, { device }: Client): string {
   return device !== undefined && isDeviceOf(email, device) ? `${email} ${device}` : email
@@ -32,7 +32,7 @@ export function tooMany({ resetSeconds }: Verdict): TooMany {
   return { ok: false, reason: "too_many", retryAfterSeconds: resetSeconds }
 }
 
-/** The value of the `device` cookie that a browser gets when it signs in to `email`: an id and its signature. */
+/** The `device` cookie that is set when a browser signs in to `email`: an id and its signature. */
 export function deviceFor(email: string, id: string): string {
   return `${id}.${createHmac("sha256", env().AUTH_SECRET).update(`device ${id} ${email}`).digest("base64url")}`
 }

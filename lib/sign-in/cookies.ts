@@ -4,7 +4,7 @@ const days = 24 * 3600
 
 export const sessionMaxAgeSeconds = 30 * days
 
-/** `Secure` and the `__Host-` prefix, which binds a cookie to this very host, need https. */
+/** `Secure` and the `__Host-` prefix, which binds a cookie to this host, require https. */
 export function cookieName(name: string): string {
   return isHttps() ? `__Host-tsk.${name}` : `tsk.${name}`
 }

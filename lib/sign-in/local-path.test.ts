@@ -15,6 +15,6 @@ test.each([
   ["\\/evil.example", "/"],
   ["javascript:alert(1)", "/"],
   ["api-keys", "/"],
-])("after sign-in %s leads to %s", (callbackUrl, expected) => {
+])("the callbackUrl %s redirects to %s after sign-in", (callbackUrl, expected) => {
   expect(localPath(callbackUrl)).toBe(expected)
 })

@@ -18,7 +18,7 @@ afterEach(() => {
   delete env().GOOGLE_CLIENT_ID
 })
 
-test("a first sign-in through a provider makes an account, and the next one finds it; no token is kept", async () => {
+test("the first sign-in through a provider creates an account and later ones find it; provider tokens are not stored", async () => {
   const profile = { email: `Ann-${randomUUID()}@BÜCHER.example`, name: "Ann", emailVerified: null }
   const created = await adapter.createUser(profile as Omit<AdapterUser, "id">)
   expect(created.email).toMatch(/^ann-.*@xn--bcher-kva\.example$/)
@@ -35,7 +35,7 @@ test("a first sign-in through a provider makes an account, and the next one find
   })
 })
 
-test("a provider without a name gives an account the name of its mailbox", async () => {
+test("an account from a provider without a name is named after the local part of its address", async () => {
   const email = `nameless-${randomUUID()}@example.com`
   const created = await adapter.createUser({ email, emailVerified: null } as Omit<AdapterUser, "id">)
   expect(created.name).toBe(email.slice(0, email.indexOf("@")))
@@ -45,18 +45,18 @@ test.each([
   ["active", true],
   ["banned", false],
   ["closed", false],
-] as const)("a provider signs an account in that is %s: %s", async (status, allowed) => {
+] as const)("sign-in through a provider to an account that is %s is allowed: %s", async (status, allowed) => {
   const { id, email, name } = await createUser({ status })
   const signIn = authOptions().callbacks?.signIn as (input: object) => Promise<boolean>
   expect(await signIn({ user: { id, email: email.toUpperCase(), name } })).toBe(allowed)
 })
 
-test("a provider that tells no address signs nobody in", async () => {
+test("a provider profile without an email address is refused", async () => {
   const signIn = authOptions().callbacks?.signIn as (input: object) => Promise<boolean>
   expect(await signIn({ user: { id: "1", email: null } })).toBe(false)
 })
 
-test("providers appear when their variables are set", () => {
+test("a provider is available when its variables are set", () => {
   expect(socialProviders()).toEqual([])
   env().GITHUB_CLIENT_ID = "id"
   expect(socialProviders()).toEqual([{ id: "github", name: "GitHub" }])
@@ -64,7 +64,7 @@ test("providers appear when their variables are set", () => {
   expect(socialProviders().map(({ id }) => id)).toEqual(["github", "google"])
 })
 
-test("cookies are HttpOnly and SameSite=Lax, and behind https Secure and bound to the host", () => {
+test("cookies are HttpOnly and SameSite=Lax, and with https also Secure and bound to the host", () => {
   expect([cookieName("session"), cookieOptions()]).toEqual([
     "tsk.session",
     { httpOnly: true, sameSite: "lax", path: "/", secure: false },

@@ -4,7 +4,7 @@ import GitHubProvider from "next-auth/providers/github"
 import GoogleProvider from "next-auth/providers/google"
 import type { User } from "@/generated/prisma/client"
 import { createAccount } from "@/lib/accounts/create"
-import { normaliseEmail } from "@/lib/email/address"
+import { normalizeEmail } from "@/lib/email/address"
 import { sendEmail } from "@/lib/email/send"
 import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
@@ -17,15 +17,15 @@ export function authOptions(): NextAuthOptions {
   return singleton("auth-options", () => {
     const { AUTH_SECRET, BASE_URL, GITHUB_CLIENT_ID, GITHUB_CLIENT_SECRET, GOOGLE_CLIENT_ID, GOOGLE_CLIENT_SECRET } =
       env()
-    // next-auth takes its own address from this variable and nowhere else.
+    // next-auth reads its base URL only from this variable.
     process.env.NEXTAUTH_URL = BASE_URL
     const cookie = (name: string) => ({ name: cookieName(name), options: cookieOptions() })
     return {
       secret: AUTH_SECRET,
       adapter: accountsAdapter,
       session: { strategy: "jwt", maxAge: sessionMaxAgeSeconds },
-      // next-auth links a provider to whoever the session cookie names, ended sessions included (its callback-handler.js).
-      // Its cookies for state and PKCE have a decode of their own.
+      // next-auth's callback-handler.js would link a provider to the account in the session cookie, even if that session
+      // has ended. The state and PKCE cookies are decoded separately.
       jwt: { decode: async () => null },
       pages: { signIn: "/sign-in", error: "/sign-in" },
       cookies: {
@@ -46,10 +46,10 @@ export function authOptions(): NextAuthOptions {
       ],
       callbacks: {
         async signIn({ user }) {
-          const found = await db().user.findUnique({ where: { email: normaliseEmail(user.email ?? "") } })
+          const found = await db().user.findUnique({ where: { email: normalizeEmail(user.email ?? "") } })
           return found === null ? Boolean(user.email) : found.status === "active"
         },
-        // Next has decoded what a cookie says of it once more than it was encoded.
+        // Next decodes the callback cookie once more than it was encoded, so the URL is checked again here.
         redirect: ({ url, baseUrl }) => {
           const path = url.startsWith(`${baseUrl}/`) ? url.slice(baseUrl.length) : url
           return `${baseUrl}${localPath(path)}`
@@ -62,22 +62,22 @@ export function authOptions(): NextAuthOptions {
         createUser: ({ user: { id, email, name } }) =>
           sendEmail({ id, email: email ?? "" }, "welcome", { name: name ?? "" }),
       },
-      // Its own messages carry request details; failures reach the user through the sign-in page.
+      // next-auth's messages contain request details, so only the code is logged. The sign-in page shows failures.
       logger: { error: (code) => log().error({ code }, "next_auth_failed") },
     } satisfies NextAuthOptions
   })
 }
 
-/** What a session cookie says: whose it is and of which session version, nothing that could go stale. */
+/** The payload of a session cookie: account id and session version, nothing that can become stale. */
 export function sessionToken(user: Pick<User, "id" | "sessionVersion">) {
   return { sub: user.id, version: user.sessionVersion }
 }
 
-/** next-auth's storage over our tables, the part that sign-in through a provider uses. The provider's tokens are not kept. */
+/** The part of next-auth's adapter that sign-in through a provider uses. The provider's tokens are not stored. */
 export const accountsAdapter: Adapter = {
   async createUser(profile: Omit<AdapterUser, "id">) {
     const created = await createAccount({
-      email: normaliseEmail(profile.email),
+      email: normalizeEmail(profile.email),
       name: profile.name ?? "",
       emailVerified: profile.emailVerified ?? null,
       image: profile.image ?? null,
@@ -89,7 +89,7 @@ export const accountsAdapter: Adapter = {
     return orNull(await db().user.findUnique({ where: { id } }))
   },
   async getUserByEmail(email) {
-    return orNull(await db().user.findUnique({ where: { email: normaliseEmail(email) } }))
+    return orNull(await db().user.findUnique({ where: { email: normalizeEmail(email) } }))
   },
   async getUserByAccount({ provider, providerAccountId }) {
     const account = await db().providerAccount.findUnique({

@@ -10,11 +10,11 @@ test.each([
   ["null", false],
   [null, false],
   ["", false],
-])("an action from %s: %s", (origin, expected) => {
+])("an action with the origin %s is allowed: %s", (origin, expected) => {
   expect(matchesBaseUrl(origin, "https://app.example.com")).toBe(expected)
 })
 
-test("loopback names are one origin, at one port", () => {
+test("loopback host names with the same port are one origin", () => {
   for (const name of ["localhost", "127.0.0.1", "[::1]"]) {
     expect(matchesBaseUrl(`http://${name}:3000`, "http://localhost:3000")).toBe(true)
     expect(matchesBaseUrl(`http://${name}:3001`, "http://localhost:3000")).toBe(false)

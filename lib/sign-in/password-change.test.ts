@@ -22,7 +22,7 @@ async function createOwner(overrides: Parameters<typeof createUser>[0] = {}) {
   return { ...user, id: user.id as OwnerId }
 }
 
-test("the new password holds, the old one does not, every session ends, and an entry says so", async () => {
+test("the new password works, the old one does not, every session ends, and an audit entry is written", async () => {
   const { id, email, sessionVersion } = await createOwner()
   expect(await changePassword(id, { current, password }, client())).toMatchObject({
     ok: true,
@@ -44,7 +44,7 @@ test("a wrong current password changes nothing", async () => {
   expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ passwordHash, sessionVersion: 0 })
 })
 
-test("guesses of the current password count as sign-in attempts; the owner's browser is counted apart", async () => {
+test("guesses of the current password count as sign-in attempts; the owner's browser is counted separately", async () => {
   const { id, email } = await createOwner()
   const refused = { ok: false, reason: "too_many", retryAfterSeconds: expect.any(Number) }
   for (let count = 1; count < limits.signInAccount.tokens; count++) await consume("signInAccount", email)
@@ -56,14 +56,14 @@ test("guesses of the current password count as sign-in attempts; the owner's bro
   expect(await changePassword(id, { current, password }, { ...client(), device })).toMatchObject({ ok: true })
 })
 
-test("guesses from one address are limited over all accounts", async () => {
+test("guesses from one address are limited across accounts", async () => {
   const { id } = await createOwner()
   const from = client()
   for (let count = 0; count < limits.signInAddress.tokens; count++) await consume("signInAddress", from.address)
   expect(await changePassword(id, { current, password }, from)).toMatchObject({ ok: false, reason: "too_many" })
 })
 
-test("of two changes at once one holds, and the other had the wrong current password", async () => {
+test("of two concurrent changes one succeeds, and the other fails with a wrong current password", async () => {
   const { id } = await createOwner()
   const passwords = ["the first of two words", "the other of two words"]
   const results = await Promise.all(passwords.map((password) => changePassword(id, { current, password }, client())))
@@ -71,13 +71,13 @@ test("of two changes at once one holds, and the other had the wrong current pass
   expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ sessionVersion: 1 })
 })
 
-test("an account that signs in through a provider only has no password to change", async () => {
+test("an account without a password cannot change it", async () => {
   const { id } = await createOwner({ passwordHash: null })
   expect([await hasPassword(id), await hasPassword((await createOwner()).id)]).toEqual([false, true])
   expect(await changePassword(id, { current: "", password }, client())).toEqual({ ok: false, reason: "no_password" })
 })
 
-test("an account that is banned meanwhile changes nothing", async () => {
+test("a banned account cannot change its password", async () => {
   const { id } = await createOwner({ status: "banned" })
   expect(await changePassword(id, { current, password }, client())).toMatchObject({ ok: false })
   expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ passwordHash, sessionVersion: 0 })
@@ -85,9 +85,9 @@ test("an account that is banned meanwhile changes nothing", async () => {
 
 test.each([
   ["a new password of 11 characters", { password: "short-one-1" }],
-  ["a common one", { password: "Password1234" }],
-  ["the current one again", { password: current }],
-  ["no current one", { current: "" }],
+  ["a common new password", { password: "Password1234" }],
+  ["the current password as the new one", { password: current }],
+  ["no current password", { current: "" }],
 ])("the form refuses %s", (_what, fields) => {
   expect(passwordChangeForm.safeParse({ current, password, ...fields }).success).toBe(false)
 })

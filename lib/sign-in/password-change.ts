@@ -17,15 +17,15 @@ export const passwordChangeForm = z
 
 export type PasswordChange = { ok: true; user: User } | { ok: false; reason: "wrong" | "no_password" } | TooMany
 
-/** Whether an account has a password at all: one that signs in through a provider only has none. */
+/** Whether an account has a password. An account that signs in only through a provider has none. */
 export async function hasPassword(userId: OwnerId): Promise<boolean> {
   const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id: userId } })
   return passwordHash !== null
 }
 
 /**
- * Changes the password of the signed-in account and ends all its sessions: the caller starts a new one. The current
- * password is asked for and counted as at the sign-in, for a session alone may be a stolen one.
+ * Changes the password of the signed-in account and ends all its sessions; the caller starts a new one. The current
+ * password is required and counts as a sign-in attempt, because the session may be stolen.
  */
 export async function changePassword(
   userId: OwnerId,
@@ -39,7 +39,7 @@ export async function changePassword(
   if (!(await verifyPassword(current.slice(0, 1024), before.passwordHash))) return { ok: false, reason: "wrong" }
   const passwordHash = await hashPassword(password)
   return db().$transaction(async (transaction): Promise<PasswordChange> => {
-    // What was checked above must still hold: of two changes at once the second one has the wrong current password.
+    // Checks again under the lock: of two concurrent changes, the second has the wrong current password.
     const unchanged = Prisma.sql`${idIn(userId)} AND status = 'active' AND password_hash = ${before.passwordHash}`
     const [account] = await lockAccounts(transaction, unchanged)
     if (!account) return { ok: false, reason: "wrong" }

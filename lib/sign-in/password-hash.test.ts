@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises"
 import { expect, test } from "vitest"
 import { hashPassword, verifyPassword } from "./password-hash"
 
-test("hashes that are asked for all at once leave room for what else waits for a thread", async () => {
+test("concurrent password hashes leave threads for other work", async () => {
   const hash = await hashPassword("correct horse battery staple")
   let done = 0
   const all = Array.from({ length: 8 }, async () => {

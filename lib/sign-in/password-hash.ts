@@ -4,7 +4,7 @@ import { singleton } from "@/lib/singleton"
 
 export const passwordMinLength = 12
 
-// OWASP's minimum for scrypt: N = 2^17, r = 8, p = 1; 128 * N * r bytes of memory, so leave headroom in maxmem.
+// OWASP's minimum for scrypt: N = 2^17, r = 8, p = 1. It needs 128 * N * r bytes of memory; maxmem leaves headroom.
 const cost = { N: 2 ** 17, r: 8, p: 1 }
 
 /** `scrypt$N$r$p$salt$hash`, the last two in base64url. */
@@ -14,7 +14,7 @@ export async function hashPassword(password: string): Promise<string> {
   return ["scrypt", cost.N, cost.r, cost.p, salt.toString("base64url"), hash.toString("base64url")].join("$")
 }
 
-/** Takes as long for an account without a password (`null`) as for one with: it then checks against a decoy. */
+/** Takes the same time for an account without a password (`null`): it then verifies against a decoy hash. */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const [, N, r, p, salt, hash] = (stored ?? (await decoy())).split("$")
   const expected = Buffer.from(hash ?? "", "base64url")
@@ -30,12 +30,12 @@ function decoy(): Promise<string> {
   return singleton("password-decoy", () => hashPassword(randomBytes(16).toString("hex")))
 }
 
-/** Half of Node's four threads: all that reads files or looks up names waits for the same ones. */
-const atOnce = 2
+/** Half of Node's four threads, which file reads and DNS look-ups share. */
+const maxConcurrent = 2
 
 function derive(password: string, salt: Buffer, { N, r, p }: typeof cost): Promise<Buffer> {
-  const inTurn = singleton("password-hashing", () => pLimit(atOnce))
-  return inTurn(
+  const limit = singleton("password-hashing", () => pLimit(maxConcurrent))
+  return limit(
     () =>
       new Promise((done, failed) => {
         scrypt(password.normalize("NFKC"), salt, 32, { N, r, p, maxmem: 256 * N * r }, (error, key) =>

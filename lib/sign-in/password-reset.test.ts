@@ -11,23 +11,23 @@ import { type MailServer, resetTokenIn, startMailServer } from "@/tests/support/
 import { deviceFor } from "./attempts"
 import { changePassword } from "./password-change"
 import { hashPassword, verifyPassword } from "./password-hash"
-import { isLive, requestReset, resetForm, resetPassword, resetsByMail } from "./password-reset"
+import { isLive, requestReset, resetForm, resetPassword, resetsByEmail } from "./password-reset"
 import { signInWithPassword } from "./sign-in"
 
-const old = "correct horse battery staple"
+const oldPassword = "correct horse battery staple"
 const password = "four words make sense"
-const passwordHash = await hashPassword(old)
+const passwordHash = await hashPassword(oldPassword)
 const dead = { ok: false, reason: "dead" }
 
-let mail: MailServer
+let mailServer: MailServer
 beforeAll(async () => {
-  mail = await startMailServer()
+  mailServer = await startMailServer()
 })
-afterAll(() => mail.stop())
+afterAll(() => mailServer.stop())
 
 beforeEach(() => {
-  Object.assign(env(), { SMTP_URL: mail.url, EMAIL_FROM: "tsk <hello@example.com>" })
-  mail.emails.length = 0
+  Object.assign(env(), { SMTP_URL: mailServer.url, EMAIL_FROM: "tsk <hello@example.com>" })
+  mailServer.emails.length = 0
 })
 afterEach(() => {
   delete env().SMTP_URL
@@ -40,17 +40,17 @@ function client() {
   return { address: `192.0.2.${addresses++}` }
 }
 
-/** Asks for a letter and waits for what comes after the answer; the number of letters is then known. */
-async function ask(email: string, from: Parameters<typeof requestReset>[1] = client()) {
+/** Requests a reset and waits for the work after the response, so that the number of sent emails is final. */
+async function requestAndSend(email: string, from: Parameters<typeof requestReset>[1] = client()) {
   const result = await requestReset(email, from)
   if (result.ok) await result.message()
   return result
 }
 
-/** The token of a letter that was really sent. */
+/** The token in a password reset email that was sent. */
 async function tokenFor({ email }: { email: string }): Promise<string> {
-  await ask(email)
-  return resetTokenIn(mail.emails.at(-1) ?? "")
+  await requestAndSend(email)
+  return resetTokenIn(mailServer.emails.at(-1) ?? "")
 }
 
 function use(token: string, chosen = password) {
@@ -61,17 +61,20 @@ async function passwordOf(id: string) {
   return (await db().user.findUniqueOrThrow({ where: { id } })).passwordHash
 }
 
-test("the link of the letter sets a new password, once, and ends every session", async () => {
+test("the link in the email sets a new password once and ends every session", async () => {
   const user = await createUser({ passwordHash, email: `ann-${randomUUID()}@example.com` })
   const token = await tokenFor(user)
-  expect(mail.emails).toEqual([expect.stringContaining(`To: ${user.email}`)])
-  expect(mail.emails[0]).toContain(`${env().BASE_URL}/reset-password/${token}`)
+  expect(mailServer.emails).toEqual([expect.stringContaining(`To: ${user.email}`)])
+  expect(mailServer.emails[0]).toContain(`${env().BASE_URL}/reset-password/${token}`)
   expect([await isLive(token), await isLive(token)]).toEqual([true, true])
 
   const { sessionVersion } = user
   expect(await use(token)).toMatchObject({ ok: true, user: { id: user.id, sessionVersion: sessionVersion + 1 } })
   expect(await signInWithPassword({ ...user, password, ...client() })).toMatchObject({ ok: true })
-  expect(await signInWithPassword({ ...user, password: old, ...client() })).toEqual({ ok: false, reason: "wrong" })
+  expect(await signInWithPassword({ ...user, password: oldPassword, ...client() })).toEqual({
+    ok: false,
+    reason: "wrong",
+  })
   expect(await db().auditEntry.findMany({ where: { targetId: user.id, action: "user.password_reset" } })).toMatchObject(
     [{ actorId: user.id, targetType: "user", details: {} }],
   )
@@ -82,18 +85,18 @@ test("the link of the letter sets a new password, once, and ends every session",
   expect(await passwordOf(user.id)).toBe(before)
 })
 
-test("the token is in the letter alone: the database keeps a hash, and the log the subject", async () => {
+test("only the email contains the token: the database stores its hash, and the email log the subject", async () => {
   const user = await createUser({ passwordHash })
   const token = await tokenFor(user)
-  const kept = await db().verificationToken.findMany({ where: { identifier: user.id } })
-  expect(kept).toMatchObject([{ token: expect.stringMatching(/^[0-9a-f]{64}$/) }])
-  expect(await isLive(kept[0]?.token ?? "")).toBe(false)
+  const tokens = await db().verificationToken.findMany({ where: { identifier: user.id } })
+  expect(tokens).toMatchObject([{ token: expect.stringMatching(/^[0-9a-f]{64}$/) }])
+  expect(await isLive(tokens[0]?.token ?? "")).toBe(false)
   const emails = await db().email.findMany({ where: { userId: user.id } })
   expect(emails).toMatchObject([{ template: "password_reset", status: "sent" }])
-  expect(JSON.stringify([kept, emails])).not.toContain(token)
+  expect(JSON.stringify([tokens, emails])).not.toContain(token)
 })
 
-test("of two tabs at once one sets the password", async () => {
+test("of two concurrent uses of a link one sets the password", async () => {
   const user = await createUser({ passwordHash })
   const token = await tokenFor(user)
   const passwords = ["the first of two tabs", "the second of two tabs"]
@@ -104,7 +107,7 @@ test("of two tabs at once one sets the password", async () => {
   expect(await db().user.findUniqueOrThrow({ where: { id: user.id } })).toMatchObject({ sessionVersion: 1 })
 })
 
-test("a link works for an hour by the database's clock, whatever the process thinks the time is", async () => {
+test("a link works for an hour by the database clock, regardless of the clock of the process", async () => {
   const now = Date.now()
   vi.useFakeTimers({ toFake: ["Date"], now: now + 86_400_000 })
   const user = await createUser({ passwordHash })
@@ -126,8 +129,8 @@ test("a link works for an hour by the database's clock, whatever the process thi
 test.each([
   ["expires", "UPDATE verification_tokens SET expires = now() - interval '1 minute' WHERE identifier = $1"],
   ["is replaced", "UPDATE verification_tokens SET token = 'another' WHERE identifier = $1"],
-  ["loses its account", "UPDATE users SET status = 'banned' WHERE id = $1"],
-])("a link that %s while the new password is being hashed sets nothing", async (_what, change) => {
+  ["belongs to an account that is banned", "UPDATE users SET status = 'banned' WHERE id = $1"],
+])("a link that %s while the new password is being hashed is refused", async (_what, change) => {
   const user = await createUser({ passwordHash })
   const token = await tokenFor(user)
   const rival = await pool().connect()
@@ -144,7 +147,7 @@ test.each([
   expect(await passwordOf(user.id)).toBe(passwordHash)
 })
 
-test("asking again makes older links useless, also when both ask at once", async () => {
+test("a new request invalidates older links, also when requests are concurrent", async () => {
   const user = await createUser({ passwordHash })
   const first = await tokenFor(user)
   const second = await tokenFor(user)
@@ -152,21 +155,21 @@ test("asking again makes older links useless, also when both ask at once", async
   expect(await use(first)).toEqual(dead)
 
   const other = await createUser({ passwordHash })
-  mail.emails.length = 0
-  await Promise.all([ask(other.email), ask(other.email), ask(other.email)])
-  const live = await Promise.all(mail.emails.map((message) => isLive(resetTokenIn(message))))
+  mailServer.emails.length = 0
+  await Promise.all([requestAndSend(other.email), requestAndSend(other.email), requestAndSend(other.email)])
+  const live = await Promise.all(mailServer.emails.map((message) => isLive(resetTokenIn(message))))
   expect(live.filter(Boolean)).toHaveLength(1)
   expect(live).toHaveLength(3)
 })
 
-test("a change of the password makes a link useless", async () => {
+test("changing the password invalidates the link", async () => {
   const user = await createUser({ passwordHash })
   const token = await tokenFor(user)
-  await changePassword(user.id as OwnerId, { current: old, password: "changed in the account" }, client())
+  await changePassword(user.id as OwnerId, { current: oldPassword, password: "changed in the account" }, client())
   expect(await use(token)).toEqual(dead)
 })
 
-test("the answer is the same for every address, and given before anybody looked", async () => {
+test("the response is the same for every address, and is given before any look-up", async () => {
   const active = await createUser({ passwordHash })
   const banned = await createUser({ passwordHash, status: "banned" })
   const closed = await createUser({ passwordHash, status: "closed" })
@@ -179,27 +182,27 @@ test("the answer is the same for every address, and given before anybody looked"
   expect(responses).toEqual(responses.map(() => ({ ok: true, message: expect.any(Function) })))
 
   for (const response of responses) if (response.ok) await response.message()
-  expect(mail.emails).toEqual([expect.stringContaining(`To: ${active.email}`)])
+  expect(mailServer.emails).toEqual([expect.stringContaining(`To: ${active.email}`)])
   for (const { id } of [banned, closed]) {
     expect(await db().verificationToken.count({ where: { identifier: id } })).toBe(0)
     expect(await db().email.count({ where: { userId: id } })).toBe(0)
   }
 })
 
-test("letters to one account are limited without a word: its last link works, and its owner's browser gets more", async () => {
+test("emails to one account are limited silently: the last link works, and the owner's browser is counted separately", async () => {
   const user = await createUser({ passwordHash })
-  for (let count = 0; count < limits.resetAccount.tokens; count++) await ask(user.email)
-  const last = resetTokenIn(mail.emails.at(-1) ?? "")
-  expect(await ask(user.email)).toMatchObject({ ok: true })
-  expect(mail.emails).toHaveLength(limits.resetAccount.tokens)
+  for (let count = 0; count < limits.resetAccount.tokens; count++) await requestAndSend(user.email)
+  const last = resetTokenIn(mailServer.emails.at(-1) ?? "")
+  expect(await requestAndSend(user.email)).toMatchObject({ ok: true })
+  expect(mailServer.emails).toHaveLength(limits.resetAccount.tokens)
   expect(await isLive(last)).toBe(true)
 
   const device = deviceFor(user.email, "0199c0de-0000-7000-8000-000000000001")
-  await ask(user.email, { ...client(), device })
-  expect(mail.emails).toHaveLength(limits.resetAccount.tokens + 1)
+  await requestAndSend(user.email, { ...client(), device })
+  expect(mailServer.emails).toHaveLength(limits.resetAccount.tokens + 1)
 })
 
-test("what one address asks for, and the links it uses, are limited", async () => {
+test("requests and uses of links are limited per client address", async () => {
   const user = await createUser({ passwordHash })
   const token = await tokenFor(user)
   const from = client()
@@ -210,7 +213,7 @@ test("what one address asks for, and the links it uses, are limited", async () =
   expect(await isLive(token)).toBe(true)
 })
 
-test.each(["banned", "closed"] as const)("the link of an account that is %s meanwhile is useless", async (status) => {
+test.each(["banned", "closed"] as const)("a link is refused after its account is %s", async (status) => {
   const user = await createUser({ passwordHash })
   const token = await tokenFor(user)
   await db().user.update({ where: { id: user.id }, data: { status } })
@@ -219,35 +222,35 @@ test.each(["banned", "closed"] as const)("the link of an account that is %s mean
   expect(await passwordOf(user.id)).toBe(passwordHash)
 })
 
-test("an account that signed in through a provider so far gets its first password", async () => {
+test("an account without a password can set its first one", async () => {
   const user = await createUser({ passwordHash: null })
   expect(await use(await tokenFor(user))).toMatchObject({ ok: true })
   expect(await verifyPassword(password, await passwordOf(user.id))).toBe(true)
 })
 
-test("without a mail server nothing is asked for and no token is made", async () => {
+test("without a mail server a request is refused and no token is created", async () => {
   const user = await createUser({ passwordHash })
-  expect(resetsByMail()).toBe(true)
+  expect(resetsByEmail()).toBe(true)
   delete env().SMTP_URL
-  expect(resetsByMail()).toBe(false)
-  expect(await requestReset(user.email, client())).toEqual({ ok: false, reason: "no_mail" })
+  expect(resetsByEmail()).toBe(false)
+  expect(await requestReset(user.email, client())).toEqual({ ok: false, reason: "no_email" })
   expect(await db().verificationToken.count({ where: { identifier: user.id } })).toBe(0)
 })
 
-test("a database that does not answer is no error of the answer already given, and is reported", async () => {
+test("a database failure after the response is logged and does not change the response", async () => {
   const logged = vi.spyOn(log(), "error")
   vi.spyOn(db(), "$transaction").mockRejectedValue(new Error("gone"))
-  expect(await ask("ann@example.com")).toMatchObject({ ok: true })
+  expect(await requestAndSend("ann@example.com")).toMatchObject({ ok: true })
   expect(logged).toHaveBeenCalledWith(expect.anything(), "reset_not_sent")
 })
 
 test.each([
-  ["nothing", ""],
+  ["an empty string", ""],
   ["a NUL", "a\0b"],
-  ["as many characters", "x".repeat(43)],
+  ["43 wrong characters", "x".repeat(43)],
   ["a hundred thousand characters", "x".repeat(100_000)],
   ["a path", "../../sign-in"],
-])("what is no token is dead: %s", async (_what, token) => {
+])("an invalid token is refused: %s", async (_what, token) => {
   expect(await isLive(token)).toBe(false)
   expect(await use(token)).toEqual(dead)
 })

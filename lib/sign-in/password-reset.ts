@@ -19,40 +19,40 @@ export const resetRequestForm = z.strictObject({ email: emailAddress })
 
 export const resetForm = z.strictObject({ token: z.string(), password: newPassword })
 
-/** Whether the letter that a reset needs can be sent. If not, only the operator sets passwords anew. */
-export function resetsByMail(): boolean {
+/** Whether password reset emails can be sent. If not, only the operator can reset a password. */
+export function resetsByEmail(): boolean {
   return env().SMTP_URL !== undefined
 }
 
 export type ResetRequest =
-  /** `letter` does the rest, once the answer is on its way. */
-  { ok: true; message: () => Promise<void> } | { ok: false; reason: "no_mail" } | TooMany
+  /** `message` sends the email; the caller runs it after the response. */
+  { ok: true; message: () => Promise<void> } | { ok: false; reason: "no_email" } | TooMany
 
 /**
- * Asks for a letter with a link that sets a new password. Before the answer nobody has looked whether the address belongs
- * to an account, so the answer cannot tell, nor can the time it takes.
+ * Requests an email with a link that sets a new password. The account is looked up only after the response, so neither
+ * the response nor its timing reveals whether the address belongs to an account.
  */
 export async function requestReset(email: string, client: Client): Promise<ResetRequest> {
-  if (!resetsByMail()) return { ok: false, reason: "no_mail" }
+  if (!resetsByEmail()) return { ok: false, reason: "no_email" }
   const byAddress = await consume("resetAddress", client.address)
   if (!byAddress.allowed) return tooMany(byAddress)
   const byAccount = await consume("resetAccount", countedAs(email, client))
-  // The answer does not change with this limit: the last letter's link still works.
+  // This limit does not change the response: the last email's link still works.
   return { ok: true, message: byAccount.allowed ? () => sendLink(email) : async () => {} }
 }
 
 async function sendLink(email: string): Promise<void> {
   try {
     const token = randomBytes(32).toString("base64url")
-    const id = await keepToken(email, token)
+    const id = await storeToken(email, token)
     if (id) await sendEmail({ id, email }, "password_reset", { token, minutes: resetMinutes })
   } catch (error) {
     log().error({ why: String(error) }, "reset_not_sent")
   }
 }
 
-/** Makes a token the only one of the active account with this address; the account's id, where there is one. */
-function keepToken(email: string, token: string): Promise<string | undefined> {
+/** Stores the only token of the active account with this address. Returns the account's id, if there is one. */
+function storeToken(email: string, token: string): Promise<string | undefined> {
   return db().$transaction(async (transaction) => {
     const [account] = await lockAccounts(transaction, Prisma.sql`email = ${email} AND status = 'active'`)
     if (!account) return undefined
@@ -64,14 +64,14 @@ function keepToken(email: string, token: string): Promise<string | undefined> {
   })
 }
 
-/** Whether the link with this token would set a password now. Looking does not use it up: mail scanners look, too. */
+/** Whether the link with this token is valid now. Checking does not consume it: mail scanners open links, too. */
 export async function isLive(token: string): Promise<boolean> {
   return (await accountOf(token)) !== undefined
 }
 
 export type Reset = { ok: true; user: User } | { ok: false; reason: "dead" } | TooMany
 
-/** Sets the password of the account that the token was sent to, ends all its sessions and uses the token up. */
+/** Sets the password of the account that the token was sent to, ends all its sessions and consumes the token. */
 export async function resetPassword({ token, password }: z.output<typeof resetForm>, address: string): Promise<Reset> {
   const verdict = await consume("resetAddress", address)
   if (!verdict.allowed) return tooMany(verdict)
@@ -95,7 +95,7 @@ async function accountOf(token: string): Promise<string | undefined> {
   return account?.id
 }
 
-/** The token has 256 random bits, so a fast hash is enough: whoever reads the table cannot use what is in it. */
+/** The token has 256 random bits, so a fast hash is enough to make a leaked table useless. */
 function hashOf(token: string): string {
   return createHash("sha256").update(token).digest("hex")
 }

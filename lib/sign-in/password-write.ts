@@ -3,8 +3,8 @@ import { audit } from "@/lib/audit"
 import type { Transaction } from "@/lib/postgres/prisma"
 
 /**
- * Gives an account a password: every session that it has ends, no link that was sent for a reset works any more, and the
- * deed is recorded. The caller has locked the account.
+ * Sets the password of an account, ends all its sessions, invalidates its reset links and writes the audit entry. The
+ * caller has locked the account.
  */
 export async function writePassword(
   transaction: Transaction,

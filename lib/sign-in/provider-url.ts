@@ -5,18 +5,18 @@ import { env } from "@/lib/env"
 import { authOptions } from "./next-auth"
 
 /**
- * Where to send the browser so that it signs in at a provider. next-auth wants a POST with a token that it has put into a
- * cookie before; asking it from here spares the page that round trip and the script for it.
+ * The URL at which the browser signs in with a provider. next-auth expects a POST with the CSRF token from its cookie;
+ * calling it on the server saves the page a round trip and a script.
  */
 export async function providerSignInUrl(provider: string, callbackUrl: string): Promise<string> {
-  const token = await askNextAuth(["csrf"])
-  const { csrfToken } = (await token.json()) as { csrfToken: string }
-  const response = await askNextAuth(["signin", provider], new URLSearchParams({ csrfToken, callbackUrl }))
+  const csrf = await callNextAuth(["csrf"])
+  const { csrfToken } = (await csrf.json()) as { csrfToken: string }
+  const response = await callNextAuth(["signin", provider], new URLSearchParams({ csrfToken, callbackUrl }))
   return response.headers.get("location") ?? "/sign-in?error=OAuthSignin"
 }
 
-/** Asks as the browser would, and hands the cookies of the answer on to it. */
-async function askNextAuth(path: string[], body?: URLSearchParams): Promise<Response> {
+/** Calls next-auth as the browser would, and passes the cookies of its response on to the browser. */
+async function callNextAuth(path: string[], body?: URLSearchParams): Promise<Response> {
   const options = authOptions()
   const url = `${env().BASE_URL}/api/auth/${path.join("/")}`
   const request = new NextRequest(url, body ? { method: "POST", body } : {})

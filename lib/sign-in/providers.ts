@@ -1,6 +1,6 @@
 import { env } from "@/lib/env"
 
-/** The providers besides the password, by the variables that are set: what the sign-in page shows. */
+/** The sign-in providers whose variables are set; the sign-in page shows them. */
 export function socialProviders(): { id: "github" | "google"; name: string }[] {
   const { GITHUB_CLIENT_ID, GOOGLE_CLIENT_ID } = env()
   return [

@@ -14,15 +14,16 @@ import { deviceFor } from "./attempts"
 import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
 import { sessionToken } from "./next-auth"
 
-/** Who is signed in, as the database has them at this moment. */
+/** The signed-in account, as read from the database for this request. */
 export type Viewer = { id: OwnerId; email: string; name: string; role: string }
 
 /**
- * The signed-in user, or `null`. The cookie only says who; the user is read again on every request, so that a ban, a
- * closed account, a role change, a new session version or a sign-out acts at once, on copies of the cookie too.
+ * The signed-in account, or `null`. The cookie only identifies it; the account is read on every request, so that a ban,
+ * a closure, a role change, a new session version or a sign-out takes effect immediately, also for copies of the
+ * cookie.
  */
 export const currentViewer = cache(async (): Promise<Viewer | null> => {
-  // `next build` tries every page, without an environment: what asks who is signed in is for requests only.
+  // `next build` prerenders pages without an environment; this defers a page with a session to the request.
   await connection()
   const session = await readSession()
   if (!session) return null
@@ -36,32 +37,32 @@ export const currentViewer = cache(async (): Promise<Viewer | null> => {
 
 type Session = { id: string; userId: string; version: number; expires: Date }
 
-/** What the cookie says, if it is one of ours that has not ended. next-auth's own way also stumbles over other cookies. */
+/** The session in the cookie, if it is valid and has not expired. next-auth's own reader fails on unrelated cookies. */
 async function readSession(): Promise<Session | null> {
   const token = (await cookies()).get(cookieName("session"))?.value
   if (!token) return null
-  const said = await decode({ token, secret: env().AUTH_SECRET }).catch(() => null)
-  if (!said?.sub) return null
+  const payload = await decode({ token, secret: env().AUTH_SECRET }).catch(() => null)
+  if (!payload?.sub) return null
   return {
-    id: String(said.jti),
-    userId: said.sub,
-    version: Number(said.version),
-    expires: new Date(Number(said.exp) * 1000),
+    id: String(payload.jti),
+    userId: payload.sub,
+    version: Number(payload.version),
+    expires: new Date(Number(payload.exp) * 1000),
   }
 }
 
-/** For pages: sends who is not signed in to the sign-in page, and back to `path` afterwards. */
+/** For pages: redirects an unauthenticated visitor to the sign-in page, which returns to `path`. */
 export async function requireViewer(path: string): Promise<Viewer> {
   return (await currentViewer()) ?? redirect(`/sign-in?callbackUrl=${encodeURIComponent(path)}`)
 }
 
-/** For pages: 403 for a viewer whose role lacks the permission. */
+/** For pages: responds with 403 if the viewer's role lacks the permission. */
 export async function requirePermission(path: string, permission: Permission): Promise<Viewer> {
   const viewer = await requireViewer(path)
   return holds(viewer.role, permission) ? viewer : forbidden()
 }
 
-/** Signs the browser in, and out of what it was signed in to: for the action that has just checked who it is. */
+/** Starts a session for an account that has just been authenticated, and ends the browser's previous one. */
 export async function startSession(user: Pick<User, "id" | "sessionVersion" | "email">): Promise<void> {
   await endSession()
   const jar = await cookies()
@@ -71,7 +72,7 @@ export async function startSession(user: Pick<User, "id" | "sessionVersion" | "e
   jar.set(cookieName("device"), deviceFor(user.email, randomUUID()), { ...cookieOptions(), maxAge: 365 * 24 * 3600 })
 }
 
-/** The session cookies that the browser sends, the numbered parts included into which next-auth splits a long one. */
+/** The names of the session cookies in the request, including the numbered parts of a long one. */
 export async function sessionCookieNames(): Promise<string[]> {
   const name = cookieName("session")
   return (await cookies())
@@ -80,14 +81,13 @@ export async function sessionCookieNames(): Promise<string[]> {
     .filter((sent) => sent === name || sent.startsWith(`${name}.`))
 }
 
-/** Takes every session cookie out of the browser. */
 export async function clearSessionCookies(): Promise<void> {
   const jar = await cookies()
   const names = new Set([cookieName("session"), ...(await sessionCookieNames())])
   for (const name of names) jar.set(name, "", { ...cookieOptions(), maxAge: 0 })
 }
 
-/** Signs the browser out. Its cookie goes whatever happens, and copies of it open nothing any more. */
+/** Signs the browser out. Its cookie is removed in any case, and copies of the cookie become invalid. */
 export async function endSession(): Promise<void> {
   const session = await readSession()
   await clearSessionCookies()

@@ -16,7 +16,7 @@ function address() {
   return `192.0.2.${addresses++}`
 }
 
-test("the right password signs in, in any spelling of the address, and leaves an audit entry", async () => {
+test("the right password signs in with any spelling of the address and writes an audit entry", async () => {
   const user = await createUser({ passwordHash, email: "ann@xn--bcher-kva.example" })
   for (const email of ["ann@xn--bcher-kva.example", " Ann@BÜCHER.example ", "ａｎｎ@bücher.example"]) {
     expect(await signInWithPassword({ email, password, address: address() })).toMatchObject({
@@ -27,7 +27,7 @@ test("the right password signs in, in any spelling of the address, and leaves an
   expect(await db().auditEntry.count({ where: { actorId: user.id, action: "user.signed_in" } })).toBe(3)
 })
 
-test("a wrong password, an unknown address, an account without a password and no input at all: the same answer", async () => {
+test("a wrong password, an unknown address, an account without a password and empty input get the same response", async () => {
   const { email } = await createUser({ passwordHash })
   const social = await createUser({ passwordHash: null })
   const attempts = [
@@ -43,7 +43,7 @@ test("a wrong password, an unknown address, an account without a password and no
   }
 })
 
-test("whoever is refused is logged with why and from where, and with nothing that was typed", async () => {
+test("a refused sign-in is logged with its reason and client address, and without input", async () => {
   const { email } = await createUser({ passwordHash, status: "banned" })
   const logged = vi.spyOn(log(), "info")
   const client = address()
@@ -55,7 +55,7 @@ test("whoever is refused is logged with why and from where, and with nothing tha
   ])
 })
 
-test("only the right password learns that an account is suspended", async () => {
+test("only the right password reveals that an account is suspended", async () => {
   const { email } = await createUser({ passwordHash, status: "banned" })
   expect(await signInWithPassword({ email, password: "wrong", address: address() })).toEqual({
     ok: false,
@@ -64,14 +64,14 @@ test("only the right password learns that an account is suspended", async () => 
   expect(await signInWithPassword({ email, password, address: address() })).toEqual({ ok: false, reason: "suspended" })
 })
 
-test("a session is of the password that was given, also when that changes while it is checked", async () => {
+test("a session belongs to the password that was checked, even if the password changes before the session starts", async () => {
   const { email } = await createUser({ passwordHash })
   const result = await signInWithPassword({ email, password, address: address() })
   await db().user.update({ where: { email }, data: { sessionVersion: { increment: 1 } } })
   expect(result.ok && sessionToken(result.user)).toMatchObject({ version: 0 })
 })
 
-test("attempts on an account are limited from all addresses together; its owner's browser is counted apart", async () => {
+test("attempts on an account are limited across addresses; the owner's browser is counted separately", async () => {
   const { email } = await createUser({ passwordHash: null })
   await useUp("signInAccount", email)
   const refused = { ok: false, reason: "too_many", retryAfterSeconds: expect.any(Number) }
@@ -84,7 +84,7 @@ test("attempts on an account are limited from all addresses together; its owner'
   }
 })
 
-test("attempts from an address are limited over all accounts", async () => {
+test("attempts from an address are limited across accounts", async () => {
   const from = address()
   await useUp("signInAddress", from)
   expect(await signInWithPassword({ email: "any@example.com", address: from })).toMatchObject({
@@ -97,7 +97,7 @@ test("attempts from an address are limited over all accounts", async () => {
   })
 })
 
-test("an address that has had its attempts uses up nobody's account", async () => {
+test("an address without attempts left does not use up those of an account", async () => {
   const from = address()
   await useUp("signInAddress", from)
   const { email } = await createUser({ passwordHash: null })
@@ -105,13 +105,13 @@ test("an address that has had its attempts uses up nobody's account", async () =
   expect(await signInWithPassword({ email, address: address() })).toEqual({ ok: false, reason: "wrong" })
 })
 
-test("an address of any length takes no longer than one that fits", async () => {
-  const marks = vi.spyOn(String.prototype, "normalize")
+test("an overlong address is truncated before it is normalized", async () => {
+  const normalize = vi.spyOn(String.prototype, "normalize")
   await signInWithPassword({ email: `a${"\u0301\u0323".repeat(100_000)}@example.com`, address: address() })
-  for (const [index] of marks.mock.calls.entries()) {
-    expect(String(marks.mock.contexts[index]).length).toBeLessThanOrEqual(254)
+  for (const [index] of normalize.mock.calls.entries()) {
+    expect(String(normalize.mock.contexts[index]).length).toBeLessThanOrEqual(254)
   }
-  expect(marks).toHaveBeenCalled()
+  expect(normalize).toHaveBeenCalled()
 })
 
 async function useUp(limit: LimitName, id: string) {

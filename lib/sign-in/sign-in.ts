@@ -1,6 +1,6 @@
 import type { User } from "@/generated/prisma/client"
 import { audit } from "@/lib/audit"
-import { normaliseEmail } from "@/lib/email/address"
+import { normalizeEmail } from "@/lib/email/address"
 import { isStorable } from "@/lib/form/text"
 import { db } from "@/lib/postgres/prisma"
 import { log } from "@/lib/telemetry/log"
@@ -12,9 +12,9 @@ export type PasswordSignIn = Client & { email?: string | undefined; password?: s
 export type SignInResult = { ok: true; user: User } | { ok: false; reason: "wrong" | "suspended" } | TooMany
 
 /**
- * Checks e-mail and password. An unknown address and a wrong password get the same answer after the same work; only the
- * right password learns that an account is suspended. What is refused is logged, without the address that was typed:
- * people type passwords there.
+ * Checks email and password. An unknown address and a wrong password get the same response after the same work; only
+ * the right password reveals that an account is suspended. A refused sign-in is logged without the submitted address,
+ * which may be a password entered in the wrong field.
  */
 export async function signInWithPassword(attempt: PasswordSignIn): Promise<SignInResult> {
   const result = await check(attempt)
@@ -23,14 +23,14 @@ export async function signInWithPassword(attempt: PasswordSignIn): Promise<SignI
 }
 
 async function check({ email, password, ...client }: PasswordSignIn): Promise<SignInResult> {
-  const account = normaliseEmail(email ?? "")
-  const refused = await countAttempt(account, client)
+  const normalized = normalizeEmail(email ?? "")
+  const refused = await countAttempt(normalized, client)
   if (refused) return refused
 
-  const storable = isStorable(account)
-  const user = storable ? await db().user.findUnique({ where: { email: account } }) : null
-  const right = await verifyPassword((password ?? "").slice(0, 1024), user?.passwordHash ?? null)
-  if (!user || !right) return { ok: false, reason: "wrong" }
+  const storable = isStorable(normalized)
+  const user = storable ? await db().user.findUnique({ where: { email: normalized } }) : null
+  const matches = await verifyPassword((password ?? "").slice(0, 1024), user?.passwordHash ?? null)
+  if (!user || !matches) return { ok: false, reason: "wrong" }
   if (user.status !== "active") return { ok: false, reason: "suspended" }
   await audit(db(), { actorId: user.id, action: "user.signed_in", targetType: "user", targetId: user.id })
   return { ok: true, user }

@@ -22,7 +22,7 @@ test("a new account is a member with a hashed password and an audit entry", asyn
   expect(await db().auditEntry.count({ where: { targetId: user.id, action: "user.signed_up" } })).toBe(1)
 })
 
-test("an address has one account, in whatever spelling it comes and however often at once", async () => {
+test("an address gets one account, regardless of its spelling, also with concurrent sign-ups", async () => {
   const email = `${randomUUID()}@example.com`
   const spellings = [email, email.toUpperCase(), ` ${email} `].map((text) => signUpForm.parse(form({ email: text })))
   const results = await Promise.all(spellings.map((spelling) => signUp(spelling, "192.0.2.2")))
@@ -44,12 +44,12 @@ test.each([
   ["an address with NUL", { email: "a\0@example.com" }],
   ["an address with a lone surrogate", { email: "a\ud800@example.com" }],
   ["an empty name", { name: " " }],
-  ["a role of one's own choice", { role: "owner" }],
+  ["a role", { role: "owner" }],
 ])("the form refuses %s", (_what, fields) => {
   expect(signUpForm.safeParse(form(fields)).success).toBe(false)
 })
 
-test("a password may have any characters, spaces too", () => {
+test("a password may contain any characters, including spaces", () => {
   for (const password of ["            ", "пароль-и-ещё", "🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑", "aaaaaaaaaaaab"]) {
     expect(signUpForm.safeParse(form({ password })).success, password).toBe(true)
   }

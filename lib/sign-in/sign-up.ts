@@ -8,12 +8,15 @@ import { consume } from "@/lib/rate-limit/rate-limit"
 import { singleton } from "@/lib/singleton"
 import { hashPassword, passwordMinLength } from "./password-hash"
 
-/** At least 12 characters and not on a list of common ones (NIST SP 800-63B section 3.1.1.2); nothing else is asked. */
+/** At least 12 characters and not on a list of common passwords (NIST SP 800-63B section 3.1.1.2); no other rules. */
 export const newPassword = z
   .string()
-  .min(passwordMinLength, `A password needs at least ${passwordMinLength} characters.`)
-  .max(1024, "A password has at most 1,024 characters.")
-  .refine((password) => !commonPasswords().has(password.toLowerCase()), "This password is on a list of common ones.")
+  .min(passwordMinLength, `A password must have at least ${passwordMinLength} characters.`)
+  .max(1024, "A password can have at most 1,024 characters.")
+  .refine(
+    (password) => !commonPasswords().has(password.toLowerCase()),
+    "This password is on a list of common passwords.",
+  )
 
 export const signUpForm = z.strictObject({
   name: plainText({ name: "Name", max: 100 }),

@@ -4,52 +4,52 @@ import { log } from "./log"
 import { metrics } from "./metrics"
 import { requestIdFrom } from "./request-id"
 
-/** An answered request, as log and metrics tell of it. */
+/** A completed request, as logged and counted. */
 export type AccessLogEntry = {
   method: string
-  /** The path of a route file, or what stands for many addresses: addresses hold ids and tokens. */
+  /** The path of a route file, or a group such as `page`. Never the URL, which may contain ids and tokens. */
   route: string
   status: number
   ms: number
   requestId: string
-  /** Whose key asked, once it is known. */
+  /** The key of the request, once it is authenticated. */
   keyId?: string | undefined
-  /** Where a request without such a key came from. */
+  /** The client address of a request without a valid key. */
   client?: string | undefined
-  /** Of an error, the one in the envelope. */
+  /** The code in the envelope of an error. */
   code?: string | undefined
 }
 
-/** What a machine asks for all the time. */
+/** Routes that machines request continuously. */
 const unlogged = new Set(["file", "/healthz", "/readyz", "/metrics"])
 
 const known = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
-/** Counts an answered request, and logs it. */
-export function recordRequest({ ms, ...served }: AccessLogEntry): void {
-  const { method, route, status } = served
+/** Counts a completed request and writes its access log entry. */
+export function recordRequest({ ms, ...entry }: AccessLogEntry): void {
+  const { method, route, status } = entry
   const { requests, duration } = metrics()
   requests.inc({ route, status, method: known.has(method) ? method : "other" })
   duration.observe({ route }, ms / 1000)
   if (unlogged.has(route)) return
-  log().info({ ...served, ms: Math.round(ms * 10) / 10 }, "request")
+  log().info({ ...entry, ms: Math.round(ms * 10) / 10 }, "request")
 }
 
-/** Whether the answer to a path is made, and recorded, by the API's own functions; the others are Next's. */
+/** Whether the API's own functions respond to a path and record it. Next handles all other paths. */
 export function isOfApi(path: string): boolean {
   return path.startsWith("/api/") && !path.startsWith("/api/auth/")
 }
 
-/** What stands for an address that Next answers: pages are told apart by traces. */
+/** The route that is recorded for a path that Next handles. Only traces distinguish pages. */
 export function routeOfPage(path: string): string {
   if (path.startsWith("/_next/")) return "file"
   return unlogged.has(path) ? path : "page"
 }
 
-/** What a proxy says of a client that left before its answer. */
+/** The status that nginx logs for a client that disconnected before the response. */
 const clientClosedRequest = 499
 
-/** Gives a page's response the headers of every response, and records it once it is out. */
+/** Sets the headers of every response on a page's response, and records it when it is closed. */
 export function recordWhenClosed(path: string, request: IncomingMessage, response: ServerResponse): void {
   const start = performance.now()
   const { method = "" } = request

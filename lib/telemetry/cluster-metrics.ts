@@ -4,7 +4,7 @@ import { AggregatorRegistry } from "prom-client"
 import { singleton } from "@/lib/singleton"
 import { metrics } from "./metrics"
 
-// One of several processes gets the question, and the answer is to be of all: it asks the first, which asks each.
+// A scrape reaches one of several workers, but must cover all: the worker requests the sum from the primary process.
 
 type Message = { tsk: "metrics"; id: string; text?: string }
 
@@ -12,12 +12,12 @@ function isMessage(message: unknown): message is Message {
   return typeof message === "object" && message !== null && (message as Partial<Message>).tsk === "metrics"
 }
 
-/** The metrics of the service's processes on this machine, added up; nothing when one of them does not say its own. */
+/** The sum of the metrics of all processes on this machine; undefined if a process does not report its metrics. */
 export async function readClusterMetrics(): Promise<string | undefined> {
-  return cluster.isWorker ? ask() : metrics().registry.metrics()
+  return cluster.isWorker ? requestFromPrimary() : metrics().registry.metrics()
 }
 
-/** For the first process: answers those that ask. */
+/** In the primary process: responds to workers that request the metrics. */
 export function collectClusterMetrics(): void {
   const all = new AggregatorRegistry()
   cluster.on("message", async (worker, message: unknown) => {
@@ -27,28 +27,28 @@ export function collectClusterMetrics(): void {
   })
 }
 
-/** For each of the other processes: hands its registry to the first when that asks. */
+/** In a worker: sends its registry to the primary process on request. */
 export function shareMetrics(): void {
   AggregatorRegistry.setRegistries(metrics().registry)
   new AggregatorRegistry()
 }
 
-function ask(): Promise<string | undefined> {
+function requestFromPrimary(): Promise<string | undefined> {
   const id = randomUUID()
   return new Promise((done) => {
-    waiting().set(id, done)
+    pendingRequests().set(id, done)
     process.send?.({ tsk: "metrics", id } satisfies Message)
   })
 }
 
-function waiting(): Map<string, (text: string | undefined) => void> {
+function pendingRequests(): Map<string, (text: string | undefined) => void> {
   return singleton("metrics-asked", () => {
-    const asked = new Map<string, (text: string | undefined) => void>()
+    const pending = new Map<string, (text: string | undefined) => void>()
     process.on("message", (message: unknown) => {
       if (!isMessage(message)) return
-      asked.get(message.id)?.(message.text)
-      asked.delete(message.id)
+      pending.get(message.id)?.(message.text)
+      pending.delete(message.id)
     })
-    return asked
+    return pending
   })
 }

@@ -3,14 +3,14 @@ import { env } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 
 /**
- * Lines leave together, a second late at most: a write for each costs a request a third more. No write is longer than
- * what a pipe takes whole, for several processes share it.
+ * Lines are buffered for at most a second: a write per line makes a request a third more expensive. No write is longer
+ * than what a pipe writes atomically, because several processes share it.
  */
 const buffered = { sync: false, minLength: 2048, maxWrite: 4096, periodicFlush: 1000 }
 
 /**
- * The process's log: a line of JSON an event on standard output, with its level and time. What goes into a line is named
- * field by field; bodies, headers and addresses with their query never are.
+ * The process's log: one line of JSON per event on standard output, with level and time. Callers name every field;
+ * bodies, headers and query strings are never logged.
  */
 export function log(): Logger {
   return singleton("log", () =>
@@ -24,7 +24,7 @@ export function log(): Logger {
         hooks: {
           logMethod(line, write, level) {
             write.apply(this, line)
-            // What went wrong is out before anything else can.
+            // Warnings and errors are written before the process can crash.
             if (level >= 40) this.flush()
           },
         },

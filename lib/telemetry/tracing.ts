@@ -7,8 +7,8 @@ import { log } from "./log"
 type Tracing = { flush: () => Promise<void> }
 
 /**
- * Sends traces to OTEL_EXPORTER_OTLP_ENDPOINT, when that is set: of API requests by `traced`, of pages by Next itself.
- * The exporter reads its other OTEL_ variables from the environment (OpenTelemetry, environment variable specification).
+ * Exports traces to OTEL_EXPORTER_OTLP_ENDPOINT, if set: `traced` traces API requests, and Next traces pages. The
+ * exporter reads the other OTEL_ variables from the environment (OpenTelemetry, environment variable specification).
  */
 export async function startTracing(): Promise<Tracing | undefined> {
   if (!env().OTEL_EXPORTER_OTLP_ENDPOINT) return undefined
@@ -16,7 +16,7 @@ export async function startTracing(): Promise<Tracing | undefined> {
 }
 
 async function start(): Promise<Tracing> {
-  // Loaded by those alone who trace.
+  // Loaded only if tracing is enabled.
   const [{ BatchSpanProcessor, NodeTracerProvider }, { OTLPTraceExporter }, resources] = await Promise.all([
     import("@opentelemetry/sdk-trace-node"),
     import("@opentelemetry/exporter-trace-otlp-proto"),
@@ -32,12 +32,12 @@ async function start(): Promise<Tracing> {
   return { flush: () => flush(provider) }
 }
 
-/** How long the end of the process waits for whoever takes the traces. */
+/** How long shutdown waits for the collector. */
 const flushMs = 2_000
 
 async function flush(provider: { shutdown: () => Promise<void> }): Promise<void> {
   const late = new Promise<never>((_, reject) => {
-    setTimeout(() => reject(new Error("The collector did not take them in time.")), flushMs).unref()
+    setTimeout(() => reject(new Error("The collector did not accept the traces in time.")), flushMs).unref()
   })
   await Promise.race([provider.shutdown(), late]).catch((error) => {
     log().warn({ why: String(error) }, "traces_not_sent")
@@ -45,8 +45,8 @@ async function flush(provider: { shutdown: () => Promise<void> }): Promise<void>
 }
 
 /**
- * Next writes the address that was asked for into its spans, and addresses hold tokens, or keys sent by mistake; and what
- * was thrown, which may quote a body.
+ * Removes request input from Next's spans: the URL, which may contain tokens or keys sent by mistake, and thrown
+ * errors, which may quote a body.
  */
 const withoutInput: SpanProcessor = {
   onStart() {},
@@ -59,15 +59,15 @@ const withoutInput: SpanProcessor = {
   async shutdown() {},
 }
 
-/** Runs `answer` as a span of its own (semantic conventions for HTTP), the caller's when its request says so. */
-export function traced(request: Request, route: string, answer: () => Promise<Response>): Promise<Response> {
-  if (!env().OTEL_EXPORTER_OTLP_ENDPOINT) return answer()
+/** Runs `handle` in a server span (semantic conventions for HTTP), in the caller's trace if the request has one. */
+export function traced(request: Request, route: string, handle: () => Promise<Response>): Promise<Response> {
+  if (!env().OTEL_EXPORTER_OTLP_ENDPOINT) return handle()
   const caller = propagation.extract(context.active(), Object.fromEntries(request.headers))
   const { method } = request
   const attributes = { "http.request.method": method, "http.route": route }
   const options = { kind: SpanKind.SERVER, attributes }
   return trace.getTracer("tsk").startActiveSpan(`${method} ${route}`, options, caller, async (span) => {
-    const response = await answer()
+    const response = await handle()
     span.setAttributes({
       "http.response.status_code": response.status,
       "http.response.header.x-request-id": [response.headers.get("x-request-id") ?? ""],

@@ -1,4 +1,4 @@
 import { z } from "zod"
 
-/** Where a form stands, as a link to it says: `?source=blog`. */
+/** The source in a link to the form: `?source=blog`. */
 export const waitlistSource = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, "must be a source's name, like landing")

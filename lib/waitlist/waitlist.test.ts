@@ -14,7 +14,7 @@ function rowsOf(email: string) {
   return db().waitlistEntry.findMany({ where: { email } })
 }
 
-test("an address waits, with the note and the place where the form stood", async () => {
+test("an entry has the normalized address, the note and the source", async () => {
   const sent = form({ email: `  ${randomUUID()}@BÜCHER.example`, note: "We are 12.\r\nSoon?", source: "blog" })
   expect(sent.email).toMatch(/@xn--bcher-kva\.example$/)
   expect(await joinWaitlist(sent, "192.0.2.10")).toEqual({ ok: true })
@@ -23,7 +23,7 @@ test("an address waits, with the note and the place where the form stood", async
   ])
 })
 
-test("a known address gets the answer of a new one, in whatever spelling and however often at once, and keeps its entry", async () => {
+test("a known address gets the same response as a new one, regardless of its spelling, and keeps its entry", async () => {
   const email = `${randomUUID()}@example.com`
   const first = form({ email, note: "First", source: "friend" })
   const response = await joinWaitlist(first, "192.0.2.11")
@@ -34,7 +34,7 @@ test("a known address gets the answer of a new one, in whatever spelling and how
   expect(await rowsOf(email)).toEqual(entries)
 })
 
-test("who signs up has joined, and an account that asks is answered like everybody", async () => {
+test("a sign-up marks the entry as joined, and an existing account gets the same response", async () => {
   const waiting = form()
   await joinWaitlist(waiting, "192.0.2.12")
   await createAccount({ email: waiting.email, name: "Ann" })
@@ -44,7 +44,7 @@ test("who signs up has joined, and an account that asks is answered like everybo
   expect(await rowsOf(email)).toMatchObject([{ status: "joined" }])
 })
 
-test("entries from one address are limited, also those that are known", async () => {
+test("entries are limited per client address", async () => {
   for (let count = 0; count < limits.waitlistAddress.tokens; count++) await consume("waitlistAddress", "192.0.2.13")
   const sent = form()
   expect(await joinWaitlist(sent, "192.0.2.13")).toMatchObject({ ok: false, reason: "too_many" })
@@ -53,13 +53,13 @@ test("entries from one address are limited, also those that are known", async ()
 })
 
 test.each(["", "Blog", "a b", "1st", "../x", "x".repeat(65), "<b>", "a\0"])(
-  "source=%j is that of our own site",
+  "the invalid source %j is stored as website",
   (source) => {
     expect(form({ source }).source).toBe("website")
   },
 )
 
-test("no note is none, and not an empty one", () => {
+test("an empty note is stored as null", () => {
   for (const note of ["", "  ", "\r\n"]) expect(form({ note }).note).toBeNull()
 })
 
@@ -67,9 +67,9 @@ test.each([
   ["an address without a domain", { email: "ann" }],
   ["an address with NUL", { email: "a\0@example.com" }],
   ["an address of 255 characters", { email: `${"x".repeat(243)}@example.com` }],
-  ["a note nobody can see", { note: "\u200b" }],
+  ["an invisible note", { note: "\u200b" }],
   ["a note that is too long", { note: "x".repeat(waitlistNoteMaxLength + 1) }],
-  ["a status of one's own choice", { status: "invited" }],
+  ["a status", { status: "invited" }],
 ])("the form refuses %s", (_what, fields) => {
   const sent = { email: "ann@example.com", note: "", source: "", ...fields }
   expect(waitlistForm.safeParse(sent).success).toBe(false)

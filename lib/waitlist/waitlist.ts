@@ -8,7 +8,7 @@ import { waitlistSource } from "./source"
 
 export const waitlistNoteMaxLength = 500
 
-/** What the form sends. A source that is none is no mistake of the person who fills it in. */
+/** The waitlist form. An invalid source is replaced, because it comes from the link and not from the user. */
 export const waitlistForm = z.strictObject({
   email: emailAddress,
   note: z
@@ -24,8 +24,8 @@ export type WaitlistResult =
   | { ok: false; reason: "unavailable" }
 
 /**
- * Puts an address on the waitlist. One that stands there already stays as it is, and nothing that comes back tells the
- * two apart: the list would otherwise say who is on it.
+ * Adds an address to the waitlist. An existing entry stays unchanged and gets the same response, so that the response
+ * does not reveal who is on the list.
  */
 export async function joinWaitlist(form: z.output<typeof waitlistForm>, address: string): Promise<WaitlistResult> {
   const verdict = await consume("waitlistAddress", address)
@@ -36,13 +36,13 @@ export async function joinWaitlist(form: z.output<typeof waitlistForm>, address:
     await db().waitlistEntry.createMany({ data: { ...form, status }, skipDuplicates: true })
     return { ok: true }
   } catch (error) {
-    // The page itself needs no database: what was typed is shown again.
+    // The page works without the database and shows the submitted values again.
     if (isDatabaseUnavailable(error)) return { ok: false, reason: "unavailable" }
     throw error
   }
 }
 
-/** For the sign-up: who waited under this address has an account now. */
+/** Marks the waitlist entry of a new account as joined. */
 export async function markJoined(transaction: Pick<Transaction, "waitlistEntry">, email: string): Promise<void> {
   await transaction.waitlistEntry.updateMany({ where: { email }, data: { status: "joined" } })
 }

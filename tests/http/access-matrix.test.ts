@@ -33,9 +33,9 @@ import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { type Provider, startProvider } from "@/tests/support/provider"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
-// Who may do what, over HTTP against the build: everything that it serves, called by everybody there is. What must come
-// out stands in the tables below, written by hand; what there is to call is read from the build, so that a page, a route
-// or an action without a row here fails by its name. A row of something that is not there is one of a module taken out.
+// Access control over HTTP, against the build: every page, route and action is called with every kind of credential.
+// The tables below, written by hand, state the expected results. Pages, routes and actions are read from the build, so
+// one without a row fails by name. A row without a counterpart in the build belongs to a removed module.
 
 /** The roles that hold a permission. */
 const holders: Record<Permission, string> = {
@@ -54,7 +54,7 @@ const holders: Record<Permission, string> = {
 
 const roles = ["owner", "admin", "analyst", "support", "finance", "bookkeeper", "member"]
 
-/** Guests' pages lead whoever is signed in onward. */
+/** A page for guests redirects signed-in accounts. */
 const pages: Record<string, "everyone" | "guests" | "accounts" | Permission> = {
   "/": "guests",
   "/sign-in": "guests",
@@ -84,23 +84,23 @@ const pages: Record<string, "everyone" | "guests" | "accounts" | Permission> = {
   "/admin/waitlist": "waitlist.read",
 }
 
-/** Next's own: they have no address. */
-const pagesOfNext = ["/_global-error", "/_not-found"]
+/** Next.js's internal pages, which have no URL. */
+const internalPages = ["/_global-error", "/_not-found"]
 
-/** The overview leads whoever holds another permission of the console to the page for it. */
-const ledOnward: Record<string, string> = { "/admin": "bookkeeper" }
+/** Roles that lack a page's permission but may read other console pages are redirected to the first of those. */
+const redirectedRoles: Record<string, string> = { "/admin": "bookkeeper" }
 
-/** Operators have a token of their own, which none of the callers here has. */
-const routes: Record<string, "everyone" | "nobody" | "operators" | "sign-in page" | "user key" | Permission> = {
+/** Operators authenticate with a metrics token, which none of the callers below has. */
+const routes: Record<string, "everyone" | "no caller" | "operators" | "sign-in page" | "user key" | Permission> = {
   "/healthz": "everyone",
   "/readyz": "everyone",
   "/metrics": "operators",
   "/.well-known/agent-skills/index.json": "everyone",
   "/icon.svg": "everyone",
   "/llms.txt": "everyone",
-  "/api/[[...path]]": "nobody",
-  // What next-auth serves below it, its own test tells.
-  "/api/auth/[...nextauth]": "nobody",
+  "/api/[[...path]]": "no caller",
+  // Its own test covers the paths that next-auth serves below it.
+  "/api/auth/[...nextauth]": "no caller",
   "/sign-in/clear": "sign-in page",
   "/api/v1/openapi.json": "everyone",
   "/api/v1/admin/skill.md": "everyone",
@@ -125,14 +125,13 @@ const routes: Record<string, "everyone" | "nobody" | "operators" | "sign-in page
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
 
-/** One thing that an action does. */
 type ActionCase = {
-  who: "everyone" | "accounts" | Permission
-  /** Where the action is called; `[id]` stands for an account's. */
+  access: "everyone" | "accounts" | Permission
+  /** The page that the action is called on; `[id]` stands for the target account's id. */
   path: string
-  what?: string
+  variant?: string
   stateless?: boolean
-  /** The form of `account`, for whom it is to be done, and how one sees that it was. */
+  /** Creates the form fields for a call by `account`, and a check that the action took effect. */
   prepare: (account: User) => Promise<{
     fields?: Record<string, string>
     isDone: (response: RawResponse) => Promise<boolean> | boolean
@@ -142,7 +141,7 @@ type ActionCase = {
 const actionCases: Record<string, readonly ActionCase[]> = {
   "sign-in signIn": [
     {
-      who: "everyone",
+      access: "everyone",
       path: "/sign-in",
       prepare: async () => {
         const { email } = await createUser({ passwordHash })
@@ -152,7 +151,7 @@ const actionCases: Record<string, readonly ActionCase[]> = {
   ],
   "sign-in signInThrough": [
     {
-      who: "everyone",
+      access: "everyone",
       path: "/sign-in",
       stateless: true,
       prepare: async () => ({
@@ -163,7 +162,7 @@ const actionCases: Record<string, readonly ActionCase[]> = {
   ],
   "sign-in signOut": [
     {
-      who: "everyone",
+      access: "everyone",
       path: "/account",
       prepare: async () => ({
         isDone: ({ cookies }) => cookies.some((line) => line.startsWith(`${cookieName("session")}=;`)),
@@ -172,7 +171,7 @@ const actionCases: Record<string, readonly ActionCase[]> = {
   ],
   "sign-up createAccount": [
     {
-      who: "everyone",
+      access: "everyone",
       path: "/sign-up",
       prepare: async () => {
         const email = `new-${randomUUID()}@example.com`
@@ -182,7 +181,7 @@ const actionCases: Record<string, readonly ActionCase[]> = {
   ],
   "waitlist join": [
     {
-      who: "everyone",
+      access: "everyone",
       path: "/waitlist",
       prepare: async () => {
         const email = `waiting-${randomUUID()}@example.com`
@@ -193,7 +192,7 @@ const actionCases: Record<string, readonly ActionCase[]> = {
   ],
   "reset-password request": [
     {
-      who: "everyone",
+      access: "everyone",
       path: "/reset-password",
       prepare: async () => {
         const { id, email } = await createUser({ passwordHash })
@@ -203,7 +202,7 @@ const actionCases: Record<string, readonly ActionCase[]> = {
   ],
   "reset-password/[token] reset": [
     {
-      who: "everyone",
+      access: "everyone",
       path: "/reset-password/x",
       prepare: async () => {
         const { id } = await createUser({ passwordHash })
@@ -219,7 +218,7 @@ const actionCases: Record<string, readonly ActionCase[]> = {
   ],
   "account/security change": [
     {
-      who: "accounts",
+      access: "accounts",
       path: "/account/security",
       prepare: async ({ id }) => ({
         fields: { current: password, password: "another one of my own" },
@@ -227,25 +226,25 @@ const actionCases: Record<string, readonly ActionCase[]> = {
       }),
     },
   ],
-  "api-keys createUserKey": [{ who: "accounts", path: "/api-keys", prepare: newKey }],
+  "api-keys createUserKey": [{ access: "accounts", path: "/api-keys", prepare: newKey }],
   "api-keys revokeUserKey": [
     {
-      who: "accounts",
+      access: "accounts",
       path: "/api-keys",
       prepare: async (user) => revocation(await createKey({ user, surface: "user" })),
     },
   ],
-  "admin/api-keys createAdminKey": [{ who: "api_keys.manage", path: "/admin/api-keys", prepare: newKey }],
+  "admin/api-keys createAdminKey": [{ access: "api_keys.manage", path: "/admin/api-keys", prepare: newKey }],
   "admin/api-keys revokeAdminKey": [
     {
-      who: "api_keys.manage",
+      access: "api_keys.manage",
       path: "/admin/api-keys",
       prepare: async () => revocation(await createKey({ user: await createUser({ role: "owner" }), surface: "admin" })),
     },
   ],
   "feedback sendFeedback": [
     {
-      who: "accounts",
+      access: "accounts",
       path: "/feedback",
       prepare: async () => {
         const message = `Feedback ${randomUUID()}`
@@ -279,25 +278,25 @@ async function newKey() {
 }
 
 async function revocation({ key }: Awaited<ReturnType<typeof createKey>>) {
-  return { fields: { id: key.id }, isDone: () => holdsOf("api_keys", key.id, "revoked_at IS NOT NULL") }
+  return { fields: { id: key.id }, isDone: () => rowMatches("api_keys", key.id, "revoked_at IS NOT NULL") }
 }
 
 function onAccount(
   action: string,
-  who: Permission,
+  access: Permission,
   more: Record<string, string>,
   condition: string,
   state: Parameters<typeof createUser>[0] = {},
 ): ActionCase {
   return {
-    who,
-    what: action,
+    access,
+    variant: action,
     path: "/admin/users/[id]",
     prepare: async () => {
       const { id } = await createUser(state)
       await grantCredits(id, 100)
       const fields = { action, id, requestId: randomUUID(), reason: "For a test", ...more }
-      return { fields, isDone: () => holdsOf("users", id, condition) }
+      return { fields, isDone: () => rowMatches("users", id, condition) }
     },
   }
 }
@@ -306,7 +305,7 @@ async function exists(table: string, column: string, value: string): Promise<boo
   return (await pool().query(`SELECT FROM ${table} WHERE ${column} = $1`, [value])).rowCount === 1
 }
 
-async function holdsOf(table: string, id: string, condition: string): Promise<boolean> {
+async function rowMatches(table: string, id: string, condition: string): Promise<boolean> {
   return (await pool().query(`SELECT FROM ${table} WHERE id = $1 AND ${condition}`, [id])).rowCount === 1
 }
 
@@ -315,38 +314,37 @@ async function hasNewPassword(id: string): Promise<boolean> {
   return rows[0].password_hash !== passwordHash
 }
 
-/** Somebody who asks: with the headers that say who they are, for the account they claim to be. */
+/** The credentials that a caller sends, and the account that they name. */
 type Caller = { headers: SentHeaders; account: User }
 
-/** Those who are not signed in, whatever they send. Their accounts could do everything if they were. */
+/** Callers whose credentials do not sign them in. Each account is an owner, so only the credentials can fail. */
 const unauthenticated: Callers = {
   "without credentials": () => unauthenticatedCaller(async () => ({})),
-  "with garbage for a session": () => unauthenticatedCaller(async () => ({ cookie: `${cookieName("session")}=x.y.z` })),
+  "with a malformed session": () => unauthenticatedCaller(async () => ({ cookie: `${cookieName("session")}=x.y.z` })),
   "with a user key": () =>
     unauthenticatedCaller(async (user) => inAllHeaders(await createKey({ user, surface: "user" }))),
   "with an admin key": () =>
     unauthenticatedCaller(async (user) => inAllHeaders(await createKey({ user, surface: "admin" }))),
-  "with a session of another secret": () =>
+  "with a session encrypted with another secret": () =>
     unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user, "x".repeat(40)) })),
-  "with a session that is over": () =>
+  "with an expired session": () =>
     unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user, undefined, -60) })),
-  "with a session of an older version": () =>
+  "with a session of an earlier session version": () =>
     unauthenticatedCaller(async ({ id, sessionVersion }) => ({
       cookie: await sessionOf({ id, sessionVersion: sessionVersion - 1 }),
     })),
-  "with a session that was signed out of": () =>
+  "with a signed-out session": () =>
     unauthenticatedCaller(async (user) => {
       const headers = { cookie: await sessionOf(user) }
       await callAction(server, actionOf("sign-in signOut"), { path: "/account", headers })
       return headers
     }),
-  "with a session of no account": () =>
+  "with a session of an unknown account": () =>
     unauthenticatedCaller(async ({ sessionVersion }) => ({
       cookie: await sessionOf({ id: randomUUID(), sessionVersion }),
     })),
-  "with a session signed by nobody": () =>
-    unauthenticatedCaller(async (user) => ({ cookie: unencrypted(user, "none") })),
-  "with a session that is signed alone": () =>
+  "with an unsigned session": () => unauthenticatedCaller(async (user) => ({ cookie: unencrypted(user, "none") })),
+  "with a session that is signed but not encrypted": () =>
     unauthenticatedCaller(async (user) => ({ cookie: unencrypted(user, "HS256") })),
   banned: () => unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user) }), "banned"),
   closed: () => unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user) }), "closed"),
@@ -360,18 +358,19 @@ async function unauthenticatedCaller(
   return { account, headers: await headersOf(account) }
 }
 
-/** As a key, and as a session. */
+/** Sends the secret as an API key and as a session cookie. */
 function inAllHeaders({ secret }: { secret: string }): Record<string, string> {
   return { authorization: `Bearer ${secret}`, "x-api-key": secret, cookie: `${cookieName("session")}=${secret}` }
 }
 
-/** A token that says the right things, but is not sealed. */
+/** A session token with valid claims that is not encrypted. */
 function unencrypted(user: User, algorithm: "none" | "HS256"): string {
   const json = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
   const seconds = Math.floor(Date.now() / 1000)
-  const said = `${json({ alg: algorithm })}.${json({ ...sessionToken(user), iat: seconds, exp: seconds + 3600 })}`
-  const signature = algorithm === "none" ? "" : createHmac("sha256", env().AUTH_SECRET).update(said).digest("base64url")
-  return `${cookieName("session")}=${said}.${signature}`
+  const content = `${json({ alg: algorithm })}.${json({ ...sessionToken(user), iat: seconds, exp: seconds + 3600 })}`
+  const signature =
+    algorithm === "none" ? "" : createHmac("sha256", env().AUTH_SECRET).update(content).digest("base64url")
+  return `${cookieName("session")}=${content}.${signature}`
 }
 
 async function ofRole(role: string): Promise<Caller> {
@@ -383,8 +382,8 @@ type Callers = Readonly<Record<string, () => Promise<Caller>>>
 
 const callers: Callers = { ...unauthenticated, ...Object.fromEntries(roles.map((role) => [role, () => ofRole(role)])) }
 
-/** Enough where no credentials are asked for. */
-const anybody = Object.fromEntries(
+/** A sample of the callers, for actions that require no credentials. */
+const sampleCallers = Object.fromEntries(
   Object.entries(callers).filter(([name]) => ["without credentials", "banned", "member"].includes(name)),
 )
 
@@ -401,7 +400,7 @@ beforeAll(async () => {
   server = await startTestServer("lean", {
     ...given,
     ...provider.given,
-    // Nobody listens there: letters fail, which is no matter here.
+    // No mail server listens on this port: sending emails fails, which does not affect these tests.
     SMTP_URL: "smtp://127.0.0.1:9",
     EMAIL_FROM: "tsk@example.com",
   })
@@ -413,11 +412,11 @@ beforeAll(async () => {
 
 describe("the tables above", () => {
   test("have a row for every page, route and action of the build", () => {
-    const without = (table: object, names: string[]) => names.filter((name) => !Object.hasOwn(table, name))
+    const missingIn = (table: object, names: string[]) => names.filter((name) => !Object.hasOwn(table, name))
     expect({
-      pages: without(pages, built.pages).filter((path) => !pagesOfNext.includes(path)),
-      routes: without(routes, built.routes),
-      actions: without(
+      pages: missingIn(pages, built.pages).filter((path) => !internalPages.includes(path)),
+      routes: missingIn(routes, built.routes),
+      actions: missingIn(
         actionCases,
         actions.map(({ name }) => name),
       ),
@@ -425,11 +424,11 @@ describe("the tables above", () => {
     expect([built.pages.length, built.routes.length, actions.length].every((count) => count > 10)).toBe(true)
   })
 
-  test("have no other rows, but for modules that can be taken out", () => {
+  test("have no other rows, except for modules that can be removed", () => {
     const modules = /\b(audit|emails|feedback|waitlist)\b/
-    const there = [...built.pages, ...built.routes, ...actions.map(({ name }) => name)]
+    const existing = [...built.pages, ...built.routes, ...actions.map(({ name }) => name)]
     const rows = [pages, routes, actionCases].flatMap((table) => Object.keys(table))
-    expect(rows.filter((row) => !there.includes(row) && !modules.test(row))).toEqual([])
+    expect(rows.filter((row) => !existing.includes(row) && !modules.test(row))).toEqual([])
   })
 
   test("name every role", () => {
@@ -437,47 +436,47 @@ describe("the tables above", () => {
   })
 })
 
-/** Where a page with parameters is asked for: another account's, and a token that is none. */
+/** Fills in the parameters of a page's path: another account's id, and an invalid token. */
 async function addressOf(path: string): Promise<string> {
   const { id } = path.includes("[id]") ? await createUser() : { id: "" }
   return path.replace("[id]", id).replace("[token]", "x").replace("[surface]", "user")
 }
 
 test.each(Object.entries(pages).filter(([path]) => built.pages.includes(path)))(
-  "the page %s is for %s",
-  async (path, who) => {
+  "access to the page %s: %s",
+  async (path, access) => {
     const address = await addressOf(path)
     const signIn = `307 /sign-in?callbackUrl=${encodeURIComponent(address)}`
     const clear = `307 /sign-in/clear?callbackUrl=${encodeURIComponent("/")}`
     const outcomes: Record<string, string> = {}
     const expected: Record<string, unknown> = {}
-    const forAll = who === "everyone" || who === "guests"
+    const forAll = access === "everyone" || access === "guests"
     for (const [name, make] of Object.entries(callers)) {
       const caller = await make()
       outcomes[name] = await visit(address, caller)
       const open = path === "/sign-in" && caller.headers.cookie ? clear : "200"
-      expected[name] = roles.includes(name) ? expectedOf(path, who, name) : forAll ? open : signIn
+      expected[name] = roles.includes(name) ? expectedOf(path, access, name) : forAll ? open : signIn
     }
     expect(outcomes).toEqual(expected)
   },
 )
 
-function expectedOf(path: string, who: (typeof pages)[string], role: string): unknown {
-  if (who === "guests") return path === "/" ? "307 /api-keys" : "307 /"
-  if (who === "everyone" || isHolder(role, who)) return "200"
-  return ledOnward[path]?.includes(role) ? expect.stringMatching(/^307 \/admin\//) : "403"
+function expectedOf(path: string, access: (typeof pages)[string], role: string): unknown {
+  if (access === "guests") return path === "/" ? "307 /api-keys" : "307 /"
+  if (access === "everyone" || isHolder(role, access)) return "200"
+  return redirectedRoles[path]?.includes(role) ? expect.stringMatching(/^307 \/admin\//) : "403"
 }
 
-function isHolder(role: string, who: string): boolean {
-  return who === "accounts" || who === "user key" || holders[who as Permission].split(" ").includes(role)
+function isHolder(role: string, access: string): boolean {
+  return access === "accounts" || access === "user key" || holders[access as Permission].split(" ").includes(role)
 }
 
 async function visit(path: string, { headers }: Caller): Promise<string> {
-  const { status, headers: answered } = await ask(server, { path, headers: { ...sameOriginHeaders(), ...headers } })
-  return [status, answered.get("location")].filter(Boolean).join(" ")
+  const { status, headers: received } = await ask(server, { path, headers: { ...sameOriginHeaders(), ...headers } })
+  return [status, received.get("location")].filter(Boolean).join(" ")
 }
 
-describe.each(["lean", "next"] as const)("what is no page, served by %s", (listener: Listener) => {
+describe.each(["lean", "next"] as const)("routes, served by %s", (listener: Listener) => {
   let api: TestServer
   let callers: Record<Surface, Awaited<ReturnType<typeof keyHolders>>>
 
@@ -488,8 +487,8 @@ describe.each(["lean", "next"] as const)("what is no page, served by %s", (liste
   })
 
   test.each(Object.entries(routes).filter(([path]) => built.routes.includes(path)))(
-    "%s is for %s",
-    async (path, who) => {
+    "access to %s: %s",
+    async (path, access) => {
       const surface = path.startsWith("/api/v1/admin/") ? "admin" : "user"
       const address = path.replace("[[...path]]", "nothing").replace("[...nextauth]", "session")
       const outcomes: Record<string, string> = {}
@@ -500,41 +499,47 @@ describe.each(["lean", "next"] as const)("what is no page, served by %s", (liste
         const given = { "content-type": "application/json", "x-forwarded-for": anotherAddress(), ...headers }
         const { status, text } = await ask(api, { ...sent, path: address + search, headers: given })
         outcomes[name] = status === 200 || text === "" ? String(status) : `${status} ${JSON.parse(text).error.code}`
-        expected[name] = forEveryone[who] ?? refused ?? (isHolder(name, who) ? "200" : "403 forbidden")
+        expected[name] = sameForAll[access] ?? refused ?? (isHolder(name, access) ? "200" : "403 forbidden")
       }
       expect(outcomes).toEqual(expected)
     },
   )
 
-  describe("a provider's callback takes nobody from the session cookie", () => {
+  describe("a provider's callback ignores the session cookie", () => {
     const cases = Object.entries(atCallback)
 
-    test.each(cases)("%s, with a new identity: a new account, linked to nobody else's", async (_who, make) => {
-      const { account, headers } = await make()
-      const person = provider.person({ email: `new-${randomUUID()}@example.com` })
-      const response = await provider.signIn(api, person, headers)
-      const links = await db().providerAccount.findMany({
-        where: { providerAccountId: person.id },
-        include: { user: true },
-      })
-      expect(links.map(({ user }) => user.email)).toEqual([person.email])
-      expect(await accountOf(response)).toBe(links[0]?.userId)
-      expect(links[0]?.userId).not.toBe(account.id)
-    })
+    test.each(cases)(
+      "%s, a new identity gets a new account and is linked to no other account",
+      async (_caller, make) => {
+        const { account, headers } = await make()
+        const person = provider.person({ email: `new-${randomUUID()}@example.com` })
+        const response = await provider.signIn(api, person, headers)
+        const links = await db().providerAccount.findMany({
+          where: { providerAccountId: person.id },
+          include: { user: true },
+        })
+        expect(links.map(({ user }) => user.email)).toEqual([person.email])
+        expect(await accountOf(response)).toBe(links[0]?.userId)
+        expect(links[0]?.userId).not.toBe(account.id)
+      },
+    )
 
-    test.each(cases)("%s, with the address of an account: refused, and no session", async (_who, make) => {
-      const { account, headers } = await make()
-      const person = provider.person({ email: account.email })
-      const response = await provider.signIn(api, person, headers)
-      const error = account.status === "active" ? "OAuthAccountNotLinked" : "AccessDenied"
-      expect(response.headers.get("location")).toBe(`/sign-in?error=${error}`)
-      expect([await accountOf(response), await db().providerAccount.count({ where: { userId: account.id } })]).toEqual([
-        null,
-        0,
-      ])
-    })
+    test.each(cases)(
+      "%s, an unlinked identity with the email address of an account is refused without a session",
+      async (_caller, make) => {
+        const { account, headers } = await make()
+        const person = provider.person({ email: account.email })
+        const response = await provider.signIn(api, person, headers)
+        const error = account.status === "active" ? "OAuthAccountNotLinked" : "AccessDenied"
+        expect(response.headers.get("location")).toBe(`/sign-in?error=${error}`)
+        expect([
+          await accountOf(response),
+          await db().providerAccount.count({ where: { userId: account.id } }),
+        ]).toEqual([null, 0])
+      },
+    )
 
-    test.each(cases)("%s, with an identity that is linked: its account", async (_who, make) => {
+    test.each(cases)("%s, a linked identity signs in to its account", async (_caller, make) => {
       const { headers } = await make()
       const user = await createUser()
       const person = provider.person({ email: user.email })
@@ -543,32 +548,32 @@ describe.each(["lean", "next"] as const)("what is no page, served by %s", (liste
       expect(await accountOf(await provider.signIn(api, person, headers))).toBe(user.id)
     })
 
-    test("old parts of a session cookie are cleared", async () => {
+    test("stale chunks of a session cookie are cleared", async () => {
       const cookie = `${cookieName("session")}.0=a; ${cookieName("session")}.1=b`
       const { cookies } = await provider.signIn(api, provider.person({ email: `${randomUUID()}@example.com` }), {
         cookie,
       })
-      for (const part of [0, 1]) {
+      for (const chunk of [0, 1]) {
         expect(cookies).toContainEqual(
-          expect.stringMatching(new RegExp(`^${cookieName("session")}\\.${part}=;.*Max-Age=0`)),
+          expect.stringMatching(new RegExp(`^${cookieName("session")}\\.${chunk}=;.*Max-Age=0`)),
         )
       }
     })
   })
 })
 
-/** Everybody who could come back from a provider with a cookie: none, one that opens nothing, a live one, one in parts. */
+/** The session cookies that a browser may send to a provider's callback: none, invalid, valid and chunked. */
 const atCallback: Callers = {
   ...unauthenticated,
-  "with a session from before a new password": () =>
+  "with a session from before a password change": () =>
     unauthenticatedCaller(async (user) => {
       const headers = { cookie: await sessionOf(user) }
       const fields = { current: password, password: "another one of my own" }
       await callAction(server, actionOf("account/security change"), { path: "/account/security", headers, fields })
       return headers
     }),
-  "with a live session": () => ofRole("member"),
-  "with a live session in parts": async () => {
+  "with a valid session": () => ofRole("member"),
+  "with a valid session in chunks": async () => {
     const { account, headers } = await ofRole("member")
     const name = cookieName("session")
     const value = headers.cookie?.slice(name.length + 1) ?? ""
@@ -576,24 +581,24 @@ const atCallback: Callers = {
   },
 }
 
-/** The account that an answer signs the browser in to. */
+/** The account that a response signs the browser in to. */
 async function accountOf({ cookies }: RawResponse): Promise<string | null> {
   const line = cookies.find((candidate) => candidate.startsWith(`${cookieName("session")}=ey`))
   const token = line?.slice(line.indexOf("=") + 1).split(";")[0]
   return (token && (await decode({ token, secret: env().AUTH_SECRET }))?.sub) || null
 }
 
-/** What all get alike. */
-const forEveryone: Record<string, string> = {
+/** Routes that return the same status to every caller. */
+const sameForAll: Record<string, string> = {
   everyone: "200",
-  nobody: "404 not_found",
+  "no caller": "404 not_found",
   operators: "401",
   "sign-in page": "307",
 }
 
 type KeyHolder = { headers: SentHeaders; search?: string; refused?: string }
 
-/** Everybody who may call an endpoint of a surface, and how those are refused who have no good key for it. */
+/** The callers of an endpoint of a surface, with the refusal that a caller without a valid key gets. */
 async function keyHolders(surface: Surface): Promise<Record<string, KeyHolder>> {
   const other = surface === "admin" ? "user" : "admin"
   const past = new Date(Date.now() - 1_000)
@@ -603,16 +608,19 @@ async function keyHolders(surface: Surface): Promise<Record<string, KeyHolder>> 
     return (await createKey({ user, surface: of, ...given })).secret
   }
   const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
-  const live = await key()
+  const valid = await key()
   const holding: Record<string, KeyHolder> = {
     "without a key": { headers: {}, refused: "401 unauthorized" },
-    "with garbage": { headers: bearer("garbage"), refused: "401 unauthorized" },
-    "with a key that nobody has": { headers: bearer(newSecret(surface)), refused: "401 unauthorized" },
+    "with a malformed key": { headers: bearer("garbage"), refused: "401 unauthorized" },
+    "with a key that was never issued": { headers: bearer(newSecret(surface)), refused: "401 unauthorized" },
     "with a revoked key": { headers: bearer(await key({ revokedAt: past })), refused: "401 unauthorized" },
     "with an expired key": { headers: bearer(await key({ expiresAt: past })), refused: "401 unauthorized" },
     "with a session": { headers: (await ofRole("owner")).headers, refused: "401 unauthorized" },
-    "with a key for a cookie": { headers: { cookie: `${cookieName("session")}=${live}` }, refused: "401 unauthorized" },
-    "with a key in the address": { headers: {}, search: `?key=${live}&api_key=${live}`, refused: "401 unauthorized" },
+    "with a key as the session cookie": {
+      headers: { cookie: `${cookieName("session")}=${valid}` },
+      refused: "401 unauthorized",
+    },
+    "with a key in the query": { headers: {}, search: `?key=${valid}&api_key=${valid}`, refused: "401 unauthorized" },
     "with a key of the other surface": { headers: bearer(await key({}, {}, other)), refused: "403 wrong_scope" },
     banned: { headers: bearer(await key({}, { status: "banned" })), refused: "403 forbidden" },
     closed: { headers: bearer(await key({}, { status: "closed" })), refused: "403 forbidden" },
@@ -625,39 +633,39 @@ async function keyHolders(surface: Surface): Promise<Record<string, KeyHolder>> 
   return holding
 }
 
-const allDeeds = Object.entries(actionCases).flatMap(([name, several]) =>
-  several.map((deed) => ({ ...deed, name, title: [name, deed.what].filter(Boolean).join(", ") })),
+const allCases = Object.entries(actionCases).flatMap(([name, cases]) =>
+  cases.map((actionCase) => ({ ...actionCase, name, title: [name, actionCase.variant].filter(Boolean).join(", ") })),
 )
 
-describe.each(allDeeds.filter(({ name }) => actions.some((action) => action.name === name)))(
+describe.each(allCases.filter(({ name }) => actions.some((action) => action.name === name)))(
   "the action $title",
-  (deed) => {
-    test(`is for ${deed.who}`, async () => {
+  (actionCase) => {
+    test(`access: ${actionCase.access}`, async () => {
       const outcomes: Record<string, string> = {}
       const expected: Record<string, string> = {}
-      for (const [name, make] of Object.entries(deed.who === "everyone" ? anybody : callers)) {
-        const may = mayDo(deed, name)
-        outcomes[name] = await outcomeOf(deed, await make(), may)
+      for (const [name, make] of Object.entries(actionCase.access === "everyone" ? sampleCallers : callers)) {
+        const may = mayDo(actionCase, name)
+        outcomes[name] = await outcomeOf(actionCase, await make(), may)
         expected[name] = may ? "done" : "nothing done"
       }
       expect(outcomes).toEqual(expected)
     })
 
-    test("takes no form that a page of ours did not send", async () => {
+    test("refuses forms from other origins", async () => {
       const caller = await ofRole("owner")
       const outcomes: Record<string, string> = {}
       for (const [from, headers] of Object.entries(otherOrigins)) {
-        outcomes[from] = await outcomeOf(deed, { ...caller, headers: { ...caller.headers, ...headers } }, false)
+        outcomes[from] = await outcomeOf(actionCase, { ...caller, headers: { ...caller.headers, ...headers } }, false)
       }
       expect(new Set(Object.values(outcomes)), JSON.stringify(outcomes)).toEqual(new Set(["nothing done"]))
     })
 
-    test("is as closed when it is sent to another page", async () => {
+    test("enforces the same access when it is sent to another page", async () => {
       for (const name of ["without credentials", "banned", "member"]) {
-        if (mayDo(deed, name)) continue
+        if (mayDo(actionCase, name)) continue
         for (const path of ["/", "/docs", "/sign-in", "/api-keys", "/nowhere"]) {
           const caller = await callers[name]?.()
-          expect(caller && (await outcomeOf({ ...deed, path }, caller, false)), `${name}, to ${path}`).toBe(
+          expect(caller && (await outcomeOf({ ...actionCase, path }, caller, false)), `${name}, to ${path}`).toBe(
             "nothing done",
           )
         }
@@ -666,36 +674,47 @@ describe.each(allDeeds.filter(({ name }) => actions.some((action) => action.name
   },
 )
 
-/** Next itself compares the origin with what the request says of its host: where those agree, the action is asked. */
+/** Next.js compares `Origin` with the host that the request claims. Where both match, only our own check refuses. */
 const otherOrigins: Record<string, SentHeaders> = {
   "no origin": { origin: undefined },
   "a sandboxed frame": { origin: "null" },
   "another site": { origin: "https://evil.example" },
-  "another site, which is the host": { origin: "https://evil.example", host: "evil.example" },
-  "another site's proxy": { origin: "https://evil.example", "x-forwarded-host": "evil.example" },
+  "another site, with a matching Host": { origin: "https://evil.example", host: "evil.example" },
+  "another site, with a matching X-Forwarded-Host": {
+    origin: "https://evil.example",
+    "x-forwarded-host": "evil.example",
+  },
   "another scheme": { origin: "https://localhost:3000" },
   "another port": { origin: "http://localhost:3001", host: "localhost:3001" },
-  "a longer name": { origin: "http://localhost.evil.example:3000", host: "localhost.evil.example:3000" },
-  "no address": { origin: "localhost:3000", host: "localhost:3000" },
+  "a host name that starts with ours": {
+    origin: "http://localhost.evil.example:3000",
+    host: "localhost.evil.example:3000",
+  },
+  "an origin without a scheme": { origin: "localhost:3000", host: "localhost:3000" },
 }
 
-function mayDo({ who }: ActionCase, caller: string): boolean {
-  return who === "everyone" || (roles.includes(caller) && isHolder(caller, who))
+function mayDo({ access }: ActionCase, caller: string): boolean {
+  return access === "everyone" || (roles.includes(caller) && isHolder(caller, access))
 }
 
-/** @param may whether to wait until it is done: some of it happens after the answer */
+/** @param may whether to wait for the effect, part of which follows the response */
 async function outcomeOf(
-  deed: (typeof allDeeds)[number],
+  actionCase: (typeof allCases)[number],
   { account, headers }: Caller,
   may: boolean,
 ): Promise<"done" | "something done" | "nothing done"> {
-  const { fields = {}, isDone } = await deed.prepare(account)
-  const before = await everything()
-  const path = deed.path.replace("[id]", fields.id ?? "")
-  const response = await callAction(server, actionOf(deed.name), { path, fields, headers, stateless: deed.stateless })
-  if (may) await expect.poll(() => isDone(response), { timeout: 10_000, message: deed.title }).toBe(true)
+  const { fields = {}, isDone } = await actionCase.prepare(account)
+  const before = await digestOfDatabase()
+  const path = actionCase.path.replace("[id]", fields.id ?? "")
+  const response = await callAction(server, actionOf(actionCase.name), {
+    path,
+    fields,
+    headers,
+    stateless: actionCase.stateless,
+  })
+  if (may) await expect.poll(() => isDone(response), { timeout: 10_000, message: actionCase.title }).toBe(true)
   if (await isDone(response)) return "done"
-  return setsSession(response) || (await everything()) !== before ? "something done" : "nothing done"
+  return setsSession(response) || (await digestOfDatabase()) !== before ? "something done" : "nothing done"
 }
 
 function actionOf(name: string): BuiltAction {
@@ -704,17 +723,17 @@ function actionOf(name: string): BuiltAction {
   return action
 }
 
-/** A digest of the database, without what is written later than what it is about. */
-async function everything(): Promise<string> {
-  digestOfAll ??= await writeDigestOfAll()
-  const { rows } = await pool().query<{ digest: string }>(digestOfAll)
+/** A digest of the database, without the columns and tables that are written after the response. */
+async function digestOfDatabase(): Promise<string> {
+  digestStatement ??= await writeDigestStatement()
+  const { rows } = await pool().query<{ digest: string }>(digestStatement)
   return rows.map(({ digest }) => digest).join()
 }
 
-let digestOfAll: string | undefined
+let digestStatement: string | undefined
 
-/** The statement that takes it: the number of rows of each table, and the sum of their hashes. */
-async function writeDigestOfAll(): Promise<string> {
+/** The statement for the digest: the number of rows of each table, and the sum of their hashes. */
+async function writeDigestStatement(): Promise<string> {
   const { rows: tables } = await pool().query<{ name: string; columns: string }>(
     `SELECT table_name AS name, string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position) AS columns
      FROM information_schema.columns WHERE table_schema = 'public' AND column_name <> 'last_used_at'
@@ -728,47 +747,47 @@ async function writeDigestOfAll(): Promise<string> {
     .join(" UNION ALL ")
 }
 
-/** Forms that a browser without scripts sends, as the page of `may` shows them. */
-const drawnForms = {
+/** Forms as a browser without JavaScript sends them, rendered for the role `may`. */
+const renderedForms = {
   "a new admin key": {
     may: "analyst",
     mayNot: "support",
     pathFor: () => "/admin/api-keys?new",
-    typed: { name: "From a form", expires: "never", date: "" },
+    input: { name: "From a form", expires: "never", date: "" },
   },
   "a ban": {
     may: "admin",
     mayNot: "analyst",
     pathFor: (id: string) => `/admin/users/${id}?action=ban`,
-    typed: { reason: "" },
+    input: { reason: "" },
   },
 }
 
-test.each(Object.entries(drawnForms))(
-  "a form drawn for who may does nothing for who may not: %s",
-  async (_what, form) => {
-    const { may, mayNot, pathFor, typed } = form
+test.each(Object.entries(renderedForms))(
+  "a form rendered for an authorized account has no effect when another account sends it: %s",
+  async (_name, form) => {
+    const { may, mayNot, pathFor, input } = form
     const path = pathFor((await createUser()).id)
     const [privileged, ...others] = [await ofRole(may), await ofRole(mayNot), await ofRole("member"), { headers: {} }]
-    const drawn = await ask(server, { path, headers: privileged.headers })
+    const page = await ask(server, { path, headers: privileged.headers })
     const send = ({ headers }: Pick<Caller, "headers">) => {
-      const body = formOf({ ...hiddenFields(drawn.text, `name="${Object.keys(typed)[0]}"`), ...typed })
+      const body = formOf({ ...hiddenFields(page.text, `name="${Object.keys(input)[0]}"`), ...input })
       return ask(server, { method: "POST", path, body, headers: { ...sameOriginHeaders(), ...headers } })
     }
-    const before = await everything()
+    const before = await digestOfDatabase()
     for (const other of others) await send(other)
-    expect(await everything()).toBe(before)
+    expect(await digestOfDatabase()).toBe(before)
     await send(privileged)
-    expect(await everything()).not.toBe(before)
+    expect(await digestOfDatabase()).not.toBe(before)
   },
 )
 
 test.each([
   ["a ban", { status: "banned" }, { key: 403, page: 307 }],
-  ["closing it", { status: "closed" }, { key: 403, page: 307 }],
-  ["another role", { role: "member" }, { key: 403, page: 403 }],
-  ["a new password", { sessionVersion: 1 }, { key: 200, page: 307 }],
-] as const)("%s counts on the next request of an account, whatever it asks", async (_what, change, { key, page }) => {
+  ["closing the account", { status: "closed" }, { key: 403, page: 307 }],
+  ["a role change", { role: "member" }, { key: 403, page: 403 }],
+  ["a password change", { sessionVersion: 1 }, { key: 200, page: 307 }],
+] as const)("%s takes effect on the account's next request", async (_change, change, { key, page }) => {
   const { account, headers } = await ofRole("admin")
   const { secret } = await createKey({ user: account, surface: "admin" })
   const statuses = async () => ({
@@ -786,7 +805,7 @@ test.each([
   expect(await statuses()).toEqual({ key, page })
 })
 
-test("what runs before pages decides about nobody: it reads neither sessions nor accounts", async () => {
+test("proxy.ts authorizes nothing: it reads neither sessions nor accounts", async () => {
   const files = await reachableFrom("proxy.ts")
   expect(files).toContain("lib/env.ts")
   expect(files.filter((file) => /next-auth|session|auth|permissions|\/db|pool|generated|\/api\//.test(file))).toEqual(
@@ -794,7 +813,7 @@ test("what runs before pages decides about nobody: it reads neither sessions nor
   )
 })
 
-/** A file and everything that it imports, by name or by path below the root. */
+/** A file and everything that it imports: package names, and paths relative to the root. */
 async function reachableFrom(file: string, found = new Set<string>()): Promise<string[]> {
   if (found.has(file)) return []
   found.add(file)

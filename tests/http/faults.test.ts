@@ -30,8 +30,8 @@ import { listeningPid, rssMbOf } from "@/tests/support/memory"
 import { type RunningRedis, startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
-// What the server that `npm start` runs answers while PostgreSQL or Redis fails, and how it recovers. Each test begins
-// with the number of its row in the list of faults. `npm run test:faults` asks every endpoint, and also of Next alone.
+// How the server that `npm start` runs responds while PostgreSQL or Redis fails, and how it recovers.
+// `npm run test:long` covers every endpoint, and Next alone too.
 
 const run = promisify(execFile)
 const figures: string[] = []
@@ -39,7 +39,8 @@ const figures: string[] = []
 let database: Database
 
 beforeAll(async () => {
-  // Of their own, for it is stopped, filled and killed. That a process is killed loses nothing it has written.
+  // A database of their own, because the tests stop, fill and kill it. Killing a process loses nothing that it has
+  // written, so fsync can be off.
   database = await startDatabase(["-c", "fsync=off", "-c", "max_connections=80"])
   await migrate(database.url)
   process.env.DATABASE_URL = database.url
@@ -54,7 +55,7 @@ afterAll(() => console.log(figures.join("\n")))
 const isLong = inject("isLong")
 const listeners: Listener[] = isLong ? ["lean", "next"] : ["lean"]
 
-/** With a clock that runs, unlike that of other tests, for what has failed is tried again after a while; and with a log. */
+/** Starts a server that logs warnings, with a running clock, because connections are retried over time. */
 function start(given: Given, listener: Listener = "lean"): Promise<TestServer> {
   return startTestServer(listener, { NODE_OPTIONS: "", LOG_LEVEL: "warn", DATABASE_URL: database.url, ...given })
 }
@@ -69,7 +70,7 @@ function through(proxy: FaultyProxy): string {
 
 type Customer = { id: string; keyId: string; secret: string; admin: string; calls: Charged[] }
 
-/** Who may do everything on either surface. */
+/** Creates an owner with credits and a key for each surface. */
 async function customer(): Promise<Customer> {
   const user = await createUser({ role: "owner" })
   await grantCredits(user.id, 100_000)
@@ -77,18 +78,18 @@ async function customer(): Promise<Customer> {
   return { id: user.id, keyId: own.key.id, secret: own.secret, admin: admin.secret, calls: [] }
 }
 
-/** Reads of either surface: one object, a list, another account's list, and statistics. */
+/** Reads on both surfaces: an object, a list, a list of all accounts, and statistics. */
 const paths = isLong
   ? (await endpoints()).filter(({ method }) => method === "GET").map(({ path }) => path)
   : ["/api/v1/me", "/api/v1/me/credits", "/api/v1/admin/users", "/api/v1/admin/stats"]
 
-/** Each of the reads, and a metered call. */
+/** Sends each of the reads, and a metered call. */
 function oneOfEach(server: TestServer, owner: Customer): Promise<Exchange | undefined>[] {
   const secretFor = (path: string) => (path.includes("/admin/") ? owner.admin : owner.secret)
   return [...paths.map((path) => get(server, secretFor(path), path)), send(server, owner, newCall(owner))]
 }
 
-/** Twenty requests, where all is not asked. */
+/** Sends four of each concurrently: twenty requests, more in the long form. */
 function fourOfEach(server: TestServer, owner: Customer): Promise<(Exchange | undefined)[]> {
   return Promise.all(Array.from({ length: 4 }, () => oneOfEach(server, owner)).flat())
 }
@@ -106,9 +107,9 @@ function newCall(owner: Customer): Charged {
 
 async function send(server: TestServer, owner: Customer, call: Charged): Promise<Exchange | undefined> {
   const sent = { method: "POST", headers: runHeaders(owner, call), body: bodyOf(call) }
-  const answer = await exchange(`${server.address}/api/v1/me/run`, sent)
-  if (answer?.status === 200) call.bodies.push(answer.body)
-  return answer
+  const response = await exchange(`${server.address}/api/v1/me/run`, sent)
+  if (response?.status === 200) call.bodies.push(response.body)
+  return response
 }
 
 function runHeaders({ secret }: Customer, { idempotencyKey }: Charged) {
@@ -119,9 +120,9 @@ function bodyOf({ words }: Charged): string {
   return JSON.stringify({ text: "word ".repeat(words) })
 }
 
-/** Sends again what has no answer yet, until it has one, and looks whether everything adds up. */
+/** Retries every call that has no response yet, then checks the charges and the ledger. */
 async function settleAll(server: TestServer, owner: Customer): Promise<void> {
-  // Whoever reserved these and never learned of it lets go of them when their time is over.
+  // Expires the reservations of requests that got no response.
   await pool().query(
     "UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved' AND user_id = $1",
     [owner.id],
@@ -133,59 +134,59 @@ async function settleAll(server: TestServer, owner: Customer): Promise<void> {
   expect(await findViolations(pool(), [owner.id])).toEqual([])
 }
 
-/** What a machine that others keep busy may add: a request has 2.4 seconds, and without that bound it has five. */
+/** Tolerance for a busy machine. A request has a deadline of 2.4 seconds; without it, a request takes five. */
 const busyMs = 1_000
 
-function expectUnavailable(answer: Exchange | undefined): void {
-  expect(answer).toMatchObject({
+function expectUnavailable(response: Exchange | undefined): void {
+  expect(response).toMatchObject({
     status: 503,
     headers: { "retry-after": expect.stringMatching(/^[1-9]\d*$/), "content-type": "application/json" },
   })
-  expect(JSON.parse(answer?.body ?? "")).toEqual({
+  expect(JSON.parse(response?.body ?? "")).toEqual({
     error: { code: "service_unavailable", message: expect.stringContaining("again") },
   })
-  expect(answer?.ms).toBeLessThan(3_000 + busyMs)
+  expect(response?.ms).toBeLessThan(3_000 + busyMs)
 }
 
 function times20<Result>(act: () => Result): Result[] {
   return Array.from({ length: 20 }, act)
 }
 
-function slowest(answers: readonly (Exchange | undefined)[]): number {
-  return Math.max(...answers.map((answer) => answer?.ms ?? Number.NaN))
+function slowest(responses: readonly (Exchange | undefined)[]): number {
+  return Math.max(...responses.map((response) => response?.ms ?? Number.NaN))
 }
 
-/** Asks until it is so. Tests that run at the same time have no polling of their own. */
-async function until(isSo: () => boolean | Promise<boolean>, patienceMs = 15_000): Promise<void> {
+/** Polls until the condition is true. Concurrent tests cannot use the global `expect.poll`. */
+async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
   const since = performance.now()
-  while (!(await isSo())) {
-    if (performance.now() - since > patienceMs) throw new Error(`It is not so after ${patienceMs} ms: ${isSo}`)
+  while (!(await condition())) {
+    if (performance.now() - since > timeoutMs) throw new Error(`Still false after ${timeoutMs} ms: ${condition}`)
     await sleep(20)
   }
 }
 
-/** Asks until the answer is a 200; how long that took and what came before. */
-async function recovered(server: TestServer, secret: string): Promise<{ ms: number; before: number }> {
+/** Sends requests until one returns 200. Returns the time this took and the number of failures before it. */
+async function recovered(server: TestServer, secret: string): Promise<{ ms: number; failures: number }> {
   const since = performance.now()
-  for (let before = 0; ; before++) {
-    const answer = await get(server, secret)
-    if (answer?.status === 200) return { ms: Math.round(performance.now() - since), before }
-    expectUnavailable(answer)
-    if (performance.now() - since > 15_000) throw new Error("It does not recover.")
+  for (let failures = 0; ; failures++) {
+    const response = await get(server, secret)
+    if (response?.status === 200) return { ms: Math.round(performance.now() - since), failures }
+    expectUnavailable(response)
+    if (performance.now() - since > 15_000) throw new Error("The server does not recover.")
     await sleep(20)
   }
 }
 
 const databaseFaults: [string, Fault][] = [
   ["refuses connections", { kind: "refused" }],
-  ["resets them", { kind: "reset" }],
-  ["lets them stand and never answers", { kind: "half-open" }],
-  ["answers later than any statement may take", { kind: "latency", ms: 1_500 }],
-  ["answers in drops", { kind: "slow" }],
-  ["breaks off in the middle of each answer", { kind: "cut" }],
+  ["resets connections", { kind: "reset" }],
+  ["accepts connections and never responds", { kind: "half-open" }],
+  ["responds later than the statement timeout", { kind: "latency", ms: 1_500 }],
+  ["responds a few bytes at a time", { kind: "slow" }],
+  ["closes the connection in the middle of each response", { kind: "cut" }],
 ]
 
-describe.concurrent.each(listeners)("PostgreSQL, through a way that fails, %s", (listener) => {
+describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", (listener) => {
   let proxy: FaultyProxy
   let server: TestServer
 
@@ -201,55 +202,55 @@ describe.concurrent.each(listeners)("PostgreSQL, through a way that fails, %s", 
   beforeEach(() => proxy.set({ kind: "none" }))
 
   test.sequential.each(databaseFaults)(
-    "91 PostgreSQL %s: 503 in under 3 s for everybody, never a 200 or 401, and 200 once it is back",
-    async (what, fault) => {
+    "PostgreSQL %s: every request returns 503 within 3 s, never 200 or 401, and 200 after recovery",
+    async (name, fault) => {
       const owner = await customer()
-      for (const answer of await Promise.all(oneOfEach(server, owner))) expect(answer?.status).toBe(200)
+      for (const response of await Promise.all(oneOfEach(server, owner))) expect(response?.status).toBe(200)
 
       await proxy.set(fault)
       const alone = await get(server, owner.secret)
       const together = await fourOfEach(server, owner)
-      for (const answer of [alone, ...together]) expectUnavailable(answer)
+      for (const response of [alone, ...together]) expectUnavailable(response)
 
       await proxy.set({ kind: "none" })
       const recovery = await recovered(server, owner.secret)
       expect(recovery.ms).toBeLessThan(3_000 + busyMs)
       await settleAll(server, owner)
       figures.push(
-        `PostgreSQL ${what}: 503 after ${alone?.ms} ms, of twenty at once after ${slowest(together)} ms at most; 200 after ${recovery.ms} ms and ${recovery.before} more 503`,
+        `PostgreSQL ${name}: 503 after ${alone?.ms} ms, for twenty concurrent requests after ${slowest(together)} ms at most; 200 after ${recovery.ms} ms and ${recovery.failures} more 503`,
       )
     },
   )
 
-  test.sequential("91 PostgreSQL lets connections stand for longer than any wait: 200 within 3 s once it is back", async () => {
+  test.sequential("PostgreSQL is silent for longer than every timeout: requests return 200 within 3 s after recovery", async () => {
     const owner = await customer()
     await proxy.set({ kind: "half-open" })
     for (let round = 0; round < 3; round++) {
-      for (const answer of await fourOfEach(server, owner)) expectUnavailable(answer)
+      for (const response of await fourOfEach(server, owner)) expectUnavailable(response)
     }
     await proxy.set({ kind: "none" })
     const recovery = await recovered(server, owner.secret)
     expect(recovery.ms).toBeLessThan(3_000 + busyMs)
     await settleAll(server, owner)
-    figures.push(`PostgreSQL silent for 7 s: 200 after ${recovery.ms} ms and ${recovery.before} more 503`)
+    figures.push(`PostgreSQL silent for 7 s: 200 after ${recovery.ms} ms and ${recovery.failures} more 503`)
   })
 
-  test.sequential("91 PostgreSQL is slow, yet no statement too slow: no answer takes 3 s, and none is wrong", async () => {
+  test.sequential("PostgreSQL is slow but within the statement timeout: every response is correct and takes less than 3 s", async () => {
     const owner = await customer()
-    for (const answer of await Promise.all(oneOfEach(server, owner))) expect(answer?.status).toBe(200)
+    for (const response of await Promise.all(oneOfEach(server, owner))) expect(response?.status).toBe(200)
     await proxy.set({ kind: "latency", ms: 350 })
-    const answers = await fourOfEach(server, owner)
-    for (const answer of answers) if (answer?.status !== 200) expectUnavailable(answer)
+    const responses = await fourOfEach(server, owner)
+    for (const response of responses) if (response?.status !== 200) expectUnavailable(response)
     await proxy.set({ kind: "none" })
     await recovered(server, owner.secret)
     await settleAll(server, owner)
-    const served = answers.filter((answer) => answer?.status === 200).length
+    const succeeded = responses.filter((response) => response?.status === 200).length
     figures.push(
-      `PostgreSQL 0.7 s away: of twenty at once ${served} 200, the rest 503, after ${slowest(answers)} ms at most`,
+      `PostgreSQL with 0.7 s of latency: of twenty concurrent requests ${succeeded} returned 200, the rest 503, after ${slowest(responses)} ms at most`,
     )
   })
 
-  test.sequential("92 the answer to the statement that charges is lost: 200 all the same, charged once", async () => {
+  test.sequential("the response to the statement that charges is lost: the run returns 200 and is charged once", async () => {
     const owner = await customer()
     await proxy.set({ kind: "cut-once", to: closeStatement.name })
     expect(await send(server, owner, newCall(owner))).toMatchObject({ status: 200 })
@@ -257,13 +258,13 @@ describe.concurrent.each(listeners)("PostgreSQL, through a way that fails, %s", 
   })
 })
 
-describe.concurrent("PostgreSQL away for hundreds of requests", () => {
-  test.sequential("91 three hundred requests that fail leave the memory as it was", async () => {
+describe.concurrent("PostgreSQL unavailable for hundreds of requests", () => {
+  test.sequential("three hundred failed requests add less than 60 MB of memory", async () => {
     const server = await start({ DATABASE_URL: "postgresql://postgres@127.0.0.1:9/postgres" })
     const { secret } = await customer()
     const fail = async (times: number) => {
       for (let sent = 0; sent < times; sent += 20) {
-        for (const answer of await Promise.all(times20(() => get(server, secret)))) expectUnavailable(answer)
+        for (const response of await Promise.all(times20(() => get(server, secret)))) expectUnavailable(response)
       }
     }
     await fail(200)
@@ -277,29 +278,29 @@ describe.concurrent("PostgreSQL away for hundreds of requests", () => {
 })
 
 const redisFaults: [string, (redis: RunningRedis, proxy: FaultyProxy) => Promise<() => unknown>][] = [
-  ["refuses connections", (_, proxy) => during(proxy, { kind: "refused" })],
-  ["resets them", (_, proxy) => during(proxy, { kind: "reset" })],
-  ["lets them stand and never answers", (_, proxy) => during(proxy, { kind: "half-open" })],
-  ["answers two seconds late", (_, proxy) => during(proxy, { kind: "latency", ms: 1_000 })],
-  ["answers in drops", (_, proxy) => during(proxy, { kind: "slow" })],
+  ["refuses connections", (_, proxy) => withFault(proxy, { kind: "refused" })],
+  ["resets connections", (_, proxy) => withFault(proxy, { kind: "reset" })],
+  ["accepts connections and never responds", (_, proxy) => withFault(proxy, { kind: "half-open" })],
+  ["responds two seconds late", (_, proxy) => withFault(proxy, { kind: "latency", ms: 1_000 })],
+  ["responds a few bytes at a time", (_, proxy) => withFault(proxy, { kind: "slow" })],
   ["is stopped (SIGSTOP)", freezeRedis],
-  ["wants a password that nobody has", wantPassword],
+  ["requires a password that the server does not have", requirePassword],
 ]
 
-async function during(proxy: FaultyProxy, fault: Fault): Promise<() => Promise<void>> {
+async function withFault(proxy: FaultyProxy, fault: Fault): Promise<() => Promise<void>> {
   await proxy.set(fault)
   return () => proxy.set({ kind: "none" })
 }
 
-/** With the shell that guards it, which has the group's number. */
+/** Stops the process group of Redis, whose leader is the shell that supervises it. */
 async function freezeRedis({ pid = 0 }: RunningRedis) {
   process.kill(-pid, "SIGSTOP")
   return () => process.kill(-pid, "SIGCONT")
 }
 
-async function wantPassword({ url }: RunningRedis) {
+async function requirePassword({ url }: RunningRedis) {
   const redis = new Redis(url)
-  await redis.config("SET", "requirepass", "changed meanwhile")
+  await redis.config("SET", "requirepass", "a changed password")
   await redis.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
   return async () => {
     await redis.config("SET", "requirepass", "")
@@ -325,7 +326,7 @@ describe.concurrent.each(listeners)("Redis, %s", (listener) => {
 
   beforeEach(() => proxy.set({ kind: "none" }))
 
-  /** Whether a request of the key counts for all instances together. */
+  /** Whether Redis counts the requests of the key, and so shares the count between instances. */
   async function isShared({ keyId, secret }: Customer): Promise<boolean> {
     await get(server, secret)
     const client = new Redis(redis.url)
@@ -339,73 +340,73 @@ describe.concurrent.each(listeners)("Redis, %s", (listener) => {
   }
 
   test.sequential.each(redisFaults)(
-    "98 99 Redis %s: everybody is served with the limit counted here, which is logged once, until it is back",
-    async (what, begin) => {
+    "Redis %s: the server enforces limits by its own counts until recovery, and logs this once",
+    async (name, fail) => {
       const owner = await customer()
       await until(async () => (await isShared(owner)) && logged("ratelimit_degraded") === logged("ratelimit_recovered"))
       const before = logged("ratelimit_degraded")
 
-      const end = await begin(redis, proxy)
+      const recover = await fail(redis, proxy)
       const first = await get(server, owner.secret)
       expect(first?.status).toBe(200)
       expect(first?.ms).toBeLessThan(500 + busyMs)
       const flood: (Exchange | undefined)[] = []
       while (flood.length < 340) flood.push(...(await Promise.all(times20(() => get(server, owner.secret)))))
-      const allowed = flood.filter((answer) => answer?.status === 200).length
-      // A few more where the minute turns on the way.
+      const allowed = flood.filter((response) => response?.status === 200).length
+      // A few more are allowed when a new minute starts during the test.
       expect(allowed).toBeLessThanOrEqual(310)
-      expect(flood.filter((answer) => answer?.status === 429)).toHaveLength(flood.length - allowed)
+      expect(flood.filter((response) => response?.status === 429)).toHaveLength(flood.length - allowed)
       expect(flood.at(-1)).toMatchObject({ status: 429, headers: { "retry-after": expect.stringMatching(/^\d+$/) } })
       expect(await get(server, (await customer()).secret)).toMatchObject({ status: 200 })
       expect(slowest(flood)).toBeLessThan(500 + busyMs)
       await until(() => logged("ratelimit_degraded") > before)
 
-      await end()
+      await recover()
       const since = performance.now()
       const other = await customer()
       await until(async () => (await isShared(other)) && logged("ratelimit_recovered") > before)
       expect([logged("ratelimit_degraded"), logged("ratelimit_recovered")]).toEqual([before + 1, before + 1])
       figures.push(
-        `Redis ${what}: the first request after ${first?.ms} ms, of 340 at most ${slowest(flood)} ms, ${allowed} allowed; shared again after ${Math.round(performance.now() - since)} ms`,
+        `Redis ${name}: first request after ${first?.ms} ms, slowest of 340 ${slowest(flood)} ms, ${allowed} allowed; shared again after ${Math.round(performance.now() - since)} ms`,
       )
     },
   )
 })
 
-describe.concurrent("asked to end", () => {
-  test.sequential("101 SIGTERM under load: all that was sent before is answered, every run settles, exit code 0", async () => {
+describe.concurrent("shutdown", () => {
+  test.sequential("SIGTERM under load: every request sent before it gets a response, every run settles, exit code 0", async () => {
     const server = await start({})
     const owner = await customer()
-    const runs = await Promise.all(times20(() => beginRun(server, owner)))
-    const reads: { sentAt: number; answer: Exchange | undefined }[] = []
-    let ended = false
+    const runs = await Promise.all(times20(() => startRun(server, owner)))
+    const reads: { sentAt: number; response: Exchange | undefined }[] = []
+    let stopped = false
     const reader = async ({ secret }: Customer) => {
-      while (!ended) {
+      while (!stopped) {
         const sentAt = performance.now()
-        reads.push({ sentAt, answer: await get(server, secret) })
+        reads.push({ sentAt, response: await get(server, secret) })
       }
     }
     const reading = Promise.all((await Promise.all(times20(customer))).map(reader))
     await until(() => reads.length > 100)
 
-    const askedAt = performance.now()
+    const signalledAt = performance.now()
     process.kill(listeningPid(server.output()), "SIGTERM")
-    await until(() => reads.at(-1)?.answer === undefined)
-    ended = true
-    const answers = await Promise.all(runs.map((finish) => finish()))
-    for (const answer of answers) expect(answer, answer?.body).toMatchObject({ status: 200 })
+    await until(() => reads.at(-1)?.response === undefined)
+    stopped = true
+    const responses = await Promise.all(runs.map((finish) => finish()))
+    for (const response of responses) expect(response, response?.body).toMatchObject({ status: 200 })
     expect(await server.exited).toBe(0)
     await reading
-    for (const { sentAt, answer } of reads) if (sentAt < askedAt || answer) expect(answer?.status).toBe(200)
+    for (const { sentAt, response } of reads) if (sentAt < signalledAt || response) expect(response?.status).toBe(200)
     expect(await checkCharges(pool(), owner.calls, [owner.id])).toEqual([])
     expect(await findViolations(pool(), [owner.id])).toEqual([])
-    const later = reads.filter(({ sentAt }) => sentAt >= askedAt).length
+    const later = reads.filter(({ sentAt }) => sentAt >= signalledAt).length
     figures.push(
-      `SIGTERM: ${reads.length - later} reads sent before and twenty runs under way all answered, gone after ${Math.round(performance.now() - askedAt)} ms`,
+      `SIGTERM: ${reads.length - later} reads sent before and twenty runs in progress all completed, exited after ${Math.round(performance.now() - signalledAt)} ms`,
     )
   })
 
-  test.sequential("101 SIGTERM while Redis is lost: exit code 0 all the same", async () => {
+  test.sequential("SIGTERM while Redis is unavailable: exit code 0", async () => {
     const redis = await startRedis()
     const server = await start({ REDIS_URL: redis.url })
     const { secret } = await customer()
@@ -416,29 +417,29 @@ describe.concurrent("asked to end", () => {
     expect(await server.exited).toBe(0)
   })
 
-  test.sequential("101 SIGTERM while one client does not read its answers and one sends no body: gone after 25 s of grace", async () => {
+  test.sequential("SIGTERM while one client reads no responses and one sends no body: exit code 1 after the 25 s grace period", async () => {
     const server = await start({})
     const owner = await customer()
-    await beginRun(server, owner)
+    await startRun(server, owner)
     const email = () => ({ email: `${randomUUID()}@example.com`, name: "x".repeat(10_000) })
     await db().user.createMany({ data: Array.from({ length: 500 }, email) })
     const reader = connect(server.port, "127.0.0.1").pause()
     reader.on("error", () => {})
-    const asked = `GET /api/v1/admin/users?limit=500 HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${owner.admin}\r\n\r\n`
-    await new Promise((sent) => reader.write(asked.repeat(4), sent))
+    const rawRequest = `GET /api/v1/admin/users?limit=500 HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${owner.admin}\r\n\r\n`
+    await new Promise((sent) => reader.write(rawRequest.repeat(4), sent))
     await until(async () => (await get(server, owner.secret))?.status === 200)
 
-    const askedAt = performance.now()
+    const signalledAt = performance.now()
     process.kill(listeningPid(server.output()), "SIGTERM")
     expect(await server.exited).toBe(1)
-    const seconds = (performance.now() - askedAt) / 1_000
+    const seconds = (performance.now() - signalledAt) / 1_000
     expect(seconds).toBeGreaterThan(20)
     expect(seconds).toBeLessThan(28)
     reader.destroy()
-    figures.push(`SIGTERM with clients that stall: gone after ${seconds.toFixed(1)} s`)
+    figures.push(`SIGTERM with stalled clients: exited after ${seconds.toFixed(1)} s`)
   })
 
-  test.sequential("101 SIGTERM while a client reads slowly: it gets every byte of its answers", async () => {
+  test.sequential("SIGTERM while a client reads slowly: the client receives the complete response", async () => {
     const server = await start({})
     const owner = await customer()
     const email = () => ({ email: `${randomUUID()}@example.com`, name: "x".repeat(30_000) })
@@ -449,8 +450,8 @@ describe.concurrent("asked to end", () => {
       if (received === "") reader.pause()
       received += chunk
     })
-    const asked = `GET /api/v1/admin/users?limit=500 HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${owner.admin}\r\n\r\n`
-    await new Promise((sent) => reader.write(asked, sent))
+    const rawRequest = `GET /api/v1/admin/users?limit=500 HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${owner.admin}\r\n\r\n`
+    await new Promise((sent) => reader.write(rawRequest, sent))
     await until(() => received !== "")
     process.kill(listeningPid(server.output()), "SIGTERM")
     await until(async () => (await get(server, owner.secret)) === undefined)
@@ -462,12 +463,12 @@ describe.concurrent("asked to end", () => {
   })
 })
 
-/** A run whose headers the server has and for whose body it waits; returns what sends it. */
-async function beginRun(server: TestServer, owner: Customer): Promise<() => Promise<Exchange | undefined>> {
+/** Starts a run: the server has its headers and waits for the body. Returns the function that sends the body. */
+async function startRun(server: TestServer, owner: Customer): Promise<() => Promise<Exchange | undefined>> {
   const call = newCall(owner)
   const headers = { ...runHeaders(owner, call), expect: "100-continue" }
   const sent = request(`${server.address}/api/v1/me/run`, { method: "POST", headers })
-  const answer = new Promise<Exchange | undefined>((done) => {
+  const received = new Promise<Exchange | undefined>((done) => {
     sent.on("error", () => done(undefined))
     sent.on("response", async (response) => {
       const body = await text(response)
@@ -479,22 +480,22 @@ async function beginRun(server: TestServer, owner: Customer): Promise<() => Prom
   await once(sent, "continue")
   return () => {
     sent.end(bodyOf(call))
-    return answer
+    return received
   }
 }
 
 const day = 86_400_000
 
-describe.concurrent("the clock of the application", () => {
-  test.sequential("102 a day ahead or behind: keys, reservations, answers kept and sessions are as with the right one", async () => {
+describe.concurrent("the application's clock", () => {
+  test.sequential("a day ahead or behind: keys, reservations, stored responses, sessions and limits work as with the correct clock", async () => {
     const servers = await Promise.all([1, -1].map(async (days) => start(shiftedClock(days))))
     const owner = await customer()
-    const { secret: live } = await createKey({
+    const { secret: valid } = await createKey({
       user: owner,
       surface: "user",
       expiresAt: new Date(Date.now() + day / 24),
     })
-    const { secret: over } = await createKey({
+    const { secret: expired } = await createKey({
       user: owner,
       surface: "user",
       expiresAt: new Date(Date.now() - day / 24),
@@ -502,8 +503,8 @@ describe.concurrent("the clock of the application", () => {
     const session = await sessionOf(owner)
     const call = newCall(owner)
     for (const server of servers) {
-      expect(await get(server, live)).toMatchObject({ status: 200 })
-      expect(await get(server, over)).toMatchObject({ status: 401 })
+      expect(await get(server, valid)).toMatchObject({ status: 200 })
+      expect(await get(server, expired)).toMatchObject({ status: 401 })
       expect(await send(server, owner, call), server.output()).toMatchObject({ status: 200 })
       expect(await send(server, owner, newCall(owner)), server.output()).toMatchObject({ status: 200 })
       const page = await exchange(`${server.address}/api-keys`, { headers: { cookie: session } })
@@ -519,27 +520,27 @@ describe.concurrent("the clock of the application", () => {
 
     for (const server of servers) {
       const { secret } = await customer()
-      const answers: (Exchange | undefined)[] = []
-      // Every one of another path, as far as a cache is concerned.
-      const ask = () => get(server, secret, `/api/v1/me/credits?limit=${answers.length + 1}`)
-      while (answers.length < 320) answers.push(...(await Promise.all(times20(ask))))
-      const allowed = answers.filter((answer) => answer?.status === 200).length
+      const responses: (Exchange | undefined)[] = []
+      // Every request has a different path, so that no cache responds.
+      const ask = () => get(server, secret, `/api/v1/me/credits?limit=${responses.length + 1}`)
+      while (responses.length < 320) responses.push(...(await Promise.all(times20(ask))))
+      const allowed = responses.filter((response) => response?.status === 200).length
       expect(allowed).toBeGreaterThanOrEqual(300)
       expect(allowed).toBeLessThanOrEqual(310)
-      expect(answers.at(-1)).toMatchObject({ status: 429 })
-      expect(await get(server, live)).toMatchObject({ status: 200 })
+      expect(responses.at(-1)).toMatchObject({ status: 429 })
+      expect(await get(server, valid)).toMatchObject({ status: 200 })
     }
     await Promise.all(servers.map((server) => server.stop()))
   })
 })
 
-/** The cookie of a browser that signed in where the clock is right. */
+/** The cookie of a browser that signed in on a server with the correct clock. */
 async function sessionOf({ id }: Customer): Promise<string> {
   const token = sessionToken({ id, sessionVersion: 0 })
   return `${cookieName("session")}=${await encode({ token, secret: process.env.AUTH_SECRET ?? "" })}`
 }
 
-describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
+describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
   let server: TestServer
 
   beforeAll(async () => {
@@ -547,7 +548,7 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
     return () => server.stop()
   })
 
-  /** Nobody gets at the tables while it acts. */
+  /** Runs `act` while another connection holds an exclusive lock on the tables. */
   async function locked(tables: string, act: () => Promise<void>): Promise<void> {
     const holder = await newClient()
     await holder.query(`BEGIN; LOCK TABLE ${tables} IN ACCESS EXCLUSIVE MODE`)
@@ -558,14 +559,14 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
     }
   }
 
-  /** Those of the application, and of this test. */
+  /** Terminates the connections of the application and of this test. */
   function killConnections(): Promise<unknown> {
     return pool().query(
       "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
     )
   }
 
-  /** Lets whatever writes a run fail with an SQLSTATE, so many times. */
+  /** Runs `act` while the first `times` writes to `runs` fail with an SQLSTATE. */
   async function raising(code: string, writing: "INSERT" | "UPDATE", times: number, act: () => Promise<void>) {
     await pool().query(`
       CREATE SEQUENCE raised;
@@ -581,7 +582,7 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
     }
   }
 
-  /** For every connection made from now on. */
+  /** Runs `act` with a setting that applies to every new connection. */
   async function withSetting(name: string, value: string, act: () => Promise<void>): Promise<void> {
     await alter(`SET ${name} = ${value}`)
     try {
@@ -606,47 +607,50 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
     return client
   }
 
-  /** What a run costs, asked for while something is wrong: refused, and not charged. */
+  /** Sends a run during a fault; `settleAll` retries it and checks that it is charged once. */
   async function expectRefusedRun(owner: Customer): Promise<Exchange | undefined> {
-    const answer = await send(server, owner, newCall(owner))
-    expectUnavailable(answer)
-    return answer
+    const response = await send(server, owner, newCall(owner))
+    expectUnavailable(response)
+    return response
   }
 
-  test("91 stopped (SIGSTOP): 503 in under 3 s for everybody, and 200 once it goes on", async () => {
+  test("stopped (SIGSTOP): every request returns 503 within 3 s, and 200 after it resumes", async () => {
     const owner = await customer()
-    for (const answer of await Promise.all(oneOfEach(server, owner))) expect(answer?.status).toBe(200)
-    const goOn = await database.freeze()
+    for (const response of await Promise.all(oneOfEach(server, owner))) expect(response?.status).toBe(200)
+    const resume = await database.freeze()
     const alone = await get(server, owner.secret)
     const together = await fourOfEach(server, owner)
-    goOn()
-    for (const answer of [alone, ...together]) expectUnavailable(answer)
+    resume()
+    for (const response of [alone, ...together]) expectUnavailable(response)
     const recovery = await recovered(server, owner.secret)
     await settleAll(server, owner)
     figures.push(
-      `PostgreSQL stopped: 503 after ${alone?.ms} ms, of twenty at once after ${slowest(together)} ms at most; 200 after ${recovery.ms} ms and ${recovery.before} more 503`,
+      `PostgreSQL stopped: 503 after ${alone?.ms} ms, for twenty concurrent requests after ${slowest(together)} ms at most; 200 after ${recovery.ms} ms and ${recovery.failures} more 503`,
     )
   })
 
   test.each([
     ["one of its processes is killed (SIGKILL), so it restarts", killBackend],
-    ["it is stopped at once, and started anew", () => database.crash(500)],
-  ])("92 in the middle of statements and transactions %s: 503, and nothing is half done", async (what, crash) => {
-    const owner = await customer()
-    await locked("credit_accounts, orders", async () => {
-      const asked = [
-        ...Array.from({ length: 3 }, () => send(server, owner, newCall(owner))),
-        get(server, owner.admin, "/api/v1/admin/orders"),
-        get(server, owner.admin, "/api/v1/admin/stats"),
-      ]
-      await until(async () => (await waiting()) > 2)
-      await crash()
-      for (const answer of await Promise.all(asked)) expectUnavailable(answer)
-    })
-    const recovery = await recovered(server, owner.secret)
-    await settleAll(server, owner)
-    figures.push(`PostgreSQL, ${what}: 200 after ${recovery.ms} ms and ${recovery.before} more 503`)
-  })
+    ["it is shut down immediately and started again", () => database.crash(500)],
+  ])(
+    "%s during statements and transactions: requests return 503 and no transaction is partially applied",
+    async (name, crash) => {
+      const owner = await customer()
+      await locked("credit_accounts, orders", async () => {
+        const pending = [
+          ...Array.from({ length: 3 }, () => send(server, owner, newCall(owner))),
+          get(server, owner.admin, "/api/v1/admin/orders"),
+          get(server, owner.admin, "/api/v1/admin/stats"),
+        ]
+        await until(async () => (await waiting()) > 2)
+        await crash()
+        for (const response of await Promise.all(pending)) expectUnavailable(response)
+      })
+      const recovery = await recovered(server, owner.secret)
+      await settleAll(server, owner)
+      figures.push(`PostgreSQL, ${name}: 200 after ${recovery.ms} ms and ${recovery.failures} more 503`)
+    },
+  )
 
   async function killBackend(): Promise<void> {
     const { rows } = await pool().query<{ pid: number }>(
@@ -655,7 +659,7 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
     process.kill(rows[0]?.pid ?? 0, "SIGKILL")
   }
 
-  /** Statements that wait for a lock. */
+  /** The number of statements that wait for a lock. */
   async function waiting(): Promise<number> {
     const { rows } = await pool().query<{ count: number }>(
       "SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
@@ -663,7 +667,7 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
     return rows[0]?.count ?? 0
   }
 
-  test("93 its idle connections are killed: the next request is a 200, five times over", async () => {
+  test("its idle connections are killed: the next request returns 200, five times in a row", async () => {
     const { secret } = await customer()
     for (let time = 0; time < 5; time++) {
       await Promise.all(Array.from({ length: 4 }, () => get(server, secret)))
@@ -672,40 +676,40 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
     }
   })
 
-  test("94 every connection of the pool is taken: 503 in under 3 s for whoever comes, whenever", async () => {
+  test("every connection of the pool is in use: requests return 200, or 503 within 3 s", async () => {
     const owner = await customer()
-    const answers: Promise<Exchange | undefined>[] = []
+    const pending: Promise<Exchange | undefined>[] = []
     let late: Promise<(Exchange | undefined)[]> | undefined
     await locked("credit_accounts", async () => {
-      for (let one = 0; one < 12; one++) answers.push(send(server, owner, newCall(owner)))
+      for (let one = 0; one < 12; one++) pending.push(send(server, owner, newCall(owner)))
       for (let time = 0; time < 24; time++) {
-        answers.push(time % 2 === 0 ? send(server, owner, newCall(owner)) : get(server, owner.secret))
+        pending.push(time % 2 === 0 ? send(server, owner, newCall(owner)) : get(server, owner.secret))
         await sleep(100)
-        // By then two have waited for longer than a second, and ten have their connections for almost a second more.
+        // Some requests have waited for a connection for over a second now, and the pool stays full for almost another.
         if (time === 14)
           late = Promise.all(["/api/v1/me", "/sign-in", "/healthz"].map((path) => get(server, owner.secret, path)))
       }
-      await Promise.all(answers)
+      await Promise.all(pending)
     })
-    const refused = { status: 503, body: expect.stringContaining("More is asked"), headers: { "retry-after": "2" } }
+    const refused = { status: 503, body: expect.stringContaining("is overloaded"), headers: { "retry-after": "2" } }
     expect(await late).toMatchObject([refused, refused, { status: 200 }])
-    const given = await Promise.all(answers)
-    for (const answer of given) if (answer?.status !== 200) expectUnavailable(answer)
-    expect(given.filter((answer) => answer?.status === 503).length).toBeGreaterThan(8)
+    const responses = await Promise.all(pending)
+    for (const response of responses) if (response?.status !== 200) expectUnavailable(response)
+    expect(responses.filter((response) => response?.status === 503).length).toBeGreaterThan(8)
     const recovery = await recovered(server, owner.secret)
     await settleAll(server, owner)
-    figures.push(`Pool exhausted: an answer after ${slowest(given)} ms at most; 200 after ${recovery.ms} ms`)
+    figures.push(`Pool exhausted: a response after ${slowest(responses)} ms at most; 200 after ${recovery.ms} ms`)
   })
 
-  test("95 it has too many clients (53300): 503, and 200 once one leaves", async () => {
+  test("it has too many clients (53300): requests return 503, and 200 after one disconnects", async () => {
     const { secret } = await customer()
     const taken: pg.Client[] = []
     try {
       await killConnections()
-      const full = async () => {
+      const exhaust = async () => {
         for (;;) taken.push(await newClient())
       }
-      await expect(full()).rejects.toMatchObject({ code: "53300" })
+      await expect(exhaust()).rejects.toMatchObject({ code: "53300" })
       expectUnavailable(await get(server, secret))
     } finally {
       await Promise.all(taken.map((client) => client.end()))
@@ -713,55 +717,57 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
     await recovered(server, secret)
   })
 
-  test("96 a statement takes too long (57014), or its lock does (55P03): 503, nothing charged", async () => {
+  test("a statement times out (57014), or its lock does (55P03): requests return 503 and nothing is charged", async () => {
     const owner = await customer()
     await locked("users", async () => expectUnavailable(await get(server, owner.secret)))
     await locked("credit_accounts", async () => {
-      const answer = await expectRefusedRun(owner)
-      figures.push(`Statement too slow: 503 after ${answer?.ms} ms`)
+      const response = await expectRefusedRun(owner)
+      figures.push(`Statement too slow: 503 after ${response?.ms} ms`)
     })
     await withSetting("lock_timeout", "'200ms'", () =>
       locked("credit_accounts", async () => {
-        const answer = await expectRefusedRun(owner)
-        expect(answer?.ms).toBeLessThan(500 + busyMs)
-        figures.push(`Lock not given within its 200 ms: 503 after ${answer?.ms} ms`)
+        const response = await expectRefusedRun(owner)
+        expect(response?.ms).toBeLessThan(500 + busyMs)
+        figures.push(`Lock not acquired within 200 ms: 503 after ${response?.ms} ms`)
       }),
     )
     await settleAll(server, owner)
   })
 
   test.each(["40001", "40P01"])(
-    "97 it refuses what is done at the same time (%s): tried again three times, then 503, charged once",
+    "it reports a serialization failure or deadlock (%s): settling is tried three times, reserving once, then 503",
     async (code) => {
       const owner = await customer()
       await raising(code, "UPDATE", 2, async () => {
         expect(await send(server, owner, newCall(owner))).toMatchObject({ status: 200 })
       })
-      // A third failure is passed on, and what was reserved given back.
+      // The third failure is returned to the client, and the reservation is released.
       await raising(code, "UPDATE", 3, async () => void (await expectRefusedRun(owner)))
       await raising(code, "INSERT", 1, async () => void (await expectRefusedRun(owner)))
       await settleAll(server, owner)
     },
   )
 
-  test("its disk is full (53100): 503, nothing charged, and 200 once there is room", async () => {
+  test("its disk is full (53100): runs return 503, nothing is charged, and runs return 200 once there is space", async () => {
     const owner = await customer()
     const disk = await fullDisk()
     if (disk) {
       try {
-        // There may be room for some in the pages that the table has.
-        let answer = await send(server, owner, newCall(owner))
-        while (answer?.status === 200) answer = await send(server, owner, newCall(owner))
-        expectUnavailable(answer)
+        // The pages that the table already has may have space for a few rows.
+        let response = await send(server, owner, newCall(owner))
+        while (response?.status === 200) response = await send(server, owner, newCall(owner))
+        expectUnavailable(response)
       } finally {
         await disk.free()
       }
     } else await raising("53100", "INSERT", 1, async () => void (await expectRefusedRun(owner)))
-    figures.push(`Disk full: ${disk ? "a real one" : "by its SQLSTATE, for this user may mount none"}`)
+    figures.push(
+      `Disk full: ${disk ? "a real disk" : "simulated by its SQLSTATE, because this user cannot mount a disk"}`,
+    )
     await settleAll(server, owner)
   })
 
-  test("it is read-only (25006): reads are served, runs answered 503 and nothing charged", async () => {
+  test("it is read-only (25006): reads return 200, runs return 503, and nothing is charged", async () => {
     const owner = await customer()
     await withSetting("default_transaction_read_only", "on", async () => {
       await expectRefusedRun(owner)
@@ -770,29 +776,29 @@ describe.each(listeners)("PostgreSQL itself, %s", (listener) => {
     await settleAll(server, owner)
   })
 
-  test("103 an error that nobody foresaw: 500 in the envelope, its details in the log alone", async () => {
+  test("an unexpected error: a run returns 500 in the envelope, with the details only in the log", async () => {
     const owner = await customer()
     await raising("P0001", "INSERT", 1, async () => {
-      const answer = await send(server, owner, newCall(owner))
-      const requestId = String(answer?.headers["x-request-id"])
-      expect(answer).toMatchObject({ status: 500, headers: { "content-type": "application/json" } })
-      expect(JSON.parse(answer?.body ?? "")).toEqual({
+      const response = await send(server, owner, newCall(owner))
+      const requestId = String(response?.headers["x-request-id"])
+      expect(response).toMatchObject({ status: 500, headers: { "content-type": "application/json" } })
+      expect(JSON.parse(response?.body ?? "")).toEqual({
         error: {
           code: "internal",
-          message: `An unexpected error. If it stays, report it with the request id ${requestId}.`,
+          message: `An unexpected error occurred. If it persists, report it with the request id ${requestId}.`,
         },
       })
-      const told = () =>
+      const logLines = () =>
         server
           .output()
           .split("\n")
           .filter((line) => line.includes(requestId))
-      await until(() => told().some((line) => JSON.parse(line).event === "internal"))
+      await until(() => logLines().some((line) => JSON.parse(line).event === "internal"))
     })
     await settleAll(server, owner)
   })
 
-  /** The entries of the ledger on a disk of a few megabytes without a byte left; nothing where this user may mount none. */
+  /** Moves `runs` to a full disk of 4 MB. Returns undefined when this user cannot mount one. */
   async function fullDisk(): Promise<{ free: () => Promise<void> } | undefined> {
     const { rows } = await pool().query<{ data: string }>("SELECT current_setting('data_directory') AS data")
     const { uid, gid } = await stat(rows[0]?.data ?? "")

@@ -13,8 +13,8 @@ import { openApiViolations } from "@/tests/support/openapi-violations"
 import { ask, type RawResponse, type Sent } from "@/tests/support/raw-http"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
-// Requests by chance, made from the OpenAPI document that the server itself hands out: valid ones and such as are just not.
-// Of each is known beforehand how it has to be answered. FUZZ_SEED repeats a run, FUZZ_RUNS says how many requests it has.
+// Random requests, generated from the OpenAPI document that the server serves: valid ones and almost valid ones. The
+// test computes the expected response to each. FUZZ_SEED repeats a test run, FUZZ_RUNS sets its number of requests.
 
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)
 const runs = Number(process.env.FUZZ_RUNS ?? (inject("isLong") ? 30_000 : 1_500))
@@ -43,14 +43,14 @@ type Document = {
 const all = await endpoints()
 const runsEach = Math.ceil(runs / listeners.length / all.length)
 
-/** A value as it stands in the query, whether it is one of its parameter, and what others have to fit to. */
+/** A percent-encoded value and whether it is valid, with its time or its order for checks across parameters. */
 type Value = { raw: string; valid: boolean; ms?: number; order?: string }
 
 const good = (raw: string): Value => ({ raw: encodeURIComponent(raw), valid: true })
 const bad = (raw: string): Value => ({ raw: encodeURIComponent(raw), valid: false })
 
-/** What no parameter takes, whatever it is: the first ones are percent-encoded already. */
-const neverTaken = fc.oneof(
+/** Values that every parameter rejects. The first ones are percent-encoded already. */
+const alwaysInvalid = fc.oneof(
   fc.constantFrom("", "%00", "a%00", "%ff", "%C0%AF", "%ED%A0%80", "%ED%B0%80").map((raw) => ({ raw, valid: false })),
   fc.constantFrom("' OR '1'='1", "__proto__ ", "{}", "null\n", "../..", "<script>", "%", "💥").map(bad),
   fc.string({ minLength: 260, maxLength: 2_000, unit: "grapheme-ascii" }).map(bad),
@@ -79,12 +79,12 @@ const wrongTimes = [
   ...["2024-01-01T00:00:00 02:00", "tomorrow", "Jan 1", "2024-W01", "1e12", "-62135596800001", "253402300800000"],
 ]
 
-const ever = { min: new Date("0001-01-02T00:00:00Z"), max: new Date("9999-12-30T00:00:00Z"), noInvalidDate: true }
-const lately = { min: new Date("2024-01-01T00:00:00Z"), max: new Date("2026-01-01T00:00:00Z"), noInvalidDate: true }
+const anyTime = { min: new Date("0001-01-02T00:00:00Z"), max: new Date("9999-12-30T00:00:00Z"), noInvalidDate: true }
+const recent = { min: new Date("2024-01-01T00:00:00Z"), max: new Date("2026-01-01T00:00:00Z"), noInvalidDate: true }
 
-/** A moment in one of the forms that the API takes. Statistics are given neither of the future nor of thousands of days. */
+/** A moment in one of the forms that the API accepts. Statistics accept neither the future nor thousands of days. */
 function moment(path: string, endOfDay: boolean): fc.Arbitrary<Value> {
-  const date = path.endsWith("/stats") ? fc.date(lately) : fc.oneof(fc.date(ever), fc.date(lately))
+  const date = path.endsWith("/stats") ? fc.date(recent) : fc.oneof(fc.date(anyTime), fc.date(recent))
   return fc.tuple(date, fc.nat(3)).map(([moment, form]) => {
     const ms = moment.getTime()
     const iso = moment.toISOString()
@@ -96,10 +96,10 @@ function moment(path: string, endOfDay: boolean): fc.Arbitrary<Value> {
   })
 }
 
-/** By which cursor a list goes on, in either direction: as its own answers name them. */
+/** The cursors of each list, for both orders, as its own responses return them. */
 const cursors = new Map<string, Value[]>()
 
-function taken(path: string, { name, schema }: Parameter): fc.Arbitrary<Value> {
+function validValue(path: string, { name, schema }: Parameter): fc.Arbitrary<Value> {
   if (name === "since" || name === "until") return moment(path, name === "until")
   if (name === "cursor") return fc.constantFrom(...(cursors.get(path) ?? []))
   if (name === "email") return fc.stringMatching(/^[a-z0-9]{1,20}@[a-z]{1,10}\.[a-z]{2,5}$/).map(good)
@@ -109,14 +109,14 @@ function taken(path: string, { name, schema }: Parameter): fc.Arbitrary<Value> {
   }
   if (schema.format === "uuid") return fc.uuid().map(good)
   if (schema.pattern) return fc.stringMatching(new RegExp(schema.pattern)).map(good)
-  throw new Error(`no value is known for ${name}: say here what it takes`)
+  throw new Error(`no valid values are defined for the parameter ${name}: add them here`)
 }
 
-function refused({ name, schema }: Parameter): fc.Arbitrary<Value> {
-  return fc.oneof(neverTaken, justNot(name, schema))
+function invalidValue({ name, schema }: Parameter): fc.Arbitrary<Value> {
+  return fc.oneof(alwaysInvalid, almostValid(name, schema))
 }
 
-function justNot(name: string, schema: Schema): fc.Arbitrary<Value> {
+function almostValid(name: string, schema: Schema): fc.Arbitrary<Value> {
   if (name === "since" || name === "until") return fc.constantFrom(...wrongTimes).map(bad)
   if (name === "cursor")
     return fc.string({ maxLength: 40 }).map((text) => bad(Buffer.from(`up ${text}`).toString("base64url")))
@@ -149,7 +149,7 @@ type Given = { name: string; value: Value }
 
 function query(path: string, parameters: readonly Parameter[]): fc.Arbitrary<Given[]> {
   const some = parameters.map((parameter) => {
-    const value = mostly(taken(path, parameter), refused(parameter), 24)
+    const value = mostly(validValue(path, parameter), invalidValue(parameter), 24)
     const given = value.map((one) => ({ name: parameter.name, value: one }))
     return mostly(fc.constant(undefined), given, 2)
   })
@@ -164,7 +164,7 @@ function query(path: string, parameters: readonly Parameter[]): fc.Arbitrary<Giv
   })
 }
 
-/** The first one `times` times as often as the other. */
+/** The first arbitrary, `times` times as often as the other. */
 function mostly<One, Other>(
   one: fc.Arbitrary<One>,
   other: fc.Arbitrary<Other>,
@@ -173,8 +173,8 @@ function mostly<One, Other>(
   return fc.oneof({ weight: times, arbitrary: one }, { weight: 1, arbitrary: other })
 }
 
-/** Whether a query has to be taken: all its values, and what they have to do with each other. */
-function fits(given: readonly Given[]): boolean {
+/** Whether a query is valid: each value, and the values in combination. */
+function isValidQuery(given: readonly Given[]): boolean {
   const names = given.map(({ name }) => name)
   if (new Set(names).size < names.length || given.some(({ value }) => !value.valid)) return false
   const of = (name: string) => given.find((pair) => pair.name === name)?.value
@@ -260,18 +260,18 @@ const body: fc.Arbitrary<Body> = fc.oneof(
 
 type IdempotencyKey = { sent: string; valid: boolean; meaning: string }
 
-/** Few, so that they meet again. */
-const takenKeys = fc
+/** Few, so that requests repeat them. */
+const validKeys = fc
   .constantFrom("one", "other", "~", "k".repeat(255))
   .chain((key) => fc.constantFrom(key, `"${key}"`).map((sent) => ({ sent, valid: true, meaning: key })))
 
-const refusedKeys = fc
+const invalidKeys = fc
   .constantFrom("", '""', "a b", "k".repeat(256), "a, b", "\xfc", '"a', 'a"b', "a\tb")
   .map((sent) => ({ sent, valid: false, meaning: "" }))
 
 const idempotencyKey = mostly(
   fc.constant(undefined),
-  mostly<IdempotencyKey, IdempotencyKey>(takenKeys, refusedKeys, 8),
+  mostly<IdempotencyKey, IdempotencyKey>(validKeys, invalidKeys, 8),
   1,
 )
 
@@ -279,7 +279,7 @@ type Case = {
   method: string
   given: Given[]
   credential: Credential
-  poor: boolean
+  lowBalance: boolean
   body: Body
   chunked: boolean
   idempotencyKey: IdempotencyKey | undefined
@@ -294,58 +294,58 @@ function cases({ path, method }: ServedEndpoint, { parameters }: Operation): fc.
       parameters.filter((parameter) => parameter.in === "query"),
     ),
     credential,
-    poor: mostly(fc.constant(false), fc.constant(true), 7),
+    lowBalance: mostly(fc.constant(false), fc.constant(true), 7),
     body,
     chunked: fc.boolean(),
     idempotencyKey,
   })
 }
 
-/** Whose keys are used: new ones before they have made the requests of a minute, for the servers' clock stands still. */
-type Cast = Record<Exclude<Credential, "none" | "two">, Record<Surface, string>> & {
-  poor: string
-  rich: Account
-  broke: Account
+/** The keys in use. They are replaced before they reach the rate limit, because the servers' clock stands still. */
+type KeySet = Record<Exclude<Credential, "none" | "two">, Record<Surface, string>> & {
+  lowBalanceKey: string
+  fundedAccount: Account
+  lowBalanceAccount: Account
 }
 
-/** What an account has to have by what was answered: its runs, and the answers under its idempotency keys. */
-type Account = { id: string; runs: number; answered: Map<string, { meaning: string; body: string }> }
+/** The expected state of an account: its number of runs, and the response stored under each idempotency key. */
+type Account = { id: string; runs: number; stored: Map<string, { meaning: string; body: string }> }
 
-async function newCast(): Promise<Cast> {
-  const [rich, broke, banned] = [
+async function newKeySet(): Promise<KeySet> {
+  const [fundedAccount, lowBalanceAccount, banned] = [
     await createUser({ role: "owner" }),
     await createUser({ role: "owner" }),
     await createUser({ role: "owner", status: "banned" }),
   ]
-  await grantCredits(rich.id, 1_000_000)
-  await grantCredits(broke.id, 9)
-  await createOrder({ userId: rich.id })
+  await grantCredits(fundedAccount.id, 1_000_000)
+  await grantCredits(lowBalanceAccount.id, 9)
+  await createOrder({ userId: fundedAccount.id })
   const pair = async (of: (surface: Surface) => Promise<string>) => ({
     user: await of("user"),
     admin: await of("admin"),
   })
   const keyOf = (user: { id: string }, more = {}) =>
     pair(async (surface) => (await createKey({ user, surface, ...more })).secret)
-  const works = await keyOf(rich)
+  const works = await keyOf(fundedAccount)
   return {
     works,
     other: { user: works.admin, admin: works.user },
     banned: await keyOf(banned),
-    revoked: await keyOf(rich, { revokedAt: new Date() }),
-    expired: await keyOf(rich, { expiresAt: new Date(0) }),
+    revoked: await keyOf(fundedAccount, { revokedAt: new Date() }),
+    expired: await keyOf(fundedAccount, { expiresAt: new Date(0) }),
     unknown: await pair(async (surface) => newSecret(surface)),
     checksum: await pair(async (surface) => `${newSecret(surface).slice(0, -6)}000000`),
     garbage: await pair(async () => randomUUID()),
-    poor: (await createKey({ user: broke, surface: "user" })).secret,
-    rich: { id: rich.id, runs: 0, answered: new Map() },
-    broke: { id: broke.id, runs: 0, answered: new Map() },
+    lowBalanceKey: (await createKey({ user: lowBalanceAccount, surface: "user" })).secret,
+    fundedAccount: { id: fundedAccount.id, runs: 0, stored: new Map() },
+    lowBalanceAccount: { id: lowBalanceAccount.id, runs: 0, stored: new Map() },
   }
 }
 
-/** How many requests one cast makes. */
-const castRequests = 250
+/** The number of requests before the keys are replaced. */
+const requestsPerSet = 250
 
-function sentBy(cast: Cast, { path, surface, metered }: ServedEndpoint, one: Case, address: string): Sent {
+function sentBy(keySet: KeySet, { path, surface, metered }: ServedEndpoint, one: Case, address: string): Sent {
   const { method, given, credential, body, idempotencyKey } = one
   const search = given.map(({ name, value }) => `${name}=${value.raw}`).join("&")
   return {
@@ -353,7 +353,7 @@ function sentBy(cast: Cast, { path, surface, metered }: ServedEndpoint, one: Cas
     path: search ? `${path}?${search}` : path,
     headers: {
       "x-forwarded-for": address,
-      ...keysSent(cast, surface, one),
+      ...keysSent(keySet, surface, one),
       ...(metered && idempotencyKey && { "idempotency-key": idempotencyKey.sent }),
       ...(metered &&
         method === "POST" && {
@@ -364,43 +364,43 @@ function sentBy(cast: Cast, { path, surface, metered }: ServedEndpoint, one: Cas
     ...(metered && method === "POST" && { body: body.bytes }),
   }
 
-  function keysSent(of: Cast, on: Surface, { poor }: Case): Record<string, string> {
+  function keysSent(of: KeySet, on: Surface, { lowBalance }: Case): Record<string, string> {
     if (credential === "none") return {}
     if (credential === "two") return { "x-api-key": of.works[on], authorization: `Bearer ${of.revoked[on]}` }
-    return credential === "works" && poor && metered
-      ? { authorization: `bearer ${of.poor}` }
+    return credential === "works" && lowBalance && metered
+      ? { authorization: `bearer ${of.lowBalanceKey}` }
       : { "x-api-key": of[credential][on] }
   }
 }
 
-/** The status that has to come. */
-function due(endpoint: ServedEndpoint, one: Case, account: Account): number {
+/** The expected status of the response. */
+function expectedStatus(endpoint: ServedEndpoint, one: Case, account: Account): number {
   const { method, credential, given, body, idempotencyKey } = one
   if (method === "OPTIONS") return 204
   if (method !== endpoint.method && !(method === "HEAD" && endpoint.method === "GET")) return 405
   if (credential === "two") return 400
   if (credential === "other" || credential === "banned") return 403
   if (credential !== "works") return 401
-  if (!fits(given)) return 400
+  if (!isValidQuery(given)) return 400
   if (!endpoint.metered) return 200
   if (idempotencyKey?.valid === false) return 400
   if (body.tooLarge) return 413
   if (!body.valid) return 400
-  const held = idempotencyKey && account.answered.get(idempotencyKey.meaning)
-  if (held) return held.meaning === body.meaning ? 200 : 422
-  return one.poor ? 402 : 200
+  const stored = idempotencyKey && account.stored.get(idempotencyKey.meaning)
+  if (stored) return stored.meaning === body.meaning ? 200 : 422
+  return one.lowBalance ? 402 : 200
 }
 
 const everywhere = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
 
-/** Headers that come only sometimes where they are documented. */
+/** Documented headers that only some responses have. */
 const optional = ["Idempotency-Replayed"]
 
 describe.each(listeners)("%s", (listener) => {
   let server: TestServer
   let document: Document
-  let cast: Cast
-  let sentByCast = 0
+  let keySet: KeySet
+  let sentByKeySet = 0
   let requests = 0
   const statuses: Record<string, number> = {}
 
@@ -409,8 +409,8 @@ describe.each(listeners)("%s", (listener) => {
     if (listener === listeners[0]) await seedDatabase(pool(), { users: 60, now: new Date() })
     server = await startTestServer(listener)
     document = JSON.parse((await ask(server.address, { path: "/api/v1/openapi.json" })).body)
-    cast = await newCast()
-    for (const endpoint of all) await learnCursors(endpoint)
+    keySet = await newKeySet()
+    for (const endpoint of all) await readCursors(endpoint)
   })
 
   afterAll(async () => {
@@ -419,34 +419,34 @@ describe.each(listeners)("%s", (listener) => {
     expect(await findViolations(pool())).toEqual([])
   })
 
-  async function learnCursors({ path, shape, surface }: ServedEndpoint): Promise<void> {
+  async function readCursors({ path, shape, surface }: ServedEndpoint): Promise<void> {
     if (shape !== "list") return
-    const known: Value[] = []
+    const values: Value[] = []
     for (const order of ["asc", "desc"]) {
-      const headers = { "x-api-key": cast.works[surface], "x-forwarded-for": "10.9.9.9" }
-      // A list of one row has no cursor: an order or a grant more gives it one.
+      const headers = { "x-api-key": keySet.works[surface], "x-forwarded-for": "10.9.9.9" }
+      // A list of one row has no next cursor, so an order and a grant are added.
       if (surface === "user") {
-        await createOrder({ userId: cast.rich.id })
-        await grantCredits(cast.rich.id, 1)
+        await createOrder({ userId: keySet.fundedAccount.id })
+        await grantCredits(keySet.fundedAccount.id, 1)
       }
       const { body: page } = await ask(server.address, { path: `${path}?limit=1&order=${order}`, headers })
-      known.push({ ...good(JSON.parse(page).meta.nextCursor), order })
+      values.push({ ...good(JSON.parse(page).meta.nextCursor), order })
     }
-    cursors.set(path, known)
+    cursors.set(path, values)
   }
 
   test.each(all)(
-    `$method $path answers ${runsEach} requests as it has to`,
+    `$method $path returns the documented response to each of ${runsEach} requests`,
     { timeout: 60_000 + runsEach * 100 },
     async (endpoint) => {
       const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()]
-      if (!operation) throw new Error("The document does not have it.")
+      if (!operation) throw new Error("The OpenAPI document lacks this operation.")
       const property = fc.asyncProperty(fc.limitShrink(cases(endpoint, operation), 100), async (one) => {
         const wrong = await attempt(endpoint, operation, one)
         if (wrong.length > 0) throw new Error(wrong.join("\n"))
       })
       const { failed, errorInstance, numRuns } = await fc.check(property, { seed, numRuns: runsEach })
-      // Without the counterexample, which may be of any length: what was asked stands in the message.
+      // Leaves out the counterexample, which may be long: the message names the request.
       if (failed)
         expect.fail(
           `after ${numRuns} requests of FUZZ_SEED=${seed}: ${errorInstance instanceof Error ? errorInstance.message : errorInstance}`,
@@ -454,37 +454,37 @@ describe.each(listeners)("%s", (listener) => {
     },
   )
 
-  /** Sends a request and tells what is wrong with its answer. */
+  /** Sends a request and returns what is wrong with the response. */
   async function attempt(endpoint: ServedEndpoint, operation: Operation, one: Case): Promise<string[]> {
-    if (++sentByCast > castRequests) {
-      cast = await newCast()
-      sentByCast = 1
+    if (++sentByKeySet > requestsPerSet) {
+      keySet = await newKeySet()
+      sentByKeySet = 1
     }
     requests++
-    const account = one.poor ? cast.broke : cast.rich
-    const expected = due(endpoint, one, account)
-    const sent = sentBy(cast, endpoint, one, `10.${2 + (requests >> 16)}.${(requests >> 8) & 255}.${requests & 255}`)
-    const answer = await ask(server.address, sent)
-    statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
+    const account = one.lowBalance ? keySet.lowBalanceAccount : keySet.fundedAccount
+    const expected = expectedStatus(endpoint, one, account)
+    const sent = sentBy(keySet, endpoint, one, `10.${2 + (requests >> 16)}.${(requests >> 8) & 255}.${requests & 255}`)
+    const response = await ask(server.address, sent)
+    statuses[response.status] = (statuses[response.status] ?? 0) + 1
     const wrong = [
-      ...(answer.status === expected
+      ...(response.status === expected
         ? []
-        : [`answered ${answer.status}, not ${expected}: ${answer.body.slice(0, 200)}`]),
-      ...(await differencesFrom(endpoint, operation, one, answer)),
-      ...(endpoint.metered ? await wronglyCharged(one, account, answer) : []),
+        : [`returned ${response.status}, not ${expected}: ${response.body.slice(0, 200)}`]),
+      ...(await differencesFrom(endpoint, operation, one, response)),
+      ...(endpoint.metered ? await wronglyCharged(one, account, response) : []),
     ]
-    const asked = `${sent.method} ${sent.path.slice(0, 300)} ${one.credential}${one.poor ? " poor" : ""} ${one.idempotencyKey?.sent ?? ""} ${String(sent.body ?? "").slice(0, 100)}`
-    return wrong.map((what) => `${asked}\n  ${what}`)
+    const target = `${sent.method} ${sent.path.slice(0, 300)} ${one.credential}${one.lowBalance ? " lowBalance" : ""} ${one.idempotencyKey?.sent ?? ""} ${String(sent.body ?? "").slice(0, 100)}`
+    return wrong.map((problem) => `${target}\n  ${problem}`)
   }
 
-  /** In what an answer is not as the document and the design say. */
+  /** How a response deviates from the document and from the headers that every response has. */
   async function differencesFrom(
     endpoint: ServedEndpoint,
     operation: Operation,
     { method, credential }: Case,
-    answer: RawResponse,
+    response: RawResponse,
   ) {
-    const { status, headers, body: answered } = answer
+    const { status, headers, body: received } = response
     const wrong: string[] = []
     if (status >= 500) wrong.push("a 5xx")
     for (const [name, value] of Object.entries(everywhere))
@@ -495,19 +495,19 @@ describe.each(listeners)("%s", (listener) => {
     const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS"
     if ((status === 405 || status === 204) && headers.get("allow") !== allowed)
       wrong.push(`Allow: ${headers.get("allow")}`)
-    if (method === "HEAD" || status === 204) return answered === "" ? wrong : [...wrong, "a body"]
+    if (method === "HEAD" || status === 204) return received === "" ? wrong : [...wrong, "a body"]
     const documented = status === 405 ? {} : headersOf(operation, status)
     for (const name of Object.keys(documented)) {
-      // Of two keys none is looked up, so that there is no limit to tell of.
+      // With two keys, neither is looked up, so no rate limit applies.
       const isAbsent = optional.includes(name) || (credential === "two" && name !== "X-Request-Id")
       if (!isAbsent && !headers.has(name)) wrong.push(`no ${name}`)
     }
-    const departed = await openApiViolations(
+    const violations = await openApiViolations(
       endpoint,
       method,
-      new Response(answered, { status, headers: { "content-type": String(headers.get("content-type")) } }),
+      new Response(received, { status, headers: { "content-type": String(headers.get("content-type")) } }),
     ).catch(String)
-    if (departed.length > 0) wrong.push(JSON.stringify(departed).slice(0, 500))
+    if (violations.length > 0) wrong.push(JSON.stringify(violations).slice(0, 500))
     return wrong
   }
 
@@ -516,20 +516,20 @@ describe.each(listeners)("%s", (listener) => {
     return ($ref ? document.components.responses[$ref.split("/").at(-1) ?? ""]?.headers : headers) ?? {}
   }
 
-  /** Keeps what an account has to have, and looks whether it has: a run for each new success, and none for a refusal. */
+  /** Updates the expected state of an account and compares it: one run for each new success, and none for a refusal. */
   async function wronglyCharged(
     { body: sent, idempotencyKey: key }: Case,
     account: Account,
-    answer: RawResponse,
+    response: RawResponse,
   ): Promise<string[]> {
     const wrong: string[] = []
-    const held = key && account.answered.get(key.meaning)
-    const isReplay = answer.headers.has("idempotency-replayed")
-    if (answer.status === 200 && isReplay !== (held !== undefined)) wrong.push(`replayed: ${isReplay}`)
-    if (answer.status === 200 && held && held.body !== answer.body) wrong.push("a replay of another answer")
-    if (answer.status === 200 && !isReplay) {
+    const stored = key && account.stored.get(key.meaning)
+    const isReplay = response.headers.has("idempotency-replayed")
+    if (response.status === 200 && isReplay !== (stored !== undefined)) wrong.push(`replayed: ${isReplay}`)
+    if (response.status === 200 && stored && stored.body !== response.body) wrong.push("a replay of another response")
+    if (response.status === 200 && !isReplay) {
       account.runs++
-      if (key) account.answered.set(key.meaning, { meaning: sent.meaning ?? "", body: answer.body })
+      if (key) account.stored.set(key.meaning, { meaning: sent.meaning ?? "", body: response.body })
     }
     const { rows } = await pool().query<{ runs: number; reserved: number; entries: number }>(
       `SELECT (SELECT count(*)::int FROM runs WHERE user_id = $1) AS runs,

@@ -5,21 +5,21 @@ import { type AddressInfo, connect, type Socket } from "node:net"
 import { Readable } from "node:stream"
 import { text } from "node:stream/consumers"
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest"
-import { watchRequests } from "@/lib/next/requests"
+import { watchRequests } from "@/lib/next/incoming-requests"
 import { createListener, type Listener } from "@/server/listener"
 import { createKey, createUser } from "@/tests/support/factories"
 
 let server: Server
 let close: Listener["close"]
 let port: number
-/** Ends the answers that Next has under way. */
+/** Each of these sends a response that Next has pending. */
 let finish: (() => void)[]
 
-/** In Next's place: names itself, and takes its time where it is asked to. */
+/** Stands in for Next: names itself in the response, and keeps the response to /slow pending. */
 const next: RequestListener = ({ url }, response) => {
-  const answer = () => response.end(`Next: ${url}`)
-  if (url === "/slow") finish.push(answer)
-  else answer()
+  const respond = () => response.end(`Next: ${url}`)
+  if (url === "/slow") finish.push(respond)
+  else respond()
 }
 
 beforeAll(watchRequests)
@@ -37,19 +37,19 @@ afterEach(() => {
   server.close()
 })
 
-/** Sends what no client library would, as it stands, and reads until the connection ends. */
+/** Sends bytes that no client library would send, and reads until the connection ends. */
 function send(...parts: (string | Buffer)[]): Promise<string> {
   const socket = connect(port, "127.0.0.1")
   for (const part of parts) socket.write(part)
   return text(socket)
 }
 
-function raw(head: string): Promise<string> {
-  return send(`${head}\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+function raw(lines: string): Promise<string> {
+  return send(`${lines}\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
 }
 
-function statuses(answers: string): string[] {
-  return [...answers.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status = ""]) => status)
+function statuses(received: string): string[] {
+  return [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status = ""]) => status)
 }
 
 function refusal(status: string, code: string): RegExp {
@@ -69,45 +69,45 @@ const paths = readdirSync("app/api/v1", { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith("route.ts"))
   .map((file) => `/api/v1/${file.slice(0, -"/route.ts".length)}`)
 
-test.each(paths)("%s is answered by its route file and not by Next", async (path) => {
-  const answer = await raw(`OPTIONS ${path}?a=%zz HTTP/1.1`)
-  expect(answer).toMatch(/^HTTP\/1\.1 204 No Content\r\n/)
-  expect(answer).toMatch(/\r\nallow: (GET, HEAD|POST), OPTIONS\r\n/)
+test.each(paths)("%s is handled by its route file and not by Next", async (path) => {
+  const response = await raw(`OPTIONS ${path}?a=%zz HTTP/1.1`)
+  expect(response).toMatch(/^HTTP\/1\.1 204 No Content\r\n/)
+  expect(response).toMatch(/\r\nallow: (GET, HEAD|POST), OPTIONS\r\n/)
 })
 
 test.each(["/", "/api-keys", "/api/auth/session", "/api/v1", "/api/v1/me/", "/api/v1/ME", "/api/v1/%6de", "/api/v1/x"])(
-  "%s is left to Next",
+  "%s is handled by Next",
   async (path) => {
     expect(await raw(`GET ${path} HTTP/1.1`)).toContain(`Next: ${path}`)
   },
 )
 
 test.each(["//api/v1/me", "/api/v1/%zz", "http://localhost/api/v1/me"])(
-  "%s reaches no route, but Next as a path that nothing serves",
+  "%s reaches no route: Next handles it as an unknown path",
   async (target) => {
     expect(await raw(`GET ${target} HTTP/1.1`)).toContain("Next: /api/unreadable")
   },
 )
 
 test.each(["TRACE", "PROPFIND", "PURGE"])(
-  "%s, which Next has no answer for, is a 405 in the envelope",
+  "%s, which Next does not support, returns a 405 in the envelope",
   async (method) => {
     for (const [path, allowed] of [
       ["/api/v1/me", "GET, HEAD, OPTIONS"],
       ["/api/v1/me/run", "POST, OPTIONS"],
       ["/docs", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
     ]) {
-      const answer = await raw(`${method} ${path} HTTP/1.1`)
-      expect(answer).toMatch(/^HTTP\/1\.1 405 Method Not Allowed\r\n/)
-      expect(answer).toContain(`\r\nallow: ${allowed}\r\n`)
-      expect(answer).toContain(
+      const response = await raw(`${method} ${path} HTTP/1.1`)
+      expect(response).toMatch(/^HTTP\/1\.1 405 Method Not Allowed\r\n/)
+      expect(response).toContain(`\r\nallow: ${allowed}\r\n`)
+      expect(response).toContain(
         `{"error":{"code":"method_not_allowed","message":"${method} is not available here. Allowed: ${allowed}."}}`,
       )
     }
   },
 )
 
-test("a tunnel is refused, also one whose client is gone before it hears of it", async () => {
+test("CONNECT is refused, even when its client disconnects before the response", async () => {
   expect(await raw("CONNECT example.com:443 HTTP/1.1")).toMatch(refusal("405 Method Not Allowed", "method_not_allowed"))
   for (let times = 0; times < 10; times++) {
     const socket = connect(port, "127.0.0.1")
@@ -115,94 +115,94 @@ test("a tunnel is refused, also one whose client is gone before it hears of it",
     await new Promise((sent) => socket.write(`CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n${"x".repeat(100_000)}`, sent))
     socket.resetAndDestroy()
   }
-  // An error of a socket that nobody listens to would have ended this process.
+  // An unhandled socket error would have terminated this process.
   expect(await raw("GET / HTTP/1.1")).toContain("Next: /")
 })
 
-test("a change of protocol is not made, and who sends on in another one is not read", async () => {
+test("a protocol upgrade is ignored, and the data behind it is not read", async () => {
   const { secret } = await createKey({ user: await createUser(), surface: "user" })
   const upgrade = `GET /api/v1/me HTTP/1.1\r\nx-api-key: ${secret}\r\nUpgrade: websocket`
   expect(await raw(upgrade)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
-  const asked = `${upgrade}\r\nConnection: Upgrade\r\nHost: localhost\r\n\r\n`
-  const answer = await send(asked, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-  expect(statuses(answer)).toEqual(["200"])
-  expect(answer).toMatch(/\r\nConnection: close\r\n/)
+  const request = `${upgrade}\r\nConnection: Upgrade\r\nHost: localhost\r\n\r\n`
+  const response = await send(request, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  expect(statuses(response)).toEqual(["200"])
+  expect(response).toMatch(/\r\nConnection: close\r\n/)
 })
 
 test.each([
-  ["400 Bad Request", "bad_request", "no HTTP", ["hello\r\n\r\n"]],
+  ["400 Bad Request", "bad_request", "a message that is not HTTP", ["hello\r\n\r\n"]],
   ["400 Bad Request", "bad_request", "NUL in a header", ["GET / HTTP/1.1\r\nHost: a\r\nX-A: \0\r\n\r\n"]],
   [
     "400 Bad Request",
     "bad_request",
-    "a chunk that is none, in a body that a route reads",
+    "an invalid chunk, in a body that a route reads",
     ["POST /slow HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "zz\r\n"],
   ],
   [
     "431 Request Header Fields Too Large",
     "headers_too_large",
-    "a head above 16 KiB",
+    "request headers above 16 KiB",
     [`GET / HTTP/1.1\r\nX-Long: ${"x".repeat(17_000)}\r\n\r\n`],
   ],
   [
     "413 Payload Too Large",
     "payload_too_large",
-    "a chunk that says more of itself than it brings",
+    "a chunk extension of 20 KB",
     [
       "POST /slow HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
       `1;a=${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`,
     ],
   ],
-])("%s in the envelope, as %s, for %s", async (status, code, _what, parts) => {
+])("returns %s in the envelope, with the code %s, for %s", async (status, code, _name, parts) => {
   expect(await send(...parts)).toMatch(refusal(status, code))
 })
 
-test("what is no request is answered after all that was asked before it, and once", async () => {
+test("an invalid request is refused once, after the responses to all requests before it", async () => {
   const slow = "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"
-  const answers = send(slow, slow, "nonsense\r\n\r\n", "more\r\n\r\n")
+  const received = send(slow, slow, "nonsense\r\n\r\n", "more\r\n\r\n")
   await expect.poll(() => finish.length).toBe(2)
-  for (const answer of finish) answer()
-  expect(statuses(await answers)).toEqual(["200", "200", "400"])
+  for (const respond of finish) respond()
+  expect(statuses(await received)).toEqual(["200", "200", "400"])
 })
 
-test("who is answered already gets no second answer for a body that breaks off", async () => {
-  const begun = "POST /any HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+test("a client that has its response gets no second one for a malformed body", async () => {
+  const start = "POST /any HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
   const socket = connect(port, "127.0.0.1")
-  socket.write(begun)
+  socket.write(start)
   await once(socket, "readable")
   socket.write("zz\r\n")
   expect(statuses(await text(socket))).toEqual(["200"])
 })
 
 test.each(["application/json", "text/plain"])(
-  "who sends %s without an end has its answer while it does, and is told that the connection ends",
+  "a client that keeps sending %s gets its response early, with Connection: close",
   async (type) => {
     const { secret } = await createKey({ user: await createUser(), surface: "user" })
-    const head = `Host: a\r\nx-api-key: ${secret}\r\nContent-Type: ${type}\r\n`
+    const headers = `Host: a\r\nx-api-key: ${secret}\r\nContent-Type: ${type}\r\n`
     const chunk = `30d40\r\n${"a".repeat(200_000)}\r\n`
-    const answer = await send(
-      `POST /api/v1/me/run HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`,
+    const response = await send(
+      `POST /api/v1/me/run HTTP/1.1\r\n${headers}Transfer-Encoding: chunked\r\n\r\n`,
       ...Array.from({ length: 20 }, () => chunk),
-      `0\r\n\r\nGET /api/v1/me HTTP/1.1\r\n${head}\r\n`,
+      `0\r\n\r\nGET /api/v1/me HTTP/1.1\r\n${headers}\r\n`,
     )
-    expect(statuses(answer)).toEqual([type === "text/plain" ? "400" : "413"])
-    expect(answer).toMatch(/\r\nconnection: close\r\n/i)
+    expect(statuses(response)).toEqual([type === "text/plain" ? "400" : "413"])
+    expect(response).toMatch(/\r\nconnection: close\r\n/i)
   },
 )
 
-test("of more requests than one connection may have waiting none is worked on, and the connection ends", async () => {
-  const answers = await send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1_000))
-  expect(answers).toBe("")
+test("a connection that pipelines more than 32 requests is closed, and only the first 32 are handled", async () => {
+  const received = await send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1_000))
+  expect(received).toBe("")
   expect(finish).toHaveLength(32)
 })
 
-test("a connection on which nothing moves ends, though an answer is owed", async () => {
+test("an idle connection is closed even while a response is pending", async () => {
   expect(server.timeout).toBe(60_000)
   server.timeout = 50
   expect(await send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")).toBe("")
 })
 
-test("a body of any framing reaches the route", async () => {
+test("a body reaches the route with any framing", async () => {
   const { secret } = await createKey({ user: await createUser(), surface: "user" })
   const start = `POST /api/v1/me/run HTTP/1.1\r\nx-api-key: ${secret}\r\nHost: localhost\r\nConnection: close\r\n`
   for (const rest of [
@@ -213,7 +213,7 @@ test("a body of any framing reaches the route", async () => {
   }
 })
 
-test("a body is read up to its limit, whether its length was announced or not", async () => {
+test("a body is read up to its limit, with or without a Content-Length", async () => {
   const { secret } = await createKey({ user: await createUser(), surface: "user" })
   const body = "a".repeat(1_000_000)
   for (const framed of [body, Readable.from([body])]) {
@@ -223,12 +223,12 @@ test("a body is read up to its limit, whether its length was announced or not", 
       body: framed,
       duplex: "half",
     } as RequestInit
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/me/run`, init)
-    expect([answer.status, (await answer.json()).error.code]).toEqual([413, "payload_too_large"])
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/me/run`, init)
+    expect([response.status, (await response.json()).error.code]).toEqual([413, "payload_too_large"])
   }
 })
 
-test("a connection is kept for the next request, for longer than proxies keep it", async () => {
+test("a connection is kept open for the next request, for longer than proxies keep it", async () => {
   expect(server.keepAliveTimeout).toBe(65_000)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const sockets = new Set<Socket>()
@@ -242,51 +242,51 @@ test("a connection is kept for the next request, for longer than proxies keep it
   agent.destroy()
 })
 
-test("who does not send what it began is cut off with a 408", async () => {
+test("an incomplete request is closed with a 408", async () => {
   expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 30_000])
-  // Nobody waits that long in a test: looked at is that what is set takes effect.
+  // These timeouts are too long for a test, so it checks that shorter ones take effect.
   server.headersTimeout = 50
   server.requestTimeout = 100
-  for (const begun of [
+  for (const incomplete of [
     "GET /api/v1/me HT",
     "POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf",
   ]) {
-    expect(await send(begun)).toMatch(refusal("408 Request Timeout", "request_timeout"))
+    expect(await send(incomplete)).toMatch(refusal("408 Request Timeout", "request_timeout"))
   }
 })
 
 test.each(["localhost:99999", "1.2.3.999", "[:::::]", "xn--a", "a b", "", "x".repeat(8_000)])(
-  "the host %s is no matter of the API",
+  "the API accepts the host %s",
   async (host) => {
     const { secret } = await createKey({ user: await createUser(), surface: "user" })
-    const head = `Host: ${host}\r\nx-api-key: ${secret}\r\nConnection: close\r\n\r\n`
-    expect(await send(`GET /api/v1/me/credits?limit=1 HTTP/1.1\r\n${head}`)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    const headers = `Host: ${host}\r\nx-api-key: ${secret}\r\nConnection: close\r\n\r\n`
+    expect(await send(`GET /api/v1/me/credits?limit=1 HTTP/1.1\r\n${headers}`)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
   },
 )
 
 test.each([
   ["nothing", ""],
-  ["half a head", "GET /api/v1/me HTTP/1.1\r\nHost:"],
+  ["half of its request headers", "GET /api/v1/me HTTP/1.1\r\nHost:"],
   [
-    "half a body of a request that is refused already",
+    "half a body of a request that has been refused",
     "POST /api/v1/me/run HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{",
   ],
-])("asked to end, it does not wait for a client that sends %s", async (_what, sent) => {
+])("shutdown does not wait for a client that sends %s", async (_name, sent) => {
   const socket = connect(port, "127.0.0.1")
   await once(socket, "connect")
   socket.write(sent)
   const ended = text(socket)
-  // By the time another request is answered, this one has arrived.
+  // Once another request has its response, this one has arrived.
   await text(await open("/"))
   await close()
   await ended
 })
 
-test("asked to end, it finishes what is under way, closes what is idle and takes nothing new", async () => {
+test("shutdown finishes pending requests, closes idle connections and accepts no new ones", async () => {
   const agent = new Agent({ keepAlive: true })
-  const answered = await open("/", agent)
-  const idle = answered.socket
-  await text(answered)
+  const completed = await open("/", agent)
+  const idle = completed.socket
+  await text(completed)
   const slow = once(get({ port, path: "/slow", agent: new Agent({ keepAlive: true }) }), "response")
   await expect.poll(() => finish.length).toBe(1)
 
@@ -299,8 +299,8 @@ test("asked to end, it finishes what is under way, closes what is idle and takes
   expect(error.code).toBe("ECONNREFUSED")
   expect(closed).toBe(false)
 
-  for (const answer of finish) answer()
-  const [answer] = await slow
-  expect(await text(answer)).toBe("Next: /slow")
+  for (const respond of finish) respond()
+  const [response] = await slow
+  expect(await text(response)).toBe("Next: /slow")
   await closing
 })

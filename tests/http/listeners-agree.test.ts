@@ -12,9 +12,9 @@ import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { ask, type Sent } from "@/tests/support/raw-http"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
-// What a request gets is the same whoever serves: our own listener as `npm start` does, or Next alone as a serverless host
-// does. Both run on one database and at one moment, so their answers are compared byte for byte. Where they differ is in
-// docs/listeners.md, which tests/http/raw-sockets.test.ts holds.
+// A request gets the same response from our own listener (`npm start`) and from Next alone (a serverless host). Both
+// share one database and one fixed time, so the responses are compared byte for byte. docs/listeners.md lists the
+// differences, and tests/http/raw-sockets.test.ts checks that list.
 
 const all = await endpoints()
 let servers: Record<Listener, TestServer>
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 let accounts = 0
 
-/** Keys that nobody has used, of an account whose credits nobody has spent. */
+/** Creates an account with unspent credits and returns its unused keys. */
 async function freshKeys(): Promise<Record<Surface, string>> {
   const user = await createUser({ role: "owner", email: `both-${accounts++}@example.com` })
   await grantCredits(user.id, 1_000)
@@ -40,18 +40,18 @@ async function freshKeys(): Promise<Record<Surface, string>> {
 async function askOne(listener: Listener, { headers, ...sent }: Sent) {
   const named = { "x-request-id": "the-same-for-both", ...headers }
   const { headers: given, body, ...response } = await ask(servers[listener].address, { ...sent, headers: named })
-  // Drawn for each page anew.
+  // Every page has a new nonce.
   const nonce = /'nonce-([^']+)'/.exec(given.get("content-security-policy") ?? "")?.[1] ?? "nonce"
-  const lines = [...given].filter(([name]) => !apart.includes(name)).map((line) => line.join(": "))
+  const lines = [...given].filter(([name]) => !ignoredHeaders.includes(name)).map((line) => line.join(": "))
   return { ...response, headers: lines.map((line) => line.replaceAll(nonce, "")), body: body.replaceAll(nonce, "") }
 }
 
-type Answer = Awaited<ReturnType<typeof askOne>>
+type ComparedResponse = Awaited<ReturnType<typeof askOne>>
 
-// Those of the connection and its framing, the clock, and what Next says because it could also render pages.
-const apart = ["connection", "content-length", "date", "keep-alive", "transfer-encoding", "vary"]
+// Headers of the connection, its framing and the clock, and `Vary`, which Next sets because it can also render pages.
+const ignoredHeaders = ["connection", "content-length", "date", "keep-alive", "transfer-encoding", "vary"]
 
-async function expectTheSame(sent: Sent): Promise<Answer> {
+async function expectTheSame(sent: Sent): Promise<ComparedResponse> {
   const [lean, next] = [await askOne("lean", sent), await askOne("next", sent)]
   expect(lean, `${sent.method ?? "GET"} ${sent.path}`).toEqual(next)
   return lean
@@ -76,7 +76,7 @@ const wrongSearches = [
 ]
 
 describe.each(all)("$method $path", ({ path, method, surface }: ServedEndpoint) => {
-  test("with a key of its surface, whatever the query", async () => {
+  test("responds the same to a key of its surface, with any query", async () => {
     keys = await freshKeys()
     for (const search of [...searches, ...wrongSearches]) {
       const { status } = await expectTheSame({ method, path: path + search, headers: { "x-api-key": keys[surface] } })
@@ -84,7 +84,7 @@ describe.each(all)("$method $path", ({ path, method, surface }: ServedEndpoint) 
     }
   })
 
-  test("without a key, with a wrong one, with one of the other surface, with two", async () => {
+  test("responds the same without a key, with an invalid key, with a key of the other surface and with two keys", async () => {
     keys = await freshKeys()
     const other = keys[surface === "admin" ? "user" : "admin"]
     const credentials: Record<string, string>[] = [
@@ -102,7 +102,7 @@ describe.each(all)("$method $path", ({ path, method, surface }: ServedEndpoint) 
     expect(statuses).toEqual([401, 401, 401, 401, 403, 400, 401, 401])
   })
 
-  test("by every method", async () => {
+  test("responds the same to every method", async () => {
     keys = await freshKeys()
     for (const called of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
       await expectTheSame({ method: called, path, headers: { "x-api-key": keys[surface] } })
@@ -110,10 +110,10 @@ describe.each(all)("$method $path", ({ path, method, surface }: ServedEndpoint) 
     }
   })
 
-  test("written otherwise than it is", async () => {
+  test("responds the same to other spellings of its path", async () => {
     keys = await freshKeys()
     const last = path.slice(path.lastIndexOf("/") + 1)
-    const written = [
+    const targets = [
       `${path}/`,
       `${path}.rsc`,
       `${path}//`,
@@ -127,7 +127,7 @@ describe.each(all)("$method $path", ({ path, method, surface }: ServedEndpoint) 
       `${path}?_rsc=1`,
       `http://localhost${path}`,
     ]
-    for (const target of written) {
+    for (const target of targets) {
       await expectTheSame({ method, path: target, headers: { "x-api-key": keys[surface], rsc: "1" } })
     }
   })
@@ -148,38 +148,41 @@ test.each([
   "/api//v1/me",
   "/api/auth/providers",
   "/nothing",
-])("%s, by every method", async (path) => {
+])("%s responds the same to every method", async (path) => {
   for (const method of ["GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE"]) await expectTheSame({ method, path })
 })
 
-test.each(["localhost:99999", "1.2.3.999", "[:::::]", "a b"])("asked for the host %s", async (host) => {
-  keys = await freshKeys()
-  const { status } = await expectTheSame({
-    path: "/api/v1/me/credits?limit=1",
-    headers: { host, "x-api-key": keys.user },
-  })
-  expect(status).toBe(200)
-})
+test.each(["localhost:99999", "1.2.3.999", "[:::::]", "a b"])(
+  "a request with the host %s gets the same response",
+  async (host) => {
+    keys = await freshKeys()
+    const { status } = await expectTheSame({
+      path: "/api/v1/me/credits?limit=1",
+      headers: { host, "x-api-key": keys.user },
+    })
+    expect(status).toBe(200)
+  },
+)
 
 describe("a metered run", () => {
   const path = "/api/v1/me/run"
 
   test.each<[string, string | Buffer, Record<string, string>]>([
     ["no body", "", json],
-    ["no JSON", "{", json],
-    ["two fields of one name", '{"text":"a","text":"b"}', json],
+    ["invalid JSON", "{", json],
+    ["a repeated field", '{"text":"a","text":"b"}', json],
     ["an unknown field", '{"text":"a","colour":"red"}', json],
     ["a wrong type", '{"text":1}', json],
-    ["no UTF-8", Buffer.from([0x22, 0xff, 0x22]), json],
+    ["invalid UTF-8", Buffer.from([0x22, 0xff, 0x22]), json],
     ["NUL", '{"text":"\\u0000"}', json],
     ["a lone surrogate", '{"text":"\\ud800"}', json],
-    ["nesting", "[".repeat(100_000), json],
-    ["another type", "text=a", { "content-type": "application/x-www-form-urlencoded" }],
+    ["deep nesting", "[".repeat(100_000), json],
+    ["another content type", "text=a", { "content-type": "application/x-www-form-urlencoded" }],
     ["a compressed body", "x", { ...json, "content-encoding": "gzip" }],
-    ["too much", JSON.stringify({ text: "a".repeat(70_000) }), json],
+    ["a body that is too large", JSON.stringify({ text: "a".repeat(70_000) }), json],
     ["an empty Idempotency-Key", '{"text":"a"}', { ...json, "idempotency-key": "" }],
     ["a long Idempotency-Key", '{"text":"a"}', { ...json, "idempotency-key": "k".repeat(300) }],
-  ])("refused for %s", async (_what, body, headers) => {
+  ])("is refused the same for %s", async (_name, body, headers) => {
     keys = await freshKeys()
     const { status } = await expectTheSame({
       method: "POST",
@@ -193,7 +196,7 @@ describe("a metered run", () => {
   test.each<[Listener, Listener]>([
     ["lean", "next"],
     ["next", "lean"],
-  ])("paid through %s is answered by %s byte for byte, and paid once", async (first, second) => {
+  ])("sent through %s and repeated through %s returns the same body and is charged once", async (first, second) => {
     keys = await freshKeys()
     const sent: Sent = {
       method: "POST",
@@ -201,25 +204,25 @@ describe("a metered run", () => {
       headers: { ...json, "x-api-key": keys.user, "idempotency-key": "once" },
       body: JSON.stringify({ text: "A text of some words. Counted twice, paid once." }),
     }
-    const paid = await askOne(first, sent)
-    const again = await askOne(second, sent)
-    expect(paid.status).toBe(200)
-    expect(again.body).toBe(paid.body)
-    expect(again.headers).toContain("idempotency-replayed: true")
+    const original = await askOne(first, sent)
+    const replay = await askOne(second, sent)
+    expect(original.status).toBe(200)
+    expect(replay.body).toBe(original.body)
+    expect(replay.headers).toContain("idempotency-replayed: true")
     const ledger = { path: "/api/v1/me/credits?kind=reserve", headers: { "x-api-key": keys.user } }
     expect(JSON.parse((await expectTheSame(ledger)).body).meta.total).toBe(1)
     const mismatch = await expectTheSame({ ...sent, body: '{"text":"another"}' })
     expect(mismatch.status).toBe(422)
   })
 
-  test("that the balance cannot cover", async () => {
-    const poor = await createKey({ user: await createUser(), surface: "user" })
-    const headers = { ...json, "x-api-key": poor.secret }
+  test("that exceeds the balance is refused the same", async () => {
+    const key = await createKey({ user: await createUser(), surface: "user" })
+    const headers = { ...json, "x-api-key": key.secret }
     expect((await expectTheSame({ method: "POST", path, headers, body: '{"text":"a"}' })).status).toBe(402)
   })
 })
 
-test("the listener brings no Prisma of its own: the client that pages share in this process is Next's", async () => {
+test("the listener bundles no Prisma client: the process uses the one that Next bundles", async () => {
   const bundle = await readFile(join(root, "dist/main.js"), "utf8")
   const packages = [...bundle.matchAll(/(?:from|import\() ?"([^"]+)"/g)].map(([, name]) => name)
   expect(packages).toContain("pg")

@@ -13,7 +13,7 @@ import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
-// What whoever runs the product sees of it: probes, logs, metrics and traces, from either listener.
+// What operators see: probes, logs, metrics and traces, from both listeners.
 
 const METRICS_TOKEN = "a-token-of-the-test"
 const bearer = { authorization: `Bearer ${METRICS_TOKEN}` }
@@ -25,7 +25,7 @@ function linesOf(server: TestServer): Line[] {
   return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line))
 }
 
-/** What was logged of one request, by the id it was sent with. */
+/** The log line of the request with this id. */
 async function lineOf(server: TestServer, requestId: string): Promise<Line | undefined> {
   const find = () => linesOf(server).find((line) => line.requestId === requestId)
   await expect.poll(find, { timeout: 10_000 }).toBeDefined()
@@ -47,7 +47,7 @@ async function freshKey(): Promise<{ id: string; secret: string }> {
   return { id: key.id, secret }
 }
 
-/** Takes what an exporter sends; its bodies are protobuf, in which text stands as it is. */
+/** Stores what an exporter sends. The bodies are protobuf, which contains text verbatim. */
 async function startCollector() {
   const bodies: Buffer[] = []
   const paths = new Set<string>()
@@ -86,37 +86,37 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(server.address + path, { headers, redirect: "manual" })
 
-  test("answers the probes, which nobody caches", async () => {
+  test("responds to the probes, which are not cached", async () => {
     for (const [path, status] of [
       ["/healthz", "ok"],
       ["/readyz", "ready"],
     ] as const) {
-      const answer = await get(path)
-      expect([answer.status, await answer.json()]).toEqual([200, { status }])
-      expect(answer.headers.get("cache-control")).toBe("no-store")
+      const response = await get(path)
+      expect([response.status, await response.json()]).toEqual([200, { status }])
+      expect(response.headers.get("cache-control")).toBe("no-store")
     }
   })
 
-  test("is not ready while a migration is pending, and alive all the same", async () => {
+  test("is alive but not ready while a migration is pending", async () => {
     const { rows } = await pool().query(
       "UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING id",
     )
-    const answer = await get("/readyz")
-    expect([answer.status, await answer.json()]).toEqual([
+    const response = await get("/readyz")
+    expect([response.status, await response.json()]).toEqual([
       503,
       { status: "not ready", reason: "migrations are pending" },
     ])
-    expect(answer.headers.get("retry-after")).toBe("2")
+    expect(response.headers.get("retry-after")).toBe("2")
     expect((await get("/healthz")).status).toBe(200)
     await pool().query("UPDATE _prisma_migrations SET rolled_back_at = NULL WHERE id = $1", [rows[0].id])
     expect((await get("/readyz")).status).toBe(200)
   })
 
-  test("logs an API request as one line: who asked by which key, for which route, with what outcome", async () => {
+  test("logs an API request as one line with its key, route and outcome", async () => {
     const { id, secret } = await freshKey()
     const requestId = `request-${randomBytes(8).toString("hex")}`
-    const answer = await get("/api/v1/me/credits?limit=5", { "x-api-key": secret, "x-request-id": requestId })
-    expect(answer.headers.get("x-request-id")).toBe(requestId)
+    const response = await get("/api/v1/me/credits?limit=5", { "x-api-key": secret, "x-request-id": requestId })
+    expect(response.headers.get("x-request-id")).toBe(requestId)
     expect(await lineOf(server, requestId)).toEqual({
       level: "info",
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
@@ -131,7 +131,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     })
   })
 
-  test("logs refused requests too, without the path of what is not there", async () => {
+  test("logs refused requests too, without the path of an unknown route", async () => {
     const requestId = `request-${randomBytes(8).toString("hex")}`
     await get(`/api/v1/${newSecret("user")}`, { "x-request-id": requestId })
     expect(await lineOf(server, requestId)).toMatchObject({
@@ -142,12 +142,12 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     })
   })
 
-  test("logs pages without their addresses, under the request id that the answer bears", async () => {
-    const answer = await get("/reset-password/a-token-that-nobody-may-see")
-    expect(answer.status).toBe(200)
-    const requestId = answer.headers.get("x-request-id") ?? ""
+  test("logs pages without their URLs, with the request id of the response", async () => {
+    const response = await get("/reset-password/a-token-that-must-not-be-logged")
+    expect(response.status).toBe(200)
+    const requestId = response.headers.get("x-request-id") ?? ""
     expect(await lineOf(server, requestId)).toMatchObject({ route: "page", method: "GET", status: 200 })
-    expect(server.output()).not.toContain("a-token-that-nobody-may-see")
+    expect(server.output()).not.toContain("a-token-that-must-not-be-logged")
   })
 
   test.each([
@@ -157,14 +157,14 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     "tsk_usr_looks_like_a_key",
     'quote"quote"',
     "ünïcödé-ünïcödé",
-  ])("takes no request id like %s", async (given) => {
+  ])("replaces the invalid request id %s", async (given) => {
     const headers = { "x-request-id": Buffer.from(given).toString("latin1") }
     for (const path of ["/api/v1/me", "/sign-in"]) {
       expect((await get(path, headers)).headers.get("x-request-id")).toMatch(/^[\da-f-]{36}$/)
     }
   })
 
-  test("shows metrics to whoever has the token", async () => {
+  test("returns metrics to requests with the token", async () => {
     expect((await get("/metrics")).status).toBe(401)
     expect((await get("/metrics", { authorization: "Bearer another-token-of-some-length" })).status).toBe(401)
     const { secret } = await freshKey()
@@ -176,17 +176,17 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     await get("/api/v1/me", { "x-api-key": secret })
     await get(`/api/v1/${randomBytes(8).toString("hex")}`)
     const after = await metricsOf(server)
-    const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
+    const increase = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
     const requests = (route: string, status: number, method: string) =>
-      grown(`tsk_http_requests_total{route="${route}",status="${status}",method="${method}"}`)
+      increase(`tsk_http_requests_total{route="${route}",status="${status}",method="${method}"}`)
     expect(requests("/api/v1/me/run", 200, "POST")).toBe(1)
     expect(requests("/api/v1/me/run", 400, "POST")).toBe(1)
     expect(requests("/api/v1/me", 200, "GET")).toBe(1)
     expect(requests("none", 404, "GET")).toBe(1)
-    expect(grown('tsk_http_request_duration_seconds_count{route="/api/v1/me/run"}')).toBe(2)
-    expect(grown('tsk_runs_total{outcome="settled"}')).toBe(1)
-    expect(grown('tsk_credits_total{kind="reserved"}')).toBe(10)
-    expect(grown('tsk_credits_total{kind="settled"}')).toBe(1)
+    expect(increase('tsk_http_request_duration_seconds_count{route="/api/v1/me/run"}')).toBe(2)
+    expect(increase('tsk_runs_total{outcome="settled"}')).toBe(1)
+    expect(increase('tsk_credits_total{kind="reserved"}')).toBe(10)
+    expect(increase('tsk_credits_total{kind="settled"}')).toBe(1)
     for (const name of [
       "tsk_ratelimit_degraded_total",
       'tsk_pool_connections{state="idle"}',
@@ -196,7 +196,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     }
   })
 
-  test("has as many routes in its metrics as files, whatever is asked for", async () => {
+  test("labels metrics with known routes only, for any request path", async () => {
     const { secret } = await freshKey()
     for (const path of ["/api/v1/m%65", "/api/v1/%6de", "/api/zzz", "/zzz", "/admin/users/1", "/_next/zzz"]) {
       await get(path, { "x-api-key": secret })
@@ -220,7 +220,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     expect(has(secret)).toBe(false)
   })
 
-  test("tells browsers to come over https alone, on pages and API, when that is its address", async () => {
+  test("sends HSTS for pages and the API when its base URL is https", async () => {
     for (const path of [
       "/sign-in",
       "/api/v1/me",
@@ -237,26 +237,26 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   })
 
   test.each(["https://evil.example", "null", "%"])("refuses a form from %s with a 403", async (origin) => {
-    const answer = await fetch(`${server.address}/sign-in`, {
+    const response = await fetch(`${server.address}/sign-in`, {
       method: "POST",
       headers: { origin },
       body: formOf({ a: "b" }),
     })
-    expect(answer.status).toBe(403)
+    expect(response.status).toBe(403)
   })
 
   test.each([
     { host: "app.example.com" },
     { host: "app.example.com", "x-forwarded-host": "inner.example:8080" },
     { host: "inner.example:8080", "x-forwarded-host": "app.example.com, inner.example" },
-  ])("leads on from an action, behind a proxy that ends TLS and says %o", async (said) => {
+  ])("redirects from an action behind a proxy that terminates TLS and sends %o", async (proxyHeaders) => {
     const action = (await builtActions()).find(({ name }) => name === "sign-in signOut") ?? expect.fail()
-    const headers = { origin: "https://app.example.com", "x-forwarded-proto": "https", ...said }
-    const answer = await callAction(server, action, { path: "/sign-in", stateless: true, headers })
-    expect([answer.status, answer.headers.get("x-action-redirect")]).toEqual([200, "/sign-in;push"])
+    const headers = { origin: "https://app.example.com", "x-forwarded-proto": "https", ...proxyHeaders }
+    const response = await callAction(server, action, { path: "/sign-in", stateless: true, headers })
+    expect([response.status, response.headers.get("x-action-redirect")]).toEqual([200, "/sign-in;push"])
   })
 
-  test("refuses forms that Next cannot read, and reads past headers and cookies that it cannot", async () => {
+  test("refuses forms that Next cannot parse, and ignores headers and cookies that it cannot parse", async () => {
     const post = (type: string, body: string) =>
       fetch(`${server.address}/sign-in`, { method: "POST", headers: { "content-type": type }, body })
     expect((await post("multipart/form-data", "x")).status).toBe(400)
@@ -267,13 +267,13 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     expect((await get("/sign-in", { origin: "null" })).status).toBe(200)
   })
 
-  test("prints nothing but lines of JSON while it serves", async () => {
-    const served = server.output().slice(server.output().indexOf("\n{") + 1)
-    for (const line of served.split("\n").filter(Boolean)) expect(() => JSON.parse(line)).not.toThrow()
+  test("prints only JSON lines while it serves", async () => {
+    const printed = server.output().slice(server.output().indexOf("\n{") + 1)
+    for (const line of printed.split("\n").filter(Boolean)) expect(() => JSON.parse(line)).not.toThrow()
   })
 })
 
-test("without a token there are no metrics, and over http no promise of https", async () => {
+test("without a token there are no metrics, and without https there is no HSTS", async () => {
   const server = await startTestServer("lean")
   expect((await fetch(`${server.address}/metrics`, { headers: bearer })).status).toBe(404)
   for (const path of ["/sign-in", "/api/v1/me"]) {
@@ -282,20 +282,20 @@ test("without a token there are no metrics, and over http no promise of https", 
   await server.stop()
 })
 
-test("a database out of reach: not ready, and alive", async () => {
+test("with an unreachable database the server is alive but not ready", async () => {
   const server = await startTestServer("lean", {
     DATABASE_URL: `postgresql://nobody@127.0.0.1:${await freePort()}/none`,
   })
-  const answer = await fetch(`${server.address}/readyz`)
-  expect([answer.status, await answer.json()]).toEqual([
+  const response = await fetch(`${server.address}/readyz`)
+  expect([response.status, await response.json()]).toEqual([
     503,
-    { status: "not ready", reason: "the database does not answer" },
+    { status: "not ready", reason: "the database is not responding" },
   ])
   expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
   await server.stop()
 })
 
-test("a collector of traces that is away keeps nobody", async () => {
+test("an unreachable trace collector does not delay requests or shutdown", async () => {
   const server = await startTestServer("lean", {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
     LOG_LEVEL: "info",
@@ -307,7 +307,7 @@ test("a collector of traces that is away keeps nobody", async () => {
   expect(server.output()).not.toContain("unhandled_rejection")
 })
 
-test("several processes answer with the metrics of all, or with none while one of them stands still", async () => {
+test("several processes return their combined metrics, or none while one of them is stopped", async () => {
   const redis = await startRedis()
   const given = { WEB_CONCURRENCY: "2", REDIS_URL: redis.url, METRICS_TOKEN, LOG_LEVEL: "info" }
   const server = await startTestServer("lean", given)
@@ -322,15 +322,15 @@ test("several processes answer with the metrics of all, or with none while one o
   const counted = await metricsOf(server)
   expect(counted.get('tsk_http_requests_total{route="/api/v1/me",status="200",method="GET"}')).toBe(20)
 
-  // Of two questions on two connections each process gets one, and the one that lives does not tell its own numbers for all.
-  const [, still] = /^Process (\d+) listens/m.exec(server.output()) ?? []
+  // Each process gets one of two requests on two connections, and the running one does not report its own counts alone.
+  const [, stoppedPid] = /^Process (\d+) listens/m.exec(server.output()) ?? []
   const ask = () => fetch(`${server.address}/metrics`, { headers: { ...bearer, connection: "close" } })
-  process.kill(Number(still), "SIGSTOP")
+  process.kill(Number(stoppedPid), "SIGSTOP")
   try {
     const first = await Promise.race([ask(), ask()])
     expect([first.status, first.headers.get("retry-after")]).toEqual([503, "5"])
   } finally {
-    process.kill(Number(still), "SIGCONT")
+    process.kill(Number(stoppedPid), "SIGCONT")
   }
   await expect.poll(async () => (await ask()).status, { timeout: 10_000 }).toBe(200)
   await server.stop()

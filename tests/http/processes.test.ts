@@ -7,7 +7,7 @@ import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
-// What `npm start` runs, as processes: how they begin and end.
+// How the processes of `npm start` start and stop.
 
 async function freshKey(): Promise<string> {
   const user = await createUser()
@@ -17,43 +17,43 @@ async function freshKey(): Promise<string> {
 
 function status(server: TestServer, secret: string): Promise<number> {
   return fetch(`${server.address}/api/v1/me`, { headers: { "x-api-key": secret } }).then(
-    (answer) => answer.status,
+    (response) => response.status,
     () => 0,
   )
 }
 
-/** The processes that listen, by what they said when they began to. */
+/** The listening processes, from the line that each prints at startup. */
 function listening(server: TestServer): { pid: number; sweeper: string }[] {
-  const said = server.output().matchAll(/^Process (\d+) listens on http:\S+, its sweeper (on|off)$/gm)
-  return [...said].map(([, pid, sweeper = ""]) => ({ pid: Number(pid), sweeper }))
+  const lines = server.output().matchAll(/^Process (\d+) listens on http:\S+, sweeper (on|off)$/gm)
+  return [...lines].map(([, pid, sweeper = ""]) => ({ pid: Number(pid), sweeper }))
 }
 
 describe("one process", () => {
-  test("101 asked to end while a run is under way, answers it and is gone, with nothing said of an error", async () => {
+  test("on shutdown, a process completes the run in progress and exits without logging an error", async () => {
     const server = await startTestServer("lean")
-    const begun = request(`${server.address}/api/v1/me/run`, {
+    const run = request(`${server.address}/api/v1/me/run`, {
       method: "POST",
       headers: { "x-api-key": await freshKey(), "content-type": "application/json", expect: "100-continue" },
     })
-    const answer = new Promise<{ statusCode: number | undefined; body: unknown }>((done, failed) => {
-      begun.on("error", failed)
-      begun.on("response", async (response) => {
+    const received = new Promise<{ statusCode: number | undefined; body: unknown }>((done, failed) => {
+      run.on("error", failed)
+      run.on("response", async (response) => {
         done({ statusCode: response.statusCode, body: await json(response) })
       })
     })
-    begun.flushHeaders()
-    // The server waits for the body from here on.
-    await new Promise((going) => begun.once("continue", going))
-    const ended = server.stop()
+    run.flushHeaders()
+    // After 100 Continue, the server waits for the body.
+    await new Promise((continued) => run.once("continue", continued))
+    const stopped = server.stop()
     await expect.poll(() => status(server, "x")).toBe(0)
-    begun.end('{"text":"A sentence that comes late."}')
-    expect(await answer).toMatchObject({ statusCode: 200, body: { data: { cost: 1 } } })
-    await ended
+    run.end('{"text":"A sentence that comes late."}')
+    expect(await received).toMatchObject({ statusCode: 200, body: { data: { cost: 1 } } })
+    await stopped
     expect(await server.exited).toBe(0)
     expect(server.output()).not.toMatch(/error/i)
   })
 
-  test("a port that is taken is named, without a stack", async () => {
+  test("a port in use is named in the error, without a stack trace", async () => {
     const server = await startTestServer("lean")
     const { DATABASE_URL = "", AUTH_SECRET = "" } = process.env
     const second = serve(server.port, { DATABASE_URL, AUTH_SECRET })
@@ -65,7 +65,7 @@ describe("one process", () => {
   })
 
   test.each(["DATABASE_URL", "AUTH_SECRET"])(
-    "105 without %s it does not start: the variable is named, without a stack",
+    "without %s the server does not start, and the error names the variable without a stack trace",
     async (name) => {
       const { AUTH_SECRET = "", DATABASE_URL = "" } = process.env
       const server = serve(await freePort(), { AUTH_SECRET, DATABASE_URL, [name]: "" })
@@ -92,7 +92,7 @@ describe("several processes", () => {
     return () => server.stop()
   })
 
-  test("100 share the port and the limits, and one of them sweeps", async () => {
+  test("share the port and the rate limits, and one of them runs the sweeper", async () => {
     expect(
       listening(server)
         .map(({ sweeper }) => sweeper)
@@ -108,25 +108,25 @@ describe("several processes", () => {
     expect(statuses.filter((code) => code === 429)).toHaveLength(statuses.length - 300)
   })
 
-  test("one that dies is replaced by one that does what it did", async () => {
-    const [victim] = listening(server).filter(({ sweeper }) => sweeper === "on")
-    process.kill(victim?.pid ?? 0, "SIGKILL")
+  test("a process that dies is replaced by one with the same role", async () => {
+    const [sweeping] = listening(server).filter(({ sweeper }) => sweeper === "on")
+    process.kill(sweeping?.pid ?? 0, "SIGKILL")
     await expect.poll(() => listening(server), { timeout: 30_000 }).toHaveLength(3)
     expect(listening(server)[2]?.sweeper).toBe("on")
     expect(await status(server, await freshKey())).toBe(200)
   })
 
-  test("101 all end when the first is asked to, with the exit code 0", async () => {
+  test("all exit with code 0 when the first one receives SIGTERM", async () => {
     await server.stop()
     expect(await server.exited).toBe(0)
     for (const { pid } of listening(server)) expect(() => process.kill(pid, 0)).toThrow("ESRCH")
   })
 })
 
-test("several processes without a store to count in do not start, and say why", async () => {
+test("several processes do not start without Redis, and the error names the reason", async () => {
   const { DATABASE_URL = "", AUTH_SECRET = "" } = process.env
   const server = serve(await freePort(), { DATABASE_URL, AUTH_SECRET, WEB_CONCURRENCY: "2", REDIS_URL: "" })
   const output = collect(server)
   expect(await server.exited).toBe(1)
-  expect(output()).toContain("WEB_CONCURRENCY above 1 needs REDIS_URL")
+  expect(output()).toContain("WEB_CONCURRENCY above 1 requires REDIS_URL")
 })

@@ -18,8 +18,8 @@ import { grantCredits } from "@/tests/support/factories"
 import { type MailServer, resetTokenIn, startMailServer } from "@/tests/support/mail-server"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
-// An account is made, gets keys and passwords and uses them, rightly and wrongly, as people do. Afterwards none of these
-// secrets is anywhere: not in what the server printed, not in the database, not in a page, not in what was built.
+// Creates an account with keys and passwords, and uses them correctly and incorrectly. Then checks that none of these
+// secrets appears in the server's output, traces, metrics, emails, database, pages or build.
 
 const actions = await builtActions()
 
@@ -47,7 +47,7 @@ beforeAll(async () => {
     OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
     OTEL_BSP_SCHEDULE_DELAY: "100",
   })
-  await live()
+  await useSecrets()
   return async () => {
     await server.stop()
     await traces.stop()
@@ -55,7 +55,7 @@ beforeAll(async () => {
   }
 })
 
-/** What takes the traces of the server, and keeps all it gets. */
+/** Stores the traces that the server sends. */
 async function startCollector() {
   const bodies: Buffer[] = []
   const collector = createServer(async (request, response) => {
@@ -86,17 +86,17 @@ function send(name: string, path: string, fields: Record<string, string> = {}): 
   return callAction(server, action, { path, fields, headers: { cookie } })
 }
 
-/** Goes on as the browser would with the cookies of an answer. */
+/** Continues with the cookies of a response, as a browser does. */
 function signedInBy({ cookies }: RawResponse, name: string): void {
   const pairs = cookies.map((line) => line.split(";")[0] ?? "")
   const session = pairs.find((pair) => pair.startsWith(`${cookieName("session")}=`))
-  if (!session) throw new Error(`No session came with ${name}.`)
+  if (!session) throw new Error(`The response has no cookie for ${name}.`)
   keep(name, session.slice(session.indexOf("=") + 1))
   cookie = pairs.join("; ")
 }
 
-/** Everything that is done with secrets, each as it is meant and as it is not. */
-async function live(): Promise<void> {
+/** Uses every kind of secret, correctly and incorrectly. */
+async function useSecrets(): Promise<void> {
   email = `leaks-${randomUUID()}@example.com`
   const first = newPassword("the first password")
   const form = { name: "Ann", email, password: first }
@@ -116,19 +116,19 @@ async function workWithKeys(surface: Surface): Promise<void> {
   const path = pageOf[surface]
   const issue = async (name: string) => {
     const fields = { requestId: randomUUID(), name, expires: "90d", date: "" }
-    const answer = await send(`${path.slice(1)} ${issuing[surface]}`, path, fields)
-    const secret = /tsk_(?:usr|adm)_\w{49}/.exec(answer.text)?.[0]
-    if (!secret) throw new Error(`No key came: ${answer.text}`)
-    // Its beginning is shown in lists, and stored for that.
+    const response = await send(`${path.slice(1)} ${issuing[surface]}`, path, fields)
+    const secret = /tsk_(?:usr|adm)_\w{49}/.exec(response.text)?.[0]
+    if (!secret) throw new Error(`The response contains no key: ${response.text}`)
+    // The start of a key is not secret: it is stored, and shown in lists.
     keep(`${name} of surface ${surface}`, secret.slice(startOf(secret).length))
     return secret
   }
   const secret = await issue("the key")
   await misuse(secret)
-  const gone = await issue("the revoked key")
+  const revoked = await issue("the revoked key")
   const { id } = await db().apiKey.findFirstOrThrow({ where: { surface, name: "the revoked key" } })
   await send(`${path.slice(1)} ${revoking[surface]}`, path, { id })
-  await misuse(gone)
+  await misuse(revoked)
 }
 
 async function misuse(key: string): Promise<void> {
@@ -195,7 +195,7 @@ async function changePasswords(first: string): Promise<void> {
   signedInBy(changed, "the session after the change")
 
   await send("reset-password request", "/reset-password", { email })
-  const message = await letterWith("/reset-password/")
+  const message = await emailWith("/reset-password/")
   const token = keep("the reset token", resetTokenIn(message))
   const path = `/reset-password/${token}`
   await ask(server, { path })
@@ -207,44 +207,44 @@ async function changePasswords(first: string): Promise<void> {
   await send("reset-password/[token] reset", path, { token, password: third ?? "" })
   await ask(server, { path })
   signedInBy(await send("sign-in signIn", "/sign-in", { email, password: third ?? "" }), "the session of the sign-in")
-  await letterWith("Your password was changed")
+  await emailWith("Your password was changed")
 }
 
-/** Letters are sent after the answer. */
-function letterWith(words: string): Promise<string> {
+/** Waits, because emails are sent after the response. */
+function emailWith(words: string): Promise<string> {
   return vi.waitUntil(() => mail.emails.find((message) => message.includes(words)), { timeout: 10_000 })
 }
 
-/** The secrets that are in a text, as they are or as bytes are written. */
-function secretsIn(text: string, known = ""): string[] {
+/** The names of the secrets in a text, verbatim or encoded. */
+function secretsIn(text: string, allowed = ""): string[] {
   return Object.keys(secrets).filter((name) => {
     const secret = Buffer.from(secrets[name] ?? "")
-    const written = (["utf8", "hex", "base64url", "base64"] as const).map((coding) => secret.toString(coding))
-    return name !== known && [...written, encodeURIComponent(String(secret))].some((form) => text.includes(form))
+    const encoded = (["utf8", "hex", "base64url", "base64"] as const).map((encoding) => secret.toString(encoding))
+    return name !== allowed && [...encoded, encodeURIComponent(String(secret))].some((form) => text.includes(form))
   })
 }
 
-test("all of that was done", async () => {
+test("every secret was used", async () => {
   expect(Object.keys(secrets)).toHaveLength(15)
   expect(await db().apiKey.count({ where: { revokedAt: null } })).toBe(2)
   expect(await db().run.count({ where: { state: "settled" } })).toBeGreaterThan(0)
   expect(new Set(Object.values(secrets).map((secret) => secret.length > 8))).toEqual(new Set([true]))
 })
 
-/** Makes the server tell of a request, and thereby of all before it. */
+/** Sends a request that is logged after all earlier ones. */
 async function lastRequest(): Promise<string> {
   const requestId = `the-last-${randomUUID()}`
   await ask(server, { path: "/api/v1/me", headers: { "x-request-id": requestId } })
   return requestId
 }
 
-test("the server printed no secret", async () => {
+test("the server prints no secret", async () => {
   const requestId = await lastRequest()
   await expect.poll(() => server.output(), { timeout: 10_000 }).toContain(requestId)
   expect(secretsIn(server.output())).toEqual([])
 })
 
-test("no trace and no metric holds a secret", async () => {
+test("no trace or metric contains a secret", async () => {
   const requestId = await lastRequest()
   await expect.poll(() => traces.received(), { timeout: 10_000 }).toContain(requestId)
   expect(secretsIn(traces.received())).toEqual([])
@@ -253,15 +253,15 @@ test("no trace and no metric holds a secret", async () => {
   expect(secretsIn(metrics.text)).toEqual([])
 })
 
-test("no letter holds a secret but the one that sets a password, which holds its link", () => {
+test("no email contains a secret, except the password reset email, which contains its link", () => {
   expect(mail.emails.length).toBeGreaterThan(5)
   for (const message of mail.emails) {
-    const known = message.includes("/reset-password/") ? "the reset token" : ""
-    expect(secretsIn(message, known)).toEqual([])
+    const allowed = message.includes("/reset-password/") ? "the reset token" : ""
+    expect(secretsIn(message, allowed)).toEqual([])
   }
 })
 
-test("no table holds a secret, in any column", async () => {
+test("no column of any table contains a secret", async () => {
   const { rows: tables } = await pool().query<{ name: string }>(
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
   )
@@ -270,30 +270,30 @@ test("no table holds a secret, in any column", async () => {
     const { rows } = await pool().query<{ line: string }>(`SELECT t::text AS line FROM "${name}" t`)
     dump += rows.map(({ line }) => `${line}\n`).join("")
   }
-  // What lists show of keys is there.
+  // The dump does contain the start of each key.
   expect(dump).toMatch(/tsk_usr_\w{4}/)
   expect(dump).toContain(email)
   expect(secretsIn(dump)).toEqual([])
 })
 
-test("no page and no payload of a page holds a secret", async () => {
+test("no page or page payload contains a secret", async () => {
   const { pages } = await builtPaths()
   const { id } = await db().user.findUniqueOrThrow({ where: { email } })
   const paths = pages.map((path) => path.replace("[id]", id).replace("[surface]", "user").replace("[token]", "x"))
   for (const path of [...paths, "/api-keys?new", "/admin/api-keys?new"]) {
     for (const headers of [{}, { cookie }, { cookie, rsc: "1" }]) {
-      const answer = await ask(server, { path, headers })
-      const address = answer.headers.get("location") ?? ""
-      const text = address.includes("_rsc=") ? (await ask(server, { path: address, headers })).text : answer.text
-      expect(secretsIn(text + JSON.stringify([...answer.headers])), path).toEqual([])
+      const response = await ask(server, { path, headers })
+      const location = response.headers.get("location") ?? ""
+      const text = location.includes("_rsc=") ? (await ask(server, { path: location, headers })).text : response.text
+      expect(secretsIn(text + JSON.stringify([...response.headers])), path).toEqual([])
     }
   }
   expect((await ask(server, { path: "/api-keys", headers: { cookie } })).text).toMatch(/tsk_usr_\w{4}/)
 })
 
-describe("what was built, and what running wrote into it", () => {
+describe("the build, and the files that the running server writes to it", () => {
   test.each([".next/static", ".next/server", ".next/cache", "dist"])(
-    "no file of %s holds a secret",
+    "no file of %s contains a secret",
     async (directory) => {
       const entries = await readdir(join(root, directory), { recursive: true, withFileTypes: true }).catch(() => [])
       for (const entry of entries.filter((candidate) => candidate.isFile())) {

@@ -26,7 +26,7 @@ import { createUser } from "@/tests/support/factories"
 import { type Provider, startProvider } from "@/tests/support/provider"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
-// The ways in: what they leave in a browser, where they lead, and what they tell about accounts.
+// Sign-in, sign-up, password reset and OAuth: their cookies, their redirects, and what they reveal about accounts.
 
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
@@ -50,7 +50,7 @@ function start(address: string): Promise<TestServer> {
   return startTestServer("lean", {
     BASE_URL: address,
     ...provider.given,
-    // Nobody listens there: no letter arrives, which the answers must not tell.
+    // No mail server listens on this port: no email arrives, which the responses must not reveal.
     SMTP_URL: "smtp://127.0.0.1:9",
     EMAIL_FROM: "tsk@example.com",
   })
@@ -70,18 +70,18 @@ function signIn(email: string, given: string, headers = {}): Promise<RawResponse
   return send("sign-in signIn", "/sign-in", { email, password: given }, headers)
 }
 
-/** What an action returned, as its page gets it. */
+/** The return value of an action, as its page receives it. */
 function resultOf({ text }: RawResponse): string {
   return /^1:(.*)$/m.exec(text)?.[1] ?? ""
 }
 
-/** The cookies that an answer sets, by name, with everything said of each but when it ends. */
+/** The cookies that a response sets, by name, with their attributes except the expiry. */
 function cookiesOf({ cookies }: RawResponse): Record<string, string[]> {
   return Object.fromEntries(
     cookies.map((line) => {
       const [pair = "", ...attributes] = line.toLowerCase().split("; ")
-      const said = attributes.filter((attribute) => !/^(max-age|expires)=/.test(attribute))
-      return [pair.slice(0, pair.indexOf("=")), said.sort()]
+      const compared = attributes.filter((attribute) => !/^(max-age|expires)=/.test(attribute))
+      return [pair.slice(0, pair.indexOf("=")), compared.sort()]
     }),
   )
 }
@@ -105,8 +105,8 @@ describe.each([
     ["signing in", "sign-in signIn", ["device", "session"]],
     ["signing out", "sign-in signOut", ["session"]],
     ["signing up", "sign-up createAccount", ["device", "session"]],
-    ["going to a provider", "sign-in signInThrough", ["callback-url", "csrf", "state"]],
-  ])("the cookies of %s are for this host and no script", async (_what, name, expected) => {
+    ["redirecting to a provider", "sign-in signInThrough", ["callback-url", "csrf", "state"]],
+  ])("the cookies of %s are limited to this host and hidden from scripts", async (_step, name, expected) => {
     const { email } = await createUser({ passwordHash })
     const fields = {
       "sign-up createAccount": { name: "New", email: `new-${email}`, password },
@@ -114,34 +114,34 @@ describe.each([
     }[name] ?? { email, password }
     const stateless = name === "sign-in signInThrough"
     const path = name === "sign-up createAccount" ? "/sign-up" : "/sign-in"
-    const answer = await callAction(own, action(name), { path, fields, stateless })
-    const cookies = cookiesOf(answer)
+    const response = await callAction(own, action(name), { path, fields, stateless })
+    const cookies = cookiesOf(response)
     expect(cookies).toEqual(Object.fromEntries(expected.map((cookie) => [`${prefix}tsk.${cookie}`, attributes])))
   })
 
-  test("so are those of coming back from a provider", async () => {
-    const cookies = cookiesOf(await comeBack(own))
-    for (const said of Object.values(cookies)) expect(said).toEqual(attributes)
+  test("the cookies of a provider's callback are limited to this host and hidden from scripts", async () => {
+    const cookies = cookiesOf(await signInThroughProvider(own))
+    for (const received of Object.values(cookies)) expect(received).toEqual(attributes)
     expect(Object.keys(cookies)).toContain(`${prefix}tsk.session`)
   })
 })
 
-test("a session ends after 30 days, in the browser and here", async () => {
+test("a session expires after 30 days, in the cookie and in the token", async () => {
   const { email } = await createUser({ passwordHash })
-  const ways = [await signIn(email, password), await comeBack(server)]
-  for (const { cookies } of ways) {
-    const [, token = "", said = ""] =
+  const responses = [await signIn(email, password), await signInThroughProvider(server)]
+  for (const { cookies } of responses) {
+    const [, token = "", attributes = ""] =
       new RegExp(`^${cookieName("session")}=([^;]+)(.*)`, "m").exec(cookies.join("\n")) ?? []
     const { exp } = (await decode({ token, secret: env().AUTH_SECRET })) ?? {}
-    const days = [Date.parse(/expires=([^;]+)/i.exec(said)?.[1] ?? ""), Number(exp) * 1000].map(
+    const days = [Date.parse(/expires=([^;]+)/i.exec(attributes)?.[1] ?? ""), Number(exp) * 1000].map(
       (end) => (end - Date.now()) / 86_400_000,
     )
     for (const left of days) expect(left).toBeCloseTo(30, 1)
   }
 })
 
-/** A new account signs in through the provider. */
-function comeBack(on: TestServer, headers: SentHeaders = {}, callbackUrl = "/"): Promise<RawResponse> {
+/** Signs in a new account through the provider. */
+function signInThroughProvider(on: TestServer, headers: SentHeaders = {}, callbackUrl = "/"): Promise<RawResponse> {
   return provider.signIn(on, provider.person({ email: `new-${randomUUID()}@example.com` }), headers, callbackUrl)
 }
 
@@ -204,8 +204,8 @@ const elsewhere = [
   `/${"a".repeat(1_000)}`,
 ]
 
-describe("nothing leads to another host", () => {
-  /** Where a browser on one of our pages goes for an address that it is given. */
+describe("no redirect leads to another host", () => {
+  /** The URL to which a browser on one of our pages resolves an address. */
   const destination = (address: string | null | undefined) =>
     new URL(address ?? "https://nowhere.example", `${base}/sign-in`)
 
@@ -217,7 +217,7 @@ describe("nothing leads to another host", () => {
       host: "app.example.com",
       username: "",
     })
-    // Whatever reads a path once more, by itself, would leave.
+    // A client that parses the path again as a URL must not leave the host either.
     if (address?.startsWith("/")) expect(pathname).not.toMatch(/^\/[/\\]/)
   }
 
@@ -227,10 +227,10 @@ describe("nothing leads to another host", () => {
       const { email } = await createUser({ passwordHash })
       const headers = sameOriginHeaders()
       const body = formOf({ ...hiddenFields(page, 'name="password"'), email, password, callbackUrl })
-      const answer = await ask(server, { method: "POST", path: "/sign-in", body, headers })
-      expect([answer.status, answer.headers.has("set-cookie")], callbackUrl).toEqual([303, true])
-      expectHere(answer.headers.get("location"), callbackUrl)
-      expect(Object.keys(cookiesOf(answer)).sort()).toEqual(["__host-tsk.device", "__host-tsk.session"])
+      const response = await ask(server, { method: "POST", path: "/sign-in", body, headers })
+      expect([response.status, response.headers.has("set-cookie")], callbackUrl).toEqual([303, true])
+      expectHere(response.headers.get("location"), callbackUrl)
+      expect(Object.keys(cookiesOf(response)).sort()).toEqual(["__host-tsk.device", "__host-tsk.session"])
     }
     for (const callbackUrl of ["https://evil.example", "//evil.example", "/\\evil.example"]) {
       const fields = { name: "New", email: `new-${randomUUID()}@example.com`, password, callbackUrl }
@@ -239,7 +239,7 @@ describe("nothing leads to another host", () => {
     }
   })
 
-  test("from the sign-in and sign-up pages, for guests and for who has signed in", async () => {
+  test("from the sign-in and sign-up pages, signed in or not", async () => {
     const cookie = await sessionOf(await createUser())
     for (const callbackUrl of elsewhere) {
       for (const page of ["/sign-in", "/sign-up"]) {
@@ -262,33 +262,33 @@ describe("nothing leads to another host", () => {
     }
   })
 
-  test("on the way to a provider and back", async () => {
+  test("on the redirect to a provider and in the callback URL", async () => {
     for (const callbackUrl of elsewhere) {
-      const answer = await send("sign-in signInThrough", "/sign-in", { provider: "github", callbackUrl })
-      const there = new URL(answer.headers.get("x-action-redirect")?.replace(/;push$/, "") ?? "")
-      expect([there.origin, there.searchParams.get("redirect_uri")]).toEqual([
+      const response = await send("sign-in signInThrough", "/sign-in", { provider: "github", callbackUrl })
+      const target = new URL(response.headers.get("x-action-redirect")?.replace(/;push$/, "") ?? "")
+      expect([target.origin, target.searchParams.get("redirect_uri")]).toEqual([
         "https://github.com",
         `${base}/api/auth/callback/github`,
       ])
-      expectHere(callbackCookie(answer), callbackUrl)
+      expectHere(callbackCookie(response), callbackUrl)
     }
     for (const provider of ["https://evil.example", "../evil", "credentials", "google", ""]) {
-      const answer = await send("sign-in signInThrough", "/sign-in", { provider, callbackUrl: "/" })
-      expect(answer.headers.get("x-action-redirect"), provider).toBe("/sign-in?error=OAuthSignin;push")
+      const response = await send("sign-in signInThrough", "/sign-in", { provider, callbackUrl: "/" })
+      expect(response.headers.get("x-action-redirect"), provider).toBe("/sign-in?error=OAuthSignin;push")
     }
   })
 
-  test("from a provider's callback, nor from what its cookies keep", async () => {
+  test("from a provider's callback, or from a callback URL stored in its cookies", async () => {
     for (const callbackUrl of elsewhere) {
-      const back = await comeBack(server, {}, callbackUrl)
-      expect([back.status, "__host-tsk.session" in cookiesOf(back)], callbackUrl).toEqual([302, true])
-      expectHere(back.headers.get("location"), callbackUrl)
+      const callback = await signInThroughProvider(server, {}, callbackUrl)
+      expect([callback.status, "__host-tsk.session" in cookiesOf(callback)], callbackUrl).toEqual([302, true])
+      expectHere(callback.headers.get("location"), callbackUrl)
 
-      const kept = `${cookieName("callback-url")}=${encodeURIComponent(callbackUrl)}`
+      const stored = `${cookieName("callback-url")}=${encodeURIComponent(callbackUrl)}`
       const path = `/api/auth/callback/github?${new URLSearchParams({ code: "x", state: "x", callbackUrl })}`
-      for (const cookie of [kept, undefined]) {
-        const answer = await ask(server, { path, headers: { ...sameOriginHeaders(), cookie } })
-        for (const address of [answer.headers.get("location") ?? "/", callbackCookie(answer) || "/"]) {
+      for (const cookie of [stored, undefined]) {
+        const response = await ask(server, { path, headers: { ...sameOriginHeaders(), cookie } })
+        for (const address of [response.headers.get("location") ?? "/", callbackCookie(response) || "/"]) {
           expectHere(address, callbackUrl)
         }
       }
@@ -301,14 +301,14 @@ describe("nothing leads to another host", () => {
   }
 })
 
-/** The cookie that a browser keeps once somebody has signed in: its attempts are counted apart. */
-async function signedInOnce(email: string): Promise<string> {
+/** The device cookie that sign-in sets. Attempts with it count separately. */
+async function deviceCookieOf(email: string): Promise<string> {
   const { cookies } = await signIn(email, password)
   const line = cookies.find((candidate) => candidate.startsWith(`${cookieName("device")}=`))
   return line?.split(";")[0] ?? ""
 }
 
-describe("what an address tells of its account", () => {
+describe("what responses reveal about an email address", () => {
   const makeAccounts = async () => ({
     "with a password": (await createUser({ passwordHash })).email,
     "without a password": (await createUser({ passwordHash: null })).email,
@@ -316,26 +316,26 @@ describe("what an address tells of its account", () => {
     closed: (await createUser({ passwordHash, status: "closed" })).email,
   })
 
-  /** Everything that answers differ in, once the address itself is taken out. */
-  async function answersFor(emails: Record<string, string>, call: (email: string) => Promise<RawResponse>) {
-    const answers: Record<string, unknown> = {}
+  /** The parts of each response that could differ, without the email address itself. */
+  async function responsesFor(emails: Record<string, string>, call: (email: string) => Promise<RawResponse>) {
+    const responses: Record<string, unknown> = {}
     for (const [kind, email] of Object.entries(emails)) {
       const { status, headers, text } = await call(email)
       const names = [...headers.keys()].sort()
       const nonce = /'nonce-([^']+)'/.exec(headers.get("content-security-policy") ?? "")?.[1] ?? "no nonce"
-      const said = text.replaceAll(email, "EMAIL").replaceAll(nonce, "NONCE")
-      answers[kind] = { status, names, location: headers.get("location"), said }
+      const body = text.replaceAll(email, "EMAIL").replaceAll(nonce, "NONCE")
+      responses[kind] = { status, names, location: headers.get("location"), body }
     }
-    return answers
+    return responses
   }
 
   async function expectTheSame(emails: Record<string, string>, call: (email: string) => Promise<RawResponse>) {
-    const [first, ...others] = Object.values(await answersFor(emails, call))
+    const [first, ...others] = Object.values(await responsesFor(emails, call))
     expect(others.length).toBeGreaterThan(2)
     for (const other of others) expect(other).toEqual(first)
   }
 
-  test("a wrong password: nothing, on any of our forms", async () => {
+  test("a wrong password reveals nothing, on any form", async () => {
     const emails = { ...(await makeAccounts()), unknown: "nobody@example.com" }
     await expectTheSame(emails, (email) => signIn(email, "not the password"))
     const page = (await ask(server, { path: "/sign-in", headers: sameOriginHeaders() })).text
@@ -343,37 +343,37 @@ describe("what an address tells of its account", () => {
       const body = formOf({ ...hiddenFields(page, 'name="password"'), email, password: "not the password" })
       return ask(server, { method: "POST", path: "/sign-in", body, headers: sameOriginHeaders() })
     })
-    expect(resultOf(await signIn("nobody@example.com", "not the password"))).toContain("or the password is wrong")
+    expect(resultOf(await signIn("nobody@example.com", "not the password"))).toContain("Incorrect email address")
   })
 
-  test("a letter to set a new password: nothing", async () => {
+  test("a password reset request reveals nothing", async () => {
     const emails = { ...(await makeAccounts()), unknown: "nobody-else@example.com" }
     await expectTheSame(emails, (email) => send("reset-password request", "/reset-password", { email }))
-    // Neither does how often one may ask.
+    // The rate limit reveals nothing either.
     for (let count = 0; count < limits.resetAccount.tokens; count++) {
       await expectTheSame(emails, (email) => send("reset-password request", "/reset-password", { email }))
     }
   })
 
-  test("a new account: that there is one, not of which kind", async () => {
+  test("a sign-up reveals that an account exists, but not its state", async () => {
     const emails = await makeAccounts()
     const create = (email: string) => send("sign-up createAccount", "/sign-up", { name: "New", email, password })
     await expectTheSame(emails, create)
-    expect(resultOf(await create(emails.banned))).toContain("There is an account with this address already.")
+    expect(resultOf(await create(emails.banned))).toContain("An account with this email address already exists.")
   })
 })
 
-test("a server that a request names as its host is asked nothing, whatever the action leads to", async () => {
-  const asked: (string | undefined)[] = []
+test("the server sends no request to a host that a request header names, for any action", async () => {
+  const received: (string | undefined)[] = []
   const named = createServer((request, response) => {
-    asked.push(request.url)
+    received.push(request.url)
     response.end()
   })
   await once(named.listen(0, "127.0.0.1"), "listening")
   const host = `127.0.0.1:${(named.address() as AddressInfo).port}`
   for (const origin of [`http://${host}`, base]) {
     for (const headers of [{ host }, { "x-forwarded-host": host }, { host, "x-forwarded-host": host }]) {
-      // Next itself fetches where an action leads to, and a page that has the action, when this one has not.
+      // Next fetches the target of an action's redirect, and a page with the action when the requested page lacks it.
       for (const path of ["/sign-in", "/docs"]) {
         for (const name of ["sign-in signOut", "sign-in signIn", "waitlist join"]) {
           await send(name, path, { email: "nobody@example.com", note: "" }, { ...headers, origin })
@@ -381,13 +381,13 @@ test("a server that a request names as its host is asked nothing, whatever the a
       }
     }
   }
-  expect(asked).toEqual([])
+  expect(received).toEqual([])
   named.close()
 })
 
-test("whoever uses up the attempts on an account does not lock its owner out", async () => {
+test("failed attempts on an account do not lock out its owner", async () => {
   const { email } = await createUser({ passwordHash })
-  const cookie = await signedInOnce(email)
+  const cookie = await deviceCookieOf(email)
   for (let count = 0; count < limits.signInAccount.tokens; count++) await signIn(email, `guess ${count}`)
   expect(resultOf(await signIn(email, password))).toContain("Too many attempts.")
   expect(resultOf(await signIn(email, password, { cookie: cookie.slice(0, -1) }))).toContain("Too many attempts.")
@@ -395,7 +395,7 @@ test("whoever uses up the attempts on an account does not lock its owner out", a
   expect(Object.keys(cookiesOf(owner))).toContain("__host-tsk.session")
 })
 
-test("one address has only so many attempts, whatever it tries them on", async () => {
+test("one client address has a limited number of attempts across all accounts", async () => {
   const from = { "x-forwarded-for": anotherAddress() }
   const accounts: string[] = []
   while (accounts.length < 5) accounts.push((await createUser({ passwordHash })).email)

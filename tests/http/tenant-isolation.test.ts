@@ -16,14 +16,14 @@ import {
 } from "@/tests/support/factories"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
-// One account's rows bear a marker in every text that the data model has. Whoever else asks, whatever they name in their
-// request, gets to see none of them that their role does not read.
+// One account's rows contain a marker in every text column of the data model. Other accounts see only the markers that
+// their role may read, even when their requests name that account's ids.
 
 const built = await builtPaths()
 const unique = randomBytes(6).toString("hex")
 
-/** Columns that take no marker: what they hold is one of a few words, or told by another column. */
-const wordsOnly = [
+/** Columns without a marker: their values come from a fixed set or from another column. */
+const unmarked = [
   "users.role",
   "api_keys.start",
   "plans.currency",
@@ -32,7 +32,7 @@ const wordsOnly = [
   "verification_tokens.identifier",
 ]
 
-/** What the console and the admin API show, and to which roles. The other columns are shown to nobody. */
+/** The columns that the console and the admin API show, and to which roles. They show the other columns to no role. */
 const shown: Record<string, string> = {
   "users.email": "owner admin analyst support finance bookkeeper",
   "users.name": "owner admin analyst support finance bookkeeper",
@@ -63,7 +63,7 @@ function bytes(column: string): Buffer<ArrayBuffer> {
   return Buffer.from(mark(column).padEnd(32).slice(-32))
 }
 
-/** An account with a row in every table. */
+/** Creates an account with a row in every table. */
 async function createMarked() {
   const user = await createUser({
     email: `${mark("users.email")}@example.com`,
@@ -162,7 +162,7 @@ beforeAll(async () => {
   return () => server.stop()
 })
 
-/** Sums have words of other tables for labels. */
+/** The text columns, without the tables of sums, whose labels come from other tables. */
 async function textColumns(): Promise<string[]> {
   const { rows } = await pool().query<{ name: string }>(
     `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
@@ -172,30 +172,32 @@ async function textColumns(): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** The columns whose marker is in a text, as it is or as bytes are written, unless it had been sent. */
+/** The columns whose marker is in a text, verbatim or encoded, unless the request contained it. */
 function marksIn(text: string, sent = ""): string[] {
   const unsent = columns.filter((column) => !sent.includes(mark(column)))
   return unsent.filter((column) => {
-    const codings = (["hex", "base64", "base64url", "latin1"] as const).map((coding) => bytes(column).toString(coding))
-    return [mark(column), ...codings].some((written) => text.includes(written))
+    const encoded = (["hex", "base64", "base64url", "latin1"] as const).map((encoding) =>
+      bytes(column).toString(encoding),
+    )
+    return [mark(column), ...encoded].some((form) => text.includes(form))
   })
 }
 
-test("every text that the data model has bears a marker", async () => {
-  const bare: string[] = []
+test("every text column of the data model contains a marker", async () => {
+  const missing: string[] = []
   for (const name of columns) {
     const [table, column] = name.split(".")
     const { rows } = await pool().query<{ value: unknown }>(`SELECT "${column}" AS value FROM "${table}"`)
     const isMarked = rows.some(
       ({ value }) => marksIn(value instanceof Buffer ? value.toString("hex") : JSON.stringify(value)).length,
     )
-    if (!isMarked) bare.push(name)
+    if (!isMarked) missing.push(name)
   }
-  expect(bare.sort()).toEqual([...wordsOnly].sort())
+  expect(missing.sort()).toEqual([...unmarked].sort())
 })
 
 test.each(roleNames)(
-  "the console and the admin API show %s what its permissions read, and nothing else",
+  "the console and the admin API show %s what its permissions cover, and nothing else",
   async (role) => {
     const { page, payload, keyFor } = await viewerOf(role)
     const secret = await keyFor("admin")
@@ -212,7 +214,7 @@ test.each(roleNames)(
   },
 )
 
-describe.each(["owner", "member"] as const)("whatever an account of role %s asks for", (role) => {
+describe.each(["owner", "member"] as const)("for any request of an account with the role %s", (role) => {
   test("its own pages show nothing of another account", async () => {
     const { page, payload } = await viewerOf(role)
     const own = built.pages.filter((path) => !path.startsWith("/admin") && !path.startsWith("/_"))
@@ -226,7 +228,7 @@ describe.each(["owner", "member"] as const)("whatever an account of role %s asks
     expect(seen).toEqual([])
   })
 
-  test("the user API answers with nothing of another account", async () => {
+  test("the user API returns nothing of another account", async () => {
     const { user, keyFor } = await viewerOf(role)
     const headers = { "x-api-key": await keyFor("user"), "idempotency-key": mark("runs.idempotency_key") }
     await grantCredits(user.id, 100)
@@ -245,24 +247,24 @@ describe.each(["owner", "member"] as const)("whatever an account of role %s asks
   })
 })
 
-/** A new account, and how it asks. */
+/** Creates an account and the functions that send requests with its credentials. */
 async function viewerOf(role: string) {
   const user = await createUser({ role })
   const cookie = await sessionOf(user)
   const keyFor = async (surface: Surface) => (await createKey({ user, surface })).secret
   const page = (path: string) => ask(server, { path, headers: { cookie } })
 
-  /** What a page's script loads instead of the page. Next first leads to an address that caches can tell apart. */
+  /** Loads the RSC payload, as client-side navigation does. Next first redirects to a URL with `_rsc`, for caches. */
   async function payload(path: string): Promise<RawResponse> {
     const headers = { cookie, rsc: "1" }
     const response = await ask(server, { path, headers })
-    const address = response.headers.get("location")
-    return address?.includes("_rsc=") ? ask(server, { path: address, headers }) : response
+    const location = response.headers.get("location")
+    return location?.includes("_rsc=") ? ask(server, { path: location, headers }) : response
   }
   return { user, cookie, keyFor, page, payload }
 }
 
-/** The parameters of pages and endpoints that take an id, or what was made of one, each with one of the other account's. */
+/** The query parameters that take an id, or a cursor made from one, each with a value of the other account. */
 function searches(): string[] {
   const { ids } = other
   const cursor = (id: string) => Buffer.from(`desc ${Date.now() + 1_000} ${id}`).toString("base64url")
@@ -298,7 +300,7 @@ test("no action of a customer reaches another account's rows", async () => {
   ]
   const seen: string[] = []
   for (const action of await builtActions()) {
-    // It would end the session of the others.
+    // Signing out would end the session that the other actions use.
     if (action.name.endsWith("signOut")) continue
     for (const fields of forms) {
       const stateless = action.name.endsWith("signInThrough")
@@ -311,7 +313,7 @@ test("no action of a customer reaches another account's rows", async () => {
   expect(await rowsOf(userId)).toEqual(before)
 })
 
-/** Everything that belongs to an account, but for letters and reset links, which anybody may ask for. */
+/** Every row of an account, except emails and reset links, which any caller may request. */
 async function rowsOf(userId: string): Promise<unknown[]> {
   const include = {
     providerAccounts: true,

@@ -46,7 +46,7 @@ async function ask({ secret, path = "/api/v1/me", instance, init }: Ask) {
   return { status: response.status, text: await response.text(), by: response.headers.get("x-served-by") }
 }
 
-/** `times` calls, ten under way at once. */
+/** Makes `times` calls, ten of them concurrently. */
 async function many<Result>(times: number, call: (index: number) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = []
   let next = 0
@@ -63,7 +63,7 @@ async function account(credits = 0) {
   return { user, ...(await createKey({ user, surface: "user" })) }
 }
 
-test("the 301st request of a minute is refused, whichever instance it meets", async () => {
+test("the 301st request of a minute is refused by either instance", async () => {
   const { secret } = await account()
   const responses = await many(330, () => ask({ secret }))
   const allowed = responses.filter(({ status }) => status === 200)
@@ -73,7 +73,7 @@ test("the 301st request of a minute is refused, whichever instance it meets", as
   for (const instance of instances) expect((await ask({ secret, instance })).status).toBe(429)
 })
 
-test("a call that is repeated at both instances is charged once and answered alike", async () => {
+test("a call that is repeated at both instances is charged once and gets the same response", async () => {
   const { user, secret } = await account(10_000)
   const keys = Array.from({ length: 30 }, () => randomUUID())
   const run = (key: string) =>
@@ -83,12 +83,12 @@ test("a call that is repeated at both instances is charged once and answered ali
       init: {
         method: "POST",
         headers: { "content-type": "application/json", "idempotency-key": key },
-        body: '{"text":"Twice sent, once paid."}',
+        body: '{"text":"Sent twice, charged once."}',
       },
     })
   const responses = await many(240, (index) => run(keys[index % keys.length] ?? ""))
   expect(new Set(responses.map(({ by }) => by)).size).toBe(2)
-  // Sent while the first was at work, one may have been told to come again.
+  // A repetition during the first run may get a 409.
   expect(responses.every(({ status }) => status === 200 || status === 409)).toBe(true)
   for (const key of keys) {
     const [one, other] = [await run(key), await run(key)]
@@ -126,7 +126,7 @@ test("a key revoked on the page of one instance is refused by the other on its n
   await browser.close()
 })
 
-test("when one instance dies the other goes on, and answers what the dead one had done", async () => {
+test("when one instance dies, the other continues and replays the responses of the first", async () => {
   const { secret } = await account(1_000)
   const sent = {
     secret,
@@ -134,12 +134,12 @@ test("when one instance dies the other goes on, and answers what the dead one ha
     init: {
       method: "POST",
       headers: { "content-type": "application/json", "idempotency-key": "kept" },
-      body: '{"text":"Done by one, known to the other."}',
+      body: '{"text":"Run by one, replayed by another."}',
     },
   }
   const before = await ask({ ...sent, instance: "1" })
   expect(before).toMatchObject({ status: 200, by: "1" })
-  // The group of the process and of what it has started.
+  // Kills the process group: the process and its children.
   process.kill(-servers[1].pid, "SIGKILL")
   await servers[1].exited
   for (const response of await many(40, () => ask({ secret }))) expect(response).toMatchObject({ status: 200, by: "2" })

@@ -3,23 +3,23 @@ import type { Pool } from "pg"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import type { Account, Call } from "./chaos-clients"
 
-/** A call and what it was answered, which is checked against what was charged. */
+/** A call and the responses it received, to be checked against the runs that were charged. */
 export type Charged = Pick<Call, "idempotencyKey" | "words" | "cost" | "bodies"> & { account: { id: string } }
 
-/** What may never be seen. */
+/** The violations found so far: each is something that must never happen. */
 export const violations = new Set<string>()
 
-/** Shows it at once, the first twenty of them. */
+/** Records a violation and prints the first twenty immediately. */
 export function reportViolation(text: string): void {
   if (violations.size < 20 && !violations.has(text)) console.error(`\n  VIOLATION ${text}`)
   violations.add(text)
 }
 
-// What must hold once every call has its answer; each line returned is a violation.
+// These checks run when every call has its final response; each string returned is a violation.
 
 /**
- * Every acknowledged answer is the stored one of the only settled run of its key, and nothing else was charged.
- * @param of the accounts to look at; all when left out
+ * Every acknowledged response is the stored one of the only settled run with its key, and nothing else was charged.
+ * @param of ids of the accounts to check; all accounts if omitted
  */
 export async function checkCharges(
   database: Pool,
@@ -40,14 +40,18 @@ export async function checkCharges(
     if (run.user_id !== call.account.id) return `${call.idempotencyKey} was charged to another account`
     if (Number(run.cost) !== call.cost) return `${call.idempotencyKey} was charged ${run.cost} and costs ${call.cost}`
     if (call.bodies.some((body) => body !== run.response_body))
-      return `${call.idempotencyKey} got another answer than stored`
+      return `${call.idempotencyKey} received a response other than the stored one`
     const { data } = JSON.parse(run.response_body)
-    if (data.cost !== call.cost || data.result.words !== call.words) return `${call.idempotencyKey} got a wrong answer`
+    if (data.cost !== call.cost || data.result.words !== call.words)
+      return `${call.idempotencyKey} received a wrong result`
     return []
   })
-  const known = new Set(calls.map(({ idempotencyKey }) => idempotencyKey))
-  const unknown = [...settled.keys()].filter((key) => !known.has(key))
-  return [...wrong, ...unknown.map((key) => `a run of a call that nobody made was charged: ${key || "without a key"}`)]
+  const sent = new Set(calls.map(({ idempotencyKey }) => idempotencyKey))
+  const unexpected = [...settled.keys()].filter((key) => !sent.has(key))
+  return [
+    ...wrong,
+    ...unexpected.map((key) => `a run that no client requested was charged: ${key || "without an Idempotency-Key"}`),
+  ]
 }
 
 export async function checkLedger(database: Pool): Promise<string[]> {
@@ -56,7 +60,7 @@ export async function checkLedger(database: Pool): Promise<string[]> {
   return [...broken, ...rows.map(({ id }) => `reservation lost: ${id}`)]
 }
 
-/** What an owner is told adds up, over all pages, and is what was granted less what the calls cost. */
+/** The ledger entries in the API add up to the account's balance: the credits granted minus the cost of its calls. */
 export async function checkBalance(
   address: string,
   account: Account,
@@ -64,11 +68,11 @@ export async function checkBalance(
 ): Promise<string[]> {
   const { amounts, meta } = await readCredits(address, account)
   const cost = total(calls.filter((call) => call.account === account).map((call) => call.cost))
-  const told = { balance: meta.balance, held: meta.held, entries: meta.total, sum: total(amounts) }
+  const reported = { balance: meta.balance, held: meta.held, entries: meta.total, sum: total(amounts) }
   const balance = account.granted - cost
   const expected = { balance, held: 0, entries: amounts.length, sum: balance }
-  if (JSON.stringify(told) === JSON.stringify(expected)) return []
-  return [`${account.id} is told ${JSON.stringify(told)} instead of ${JSON.stringify(expected)}`]
+  if (JSON.stringify(reported) === JSON.stringify(expected)) return []
+  return [`the API reports ${JSON.stringify(reported)} to ${account.id} instead of ${JSON.stringify(expected)}`]
 }
 
 type Page = {
@@ -86,13 +90,13 @@ async function readCredits(address: string, { keys }: Account): Promise<{ amount
   }
 }
 
-/** A busy machine answers 503 now and then, and a key that was used much 429. */
+/** Retries 503, which a busy machine may return, and 429, which a key over its rate limit gets. */
 async function readPage(url: string, keys: readonly string[]): Promise<Page> {
   for (let attempt = 0; ; attempt++) {
     const response = await fetch(url, { headers: { Authorization: `Bearer ${keys[attempt % keys.length]}` } })
     if (response.ok) return response.json()
-    const isPassing = response.status === 503 || response.status === 429
-    if (!isPassing || attempt === 20) throw new Error(`${url} is answered ${response.status}: ${await response.text()}`)
+    const isTransient = response.status === 503 || response.status === 429
+    if (!isTransient || attempt === 20) throw new Error(`${url} returned ${response.status}: ${await response.text()}`)
     await sleep(1_000)
   }
 }

@@ -4,30 +4,30 @@ import type { Random } from "@/prisma/random"
 import { exchange } from "@/tests/support/exchange"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 
-/** `granted`: all credits it ever got. */
+/** `granted`: the sum of all credits that the account has received. */
 export type Account = { id: string; keys: [string, ...string[]]; granted: number }
 
 export type Accounts = [Account, ...Account[]]
 
-/** One call of a customer. Whatever happens to it on the way, it is sent again under its key until it has an answer. */
+/** One call of a customer. It is retried with its Idempotency-Key until it receives a final response. */
 export type Call = {
   account: Account
   idempotencyKey: string
   text: string
   words: number
   cost: number
-  /** Of every 200 that came, also of those that were asked for once more. */
+  /** The bodies of all responses with status 200, including replays. */
   bodies: string[]
-  /** From when on it may be sent again. */
+  /** When the next attempt may be sent. */
   due: number
-  /** Whether the last answer said that another call holds its key. */
-  held: boolean
+  /** Whether the last response was 409: another request with its Idempotency-Key is in progress. */
+  keyInUse: boolean
 }
 
-/** What clients do: make calls, only finish those that are open and not held, or nothing more. */
+/** What clients do: make new calls, only finish open calls whose keys are not in use, or stop. */
 export type Phase = "call" | "finish" | "end"
 
-type Answer = { status: number; body: string; replayed: boolean; retryAfterMs: number }
+type RunResponse = { status: number; body: string; replayed: boolean; retryAfterMs: number }
 
 const wordsACredit = 100
 const maxOpen = 500
@@ -45,10 +45,10 @@ const vocabulary = [
   "and",
 ] as const
 
-/** No answers yet: too few credits, key held, too many requests, database away. */
-const passing = new Set([402, 409, 429, 503])
+/** Statuses after which a call is retried: too few credits, key in use, rate limit reached, database unavailable. */
+const retryable = new Set([402, 409, 429, 503])
 
-/** The first one has more keys than the others, for every key has its limit of requests. */
+/** The first account has more keys than the others, since each key has its own rate limit. */
 export async function createAccounts(count: number, granted: number): Promise<Accounts> {
   const accounts: Accounts = [await createAccount(20, granted)]
   while (accounts.length < count) accounts.push(await createAccount(6, granted))
@@ -64,7 +64,7 @@ async function createAccount(keys: number, granted: number): Promise<Account> {
   return account
 }
 
-/** @param onViolation told what no client may ever see */
+/** @param onViolation called with each response that no client may ever receive */
 export function createClients({
   random,
   rich,
@@ -83,8 +83,8 @@ export function createClients({
   const counts = new Map<string, number>()
   let lastAcknowledged = Date.now()
 
-  function count(what: string): void {
-    counts.set(what, (counts.get(what) ?? 0) + 1)
+  function count(name: string): void {
+    counts.set(name, (counts.get(name) ?? 0) + 1)
   }
 
   function chooseAccount(): Account {
@@ -103,7 +103,7 @@ export function createClients({
       cost: Math.ceil(words / wordsACredit),
       bodies: [],
       due: 0,
-      held: false,
+      keyInUse: false,
     }
     calls.push(call)
     open.add(call)
@@ -112,12 +112,12 @@ export function createClients({
 
   function takeCall(phase: Phase): Call | undefined {
     const now = Date.now()
-    for (const call of open) if (call.due <= now && (phase === "call" || !call.held)) return call
+    for (const call of open) if (call.due <= now && (phase === "call" || !call.keyInUse)) return call
     return phase === "call" && open.size < maxOpen ? newCall() : undefined
   }
 
-  /** Nothing when no answer came. */
-  async function send(call: Call, input: string, patienceMs?: number): Promise<Answer | undefined> {
+  /** @returns undefined if no complete response arrived */
+  async function send(call: Call, input: string, timeoutMs?: number): Promise<RunResponse | undefined> {
     count("requests")
     const headers = {
       Authorization: `Bearer ${random.pick(call.account.keys)}`,
@@ -126,7 +126,7 @@ export function createClients({
     }
     const url = `${random.pick(addresses)}/api/v1/me/run`
     const body = JSON.stringify({ text: input })
-    const response = await exchange(url, { method: "POST", headers, body }, patienceMs)
+    const response = await exchange(url, { method: "POST", headers, body }, timeoutMs)
     count(String(response?.status ?? "lost"))
     if (!response) return undefined
     const { "idempotency-replayed": replayed, "retry-after": seconds = 0 } = response.headers
@@ -138,53 +138,53 @@ export function createClients({
     }
   }
 
-  function accept(call: Call, { status, body }: Answer): void {
+  function accept(call: Call, { status, body }: RunResponse): void {
     if (status === 200) call.bodies.push(body)
-    else if (!passing.has(status)) onViolation(`A call was answered ${status}: ${body}`)
+    else if (!retryable.has(status)) onViolation(`A call returned ${status}: ${body}`)
   }
 
-  /** Now and then twice at once, and now and then by a client that soon hangs up. */
+  /** Some attempts are sent twice concurrently, and some clients disconnect within 30 ms. */
   async function attempt(call: Call): Promise<void> {
     call.due = Number.POSITIVE_INFINITY
-    call.held = false
-    const patienceMs = random.chance(0.1) ? random.between(1, 30) : undefined
-    const sent = [send(call, call.text, patienceMs)]
+    call.keyInUse = false
+    const timeoutMs = random.chance(0.1) ? random.between(1, 30) : undefined
+    const sent = [send(call, call.text, timeoutMs)]
     if (random.chance(0.15)) sent.push(send(call, call.text))
     const responses = (await Promise.all(sent)).filter((response) => response !== undefined)
     for (const response of responses) accept(call, response)
-    if (call.bodies.length === 0) return putOff(call, responses.at(-1))
+    if (call.bodies.length === 0) return scheduleRetry(call, responses.at(-1))
     open.delete(call)
     lastAcknowledged = Date.now()
     if (random.chance(0.1)) await sendAgain(call)
-    if (random.chance(0.05)) await sendOtherwise(call)
+    if (random.chance(0.05)) await sendAnotherBody(call)
   }
 
-  function putOff(call: Call, response: Answer | undefined): void {
-    call.held = response?.status === 409
-    // What Retry-After says, but not when it is long: that is a rate limit, and the next attempt takes another key.
+  function scheduleRetry(call: Call, response: RunResponse | undefined): void {
+    call.keyInUse = response?.status === 409
+    // Retry-After is capped at two seconds: a longer one is a rate limit, and the next attempt uses another key.
     const waitMs = response && response.status !== 402 ? Math.min(2_000, response.retryAfterMs) : 300
     call.due = Date.now() + waitMs + random.between(20, 200)
   }
 
-  /** An acknowledged call is answered once more as it was, whatever the balance is by now. */
+  /** A retry of an acknowledged call replays the stored response, whatever the current balance is. */
   async function sendAgain(call: Call): Promise<void> {
     const response = await send(call, call.text)
     if (!response || response.status === 429 || response.status === 503) return
     accept(call, response)
     if (response.status === 200 && response.replayed) count("replayed")
-    else onViolation(`An acknowledged call was not replayed but answered ${response.status}: ${response.body}`)
+    else onViolation(`An acknowledged call was not replayed but returned ${response.status}: ${response.body}`)
   }
 
-  async function sendOtherwise(call: Call): Promise<void> {
-    const response = await send(call, `Otherwise: ${call.text.slice(0, 100)}`)
+  async function sendAnotherBody(call: Call): Promise<void> {
+    const response = await send(call, `Another text: ${call.text.slice(0, 100)}`)
     if (!response || response.status === 429 || response.status === 503) return
     if (response.status !== 422)
-      onViolation(`Another body under a used key was answered ${response.status}: ${response.body}`)
+      onViolation(`Another body with a used Idempotency-Key returned ${response.status}: ${response.body}`)
   }
 
   async function client(phase: () => Phase): Promise<void> {
-    for (let now = phase(); now !== "end"; now = phase()) {
-      const call = takeCall(now)
+    for (let current = phase(); current !== "end"; current = phase()) {
+      const call = takeCall(current)
       if (call) await attempt(call)
       else await sleep(20)
     }
@@ -193,9 +193,9 @@ export function createClients({
   return {
     calls,
     open,
-    countOf: (what: string) => counts.get(what) ?? 0,
+    countOf: (name: string) => counts.get(name) ?? 0,
     acknowledged: () => calls.length - open.size,
-    /** How long it is since a call was acknowledged. */
+    /** Milliseconds since a call was last acknowledged. */
     silenceMs: () => Date.now() - lastAcknowledged,
     run: (clients: number, phase: () => Phase) => Promise.all(Array.from({ length: clients }, () => client(phase))),
   }

@@ -7,17 +7,17 @@ import { collect, type Given, serve, waitForServer } from "@/scripts/build-and-s
 import type { Child } from "@/scripts/child"
 import { dataDirectoryOf, startPostgres } from "@/scripts/postgres"
 
-// What is killed: the database and the servers. Each comes back at its own address, as a supervisor would bring it.
+// The database and the servers that tests kill. Each restarts on the same port, as under a supervisor.
 
 export type Database = {
   url: string
-  crash: (awayMs: number) => Promise<void>
-  /** Stops every process of it where it is; returns what lets them go on. */
+  crash: (downMs: number) => Promise<void>
+  /** Suspends every process of the database; returns a function that resumes them. */
   freeze: () => Promise<() => void>
   stop: () => Promise<void>
 }
 
-/** A PostgreSQL as durable as in production: what it has acknowledged outlives a crash. */
+/** A PostgreSQL as durable as in production: committed data survives a crash. */
 export async function startDatabase(flags: readonly string[] = []): Promise<Database> {
   const directory = await mkdtemp(join(tmpdir(), "tsk-chaos-"))
   const data = await dataDirectoryOf(directory)
@@ -37,7 +37,7 @@ export async function startDatabase(flags: readonly string[] = []): Promise<Data
       "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()",
     )
     await client.end()
-    // The first of them last: it would take note of the others.
+    // The postmaster is suspended last: it would react to a change of its child processes.
     const pids = [...rows.map(({ pid }) => pid), await postmaster()]
     for (const pid of pids) process.kill(pid, "SIGSTOP")
     return () => {
@@ -45,18 +45,18 @@ export async function startDatabase(flags: readonly string[] = []): Promise<Data
     }
   }
 
-  /** As `pg_ctl stop -m immediate`: no connection is asked, nothing is written, the next start has to recover. */
-  async function crashOnce(awayMs: number): Promise<void> {
+  /** Like `pg_ctl stop -m immediate`: connections are cut, no data is flushed, and the next start has to recover. */
+  async function crashOnce(downMs: number): Promise<void> {
     process.kill(await postmaster(), "SIGQUIT")
     await running.stop()
-    await new Promise((done) => setTimeout(done, awayMs))
+    await new Promise((done) => setTimeout(done, downMs))
     running = await startPostgres(directory, flags, port)
   }
 
   return {
     url: running.url,
-    crash(awayMs) {
-      restart = crashOnce(awayMs)
+    crash(downMs) {
+      restart = crashOnce(downMs)
       return restart
     },
     freeze,
@@ -71,15 +71,15 @@ export async function startDatabase(flags: readonly string[] = []): Promise<Data
 
 export type Server = {
   address: string
-  /** Returns once it answers. */
+  /** Resolves once the server responds. */
   start: () => Promise<void>
   kill: () => Promise<void>
-  /** What it has printed lately. */
+  /** The last lines that the server printed. */
   output: () => string
   stop: () => Promise<void>
 }
 
-/** @param onError called with each line in which the server reports an error that it did not expect */
+/** @param onError called with each log line of the event `internal`, an unexpected error */
 export async function prepareServer(given: Given, onError: (line: string) => void): Promise<Server> {
   const port = await steadyPort()
   const address = `http://127.0.0.1:${port}`
@@ -93,15 +93,15 @@ export async function prepareServer(given: Given, onError: (line: string) => voi
       running.process.stdout?.on("data", (chunk) => {
         for (const line of String(chunk).split("\n")) if (line.includes('"event":"internal"')) onError(line)
       })
-      if (!(await waitForServer(running, `${address}/api/v1/me`))) throw new Error(`A server ended:\n\n${output()}`)
+      if (!(await waitForServer(running, `${address}/api/v1/me`))) throw new Error(`A server exited:\n\n${output()}`)
     },
     output: () => output(),
     async kill() {
-      if (!running || !isAlive(running)) throw new Error(`A server ended by itself:\n\n${output()}`)
-      await end(running)
+      if (!running || !isAlive(running)) throw new Error(`A server exited on its own:\n\n${output()}`)
+      await killGroup(running)
     },
     async stop() {
-      if (running && isAlive(running)) await end(running)
+      if (running && isAlive(running)) await killGroup(running)
     },
   }
 }
@@ -110,15 +110,15 @@ function isAlive({ process: { exitCode, signalCode } }: Child): boolean {
   return exitCode === null && signalCode === null
 }
 
-/** Its whole process group: the server, and the shell that guards it. */
-async function end({ process: { pid }, exited }: Child): Promise<void> {
+/** Kills the whole process group: the server and the shell that guards it. */
+async function killGroup({ process: { pid }, exited }: Child): Promise<void> {
   if (pid) process.kill(-pid, "SIGKILL")
   await exited
 }
 
 /**
- * A free port below those from which the system serves outgoing connections: one of these could be taken by a client
- * while the server it belongs to is away.
+ * A free port below the ephemeral range: the system could assign an ephemeral port to an outgoing connection while the
+ * server is down.
  */
 async function steadyPort(): Promise<number> {
   for (;;) {

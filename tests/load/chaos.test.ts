@@ -15,28 +15,28 @@ import { checkBalance, checkCharges, checkLedger, reportViolation, violations } 
 import { type Accounts, type Clients, createAccounts, createClients, type Phase } from "./chaos-clients"
 import { type Database, prepareServer, type Server, startDatabase } from "./chaos-servers"
 
-// Kills two servers of the build and their PostgreSQL at random moments, while customers send metered calls until each has
-// its response. Afterwards everything has to add up. SEED repeats the choices of a run.
+// Kills two servers of the build and their PostgreSQL at random moments, while customers retry metered calls until each
+// has its final response. Then checks all charges and balances. SEED repeats the choices of a run.
 
-/** How much has to happen. The more there is to do, the longer it takes; no time is a failure. */
+/** The number of events after which a run is complete; its duration is not limited. */
 const aims = {
-  full: { kills: 50, crashes: 12, acknowledged: 3_000, leftBehind: 20 },
-  short: { kills: 6, crashes: 2, acknowledged: 300, leftBehind: 2 },
+  full: { kills: 50, crashes: 12, acknowledged: 3_000, abandoned: 20 },
+  short: { kills: 6, crashes: 2, acknowledged: 300, abandoned: 2 },
 }
 const clientCount = 40
-/** So long nobody has had an answer: something hangs. */
+/** If no call is acknowledged for this long, something hangs. */
 const maxSilenceMs = 180_000
 
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
 const aim = aims[inject("isLong") ? "full" : "short"]
 const random = new Random(seed)
-const done = { kills: 0, crashes: 0, leftBehind: 0 }
-/** Reservations that ended under a server that may still have been at work. */
-const overtaken: string[] = []
+const done = { kills: 0, crashes: 0, abandoned: 0 }
+/** Ids of runs whose reservation the test made expire while a server may still have been executing them. */
+const expiredByTest: string[] = []
 
 afterAll(stopAll)
 
-test("whatever was acknowledged is charged once and nothing else is, with servers and database killed", async () => {
+test("every acknowledged call is charged exactly once while servers and the database are killed", async () => {
   console.log(`SEED=${seed}`)
   const database = stopAtExit(await startDatabase())
   await migrate(database.url)
@@ -57,16 +57,16 @@ test("whatever was acknowledged is charged once and nothing else is, with server
   const started = Date.now()
   await disturb(clients, servers, database, observer, () => topUp(granter, poor, random.between(1, 15)))
 
-  // From here on nothing is killed. Calls whose keys are held wait until the reservations left behind are over.
+  // From here on nothing is killed. Calls whose keys are in use wait until the abandoned reservations have expired.
   await topUp(granter, poor, 10_000)
-  await clients.run(clientCount, () => (isWaiting(clients) ? "finish" : "end"))
+  await clients.run(clientCount, () => (hasCallsToRetry(clients) ? "finish" : "end"))
   const left = await observer.query(
     "UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved'",
   )
   const sweeps = await Promise.all([sweep(observer), sweep(observer), sweep(observer)])
   while (clients.open.size > 0) {
-    for (const call of clients.open) call.held = false
-    await clients.run(clientCount, () => (isWaiting(clients) ? "finish" : "end"))
+    for (const call of clients.open) call.keyInUse = false
+    await clients.run(clientCount, () => (hasCallsToRetry(clients) ? "finish" : "end"))
   }
 
   for (const text of await checkCharges(observer, clients.calls)) reportViolation(text)
@@ -76,14 +76,14 @@ test("whatever was acknowledged is charged once and nothing else is, with server
   }
   await report(clients, observer, {
     seconds: Math.round((Date.now() - started) / 1_000),
-    leftAtTheEnd: left.rowCount ?? 0,
+    reservedAtEnd: left.rowCount ?? 0,
     swept: sweeps.reduce((sum, { released }) => sum + released, 0),
   })
   await observer.end()
   expect([...violations]).toEqual([])
 })
 
-/** Lets customers call while everything around them fails, until enough of it has happened. */
+/** Runs customers while servers and the database fail, until the aims are reached. */
 async function disturb(
   clients: Clients,
   servers: readonly Server[],
@@ -92,7 +92,7 @@ async function disturb(
   grant: () => Promise<void>,
 ): Promise<void> {
   let failed = false
-  const goesOn = () => !failed && !isEnough(clients)
+  const isRunning = () => !failed && !isEnough(clients)
 
   async function kill(server: Server): Promise<void> {
     await server.kill()
@@ -104,44 +104,44 @@ async function disturb(
     await database.crash(random.between(0, 1_500))
     done.crashes++
   }
-  /** As if all work of this moment took longer than its reservation. */
-  async function overtake(): Promise<void> {
+  /** Expires the reservations of the last second, as if their work took too long. */
+  async function expireReservations(): Promise<void> {
     const { rows } = await observer.query<{ id: string }>(
       `UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved' AND created_at > now() - interval '1 second' RETURNING id`,
     )
-    overtaken.push(...rows.map(({ id }) => id))
+    expiredByTest.push(...rows.map(({ id }) => id))
   }
   async function observe(): Promise<void> {
     for (const { rule, subject } of await findViolations(observer))
       reportViolation(`${rule}: ${subject}, while calls ran`)
-    done.leftBehind = await countLeftBehind(observer)
+    done.abandoned = await countAbandoned(observer)
     if (clients.silenceMs() > maxSilenceMs) throw new Error("No call has been acknowledged for three minutes.")
   }
-  /** Once in so many acknowledged calls: on a slow machine disasters are rarer too. */
-  async function onceIn(min: number, max: number, act: () => Promise<unknown>): Promise<void> {
+  /** Acts once per `min` to `max` acknowledged calls, so that a slow machine has fewer failures too. */
+  async function oncePerCalls(min: number, max: number, act: () => Promise<unknown>): Promise<void> {
     for (;;) {
       const next = clients.acknowledged() + random.between(min, max)
-      while (clients.acknowledged() < next && goesOn()) await sleep(10)
-      if (!goesOn()) return
+      while (clients.acknowledged() < next && isRunning()) await sleep(10)
+      if (!isRunning()) return
       await act()
     }
   }
   async function every(ms: number, act: () => Promise<unknown>): Promise<void> {
-    while (goesOn()) {
+    while (isRunning()) {
       await sleep(ms)
       await act()
     }
   }
 
   const acts = [
-    ...servers.map((server) => onceIn(10, 200, () => kill(server))),
-    onceIn(50, 400, crash),
-    onceIn(30, 300, () => whenUp(overtake)),
-    onceIn(10, 100, grant),
+    ...servers.map((server) => oncePerCalls(10, 200, () => kill(server))),
+    oncePerCalls(50, 400, crash),
+    oncePerCalls(30, 300, () => whenUp(expireReservations)),
+    oncePerCalls(10, 100, grant),
     every(3_000, () => whenUp(() => sweep(observer))),
     every(1_000, () => whenUp(observe)),
   ]
-  const calling = clients.run(clientCount, (): Phase => (goesOn() ? "call" : "end"))
+  const calling = clients.run(clientCount, (): Phase => (isRunning() ? "call" : "end"))
   const printing = setInterval(() => console.log(`  ${progressOf(clients)}`), 10_000)
   try {
     await Promise.all([...acts, calling])
@@ -155,7 +155,7 @@ function isEnough(clients: Clients): boolean {
   return (
     done.kills >= aim.kills &&
     done.crashes >= aim.crashes &&
-    done.leftBehind >= aim.leftBehind &&
+    done.abandoned >= aim.abandoned &&
     clients.acknowledged() >= aim.acknowledged
   )
 }
@@ -165,16 +165,16 @@ function progressOf(clients: Clients): string {
     `${clients.acknowledged()} of ${aim.acknowledged} calls acknowledged`,
     `${done.kills} of ${aim.kills} kills`,
     `${done.crashes} of ${aim.crashes} database crashes`,
-    `${done.leftBehind} of ${aim.leftBehind} reservations left behind`,
+    `${done.abandoned} of ${aim.abandoned} reservations abandoned`,
   ].join(", ")
 }
 
-function isWaiting(clients: Clients): boolean {
-  if (clients.silenceMs() > maxSilenceMs) throw new Error("Open calls are not answered any more.")
-  return [...clients.open].some(({ held }) => !held)
+function hasCallsToRetry(clients: Clients): boolean {
+  if (clients.silenceMs() > maxSilenceMs) throw new Error("Open calls no longer receive responses.")
+  return [...clients.open].some(({ keyInUse }) => !keyInUse)
 }
 
-/** Grants as the console does: each form acts once, however often it has to be sent. */
+/** Grants credits as the console does: each form is idempotent, so it can be retried. */
 async function topUp(granter: OwnerId, accounts: Accounts, amount: number): Promise<void> {
   for (const account of accounts) {
     const form = { requestId: randomUUID(), amount, reason: "Top-up" }
@@ -184,54 +184,54 @@ async function topUp(granter: OwnerId, accounts: Accounts, amount: number): Prom
   }
 }
 
-/** Of runs that ended with nobody to close them: expired, or reserved for longer than any work here takes. */
-async function countLeftBehind(observer: pg.Pool): Promise<number> {
-  const { rows } = await observer.query<{ left_behind: number }>(
-    `SELECT count(*)::int AS left_behind FROM runs
+/** Counts runs that no server closed: expired, or reserved for longer than any run in this test takes. */
+async function countAbandoned(observer: pg.Pool): Promise<number> {
+  const { rows } = await observer.query<{ abandoned: number }>(
+    `SELECT count(*)::int AS abandoned FROM runs
      WHERE (state = 'expired' OR (state = 'reserved' AND created_at < now() - interval '5 seconds'))
        AND id <> ALL($1::uuid[])`,
-    [overtaken],
+    [expiredByTest],
   )
-  return rows[0]?.left_behind ?? 0
+  return rows[0]?.abandoned ?? 0
 }
 
 async function report(
   clients: Clients,
   observer: pg.Pool,
-  measured: { seconds: number; leftAtTheEnd: number; swept: number },
+  measured: { seconds: number; reservedAtEnd: number; swept: number },
 ): Promise<void> {
   const { rows } = await observer.query<{ state: string; runs: number }>(
     "SELECT state, count(*)::int AS runs FROM runs GROUP BY state",
   )
   const runs = (wanted: string) => rows.find(({ state }) => state === wanted)?.runs ?? 0
-  const leftBehind = await countLeftBehind(observer)
+  const abandoned = await countAbandoned(observer)
   const lines: [string, number][] = [
-    ["seconds of disturbance", measured.seconds],
+    ["seconds of failures", measured.seconds],
     ["requests", clients.countOf("requests")],
-    ["… without an answer", clients.countOf("lost")],
+    ["… without a response", clients.countOf("lost")],
     ...["402", "409", "422", "429", "503"].map((status): [string, number] => [
-      `… answered ${status}`,
+      `… returned ${status}`,
       clients.countOf(status),
     ]),
-    ["… answered 200, acknowledged", clients.countOf("200")],
-    ["… replayed when asked again", clients.countOf("replayed")],
+    ["… returned 200, acknowledged", clients.countOf("200")],
+    ["… replayed on retry", clients.countOf("replayed")],
     ["distinct Idempotency-Keys, each acknowledged", clients.acknowledged()],
     ["servers killed (SIGKILL)", done.kills],
     ["databases stopped (immediate)", done.crashes],
     ["runs settled", runs("settled")],
-    ["runs given back by their server", runs("failed")],
-    ["runs whose reservation ended under them", overtaken.length],
-    ["runs left behind by a kill or crash", leftBehind],
-    ["… of these released", leftBehind - runs("reserved")],
-    ["… held to the end", measured.leftAtTheEnd],
-    ["… and swept then, by three sweepers at once", measured.swept],
+    ["runs released by their server", runs("failed")],
+    ["runs whose reservation the test made expire", expiredByTest.length],
+    ["runs abandoned by a kill or crash", abandoned],
+    ["… of these released", abandoned - runs("reserved")],
+    ["… still reserved at the end", measured.reservedAtEnd],
+    ["… and then swept, by three concurrent sweepers", measured.swept],
     ["violations", violations.size],
   ]
   console.log("")
   for (const [name, value] of lines) console.log(`${value.toLocaleString("en").padStart(12)}  ${name}`)
 }
 
-/** The database is away now and then: tries until it is back. */
+/** Retries while the database is unavailable. */
 async function whenUp<Result>(act: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {

@@ -3,8 +3,8 @@ import { isStopping } from "@/tests/support/program"
 import type { Traffic } from "./soak-clients"
 
 /**
- * Calls a second when as many are under way as a server is busy with, once it has done everything a few times.
- * @param seconds of each: first not counted, then counted
+ * Measures calls per second with twelve concurrent calls, after a warm-up.
+ * @param seconds duration of the warm-up, and of the measurement
  */
 export async function measureCapacity(traffic: Traffic, seconds: number): Promise<number> {
   await workFor(seconds, traffic)
@@ -12,16 +12,16 @@ export async function measureCapacity(traffic: Traffic, seconds: number): Promis
 }
 
 async function workFor(seconds: number, traffic: Traffic): Promise<number> {
-  const end = Date.now() + seconds * 1_000
+  const deadline = Date.now() + seconds * 1_000
   let done = 0
   const worker = async () => {
-    for (; Date.now() < end && !isStopping(); done++) await traffic.act()
+    for (; Date.now() < deadline && !isStopping(); done++) await traffic.act()
   }
   await Promise.all(Array.from({ length: 12 }, worker))
   return done
 }
 
-/** Sends so many calls a second, however long the answers take; returns when the last answer is here. */
+/** Sends calls at a constant rate per second, however long responses take; resolves after the last response. */
 export async function send(traffic: Traffic, rate: number, isOver: () => boolean): Promise<void> {
   const underWay = new Set<Promise<unknown>>()
   const since = performance.now()

@@ -10,14 +10,14 @@ import { readForms } from "@/tests/support/forms"
 import type { Charged } from "./chaos-checks"
 import type { Account } from "./chaos-clients"
 
-// Everything that customers and operators do, in one mix, and what each of them has to be answered.
+// The mix of requests that customers and operators send, and the responses that they must receive.
 
-/** What is done, and how often out of a hundred times. */
+/** Each kind of action and its share in percent. */
 export const weights = {
   "read of the user API": 38,
   "read of the admin API": 14,
   "run with Idempotency-Key": 16,
-  "run without": 5,
+  "run without Idempotency-Key": 5,
   "run sent again": 6,
   "page of the user area": 8,
   "page of the console": 5,
@@ -36,22 +36,22 @@ type Operator = { id: string; email: string; session: string; keys: [string] }
 
 type Call = Charged & { account: Account }
 
-/** A run that was sent without an Idempotency-Key and answered: nobody can send it again. */
-type Once = { runId: string; body: string }
+/** An acknowledged run that was sent without an Idempotency-Key, so it cannot be replayed. */
+type KeylessRun = { runId: string; body: string }
 
-/** When an answer came and how long it took; no status when there was none. */
-type RawResponse = { at: number; ms: number; status: number | undefined; excused: boolean }
+/** When a response arrived and how long it took; `status` is undefined if none arrived. */
+type Timing = { at: number; ms: number; status: number | undefined; excused: boolean }
 
-/** An answer and what is wrong with it; nothing when it is right. */
+/** Returns what is wrong with a response, or undefined if it is correct. */
 type Check = (response: Exchange) => string | undefined
 
 const wordsACredit = 100
 
-/** As a status: out of service while nothing was broken. */
+/** The name under which unavailability without a fault is counted. */
 export const unexcused = "503 or 500 while nothing was broken"
 
-/** @param keys of both surfaces: four of five belong to customers, the rest to operators */
-export async function createPeople(keys: number) {
+/** @param keys the number of keys on both surfaces: four of five belong to customers, the rest to operators */
+export async function createLoadAccounts(keys: number) {
   const customers: Customer[] = []
   const operators: Operator[] = []
   for (let made = 0; made < keys; made++) {
@@ -70,32 +70,32 @@ export async function createPeople(keys: number) {
   return { customers, operators }
 }
 
-export type People = Awaited<ReturnType<typeof createPeople>>
+export type LoadAccounts = Awaited<ReturnType<typeof createLoadAccounts>>
 
 /**
- * @param isExcused whether something was broken at any time from then to now, so that an answer may be 503
- * @param onViolation told what nobody may ever see
+ * @param isExcused whether a fault was active at any time since then, so that a response may be 503
+ * @param onViolation called with each response that no client may ever receive
  */
 export function createTraffic({
   random,
-  people: { customers, operators },
+  accounts: { customers, operators },
   address,
   isExcused,
   onViolation,
 }: {
   random: Random
-  people: People
+  accounts: LoadAccounts
   address: string
   isExcused: (since: number) => boolean
   onViolation: (text: string) => void
 }) {
   const calls: Call[] = []
-  const once: Once[] = []
-  const responses = new Map<Kind, RawResponse[]>(kinds.map((kind) => [kind, []]))
+  const keylessRuns: KeylessRun[] = []
+  const responses = new Map<Kind, Timing[]>(kinds.map((kind) => [kind, []]))
   const counts = new Map<string, number>()
-  /** When each key was used, in the last two minutes. */
+  /** The times at which each key was used in the last two minutes. */
   const uses = new Map<string, number[]>()
-  // Every second customer never sends an Idempotency-Key: what they were charged is known by their answers alone.
+  // Every second customer never sends an Idempotency-Key: only their responses tell what they were charged.
   const keyed = customers.filter((_, index) => index % 2 === 0)
   const keyless = customers.filter((_, index) => index % 2 === 1)
   const idle = [...customers]
@@ -104,15 +104,15 @@ export function createTraffic({
     return items[random.between(0, items.length - 1)] as Item
   }
 
-  /** Every key is one of three hundred requests a minute, and of no fewer. */
-  function note(secret: string): void {
+  /** Records a use of a key, to check that a key is never limited below 300 requests a minute. */
+  function recordUse(secret: string): void {
     const now = Date.now()
     const recent = (uses.get(secret) ?? []).filter((time) => time > now - 120_000)
     uses.set(secret, [...recent, now])
   }
 
-  /** Sends a request and looks at its answer; gives it when it is what it should be. */
-  async function ask(
+  /** Sends a request and checks the response. @returns the response if it is correct and final */
+  async function send(
     kind: Kind,
     path: string,
     sent: Parameters<typeof exchange>[1],
@@ -120,31 +120,31 @@ export function createTraffic({
   ): Promise<Exchange | undefined> {
     const since = Date.now()
     const secret = sent.headers?.["x-api-key"]
-    if (secret) note(secret)
+    if (secret) recordUse(secret)
     const response = await exchange(address + path, sent, 60_000)
     const excused = isExcused(since)
     const at = Date.now()
     responses.get(kind)?.push({ at, ms: at - since, status: response?.status, excused })
     const status = String(response?.status ?? "none")
     counts.set(status, (counts.get(status) ?? 0) + 1)
-    const wrong = whatIsWrong(response, check, secret, excused)
-    if (wrong === "passing") return undefined
-    if (wrong) onViolation(`${kind}, ${sent.method ?? "GET"} ${path}: ${wrong}`)
-    return wrong ? undefined : response
+    const problem = findProblem(response, check, secret, excused)
+    if (problem === "retryable") return undefined
+    if (problem) onViolation(`${kind}, ${sent.method ?? "GET"} ${path}: ${problem}`)
+    return problem ? undefined : response
   }
 
-  function whatIsWrong(response: Exchange | undefined, check: Check, secret: string | undefined, excused: boolean) {
-    if (!response) return "no answer"
+  function findProblem(response: Exchange | undefined, check: Check, secret: string | undefined, excused: boolean) {
+    if (!response) return "no response"
     const isPage = !response.headers["content-type"]?.startsWith("application/json")
     if (response.status === 503 || (isPage && response.status === 500)) {
-      // A machine that something else keeps busy is late now and then, and says so.
+      // A machine that is busy with other work may return 503 without a fault.
       if (!excused) counts.set(unexcused, (counts.get(unexcused) ?? 0) + 1)
-      return isPage ? "passing" : (envelope(503, "service_unavailable")(response) ?? "passing")
+      return isPage ? "retryable" : (envelope(503, "service_unavailable")(response) ?? "retryable")
     }
     if (response.status === 429 && secret) {
       const recent = uses.get(secret)?.length ?? 0
       if (recent <= 300) return `429 after ${recent} requests in two minutes`
-      return envelope(429, "rate_limited")(response) ?? "passing"
+      return envelope(429, "rate_limited")(response) ?? "retryable"
     }
     return check(response)
   }
@@ -161,8 +161,8 @@ export function createTraffic({
       ...(withKey && { "idempotency-key": idempotencyKey }),
     }
     const sent = { method: "POST", headers, body: JSON.stringify({ text: "word ".repeat(words) }) }
-    return ask(kind, "/api/v1/me/run", sent, (response) =>
-      // Held by an attempt of which nobody heard, until its time is over.
+    return send(kind, "/api/v1/me/run", sent, (response) =>
+      // An attempt without a response may hold the key until its reservation expires.
       response.status === 409 && withKey
         ? envelope(409, "idempotency_in_progress")(response)
         : digested(response, cost, words),
@@ -179,7 +179,7 @@ export function createTraffic({
       const { id, keys } = pick(customers)
       const path = random.pick(["", "", "/subscription", "/orders?limit=20", "/credits?limit=20"])
       const check = path === "" ? ownAccount(id) : path === "/subscription" ? object : list
-      return ask("read of the user API", `/api/v1/me${path}`, { headers: { "x-api-key": keys[0] } }, check)
+      return send("read of the user API", `/api/v1/me${path}`, { headers: { "x-api-key": keys[0] } }, check)
     },
     "read of the admin API": () => {
       const { keys } = pick(operators)
@@ -191,16 +191,16 @@ export function createTraffic({
         "stats",
         "audit?limit=20",
       ])
-      return ask("read of the admin API", `/api/v1/admin/${path}`, { headers: { "x-api-key": keys[0] } }, list)
+      return send("read of the admin API", `/api/v1/admin/${path}`, { headers: { "x-api-key": keys[0] } }, list)
     },
     "run with Idempotency-Key": () => {
       const call = newCall(pick(keyed))
       calls.push(call)
       return sendKeyed("run with Idempotency-Key", call)
     },
-    "run without": async () => {
-      const response = await sendRun("run without", newCall(pick(keyless)), false)
-      if (response) once.push({ runId: JSON.parse(response.body).data.id, body: response.body })
+    "run without Idempotency-Key": async () => {
+      const response = await sendRun("run without Idempotency-Key", newCall(pick(keyless)), false)
+      if (response) keylessRuns.push({ runId: JSON.parse(response.body).data.id, body: response.body })
     },
     "run sent again": async () => {
       if (calls.length > 0) await sendKeyed("run sent again", pick(calls))
@@ -208,19 +208,19 @@ export function createTraffic({
     "page of the user area": () => {
       const { email, session } = pick(customers)
       const path = random.pick(["/api-keys", "/account", "/account/credits", "/account/orders"])
-      return ask("page of the user area", path, { headers: { cookie: session } }, page(email))
+      return send("page of the user area", path, { headers: { cookie: session } }, page(email))
     },
     "page of the console": () => {
       const { email, session } = pick(operators)
       const path = random.pick(["/admin", "/admin/users", "/admin/orders", "/admin/credits", "/admin/api-keys"])
-      return ask("page of the console", path, { headers: { cookie: session } }, page(email))
+      return send("page of the console", path, { headers: { cookie: session } }, page(email))
     },
     "refused request": () => {
-      const [wrong, path, check] = pick(refusals())
-      return ask("refused request", path, { headers: wrong }, check)
+      const [headers, path, check] = pick(refusals())
+      return send("refused request", path, { headers }, check)
     },
     "key created and revoked": async () => {
-      // One at a time for each, and each in turn, for nobody may make many keys an hour.
+      // One at a time per customer, and each customer in turn: the number of keys created per hour is limited.
       const customer = idle.shift()
       if (!customer) return
       await createAndRevoke(customer)
@@ -231,7 +231,7 @@ export function createTraffic({
     },
   }
 
-  /** Neither of them is a key of the surface that is asked, or the question is none. */
+  /** Requests that must be refused: no key, an invalid key, a key of the other surface, an invalid request. */
   function refusals(): [Record<string, string>, string, Check][] {
     const [own] = pick(customers).keys
     const [admin] = pick(operators).keys
@@ -245,7 +245,7 @@ export function createTraffic({
     ]
   }
 
-  /** As a browser without JavaScript does: the form of a page is sent to that page. */
+  /** Submits a form of a page to that page, as a browser without JavaScript does. */
   async function submit(
     kind: Kind,
     path: string,
@@ -256,18 +256,18 @@ export function createTraffic({
   ): Promise<{ response: Exchange | undefined; hidden: Record<string, string> } | undefined> {
     let form = hidden
     if (!form) {
-      const shown = await ask(kind, path, { headers: { cookie: session } }, (response) =>
-        readForms(response.body).some(isOf(fields)) ? undefined : `${response.status} without the form`,
+      const shown = await send(kind, path, { headers: { cookie: session } }, (response) =>
+        readForms(response.body).some(hasFields(fields)) ? undefined : `${response.status} without the form`,
       )
       if (!shown) return undefined
-      form = readForms(shown.body).find(isOf(fields)) ?? {}
+      form = readForms(shown.body).find(hasFields(fields)) ?? {}
     }
     const data = new FormData()
     for (const [name, value] of Object.entries({ ...form, ...fields })) data.append(name, value)
     const encoded = new Response(data)
     const headers = { cookie: session, origin: address, "content-type": encoded.headers.get("content-type") ?? "" }
     const body = new Uint8Array(await encoded.arrayBuffer())
-    return { response: await ask(kind, path, { method: "POST", headers, body }, check), hidden: form }
+    return { response: await send(kind, path, { method: "POST", headers, body }, check), hidden: form }
   }
 
   async function createAndRevoke({ session, keys, keyId }: Customer): Promise<void> {
@@ -279,8 +279,8 @@ export function createTraffic({
     const [secret] = /tsk_usr_[0-9A-Za-z]{49}/.exec(made?.response?.body ?? "") ?? []
     if (!secret || secret === keys[0]) return
     const headers = { "x-api-key": secret }
-    if (!(await ask(kind, "/api/v1/me", { headers }, object))) return
-    const shown = await ask(kind, "/api-keys", { headers: { cookie: session } }, (response) =>
+    if (!(await send(kind, "/api/v1/me", { headers }, object))) return
+    const shown = await send(kind, "/api-keys", { headers: { cookie: session } }, (response) =>
       response.body.includes(name) ? undefined : `${response.status} without the new key`,
     )
     const ids = [...(shown?.body.matchAll(/revoke=([0-9a-f-]{36})/g) ?? [])].map(([, id = ""]) => id)
@@ -289,10 +289,10 @@ export function createTraffic({
     const revoked = await submit(kind, `/api-keys?revoke=${id}`, session, { id }, (response) =>
       response.status === 200 && response.body.includes("is revoked") ? undefined : `${response.status}, not revoked`,
     )
-    if (revoked?.response) await ask(kind, "/api/v1/me", { headers }, envelope(401, "unauthorized"))
+    if (revoked?.response) await send(kind, "/api/v1/me", { headers }, envelope(401, "unauthorized"))
   }
 
-  /** One form acts once, so it is sent until it is known to have. */
+  /** A form is idempotent, so it is retried until a response confirms the grant. */
   async function grant({ session }: Operator, account: Account): Promise<void> {
     const path = `/admin/users/${account.id}?action=grant`
     const amount = random.between(1, 50)
@@ -318,7 +318,7 @@ export function createTraffic({
     return "read of the user API"
   }
 
-  /** Sends again what was not answered, until everything is. */
+  /** Retries every call without a final response. */
   async function finish(): Promise<void> {
     for (const call of calls) {
       for (let attempt = 0; call.bodies.length === 0 && attempt < 100; attempt++) {
@@ -330,16 +330,16 @@ export function createTraffic({
 
   return {
     calls,
-    once,
+    keylessRuns,
     keyed,
     keyless,
     responses,
     countOf: (status: string) => counts.get(status) ?? 0,
     statuses: () => [...counts.keys()].sort(),
     act: () => acts[chooseKind()](),
-    /** One customer who calls twice as often as allowed. */
+    /** A request of one customer, who sends twice as many as the rate limit allows. */
     greedy: (customer: Customer) =>
-      ask(
+      send(
         "read of the user API",
         "/api/v1/me",
         { headers: { "x-api-key": customer.keys[0] } },
@@ -351,15 +351,15 @@ export function createTraffic({
 
 export type Traffic = ReturnType<typeof createTraffic>
 
-function isOf(fields: Record<string, string>) {
+function hasFields(fields: Record<string, string>) {
   return (form: Record<string, string>) => Object.keys(fields).every((name) => name in form)
 }
 
 function envelope(status: number, code: string): Check {
   return (response) => {
     const { error, ...more } = response.status === status ? JSON.parse(response.body) : { error: undefined }
-    const isRight = error?.code === code && typeof error.message === "string" && Object.keys(more).length === 0
-    return isRight ? undefined : `${response.status} instead of ${status} ${code}: ${response.body.slice(0, 200)}`
+    const isCorrect = error?.code === code && typeof error.message === "string" && Object.keys(more).length === 0
+    return isCorrect ? undefined : `${response.status} instead of ${status} ${code}: ${response.body.slice(0, 200)}`
   }
 }
 
@@ -370,27 +370,27 @@ function ownAccount(id: string): Check {
 
 function object(response: Exchange): string | undefined {
   if (response.status !== 200) return `${response.status}: ${response.body.slice(0, 200)}`
-  return Object.keys(JSON.parse(response.body)).join() === "data" ? undefined : `another envelope: ${response.body}`
+  return Object.keys(JSON.parse(response.body)).join() === "data" ? undefined : `invalid envelope: ${response.body}`
 }
 
 function list(response: Exchange): string | undefined {
   if (response.status !== 200) return `${response.status}: ${response.body.slice(0, 200)}`
   const { data, meta } = JSON.parse(response.body)
-  const isRight = Array.isArray(data) && data.length <= meta.limit && data.length <= meta.total && !(meta.balance < 0)
-  return isRight ? undefined : `no page: ${response.body.slice(0, 200)}`
+  const isCorrect = Array.isArray(data) && data.length <= meta.limit && data.length <= meta.total && !(meta.balance < 0)
+  return isCorrect ? undefined : `invalid page of a list: ${response.body.slice(0, 200)}`
 }
 
 function page(email: string): Check {
   return (response) => {
     if (response.status !== 200)
       return `${response.status}: ${response.headers.location ?? response.body.slice(0, 200)}`
-    return response.body.includes(email) ? undefined : "a page that does not name its viewer"
+    return response.body.includes(email) ? undefined : "a page that does not show the email of the signed-in account"
   }
 }
 
 function digested(response: Exchange, cost: number, words: number): string | undefined {
   if (response.status !== 200) return `${response.status}: ${response.body.slice(0, 200)}`
   const { data } = JSON.parse(response.body)
-  const isRight = data.cost === cost && data.result.words === words && data.balance >= 0
-  return isRight ? undefined : `another result: ${response.body}`
+  const isCorrect = data.cost === cost && data.result.words === words && data.balance >= 0
+  return isCorrect ? undefined : `wrong result: ${response.body}`
 }

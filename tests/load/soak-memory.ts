@@ -1,9 +1,9 @@
 import { freePort } from "@/scripts/postgres"
 
-// What a server knows best of itself: the memory that it holds, and how late its event loop was.
+// Measures a server's memory and event loop delay from inside its process.
 
-/** Runs in the server. To be asked for `/collected` takes all garbage away first, which is what a leak survives. */
-const tells = (port: number) => `
+/** The script that runs in the server. `/collected` collects garbage first, so that only live memory counts. */
+const probe = (port: number) => `
   import { createServer } from "node:http"
   import { monitorEventLoopDelay } from "node:perf_hooks"
   import { setFlagsFromString } from "node:v8"
@@ -12,45 +12,45 @@ const tells = (port: number) => `
   const collect = runInNewContext("gc")
   const delay = monitorEventLoopDelay()
   delay.enable()
-  const listener = createServer(({ url }, answer) => {
+  const listener = createServer(({ url }, response) => {
     if (url === "/collected") collect()
     const { rss, heapUsed, external } = process.memoryUsage()
-    const delays = [50, 99, 100].map((part) => delay.percentile(part) / 1e6)
-    answer.end(JSON.stringify({ rss, held: heapUsed + external, delays }))
+    const delays = [50, 99, 100].map((percent) => delay.percentile(percent) / 1e6)
+    response.end(JSON.stringify({ rss, heap: heapUsed + external, delays }))
   })
   listener.listen(${port}, "127.0.0.1").unref()`
 
-/** Bytes of the process and of what JavaScript holds, and milliseconds of lateness at p50, p99 and at most. */
-type Told = { rss: number; held: number; delays: number[] }
+/** Bytes of the process and of the JavaScript heap, and the event loop delay in ms at p50, p99 and maximum. */
+type Measurement = { rss: number; heap: number; delays: number[] }
 
 type Sample = { minutes: number; mb: number }
 
 export type MemoryReport = {
-  /** Of the process, each second. */
+  /** The process's memory, sampled each second. */
   rss: Sample[]
-  /** Of what JavaScript holds once all garbage is gone, each time that `collect` was called. */
-  held: Sample[]
+  /** The JavaScript heap after garbage collection, sampled at each call of `collect`. */
+  heap: Sample[]
   delays: number[]
 }
 
-/** @returns `nodeOptions`, with which the server has to be started, and what watches it from then on */
+/** @returns `nodeOptions`, with which the server has to be started, and functions that sample its memory */
 export async function prepareMemory() {
   const port = await freePort()
   const since = Date.now()
-  const report: MemoryReport = { rss: [], held: [], delays: [] }
+  const report: MemoryReport = { rss: [], heap: [], delays: [] }
   let timer: NodeJS.Timeout | undefined
 
   async function sample(path: "" | "collected"): Promise<void> {
     const response = await fetch(`http://127.0.0.1:${port}/${path}`)
-    const told: Told = await response.json()
+    const measured: Measurement = await response.json()
     const minutes = (Date.now() - since) / 60_000
-    if (path === "collected") report.held.push({ minutes, mb: told.held / 2 ** 20 })
-    else report.rss.push({ minutes, mb: told.rss / 2 ** 20 })
-    report.delays = told.delays
+    if (path === "collected") report.heap.push({ minutes, mb: measured.heap / 2 ** 20 })
+    else report.rss.push({ minutes, mb: measured.rss / 2 ** 20 })
+    report.delays = measured.delays
   }
 
   return {
-    nodeOptions: `--import data:text/javascript,${encodeURIComponent(tells(port))}`,
+    nodeOptions: `--import data:text/javascript,${encodeURIComponent(probe(port))}`,
     watch() {
       timer = setInterval(() => sample("").catch(() => {}), 1_000)
     },
@@ -63,7 +63,7 @@ export async function prepareMemory() {
   }
 }
 
-/** MB a minute, by the least squares over the second half. */
+/** Growth in MB per minute: the least-squares slope over the second half of the samples. */
 export function slopeOf(samples: readonly Sample[]): number {
   const half = samples.slice(Math.floor(samples.length / 2))
   const mean = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0) / numbers.length

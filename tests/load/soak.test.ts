@@ -11,46 +11,47 @@ import { startRedis } from "@/tests/support/redis"
 import { checkBalance, checkCharges, checkLedger, reportViolation, violations } from "./chaos-checks"
 import { prepareServer, startDatabase } from "./chaos-servers"
 import { measureCapacity, send } from "./load"
-import { createPeople, createTraffic, kinds, type Traffic, unexcused } from "./soak-clients"
+import { createLoadAccounts, createTraffic, kinds, type Traffic, unexcused } from "./soak-clients"
 import { type MemoryReport, prepareMemory, slopeOf } from "./soak-memory"
 
-// Everything customers and operators do, through two hundred keys of both surfaces and through pages, at 70 % of what this
-// machine can do, while PostgreSQL or Redis fails once a minute. SEED repeats the choices of a run, MINUTES is its length.
+// Sends all kinds of customer and operator requests, with 200 keys on both surfaces and through pages, at 70 % of this
+// machine's capacity, while PostgreSQL or Redis fails once a minute. SEED repeats the choices of a run; MINUTES sets
+// its length.
 
 const keyCount = 200
-/** More than this is not sent, whatever the machine can do: a key has its limit. */
+/** The maximum request rate per second, whatever the capacity: each key has a rate limit. */
 const maxRate = 600
 const share = 0.7
-/** After a fault is over, until then an answer may still be 503. */
+/** For this long after a fault has ended, a response may still be 503. */
 const recoveryMs = 3_000
-/** MB a minute over the second half that JavaScript may hold more, garbage aside. */
+/** The maximum growth of the JavaScript heap in MB per minute over the second half, after garbage collection. */
 const maxGrowth = 2
 
-type Trouble = { of: "PostgreSQL" | "Redis"; name: string; fault: Fault }
+type Outage = { dependency: "PostgreSQL" | "Redis"; name: string; fault: Fault }
 
-const troubles: readonly [Trouble, ...Trouble[]] = [
-  { of: "PostgreSQL", name: "cut off", fault: { kind: "reset" } },
-  { of: "Redis", name: "hanging", fault: { kind: "half-open" } },
-  { of: "PostgreSQL", name: "slow", fault: { kind: "latency", ms: 700 } },
-  { of: "Redis", name: "cut off", fault: { kind: "reset" } },
-  { of: "PostgreSQL", name: "hanging", fault: { kind: "half-open" } },
+const outages: readonly [Outage, ...Outage[]] = [
+  { dependency: "PostgreSQL", name: "cut off", fault: { kind: "reset" } },
+  { dependency: "Redis", name: "hanging", fault: { kind: "half-open" } },
+  { dependency: "PostgreSQL", name: "slow", fault: { kind: "latency", ms: 700 } },
+  { dependency: "Redis", name: "cut off", fault: { kind: "reset" } },
+  { dependency: "PostgreSQL", name: "hanging", fault: { kind: "half-open" } },
 ]
 
 const isLong = inject("isLong")
 const minutes = Number(process.env.MINUTES ?? 10)
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
 const random = new Random(seed)
-/** Whether everything has been broken that was to be. */
+/** Whether all outages are over. */
 let over = false
 
 afterAll(stopAll)
 
-test("no response is wrong and every credit adds up, with dependencies that fail once a minute", async () => {
+test("no response is wrong and all credits add up while dependencies fail once a minute", async () => {
   console.log(`SEED=${seed}`)
   const database = stopAtExit(await startDatabase())
   const redis = stopAtExit(await startRedis())
   await migrate(database.url)
-  const ways = {
+  const proxies = {
     PostgreSQL: stopAtExit(await startFaultyProxy(Number(new URL(database.url).port))),
     Redis: stopAtExit(await startFaultyProxy(redis.port)),
   }
@@ -61,139 +62,138 @@ test("no response is wrong and every credit adds up, with dependencies that fail
   const memory = await prepareMemory()
   const server = await prepareServer(
     {
-      DATABASE_URL: database.url.replace(/:\d+\//, `:${ways.PostgreSQL.port}/`),
-      REDIS_URL: `redis://127.0.0.1:${ways.Redis.port}`,
+      DATABASE_URL: database.url.replace(/:\d+\//, `:${proxies.PostgreSQL.port}/`),
+      REDIS_URL: `redis://127.0.0.1:${proxies.Redis.port}`,
       AUTH_SECRET,
       NODE_OPTIONS: memory.nodeOptions,
     },
     reportViolation,
   )
   stopAtExit(server)
-  const people = await createPeople(keyCount)
+  const accounts = await createLoadAccounts(keyCount)
   await server.start()
 
-  const outages = createOutages(ways, memory.collect)
+  const schedule = createSchedule(proxies, memory.collect)
   const traffic = createTraffic({
     random,
-    people,
+    accounts,
     address: server.address,
-    isExcused: outages.isExcused,
+    isExcused: schedule.isExcused,
     onViolation: reportViolation,
   })
   const capacity = await measureCapacity(traffic, isLong ? 15 : 3)
-  // Times of a server that has more to do than it can say nothing about one that has not.
+  // Response times of an overloaded server say nothing about normal operation.
   for (const times of traffic.responses.values()) times.length = 0
   const rate = Math.min(maxRate, capacity * share)
-  console.log(`${capacity.toFixed(0)} a second is what it does; ${rate.toFixed(0)} a second are sent`)
+  console.log(`Capacity ${capacity.toFixed(0)} requests per second, sending ${rate.toFixed(0)} per second`)
 
   memory.watch()
-  const [greedy] = people.customers
+  const [greedy] = accounts.customers
   const sending = send(traffic, rate, () => over)
-  const pressing = greedy && press(() => traffic.greedy(greedy))
-  await outages.cause()
-  await Promise.all([sending, pressing])
-  const held = await memory.stop()
+  const exceeding = greedy && sendTenPerSecond(() => traffic.greedy(greedy))
+  await schedule.run()
+  await Promise.all([sending, exceeding])
+  const used = await memory.stop()
 
   await observer.query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved'")
   await sweep(observer)
   await traffic.finish()
   const keyed = traffic.keyed.map(({ id }) => id)
   for (const text of await checkCharges(observer, traffic.calls, keyed)) reportViolation(text)
-  for (const text of await checkOnce(observer, traffic)) reportViolation(text)
+  for (const text of await checkKeylessRuns(observer, traffic)) reportViolation(text)
   for (const text of await checkLedger(observer)) reportViolation(text)
   for (const account of traffic.keyed.slice(0, 10)) {
     for (const text of await checkBalance(server.address, account, traffic.calls)) reportViolation(text)
   }
-  // Neither a few samples nor a few seconds of a busy machine say anything about a trend.
+  // A short run has too few samples to judge a trend.
   if (isLong) {
     const calm = [...traffic.responses.values()].flat().filter(({ excused }) => !excused).length
     if (traffic.countOf(unexcused) > calm / 100) {
-      reportViolation("More than one in a hundred was refused while nothing was broken")
+      reportViolation("More than 1 % of requests were refused while nothing was broken")
     }
-    const growth = slopeOf(held.held)
-    if (growth > maxGrowth) reportViolation(`What the server holds grows by ${growth.toFixed(1)} MB a minute`)
+    const growth = slopeOf(used.heap)
+    if (growth > maxGrowth) reportViolation(`The server's heap grows by ${growth.toFixed(1)} MB a minute`)
   }
-  report(traffic, held)
+  report(traffic, used)
   await observer.end()
   expect([...violations]).toEqual([])
 })
 
-/** Breaks one thing after the other, and knows when something was broken. */
-function createOutages(ways: Record<Trouble["of"], FaultyProxy>, beforehand: () => Promise<void>) {
+/** Causes one outage after the other and records when each was active. */
+function createSchedule(proxies: Record<Outage["dependency"], FaultyProxy>, beforeEach: () => Promise<void>) {
   const times: { from: number; to: number }[] = []
 
-  /** One fault a minute, or two in all. */
-  async function cause(): Promise<void> {
+  /** Causes one outage a minute, or two in a short run. */
+  async function run(): Promise<void> {
     const [calmMs, brokenMs] = isLong ? [50_000, 8_000] : [8_000, 4_000]
     const due = isLong
-      ? Array.from({ length: minutes }, (_, index) => troubles[index % troubles.length])
-      : [troubles[4], troubles[1]]
-    for (const trouble of due) {
-      if (!trouble) continue
-      const { of, name, fault } = trouble
+      ? Array.from({ length: minutes }, (_, index) => outages[index % outages.length])
+      : [outages[4], outages[1]]
+    for (const outage of due) {
+      if (!outage) continue
+      const { dependency, name, fault } = outage
       await sleep(calmMs)
-      await beforehand()
+      await beforeEach()
       const time = { from: Date.now(), to: Number.POSITIVE_INFINITY }
-      if (of === "PostgreSQL") times.push(time)
-      console.log(`  ${of} ${name} for ${brokenMs / 1_000} s`)
-      await ways[of].set(fault)
+      if (dependency === "PostgreSQL") times.push(time)
+      console.log(`  ${dependency} ${name} for ${brokenMs / 1_000} s`)
+      await proxies[dependency].set(fault)
       await sleep(brokenMs)
-      await ways[of].set({ kind: "none" })
+      await proxies[dependency].set({ kind: "none" })
       time.to = Date.now() + recoveryMs
     }
     await sleep(calmMs)
     over = true
   }
 
-  /** Without Redis everything is served: only PostgreSQL is an excuse. */
+  /** The service works without Redis, so only an outage of PostgreSQL excuses a 503. */
   function isExcused(since: number): boolean {
     return times.some(({ from, to }) => to >= since && from <= Date.now())
   }
 
-  return { cause, isExcused }
+  return { run, isExcused }
 }
 
-/** Ten times a second. */
-async function press(act: () => Promise<unknown>): Promise<void> {
+async function sendTenPerSecond(act: () => Promise<unknown>): Promise<void> {
   while (!over) await Promise.all([act(), sleep(100)])
 }
 
-/** Nobody can send these again, but what was answered is charged, and as it was answered. */
-async function checkOnce(observer: pg.Pool, { once, keyless }: Traffic): Promise<string[]> {
+/** Every acknowledged run without an Idempotency-Key is settled, and its stored response is the one that was sent. */
+async function checkKeylessRuns(observer: pg.Pool, { keylessRuns, keyless }: Traffic): Promise<string[]> {
   const { rows } = await observer.query<{ id: string; response_body: string }>(
     "SELECT id, response_body FROM runs WHERE state = 'settled' AND user_id = ANY ($1)",
     [keyless.map(({ id }) => id)],
   )
   const stored = new Map(rows.map(({ id, response_body }) => [id, response_body]))
-  return once.filter(({ runId, body }) => stored.get(runId) !== body).map(({ runId }) => `run ${runId} was lost`)
+  return keylessRuns.filter(({ runId, body }) => stored.get(runId) !== body).map(({ runId }) => `run ${runId} was lost`)
 }
 
-function report(traffic: Traffic, { rss, held, delays }: MemoryReport): void {
-  console.log(`\n${"".padEnd(28)}calm: n      p50      p99   broken: n      p50      p99  ms`)
+function report(traffic: Traffic, { rss, heap, delays }: MemoryReport): void {
+  console.log(`\n${"".padEnd(31)}calm: n      p50      p99   broken: n      p50      p99  ms`)
   for (const kind of kinds) {
     const all = traffic.responses.get(kind) ?? []
     const cells = [false, true].flatMap((wanted) => {
       const times = all.filter(({ excused }) => excused === wanted).map(({ ms }) => ms)
       return [times.length, quantile(times, 0.5), quantile(times, 0.99)]
     })
-    console.log(kind.padEnd(25) + cells.map((cell, column) => String(cell).padStart(column === 3 ? 12 : 9)).join(""))
+    console.log(kind.padEnd(28) + cells.map((cell, column) => String(cell).padStart(column === 3 ? 12 : 9)).join(""))
   }
   const statuses = traffic.statuses().map((status) => `${status}: ${traffic.countOf(status).toLocaleString("en")}`)
-  console.log(`\nAnswers  ${statuses.join("  ")}`)
-  console.log(`Runs acknowledged  ${traffic.calls.length} with Idempotency-Key, ${traffic.once.length} without`)
-  console.log(`Memory of the process  ${courseOf(rss)}`)
-  console.log(`Held, without garbage  ${courseOf(held)}`)
-  const [p50, p99, most] = delays.map((ms) => `${ms.toFixed(0)} ms`)
-  console.log(`Event loop late by  ${p50} p50, ${p99} p99, ${most} at most`)
+  console.log(`\nResponses  ${statuses.join("  ")}`)
+  console.log(`Runs acknowledged  ${traffic.calls.length} with Idempotency-Key, ${traffic.keylessRuns.length} without`)
+  console.log(`Process memory (RSS)  ${trendOf(rss)}`)
+  console.log(`Heap after garbage collection  ${trendOf(heap)}`)
+  const [p50, p99, max] = delays.map((ms) => `${ms.toFixed(0)} ms`)
+  console.log(`Event loop delay  ${p50} p50, ${p99} p99, ${max} max`)
   console.log(`Violations  ${violations.size}`)
 }
 
-function courseOf(samples: MemoryReport["rss"]): string {
+function trendOf(samples: MemoryReport["rss"]): string {
   const mb = samples.map(({ mb }) => Math.round(mb))
   const slope = slopeOf(samples).toFixed(1)
-  return `${mb[0]} MB at first, ${Math.max(...mb)} at most, ${mb.at(-1)} in the end; ${slope} MB a minute over the second half`
+  return `${mb[0]} MB at start, ${Math.max(...mb)} max, ${mb.at(-1)} at end; ${slope} MB a minute over the second half`
 }
 
-function quantile(times: number[], part: number): number | string {
-  return times.sort((one, other) => one - other)[Math.floor(times.length * part)] ?? "–"
+function quantile(times: number[], fraction: number): number | string {
+  return times.sort((one, other) => one - other)[Math.floor(times.length * fraction)] ?? "–"
 }

@@ -1,11 +1,11 @@
 import { chromium } from "@playwright/test"
 import { isExecutable, onPath } from "./programs"
 
-// The headless shell draws pages as the whole browser does, without the windows around them, which cost half of a core.
+// The headless shell renders pages like the full browser but without its user interface, which costs half a core.
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 const macApplication = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 
-/** Nothing but the page: no sandbox, which root and containers lack, and no traffic of the browser's own. */
+/** No sandbox, which does not work as root or in containers, and no background traffic of the browser. */
 export const browserFlags = [
   "--no-sandbox",
   "--disable-gpu",

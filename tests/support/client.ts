@@ -10,7 +10,7 @@ import { sessionToken } from "@/lib/sign-in/next-auth"
 import { root } from "@/scripts/root"
 import type { TestServer } from "./server"
 
-// Asks a server as a browser may, and as anybody else may who writes requests by hand.
+// Sends requests to a server, both as a browser sends them and handcrafted.
 
 export type Sent = {
   method?: string
@@ -19,18 +19,18 @@ export type Sent = {
   body?: string | FormData
 }
 
-/** One that is undefined is not sent. */
+/** A header whose value is undefined is not sent. */
 export type SentHeaders = Readonly<Record<string, string | undefined>>
 
 export type RawResponse = { status: number; headers: Headers; cookies: string[]; text: string }
 
-/** Sends headers as they stand, `Host` too, and follows no redirect. */
+/** Sends headers verbatim, including `Host`, and follows no redirect. */
 export async function ask(
   { address }: Pick<TestServer, "address">,
   { method = "GET", path, headers, body }: Sent,
 ): Promise<RawResponse> {
   const { hostname, port } = new URL(address)
-  // A Response writes a form as browsers do.
+  // A Response encodes a form as browsers do.
   const form = body instanceof FormData ? new Response(body) : undefined
   const type = form?.headers.get("content-type")
   const content = form ? Buffer.from(await form.arrayBuffer()) : body
@@ -39,19 +39,19 @@ export async function ask(
     if (value === undefined) sent.removeHeader(name)
     else sent.setHeader(name, value)
   }
-  const answer = new Promise<RawResponse>((done, failed) => {
+  const response = new Promise<RawResponse>((done, failed) => {
     sent.on("error", failed)
-    sent.on("response", async (response) => {
+    sent.on("response", async (incoming) => {
       const received = new Headers()
-      for (const [name, values] of Object.entries(response.headersDistinct)) {
+      for (const [name, values] of Object.entries(incoming.headersDistinct)) {
         for (const value of values ?? []) received.append(name, value)
       }
-      const cookies = response.headersDistinct["set-cookie"] ?? []
-      done({ status: response.statusCode ?? 0, headers: received, cookies, text: await text(response) })
+      const cookies = incoming.headersDistinct["set-cookie"] ?? []
+      done({ status: incoming.statusCode ?? 0, headers: received, cookies, text: await text(incoming) })
     })
   })
   sent.end(content)
-  return answer
+  return response
 }
 
 export function formOf(fields: Readonly<Record<string, string>>): FormData {
@@ -62,14 +62,14 @@ export function formOf(fields: Readonly<Record<string, string>>): FormData {
 
 let addresses = 0
 
-/** The hash of a password, made so cheaply that signing in with it takes no time. */
+/** The hash of a password with the lowest cost, so that tests sign in fast. */
 export function cheapHashOf(password: string): string {
   const [cost, salt] = [1024, randomBytes(16)]
   const hash = scryptSync(password, salt, 32, { N: cost, r: 8, p: 1 })
   return ["scrypt", cost, 8, 1, salt.toString("base64url"), hash.toString("base64url")].join("$")
 }
 
-/** For `X-Forwarded-For`: limits count each address apart. */
+/** A new address for `X-Forwarded-For`, so that the rate limits per address do not apply across calls. */
 export function anotherAddress(): string {
   addresses++
   return `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`
@@ -77,12 +77,12 @@ export function anotherAddress(): string {
 
 type Session = Parameters<typeof sessionToken>[0]
 
-/** The `Cookie` header of a browser in which the account has signed in. */
+/** The `Cookie` header of a browser that is signed in to the account. */
 export async function sessionOf(user: Session, secret = env().AUTH_SECRET, maxAge = sessionMaxAgeSeconds) {
   return `${cookieName("session")}=${await encode({ token: sessionToken(user), secret, maxAge })}`
 }
 
-/** A server action as the build knows it. `name` is its file below `app` and its export. */
+/** A server action of the build. `name` is its file below `app` and the name of its export. */
 export type BuiltAction = { id: string; name: string; pages: string[] }
 
 type ActionManifest = {
@@ -98,7 +98,7 @@ export async function builtActions(): Promise<BuiltAction[]> {
   }))
 }
 
-/** The paths of everything that the build serves, as the folders below `app` are named. */
+/** The paths of all pages and routes of the build, with the names of dynamic segments as in `app`. */
 export async function builtPaths(): Promise<{ pages: string[]; routes: string[] }> {
   const entries = Object.keys(await manifest<Record<string, string>>("app-paths-manifest"))
   const ending = (kind: string) => entries.filter((entry) => entry.endsWith(`/${kind}`)).map(pathOf)
@@ -115,7 +115,7 @@ function pathOf(entry: string): string {
 }
 
 /**
- * Calls a server action as the script of a page does. The form is its last argument; before it comes the state that most
+ * Calls a server action as client-side JavaScript does. The form is its last argument, after the state that most
  * actions take.
  */
 export function callAction(
@@ -139,7 +139,7 @@ export function callAction(
   return ask(server, { method: "POST", path, body, headers: { "next-action": id, ...sameOriginHeaders(), ...headers } })
 }
 
-/** What a browser that shows a page of ours adds to a form. Tests reach the server past the proxy that would pass it on. */
+/** The headers of a form that a browser submits from our own pages, as a reverse proxy passes them on. */
 export function sameOriginHeaders(): Record<string, string> {
   const { origin, host } = new URL(env().BASE_URL)
   return { origin, host, "x-forwarded-for": anotherAddress() }

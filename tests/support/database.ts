@@ -5,13 +5,13 @@ import { startTemporaryPostgres } from "@/scripts/postgres"
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The cluster the tests share; `template` in it is migrated and empty. */
+    /** The PostgreSQL cluster that all tests share. Its database `template` is migrated and empty. */
     postgresUrl: string
     isLong: boolean
   }
 }
 
-/** One real PostgreSQL for the whole test run, thrown away afterwards. */
+/** Starts a temporary PostgreSQL for the whole test run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const postgres = await startTemporaryPostgres(["-c", "max_connections=300"])
   const admin = new pg.Client(postgres.url)

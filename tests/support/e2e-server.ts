@@ -8,7 +8,7 @@ import { migrate } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { startMailServer } from "./mail-server"
 
-// What playwright.config.ts starts: the build, with a small data set of its own that is thrown away afterwards.
+// The server that playwright.config.ts starts: the build, with a small temporary data set.
 const running: { stop: () => Promise<unknown> }[] = []
 stopOnSignal(stopAll)
 
@@ -39,9 +39,9 @@ running.push(server)
 server.process.stdout?.resume()
 server.process.stderr?.pipe(process.stderr)
 await server.exited
-if (running.length > 0) await fail("The server ended.")
+if (running.length > 0) await fail("The server exited.")
 
-/** One line a letter, as e2e/mail.ts reads them. */
+/** Appends an email to the file as one line of JSON; e2e/mail.ts reads them. */
 function keepEmail(file: string, email: string): void {
   appendFileSync(file, `${JSON.stringify(email)}\n`, { mode: 0o600 })
 }

@@ -5,36 +5,35 @@ export type Exchange = { status: number; headers: IncomingHttpHeaders; body: str
 
 type Sent = { method?: string; headers?: Record<string, string>; body?: string | Uint8Array }
 
-// An idle connection is closed here before the server does so: a request could meet its end half way.
+// The client closes idle connections before the server does, so that no request is sent on a connection being closed.
 const keptAlive = new Agent({ keepAlive: true, timeout: 50_000 })
 
 /**
- * Sends a request and gives what came back, or nothing when the connection ended before the answer did. With node:http,
- * for Node 20's fetch can wait forever when its server is killed, whatever its signal says.
- * @param patienceMs after which it hangs up
- * @param agent `false` for a connection of its own
+ * Sends a request with node:http: in Node 20, fetch can hang when the server is killed, despite an abort signal.
+ * @param timeoutMs the time after which the client closes the connection
+ * @param agent `false` for a new connection
+ * @returns the response, or undefined if the connection closed before the response was complete
  */
 export function exchange(
   url: string,
   { method = "GET", headers = {}, body }: Sent,
-  patienceMs = 15_000,
+  timeoutMs = 15_000,
   agent: Agent | false = keptAlive,
 ): Promise<Exchange | undefined> {
   const started = performance.now()
   return new Promise((done) => {
     const sent = request(url, { method, headers, agent })
-    const patience = setTimeout(() => sent.destroy(), patienceMs)
-    const give = (answer?: Exchange) => {
-      clearTimeout(patience)
-      done(answer)
+    const timeout = setTimeout(() => sent.destroy(), timeoutMs)
+    const finish = (result?: Exchange) => {
+      clearTimeout(timeout)
+      done(result)
     }
-    sent.on("error", () => give())
+    sent.on("error", () => finish())
     sent.on("response", (response) => {
       const { statusCode = 0, headers: received } = response
       text(response).then(
-        (answer) =>
-          give({ status: statusCode, headers: received, body: answer, ms: Math.round(performance.now() - started) }),
-        () => give(),
+        (body) => finish({ status: statusCode, headers: received, body, ms: Math.round(performance.now() - started) }),
+        () => finish(),
       )
     })
     sent.end(body)

@@ -5,7 +5,7 @@ import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import type { Surface } from "@/lib/surfaces"
 
-// Rows for tests, written directly and never shared: whatever must be unique is.
+// Rows for tests, written directly to the database. Unique columns get unique values, so tests share no rows.
 
 export function createUser(overrides: Partial<Prisma.UserUncheckedCreateInput> = {}) {
   const email = `user-${randomUUID()}@example.com`
@@ -54,7 +54,7 @@ export function createSubscription({
   })
 }
 
-/** A paid pack of credits. Only the order's row: what it granted is not in the ledger. */
+/** A paid order of credits. Creates only the order; its credits are not in the ledger. */
 export function createOrder({ userId, ...overrides }: { userId: string } & Partial<Prisma.OrderUncheckedCreateInput>) {
   const paidAt = overrides.createdAt ?? new Date()
   return db().order.create({
@@ -72,7 +72,7 @@ export function createOrder({ userId, ...overrides }: { userId: string } & Parti
   })
 }
 
-/** Grants credits through the ledger, opening the account when there is none. */
+/** Grants credits with a ledger entry, and creates the credit account if there is none. */
 export async function grantCredits(userId: string, amount: number): Promise<void> {
   await pool().query(
     `WITH account AS (
@@ -85,7 +85,7 @@ export async function grantCredits(userId: string, amount: number): Promise<void
   )
 }
 
-/** A run under way, or one that ended. Only the run's row: what it took is not in the ledger. */
+/** A run in progress, or one that ended. Creates only the run; its reservation and cost are not in the ledger. */
 export async function createRun({
   userId,
   ...overrides

@@ -3,44 +3,44 @@ import { connect, createServer, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { freePort } from "@/scripts/postgres"
 
-/** What is wrong with the way to a dependency. */
+/** A fault on the network path to a dependency. */
 export type Fault =
   | { kind: "none" }
-  /** Nobody listens, and whoever was connected is cut off. */
+  /** New connections are refused and open ones are reset. */
   | { kind: "refused" }
-  /** Whoever connects is cut off at once. */
+  /** Open connections are reset, and new ones right after they are accepted. */
   | { kind: "reset" }
-  /** Connections stand and nothing comes through, not even once the fault is over: as when a firewall has forgotten them. */
+  /** Connections stay open but pass no data, even after the fault: as if a firewall had dropped their state. */
   | { kind: "half-open" }
-  /** Everything arrives this much later, on either way. */
+  /** Data is delayed in both directions. */
   | { kind: "latency"; ms: number }
-  /** Answers come in drops. */
+  /** Responses arrive a few bytes at a time. */
   | { kind: "slow" }
-  /** Every answer breaks off after a few bytes, with its connection. */
+  /** Every response is cut off after a few bytes, and its connection is reset. */
   | { kind: "cut" }
-  /** So does the first answer to what contains this text; then the fault is over. */
+  /** The response to the first request that contains this text is cut off; then the fault is over. */
   | { kind: "cut-once"; to: string }
 
 export type FaultyProxy = {
   port: number
   set: (fault: Fault) => Promise<void>
-  /** Connections that stand at the moment. */
+  /** The number of open connections. */
   count: () => number
   stop: () => Promise<void>
 }
 
-const drop = { bytes: 4, everyMs: 100 }
+const slowChunk = { bytes: 4, everyMs: 100 }
 
-/** A proxy on this machine between an application and what it depends on, whose connections can be made to fail. */
+/** Starts a local proxy between an application and a dependency, which can inject faults into its connections. */
 export async function startFaultyProxy(target: number): Promise<FaultyProxy> {
   const port = await freePort()
-  const pairs = new Map<Socket, { forgotten: boolean; cut: boolean }>()
+  const pairs = new Map<Socket, { stale: boolean; cut: boolean }>()
   let fault: Fault = { kind: "none" }
 
   const server = createServer({ noDelay: true }, (near) => {
     near.on("error", () => {})
     if (fault.kind === "reset") return near.resetAndDestroy()
-    const pair = { forgotten: fault.kind === "half-open", cut: false }
+    const pair = { stale: fault.kind === "half-open", cut: false }
     pairs.set(near, pair)
     const far = connect({ port: target, host: "127.0.0.1", noDelay: true })
     far.on("error", () => near.resetAndDestroy())
@@ -48,24 +48,24 @@ export async function startFaultyProxy(target: number): Promise<FaultyProxy> {
       pairs.delete(near)
       far.destroy()
     })
-    const out = inOrder()
-    const back = inOrder()
-    far.on("close", () => pair.forgotten || back(() => near.destroySoon()))
+    const upstream = inOrder()
+    const downstream = inOrder()
+    far.on("close", () => pair.stale || downstream(() => near.destroySoon()))
     near.on("data", (chunk) => {
       if (fault.kind === "cut-once" && chunk.includes(fault.to)) {
         pair.cut = true
         fault = { kind: "none" }
       }
-      if (!pair.forgotten) out(() => far.write(chunk), arrival())
+      if (!pair.stale) upstream(() => far.write(chunk), delay())
     })
     far.on("data", (chunk) => {
-      if (pair.forgotten) return
-      if (pair.cut || fault.kind === "cut") breakOff(chunk, near)
-      else back(() => (fault.kind === "slow" ? drip(chunk, near) : near.write(chunk)), arrival())
+      if (pair.stale) return
+      if (pair.cut || fault.kind === "cut") cutOff(chunk, near)
+      else downstream(() => (fault.kind === "slow" ? writeSlowly(chunk, near) : near.write(chunk)), delay())
     })
   })
 
-  function arrival(): Promise<void> | undefined {
+  function delay(): Promise<void> | undefined {
     return fault.kind === "latency" ? sleep(fault.ms) : undefined
   }
 
@@ -76,7 +76,7 @@ export async function startFaultyProxy(target: number): Promise<FaultyProxy> {
 
   async function set(next: Fault): Promise<void> {
     fault = next
-    if (next.kind === "half-open") for (const pair of pairs.values()) pair.forgotten = true
+    if (next.kind === "half-open") for (const pair of pairs.values()) pair.stale = true
     if (next.kind === "refused") server.close()
     else if (!server.listening) await listen()
     if (next.kind === "refused" || next.kind === "reset") for (const near of pairs.keys()) near.resetAndDestroy()
@@ -93,21 +93,21 @@ export async function startFaultyProxy(target: number): Promise<FaultyProxy> {
   }
 }
 
-/** Does one thing after the other, none before its time. */
+/** Returns a function that runs actions in order, each after its delay. */
 function inOrder() {
   let last: Promise<unknown> = Promise.resolve()
-  return (act: () => unknown, time?: Promise<void>) => {
-    last = last.then(() => time).then(act)
+  return (act: () => unknown, delay?: Promise<void>) => {
+    last = last.then(() => delay).then(act)
   }
 }
 
-function breakOff(chunk: Buffer, near: Socket): void {
+function cutOff(chunk: Buffer, near: Socket): void {
   near.write(chunk.subarray(0, 7), () => near.resetAndDestroy())
 }
 
-async function drip(chunk: Buffer, near: Socket): Promise<void> {
-  for (let from = 0; from < chunk.length && !near.destroyed; from += drop.bytes) {
-    near.write(chunk.subarray(from, from + drop.bytes))
-    await sleep(drop.everyMs)
+async function writeSlowly(chunk: Buffer, near: Socket): Promise<void> {
+  for (let from = 0; from < chunk.length && !near.destroyed; from += slowChunk.bytes) {
+    near.write(chunk.subarray(from, from + slowChunk.bytes))
+    await sleep(slowChunk.everyMs)
   }
 }

@@ -1,4 +1,4 @@
-/** The forms of a page that are sent by POST, each as the fields it would send as it stands, by their names. */
+/** The POST forms of a page, each as a map from the names of its fields to their initial values. */
 export function readForms(html: string): Record<string, string>[] {
   return [...html.matchAll(/<form\b[^>]*method="post"[^>]*>(.*?)<\/form>/gis)].map(([, inside = ""]) =>
     Object.fromEntries(

@@ -5,10 +5,10 @@ import { type Child, startChild } from "@/scripts/child"
 import { onPath } from "./programs"
 
 /**
- * HAProxy before several instances, in turns, as a load balancer would: it drops an instance that is gone and hands reads
- * that it did not answer to the next one. The header `x-instance: 1` asks for one instance; `x-served-by` tells which
- * one answered.
- * @param ports of the instances, on this machine
+ * Starts HAProxy as a round-robin load balancer that skips instances that are down and retries unanswered reads on the
+ * next one. The request header `x-instance: 1` selects an instance; the response header `x-served-by` names the one
+ * that responded.
+ * @param ports the ports of the instances on this machine
  */
 export async function startHaproxy(port: number, ports: readonly number[]): Promise<{ stop: () => Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), "tsk-proxy-"))
@@ -19,7 +19,7 @@ export async function startHaproxy(port: number, ports: readonly number[]): Prom
     cwd: directory,
     env: process.env,
   })
-  if (!(await hasStarted(proxy))) throw new Error("haproxy did not start: install it, or name it in HAPROXY_PATH.")
+  if (!(await hasStarted(proxy))) throw new Error("haproxy did not start: install it, or set HAPROXY_PATH to its path.")
   return {
     async stop() {
       await proxy.stop()
@@ -50,7 +50,7 @@ ${names.map((name, index) => `  server ${name} 127.0.0.1:${ports[index]} check i
 `
 }
 
-/** Its configuration is read and its port taken once it says that its worker runs. */
+/** HAProxy logs "Loading success" once it has read its configuration and listens on its port. */
 async function hasStarted({ process: { stdout, stderr }, exited }: Child): Promise<boolean> {
   stdout?.resume()
   return new Promise((done) => {

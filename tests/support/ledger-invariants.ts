@@ -1,9 +1,6 @@
 import type { Pool } from "pg"
 
-/**
- * What must hold of the ledger at every commit; each row returned is a violation, named by the rule and the row that
- * breaks it.
- */
+/** Invariants of the ledger at every commit. Each row returned is a violation: the rule and the row that breaks it. */
 const violations = `
   WITH accounts AS (SELECT * FROM credit_accounts WHERE $1::uuid[] IS NULL OR user_id = ANY ($1)),
        entries AS (SELECT * FROM credit_entries WHERE $1::uuid[] IS NULL OR user_id = ANY ($1)),
@@ -14,7 +11,7 @@ const violations = `
   FROM accounts a LEFT JOIN (SELECT user_id, sum(amount) AS total FROM entries GROUP BY 1) l USING (user_id)
   WHERE a.balance <> coalesce(l.total, 0)
   UNION ALL
-  SELECT 'granted is not the sum of what was given', a.user_id::text
+  SELECT 'granted is not the sum of grants, purchases and positive adjustments', a.user_id::text
   FROM accounts a LEFT JOIN (
     SELECT user_id, sum(amount) AS total FROM entries
     WHERE kind IN ('grant', 'purchase') OR kind = 'adjustment' AND amount > 0 GROUP BY 1) l USING (user_id)
@@ -42,7 +39,7 @@ const violations = `
   FROM calls r JOIN entries l ON l.run_id = r.id WHERE r.state <> 'reserved'
   GROUP BY r.id, r.cost HAVING sum(l.amount) <> -r.cost
   UNION ALL
-  SELECT 'closed in the ledger otherwise than the run was', r.id::text
+  SELECT 'closing entry does not match the state of its run', r.id::text
   FROM calls r JOIN entries l ON l.run_id = r.id AND l.kind <> 'reserve'
   WHERE l.kind::text <> CASE r.state WHEN 'reserved' THEN 'none' WHEN 'settled' THEN 'settle' ELSE 'release' END
   UNION ALL
@@ -52,10 +49,10 @@ const violations = `
   UNION ALL
   SELECT 'overdue reservation', id::text FROM calls WHERE state = 'reserved' AND expires_at < now() - interval '30 seconds'
   UNION ALL
-  SELECT 'entry of another account than its run', l.id::text
+  SELECT 'entry and its run belong to different accounts', l.id::text
   FROM entries l JOIN runs r ON r.id = l.run_id WHERE l.user_id <> r.user_id
   UNION ALL
-  SELECT 'run through a key of another account', r.id::text
+  SELECT 'run with a key of another account', r.id::text
   FROM calls r JOIN api_keys k ON k.id = r.key_id WHERE k.user_id <> r.user_id
   UNION ALL
   SELECT 'settled without stored response', id::text
@@ -63,7 +60,7 @@ const violations = `
   UNION ALL
   SELECT 'cost out of range', id::text FROM calls WHERE cost < 0 OR cost > reserved`
 
-/** @param of the accounts to look at; all when left out */
+/** @param of ids of the accounts to check; all accounts if omitted */
 export async function findViolations(
   database: Pool,
   of?: readonly string[],

@@ -3,21 +3,21 @@ import type { AddressInfo } from "node:net"
 import { SMTPServer } from "smtp-server"
 
 export type MailServer = {
-  /** For `SMTP_URL`. */
+  /** The value for `SMTP_URL`. */
   url: string
-  /** Headers and text, as a reader gets them, the newest last. */
+  /** The headers and decoded text of each email received, oldest first. */
   emails: string[]
   stop: () => Promise<void>
 }
 
-type Behaviour = {
-  /** Why a letter is refused, if it is. */
+type Behavior = {
+  /** Refuses every email with the message that it returns. */
   refuse?: (email: string) => string
   onEmail?: (email: string) => void
 }
 
-/** A real mail server for tests, which keeps what it gets. */
-export async function startMailServer({ refuse, onEmail }: Behaviour = {}): Promise<MailServer> {
+/** Starts an SMTP server that stores the emails it receives. */
+export async function startMailServer({ refuse, onEmail }: Behavior = {}): Promise<MailServer> {
   const emails: string[] = []
   const server = new SMTPServer({
     authOptional: true,
@@ -26,7 +26,7 @@ export async function startMailServer({ refuse, onEmail }: Behaviour = {}): Prom
       const chunks: Buffer[] = []
       stream.on("data", (chunk) => chunks.push(chunk))
       stream.on("end", () => {
-        const email = readable(Buffer.concat(chunks).toString("latin1"))
+        const email = decode(Buffer.concat(chunks).toString("latin1"))
         if (refuse) return done(new Error(refuse(email)))
         emails.push(email)
         onEmail?.(email)
@@ -43,8 +43,8 @@ export async function startMailServer({ refuse, onEmail }: Behaviour = {}): Prom
   }
 }
 
-/** Takes back the encoding in which lines are short and ASCII. */
-function readable(email: string): string {
+/** Decodes quoted-printable. */
+function decode(email: string): string {
   const encoded = /^content-transfer-encoding: quoted-printable/im.test(email)
   const joined = encoded ? email.replaceAll("=\r\n", "") : email
   const decoded = encoded
@@ -53,9 +53,9 @@ function readable(email: string): string {
   return Buffer.from(decoded, "latin1").toString()
 }
 
-/** The token in the link of a reset letter. */
+/** The token in the link of a password reset email. */
 export function resetTokenIn(email: string): string {
   const token = /\/reset-password\/([\w-]+)/.exec(email)?.[1]
-  if (!token) throw new Error(`There is no link in this letter:\n${email}`)
+  if (!token) throw new Error(`There is no link in this email:\n${email}`)
   return token
 }

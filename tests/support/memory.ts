@@ -4,12 +4,12 @@ import { promisify } from "node:util"
 
 const run = promisify(execFile)
 
-/** The process that listens, by what it said when it began to: it is not the one that guards it. */
+/** The id of the listening process, from its startup message: `TestServer.pid` is the shell that guards it. */
 export function listeningPid(output: string): number {
   return Number(/^Process (\d+) listens/m.exec(output)?.[1])
 }
 
-/** The memory that a process holds at the moment, in MB: of proc(5), or of `ps` where there is none. */
+/** The resident memory of a process in MB, from proc(5), or from `ps` where /proc does not exist. */
 export async function rssMbOf(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => undefined)
   const kilobytes = status

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { root } from "@/scripts/root"
 
-/** The path of the newest Node of a major version, from npm. */
+/** Installs the newest Node of a major version from npm and returns the path of its binary. */
 export async function provideNode(major: number): Promise<string> {
   const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`
   const directory = join(root, `.data/node-${major}`)

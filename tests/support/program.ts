@@ -3,13 +3,13 @@ import { stopOnSignal } from "@/scripts/child"
 
 type Running = { stop: () => Promise<void> }
 
-/** Everything that runs, in the order in which it was started; it ends in the opposite order. */
+/** All running commands, in the order of their start; they are stopped in reverse order. */
 const running: Running[] = []
 let stopping = false
 
 /**
- * Runs a program and ends the process; nothing that was started outlives it.
- * @param main yields false when it has found something wrong: the exit code is 1 then, as when it fails
+ * Runs a program, stops everything that it started and exits the process.
+ * @param main resolves to false if a check failed; the exit code is 1 then, and also if it throws
  */
 export async function runProgram(main: () => Promise<unknown>): Promise<never> {
   stopOnSignal(async () => {
@@ -18,11 +18,11 @@ export async function runProgram(main: () => Promise<unknown>): Promise<never> {
     process.exit(130)
   })
   try {
-    const isWell = (await main()) !== false
+    const ok = (await main()) !== false
     await stopAll()
-    process.exit(isWell ? 0 : 1)
+    process.exit(ok ? 0 : 1)
   } catch (error) {
-    // What ends because we stop it has not failed.
+    // An error of a command that we stop is not a failure.
     if (stopping) return new Promise(() => {})
     console.error(error)
     await stopAll()
@@ -30,23 +30,23 @@ export async function runProgram(main: () => Promise<unknown>): Promise<never> {
   }
 }
 
-/** Whether the program was asked to end. */
+/** Whether the program received a signal to stop. */
 export function isStopping(): boolean {
   return stopping
 }
 
-/** Ends with the program. */
+/** Registers a command to be stopped when the program exits. */
 export function stopAtExit<Command extends Running>(command: Command): Command {
   running.push(command)
   return command
 }
 
-/** Ends everything, the newest first. */
+/** Stops all registered commands, newest first. */
 export async function stopAll(): Promise<void> {
   for (const { stop } of running.splice(0).reverse()) await stop()
 }
 
-/** Builds the product unless that is done. */
+/** Builds the application if the build is not up to date. */
 export async function provideBuild(): Promise<void> {
   if (await isBuilt()) return
   console.log("Building the application, which takes a minute")

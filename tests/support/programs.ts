@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs"
 import { delimiter, join } from "node:path"
 
-/** The full path of a program that a shell would find. */
+/** The full path of the first of these programs that is found on the PATH. */
 export function onPath(...names: readonly string[]): string | undefined {
   const directories = (process.env.PATH ?? "").split(delimiter)
   return names.flatMap((name) => directories.map((directory) => join(directory, name))).find(isExecutable)

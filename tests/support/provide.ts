@@ -13,15 +13,15 @@ const run = promisify(execFile)
 
 type Program = {
   find: () => string | undefined
-  /** Debian's packages that bring it; the next one is tried where one cannot be had. */
+  /** The Debian packages that contain the program, tried in order until one is installed. */
   packages: readonly string[]
-  /** Another way to get it, tried first. */
+  /** A download, tried before the packages. */
   download?: () => Promise<unknown>
-  /** The variable that names it where it is not on the PATH. */
+  /** The environment variable for its path if it is not on the PATH. */
   variable?: string
 }
 
-/** What the tests run besides the npm packages. */
+/** The programs that tests need besides the npm packages. */
 const programs = {
   redis: { find: findRedis, packages: ["redis-server"], variable: "REDIS_SERVER_PATH" },
   haproxy: { find: findHaproxy, packages: ["haproxy"], variable: "HAPROXY_PATH" },
@@ -39,8 +39,8 @@ const programs = {
 type ProgramName = keyof typeof programs
 
 /**
- * Installs what is missing, one after the other, and says in one sentence what cannot be had. Tests that need it then
- * fail, but for those of libfaketime, which have a replacement.
+ * Installs missing programs, one after the other, and prints those that cannot be installed. Tests that need one of
+ * them then fail, except for libfaketime, which has a fallback.
  */
 export async function provide(...names: readonly ProgramName[]): Promise<void> {
   const chosen = names.length > 0 ? names : (Object.keys(programs) as ProgramName[])
@@ -53,9 +53,9 @@ export async function provide(...names: readonly ProgramName[]): Promise<void> {
     for (const debian of program.packages) {
       if (!program.find() && mayInstall()) await installPackage(debian).catch(() => {})
     }
-    if (!program.find()) missing.push(program.variable ? `${name} (or name it in ${program.variable})` : name)
+    if (!program.find()) missing.push(program.variable ? `${name} (or set ${program.variable} to its path)` : name)
   }
-  if (missing.length > 0) console.error(`The tests need what could not be installed here: ${missing.join(", ")}.`)
+  if (missing.length > 0) console.error(`The tests need programs that could not be installed: ${missing.join(", ")}.`)
 }
 
 function downloadBrowser(): Promise<unknown> {
@@ -70,7 +70,7 @@ function mayInstall(): boolean {
 // Debian's packages start their services when installed, unless this script forbids it (invoke-rc.d(8)).
 const policy = "/usr/sbin/policy-rc.d"
 
-/** Once is enough for all packages. */
+/** The package list is updated once for all packages. */
 let update: Promise<unknown> | undefined
 
 async function installPackage(name: string): Promise<void> {

@@ -6,14 +6,14 @@ import type { Given } from "@/scripts/build-and-serve"
 import { ask, builtActions, callAction, type RawResponse, type SentHeaders, sameOriginHeaders } from "./client"
 import { stoppedClock, type TestServer } from "./server"
 
-/** Somebody at the provider. */
+/** An account at the sign-in provider. */
 export type Person = { id: string; name: string; email: string | null }
 
 export type Provider = {
-  /** What a server needs in order to ask this provider. */
+  /** The environment with which a server uses this provider. */
   given: Given
   person: (about: Partial<Person>) => Person
-  /** Goes to the provider from the sign-in page and comes back as `person`, with these headers on the way back. */
+  /** Signs in through the provider as `person`, from the sign-in page; `headers` are sent with the callback request. */
   signIn: (
     server: Pick<TestServer, "address">,
     person: Person,
@@ -23,7 +23,7 @@ export type Provider = {
   stop: () => Promise<void>
 }
 
-/** Stands in for GitHub, which tests cannot reach: the authorization code names the person who comes back. */
+/** A fake GitHub: the authorization code is the id of the person who signs in. */
 export async function startProvider(): Promise<Provider> {
   const people = new Map<string, Person>()
   const server = createServer(async (request, response) => {
@@ -46,7 +46,7 @@ export async function startProvider(): Promise<Provider> {
       NODE_OPTIONS: `${stoppedClock()} ${redirectTo(port)}`,
     },
     person: (about) => {
-      const person = { id: String(randomInt(2 ** 40)), name: "Somebody", email: null, ...about }
+      const person = { id: String(randomInt(2 ** 40)), name: "Test Person", email: null, ...about }
       people.set(person.id, person)
       return person
     },
@@ -58,7 +58,7 @@ export async function startProvider(): Promise<Provider> {
   }
 }
 
-/** Node's requests to any host by https go to the port instead, the host in front of their path. */
+/** Redirects Node's https requests to the port, with the original host as the first segment of the path. */
 function redirectTo(port: number): string {
   const script = `
     import http from "node:http"
@@ -77,7 +77,7 @@ async function signIn(
   callbackUrl = "/",
 ): Promise<RawResponse> {
   const action = (await builtActions()).find(({ name }) => name === "sign-in signInThrough")
-  if (!action) throw new Error("There is no action that leads to a provider.")
+  if (!action) throw new Error("There is no action for signing in with a provider.")
   const fields = { provider: "github", callbackUrl }
   const sent = await callAction(server, action, { path: "/sign-in", fields, stateless: true })
   const state = new URL(sent.headers.get("x-action-redirect")?.replace(/;push$/, "") ?? "").searchParams.get("state")

@@ -2,7 +2,7 @@ import { request } from "node:http"
 import { connect } from "node:net"
 import { text } from "node:stream/consumers"
 
-// For tests: requests as they stand, which client libraries would tidy or refuse to send.
+// Sends requests verbatim that client libraries would normalize or refuse to send.
 
 export type Sent = {
   method?: string
@@ -13,7 +13,7 @@ export type Sent = {
 
 export type RawResponse = { status: number; reason: string; headers: Headers; body: string }
 
-/** Sends a target, headers and a body as they stand: fetch would tidy them. */
+/** Sends a request target, headers and a body verbatim; fetch would normalize them. */
 export function ask(address: string, { method = "GET", path, headers = {}, body }: Sent): Promise<RawResponse> {
   const { hostname, port } = new URL(address)
   return new Promise<RawResponse>((done, failed) => {
@@ -27,15 +27,15 @@ export function ask(address: string, { method = "GET", path, headers = {}, body 
   })
 }
 
-/** Longer than any answer takes, and shorter than any timeout of a listener. */
-const patienceMs = 8_000
+/** Longer than any response takes, and shorter than any timeout of a listener. */
+const timeoutMs = 8_000
 
-/** Behind what a connection carried that its server has left open. */
+/** Appended to the data received if the server has not closed the connection. */
 export const leftOpen = "(still open)"
 
 /**
- * Writes bytes to a connection and reads, one character a byte, until the server ends it: the last request is to ask for
- * that, or to be one that no connection survives. `end` ends this side of it, too, as who gives up in the middle does.
+ * Writes bytes to a connection and reads (one character per byte) until the server closes it, so the last request must
+ * ask for `Connection: close` or be an error that closes it. `end` closes the client's side after writing.
  */
 export function exchange(port: number, parts: readonly string[], end = false): Promise<string> {
   const socket = connect(port, "127.0.0.1")
@@ -46,9 +46,9 @@ export function exchange(port: number, parts: readonly string[], end = false): P
       socket.destroy()
       done(Buffer.concat(chunks).toString("latin1") + ending)
     }
-    const deadline = setTimeout(finish, patienceMs, leftOpen)
+    const deadline = setTimeout(finish, timeoutMs, leftOpen)
     socket.on("data", (chunk) => chunks.push(chunk))
-    // Who ends a connection without having read everything resets it, behind the answer.
+    // A server that closes a connection with unread data resets it after the response.
     socket.on("error", () => finish())
     socket.on("end", () => finish())
     for (const part of parts) socket.write(part, "latin1")
@@ -56,25 +56,25 @@ export function exchange(port: number, parts: readonly string[], end = false): P
   })
 }
 
-/** The answers in what a connection carried, one after the other. Whatever is none is an answer of status 0. */
-export function responsesIn(carried: string): Pick<RawResponse, "status" | "headers" | "body">[] {
-  const answers = []
-  let rest = carried
+/** Parses the responses in the data of a connection. Data that is not a response is returned with status 0. */
+export function responsesIn(data: string): Pick<RawResponse, "status" | "headers" | "body">[] {
+  const responses = []
+  let rest = data
   while (rest !== "") {
     const [whole, status, lines = ""] = /^HTTP\/1\.1 (\d{3}) [^\r]*\r\n((?:[^\r]+\r\n)*)\r\n/.exec(rest) ?? []
-    if (whole === undefined) return [...answers, { status: 0, headers: new Headers(), body: rest }]
+    if (whole === undefined) return [...responses, { status: 0, headers: new Headers(), body: rest }]
     const headers = headersOf(lines.split("\r\n").flatMap((line) => /^([^:]+): ?(.*)$/.exec(line)?.slice(1) ?? []))
     rest = rest.slice(whole.length)
-    // 100 Continue is no answer.
+    // 100 Continue is not a final response.
     if (status === "100") continue
     const { body, length } = bodyOf(rest, headers)
-    answers.push({ status: Number(status), headers, body })
+    responses.push({ status: Number(status), headers, body })
     rest = rest.slice(length)
   }
-  return answers
+  return responses
 }
 
-/** What an answer says in a few words: `200`, `400 bad_request`, `308 to /elsewhere`. */
+/** A summary of a response: `200`, `400 bad_request`, `308 to /elsewhere`. */
 export function summaryOf({ status, headers, body }: Pick<RawResponse, "status" | "headers" | "body">): string {
   if (headers.has("location")) return `${status} to ${headers.get("location")}`
   if (headers.has("content-encoding")) return `${status} in ${headers.get("content-encoding")}`
@@ -85,19 +85,19 @@ export function summaryOf({ status, headers, body }: Pick<RawResponse, "status" 
 
 function bodyOf(rest: string, headers: Headers): { body: string; length: number } {
   if (headers.get("transfer-encoding") !== "chunked") {
-    // What has no length ends with its connection (HTTP/1.0).
+    // A body without a length ends when the connection closes (HTTP/1.0).
     const length = Number(headers.get("content-length") ?? rest.length)
     return { body: rest.slice(0, length), length }
   }
   let body = ""
-  let place = 0
+  let offset = 0
   for (let size = -1; size !== 0; ) {
-    const [line = "", digits = "0"] = /^([0-9a-f]+)\r\n/.exec(rest.slice(place)) ?? []
+    const [line = "", digits = "0"] = /^([0-9a-f]+)\r\n/.exec(rest.slice(offset)) ?? []
     size = Number.parseInt(digits, 16)
-    body += rest.slice(place + line.length, place + line.length + size)
-    place += line.length + size + "\r\n".length
+    body += rest.slice(offset + line.length, offset + line.length + size)
+    offset += line.length + size + "\r\n".length
   }
-  return { body, length: place }
+  return { body, length: offset }
 }
 
 function headersOf(raw: readonly string[]): Headers {

@@ -5,18 +5,18 @@ import { onPath } from "./programs"
 
 export type RunningRedis = { url: string; port: number; pid: number | undefined; stop: () => Promise<void> }
 
-/** A Redis of its own on a free port, without persistence. */
+/** Starts a Redis without persistence, on a free port unless one is given. */
 export async function startRedis(port?: number): Promise<RunningRedis> {
   const chosen = port ?? (await freePort())
   const flags = ["--port", String(chosen), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
   const server = startChild(findRedis() ?? "redis-server", flags, { signal: "TERM", cwd: "/", env: process.env })
-  let ended = false
+  let exited = false
   server.exited.then(() => {
-    ended = true
+    exited = true
   })
   server.process.stdout?.resume()
   while (!(await accepts(chosen))) {
-    if (ended) throw new Error("redis-server did not start: install it, or name it in REDIS_SERVER_PATH.")
+    if (exited) throw new Error("redis-server did not start: install it, or set REDIS_SERVER_PATH to its path.")
   }
   return { url: `redis://127.0.0.1:${chosen}`, port: chosen, pid: server.process.pid, stop: server.stop }
 }

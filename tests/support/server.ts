@@ -4,18 +4,18 @@ import { freePort } from "@/scripts/postgres"
 export type TestServer = {
   address: string
   port: number
-  /** What it has printed so far. */
+  /** The last lines that it printed. */
   output: () => string
-  /** Its exit code, once it has ended. */
+  /** Resolves to its exit code. */
   exited: Promise<number>
-  /** The process that runs it, with those it has started. */
+  /** The root of its process tree. */
   pid: number
   stop: () => Promise<void>
 }
 
 /**
- * Serves the build on the database of the test file. Its limits never start a new minute, for its clock stands still, and
- * it believes one `X-Forwarded-For`, so that a test can call from several addresses.
+ * Serves the build with the database of the test file. Its clock is stopped, so that no rate limit window ends, and it
+ * trusts one proxy's `X-Forwarded-For`, so that a test can call from several addresses.
  */
 export async function startTestServer(listener: Listener, given: Given = {}, now = Date.now()): Promise<TestServer> {
   const { DATABASE_URL = "", AUTH_SECRET = "", BASE_URL = "" } = process.env
@@ -31,11 +31,11 @@ export async function startTestServer(listener: Listener, given: Given = {}, now
   const server = serve(port, env, listener)
   const output = collect(server)
   const address = `http://127.0.0.1:${port}`
-  if (!(await waitForServer(server, `${address}/api/v1/me`))) throw new Error(`The server ended:\n\n${output()}`)
+  if (!(await waitForServer(server, `${address}/api/v1/me`))) throw new Error(`The server exited:\n\n${output()}`)
   return { address, port, output, exited: server.exited, pid: server.process.pid ?? 0, stop: server.stop }
 }
 
-/** For NODE_OPTIONS: `Date.now` stands still, timers go on. */
+/** A value for NODE_OPTIONS with which `Date.now` is constant; timers run normally. */
 export function stoppedClock(now = Date.now()): string {
   return `--import data:text/javascript,${encodeURIComponent(`Date.now = () => ${now}`)}`
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto"
 import pg from "pg"
 import { inject } from "vitest"
 
-// Before a test file is loaded: its own copy of the migrated database, and an environment that names it.
+// Runs before each test file: creates its own copy of the migrated database and sets its environment.
 const url = inject("postgresUrl")
 const name = `test_${randomUUID().replaceAll("-", "")}`
 const admin = new pg.Client(url)

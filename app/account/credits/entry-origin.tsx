@@ -1,7 +1,7 @@
 import { Link } from "@/components/link"
 import { None, Text } from "@/components/list/cells"
 
-/** What an entry was booked for: a run, whose link shows all of its entries, an order, or what its reason says. */
+/** The origin of a ledger entry: a run (with a link to all its entries), an order, or the entry's reason. */
 export function EntryOrigin({
   runId,
   orderId,
@@ -34,7 +34,7 @@ export function EntryOrigin({
   return reason === null ? <None /> : <Text>{reason}</Text>
 }
 
-/** Ids begin with their time: the end tells neighbours apart. */
+/** Ids start with a timestamp, so only the last characters distinguish ids of the same time. */
 function ShortId({ of }: { of: string }) {
   return <code className="font-mono text-xs">…{of.slice(-12)}</code>
 }

@@ -25,20 +25,20 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
       <header className="grid gap-1">
         <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>
         <p className="text-muted">
-          A run holds the most it can cost, and gives back what it did not cost once it is done.
+          Each run reserves the most it can cost. When it finishes, the unused credits return to your balance.
         </p>
       </header>
       {"data" in found && (
         <dl className="grid grid-cols-2 gap-3">
-          <Tile label="Balance" note="can be spent now">
+          <Tile label="Balance" note="available to spend">
             {formatters.count.full(found.meta.balance)}
           </Tile>
-          <Tile label="Held" note="by runs under way">
+          <Tile label="Held" note="by runs in progress">
             {formatters.count.full(found.meta.held)}
           </Tile>
         </dl>
       )}
-      {/* Whoever narrows the ledger, or turns its pages, is after its entries. */}
+      {/* A filter or page number in the URL means that the viewer reads the ledger, so the charts are left out. */}
       {query.size === 0 && <Usage owner={viewer.id} />}
       <h2 className="text-base font-semibold">Ledger</h2>
       <ListView
@@ -50,7 +50,7 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
           { label: "No.", cell: ({ seq }) => <Count of={seq} /> },
           { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
           { label: "Kind", cell: ({ kind }) => kind },
-          { label: "For", cell: (row) => <EntryOrigin {...row} page={page} /> },
+          { label: "Description", cell: (row) => <EntryOrigin {...row} page={page} /> },
           { label: "Amount", numeric: true, cell: ({ amount }) => <Change of={amount} /> },
           { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count of={balanceAfter} /> },
         ]}
@@ -64,13 +64,13 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
 function NoEntries() {
   return (
     <EmptyState title="No entries yet">
-      Whoever runs this service can add credits. They are spent by{" "}
+      Contact support to add credits. Your code spends them on{" "}
       <Link href="/docs/user" className="text-accent underline">
         runs
       </Link>
-      , which your code starts with{" "}
+      , which it starts with{" "}
       <Link href="/api-keys" className="text-accent underline">
-        a key
+        an API key
       </Link>
       .
     </EmptyState>

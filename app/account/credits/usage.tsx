@@ -9,7 +9,7 @@ const whole = formatters.count.full
 
 type Days = { days: readonly CreditDay[] }
 
-/** An account's last days: charts, and their numbers. */
+/** Charts of an account's last days, and a table with the same numbers. */
 export async function Usage({ owner }: { owner: OwnerId }) {
   const days = await creditDays(owner)
   return (
@@ -44,7 +44,7 @@ function DayCharts({ days }: Days) {
   )
 }
 
-/** The latest day first. */
+/** Newest day first. */
 function DayTable({ days }: Days) {
   return (
     <details className="grid gap-3">

@@ -19,7 +19,7 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
     <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-5">
       <header className="grid gap-1">
         <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>
-        <p className="text-muted">What you bought: packs of credits, and the billing periods of your subscription.</p>
+        <p className="text-muted">Your credit purchases and subscription payments.</p>
       </header>
       <ListView
         title={entry.label}
@@ -27,7 +27,7 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
         path="/api/v1/me/orders"
         filters={GET.endpoint.filters}
         columns={[
-          { label: "For", cell: ({ description }) => <Text>{description}</Text> },
+          { label: "Description", cell: ({ description }) => <Text>{description}</Text> },
           { label: "Status", cell: ({ status }) => <Status of={status} /> },
           {
             label: "Amount",
@@ -58,11 +58,11 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
 function NoOrders() {
   return (
     <EmptyState title="No orders yet">
-      To buy credits or a plan, ask whoever runs this service. Until then your{" "}
+      Contact support to buy credits or a plan. Until then, your runs use your{" "}
       <Link href="/account/credits" className="text-accent underline">
         balance
-      </Link>{" "}
-      pays for your runs.
+      </Link>
+      .
     </EmptyState>
   )
 }

@@ -5,12 +5,12 @@ import { after } from "next/server"
 import { z } from "zod"
 import { sendEmail } from "@/lib/email/send"
 import { textFields } from "@/lib/form/text-fields"
+import { inMinutes } from "@/lib/format-time"
 import { clientAddress } from "@/lib/rate-limit/client-address"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { isSameOrigin } from "@/lib/sign-in/origin"
 import { changePassword, type PasswordChange, passwordChangeForm } from "@/lib/sign-in/password-change"
 import { currentViewer, startSession } from "@/lib/sign-in/session"
-import { inMinutes } from "@/lib/time-words"
 
 export type ChangeState =
   | { ok: true }
@@ -20,7 +20,11 @@ export type ChangeState =
 
 export async function change(_last: ChangeState | null, data: FormData): Promise<ChangeState> {
   if (!(await isSameOrigin())) {
-    return { ok: false, reason: "refused", message: "This form was not sent from this site. Open it again." }
+    return {
+      ok: false,
+      reason: "refused",
+      message: "This form was not sent from this site. Reload the page and try again.",
+    }
   }
   const viewer = await currentViewer()
   if (!viewer) return { ok: false, reason: "signed_out" }
@@ -32,14 +36,14 @@ export async function change(_last: ChangeState | null, data: FormData): Promise
   }
   const device = (await cookies()).get(cookieName("device"))?.value
   const result = await changePassword(viewer.id, form.data, { address: clientAddress(await headers()), device })
-  if (!result.ok) return refusal(result)
+  if (!result.ok) return failure(result)
   const { user } = result
   after(() => sendEmail(user, "password_changed", user))
   await startSession(user)
   return { ok: true }
 }
 
-function refusal(result: Extract<PasswordChange, { ok: false }>): ChangeState {
+function failure(result: Extract<PasswordChange, { ok: false }>): ChangeState {
   if (result.reason === "wrong") {
     return { ok: false, reason: "invalid", errors: { current: "This is not your current password." } }
   }

@@ -27,8 +27,8 @@ export function PasswordForm({ email, passwordMinLength }: { email: string; pass
           <h2 className="text-base font-semibold">Change password</h2>
           {lost && (
             <Notice tone="bad" role="alert">
-              There was no response. Check your connection and send it again. If you are signed out then, the new
-              password holds already.
+              There was no response. Check your connection and try again. If you are signed out, your new password is
+              already set.
             </Notice>
           )}
           {response?.reason === "refused" && (
@@ -41,7 +41,7 @@ export function PasswordForm({ email, passwordMinLength }: { email: string; pass
               <SignedOut />
             </Notice>
           )}
-          {/* Tells a password manager whose password this is. */}
+          {/* Lets password managers match the password to the account. */}
           <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
           <TextField
             id="current"
@@ -62,7 +62,7 @@ export function PasswordForm({ email, passwordMinLength }: { email: string; pass
             hint={`At least ${passwordMinLength} characters. A few words you can remember are fine.`}
             error={errors.password}
           />
-          <p className="text-muted">Signs out every other browser. API keys go on working.</p>
+          <p className="text-muted">This signs out all other browsers. API keys keep working.</p>
           <Button kind="primary" type="submit" aria-disabled={pending} className="justify-self-start">
             Change password
           </Button>
@@ -76,12 +76,12 @@ function Changed() {
   return (
     <div className="grid gap-2">
       <h2 tabIndex={-1} className="text-base font-semibold outline-none">
-        Your password is changed
+        Your password was changed
       </h2>
       <p className="text-muted">
-        Every other browser is signed out. API keys go on working:{" "}
+        All other browsers are signed out. API keys keep working:{" "}
         <Link href="/api-keys" className="text-accent underline">
-          revoke those you do not know
+          revoke any that you do not recognize
         </Link>
         .
       </p>

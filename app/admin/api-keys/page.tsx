@@ -23,7 +23,7 @@ export default async function AdminKeysPage({ searchParams }: PageProps<"/admin/
   )
 }
 
-/** The first admin endpoint a role may read, asked for as little as it can give. */
+/** The first admin endpoint that the role may read, limited to one row. */
 async function firstReadable(role: string): Promise<string | null> {
   const readable = (await endpoints()).find(
     ({ surface, permission }) => surface === "admin" && permission && holds(role, permission),

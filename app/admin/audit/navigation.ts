@@ -4,7 +4,7 @@ import { GET } from "@/app/api/v1/admin/audit/route"
 
 export const entry: NavigationEntry = {
   area: "admin",
-  section: "Records",
+  section: "Logs",
   label: "Audit log",
   icon: History,
   permission: GET.endpoint.permission,

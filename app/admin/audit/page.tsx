@@ -15,11 +15,11 @@ export default function AuditPage({ searchParams }: PageProps<"/admin/audit">) {
       endpoint={GET.endpoint}
       searchParams={searchParams}
       columns={[
-        { label: "When", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { label: "Who", cell: ({ actorId }, account) => (actorId ? account(actorId) : "The system") },
-        { label: "What", cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
+        { label: "Time", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: "Actor", cell: ({ actorId }, account) => (actorId ? account(actorId) : "System") },
+        { label: "Action", cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
         {
-          label: "To what",
+          label: "Target",
           cell: ({ targetType, targetId }, account) =>
             targetType === "user" ? account(targetId) : <Id value={targetId} />,
         },

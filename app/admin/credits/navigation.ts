@@ -4,7 +4,7 @@ import { GET } from "@/app/api/v1/admin/credits/route"
 
 export const entry: NavigationEntry = {
   area: "admin",
-  section: "Money",
+  section: "Billing",
   label: "Credit ledger",
   icon: ScrollText,
   permission: GET.endpoint.permission,

@@ -4,8 +4,8 @@ import { GET } from "@/app/api/v1/admin/emails/route"
 
 export const entry: NavigationEntry = {
   area: "admin",
-  section: "Records",
-  label: "E-mails",
+  section: "Logs",
+  label: "Emails",
   icon: Mail,
   permission: GET.endpoint.permission,
 }

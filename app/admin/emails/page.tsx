@@ -14,7 +14,7 @@ export default function EmailsPage({ searchParams }: PageProps<"/admin/emails">)
       endpoint={GET.endpoint}
       searchParams={searchParams}
       columns={[
-        { label: "When", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
         { label: "To", cell: ({ to, userId }, account) => (userId ? account(userId) : <Text>{to}</Text>) },
         { label: "Template", cell: ({ template }) => <code className="font-mono text-xs">{template}</code> },
         { label: "Subject", cell: ({ subject }) => <Text>{subject}</Text> },

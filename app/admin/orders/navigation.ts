@@ -4,7 +4,7 @@ import { GET } from "@/app/api/v1/admin/orders/route"
 
 export const entry: NavigationEntry = {
   area: "admin",
-  section: "Money",
+  section: "Billing",
   label: "Orders",
   icon: Receipt,
   permission: GET.endpoint.permission,

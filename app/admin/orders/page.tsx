@@ -15,7 +15,7 @@ export default function OrdersPage({ searchParams }: PageProps<"/admin/orders">)
       searchParams={searchParams}
       columns={[
         { label: "Account", cell: ({ userId }, account) => account(userId) },
-        { label: "For", cell: ({ description }) => <Text>{description}</Text> },
+        { label: "Description", cell: ({ description }) => <Text>{description}</Text> },
         { label: "Status", cell: ({ status }) => <Status of={status} /> },
         {
           label: "Amount",

@@ -4,7 +4,7 @@ import { GET } from "@/app/api/v1/admin/subscriptions/route"
 
 export const entry: NavigationEntry = {
   area: "admin",
-  section: "Money",
+  section: "Billing",
   label: "Subscriptions",
   icon: Repeat,
   permission: GET.endpoint.permission,

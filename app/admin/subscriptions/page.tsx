@@ -22,12 +22,12 @@ export default function SubscriptionsPage({ searchParams }: PageProps<"/admin/su
           numeric: true,
           cell: ({ amount, currency, interval }) => (
             <span className="whitespace-nowrap">
-              <Money amount={amount} currency={currency} /> <span className="text-muted">a {interval}</span>
+              <Money amount={amount} currency={currency} /> <span className="text-muted">per {interval}</span>
             </span>
           ),
         },
-        { label: "Begun", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { label: "Paid until", cell: ({ currentPeriodEnd }) => <Time at={currentPeriodEnd} /> },
+        { label: "Started", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: "Period ends", cell: ({ currentPeriodEnd }) => <Time at={currentPeriodEnd} /> },
         { label: "Ended", cell: ({ canceledAt }) => <Time at={canceledAt} /> },
       ]}
     />

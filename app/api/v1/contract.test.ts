@@ -22,8 +22,8 @@ import { openApiViolations } from "@/tests/support/openapi-violations"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 
-// What every endpoint promises. A new route file is held to all of it without a line here. Usually its functions are called
-// as they are; with a listener, the build is asked over HTTP.
+// What every endpoint guarantees; new route files are covered automatically. The unit project calls the route functions
+// directly; the HTTP projects provide a listener and send the requests to the build.
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -40,14 +40,14 @@ const readable = all.filter(({ method }) => method === "GET")
 
 type Call = { key?: string; search?: string; method?: string; headers?: Record<string, string>; address?: string }
 
-let callers = 0
+let addresses = 0
 
 /**
- * Calls an endpoint, and holds its answer to what the OpenAPI document says of it. Each call comes from an address of its
- * own unless told.
+ * Calls an endpoint and checks the response against the OpenAPI document. Each call has its own client address unless one
+ * is given.
  */
-async function call(endpoint: ServedEndpoint, given: Call = {}) {
-  const { key, search = "", method = endpoint.method, headers = {}, address = anotherAddress() } = given
+async function call(endpoint: ServedEndpoint, options: Call = {}) {
+  const { key, search = "", method = endpoint.method, headers = {}, address = nextAddress() } = options
   const request = new Request(`${server?.address ?? "http://localhost:3000"}${endpoint.path}${search}`, {
     method,
     headers: {
@@ -57,44 +57,46 @@ async function call(endpoint: ServedEndpoint, given: Call = {}) {
       ...headers,
     },
   })
-  const answer = server
-    ? withoutFraming(await fetch(request))
+  const response = server
+    ? withoutListenerHeaders(await fetch(request))
     : await endpoint.routes[method as keyof ServedEndpoint["routes"]](request)
   if (method !== "HEAD" && method !== "OPTIONS") {
-    expect(await openApiViolations(endpoint, method, answer.clone()), `${method} ${endpoint.path}${search}`).toEqual([])
+    expect(await openApiViolations(endpoint, method, response.clone()), `${method} ${endpoint.path}${search}`).toEqual(
+      [],
+    )
   }
-  return answer
+  return response
 }
 
-function anotherAddress(): string {
-  callers++
-  return `10.0.${callers >> 8}.${callers & 255}`
+function nextAddress(): string {
+  addresses++
+  return `10.0.${addresses >> 8}.${addresses & 255}`
 }
 
-/** Without what a listener adds for the connection, or because it could also render pages. */
-function withoutFraming({ body, status, headers: given }: Response): Response {
-  const headers = new Headers(given)
+/** Removes the headers that a listener adds to the response of a route function. */
+function withoutListenerHeaders({ body, status, headers: received }: Response): Response {
+  const headers = new Headers(received)
   for (const name of ["connection", "content-length", "date", "keep-alive", "transfer-encoding", "vary"]) {
     headers.delete(name)
   }
   return new Response(body, { status, headers })
 }
 
-/** `times` calls, ten under way at once: as many as the pool has connections. */
+/** Makes `times` calls, ten concurrently: as many as the pool has connections. */
 async function callMany(times: number, one: (index: number) => Promise<Response>): Promise<Response[]> {
-  const answers: Response[] = []
+  const responses: Response[] = []
   let next = 0
   const worker = async () => {
-    while (next < times) answers.push(await one(next++))
+    while (next < times) responses.push(await one(next++))
   }
   await Promise.all(Array.from({ length: 10 }, worker))
-  return answers
+  return responses
 }
 
-async function outcome(response: Response | Promise<Response>) {
-  const answer = await response
-  const text = await answer.text()
-  return { status: answer.status, headers: answer.headers, text, body: text === "" ? undefined : JSON.parse(text) }
+async function outcome(pending: Response | Promise<Response>) {
+  const response = await pending
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: text === "" ? undefined : JSON.parse(text) }
 }
 
 async function keyFor({ surface }: { surface: ServedEndpoint["surface"] }, role = "owner") {
@@ -111,7 +113,7 @@ const unauthorized = refusalOf(
   "Send a valid API key, as `Authorization: Bearer <API_KEY>` or in the header `x-api-key`. Keys that are unknown, revoked or expired do not work.",
 )
 
-/** Stops the clock of the rate limiter, so that a minute does not turn in the middle of a count. */
+/** Stops the clock of the rate limiter, so that no new window starts during a test. */
 function stopClock() {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() })
 }
@@ -126,7 +128,7 @@ beforeAll(async () => {
   return () => server?.stop()
 })
 
-test("the table of endpoints holds every route file, and only those", () => {
+test("the table of endpoints contains every route file and nothing else", () => {
   const files = readdirSync("app/api/v1", { recursive: true, encoding: "utf8" })
     .filter((file) => /^(admin|me)\b.*route\.ts$/.test(file) && !file.includes("skill.md"))
     .map((file) => `/api/v1/${file.slice(0, -"/route.ts".length)}`)
@@ -134,7 +136,7 @@ test("the table of endpoints holds every route file, and only those", () => {
   expect(files.length).toBeGreaterThan(5)
 })
 
-test("a folder decides the surface: admin takes admin keys and names a permission, me takes user keys", () => {
+test("the folder determines the surface: admin requires admin keys and a permission, me requires user keys", () => {
   for (const { path, surface, permission } of all) {
     expect(path.startsWith("/api/v1/admin/") ? "admin" : "user", path).toBe(surface)
     if (surface === "admin") expect(Object.keys(permissions), path).toContain(permission)
@@ -145,7 +147,7 @@ test("a folder decides the surface: admin takes admin keys and names a permissio
 describe.each(all)("$method $path", (endpoint) => {
   const other = endpoint.surface === "admin" ? "user" : "admin"
 
-  test("no key, garbage, a wrong checksum, an unknown, revoked or expired key: the same 401, byte for byte", async () => {
+  test("a missing, malformed, unknown, revoked or expired key returns the same 401, byte for byte", async () => {
     const live = newSecret(endpoint.surface)
     const swapped = live.slice(0, -1) + (live.endsWith("0") ? "1" : "0")
     const user = await createUser({ role: "owner" })
@@ -169,16 +171,16 @@ describe.each(all)("$method $path", (endpoint) => {
       { key: (await createKey({ user, surface: endpoint.surface })).key.hash.toString() },
       { search: `?api_key=${(await createKey({ user, surface: endpoint.surface })).secret}` },
     ]
-    const answers = await Promise.all(attempts.map((attempt) => outcome(call(endpoint, attempt))))
-    for (const [index, answer] of answers.entries()) {
-      expect(answer.status, `attempt ${index}`).toBe(401)
-      expect(answer.text, `attempt ${index}`).toBe(JSON.stringify(unauthorized))
-      expect(answer.headers.get("www-authenticate")).toBe("Bearer")
-      expect(answer.headers.get("ratelimit")).toBeNull()
+    const responses = await Promise.all(attempts.map((attempt) => outcome(call(endpoint, attempt))))
+    for (const [index, response] of responses.entries()) {
+      expect(response.status, `attempt ${index}`).toBe(401)
+      expect(response.text, `attempt ${index}`).toBe(JSON.stringify(unauthorized))
+      expect(response.headers.get("www-authenticate")).toBe("Bearer")
+      expect(response.headers.get("ratelimit")).toBeNull()
     }
   })
 
-  test("a key works up to its expiry by the database's clock, and not at it", async () => {
+  test("a key stops working at its expiry time, by the clock of the database", async () => {
     const { secret, key } = await keyFor(endpoint)
     await pool().query("UPDATE api_keys SET expires_at = now() + interval '1 hour' WHERE id = $1", [key.id])
     expect((await call(endpoint, { key: secret })).status).not.toBe(401)
@@ -186,41 +188,41 @@ describe.each(all)("$method $path", (endpoint) => {
     expect((await call(endpoint, { key: secret })).status).toBe(401)
   })
 
-  test("a key of the other surface: 403 wrong_scope, whatever its owner's role, also of a banned owner", async () => {
+  test("a key of the other surface returns 403 wrong_scope, even if its owner is banned", async () => {
     for (const status of ["active", "banned"] as const) {
       const user = await createUser({ role: "owner", status })
       const { secret } = await createKey({ user, surface: other })
-      const answer = await outcome(call(endpoint, { key: secret }))
-      expect(answer.status).toBe(403)
-      expect(answer.body).toEqual(
+      const response = await outcome(call(endpoint, { key: secret }))
+      expect(response.status).toBe(403)
+      expect(response.body).toEqual(
         refusalOf("wrong_scope", expect.stringContaining(endpoint.surface === "admin" ? "tsk_adm_" : "tsk_usr_")),
       )
-      expect(answer.headers.get("ratelimit-policy")).toBe('"default";q=300;w=60')
+      expect(response.headers.get("ratelimit-policy")).toBe('"default";q=300;w=60')
     }
   })
 
   test.each(["banned", "closed"] as const)(
-    "an owner who is %s between two requests: the next one is 403 forbidden",
+    "when the owner is %s between two requests, the second one returns 403 forbidden",
     async (status) => {
       const { user, secret } = await keyFor(endpoint)
       expect((await call(endpoint, { key: secret })).status).not.toBe(403)
       await db().user.update({ where: { id: user.id }, data: { status } })
-      const answer = await outcome(call(endpoint, { key: secret }))
-      expect(answer.status).toBe(403)
-      expect(answer.body).toEqual(refusalOf("forbidden", `The account of this key's owner is ${status}.`))
+      const response = await outcome(call(endpoint, { key: secret }))
+      expect(response.status).toBe(403)
+      expect(response.body).toEqual(refusalOf("forbidden", `The account of this key's owner is ${status}.`))
     },
   )
 
-  test("a revoked key stops working on the next request; the owner's key of the other surface goes on", async () => {
+  test("a revoked key stops working on the next request; the owner's key of the other surface keeps working", async () => {
     const { user, secret, key } = await keyFor(endpoint)
-    const spared = await createKey({ user, surface: other })
+    const kept = await createKey({ user, surface: other })
     expect((await call(endpoint, { key: secret })).status).not.toBe(401)
     await db().apiKey.update({ where: { id: key.id }, data: { revokedAt: new Date() } })
     expect((await call(endpoint, { key: secret })).status).toBe(401)
-    expect((await call(endpoint, { key: spared.secret })).status).toBe(403)
+    expect((await call(endpoint, { key: kept.secret })).status).toBe(403)
   })
 
-  test("the key is taken from either header, in any case of the scheme, and from both when they agree", async () => {
+  test("the key is accepted in either header, with the scheme in any case, and in both headers if they match", async () => {
     const { secret } = await keyFor(endpoint)
     const another = await keyFor(endpoint)
     const accepted: Record<string, string>[] = [
@@ -238,21 +240,21 @@ describe.each(all)("$method $path", (endpoint) => {
     expect(both.body).toEqual(refusalOf("bad_request", expect.stringContaining("Send one key")))
   })
 
-  test("methods it does not have: 405 with Allow, in the envelope", async () => {
+  test("an unsupported method returns 405 with Allow and the error envelope", async () => {
     const allowed = endpoint.method === "GET" ? ["GET", "HEAD", "OPTIONS"] : ["POST", "OPTIONS"]
     const { secret } = await keyFor(endpoint)
     for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((name) => !allowed.includes(name))) {
-      const answer = await outcome(call(endpoint, { method, key: secret }))
-      expect(answer.status, method).toBe(405)
-      expect(answer.headers.get("allow")).toBe(allowed.join(", "))
-      expect(answer.body).toEqual(refusalOf("method_not_allowed"))
+      const response = await outcome(call(endpoint, { method, key: secret }))
+      expect(response.status, method).toBe(405)
+      expect(response.headers.get("allow")).toBe(allowed.join(", "))
+      expect(response.body).toEqual(refusalOf("method_not_allowed"))
     }
     const options = await outcome(call(endpoint, { method: "OPTIONS" }))
     expect([options.status, options.headers.get("allow"), options.text]).toEqual([204, allowed.join(", "), ""])
     expect(options.headers.get("access-control-allow-origin")).toBeNull()
   })
 
-  test("every answer has its headers; a well-formed request id is kept, any other is replaced", async () => {
+  test("every response has the standard headers; a well-formed request id is kept, any other is replaced", async () => {
     const { secret } = await keyFor(endpoint)
     for (const attempt of [{ key: secret }, {}, { key: secret, search: "?colour=red" }]) {
       const { headers } = await call(endpoint, attempt)
@@ -268,25 +270,25 @@ describe.each(all)("$method $path", (endpoint) => {
     expect(replaced.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test("the 301st call in a minute: 429 with Retry-After, while another key of the same owner goes on", async () => {
+  test("the 301st call in a minute returns 429 with Retry-After; another key of the same owner keeps working", async () => {
     stopClock()
     const { user, secret } = await keyFor(endpoint, "member")
     const another = await createKey({ user, surface: endpoint.surface })
-    const answers = await callMany(301, () => call(endpoint, { key: secret, search: "?colour=red" }))
-    const refused = answers.filter(({ status }) => status === 429)
+    const responses = await callMany(301, () => call(endpoint, { key: secret, search: "?colour=red" }))
+    const refused = responses.filter(({ status }) => status === 429)
     expect(refused).toHaveLength(1)
-    const answer = await outcome(refused[0] as Response)
-    expect(answer.body).toEqual(refusalOf("rate_limited", expect.stringMatching(/300 requests/)))
-    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThanOrEqual(1)
-    expect(Number(answer.headers.get("retry-after"))).toBeLessThanOrEqual(60)
-    expect(answer.headers.get("ratelimit")).toMatch(/^"default";r=0;t=\d+$/)
-    expect(answer.headers.get("x-ratelimit-limit")).toBe("300")
-    expect(answer.headers.get("x-ratelimit-remaining")).toBe("0")
-    expect(answer.headers.get("x-ratelimit-reset")).toBe(answer.headers.get("retry-after"))
+    const response = await outcome(refused[0] as Response)
+    expect(response.body).toEqual(refusalOf("rate_limited", expect.stringMatching(/300 requests/)))
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThanOrEqual(1)
+    expect(Number(response.headers.get("retry-after"))).toBeLessThanOrEqual(60)
+    expect(response.headers.get("ratelimit")).toMatch(/^"default";r=0;t=\d+$/)
+    expect(response.headers.get("x-ratelimit-limit")).toBe("300")
+    expect(response.headers.get("x-ratelimit-remaining")).toBe("0")
+    expect(response.headers.get("x-ratelimit-reset")).toBe(response.headers.get("retry-after"))
     expect((await call(endpoint, { key: another.secret })).status).not.toBe(429)
   })
 
-  test("unknown and repeated parameters: 400 that names them and those accepted", async () => {
+  test("an unknown or repeated parameter returns 400 and is named in the message", async () => {
     const { secret } = await keyFor(endpoint)
     const unknown = await outcome(call(endpoint, { key: secret, search: "?colour=red" }))
     expect(unknown.status).toBe(400)
@@ -303,18 +305,21 @@ describe.each(all)("$method $path", (endpoint) => {
   })
 })
 
-describe.each(all.filter(({ permission }) => permission))("$path asks for $permission", (endpoint) => {
+describe.each(all.filter(({ permission }) => permission))("$path requires $permission", (endpoint) => {
   const permission = endpoint.permission as Permission
 
-  test.each(Object.keys(roles) as (keyof typeof roles)[])("of the role %s of today", async (role) => {
-    const { secret } = await keyFor(endpoint, role)
-    const answer = await outcome(call(endpoint, { key: secret }))
-    if ((roles[role] as readonly Permission[]).includes(permission)) return expect(answer.status).toBe(200)
-    expect(answer.status).toBe(403)
-    expect(answer.body).toEqual(refusalOf("forbidden", `The key owner lacks the permission ${permission}.`))
-  })
+  test.each(Object.keys(roles) as (keyof typeof roles)[])(
+    "a key of a %s is accepted only if that role has the permission",
+    async (role) => {
+      const { secret } = await keyFor(endpoint, role)
+      const response = await outcome(call(endpoint, { key: secret }))
+      if ((roles[role] as readonly Permission[]).includes(permission)) return expect(response.status).toBe(200)
+      expect(response.status).toBe(403)
+      expect(response.body).toEqual(refusalOf("forbidden", `The key owner lacks the permission ${permission}.`))
+    },
+  )
 
-  test("a demotion acts on the next request", async () => {
+  test("a demotion takes effect on the next request", async () => {
     const { user, secret } = await keyFor(endpoint, "admin")
     expect((await call(endpoint, { key: secret })).status).toBe(200)
     await db().user.update({ where: { id: user.id }, data: { role: "member" } })
@@ -323,7 +328,7 @@ describe.each(all.filter(({ permission }) => permission))("$path asks for $permi
 })
 
 describe.each(readable)("HEAD $path", (endpoint) => {
-  test("has the status and headers of GET and no body, with and without a key", async () => {
+  test("returns the status and headers of GET without a body, with a valid and an invalid key", async () => {
     const { secret } = await keyFor(endpoint)
     for (const key of [secret, "x"]) {
       const get = await outcome(call(endpoint, { key }))
@@ -335,8 +340,8 @@ describe.each(readable)("HEAD $path", (endpoint) => {
 })
 
 describe.each(lists)("the list $path", (endpoint) => {
-  test("answers with rows and meta, exactly", async () => {
-    const { secret } = await owning(endpoint)
+  test("returns exactly the declared rows and meta", async () => {
+    const { secret } = await callerWithRows(endpoint)
     const { status, body, headers } = await outcome(call(endpoint, { key: secret }))
     expect(status).toBe(200)
     expect(Object.keys(body)).toEqual(["data", "meta"])
@@ -353,29 +358,31 @@ describe.each(lists)("the list $path", (endpoint) => {
     ...["since=2024-02-30", "since=tomorrow", "since=2024-01-01T00:00:00+02:00", "since=%00"],
     ...["until=2024-13-01", "until=253402300800000", "since=2026-02-01&until=2026-01-01"],
     ...["order=up", "cursor=x", "cursor=", "limit=%ff"],
-  ])("?%s is a 400 that says what would be accepted", async (search) => {
+  ])("?%s returns 400, and the message names the parameter", async (search) => {
     const { secret } = await keyFor(endpoint)
-    const answer = await outcome(call(endpoint, { key: secret, search: `?${search}` }))
-    expect(answer.status).toBe(400)
-    expect(answer.body).toEqual(refusalOf("bad_request", expect.stringContaining(search.slice(0, search.indexOf("=")))))
+    const response = await outcome(call(endpoint, { key: secret, search: `?${search}` }))
+    expect(response.status).toBe(400)
+    expect(response.body).toEqual(
+      refusalOf("bad_request", expect.stringContaining(search.slice(0, search.indexOf("=")))),
+    )
   })
 
-  test("rows come newest first, and limit and offset cut the page out of them", async () => {
-    const { secret } = await owning(endpoint)
-    const whole = (await outcome(call(endpoint, { key: secret, search: "?limit=500" }))).body
-    const moments = whole.data.map((row: { createdAt: string; id: string }) => `${row.createdAt} ${row.id}`)
-    expect(moments).toEqual([...moments].sort().reverse())
+  test("rows are sorted newest first; limit and offset select the page", async () => {
+    const { secret } = await callerWithRows(endpoint)
+    const full = (await outcome(call(endpoint, { key: secret, search: "?limit=500" }))).body
+    const positions = full.data.map((row: { createdAt: string; id: string }) => `${row.createdAt} ${row.id}`)
+    expect(positions).toEqual([...positions].sort().reverse())
     const part = (await outcome(call(endpoint, { key: secret, search: "?limit=2&offset=1" }))).body
-    expect(part.data).toEqual(whole.data.slice(1, 3))
-    expect(part.meta).toMatchObject({ total: whole.meta.total, limit: 2, offset: 1 })
+    expect(part.data).toEqual(full.data.slice(1, 3))
+    expect(part.meta).toMatchObject({ total: full.meta.total, limit: 2, offset: 1 })
     const beyond = (await outcome(call(endpoint, { key: secret, search: "?offset=2147483647" }))).body
-    expect(beyond).toMatchObject({ data: [], meta: { total: whole.meta.total, offset: 2147483647, nextCursor: null } })
-    const turned = (await outcome(call(endpoint, { key: secret, search: "?limit=500&order=asc" }))).body
-    if (whole.meta.total <= 500) expect(turned.data).toEqual([...whole.data].reverse())
+    expect(beyond).toMatchObject({ data: [], meta: { total: full.meta.total, offset: 2147483647, nextCursor: null } })
+    const ascending = (await outcome(call(endpoint, { key: secret, search: "?limit=500&order=asc" }))).body
+    if (full.meta.total <= 500) expect(ascending.data).toEqual([...full.data].reverse())
   })
 
-  test.each(["asc", "desc"])("a walk by cursor, order=%s, meets every row once", async (order) => {
-    const { secret } = await owning(endpoint)
+  test.each(["asc", "desc"])("paging by cursor with order=%s returns every row once", async (order) => {
+    const { secret } = await callerWithRows(endpoint)
     const seen: string[] = []
     let cursor: string | null = null
     let total = 0
@@ -391,8 +398,8 @@ describe.each(lists)("the list $path", (endpoint) => {
     expect(new Set(seen).size).toBe(total)
   })
 
-  test("since and until are inclusive, and the total counts what they leave", async () => {
-    const { secret } = await owning(endpoint)
+  test("since and until are inclusive, and the total counts only the rows in the range", async () => {
+    const { secret } = await callerWithRows(endpoint)
     const { data } = (await outcome(call(endpoint, { key: secret, search: "?limit=500" }))).body
     const { createdAt } = data[Math.floor(data.length / 2)]
     const from = data.filter((row: { createdAt: string }) => row.createdAt >= createdAt)
@@ -408,9 +415,9 @@ describe.each(lists)("the list $path", (endpoint) => {
   })
 
   test.each(Object.keys(endpoint.filters).filter((name) => columnsOf(endpoint).includes(name)))(
-    "the filter %s narrows to the rows that match",
+    "the filter %s returns only matching rows",
     async (name) => {
-      const { secret } = await owning(endpoint)
+      const { secret } = await callerWithRows(endpoint)
       const { data, meta } = (await outcome(call(endpoint, { key: secret, search: "?limit=500" }))).body
       const values = [...new Set<string>(data.map((row: Record<string, string>) => row[name]))].filter(
         (value) => value !== null,
@@ -429,12 +436,12 @@ describe.each(lists)("the list $path", (endpoint) => {
     },
   )
 
-  test.each(Object.keys(endpoint.filters))("the filter %s refuses what it cannot mean", async (name) => {
+  test.each(Object.keys(endpoint.filters))("the filter %s refuses invalid values", async (name) => {
     const { secret } = await keyFor(endpoint)
     for (const value of ["__proto__", "' OR '1'='1", "%00", "%ff", "x".repeat(300), ""]) {
-      const answer = await outcome(call(endpoint, { key: secret, search: `?${name}=${value}` }))
-      expect(answer.status, value).toBe(400)
-      expect(answer.body).toEqual(refusalOf("bad_request", expect.stringMatching(new RegExp(`^${name} `))))
+      const response = await outcome(call(endpoint, { key: secret, search: `?${name}=${value}` }))
+      expect(response.status, value).toBe(400)
+      expect(response.body).toEqual(refusalOf("bad_request", expect.stringMatching(new RegExp(`^${name} `))))
     }
   })
 })
@@ -442,48 +449,48 @@ describe.each(lists)("the list $path", (endpoint) => {
 describe.each(all.filter(({ surface, method }) => surface === "user" && method === "GET"))(
   "the owner's $path",
   (endpoint) => {
-    test("shows the owner's data and never a trace of another account", async () => {
+    test("returns the owner's data and nothing of another account", async () => {
       const marker = `marker-${newSecret("user").slice(8, 30)}`.toLowerCase()
-      const unauthenticatedCaller = await createUser({ name: marker, email: `${marker}@example.com` })
+      const otherAccount = await createUser({ name: marker, email: `${marker}@example.com` })
       const plan = await createPlan()
-      await createSubscription({ userId: unauthenticatedCaller.id, planId: plan.id })
-      await createOrder({ userId: unauthenticatedCaller.id, description: marker })
-      await grantCredits(unauthenticatedCaller.id, 100)
-      const { user, secret } = await owning(endpoint)
+      await createSubscription({ userId: otherAccount.id, planId: plan.id })
+      await createOrder({ userId: otherAccount.id, description: marker })
+      await grantCredits(otherAccount.id, 100)
+      const { user, secret } = await callerWithRows(endpoint)
       const { status, text } = await outcome(call(endpoint, { key: secret }))
       expect(status).toBe(200)
       expect(text).toContain(user.id)
       expect(text).not.toContain(marker)
-      expect(text).not.toContain(unauthenticatedCaller.id)
+      expect(text).not.toContain(otherAccount.id)
     })
 
-    test("cannot be asked for another account's rows", async () => {
+    test("refuses the filter userId, which could select another account's rows", async () => {
       const { secret } = await keyFor(endpoint)
-      const victim = await createUser()
-      expect((await call(endpoint, { key: secret, search: `?userId=${victim.id}` })).status).toBe(400)
+      const otherAccount = await createUser()
+      expect((await call(endpoint, { key: secret, search: `?userId=${otherAccount.id}` })).status).toBe(400)
     })
   },
 )
 
-test("300 requests a minute are one budget over all endpoints of a surface", async () => {
+test("the limit of 300 requests per minute is shared by all endpoints of a surface", async () => {
   stopClock()
-  const mine = all.filter(({ surface }) => surface === "admin")
+  const admin = all.filter(({ surface }) => surface === "admin")
   const { secret } = await keyFor({ surface: "admin" }, "member")
-  const answers = await callMany(310, (n) => call(mine[n % mine.length] as ServedEndpoint, { key: secret }))
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(10)
+  const responses = await callMany(310, (n) => call(admin[n % admin.length] as ServedEndpoint, { key: secret }))
+  expect(responses.filter(({ status }) => status === 429)).toHaveLength(10)
 })
 
-test("failed key checks are limited by address: the 301st of a minute is 429, a valid key from there still works", async () => {
+test("failed key checks are limited by address: the 301st in a minute returns 429, and valid keys from that address still work", async () => {
   const [endpoint] = all.filter(({ path }) => path === "/api/v1/me") as [ServedEndpoint]
   stopClock()
   const address = "198.51.100.7"
-  const answers = await callMany(301, () => call(endpoint, { key: newSecret("user"), address }))
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(1)
+  const responses = await callMany(301, () => call(endpoint, { key: newSecret("user"), address }))
+  expect(responses.filter(({ status }) => status === 429)).toHaveLength(1)
   expect((await call(endpoint, { key: "x" })).status).toBe(401)
   expect((await call(endpoint, { key: (await keyFor(endpoint)).secret, address })).status).toBe(200)
 })
 
-test("last use is recorded soon after a call, and at most once a minute", async () => {
+test("the last use is recorded soon after a call, at most once per minute", async () => {
   const [endpoint] = all.filter(({ path }) => path === "/api/v1/me") as [ServedEndpoint]
   const { secret, key } = await keyFor(endpoint)
   const lastUse = async () => (await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).lastUsedAt
@@ -506,8 +513,8 @@ function columnsOf(endpoint: ServedEndpoint): string[] {
   return Object.keys((endpoint.data as unknown as { shape: object }).shape)
 }
 
-/** A caller whose list is not empty: any admin, or an account that owns rows of every kind. */
-async function owning(endpoint: ServedEndpoint) {
+/** A caller whose list is not empty: an admin, or an account that owns rows of every kind. */
+async function callerWithRows(endpoint: ServedEndpoint) {
   const caller = await keyFor(endpoint)
   if (endpoint.surface === "admin") return caller
   const plan = await createPlan()
@@ -528,7 +535,7 @@ async function spend({ user, key }: Awaited<ReturnType<typeof keyFor>>, cost: nu
   await settle(reserved.runId, cost, ['{"balance":', "}"])
 }
 
-/** `name=value` with a value the parameter takes, to repeat. */
+/** `name=value` with a valid value. */
 function validPair(endpoint: ServedEndpoint, name: string): string {
   const candidates = [
     ...["1", "asc", "2026-01-01", "active", "paid", "member", "pro", "grant", "sent", "new", "waiting", "day"],

@@ -7,8 +7,8 @@ import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
 import { seed } from "@/prisma/seed"
 import { endpoints } from "./endpoints"
 
-// The examples in the documents are what the endpoints answer to the demo's accounts on one particular day. They stand
-// in a file beside each route; `npm run api:examples` writes them anew.
+// The examples in the documentation are the responses to the demo accounts on a fixed date. Each is stored in a file next
+// to its route; `npm run api:examples` rewrites them.
 
 const table = await endpoints()
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   return () => vi.useRealTimers()
 })
 
-test.each(table)("the example of $method $path is what it answers on the seeded data", async (endpoint) => {
+test.each(table)("the example of $method $path is its response on the seeded data", async (endpoint) => {
   const { path, surface, method, routes } = endpoint
   const caller = demoAccounts.find(({ role }) => role === callers[surface]) ?? expect.fail()
   const headers = { authorization: `Bearer ${demoKey(caller)}`, "content-type": "application/json" }
@@ -33,16 +33,16 @@ test.each(table)("the example of $method $path is what it answers on the seeded 
   })
   const response = await routes[method](request)
   expect(response.status).toBe(200)
-  const text = `${JSON.stringify(await response.json(), method === "POST" ? withoutChance : undefined, 2)}\n`
-  // It names nobody: every address is one of those reserved for examples. And it holds no key.
+  const text = `${JSON.stringify(await response.json(), method === "POST" ? withFixedValues : undefined, 2)}\n`
+  // No personal data and no key: every email address is in a domain reserved for examples.
   expect(text).not.toMatch(/@(?!example\.(com|org|net)")/)
   expect(text).not.toMatch(/tsk_(adm|usr)_\w{12}/)
   const file = `${path.replace("/api/v1", ".")}/example.json`
   await expect(text).toMatchFileSnapshot(file)
 })
 
-/** What is made on the call bears a random id and the database's time. */
-function withoutChance(name: string, value: unknown): unknown {
+/** Replaces the random id and the creation time of an object that the call creates. */
+function withFixedValues(name: string, value: unknown): unknown {
   if (name === "id") return "019ec7ba-2c00-7c01-9f3e-6d1f0a7c55e2"
   return name === "createdAt" ? seededUntil.toISOString() : value
 }

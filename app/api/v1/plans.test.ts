@@ -11,10 +11,10 @@ import { seededTables } from "@/prisma/seed"
 import { createKey, createUser } from "@/tests/support/factories"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 
-// How PostgreSQL would run each statement on tables of millions of rows: what the plans are at ten million, they are here.
+// The plan that PostgreSQL chooses for each statement. The tables are large enough for the plans used at ten million rows.
 
 const size = { rows: 30_000, users: 3_000 }
-const big: readonly string[] = seededTables
+const largeTables: readonly string[] = seededTables
 const owner = bulkUserId(size.users) as OwnerId
 
 type Statement = { name?: string; text: string; values: unknown[] }
@@ -41,24 +41,24 @@ beforeAll(async () => {
 }, 120_000)
 
 describe.each(lists)("$path", (endpoint) => {
-  test("reads a page of any depth, order, range and filter from an index, already in order", async () => {
+  test("reads every page from an index in list order, at any depth, in any order and with any range and filter", async () => {
     const call = await caller(endpoint)
     const { data } = await call("limit=500")
     for (const filter of ["", ...Object.keys(endpoint.filters).map((name) => rarest(data, name))]) {
-      for (const search of placesOf(filter)) {
+      for (const search of searchesOf(filter)) {
         const statement = (await statementsOf(() => call(search))).find(({ text }) => text.includes("LIMIT"))
         if (!statement) throw new Error("A list is read by a statement with a LIMIT.")
         for (const { kind, plan, sortable } of await plansOf(statement)) {
           const page = nodesOf(plan).find((node) => node["Node Type"] === "Limit") ?? expect.fail("no page")
-          const faults = [...wholeTables(plan), ...sortsOver(page, sortable), ...discardedBy(page)]
-          expect(faults, `${search}, ${kind}`).toEqual([])
+          const problems = [...fullScans(plan), ...largeSorts(page, sortable), ...largeFilters(page)]
+          expect(problems, `${search}, ${kind}`).toEqual([])
         }
       }
     }
   })
 })
 
-test("calls, runs, their sweep, the usage of an account and the statistics read no table whole", async () => {
+test("calls, runs, the sweep, the usage of an account and the statistics never scan a whole table", async () => {
   const statements: Statement[] = []
   const user = { id: owner }
   const { secret } = await createKey({ user, surface: "user" })
@@ -69,7 +69,7 @@ test("calls, runs, their sweep, the usage of an account and the statistics read 
       endpoint.routes[endpoint.method](
         new Request(`http://localhost:3000${endpoint.path}`, { method: endpoint.method, headers, body }),
       )
-    // The second time it is answered from what is stored.
+    // The second call of a run returns the stored response.
     for (let time = 0; time < 2; time++) {
       statements.push(...(await statementsOf(async () => expect((await send()).status, endpoint.path).toBe(200))))
     }
@@ -82,12 +82,12 @@ test("calls, runs, their sweep, the usage of an account and the statistics read 
   expect(statements.length).toBeGreaterThan(10)
   for (const statement of statements) {
     for (const { kind, plan } of await plansOf(statement)) {
-      expect(wholeTables(plan), `${statement.text}, ${kind}`).toEqual([])
+      expect(fullScans(plan), `${statement.text}, ${kind}`).toEqual([])
     }
   }
 })
 
-/** The condition on the value of a field that the fewest rows have. */
+/** The filter for the rarest value of a field. */
 function rarest(rows: Record<string, unknown>[], field: string): string {
   const counts = new Map<unknown, number>()
   for (const { [field]: value } of rows) if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1)
@@ -95,19 +95,19 @@ function rarest(rows: Record<string, unknown>[], field: string): string {
   return `${field}=${value}`
 }
 
-/** The queries of a list's pages: in both orders, from the start and from the middle, over everything and a range. */
-function placesOf(filter: string): string[] {
+/** The queries of a list: in both orders, from the start and from the middle, with and without a range. */
+function searchesOf(filter: string): string[] {
   const middle = new Date(Date.now() - 365 * 86_400_000)
   const range = `since=${middle.getTime() - 60 * 86_400_000}&until=${middle.getTime() + 60 * 86_400_000}`
   return (["desc", "asc"] as const).flatMap((order) => {
     const cursor = `cursor=${encodeCursor(order, { createdAt: middle, id: owner })}`
-    return ["", range, cursor, `${range}&${cursor}`].map((place) =>
-      ["limit=10", `order=${order}`, filter, place].filter((part) => part !== "").join("&"),
+    return ["", range, cursor, `${range}&${cursor}`].map((position) =>
+      ["limit=10", `order=${order}`, filter, position].filter((part) => part !== "").join("&"),
     )
   })
 }
 
-/** Calls an endpoint with a key that may, and gives back its answer's body. */
+/** Returns a function that calls an endpoint with a permitted key and returns the response body. */
 async function caller({ surface, path, routes }: ServedEndpoint) {
   const user = surface === "admin" ? await createUser({ role: "owner" }) : { id: owner }
   const { secret } = await createKey({ user, surface })
@@ -120,7 +120,7 @@ async function caller({ surface, path, routes }: ServedEndpoint) {
   }
 }
 
-/** What `act` asks the database through the pool. */
+/** The statements that `act` sends through the pool. */
 async function statementsOf(act: () => Promise<unknown>): Promise<Statement[]> {
   const spy = vi.spyOn(pool(), "query")
   await act()
@@ -132,33 +132,33 @@ async function statementsOf(act: () => Promise<unknown>): Promise<Statement[]> {
 }
 
 /**
- * As it is planned for its values, and, where it is prepared, as it may be planned once for all of them.
- * `sortable`: how many rows a page may be sorted from. A few are no matter where PostgreSQL knows them to be few.
+ * The plan for the given values and, for a prepared statement, the generic plan.
+ * `sortable` is the number of rows that may be sorted for a page: a few are acceptable if PostgreSQL estimates them as few.
  */
 async function plansOf({ name, text, values }: Statement) {
-  const explain = async (option: string, given?: unknown[]) => {
-    const { rows } = (await clients[0]?.query(`EXPLAIN (FORMAT JSON${option}) ${text}`, given)) ?? { rows: [] }
+  const explain = async (option: string, parameters?: unknown[]) => {
+    const { rows } = (await clients[0]?.query(`EXPLAIN (FORMAT JSON${option}) ${text}`, parameters)) ?? { rows: [] }
     return rows[0]["QUERY PLAN"][0].Plan as Plan
   }
-  const planned = { kind: "planned for its values", plan: await explain("", values), sortable: 50 }
+  const planned = { kind: "plan for its values", plan: await explain("", values), sortable: 50 }
   if (!name) return [planned]
-  return [planned, { kind: "planned for all values", plan: await explain(", GENERIC_PLAN"), sortable: 1 }]
+  return [planned, { kind: "generic plan", plan: await explain(", GENERIC_PLAN"), sortable: 1 }]
 }
 
-function wholeTables(plan: Plan): string[] {
+function fullScans(plan: Plan): string[] {
   return nodesOf(plan).flatMap(({ "Node Type": type, "Relation Name": table = "" }) =>
-    type.endsWith("Seq Scan") && big.includes(table) ? [`${type} of ${table}`] : [],
+    type.endsWith("Seq Scan") && largeTables.includes(table) ? [`${type} of ${table}`] : [],
   )
 }
 
-function sortsOver(plan: Plan, sortable: number): string[] {
+function largeSorts(plan: Plan, sortable: number): string[] {
   return nodesOf(plan).flatMap(({ "Node Type": type, "Plan Rows": rows }) =>
     type.endsWith("Sort") && rows > sortable ? [`${type} of ${rows} rows`] : [],
   )
 }
 
-/** What is read and thrown away, where that is more than a few rows. */
-function discardedBy(plan: Plan): string[] {
+/** Nodes that read more than a few rows and discard some of them. */
+function largeFilters(plan: Plan): string[] {
   return nodesOf(plan)
     .filter((node) => node.Filter !== undefined && node["Total Cost"] > 100)
     .map((node) => `${node["Node Type"]}, ${node.Filter}`)

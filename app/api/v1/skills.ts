@@ -3,7 +3,6 @@ import { env } from "@/lib/env"
 import type { Surface } from "@/lib/surfaces"
 import { endpoints } from "./endpoints"
 
-/** The skill document of a surface, as it is served. */
 export async function skillOf(surface: Surface): Promise<string> {
   const own = (await endpoints()).filter((endpoint) => endpoint.surface === surface)
   return skillDocument(surface, own, env().BASE_URL)

@@ -31,15 +31,16 @@ export default async function SurfacePage({ params }: Props) {
           <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
           <p className="text-muted">{reads}</p>
           <p className="text-muted">
-            Below <Code>{api}</Code>, with a key that begins with <Code>{prefix}</Code>, made at{" "}
+            The endpoints are under <Code>{api}</Code> and require a key that starts with <Code>{prefix}</Code>. Create
+            one at{" "}
             <Link href={page} className="font-medium text-accent hover:underline">
               {page}
             </Link>
-            . Authentication, paging and errors are described in the{" "}
+            . See the{" "}
             <Link href="/docs" className="font-medium text-accent hover:underline">
               overview
-            </Link>
-            .
+            </Link>{" "}
+            for authentication, pagination and errors.
           </p>
         </header>
         <div className="sticky top-0 z-10 border-b border-line bg-page py-2">

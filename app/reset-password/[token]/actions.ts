@@ -5,11 +5,11 @@ import { after } from "next/server"
 import { z } from "zod"
 import { sendEmail } from "@/lib/email/send"
 import { textFields } from "@/lib/form/text-fields"
+import { inMinutes } from "@/lib/format-time"
 import { clientAddress } from "@/lib/rate-limit/client-address"
 import { isSameOrigin } from "@/lib/sign-in/origin"
 import { resetForm, resetPassword } from "@/lib/sign-in/password-reset"
 import { startSession } from "@/lib/sign-in/session"
-import { inMinutes } from "@/lib/time-words"
 
 export type ResetState =
   | { ok: true }
@@ -19,7 +19,11 @@ export type ResetState =
 
 export async function reset(_last: ResetState | null, data: FormData): Promise<ResetState> {
   if (!(await isSameOrigin())) {
-    return { ok: false, reason: "refused", message: "This form was not sent from this site. Open the link again." }
+    return {
+      ok: false,
+      reason: "refused",
+      message: "This form was not sent from this site. Open the link and try again.",
+    }
   }
   const form = resetForm.safeParse(textFields(data, "token", "password"))
   if (!form.success) {

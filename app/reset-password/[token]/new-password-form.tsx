@@ -9,7 +9,7 @@ import { reset } from "./actions"
 
 type Props = { token: string; live: boolean; minutes: number; passwordMinLength: number }
 
-/** Also says that a link is dead: the one that has just done its work is, and the page must then say something else. */
+/** Also shows that a link is invalid. Setting the password uses up the link, but then the success message is shown. */
 export function NewPasswordForm({ token, live, minutes, passwordMinLength }: Props) {
   const { response, lost, pending, form } = useFormSubmission(reset)
   const area = useRef<HTMLDivElement>(null)
@@ -23,13 +23,13 @@ export function NewPasswordForm({ token, live, minutes, passwordMinLength }: Pro
       {response?.ok ? (
         <Done />
       ) : !live || response?.reason === "dead" ? (
-        <Dead minutes={minutes} />
+        <InvalidLink minutes={minutes} />
       ) : (
         <form {...form} className="grid gap-4">
           {lost && (
             <Notice tone="bad" role="alert">
-              There was no response. Check your connection and send it again. If the link is used up then, the new
-              password holds already.
+              There was no response. Check your connection and try again. If the link no longer works, your new password
+              is already set.
             </Notice>
           )}
           {response?.reason === "refused" && (
@@ -48,7 +48,7 @@ export function NewPasswordForm({ token, live, minutes, passwordMinLength }: Pro
             hint={`At least ${passwordMinLength} characters. A few words you can remember are fine.`}
             error={response?.reason === "invalid" ? response.error : undefined}
           />
-          <p className="text-muted">Signs out every other browser. API keys go on working.</p>
+          <p className="text-muted">This signs out all other browsers. API keys keep working.</p>
           <Button kind="primary" type="submit" aria-disabled={pending}>
             Set password
           </Button>
@@ -65,30 +65,30 @@ function Done() {
         Your password is set
       </h2>
       <p className="text-muted">
-        You are signed in here, and every other browser is signed out. API keys go on working: revoke those you do not
-        know.
+        You are signed in, and all other browsers are signed out. API keys keep working: revoke any that you do not
+        recognize.
       </p>
-      {/* A whole load and not a soft one: it belongs to another session. */}
+      {/* A full page load, because the session is a new one. */}
       <a href="/api-keys" className={buttonStyle()}>
-        To your API keys
+        Go to your API keys
       </a>
     </div>
   )
 }
 
-function Dead({ minutes }: { minutes: number }) {
+function InvalidLink({ minutes }: { minutes: number }) {
   return (
     <div className="grid justify-items-start gap-4">
       <h2 tabIndex={-1} className="font-semibold outline-none">
-        This link does not work
+        This link is invalid or has expired
       </h2>
       <p className="text-muted">
-        A link works once and for {minutes} minutes, and only the one of the latest email does. If you have set the
-        password already, sign in with it.
+        A link works once and expires after {minutes} minutes. Only the link in the latest email works. If you have
+        already set a new password, sign in with it.
       </p>
       <div className="flex flex-wrap gap-2">
         <a href="/reset-password" className={buttonStyle()}>
-          Send another link
+          Request a new link
         </a>
         <a href="/sign-in" className={buttonStyle("quiet")}>
           Sign in

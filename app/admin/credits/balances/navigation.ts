@@ -4,7 +4,7 @@ import { GET } from "@/app/api/v1/admin/credits/balances/route"
 
 export const entry: NavigationEntry = {
   area: "admin",
-  section: "Money",
+  section: "Billing",
   label: "Credit balances",
   icon: Coins,
   permission: GET.endpoint.permission,

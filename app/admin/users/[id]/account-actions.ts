@@ -5,36 +5,37 @@ import type { CreditResult } from "@/lib/credits/mutations"
 import { inCredits } from "@/lib/credits/words"
 import type { Permission } from "@/lib/permissions"
 
-/** The account that an action is about, as a confirmation names it; the balance is for viewers who may read it. */
+/** The account shown in a confirmation; `balance` is null for viewers who may not read balances. */
 export type Subject = { id: string; name: string; email: string; role: string; balance: number | null }
 
-/** What a form asks for. `why` is a reason that may be left out. */
+/** A field of an action's form; `why` is an optional reason. */
 export type ActionField = "role" | "amount" | "reason" | "why"
 
 type Action = {
-  /** On the button that asks for the confirmation, and on the one that confirms. */
+  /** The label of the button that opens the confirmation, and of the one that confirms. */
   label: string
   title: string
-  /** Goes on after the account's name. */
+  /** Continues the sentence that starts with the account's name. */
   effect: (account: Subject) => string
   kind: ButtonKind
   permission: Permission
-  /** What the account may be for the action to make sense. */
+  /** The account statuses in which the action is available. */
   statuses: readonly UserStatus[]
   fields: readonly ActionField[]
 }
 
 function ofCredits({ balance }: Subject): string {
-  if (balance === null) return "can read the reason in the ledger."
-  return `has ${inCredits(balance)}. The reason stands in the ledger, for them to read.`
+  if (balance === null) return "sees this reason in the credit ledger."
+  return `has ${inCredits(balance)}. The customer sees this reason.`
 }
 
-/** Everything the console does to an account, and the words for it. */
+/** All account actions of the console, with their texts. */
 export const accountActions = {
   role: {
     label: "Change role",
     title: "Change the role of this account",
-    effect: ({ role }) => `is ${role} now. Pages and admin keys follow the new role from the next request on.`,
+    effect: ({ role }) =>
+      `currently has the role ${role}. Pages and admin keys follow the new role from the next request.`,
     kind: "primary",
     permission: "users.manage",
     statuses: ["active", "banned"],
@@ -59,9 +60,9 @@ export const accountActions = {
     fields: ["amount", "reason"],
   },
   unban: {
-    label: "Take back the ban",
-    title: "Take back the ban of this account?",
-    effect: () => "will be able to sign in again, and keys that have neither expired nor been revoked work again.",
+    label: "Unban",
+    title: "Unban this account?",
+    effect: () => "will be able to sign in again. Keys that are not expired or revoked will work again.",
     kind: "primary",
     permission: "users.manage",
     statuses: ["banned"],
@@ -70,7 +71,8 @@ export const accountActions = {
   ban: {
     label: "Ban account",
     title: "Ban this account?",
-    effect: () => "will be signed out, and their keys are refused from the next request on. A ban can be taken back.",
+    effect: () =>
+      "will be signed out, and their keys will stop working on the next request. You can unban the account later.",
     kind: "danger",
     permission: "users.manage",
     statuses: ["active"],
@@ -78,8 +80,8 @@ export const accountActions = {
   },
   close: {
     label: "Close account",
-    title: "Close this account for good?",
-    effect: () => "will be signed out, and their keys are refused from the next request on. This cannot be undone.",
+    title: "Permanently close this account?",
+    effect: () => "will be signed out, and their keys will stop working on the next request. This cannot be undone.",
     kind: "danger",
     permission: "users.manage",
     statuses: ["active", "banned"],
@@ -97,15 +99,16 @@ export function isAccountAction(name: unknown): name is AccountAction {
 
 type Refused = Extract<ChangeResult | CreditResult, { ok: false }>["reason"]
 
-/** Why an action is not carried out, or not offered. */
+/** The messages for actions that are refused or not offered. */
 export const refusals = {
-  not_permitted: "Your role does not hold the permission for this.",
-  oneself: "Nobody changes their own role, or bans or closes their own account: another owner or admin can.",
-  beyond_actor: "This account’s role holds permissions that yours lacks, so you cannot ban, close or change it.",
-  role_beyond_actor: "This role holds permissions that yours lacks.",
-  not_found: "There is no such account.",
-  closed: "The account is closed: its role, its state and its credits stay as they are.",
-  last_owner: "This is the last active owner. Make another account owner first.",
-  insufficient: "The balance does not cover this.",
-  too_much: "The balance would grow beyond what can be counted exactly.",
+  not_permitted: "Your role lacks the permission for this action.",
+  oneself: "You cannot change your own role, or ban or close your own account. Ask another owner or admin.",
+  beyond_actor:
+    "This account’s role has permissions that yours lacks, so you cannot change its role, ban it or close it.",
+  role_beyond_actor: "This role has permissions that yours lacks.",
+  not_found: "This account does not exist.",
+  closed: "This account is closed. Its role, status and credits can no longer be changed.",
+  last_owner: "This is the last active owner. Make another account an owner first.",
+  insufficient: "The account does not have enough credits.",
+  too_much: "The balance would exceed the maximum.",
 } as const satisfies Record<Refused, string>

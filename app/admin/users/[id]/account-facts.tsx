@@ -6,7 +6,7 @@ import { inCredits } from "@/lib/credits/words"
 import { holds } from "@/lib/permissions"
 import { surfaces } from "@/lib/surfaces"
 
-/** What is known of an account, as far as the viewer's role may read it. */
+/** The facts about an account that the viewer's role may read. */
 export function AccountFacts({ account, role, now }: { account: Account; role: string; now: Date }) {
   const { subscription, held, liveKeys } = account
   return (
@@ -15,17 +15,17 @@ export function AccountFacts({ account, role, now }: { account: Account; role: s
       <Fact label="Signed up">
         <RelativeTime date={account.createdAt} now={now} />
       </Fact>
-      <Fact label="Live keys">{surfaces.map((surface) => `${liveKeys[surface]} ${surface}`).join(", ")}</Fact>
+      <Fact label="Active keys">{surfaces.map((surface) => `${liveKeys[surface]} ${surface}`).join(", ")}</Fact>
       {holds(role, "credits.read") && (
         <Fact label="Credits">
           <Count of={account.balance} />
-          {held > 0 && <span className="text-muted"> and {inCredits(held)} held by runs under way</span>}
+          {held > 0 && <span className="text-muted"> and {inCredits(held)} held by runs in progress</span>}
         </Fact>
       )}
       {holds(role, "billing.read") && (
         <Fact label="Subscription">{subscription ? <Subscription {...subscription} now={now} /> : <None />}</Fact>
       )}
-      <Fact label="Id">
+      <Fact label="ID">
         <code className="font-mono text-xs wrap-anywhere">{account.id}</code>
       </Fact>
     </Facts>
@@ -43,7 +43,7 @@ function Subscription({
     <span className="flex flex-wrap items-center gap-x-2">
       {planName} <Status of={status} />
       <span className="text-muted">
-        {endsWithPeriod ? "ends" : "renews"} <RelativeTime date={periodEnd} now={now} />
+        {endsWithPeriod ? "cancels" : "renews"} <RelativeTime date={periodEnd} now={now} />
       </span>
     </span>
   )

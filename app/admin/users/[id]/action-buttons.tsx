@@ -9,7 +9,10 @@ import type { Act, FormFacts } from "./action-form"
 
 const loadDialog = () => import("./action-dialog")
 
-/** A button an action, which opens its confirmation. Without JavaScript it leads to `?action=…`, where it stands in the page. */
+/**
+ * One button per action, which opens the confirmation dialog. Without JavaScript it opens `?action=…`, where the
+ * confirmation is part of the page.
+ */
 export function ActionButtons({
   actions,
   account,
@@ -17,28 +20,28 @@ export function ActionButtons({
   ...facts
 }: Omit<FormFacts, "id"> & { actions: readonly AccountAction[]; account: Subject; act: Act }) {
   const [Dialog, setDialog] = useState<ComponentType<ActionDialogProps>>()
-  const [asked, setAsked] = useState<AccountAction>()
+  const [openAction, setOpenAction] = useState<AccountAction>()
   const [done, setDone] = useState("")
   const pressed = useRef<HTMLElement>(null)
   const buttons = useRef<HTMLFormElement>(null)
 
-  async function ask(event: SubmitEvent<HTMLFormElement>) {
+  async function openDialog(event: SubmitEvent<HTMLFormElement>) {
     const button = event.nativeEvent.submitter
     if (!(button instanceof HTMLButtonElement) || !isAccountAction(button.value)) return
     event.preventDefault()
     pressed.current = button
     setDone("")
-    setAsked(button.value)
+    setOpenAction(button.value)
     const { ActionDialog } = await loadDialog()
     setDialog(() => ActionDialog)
   }
 
-  const close = useCallback(() => setAsked(undefined), [])
+  const close = useCallback(() => setOpenAction(undefined), [])
   const closeDone = useCallback((message: string) => {
-    // What was done may take the button away.
+    // The action may have removed its own button, so the focus moves to the form.
     pressed.current = buttons.current
     setDone(message)
-    setAsked(undefined)
+    setOpenAction(undefined)
   }, [])
 
   return (
@@ -51,7 +54,7 @@ export function ActionButtons({
         ref={buttons}
         tabIndex={-1}
         aria-label="Actions"
-        onSubmit={ask}
+        onSubmit={openDialog}
         onPointerEnter={() => void loadDialog()}
         onFocus={() => void loadDialog()}
         className="flex flex-wrap gap-2 outline-none"
@@ -72,7 +75,7 @@ export function ActionButtons({
       {Dialog && (
         <Dialog
           {...facts}
-          asked={asked}
+          action={openAction}
           account={account}
           act={act}
           onClose={close}

@@ -8,8 +8,8 @@ import { ActionFacts } from "./action-facts"
 import { type Act, ActionForm, type FormFacts } from "./action-form"
 
 export type ActionDialogProps = Omit<FormFacts, "id"> & {
-  /** The action in question; the dialog is closed while there is none. */
-  asked: AccountAction | undefined
+  /** The action to confirm; undefined while the dialog is closed. */
+  action: AccountAction | undefined
   account: Subject
   act: Act
   onClose: () => void
@@ -17,22 +17,22 @@ export type ActionDialogProps = Omit<FormFacts, "id"> & {
   focusAfter: () => HTMLElement | null
 }
 
-export function ActionDialog({ asked, account, act, onClose, onDone, focusAfter, ...facts }: ActionDialogProps) {
+export function ActionDialog({ action, account, act, onClose, onDone, focusAfter, ...facts }: ActionDialogProps) {
   return (
-    <AlertDialog.Root open={asked !== undefined} onOpenChange={(open) => !open && onClose()}>
+    <AlertDialog.Root open={action !== undefined} onOpenChange={(open) => !open && onClose()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={backdropStyle} />
         <AlertDialog.Popup className={`${popupStyle} max-w-md`} finalFocus={focusAfter}>
-          {asked && (
+          {action && (
             <>
-              <AlertDialog.Title className="text-base font-semibold">{accountActions[asked].title}</AlertDialog.Title>
+              <AlertDialog.Title className="text-base font-semibold">{accountActions[action].title}</AlertDialog.Title>
               <AlertDialog.Description className="text-muted">
-                <ActionFacts action={asked} account={account} />
+                <ActionFacts action={action} account={account} />
               </AlertDialog.Description>
               <ActionForm
                 {...facts}
                 id={account.id}
-                action={asked}
+                action={action}
                 act={act}
                 onDone={onDone}
                 cancel={<Button onClick={onClose}>Cancel</Button>}

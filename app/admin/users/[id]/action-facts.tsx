@@ -1,6 +1,6 @@
 import { type AccountAction, accountActions, type Subject } from "./account-actions"
 
-/** What an action does, and to whom. */
+/** Names the account and describes the effect of the action. */
 export function ActionFacts({ action, account }: { action: AccountAction; account: Subject }) {
   return (
     <>

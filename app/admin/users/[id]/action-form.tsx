@@ -8,16 +8,16 @@ import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { useFormSubmission } from "@/components/use-form-submission"
 import { type AccountAction, type ActionField, accountActions } from "./account-actions"
-import type { ActionErrors, ActionState, Typed } from "./actions"
+import type { ActionErrors, ActionState, ActionValues } from "./actions"
 
 export type Act = (last: ActionState | null, data: FormData) => Promise<ActionState>
 
-/** What the form of every action is made with. */
+/** The props that the forms of all actions share. */
 export type FormFacts = { id: string; requestId: string; roles: readonly string[] }
 
-const empty: Typed = { role: "", amount: "", reason: "" }
+const empty: ActionValues = { role: "", amount: "", reason: "" }
 
-/** The confirmation of an action: what it needs to know, and the button that does it. */
+/** The confirmation of an action: its fields and its submit button. */
 export function ActionForm({
   action,
   id,
@@ -25,20 +25,20 @@ export function ActionForm({
   roles,
   act,
   intro,
-  notNow,
+  unavailable,
   cancel,
   onDone,
 }: FormFacts & {
   action: AccountAction
   act: Act
   intro?: ReactNode
-  /** Instead of the form, where the action does not apply. */
-  notNow?: ReactNode
+  /** Shown instead of the form when the action is not available. */
+  unavailable?: ReactNode
   cancel: ReactNode
   onDone?: (message: string) => void
 }) {
   const { response, lost, pending, form: sending } = useFormSubmission(act)
-  // The id of this form and not of the latest page: sending one form twice acts once.
+  // Keeps the id of the first render, so that submitting this form twice applies the action once.
   const [formId] = useState(requestId)
   const form = useRef<HTMLFormElement>(null)
 
@@ -48,7 +48,7 @@ export function ActionForm({
   }, [response, onDone])
 
   if (response?.ok) return <Done id={id} message={response.message} />
-  if (notNow && !response) return notNow
+  if (unavailable && !response) return unavailable
   const { label, kind, fields } = accountActions[action]
   const values = response?.values ?? empty
   const errors = response?.reason === "invalid" ? response.errors : {}
@@ -60,8 +60,7 @@ export function ActionForm({
       <input type="hidden" name="requestId" value={formId} />
       {lost && (
         <Notice tone="bad" role="alert">
-          There was no response. Check your connection and send it again: whatever happened, this form acts once at
-          most.
+          There was no response. Check your connection and try again. The action is never applied twice.
         </Notice>
       )}
       {response && response.reason !== "invalid" && (
@@ -89,7 +88,7 @@ function ActionInput({
   roles,
 }: {
   field: ActionField
-  values: Typed
+  values: ActionValues
   errors: ActionErrors
   roles: readonly string[]
 }) {
@@ -129,7 +128,7 @@ function ActionInput({
     <TextField
       id="action-reason"
       label={field === "why" ? "Reason (optional)" : "Reason"}
-      {...(field === "why" && { hint: "For the audit log." })}
+      {...(field === "why" && { hint: "Recorded in the audit log." })}
       name="reason"
       autoComplete="off"
       maxLength={200}

@@ -5,7 +5,7 @@ import { type AccountAction, accountActions, type Subject } from "./account-acti
 import { ActionFacts } from "./action-facts"
 import { type Act, ActionForm, type FormFacts } from "./action-form"
 
-/** The confirmation in the page, where no script opens a dialog. The form stands there also once it is carried out: it says so. */
+/** The confirmation as part of the page, for browsers without JavaScript. It remains to show the action's result. */
 export function ActionPanel({
   action,
   account,
@@ -24,7 +24,7 @@ export function ActionPanel({
         intro={
           <div className="grid gap-3">
             <h2 className="text-base font-semibold">{accountActions[action].title}</h2>
-            {/* They tell of the balance, which is for those alone who may change it. */}
+            {/* The facts can include the balance, so they are shown only if the viewer may apply the action. */}
             {applies && (
               <p className="text-muted">
                 <ActionFacts action={action} account={account} />
@@ -32,7 +32,7 @@ export function ActionPanel({
             )}
           </div>
         }
-        notNow={!applies && <NotNow page={page} />}
+        unavailable={!applies && <Unavailable page={page} />}
         cancel={
           <Link href={page} className={buttonStyle()}>
             Cancel
@@ -43,10 +43,10 @@ export function ActionPanel({
   )
 }
 
-function NotNow({ page }: { page: string }) {
+function Unavailable({ page }: { page: string }) {
   return (
     <Notice tone="warn">
-      This action does not apply to the account, or not to you.{" "}
+      This action is not available for this account, or your role does not allow it.{" "}
       <Link href={page} className="underline">
         Back to the account
       </Link>

@@ -4,10 +4,10 @@ import { MessagePage } from "@/components/message-page"
 
 export default function AccountNotFound() {
   return (
-    <MessagePage status="404" title="There is no such account">
-      <p className="text-muted">The address may be mistyped: an account’s page is named by its whole id.</p>
+    <MessagePage status="404" title="Account not found">
+      <p className="text-muted">Check the URL: it must contain the full account ID.</p>
       <Link href="/admin/users" className={buttonStyle()}>
-        To all accounts
+        View all accounts
       </Link>
     </MessagePage>
   )

@@ -18,15 +18,15 @@ import { RecordLinks } from "./record-links"
 
 export const metadata: Metadata = { title: "Account" }
 
-/** One account, and what the console does to it. Without JavaScript its buttons lead to `?action=…`. */
+/** One account and its actions. Without JavaScript the action buttons open `?action=…`. */
 export default async function AccountPage({ params, searchParams }: PageProps<"/admin/users/[id]">) {
   const { id } = await params
   const viewer = await requirePermission(`/admin/users/${id}`, GET.endpoint.permission)
   const account = z.uuid().safeParse(id).success ? await findAccount(id) : null
   if (!account) notFound()
-  const { action: asked } = await searchParams
-  const actions = offered(viewer, account)
-  const mayAct = actionNames.some((action) => mayEver(viewer, action))
+  const { action: requested } = await searchParams
+  const actions = availableActions(viewer, account)
+  const mayAct = actionNames.some((action) => isPermitted(viewer, action))
   const { name, email, role, balance } = account
   const common = {
     account: { id, name, email, role, balance: holds(viewer.role, "credits.read") ? balance : null },
@@ -45,15 +45,17 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
         </h1>
         <p className="text-muted wrap-anywhere">{email}</p>
       </header>
-      {isAccountAction(asked) && <ActionPanel {...common} action={asked} applies={actions.includes(asked)} />}
+      {isAccountAction(requested) && (
+        <ActionPanel {...common} action={requested} applies={actions.includes(requested)} />
+      )}
       <AccountFacts account={account} role={viewer.role} now={new Date()} />
       <RecordLinks id={id} role={viewer.role} />
-      {mayAct && !isAccountAction(asked) && (
+      {mayAct && !isAccountAction(requested) && (
         <section aria-labelledby="actions-title" className="grid gap-3">
           <h2 id="actions-title" className="font-medium">
             Actions
           </h2>
-          <WhyNot viewer={viewer} account={account} />
+          <Limitation viewer={viewer} account={account} />
           <ActionButtons {...common} actions={actions} />
         </section>
       )}
@@ -61,21 +63,21 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
   )
 }
 
-/** Why some actions are not there that the viewer's role could do. */
-function WhyNot({ viewer, account }: { viewer: Viewer; account: Account }) {
+/** Explains why an action that the viewer's role permits is not offered for this account. */
+function Limitation({ viewer, account }: { viewer: Viewer; account: Account }) {
   const reason = account.status === "closed" ? "closed" : obstacle(viewer, account)
   return reason && reason !== "not_permitted" && <p className="text-muted">{refusals[reason]}</p>
 }
 
-function offered(viewer: Viewer, account: Account): AccountAction[] {
+function availableActions(viewer: Viewer, account: Account): AccountAction[] {
   const reachable = obstacle(viewer, account) === null
   return actionNames.filter((action) => {
     const { permission, statuses } = accountActions[action]
     if (permission === "users.manage" && !reachable) return false
-    return mayEver(viewer, action) && statuses.some((status) => status === account.status)
+    return isPermitted(viewer, action) && statuses.some((status) => status === account.status)
   })
 }
 
-function mayEver(viewer: Viewer, action: AccountAction): boolean {
+function isPermitted(viewer: Viewer, action: AccountAction): boolean {
   return holds(viewer.role, accountActions[action].permission)
 }

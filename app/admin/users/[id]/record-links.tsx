@@ -2,10 +2,10 @@ import { sectionsFor } from "@/app/_shell/sections"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { Link } from "@/components/link"
 
-/** The filters that name an account, and what their rows are to it. */
-const accountFilters = { userId: "", actorId: ": what they did", targetId: ": what was done to them" }
+/** The filters that take an account id, and the end of the label of each link. */
+const accountFilters = { userId: "", actorId: ": actions by this account", targetId: ": actions on this account" }
 
-/** Leads to the account's rows on every page that the viewer may open and whose endpoint can be narrowed to an account. */
+/** Links to the account's rows on every page that the viewer may open and that can be filtered by account. */
 export async function RecordLinks({ id, role }: { id: string; role: string }) {
   const links = await recordLinks(id, role)
   if (links.length === 0) return null
@@ -31,6 +31,6 @@ async function recordLinks(id: string, role: string): Promise<{ href: string; la
   return pages.flatMap(({ href, label }) =>
     Object.entries(accountFilters)
       .filter(([filter]) => filter in (table.get(`/api/v1${href}`) ?? {}))
-      .map(([filter, what]) => ({ href: `${href}?${filter}=${id}`, label: `${label}${what}` })),
+      .map(([filter, suffix]) => ({ href: `${href}?${filter}=${id}`, label: `${label}${suffix}` })),
   )
 }

@@ -27,18 +27,18 @@ test.each([
   ["POST", "callback/credentials"],
   ["POST", "callback/github"],
   ["GET", "callback/github"],
-] as const)("%s %s is not there", async (method, path) => {
+] as const)("%s %s returns 404", async (method, path) => {
   const response = await call(method, path)
   expect(response.status).toBe(404)
   expect(await response.json()).toEqual({ error: { code: "not_found", message: "There is nothing at this path." } })
 })
 
 test.each(["javascript:alert(1)", "http://[", "nowhere", "//", "ftp://example.com/"])(
-  "%s is no way back: 400, and the browser is rid of the cookie that names it",
-  async (address) => {
+  "the callback URL %s returns 400 and deletes the callback cookie",
+  async (url) => {
     env().GITHUB_CLIENT_ID = "id"
-    for (const headers of [{ cookie: `tsk.callback-url=${encodeURIComponent(address)}` }, undefined]) {
-      const search = headers ? "" : `?callbackUrl=${encodeURIComponent(address)}`
+    for (const headers of [{ cookie: `tsk.callback-url=${encodeURIComponent(url)}` }, undefined]) {
+      const search = headers ? "" : `?callbackUrl=${encodeURIComponent(url)}`
       const request = new NextRequest(`http://localhost:3000/api/auth/callback/github${search}`, headers && { headers })
       const response = await GET(request, { params: Promise.resolve({ nextauth: ["callback", "github"] }) })
       expect(response.status).toBe(400)

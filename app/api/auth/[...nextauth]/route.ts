@@ -8,14 +8,14 @@ import { socialProviders } from "@/lib/sign-in/providers"
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 
-/** Where providers send the browser back to: the only one of next-auth's endpoints that is served. */
+/** The callback that providers redirect the browser to: the only next-auth endpoint that is exposed. */
 export async function GET(request: NextRequest, context: Context): Promise<Response> {
   const path = (await context.params).nextauth.join("/")
   if (!socialProviders().some(({ id }) => path === `callback/${id}`)) return nothing.GET(request)
-  if (!hasWayBack(request)) return forgetWayBack()
+  if (!hasValidCallbackUrl(request)) return clearCallbackUrl()
   const response: Response = await NextAuth(request, context, authOptions())
   const location = new URL(response.headers.get("location") ?? "", env().BASE_URL)
-  // next-auth leads to its own pages, which would lead on to this one.
+  // next-auth redirects errors to its own pages, which are not exposed: redirect to our sign-in page instead.
   if (/^\/api\/auth\/(error|signin)$/.test(location.pathname))
     response.headers.set("location", `/sign-in${location.search}`)
   return response
@@ -23,21 +23,18 @@ export async function GET(request: NextRequest, context: Context): Promise<Respo
 
 export const { HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nothing
 
-/** Whether next-auth can lead on from here: an address that is none it answers with a 500. */
-function hasWayBack({ nextUrl, cookies }: NextRequest): boolean {
-  const addresses = [
-    ...nextUrl.searchParams.getAll("callbackUrl"),
-    cookies.get(cookieName("callback-url"))?.value ?? "",
-  ]
-  return addresses.every((address) => {
-    if (address === "") return true
-    const base = address.startsWith("/") ? env().BASE_URL : undefined
-    return URL.canParse(address, base) && /^https?:$/.test(new URL(address, base).protocol)
+/** Checked first, because next-auth returns a 500 for a callback URL that is not a valid HTTP or HTTPS URL. */
+function hasValidCallbackUrl({ nextUrl, cookies }: NextRequest): boolean {
+  const urls = [...nextUrl.searchParams.getAll("callbackUrl"), cookies.get(cookieName("callback-url"))?.value ?? ""]
+  return urls.every((url) => {
+    if (url === "") return true
+    const base = url.startsWith("/") ? env().BASE_URL : undefined
+    return URL.canParse(url, base) && /^https?:$/.test(new URL(url, base).protocol)
   })
 }
 
-/** A browser that was given such an address is rid of it, and can sign in. */
-function forgetWayBack(): Response {
+/** Deletes the cookie with the invalid callback URL, so that the next sign-in succeeds. */
+function clearCallbackUrl(): Response {
   const response = new NextResponse(null, { status: 400 })
   response.cookies.set(cookieName("callback-url"), "", { ...cookieOptions(), maxAge: 0 })
   return response

@@ -3,7 +3,7 @@ import { userObject } from "@/lib/api/endpoint"
 import { id } from "@/lib/fields"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userObject({
-  summary: "The account this key belongs to; a cheap check that a key works",
+  summary: "Returns the account that the key belongs to; also a simple way to verify that a key works",
   data: z.object({ id, email: z.string(), name: z.string() }),
   get: async (owner) => owner,
 })

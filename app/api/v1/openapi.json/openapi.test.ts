@@ -6,16 +6,16 @@ import { endpoints } from "../endpoints"
 import { GET } from "./route"
 
 const table = await endpoints()
-const served = await (await GET(new Request("http://localhost:3000/api/v1/openapi.json"))).text()
-const document = JSON.parse(served)
+const text = await (await GET(new Request("http://localhost:3000/api/v1/openapi.json"))).text()
+const document = JSON.parse(text)
 
-test("a linter for OpenAPI has nothing to say about it", async () => {
+test("the document passes an OpenAPI linter without problems", async () => {
   const config = await createConfig({ extends: ["recommended-strict"], rules: { "no-server-example.com": "off" } })
-  const problems = await lintFromString({ source: served, absoluteRef: "openapi.json", config })
+  const problems = await lintFromString({ source: text, absoluteRef: "openapi.json", config })
   expect(problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`)).toEqual([])
 })
 
-test("it has every endpoint, and of each every parameter and field", () => {
+test("the document has every endpoint with all its parameters and fields", () => {
   expect(Object.keys(document.paths)).toEqual(table.map(({ path }) => path))
   for (const { path, method, parameters, metered, data } of table) {
     const operation = document.paths[path][method.toLowerCase()]
@@ -31,7 +31,7 @@ test("it has every endpoint, and of each every parameter and field", () => {
   }
 })
 
-test("every operation has the example that stands beside its route; `npm run api:examples` writes one", () => {
+test("every operation has the example stored next to its route; `npm run api:examples` writes it", () => {
   for (const { path, method } of table) {
     const { content } = document.paths[path][method.toLowerCase()].responses[200]
     const file = `app${path}/example.json`
@@ -40,7 +40,7 @@ test("every operation has the example that stands beside its route; `npm run api
   }
 })
 
-test("every operation names the answers for every error it can meet", () => {
+test("every operation declares all its error responses", () => {
   for (const { path, method, permission } of table) {
     const { responses } = document.paths[path][method.toLowerCase()]
     for (const status of [200, 400, 401, 403, 429, 500, 503]) expect(responses, path).toHaveProperty(String(status))

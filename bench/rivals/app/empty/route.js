@@ -1,2 +1,2 @@
-/** The least that Next can do for a request. */
+/** Next's minimum cost of a request. */
 export const GET = () => new Response(null, { status: 204 })

@@ -1,2 +1,2 @@
-/** The least that Next can do for a request that is answered with JSON, as the product's are. */
+/** Next's minimum cost of a request with a JSON response. */
 export const GET = () => Response.json({ ok: true })

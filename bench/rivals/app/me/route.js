@@ -1,6 +1,6 @@
 import { auth } from "../../auth.js"
 
-/** What GET /api/v1/me does: checks the key, counts it against its limit, answers with its owner. */
+/** Does the same as GET /api/v1/me: checks the key, applies its rate limit and returns its owner. */
 export async function GET(request) {
   const key = request.headers.get("x-api-key")
   const checked = key ? await auth().api.verifyApiKey({ body: { key } }) : { valid: false }

@@ -8,13 +8,15 @@ const name = z.string().regex(/^[a-z][a-z0-9_.]{0,63}$/, "must be a name like us
 
 const auditRow = z.object({
   id,
-  actorId: id.nullable().describe("The account that did it; null for the system and its operator's scripts"),
-  action: z.string().describe("What was done, as noun.verb: user.signed_in, api_key.issued"),
-  targetType: z.string().describe("What it was done to: user, api_key"),
+  actorId: id
+    .nullable()
+    .describe("The account that performed the action; null for the system and for operator scripts"),
+  action: z.string().describe("The action, in the form noun.verb, such as user.signed_in or api_key.issued"),
+  targetType: z.string().describe("The type of the object that the action changed, such as user or api_key"),
   targetId: z.string(),
   details: z
     .unknown()
-    .meta({ "x-untrusted": true, description: "What else is known of it; the fields depend on the action" }),
+    .meta({ "x-untrusted": true, description: "Details of the action; the fields depend on the action" }),
   createdAt: timestamp,
 })
 
@@ -25,7 +27,7 @@ function findAuditEntries(where: AuditWhere, page: Page) {
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "Who did what: sign-ins, key changes and every action of the console",
+  summary: "Lists the entries of the audit log: sign-ins, key changes and every action taken in the console",
   permission: "audit.read",
   filters: { actorId: id, action: name, targetType: name, targetId: id },
   row: auditRow,

@@ -3,7 +3,7 @@ import { creditEntryKind, creditEntryRow, findCreditEntries } from "@/lib/credit
 import { id } from "@/lib/fields"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "The credit ledger of every account",
+  summary: "Lists the credit ledger entries of all accounts",
   permission: "credits.read",
   filters: { userId: id, kind: creditEntryKind },
   row: creditEntryRow,

@@ -11,12 +11,12 @@ const template = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a template'
 
 const emailRow = z.object({
   id,
-  userId: id.nullable().describe("The account it was sent to, where there is one"),
+  userId: id.nullable().describe("The account that the email was sent to, if there is one"),
   to: untrustedText,
-  template: z.string().describe(`Which of the application's letters: ${templateNames.join(", ")}`),
+  template: z.string().describe(`The template of the email: ${templateNames.join(", ")}`),
   subject: untrustedText,
-  status: emailStatus.describe("not_sent: there was no mail server to send it through"),
-  error: untrustedText.nullable().describe("What the mail server said when it failed"),
+  status: emailStatus.describe("not_sent means that no mail server was configured"),
+  error: untrustedText.nullable().describe("The error, if sending failed"),
   createdAt: timestamp,
   sentAt: timestamp.nullable(),
 })
@@ -26,7 +26,7 @@ function findEmails(where: { status?: EmailStatus; template?: string; userId?: s
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "The e-mails the application sent",
+  summary: "Lists the outgoing emails of the application",
   permission: "email.read",
   filters: { status: emailStatus, template, userId: id },
   row: emailRow,

@@ -14,8 +14,8 @@ const rating = z
 
 const feedbackRow = z.object({
   id,
-  userId: id.describe("The account that wrote it"),
-  rating: z.int().describe("1 (bad) to 5 (good)"),
+  userId: id.describe("The account that submitted the feedback"),
+  rating: z.int().describe("Rating from 1 (bad) to 5 (good)"),
   message: untrustedText,
   status: feedbackStatus,
   createdAt: timestamp,
@@ -26,7 +26,7 @@ function findFeedback(where: { status?: FeedbackStatus; rating?: number; userId?
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "What customers wrote about the product",
+  summary: "Lists customer feedback about the product",
   permission: "feedback.read",
   filters: { status: feedbackStatus, rating, userId: id },
   row: feedbackRow,

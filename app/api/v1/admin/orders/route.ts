@@ -3,7 +3,7 @@ import { id } from "@/lib/fields"
 import { findOrders, orderRow, orderStatus } from "@/lib/orders"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "Purchases of every account",
+  summary: "Lists the orders of all accounts",
   permission: "billing.read",
   filters: { status: orderStatus, userId: id },
   row: orderRow,

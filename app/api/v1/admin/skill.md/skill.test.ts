@@ -6,14 +6,14 @@ import { endpoints } from "../../endpoints"
 import { GET } from "./route"
 
 const year = new Date().getUTCFullYear()
-const served = await (await GET(new Request("http://localhost:3000/api/v1/admin/skill.md"))).text()
+const skill = await (await GET(new Request("http://localhost:3000/api/v1/admin/skill.md"))).text()
 const table = await endpoints()
 
 beforeAll(async () => {
   await seed(pool(), { users: 150, now: new Date() })
   const owner = demoAccounts.find(({ role }) => role === "owner") ?? expect.fail()
   vi.stubEnv("TSK_KEY", demoKey(owner))
-  // The routes stand in for the server: the same functions, without a socket between.
+  // The route functions replace the server: no network is involved.
   vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
     const { pathname } = new URL(url)
     const endpoint = table.find(({ path }) => path === pathname) ?? expect.fail(`no endpoint ${pathname}`)
@@ -24,16 +24,14 @@ beforeAll(async () => {
 
 const AsyncFunction = (async () => {}).constructor as new (...source: string[]) => () => Promise<unknown>
 
-/** The recipes as they stand in the served text: heading and code, after the code that each of them begins with. */
-const [preface = "", ...blocks] = [...served.slice(served.indexOf("## Recipes")).matchAll(/```js\n([\s\S]*?)```/g)].map(
+/** The code blocks of the recipes in the document; the first block has the helpers that every recipe uses. */
+const [preface = "", ...blocks] = [...skill.slice(skill.indexOf("## Recipes")).matchAll(/```js\n([\s\S]*?)```/g)].map(
   ([, code]) => code ?? "",
 )
-const questions = [...served.slice(served.indexOf("## Recipes")).matchAll(/^### (.*)$/gm)].map(
-  ([, question]) => question ?? "",
-)
+const titles = [...skill.slice(skill.indexOf("## Recipes")).matchAll(/^### (.*)$/gm)].map(([, title]) => title ?? "")
 
-async function answer(topic: string) {
-  const index = questions.findIndex((question) => question.startsWith(topic))
+async function runRecipe(topic: string) {
+  const index = titles.findIndex((title) => title.startsWith(topic))
   return new AsyncFunction(`${preface}\n${blocks[index] ?? expect.fail(`no recipe for ${topic}`)}`)()
 }
 
@@ -44,13 +42,13 @@ async function rows(sql: string, ...values: unknown[]) {
 const months = "to_char(date_trunc('month', $1 AT TIME ZONE 'UTC'), 'YYYY-MM')"
 const monthOf = (column: string) => months.replace("$1", column)
 
-describe("the recipes, taken from the text as served and run", () => {
-  test("every recipe is tested here", () => {
-    expect(questions.map((question) => question.split(":")[0])).toEqual([
+describe("each recipe, run as written in the document, returns the same numbers as SQL", () => {
+  test("every recipe has a test", () => {
+    expect(titles.map((title) => title.split(":")[0])).toEqual([
       ...[
         "Retention by cohort",
         "Why revenue changed",
-        "Who is about to run out",
+        "Accounts running out of credits",
         "Growth",
         "Revenue",
         "Churn",
@@ -58,149 +56,155 @@ describe("the recipes, taken from the text as served and run", () => {
       ],
       "Churn by plan",
     ])
-    expect(blocks).toHaveLength(questions.length)
+    expect(blocks).toHaveLength(titles.length)
   })
 
   test("growth", async () => {
-    const counted = await rows(
+    const expected = await rows(
       `SELECT ${monthOf("created_at")} AS month, count(*)::int AS signups FROM users WHERE created_at >= $1 GROUP BY 1 ORDER BY 1`,
       `${year - 1}-01-01`,
     )
-    const told = (await answer("Growth")) as { month: string; signups: number; growth: number | null }[]
-    expect(told.filter(({ signups }) => signups > 0).map(({ month, signups }) => ({ month, signups }))).toEqual(counted)
-    const last = told.at(-1)
-    expect(last?.growth).toBeCloseTo(Number(last?.signups) / Number(told.at(-2)?.signups) - 1)
+    const reported = (await runRecipe("Growth")) as { month: string; signups: number; growth: number | null }[]
+    expect(reported.filter(({ signups }) => signups > 0).map(({ month, signups }) => ({ month, signups }))).toEqual(
+      expected,
+    )
+    const last = reported.at(-1)
+    expect(last?.growth).toBeCloseTo(Number(last?.signups) / Number(reported.at(-2)?.signups) - 1)
   })
 
   test("revenue", async () => {
-    const counted = await rows(
+    const expected = await rows(
       `SELECT month, currency, sum(amount)::int AS net FROM (
          SELECT ${monthOf("paid_at")} AS month, currency, amount FROM orders WHERE paid_at >= $1
          UNION ALL SELECT ${monthOf("refunded_at")}, currency, -refunded_amount FROM orders WHERE refunded_at >= $1) moved
        GROUP BY 1, 2 ORDER BY 1, 2`,
       `${year}-01-01`,
     )
-    const told = (await answer("Revenue")) as { month: string; currency: string; net: number; mrr: number }[]
-    expect(told.map(({ month, currency, net }) => ({ month, currency, net })).filter(({ net }) => net !== 0)).toEqual(
-      counted.filter(({ net }) => net !== 0),
-    )
+    const reported = (await runRecipe("Revenue")) as { month: string; currency: string; net: number; mrr: number }[]
+    expect(
+      reported.map(({ month, currency, net }) => ({ month, currency, net })).filter(({ net }) => net !== 0),
+    ).toEqual(expected.filter(({ net }) => net !== 0))
     const mrr = await rows(
       `SELECT currency, round(sum(CASE interval WHEN 'year' THEN amount / 12.0 ELSE amount END))::int AS mrr FROM subscriptions
        WHERE status IN ('active', 'past_due') GROUP BY 1 ORDER BY 1`,
     )
-    expect(told.slice(-2).map(({ currency, mrr }) => ({ currency, mrr }))).toEqual(mrr)
+    expect(reported.slice(-2).map(({ currency, mrr }) => ({ currency, mrr }))).toEqual(mrr)
   })
 
   test("churn", async () => {
-    const counted = await rows(
+    const expected = await rows(
       `SELECT ${monthOf("canceled_at")} AS month, count(*)::int AS lost FROM subscriptions WHERE canceled_at >= $1 AND canceled_at <= now() GROUP BY 1 ORDER BY 1`,
       `${year}-01-01`,
     )
-    const told = (await answer("Churn:")) as { month: string; lost: number; active: number; churnRate: number }[]
-    expect(told.map(({ month, lost }) => ({ month, lost })).filter(({ lost }) => lost > 0)).toEqual(counted)
-    const [first, second] = told
+    const reported = (await runRecipe("Churn:")) as { month: string; lost: number; active: number; churnRate: number }[]
+    expect(reported.map(({ month, lost }) => ({ month, lost })).filter(({ lost }) => lost > 0)).toEqual(expected)
+    const [first, second] = reported
     expect(second?.churnRate).toBeCloseTo(Number(second?.lost) / Number(first?.active))
   })
 
   test("credit burn", async () => {
-    const counted = await rows(
+    const expected = await rows(
       `SELECT ${monthOf("ended_at")} AS month, sum(cost)::int AS spent, count(DISTINCT user_id)::int AS accounts
        FROM runs WHERE ended_at >= $1 GROUP BY 1 ORDER BY 1`,
       `${year}-01-01`,
     )
-    const told = (await answer("Credit burn")) as { month: string; spent: number; spentAnAccount: number | null }[]
-    expect(told.filter(({ spent }) => spent > 0).map(({ month, spent }) => [month, spent])).toEqual(
-      counted.map(({ month, spent }) => [month, spent]),
+    const reported = (await runRecipe("Credit burn")) as {
+      month: string
+      spent: number
+      spentPerAccount: number | null
+    }[]
+    expect(reported.filter(({ spent }) => spent > 0).map(({ month, spent }) => [month, spent])).toEqual(
+      expected.map(({ month, spent }) => [month, spent]),
     )
-    const last = told.filter(({ spent }) => spent > 0).at(-1)
-    expect(last?.spentAnAccount).toBeCloseTo(counted.at(-1)?.spent / counted.at(-1)?.accounts)
+    const last = reported.filter(({ spent }) => spent > 0).at(-1)
+    expect(last?.spentPerAccount).toBeCloseTo(expected.at(-1)?.spent / expected.at(-1)?.accounts)
   })
 
   test("churn by plan", async () => {
-    const counted = await rows(
-      `SELECT plan_id AS "planId", count(*)::int AS begun, count(canceled_at)::int AS lost,
+    const expected = await rows(
+      `SELECT plan_id AS "planId", count(*)::int AS started, count(canceled_at)::int AS lost,
               avg(extract(epoch FROM canceled_at - created_at) / 86400)::float AS "averageDays"
        FROM subscriptions GROUP BY 1 ORDER BY plan_id COLLATE "C"`,
     )
-    const told = (await answer("Churn by plan")) as { averageDays: number | null }[]
-    expect(told.map((plan) => ({ ...plan, averageDays: plan.averageDays?.toFixed(6) }))).toEqual(
-      counted.map((plan) => ({ ...plan, averageDays: plan.averageDays?.toFixed(6) })),
+    const reported = (await runRecipe("Churn by plan")) as { averageDays: number | null }[]
+    expect(reported.map((plan) => ({ ...plan, averageDays: plan.averageDays?.toFixed(6) }))).toEqual(
+      expected.map((plan) => ({ ...plan, averageDays: plan.averageDays?.toFixed(6) })),
     )
   })
 
   test("retention by cohort", async () => {
-    const counted = await rows(
+    const expected = await rows(
       `SELECT ${monthOf("u.created_at")} AS month, count(*)::int AS accounts,
               count(*) FILTER (WHERE EXISTS (SELECT 1 FROM subscriptions s WHERE s.user_id = u.id))::int AS subscribed,
               count(*) FILTER (WHERE EXISTS (SELECT 1 FROM subscriptions s WHERE s.user_id = u.id AND s.status <> 'canceled'))::int AS retained
        FROM users u GROUP BY 1 ORDER BY 1`,
     )
-    expect(await answer("Retention")).toEqual(counted)
+    expect(await runRecipe("Retention")).toEqual(expected)
   })
 
   test("why revenue changed", async () => {
-    const counted = await rows(
+    const expected = await rows(
       `SELECT coalesce(s.plan_id, 'credits') AS plan, o.currency, count(*)::int AS orders, sum(o.amount - o.refunded_amount)::int AS net
        FROM orders o LEFT JOIN subscriptions s ON s.id = o.subscription_id
        WHERE o.paid_at >= $1 GROUP BY 1, 2 ORDER BY 4 DESC, coalesce(s.plan_id, 'credits') COLLATE "C"`,
       `${year}-01-01`,
     )
-    expect(await answer("Why revenue")).toEqual(counted)
+    expect(await runRecipe("Why revenue")).toEqual(expected)
   })
 
-  test("who is about to run out", async () => {
-    const counted = await rows(
+  test("accounts running out of credits", async () => {
+    const expected = await rows(
       `SELECT a.user_id AS "userId", g.granted::int, r.spent::int, a.balance::int FROM credit_accounts a
        JOIN (SELECT user_id, sum(amount) AS granted FROM credit_entries
              WHERE kind IN ('grant', 'purchase') OR kind = 'adjustment' AND amount > 0 GROUP BY 1) g USING (user_id)
        JOIN (SELECT user_id, sum(cost) AS spent FROM runs GROUP BY 1) r USING (user_id)
        WHERE r.spent > 0 AND a.balance < g.granted * 0.2 ORDER BY a.balance, a.user_id LIMIT 20`,
     )
-    expect(await answer("Who is about")).toEqual(counted)
+    expect(await runRecipe("Accounts running out")).toEqual(expected)
   })
 })
 
-test("front matter is that of an Agent Skill", () => {
-  const [, name, description] = /^---\nname: (.*)\ndescription: (.*)\n---\n/.exec(served) ?? expect.fail()
+test("the front matter is valid for an Agent Skill", () => {
+  const [, name, description] = /^---\nname: (.*)\ndescription: (.*)\n---\n/.exec(skill) ?? expect.fail()
   expect(name).toMatch(/^[a-z0-9-]{1,64}$/)
   expect(description?.length).toBeLessThanOrEqual(1024)
   expect(description).not.toMatch(/[<>]/)
 })
 
-test("it is public, cacheable, short enough to read, and names every admin endpoint, permission and field", async () => {
+test("the document is public, cacheable, short, and names every admin endpoint, permission and field", async () => {
   const response = await GET(new Request("http://localhost:3000/api/v1/admin/skill.md"))
   expect([response.status, response.headers.get("content-type"), response.headers.get("cache-control")]).toEqual([
     200,
     "text/markdown; charset=utf-8",
     "public, max-age=300",
   ])
-  // English and code come to about four characters a token.
-  expect(served.length / 4).toBeLessThan(5_000)
+  // English text and code have about four characters per token.
+  expect(skill.length / 4).toBeLessThan(5_000)
   for (const { path, surface, permission, filters, data } of table) {
     if (surface === "user") {
-      expect(served).not.toContain(`GET ${path}\n`)
+      expect(skill).not.toContain(`GET ${path}\n`)
       continue
     }
-    const section = served.slice(served.indexOf(`### GET ${path}\n`)).split("\n### ")[0] ?? ""
+    const section = skill.slice(skill.indexOf(`### GET ${path}\n`)).split("\n### ")[0] ?? ""
     expect(section, path).toContain(`Permission: \`${permission}\``)
     const fields = Object.keys((data as unknown as { shape: object }).shape)
     for (const name of [...Object.keys(filters), ...fields]) expect(section, path).toContain(`\`${name}\``)
   }
 })
 
-/** By endpoint, of which some may have been taken out. */
-const writtenByOutsiders = [
+/** Endpoints of removed modules are skipped. */
+const untrustedFields = [
   ["/api/v1/admin/users", "name"],
   ["/api/v1/admin/emails", "subject"],
   ["/api/v1/admin/feedback", "message"],
   ["/api/v1/admin/waitlist", "note"],
 ].filter(([path]) => table.some((endpoint) => endpoint.path === path))
 
-test.each(writtenByOutsiders)("what outsiders write is marked as untrusted: in %s the %s", (path, field) => {
-  const section = served.slice(served.indexOf(`### GET ${path}\n`)).split("\n### ")[0]
+test.each(untrustedFields)("text written by outsiders is marked as untrusted: %s, field %s", (path, field) => {
+  const section = skill.slice(skill.indexOf(`### GET ${path}\n`)).split("\n### ")[0]
   expect(section).toMatch(new RegExp(`- \`${field}\` string( or null)? \\*\\*untrusted\\*\\*`))
 })
 
-test("it holds no key", () => {
-  expect(served).not.toMatch(/tsk_(adm|usr)_\w/)
+test("the document contains no key", () => {
+  expect(skill).not.toMatch(/tsk_(adm|usr)_\w/)
 })

@@ -6,20 +6,20 @@ import { findSubscriptions, subscriptionRow, subscriptionStatus } from "@/lib/su
 const planId = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a plan's id: a letter, then letters, digits and _")
-  .describe("A plan's id")
+  .describe("Id of a plan")
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "Subscriptions of every account",
+  summary: "Lists the subscriptions of all accounts",
   permission: "billing.read",
   filters: { status: subscriptionStatus, planId, userId: id },
   row: subscriptionRow,
   find: findSubscriptions,
   recipes: {
-    "Churn by plan: how many subscriptions each plan ever had, lost, and for how many days the lost ones lasted": `
+    "Churn by plan: subscriptions started and canceled, and the average duration of canceled ones in days": `
 const plans = {}
 for (const { planId, createdAt, canceledAt } of await all("/api/v1/admin/subscriptions")) {
-  const plan = (plans[planId] ??= { planId, begun: 0, lost: 0, days: 0 })
-  plan.begun += 1
+  const plan = (plans[planId] ??= { planId, started: 0, lost: 0, days: 0 })
+  plan.started += 1
   if (canceledAt === null) continue
   plan.lost += 1
   plan.days += (Date.parse(canceledAt) - Date.parse(createdAt)) / 86400000

@@ -14,8 +14,8 @@ const userRow = z.object({
   email: untrustedText,
   name: untrustedText,
   role: z.string().describe(`One of ${roleNames.join(", ")}`),
-  status: userStatus.describe("Keys and sign-ins of banned and closed accounts are refused"),
-  createdAt: timestamp.describe("When the account signed up"),
+  status: userStatus.describe("Banned and closed accounts cannot sign in, and their keys are refused"),
+  createdAt: timestamp.describe("When the account was created"),
   updatedAt: timestamp,
 })
 
@@ -24,7 +24,7 @@ function findUsers(where: { status?: UserStatus; role?: Role; email?: string }, 
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "Every account",
+  summary: "Lists all accounts",
   permission: "users.read",
   filters: { status: userStatus, role: z.enum(roleNames), email: emailParameter },
   row: userRow,

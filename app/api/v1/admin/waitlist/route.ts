@@ -12,8 +12,8 @@ const waitlistRow = z.object({
   id,
   email: untrustedText,
   note: untrustedText.nullable(),
-  source: untrustedText.describe("Where the form stood, as the link to it said"),
-  status: waitlistStatus.describe("joined: an account with this address has signed up"),
+  source: untrustedText.describe("The source named in the link to the waitlist form, such as landing"),
+  status: waitlistStatus.describe("joined means that an account with this email address signed up"),
   createdAt: timestamp,
   invitedAt: timestamp.nullable(),
 })
@@ -23,7 +23,7 @@ function findWaitlist(where: { status?: WaitlistStatus; source?: string }, page:
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "Who waits for an account",
+  summary: "Lists the entries of the waitlist",
   permission: "waitlist.read",
   filters: { status: waitlistStatus, source: waitlistSource },
   row: waitlistRow,

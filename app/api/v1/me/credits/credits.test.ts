@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { release, reserve, settle } from "@/lib/credits/ledger"
-import { deductCredits, grantCredits as grantByHand } from "@/lib/credits/mutations"
+import { deductCredits, grantCredits as grantAsStaff } from "@/lib/credits/mutations"
 import { pool } from "@/lib/postgres/pool"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
@@ -25,28 +25,28 @@ async function get(secret: string, search = "") {
   return { status: response.status, body: await response.json() }
 }
 
-/** Reserves, and leaves the run open. */
+/** Reserves credits and leaves the run open. */
 async function open({ id, keyId }: Customer, amount: number): Promise<string> {
   const request = { owner: id, keyId, idempotencyKey: null, fingerprint: Buffer.alloc(32), amount }
   const reserved = await reserve(request)
   return reserved.ok ? reserved.runId : expect.fail(reserved.reason)
 }
 
-/** A history with an entry of every kind that an account's own calls and the staff make; it leaves 86, and 12 held. */
-async function live(account: Customer, actorId: OwnerId) {
+/** Makes entries of every kind except purchases; afterwards the balance is 86, and 12 credits are held. */
+async function createHistory(account: Customer, actorId: OwnerId) {
   await grantCredits(account.id, 100)
   await settle(await open(account, 10), 3, ["{}", ""])
   await settle(await open(account, 10), 0, ["{}", ""])
   await settle(await open(account, 10), 10, ["{}", ""])
   await release(await open(account, 10), "failed")
   const form = { requestId: crypto.randomUUID(), reason: "Agreed on the phone" }
-  await grantByHand(actorId, account.id, { ...form, amount: 20 })
+  await grantAsStaff(actorId, account.id, { ...form, amount: 20 })
   await deductCredits(actorId, account.id, { ...form, requestId: crypto.randomUUID(), amount: 9 })
   await open(account, 5)
   await open(account, 7)
 }
 
-test("an account that never had credits has a balance of nothing", async () => {
+test("an account that never had credits has a balance of 0", async () => {
   const user = await createUser()
   const { secret } = await createKey({ user, surface: "user" })
   const { status, body } = await get(secret)
@@ -54,9 +54,9 @@ test("an account that never had credits has a balance of nothing", async () => {
   expect(body).toEqual({ data: [], meta: { total: 0, limit: 100, offset: 0, nextCursor: null, balance: 0, held: 0 } })
 })
 
-test("the balance is the sum of all amounts over all pages, whichever page it stands on; what is held is told beside it", async () => {
+test("every page has the same balance, which is the sum of all amounts, and the held credits", async () => {
   const [account, admin] = [await customer(), await createUser({ role: "admin" })]
-  await live(account, admin.id as OwnerId)
+  await createHistory(account, admin.id as OwnerId)
   const amounts: number[] = []
   let search = "?limit=3"
   for (let page = 0; search; page++) {
@@ -74,12 +74,12 @@ test("the balance is the sum of all amounts over all pages, whichever page it st
   expect(past).toEqual({ data: [], meta: { total: 0, limit: 100, offset: 0, nextCursor: null, balance: 86, held: 12 } })
 })
 
-test("the entries tell every change in its order: what a run took, and what it gave back", async () => {
+test("the entries list every change in order: the credits that runs reserved and those they released", async () => {
   const [account, admin] = [await customer(), await createUser({ role: "admin" })]
-  await live(account, admin.id as OwnerId)
+  await createHistory(account, admin.id as OwnerId)
   const { data } = (await get(account.secret, "?order=asc")).body
-  const told = data.map((entry: { kind: string; amount: number }) => `${entry.kind} ${entry.amount}`)
-  expect(told).toEqual([
+  const changes = data.map((entry: { kind: string; amount: number }) => `${entry.kind} ${entry.amount}`)
+  expect(changes).toEqual([
     "grant 100",
     ...["reserve -10", "settle 7", "reserve -10", "settle 10", "reserve -10", "reserve -10", "release 10"],
     ...["grant 20", "adjustment -9", "reserve -5", "reserve -7"],
@@ -93,18 +93,18 @@ test("the entries tell every change in its order: what a run took, and what it g
   }
 })
 
-test("who of the staff granted or deducted is not told", async () => {
+test("entries do not reveal which member of staff granted or deducted credits", async () => {
   const [account, admin] = [await customer(), await createUser({ role: "admin" })]
-  await live(account, admin.id as OwnerId)
+  await createHistory(account, admin.id as OwnerId)
   const { data } = (await get(account.secret)).body
   for (const entry of data) expect(entry).not.toHaveProperty("actorId")
   expect(JSON.stringify(data)).not.toContain(admin.id)
   expect(data.filter(({ reason }: { reason: string | null }) => reason === "Agreed on the phone")).toHaveLength(2)
 })
 
-test("another account's entries, balance and runs are never in it, whatever is asked for", async () => {
+test("no query returns the entries, balance or runs of another account", async () => {
   const [account, other, admin] = [await customer(), await customer(), await createUser({ role: "admin" })]
-  await live(other, admin.id as OwnerId)
+  await createHistory(other, admin.id as OwnerId)
   await grantCredits(account.id, 5)
   for (const search of ["", "?limit=500", "?order=asc", "?limit=1", "?since=2020-01-01"]) {
     const { data, meta } = (await get(account.secret, search)).body
@@ -119,7 +119,7 @@ test("another account's entries, balance and runs are never in it, whatever is a
   }
 })
 
-test("while credits come and go, a page's balance is the one after its newest entry", async () => {
+test("while the ledger changes, the balance of a page matches its newest entry", async () => {
   const account = await customer()
   await grantCredits(account.id, 50)
   let working = true

@@ -3,8 +3,8 @@ import { balanceMeta, creditEntryKind, findOwnCreditEntries, ownCreditEntryRow }
 import { id } from "@/lib/fields"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userList({
-  summary: "The owner's credit ledger",
-  filters: { kind: creditEntryKind, runId: id.describe("The entries of one run") },
+  summary: "Lists the credit ledger entries of the key's owner",
+  filters: { kind: creditEntryKind, runId: id.describe("Returns only the entries of this run") },
   row: ownCreditEntryRow,
   meta: balanceMeta,
   find: findOwnCreditEntries,

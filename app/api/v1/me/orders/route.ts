@@ -2,7 +2,7 @@ import { userList } from "@/lib/api/endpoint"
 import { findOrders, orderRow } from "@/lib/orders"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userList({
-  summary: "The owner's purchases",
+  summary: "Lists the orders of the key's owner",
   row: orderRow,
   find: findOrders,
 })

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { digest, wordsOf } from "./digest"
 
-test("words, sentences, reading time and the terms that occur most", () => {
+test("counts words and sentences, estimates the reading time and finds the most frequent terms", () => {
   expect(digest("Credits are reserved. Are credits settled? Credits are!")).toEqual({
     words: 8,
     sentences: 3,
@@ -23,22 +23,22 @@ test.each([
   ["numbers", "1,000.50 and 2:30, ".repeat(200)],
   ["Chinese", "积分在每次调用之前保留。之后结算实际费用。".repeat(60)],
   ["Arabic", "يتم حجز الرصيد قبل كل مكالمة. ثم تتم التسوية. ".repeat(60)],
-  ["emoji of several characters", "👩‍👩‍👧‍👦 ok 🇩🇪 ".repeat(150)],
-  ["a word of 5,000 letters", `${"a".repeat(5_000)} b`],
-  ["words of 600 letters", `${"c".repeat(600)} `.repeat(10)],
-  ["a sentence of 5,000 letters", `${"word ".repeat(1_000)}. Another.`],
-])("what is found piece by piece is what is found at once: %s", (_what, text) => {
-  const found = Array.from(new Intl.Segmenter("und", { granularity: "word" }).segment(text))
-  expect(wordsOf(text)).toEqual(found.filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment))
+  ["emoji of several code points", "👩‍👩‍👧‍👦 ok 🇩🇪 ".repeat(150)],
+  ["a word of 5,000 characters", `${"a".repeat(5_000)} b`],
+  ["words of 600 characters", `${"c".repeat(600)} `.repeat(10)],
+  ["a sentence of 5,000 characters", `${"word ".repeat(1_000)}. Another.`],
+])("segmenting in chunks gives the same result as segmenting the whole text: %s", (_case, text) => {
+  const segments = Array.from(new Intl.Segmenter("und", { granularity: "word" }).segment(text))
+  expect(wordsOf(text)).toEqual(segments.filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment))
   const sentences = Array.from(new Intl.Segmenter("und", { granularity: "sentence" }).segment(text))
   expect(digest(text).sentences).toBe(sentences.filter(({ segment }) => segment.trim() !== "").length)
 })
 
-// Time on the processor, which a busy machine does not lengthen much.
+// CPU time, which depends little on the load of the machine.
 test.each([
   ["line feeds", "\n".repeat(20_000)],
   ["question marks", "? ".repeat(10_000)],
-  ["sentences of one letter", "A. ".repeat(6_666)],
+  ["sentences of one character", "A. ".repeat(6_666)],
   ["exclamations", "!\n".repeat(10_000)],
   ["backslashes", "\\".repeat(20_000)],
   ["emoji", "😀".repeat(20_000)],
@@ -47,7 +47,7 @@ test.each([
   ["apostrophes", "a'".repeat(10_000)],
   ["accents", "\u0301".repeat(20_000)],
   ["one word", "a".repeat(20_000)],
-])("the longest text, of %s, takes the time of a long text and no more", (_what, text) => {
+])("a text of the maximum length, made of %s, takes less than 400 ms of CPU time", (_case, text) => {
   const start = process.cpuUsage()
   digest(text)
   const { user, system } = process.cpuUsage(start)

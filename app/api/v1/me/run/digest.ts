@@ -1,36 +1,36 @@
 const words = new Intl.Segmenter("und", { granularity: "word" })
 const sentences = new Intl.Segmenter("und", { granularity: "sentence" })
 
-const wordsAMinute = 230
+const wordsPerMinute = 230
 const maxKeyTerms = 10
-/** Articles, prepositions and the like, in most alphabets, and single signs elsewhere. */
+/** Words too short to be key terms: up to three characters in Latin, Cyrillic and Greek, one in other scripts. */
 const insignificant = /^(?:\p{Script=Latin}{1,3}|\p{Script=Cyrillic}{1,3}|\p{Script=Greek}{1,3}|.)$/u
 
-const pieceLength = 500
-/** Where a segment ends can depend on what follows it. */
+const chunkLength = 500
+/** The end of a segment can depend on the characters after it. */
 const lookAhead = 50
 
 /**
- * The segments of a text, found piece by piece: V8 takes longer for each the longer the text is, and 20,000 line feeds at
- * once would keep the process busy for a second.
+ * Segments a text in chunks: V8 takes longer per segment the longer the text is, and 20,000 line feeds in a single chunk
+ * would block the process for a second.
  */
 function* segmentsOf(segmenter: Intl.Segmenter, text: string): Generator<Intl.SegmentData> {
-  let length = pieceLength
+  let length = chunkLength
   for (let start = 0; start < text.length; ) {
-    const piece = text.slice(start, start + length)
-    const sure = start + length < text.length ? length - lookAhead : length
-    let taken = 0
-    for (const data of segmenter.segment(piece)) {
-      if (taken + data.segment.length > sure) break
-      taken += data.segment.length
+    const chunk = text.slice(start, start + length)
+    const usable = start + length < text.length ? length - lookAhead : length
+    let consumed = 0
+    for (const data of segmenter.segment(chunk)) {
+      if (consumed + data.segment.length > usable) break
+      consumed += data.segment.length
       yield data
     }
-    start += taken
-    length = taken === 0 ? length * 2 : pieceLength
+    start += consumed
+    length = consumed === 0 ? length * 2 : chunkLength
   }
 }
 
-/** The words of a text, in any script, as Unicode segments it (UAX #29). */
+/** The words of a text in any script, by Unicode text segmentation (UAX #29). */
 export function wordsOf(text: string): string[] {
   const found: string[] = []
   for (const { segment, isWordLike } of segmentsOf(words, text)) if (isWordLike) found.push(segment)
@@ -48,12 +48,12 @@ export function digest(text: string) {
   return {
     words: found.length,
     sentences: countSentences(text),
-    readingSeconds: Math.ceil((found.length * 60) / wordsAMinute),
+    readingSeconds: Math.ceil((found.length * 60) / wordsPerMinute),
     keyTerms: keyTermsOf(found),
   }
 }
 
-/** The most frequent first, and of equally frequent ones the first in the text. */
+/** Sorted by frequency; equally frequent terms are in the order of their first occurrence. */
 function keyTermsOf(found: readonly string[]): { term: string; count: number }[] {
   const counts = new Map<string, number>()
   for (const word of found) {

@@ -3,7 +3,7 @@ import { db } from "@/lib/postgres/prisma"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { POST } from "./route"
 
-// What the endpoint does with bodies that are not what it takes; lib/api/body.test.ts says it of bodies in general.
+// Bodies, headers and queries that this endpoint accepts or refuses; lib/api/body.test.ts tests bodies in general.
 
 let caller: { id: string; secret: string }
 
@@ -17,9 +17,9 @@ afterEach(() => {
   expect(Object.keys(Object.prototype)).toEqual([])
 })
 
-type Sent = string | Uint8Array<ArrayBuffer> | ReadableStream
+type Body = string | Uint8Array<ArrayBuffer> | ReadableStream
 
-async function post(body: Sent, headers: Record<string, string> = {}, search = "") {
+async function post(body: Body, headers: Record<string, string> = {}, search = "") {
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body
   const response = await POST(
     new Request(`http://localhost:3000/api/v1/me/run${search}`, {
@@ -32,14 +32,14 @@ async function post(body: Sent, headers: Record<string, string> = {}, search = "
   return { status: response.status, body: await response.json() }
 }
 
-async function expectRefusal(answer: ReturnType<typeof post>, status: number, code: string, message: RegExp) {
-  const before = await stored()
-  expect(await answer).toEqual({ status, body: { error: { code, message: expect.stringMatching(message) } } })
-  expect(await stored()).toEqual(before)
+async function expectRefusal(response: ReturnType<typeof post>, status: number, code: string, message: RegExp) {
+  const before = await storedState()
+  expect(await response).toEqual({ status, body: { error: { code, message: expect.stringMatching(message) } } })
+  expect(await storedState()).toEqual(before)
 }
 
-/** Nothing of a refused call is kept: no run, no entry, no credit held. */
-function stored() {
+/** Everything that a refused call must not change: runs, ledger entries and the credit account. */
+function storedState() {
   const where = { userId: caller.id }
   return Promise.all([
     db().run.count({ where }),
@@ -48,26 +48,26 @@ function stored() {
   ])
 }
 
-function quoted(text: string) {
+function bodyOf(text: string) {
   return JSON.stringify({ text })
 }
 
 test.each([
-  ["a text", quoted("A word.")],
-  ["a byte order mark before it", `\uFEFF${quoted("A word.")}`],
-  ["escapes", '{"te\\u0078t":"\\u0041 word."}'],
-  ["a character in two escapes", '{"text":"\\ud83d\\ude00"}'],
-  ["a text without a word", quoted("… — !")],
-  ["a text of blanks", quoted("   ")],
-  ["1,000 words", quoted("word ".repeat(1_000))],
-  ["20,000 characters", quoted("a".repeat(20_000))],
-  ["20,000 characters of which one takes two units", quoted(`😀${"a".repeat(19_999)}`)],
-  ["16,000 emoji, 32,000 units of UTF-16", quoted("😀".repeat(16_000))],
-  ["what is harmless as text", quoted("'; DROP TABLE runs; -- <script>1</script> %00 __proto__")],
-])("%s is taken", async (_what, body) => {
-  const answer = await post(body)
-  expect(answer.status).toBe(200)
-  expect(answer.body.data).toMatchObject({ cost: expect.any(Number), result: { words: expect.any(Number) } })
+  ["a text", bodyOf("A word.")],
+  ["a text after a byte order mark", `\uFEFF${bodyOf("A word.")}`],
+  ["escape sequences", '{"te\\u0078t":"\\u0041 word."}'],
+  ["a surrogate pair in two escape sequences", '{"text":"\\ud83d\\ude00"}'],
+  ["a text without a word", bodyOf("… — !")],
+  ["a text of spaces", bodyOf("   ")],
+  ["1,000 words", bodyOf("word ".repeat(1_000))],
+  ["20,000 characters", bodyOf("a".repeat(20_000))],
+  ["20,000 characters, one of them a surrogate pair", bodyOf(`😀${"a".repeat(19_999)}`)],
+  ["16,000 emoji, 32,000 UTF-16 code units", bodyOf("😀".repeat(16_000))],
+  ["SQL, HTML and percent escapes as plain text", bodyOf("'; DROP TABLE runs; -- <script>1</script> %00 __proto__")],
+])("%s: accepted", async (_case, body) => {
+  const response = await post(body)
+  expect(response.status).toBe(200)
+  expect(response.body.data).toMatchObject({ cost: expect.any(Number), result: { words: expect.any(Number) } })
 })
 
 test.each([
@@ -76,52 +76,56 @@ test.each([
   ["900 words", 900, 9],
   ["901 words", 901, 10],
   ["1,000 words", 1_000, 10],
-])("%s cost a credit for each hundred that was begun", async (_what, words, cost) => {
-  const answer = await post(quoted("word ".repeat(words)))
-  expect(answer.body.data).toMatchObject({ cost, result: { words } })
+])("%s: charged 1 credit per 100 words, rounded up", async (_case, words, cost) => {
+  const response = await post(bodyOf("word ".repeat(words)))
+  expect(response.body.data).toMatchObject({ cost, result: { words } })
 })
 
 test.each([
-  ["an empty text", quoted(""), /^text must not be empty\.$/],
-  ["1,001 words", quoted("word ".repeat(1_001)), /^text must have at most 1000 words/],
-  ["20,001 characters", quoted("a".repeat(20_001)), /^text must have at most 20000 characters\.$/],
-  ["20,001 characters of one emoji and letters", quoted(`😀${"a".repeat(20_000)}`), /at most 20000 characters/],
-  ["20,001 words", quoted("a ".repeat(20_001)), /at most 20000 characters/],
-  ["NUL, escaped", '{"text":"a\\u0000b"}', /^text must be valid Unicode text without NUL\.$/],
-  ["NUL, raw", '{"text":"a\0b"}', /not valid JSON/],
-  ["the first half of a character, escaped", '{"text":"a\\ud83d"}', /valid Unicode text/],
-  ["the second half of a character, escaped", '{"text":"\\ude00b"}', /valid Unicode text/],
-  ["halves in the wrong order", '{"text":"\\ude00\\ud83d"}', /valid Unicode text/],
+  ["an empty text", bodyOf(""), /^text must not be empty\.$/],
+  ["1,001 words", bodyOf("word ".repeat(1_001)), /^text must have at most 1000 words/],
+  ["20,001 characters", bodyOf("a".repeat(20_001)), /^text must have at most 20000 characters\.$/],
+  ["20,001 characters, one of them a surrogate pair", bodyOf(`😀${"a".repeat(20_000)}`), /at most 20000 characters/],
+  ["20,001 words", bodyOf("a ".repeat(20_001)), /at most 20000 characters/],
+  ["an escaped NUL", '{"text":"a\\u0000b"}', /^text must be valid Unicode text without NUL\.$/],
+  ["a raw NUL", '{"text":"a\0b"}', /not valid JSON/],
+  ["a lone high surrogate", '{"text":"a\\ud83d"}', /valid Unicode text/],
+  ["a lone low surrogate", '{"text":"\\ude00b"}', /valid Unicode text/],
+  ["a reversed surrogate pair", '{"text":"\\ude00\\ud83d"}', /valid Unicode text/],
   ["no body", "", /^Send a JSON body\.$/],
   ["null", "null", /must be a JSON object/],
   ["an array", '["text"]', /must be a JSON object/],
-  ["a bare text", '"text"', /must be a JSON object/],
-  ["something after the body", `${quoted("x")},`, /not valid JSON/],
+  ["a string", '"text"', /must be a JSON object/],
+  ["text after the body", `${bodyOf("x")},`, /not valid JSON/],
   ["a number for the text", '{"text":1}', /^text must be a string\.$/],
-  ["no text", "{}", /^text must be a string\.$/],
-  ["a text twice", '{"text":"a","text":"b"}', /"text" more than once/],
-  ["a text twice, once escaped", '{"text":"a","te\\u0078t":"b"}', /"text" more than once/],
-  ["a cost", '{"text":"a","cost":0}', /^Unknown field "cost"/],
-  ["a maximum cost", '{"text":"a","maxCost":1}', /^Unknown field "maxCost"/],
-  ["an account", '{"text":"a","userId":"x"}', /^Unknown field "userId"/],
-  ["a balance", '{"text":"a","balance":1e9}', /^Unknown field "balance"/],
-  ["a state", '{"text":"a","state":"settled"}', /^Unknown field "state"/],
-  ["__proto__", '{"text":"a","__proto__":{"cost":0}}', /^Unknown field "__proto__"/],
-  ["constructor", '{"text":"a","constructor":{"prototype":{"cost":0}}}', /^Unknown field "constructor"/],
-  ["30,000 levels", `{"text":${"[".repeat(30_000)}${"]".repeat(30_000)}}`, /nested deeper than 32 levels/],
-])("%s is 400, and nothing is reserved", async (_what, body, message) => {
+  ["a missing text", "{}", /^text must be a string\.$/],
+  ["a duplicate text", '{"text":"a","text":"b"}', /"text" more than once/],
+  ["a duplicate text, escaped the second time", '{"text":"a","te\\u0078t":"b"}', /"text" more than once/],
+  ["an unknown field cost", '{"text":"a","cost":0}', /^Unknown field "cost"/],
+  ["an unknown field maxCost", '{"text":"a","maxCost":1}', /^Unknown field "maxCost"/],
+  ["an unknown field userId", '{"text":"a","userId":"x"}', /^Unknown field "userId"/],
+  ["an unknown field balance", '{"text":"a","balance":1e9}', /^Unknown field "balance"/],
+  ["an unknown field state", '{"text":"a","state":"settled"}', /^Unknown field "state"/],
+  ["an unknown field __proto__", '{"text":"a","__proto__":{"cost":0}}', /^Unknown field "__proto__"/],
+  [
+    "an unknown field constructor",
+    '{"text":"a","constructor":{"prototype":{"cost":0}}}',
+    /^Unknown field "constructor"/,
+  ],
+  ["30,000 nested arrays", `{"text":${"[".repeat(30_000)}${"]".repeat(30_000)}}`, /nested deeper than 32 levels/],
+])("%s: returns 400 and reserves nothing", async (_case, body, message) => {
   await expectRefusal(post(body), 400, "bad_request", message)
 })
 
 test.each([
-  ["100,000 levels", "[".repeat(100_000)],
-  ["a million characters", quoted("a".repeat(1_000_000))],
-  ["20,000 emoji, 80,000 bytes", quoted("😀".repeat(20_000))],
-])("%s are 413, and nothing is reserved", async (_what, body) => {
+  ["100,000 nested arrays", "[".repeat(100_000)],
+  ["a million characters", bodyOf("a".repeat(1_000_000))],
+  ["20,000 emoji, 80,000 bytes", bodyOf("😀".repeat(20_000))],
+])("%s: returns 413 and reserves nothing", async (_case, body) => {
   await expectRefusal(post(body), 413, "payload_too_large", /at most 65536 bytes/)
 })
 
-test("a body without an end is 413 once it is longer than a body may be, and read no further", async () => {
+test("an endless body returns 413 once it exceeds the size limit and is not read further", async () => {
   let sent = 0
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -133,7 +137,7 @@ test("a body without an end is 413 once it is longer than a body may be, and rea
   expect(sent).toBeLessThanOrEqual(64 * 1_024 + 3 * 1_024)
 })
 
-test("a body that breaks off is 400, and nothing is reserved", async () => {
+test("a truncated body returns 400 and reserves nothing", async () => {
   const body = new ReadableStream({
     start(controller) {
       controller.enqueue(new TextEncoder().encode('{"text":"a"'))
@@ -142,10 +146,10 @@ test("a body that breaks off is 400, and nothing is reserved", async () => {
       controller.error(Object.assign(new Error("aborted"), { code: "ECONNRESET" }))
     },
   })
-  await expectRefusal(post(body), 400, "bad_request", /broke off/)
+  await expectRefusal(post(body), 400, "bad_request", /cut off/)
 })
 
-test("bytes that are not UTF-8 are 400, and nothing is reserved", async () => {
+test("a body that is not valid UTF-8 returns 400 and reserves nothing", async () => {
   const body = new Uint8Array([...Buffer.from('{"text":"a'), 0xff, ...Buffer.from('"}')])
   await expectRefusal(post(body), 400, "bad_request", /not valid UTF-8/)
 })
@@ -156,13 +160,13 @@ test.each([
   [{ "content-type": "multipart/form-data; boundary=x" }, /Content-Type: application\/json/],
   [{ "content-type": "application/json; charset=latin1" }, /in UTF-8/],
   [{ "content-encoding": "gzip" }, /without Content-Encoding/],
-])("%j is 400, and nothing is reserved", async (headers, message) => {
-  await expectRefusal(post(quoted("x"), headers), 400, "bad_request", message)
+])("the headers %j return 400 and reserve nothing", async (headers, message) => {
+  await expectRefusal(post(bodyOf("x"), headers), 400, "bad_request", message)
 })
 
 test.each(["?text=x", "?limit=1", "?maxCost=0", "?text=x&text=y"])(
-  "the query %s is 400, and nothing is reserved",
+  "the query %s returns 400 and reserves nothing",
   async (search) => {
-    await expectRefusal(post(quoted("x"), {}, search), 400, "bad_request", /parameter/i)
+    await expectRefusal(post(bodyOf("x"), {}, search), 400, "bad_request", /parameter/i)
   },
 )

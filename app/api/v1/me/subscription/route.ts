@@ -2,7 +2,7 @@ import { userObject } from "@/lib/api/endpoint"
 import { currentSubscription, subscriptionRow } from "@/lib/subscriptions"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userObject({
-  summary: "The owner's current subscription, or null",
+  summary: "Returns the current subscription of the key's owner, or null if there is none",
   data: subscriptionRow.nullable(),
   get: (owner) => currentSubscription(owner.id),
 })

@@ -5,12 +5,12 @@ import { dailyTotal } from "@/lib/postgres/daily-sums"
 import { findIn, type Page } from "@/lib/postgres/page"
 
 const balanceRow = z.object({
-  id: id.describe("The same as userId: an account has one balance"),
-  userId: id.describe("The account"),
-  balance: credits.describe("What can be spent now: the sum of the account's ledger"),
-  held: credits.describe("Reserved by runs that are under way; not part of balance"),
-  granted: credits.describe("Credits granted, purchased or added by adjustment, in total"),
-  spent: credits.describe("Cost of the settled runs, in total"),
+  id: id.describe("Same as userId: each account has one balance"),
+  userId: id.describe("The account that the balance belongs to"),
+  balance: credits.describe("Credits available to spend: the sum of the account's ledger entries"),
+  held: credits.describe("Credits reserved by runs in progress; not included in balance"),
+  granted: credits.describe("Total credits granted, purchased or added by adjustment"),
+  spent: credits.describe("Total cost of settled runs"),
   createdAt: timestamp,
 })
 
@@ -29,13 +29,13 @@ function findBalances(where: { userId?: string }, page: Page) {
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "The credit balance of every account",
+  summary: "Lists the credit balances of all accounts",
   permission: "credits.read",
   filters: { userId: id },
   row: balanceRow,
   find: findBalances,
   recipes: {
-    "Who is about to run out: accounts that spent most of what they were granted": `
+    "Accounts running out of credits: those with less than 20 percent of their granted credits left": `
 const rows = await all("/api/v1/admin/credits/balances")
 return rows
   .filter(({ granted, spent, balance }) => spent > 0 && balance < granted * 0.2)

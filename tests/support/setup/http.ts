@@ -1,5 +1,5 @@
 import { provideBuild } from "@/tests/support/program"
-import { provide } from "../provide"
+import { provide } from "@/tests/support/provide"
 
 export default async function setup(): Promise<void> {
   await provide("redis", "haproxy", "libfaketime", "browser")

@@ -8,9 +8,9 @@ import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { socketAddressHeader } from "@/lib/rate-limit/client-address"
 import { createRun, createUser, grantCredits } from "@/tests/support/factories"
-import { watchRequests } from "./requests"
+import { watchRequests } from "./incoming-requests"
 
-/** Answers with what a handler gets to see. */
+/** Responds with the request as a handler receives it. */
 const echo: RequestListener = ({ url, headers }, response) => {
   response.end(JSON.stringify({ url, address: headers[socketAddressHeader], rsc: headers.rsc }))
 }
@@ -26,18 +26,18 @@ afterAll(() => {
   server.close()
 })
 
-/** Sends a request line as it stands, which no client library would. */
-async function seen(target: string, method = "GET") {
+/** Sends the request target verbatim, which client libraries do not. */
+async function received(target: string, method = "GET") {
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1")
   socket.write(`${method} ${target} HTTP/1.1\r\nHost: localhost\r\nRSC: 1\r\nConnection: close\r\n\r\n`)
-  const answer = await text(socket)
-  return JSON.parse(/\{.*\}/.exec(answer)?.[0] ?? answer)
+  const response = await text(socket)
+  return JSON.parse(/\{.*\}/.exec(response)?.[0] ?? response)
 }
 
 test.each(["/", "/api/v1/me", "/docs?a=%zz", "/a%20b", "/%C3%A9", "/a//b"])(
-  "the path %s reaches the handler as it is",
+  "the path %s reaches the handler unchanged",
   async (target) => {
-    expect(await seen(target)).toMatchObject({ url: target, address: "127.0.0.1" })
+    expect(await received(target)).toMatchObject({ url: target, address: "127.0.0.1" })
   },
 )
 
@@ -48,20 +48,20 @@ test.each([
   "//evil.example/api/v1/me",
   "http://evil.example/api/v1/me",
   "https://evil.example//x",
-])("%s, which is no path or cannot be decoded, reaches it as a path that nothing serves", async (target) => {
-  expect(await seen(target)).toMatchObject({ url: "/api/unreadable", address: "127.0.0.1" })
+])("%s, an invalid path, is replaced by a path without a route", async (target) => {
+  expect(await received(target)).toMatchObject({ url: "/api/unreadable", address: "127.0.0.1" })
 })
 
-test("the target * of OPTIONS is no path", async () => {
-  expect(await seen("*", "OPTIONS")).toMatchObject({ url: "/api/unreadable" })
+test("the target * of OPTIONS is replaced by a path without a route", async () => {
+  expect(await received("*", "OPTIONS")).toMatchObject({ url: "/api/unreadable" })
 })
 
-test("what asks for the rendering of a page is taken off requests to the API alone", async () => {
-  expect(await seen("/api/v1/me")).not.toHaveProperty("rsc")
-  expect(await seen("/docs")).toHaveProperty("rsc", "1")
+test("React Server Component headers are removed from API requests only", async () => {
+  expect(await received("/api/v1/me")).not.toHaveProperty("rsc")
+  expect(await received("/docs")).toHaveProperty("rsc", "1")
 })
 
-test("an overdue reservation is released, and what has changed folded into the daily sums, by the server itself", async () => {
+test("the sweeper releases an overdue reservation and folds the daily changes", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
   const { id: userId } = await createUser()
   await grantCredits(userId, 10)

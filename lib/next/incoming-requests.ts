@@ -4,7 +4,7 @@ import { socketAddressHeader } from "@/lib/rate-limit/client-address"
 import { singleton } from "@/lib/singleton"
 import { isOfApi, recordWhenClosed } from "@/lib/telemetry/access-log"
 
-/** Next answers what is no path, or cannot be decoded, with a 500 or with a redirect to wherever it names. */
+/** Whether a request target is a valid path. For any other, Next returns a 500 or redirects to the host in it. */
 function isPath(target = ""): boolean {
   if (!target.startsWith("/") || target.startsWith("//")) return false
   try {
@@ -16,7 +16,7 @@ function isPath(target = ""): boolean {
 
 const renderingHeaders = ["rsc", "next-router-state-tree", "next-router-prefetch", "next-router-segment-prefetch"]
 
-/** Next answers what it cannot read there with a 500. */
+/** Whether Next can parse the header; if not, it returns a 500. */
 function isRouterState(header: string | string[] | undefined): boolean {
   if (header === undefined) return true
   try {
@@ -28,18 +28,18 @@ function isRouterState(header: string | string[] | undefined): boolean {
 }
 
 /**
- * Puts the socket's address into a header of every request, for a Request tells a handler nothing about its connection,
- * and records the answers that Next makes. Node publishes to this channel before it hands the request to anyone.
+ * Sets a header with the socket's address on every request, because a Request has no connection, and records the
+ * responses of Next. Node publishes to this channel before any handler runs.
  */
 export function watchRequests(): void {
   singleton("requests", () => {
     subscribe("http.server.request.start", (message) => {
       const { request, response } = message as { request: IncomingMessage; response: ServerResponse }
       if (!isPath(request.url)) request.url = "/api/unreadable"
-      // Next answers these with a redirect to a rendering of pages, which an API has none of.
+      // Next would redirect these requests to a page rendering, which the API does not have.
       if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
       if (!isRouterState(request.headers["next-router-state-tree"])) delete request.headers["next-router-state-tree"]
-      // Next would fetch the page that an action leads to from itself, over https, which a proxy has ended already.
+      // With this header Next would fetch an action's redirect target from itself over https; TLS ends at the proxy.
       delete request.headers["x-forwarded-proto"]
       const address = request.socket.remoteAddress ?? ""
       request.headers[socketAddressHeader] = address

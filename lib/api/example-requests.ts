@@ -4,8 +4,8 @@ import { idempotencyKeyHeader } from "./idempotency-key"
 type Example = { url: string; body: Record<string, unknown> | undefined }
 
 /**
- * The languages of the example requests: each runs with nothing installed but the language, the key from `TSK_KEY`. What
- * costs credits bears an idempotency key, made anew each time.
+ * The languages of the example requests. The examples need only the standard library and read the key from `TSK_KEY`;
+ * metered calls generate a new idempotency key each time.
  */
 const languages = {
   curl: {

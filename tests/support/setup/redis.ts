@@ -1,3 +1,0 @@
-import { provide } from "../provide"
-
-export default () => provide("redis")

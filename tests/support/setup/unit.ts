@@ -1,0 +1,3 @@
+import { provide } from "@/tests/support/provide"
+
+export default () => provide("redis")
