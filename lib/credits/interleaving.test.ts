@@ -2,7 +2,7 @@ import { createHash, randomInt, randomUUID } from "node:crypto"
 import { setImmediate as nextTick } from "node:timers/promises"
 import fc from "fast-check"
 import { Pool, type QueryConfig } from "pg"
-import { afterAll, expect, test, vi } from "vitest"
+import { afterAll, expect, inject, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
 import { createKey, createUser, grantCredits as fund } from "@/tests/support/factories"
@@ -14,7 +14,7 @@ import { type RunResult, run } from "./run"
 
 // Concurrent calls, retries, sweeps and expirations, with the order of all statements chosen by fast-check or left to
 // PostgreSQL. LEDGER_SEQUENCES and LEDGER_SEED work as in ledger.model.test.ts.
-const numRuns = Number(process.env.LEDGER_SEQUENCES || 200)
+const numRuns = Number(process.env.LEDGER_SEQUENCES || (inject("isLong") ? 1_000 : 100))
 /** Bounds the test on a busy machine. fast-check's own time limit would interrupt the last sequence. */
 const timeLimit = numRuns * 100
 const timeout = timeLimit + 60_000

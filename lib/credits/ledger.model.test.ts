@@ -1,6 +1,6 @@
 import { createHash, randomInt, randomUUID } from "node:crypto"
 import fc from "fast-check"
-import { beforeAll, expect, test, vi } from "vitest"
+import { beforeAll, expect, inject, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
 import { log } from "@/lib/telemetry/log"
@@ -13,7 +13,7 @@ import { type RunResult, run, type Worked } from "./run"
 
 // Runs random sequences of everything that changes a balance, and compares the results with a simple model.
 // `LEDGER_SEQUENCES=5000 npx vitest run lib/credits/ledger.model.test.ts` tests more sequences.
-const numRuns = Number(process.env.LEDGER_SEQUENCES || 200)
+const numRuns = Number(process.env.LEDGER_SEQUENCES || (inject("isLong") ? 1_000 : 100))
 /** Bounds the test on a busy machine. fast-check's own time limit would interrupt the last sequence. */
 const timeLimit = numRuns * 200
 const seed = Number(process.env.LEDGER_SEED || randomInt(2 ** 31))

@@ -2,15 +2,14 @@ import { expect, test } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
-import { createUser } from "@/tests/support/factories"
+import { cheapHashOf, createUser } from "@/tests/support/factories"
 import { deviceFor } from "./attempts"
 import { changePassword, hasPassword, passwordChangeForm } from "./password-change"
-import { hashPassword } from "./password-hash"
 import { signInWithPassword } from "./sign-in"
 
 const current = "correct horse battery staple"
 const password = "four words make sense"
-const passwordHash = await hashPassword(current)
+const passwordHash = cheapHashOf(current)
 
 let addresses = 0
 function client() {

@@ -6,17 +6,17 @@ import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
-import { createUser } from "@/tests/support/factories"
+import { cheapHashOf, createUser } from "@/tests/support/factories"
 import { type MailServer, resetTokenIn, startMailServer } from "@/tests/support/mail-server"
 import { deviceFor } from "./attempts"
 import { changePassword } from "./password-change"
-import { hashPassword, verifyPassword } from "./password-hash"
+import { verifyPassword } from "./password-hash"
 import { isLive, requestReset, resetForm, resetPassword, resetsByEmail } from "./password-reset"
 import { signInWithPassword } from "./sign-in"
 
 const oldPassword = "correct horse battery staple"
 const password = "four words make sense"
-const passwordHash = await hashPassword(oldPassword)
+const passwordHash = cheapHashOf(oldPassword)
 const dead = { ok: false, reason: "dead" }
 
 let mailServer: MailServer

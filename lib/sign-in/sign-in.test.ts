@@ -2,14 +2,13 @@ import { expect, test, vi } from "vitest"
 import { db } from "@/lib/postgres/prisma"
 import { consume, type LimitName, limits } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
-import { createUser } from "@/tests/support/factories"
+import { cheapHashOf, createUser } from "@/tests/support/factories"
 import { deviceFor } from "./attempts"
 import { sessionToken } from "./next-auth"
-import { hashPassword } from "./password-hash"
 import { signInWithPassword } from "./sign-in"
 
 const password = "correct horse battery staple"
-const passwordHash = await hashPassword(password)
+const passwordHash = cheapHashOf(password)
 
 let addresses = 0
 function address() {

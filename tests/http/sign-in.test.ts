@@ -13,7 +13,6 @@ import {
   type BuiltAction,
   builtActions,
   callAction,
-  cheapHashOf,
   formOf,
   hiddenFields,
   type RawResponse,
@@ -22,7 +21,7 @@ import {
   sessionOf,
   unescaped,
 } from "@/tests/support/client"
-import { createUser } from "@/tests/support/factories"
+import { cheapHashOf, createUser } from "@/tests/support/factories"
 import { type Provider, startProvider } from "@/tests/support/provider"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 

@@ -1,4 +1,3 @@
-import { randomBytes, scryptSync } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { request } from "node:http"
 import { join } from "node:path"
@@ -61,13 +60,6 @@ export function formOf(fields: Readonly<Record<string, string>>): FormData {
 }
 
 let addresses = 0
-
-/** The hash of a password with the lowest cost, so that tests sign in fast. */
-export function cheapHashOf(password: string): string {
-  const [cost, salt] = [1024, randomBytes(16)]
-  const hash = scryptSync(password, salt, 32, { N: cost, r: 8, p: 1 })
-  return ["scrypt", cost, 8, 1, salt.toString("base64url"), hash.toString("base64url")].join("$")
-}
 
 /** A new address for `X-Forwarded-For`, so that the rate limits per address do not apply across calls. */
 export function anotherAddress(): string {

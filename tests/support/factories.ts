@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto"
+import { randomBytes, randomUUID, scryptSync } from "node:crypto"
 import type { Prisma } from "@/generated/prisma/client"
 import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
@@ -102,4 +102,11 @@ export async function createRun({
       ...overrides,
     },
   })
+}
+
+/** The hash of a password with the lowest cost, so that tests sign in fast. */
+export function cheapHashOf(password: string): string {
+  const [cost, salt] = [1024, randomBytes(16)]
+  const hash = scryptSync(password, salt, 32, { N: cost, r: 8, p: 1 })
+  return ["scrypt", cost, 8, 1, salt.toString("base64url"), hash.toString("base64url")].join("$")
 }
