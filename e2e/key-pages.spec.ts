@@ -163,7 +163,7 @@ test.describe("the form", () => {
     await dialog.getByLabel("Name").fill(name)
     await dialog.getByLabel("Expires").selectOption("A date")
     await dialog.getByRole("button", { name: "Create key" }).click()
-    await expect(dialog.getByLabel("Last day")).toHaveAccessibleDescription(/Choose a day/)
+    await expect(dialog.getByLabel("Last day")).toHaveAccessibleDescription(/Choose a date/)
     await expect(dialog.getByLabel("Last day")).toBeFocused()
     await expect(dialog.getByLabel("Name")).toHaveValue(name)
     await dialog.getByLabel("Last day").fill(new Date(Date.now() + 5 * day).toISOString().slice(0, 10))

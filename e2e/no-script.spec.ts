@@ -55,7 +55,7 @@ test("without JavaScript, errors are shown at their field and the input stays", 
   await page.getByLabel("Name").fill(name)
   await page.getByLabel("Expires").selectOption("A date")
   await page.getByRole("button", { name: "Create key" }).click()
-  await expect(page.getByLabel("Last day")).toHaveAccessibleDescription(/Choose a day/)
+  await expect(page.getByLabel("Last day")).toHaveAccessibleDescription(/Choose a date/)
   await expect(page.getByLabel("Name")).toHaveValue(name)
   await expect(page.getByLabel("Expires")).toHaveValue("date")
   await expect(row(page, name)).toHaveCount(0)
