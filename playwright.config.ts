@@ -16,8 +16,7 @@ export default defineConfig({
   // The tests of an optional module are in its folder and are removed with it.
   testMatch: "{e2e,app}/**/*.spec.ts",
   fullyParallel: true,
-  // Browser tests wait for pages half of the time.
-  workers: 4,
+  workers: 2,
   retries: 0,
   // Long enough for a busy machine; a test that passes does not wait for it.
   timeout: 90_000,

@@ -49,8 +49,6 @@ const suites: Suite[] = [
     ...shared,
     name: "removal",
     include: ["tests/removal.test.ts"],
-    // Each of these tests runs a program that keeps a core busy.
-    maxConcurrency: 2,
     testTimeout: 5 * minute,
     hookTimeout: 10 * minute,
   },
