@@ -39,6 +39,10 @@ const LONG = { LONG: "1" }
 
 /** These suites take 90 minutes. */
 const longSuites: readonly Suite[] = [
+  {
+    name: "Model tests with a thousand sequences",
+    run: (results) => vitest(results, "unit", { args: ["model", "interleaving"], env: LONG }),
+  },
   { name: "Build", run: async () => check(await buildOnce()) },
   {
     name: "Every fault at every endpoint, and 30,000 generated requests",
