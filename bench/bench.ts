@@ -12,7 +12,7 @@ import { migrate } from "@/scripts/migrate"
 import { freePort, startTemporaryPostgres } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 import { createUser, grantCredits } from "@/tests/support/factories"
-import { stopAtExit } from "@/tests/support/program"
+import { stopAtExit } from "@/tests/support/lifecycle"
 
 /** The environment of a server: its database and the secret that signs sessions. */
 export type Given = { DATABASE_URL: string; AUTH_SECRET: string }

@@ -3,8 +3,8 @@ import { hashPassword } from "@/lib/sign-in/password-hash"
 import { serve } from "@/scripts/build-and-serve"
 import { builtActions, callAction } from "@/tests/support/client"
 import { createUser } from "@/tests/support/factories"
+import { provideBuild, runProgram, stopAtExit } from "@/tests/support/lifecycle"
 import { startMailServer } from "@/tests/support/mail-server"
-import { provideBuild, runProgram, stopAtExit } from "@/tests/support/program"
 import { median, openDatabase, printConditions, quantile, startServer } from "./bench"
 
 // Measures whether response times reveal which email addresses have an account. The kinds of accounts are tried in a

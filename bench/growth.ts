@@ -22,7 +22,7 @@ import { migrate } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 import { createKey, createUser } from "@/tests/support/factories"
-import { runProgram, stopAtExit } from "@/tests/support/program"
+import { runProgram, stopAtExit } from "@/tests/support/lifecycle"
 import { quantile } from "./bench"
 
 // Measures response times as the tables grow from thousands of rows to millions. Calls each endpoint's route function,

@@ -5,7 +5,7 @@ import { pool } from "@/lib/postgres/pool"
 import { seed } from "@/prisma/seed"
 import { serve } from "@/scripts/build-and-serve"
 import { type Child, startChild } from "@/scripts/child"
-import { provideBuild, runProgram, stopAtExit } from "@/tests/support/program"
+import { provideBuild, runProgram, stopAtExit } from "@/tests/support/lifecycle"
 import {
   cpuMsOf,
   createKeys,

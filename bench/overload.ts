@@ -3,7 +3,7 @@ import { Random } from "@/prisma/random"
 import { serve } from "@/scripts/build-and-serve"
 import { measureCapacity, send } from "@/tests/load/load"
 import { createLoadAccounts, createTraffic, type Traffic } from "@/tests/load/soak-clients"
-import { provideBuild, runProgram } from "@/tests/support/program"
+import { provideBuild, runProgram } from "@/tests/support/lifecycle"
 import { openDatabase, printConditions, quantile, startServer } from "./bench"
 
 // Measures the throughput of a server at twice the load that it can handle, with the request mix of the soak test. The

@@ -11,7 +11,7 @@ import { seed } from "@/prisma/seed"
 import { serve } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
 import { browserFlags, findBrowser } from "@/tests/support/browser"
-import { provideBuild, runProgram, stopAtExit } from "@/tests/support/program"
+import { provideBuild, runProgram, stopAtExit } from "@/tests/support/lifecycle"
 import { provide } from "@/tests/support/provide"
 import { type Given, openDatabase, startServer } from "./bench"
 

@@ -10,7 +10,7 @@ import { foldDailyChanges } from "@/lib/postgres/daily-sums"
 import { pool } from "@/lib/postgres/pool"
 import { serve } from "@/scripts/build-and-serve"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
-import { provideBuild, runProgram } from "@/tests/support/program"
+import { provideBuild, runProgram } from "@/tests/support/lifecycle"
 import { median, openDatabase, printConditions, quantile, startServer } from "./bench"
 import { reserveInTransaction, settleInTransaction } from "./textbook"
 

@@ -5,7 +5,7 @@ import { seed } from "@/prisma/seed"
 import { serve } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { startHaproxy } from "@/tests/support/haproxy"
-import { provideBuild, runProgram, stopAtExit } from "@/tests/support/program"
+import { provideBuild, runProgram, stopAtExit } from "@/tests/support/lifecycle"
 import { startRedis } from "@/tests/support/redis"
 import {
   cpuMsOf,

@@ -119,7 +119,7 @@ async function send(handler: Handler, request: IncomingMessage, response: Server
     const result = await handler(new NodeRequest({ req: request, res: response }))
     await (request.complete ? sendNodeResponse(response, result) : sendEarly(result, request, response))
   } catch (error) {
-    log().error({ why: String(error) }, "answer_not_sent")
+    log().error({ why: String(error) }, "response_not_sent")
     response.destroy()
   }
 }

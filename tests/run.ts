@@ -16,13 +16,13 @@ type Options = { args?: readonly string[]; env?: Record<string, string>; node?: 
 const customerStories = ["story", "no-script", "sign-in"].map((name) => `e2e/${name}.spec.ts`)
 
 /** The contract runs over HTTP, on both listeners. */
-const contractOverHttp = ["--exclude=app/api/v1/contract.test.ts"]
+const withoutContract = ["--exclude=app/api/v1/contract.test.ts"]
 
 const suites: readonly Suite[] = [
   { name: "Format, lint, types and imports", run: async () => check(await npmRun("check")) },
   {
     name: "Unit tests, with a real PostgreSQL and Redis",
-    run: (results) => vitest(results, "unit", { args: contractOverHttp }),
+    run: (results) => vitest(results, "unit", { args: withoutContract }),
   },
   { name: "Build", run: async () => check(await buildOnce()) },
   { name: "Servers over HTTP", run: (results) => vitest(results, "http*") },

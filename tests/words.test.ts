@@ -34,9 +34,12 @@ async function sources(): Promise<string[]> {
   return [...documents, ...names].filter((file) => /\.(tsx?|mjs|md|prisma)$/.test(file) && !excluded.test(file))
 }
 
-/** Names in camel case are read word by word. */
+/** Names in camel and snake case are read word by word. */
 function wordsOf(text: string): string {
-  return text.replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2").replaceAll(/[a-z]+\.(began|begun)/g, "")
+  return text
+    .replaceAll("_", " ")
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replaceAll(/[a-z]+\.(began|begun)/g, "")
 }
 
 test("pages, messages, emails, documents, comments and names use one word for one thing", async () => {

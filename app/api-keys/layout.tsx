@@ -1,5 +1,5 @@
 import { AppShell } from "@/app/_shell/app-shell"
 
-export default function AccountLayout({ children }: LayoutProps<"/api-keys">) {
+export default function ApiKeysLayout({ children }: LayoutProps<"/api-keys">) {
   return <AppShell>{children}</AppShell>
 }

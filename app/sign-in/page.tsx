@@ -11,11 +11,11 @@ import { SignInForm } from "./sign-in-form"
 export const metadata: Metadata = { title: "Sign in" }
 
 /** Messages for the error codes that next-auth adds to the URL. The code itself is never shown. */
-const failures: Record<string, string> = {
-  OAuthAccountNotLinked: "An account with this email address already exists. Sign in with its password.",
-  AccessDenied: "This account is suspended. Contact support.",
-  SessionRequired: "Sign in to open this page.",
-}
+const failures = new Map([
+  ["OAuthAccountNotLinked", "An account with this email address already exists. Sign in with its password."],
+  ["AccessDenied", "This account is suspended. Contact support."],
+  ["SessionRequired", "Sign in to open this page."],
+])
 
 export default async function SignInPage({ searchParams }: PageProps<"/sign-in">) {
   const { error, callbackUrl, cleared } = await searchParams
@@ -31,7 +31,7 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
     <SignInLayout title="Sign in">
       {error !== undefined && (
         <Notice tone="bad" role="alert">
-          {failures[String(error)] ?? "Sign-in failed. Try again or use another sign-in method."}
+          {failures.get(String(error)) ?? "Sign-in failed. Try again or use another sign-in method."}
         </Notice>
       )}
       <SignInForm callbackUrl={path} />

@@ -136,7 +136,7 @@ test("a path under /api without a route returns 404 in the envelope for every me
   }
 })
 
-test("a filter that is misspelt or has a different type than its column does not compile", () => {
+test("a filter that is misspelled or has a different type than its column does not compile", () => {
   const row = { summary: "A test", permission: "billing.read", row: orderRow, find: findOrders } as const
   adminList({ ...row, filters: { status: orderStatus, userId: id } })
   // @ts-expect-error: orders have no column of this name

@@ -59,7 +59,7 @@ const noMeta = z.object({})
 
 export type Find<Where, Row extends z.ZodObject> = (where: Where, page: Page) => Promise<Found<z.input<Row>>>
 
-/** A filter has the name and type of the `where` field that it sets, so a misspelt filter does not compile. */
+/** A filter has the name and type of the `where` field that it sets, so a misspelled filter does not compile. */
 export type Filters<Where> = { readonly [Column in keyof Where]?: z.ZodType<Where[Column], string> }
 
 /** A list of the admin surface: the rows of all accounts, for keys whose owner holds `permission`. */

@@ -68,6 +68,17 @@ export function authOptions(): NextAuthOptions {
   })
 }
 
+/**
+ * A redirect of next-auth's. Errors lead to its own pages, which are not exposed: the sign-in page shows them. An error's
+ * code is a word; anything else is a message that is not for the URL.
+ */
+export function onOurPages(location: string | null): string {
+  const { pathname, searchParams } = new URL(location ?? "", env().BASE_URL)
+  if (location !== null && !/^\/api\/auth\/(error|signin)$/.test(pathname)) return location
+  const code = searchParams.get("error") ?? ""
+  return `/sign-in?error=${/^[A-Za-z]+$/.test(code) ? code : "Callback"}`
+}
+
 /** The payload of a session cookie: account id and session version, nothing that can become stale. */
 export function sessionToken(user: Pick<User, "id" | "sessionVersion">) {
   return { sub: user.id, version: user.sessionVersion }

@@ -2,17 +2,21 @@ import { cookies } from "next/headers"
 import { NextRequest, NextResponse } from "next/server"
 import NextAuth from "next-auth"
 import { env } from "@/lib/env"
-import { authOptions } from "./next-auth"
+import { cookieName, cookieOptions } from "./cookies"
+import { authOptions, onOurPages } from "./next-auth"
 
 /**
  * The URL at which the browser signs in with a provider. next-auth expects a POST with the CSRF token from its cookie;
  * calling it on the server saves the page a round trip and a script.
  */
 export async function providerSignInUrl(provider: string, callbackUrl: string): Promise<string> {
+  // next-auth returns a 500 for an invalid URL in its cookie, and the parameter below decides in any case.
+  const jar = await cookies()
+  jar.set(cookieName("callback-url"), "", { ...cookieOptions(), maxAge: 0 })
   const csrf = await callNextAuth(["csrf"])
   const { csrfToken } = (await csrf.json()) as { csrfToken: string }
   const response = await callNextAuth(["signin", provider], new URLSearchParams({ csrfToken, callbackUrl }))
-  return response.headers.get("location") ?? "/sign-in?error=OAuthSignin"
+  return onOurPages(response.headers.get("location"))
 }
 
 /** Calls next-auth as the browser would, and passes the cookies of its response on to the browser. */

@@ -72,13 +72,13 @@ export async function startSession(user: Pick<User, "id" | "sessionVersion" | "e
   jar.set(cookieName("device"), deviceFor(user.email, randomUUID()), { ...cookieOptions(), maxAge: 365 * 24 * 3600 })
 }
 
-/** The names of the session cookies in the request, including the numbered parts of a long one. */
+/** The names of the cookies that next-auth takes for the session: every one that starts with its name. */
 export async function sessionCookieNames(): Promise<string[]> {
   const name = cookieName("session")
   return (await cookies())
     .getAll()
+    .filter((cookie) => cookie.name.startsWith(name) && cookie.value !== "")
     .map((cookie) => cookie.name)
-    .filter((sent) => sent === name || sent.startsWith(`${name}.`))
 }
 
 export async function clearSessionCookies(): Promise<void> {
@@ -89,12 +89,18 @@ export async function clearSessionCookies(): Promise<void> {
 
 /** Signs the browser out. Its cookie is removed in any case, and copies of the cookie become invalid. */
 export async function endSession(): Promise<void> {
-  const session = await readSession()
+  await revokeSession()
   await clearSessionCookies()
+}
+
+/** Makes the browser's session cookie and its copies invalid. */
+export async function revokeSession(): Promise<void> {
+  const session = await readSession()
   if (!session) return
   try {
+    // Kept a little longer than the cookie is valid, because decoding tolerates clocks that differ by 15 s.
     await db().$executeRaw`
-      WITH over AS (DELETE FROM ended_sessions WHERE expires <= now())
+      WITH over AS (DELETE FROM ended_sessions WHERE expires <= now() - interval '1 minute')
       INSERT INTO ended_sessions (id, expires) VALUES (${session.id}, ${session.expires})
       ON CONFLICT DO NOTHING`
   } catch (error) {

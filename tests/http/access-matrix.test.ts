@@ -29,7 +29,7 @@ import {
   sessionOf,
 } from "@/tests/support/client"
 import { cheapHashOf, createKey, createUser, grantCredits } from "@/tests/support/factories"
-import { type Provider, startProvider } from "@/tests/support/provider"
+import { type Provider, startProvider } from "@/tests/support/oauth-provider"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
 // Access control over HTTP, against the build: every page, route and action is called with every kind of credential.
@@ -545,6 +545,35 @@ describe.each(["lean", "next"] as const)("routes, served by %s", (listener: List
       const link = { type: "oauth", provider: "github", providerAccountId: person.id }
       await db().providerAccount.create({ data: { ...link, userId: user.id } })
       expect(await accountOf(await provider.signIn(api, person, headers))).toBe(user.id)
+    })
+
+    test("a token in the URL instead of a code signs nobody in", async () => {
+      const person = provider.person({})
+      const user = await createUser()
+      const link = { type: "oauth", provider: "github", providerAccountId: person.id }
+      await db().providerAccount.create({ data: { ...link, userId: user.id } })
+      for (const parameters of [{ access_token: person.id }, { access_token: person.id, code: person.id }, {}]) {
+        const response = await provider.signIn(api, person, {}, "/", parameters)
+        expect(response.headers.get("location")).toContain("/sign-in?error=OAuthCallback")
+        expect(await accountOf(response)).toBeNull()
+      }
+    })
+
+    test("the session that a sign-in replaces has ended, for copies of its cookie too", async () => {
+      const { headers } = await ofRole("member")
+      await provider.signIn(api, provider.person({ email: `${randomUUID()}@example.com` }), headers)
+      expect(await visit("/account", { headers, account: await createUser() })).toMatch(/^307 \/sign-in/)
+    })
+
+    test("a cookie whose name cannot be written back is no 500", async () => {
+      const headers = { cookie: `${cookieName("session")}[1]=x` }
+      const person = provider.person({ email: `${randomUUID()}@example.com` })
+      expect((await provider.signIn(api, person, headers)).headers.get("location")).toBe("/sign-in?error=Callback")
+      const { status, headers: cleared } = await ask(api, {
+        path: "/sign-in",
+        headers: { ...sameOriginHeaders(), ...headers },
+      })
+      expect([status, cleared.get("location")]).toEqual([307, "/sign-in/clear?callbackUrl=%2F"])
     })
 
     test("stale chunks of a session cookie are cleared", async () => {

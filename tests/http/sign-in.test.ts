@@ -22,7 +22,7 @@ import {
   unescaped,
 } from "@/tests/support/client"
 import { cheapHashOf, createUser } from "@/tests/support/factories"
-import { type Provider, startProvider } from "@/tests/support/provider"
+import { type Provider, startProvider } from "@/tests/support/oauth-provider"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
 // Sign-in, sign-up, password reset and OAuth: their cookies, their redirects, and what they reveal about accounts.
@@ -306,6 +306,15 @@ async function deviceCookieOf(email: string): Promise<string> {
   const line = cookies.find((candidate) => candidate.startsWith(`${cookieName("device")}=`))
   return line?.split(";")[0] ?? ""
 }
+
+test.each(["constructor", "__proto__", "toString", "<script>"])(
+  "the sign-in page has a sentence for the error code %s",
+  async (code) => {
+    const path = `/sign-in?error=${encodeURIComponent(code)}`
+    const { status, text } = await ask(server, { path, headers: sameOriginHeaders() })
+    expect([status, text]).toEqual([200, expect.stringContaining("Sign-in failed.")])
+  },
+)
 
 describe("what responses reveal about an email address", () => {
   const makeAccounts = async () => ({

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises"
-import { isStopping } from "@/tests/support/program"
+import { isStopping } from "@/tests/support/lifecycle"
 import type { Traffic } from "./soak-clients"
 
 /**

@@ -1,5 +1,5 @@
 import { chromium } from "@playwright/test"
-import { isExecutable, onPath } from "./programs"
+import { isExecutable, onPath } from "./on-path"
 
 // The headless shell renders pages like the full browser but without its user interface, which costs half a core.
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Child, startChild } from "@/scripts/child"
-import { onPath } from "./programs"
+import { onPath } from "./on-path"
 
 /**
  * Starts HAProxy as a round-robin load balancer that skips instances that are down and retries unanswered reads on the

@@ -6,7 +6,7 @@ import { root } from "@/scripts/root"
 
 /** Installs the newest Node of a major version from npm and returns the path of its binary. */
 export async function provideNode(major: number): Promise<string> {
-  const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`
+  const name = `node-${process.platform}-${process.arch}`
   const directory = join(root, `.data/node-${major}`)
   const path = join(directory, "node_modules", name, "bin/node")
   if (!existsSync(path)) {

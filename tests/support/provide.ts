@@ -6,7 +6,7 @@ import { root } from "@/scripts/root"
 import { findBrowser } from "./browser"
 import { findFaketime } from "./clock"
 import { findHaproxy } from "./haproxy"
-import { onPath } from "./programs"
+import { onPath } from "./on-path"
 import { findRedis } from "./redis"
 
 const run = promisify(execFile)

@@ -1,7 +1,7 @@
 import { connect } from "node:net"
 import { startChild } from "@/scripts/child"
 import { freePort } from "@/scripts/postgres"
-import { onPath } from "./programs"
+import { onPath } from "./on-path"
 
 export type RunningRedis = { url: string; port: number; pid: number | undefined; stop: () => Promise<void> }
 

@@ -1,4 +1,4 @@
-import { provideBuild } from "@/tests/support/program"
+import { provideBuild } from "@/tests/support/lifecycle"
 import { provide } from "@/tests/support/provide"
 
 export default async function setup(): Promise<void> {

@@ -3,8 +3,10 @@ import NextAuth from "next-auth"
 import { nothing } from "@/lib/api/respond"
 import { env } from "@/lib/env"
 import { cookieName, cookieOptions } from "@/lib/sign-in/cookies"
-import { authOptions } from "@/lib/sign-in/next-auth"
+import { authOptions, onOurPages } from "@/lib/sign-in/next-auth"
 import { socialProviders } from "@/lib/sign-in/providers"
+import { revokeSession } from "@/lib/sign-in/session"
+import { log } from "@/lib/telemetry/log"
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 
@@ -13,15 +15,36 @@ export async function GET(request: NextRequest, context: Context): Promise<Respo
   const path = (await context.params).nextauth.join("/")
   if (!socialProviders().some(({ id }) => path === `callback/${id}`)) return nothing.GET(request)
   if (!hasValidCallbackUrl(request)) return clearCallbackUrl()
-  const response: Response = await NextAuth(request, context, authOptions())
-  const location = new URL(response.headers.get("location") ?? "", env().BASE_URL)
-  // next-auth redirects errors to its own pages, which are not exposed: redirect to our sign-in page instead.
-  if (/^\/api\/auth\/(error|signin)$/.test(location.pathname))
-    response.headers.set("location", `/sign-in${location.search}`)
+  if (!isCodeResponse(request)) return NextResponse.redirect(new URL("/sign-in?error=OAuthCallback", env().BASE_URL))
+  const response = await callNextAuth(request, context)
+  response.headers.set("location", onOurPages(response.headers.get("location")))
+  const startsSession = response.headers.getSetCookie().some((line) => line.startsWith(`${cookieName("session")}=ey`))
+  if (startsSession) await revokeSession()
   return response
 }
 
 export const { HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nothing
+
+/** next-auth throws on cookies with names that it cannot write back. */
+async function callNextAuth(request: NextRequest, context: Context): Promise<Response> {
+  try {
+    return await NextAuth(request, context, authOptions())
+  } catch (error) {
+    log().error({ why: String(error) }, "next_auth_failed")
+    return new Response(null, { status: 302, headers: { location: "/sign-in?error=Callback" } })
+  }
+}
+
+/**
+ * Whether the provider sent a code or an error. openid-client also takes a token from the URL, of any application: whoever
+ * had a token of somebody's would sign in as them.
+ */
+function isCodeResponse({ nextUrl: { searchParams } }: NextRequest): boolean {
+  const tokens = ["access_token", "id_token", "refresh_token", "response"]
+  return (
+    !tokens.some((name) => searchParams.has(name)) && Boolean(searchParams.get("code") || searchParams.get("error"))
+  )
+}
 
 /** Checked first, because next-auth returns a 500 for a callback URL that is not a valid HTTP or HTTPS URL. */
 function hasValidCallbackUrl({ nextUrl, cookies }: NextRequest): boolean {

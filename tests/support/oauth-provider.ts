@@ -19,6 +19,8 @@ export type Provider = {
     person: Person,
     headers: SentHeaders,
     callbackUrl?: string,
+    /** What the provider sends besides `state`: the person's code by default. */
+    parameters?: Readonly<Record<string, string>>,
   ) => Promise<RawResponse>
   stop: () => Promise<void>
 }
@@ -75,6 +77,7 @@ async function signIn(
   person: Person,
   headers: SentHeaders,
   callbackUrl = "/",
+  parameters: Readonly<Record<string, string>> = { code: person.id },
 ): Promise<RawResponse> {
   const action = (await builtActions()).find(({ name }) => name === "sign-in signInThrough")
   if (!action) throw new Error("There is no action for signing in with a provider.")
@@ -82,6 +85,6 @@ async function signIn(
   const sent = await callAction(server, action, { path: "/sign-in", fields, stateless: true })
   const state = new URL(sent.headers.get("x-action-redirect")?.replace(/;push$/, "") ?? "").searchParams.get("state")
   const cookie = [headers.cookie, ...sent.cookies.map((line) => line.split(";")[0])].filter(Boolean).join("; ")
-  const path = `/api/auth/callback/github?${new URLSearchParams({ code: person.id, state: state ?? "" })}`
+  const path = `/api/auth/callback/github?${new URLSearchParams({ ...parameters, state: state ?? "" })}`
   return ask(server, { path, headers: { ...sameOriginHeaders(), ...headers, cookie } })
 }
