@@ -548,8 +548,8 @@ describe.each(["lean", "next"] as const)("routes, served by %s", (listener: List
     })
 
     test("a token in the URL instead of a code signs nobody in", async () => {
-      const person = provider.person({})
       const user = await createUser()
+      const person = provider.person({ email: user.email })
       const link = { type: "oauth", provider: "github", providerAccountId: person.id }
       await db().providerAccount.create({ data: { ...link, userId: user.id } })
       for (const parameters of [{ access_token: person.id }, { access_token: person.id, code: person.id }, {}]) {
