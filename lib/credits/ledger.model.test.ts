@@ -81,7 +81,7 @@ test("after any sequence of operations, every response, balance and run matches 
       await fc.asyncModelRun(() => ({ model: { accounts, loggedErrors: 0 }, real }), commands)
     } finally {
       await finishAll(real)
-      // A reservation that is left would expire by itself in a later sequence.
+      // An open reservation would expire during a later sequence.
       await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved'")
       await sweep()
     }

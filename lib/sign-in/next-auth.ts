@@ -69,8 +69,8 @@ export function authOptions(): NextAuthOptions {
 }
 
 /**
- * A redirect of next-auth's. Errors lead to its own pages, which are not exposed: the sign-in page shows them. An error's
- * code is a word; anything else is a message that is not for the URL.
+ * Replaces a redirect to next-auth's own pages, which are not exposed, by the sign-in page. An error code is one word; a
+ * message could contain internal details and is not passed on.
  */
 export function onOurPages(location: string | null): string {
   const { pathname, searchParams } = new URL(location ?? "", env().BASE_URL)

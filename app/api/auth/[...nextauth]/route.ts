@@ -25,7 +25,7 @@ export async function GET(request: NextRequest, context: Context): Promise<Respo
 
 export const { HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nothing
 
-/** next-auth throws on cookies with names that it cannot write back. */
+/** next-auth throws if it cannot serialize the name of a cookie that it clears. */
 async function callNextAuth(request: NextRequest, context: Context): Promise<Response> {
   try {
     return await NextAuth(request, context, authOptions())
@@ -36,8 +36,8 @@ async function callNextAuth(request: NextRequest, context: Context): Promise<Res
 }
 
 /**
- * Whether the provider sent a code or an error. openid-client also takes a token from the URL, of any application: whoever
- * had a token of somebody's would sign in as them.
+ * Whether the request contains a code or an error. openid-client also accepts a token from the URL, issued to any
+ * application: an attacker could sign in with another person's token.
  */
 function isCodeResponse({ nextUrl: { searchParams } }: NextRequest): boolean {
   const tokens = ["access_token", "id_token", "refresh_token", "response"]
