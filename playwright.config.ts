@@ -6,9 +6,9 @@ import { browserFlags, findBrowser } from "./tests/support/browser"
 // `npm test` sets a free port.
 process.env.E2E_PORT ||= "3100"
 // The server writes its database URL here: tests make changes that no page offers.
-process.env.E2E_DATABASE_FILE ||= join(tmpdir(), `tsk-e2e-${process.env.E2E_PORT}.url`)
+process.env.E2E_DATABASE_FILE ||= join(tmpdir(), `e2e-${process.env.E2E_PORT}.url`)
 // The server writes the emails it sends here.
-process.env.E2E_MAIL_FILE ||= join(tmpdir(), `tsk-e2e-${process.env.E2E_PORT}.emails`)
+process.env.E2E_MAIL_FILE ||= join(tmpdir(), `e2e-${process.env.E2E_PORT}.emails`)
 const baseURL = `http://localhost:${process.env.E2E_PORT}`
 const executablePath = findBrowser()
 
@@ -32,7 +32,8 @@ export default defineConfig({
     command: "node --import tsx tests/support/e2e-server.ts",
     // Returns 401 as soon as the server is ready.
     url: `${baseURL}/api/v1/me`,
-    timeout: 240_000,
+    // The server builds the application first, unless it is built.
+    timeout: 600_000,
     stderr: "pipe",
     gracefulShutdown: { signal: "SIGTERM", timeout: 15_000 },
   },

@@ -47,8 +47,9 @@ const suites: Suite[] = [
   },
   {
     ...shared,
-    name: "removal",
-    include: ["tests/removal.test.ts"],
+    name: "changed-copy",
+    include: ["tests/{removal,rename,replace-work}.test.ts"],
+    globalSetup: "tests/support/setup/changed-copy.ts",
     testTimeout: 5 * minute,
     hookTimeout: 10 * minute,
   },

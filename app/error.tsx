@@ -2,14 +2,20 @@
 
 import { Button } from "@/components/button"
 import { MessagePage } from "@/components/message-page"
+import { SupportLink } from "@/components/support-link"
 
 export default function ErrorPage({ error, reset }: { error: Error & { digest?: string }; reset: () => void }) {
   return (
     <main>
       <MessagePage status="500" title="Something went wrong">
         <p className="text-muted">
-          This page could not be loaded. Try again in a moment
-          {error.digest ? `. If the problem continues, contact support with the error ID ${error.digest}.` : "."}
+          This page could not be loaded. Try again in a moment.
+          {error.digest && (
+            <>
+              {" "}
+              If the problem continues, contact <SupportLink /> with the error ID {error.digest}.
+            </>
+          )}
         </p>
         <Button onClick={reset}>Try again</Button>
       </MessagePage>

@@ -1,15 +1,15 @@
 "use client"
 
+import { HtmlDocument } from "@/components/html-document"
+import { product } from "@/lib/product"
 import ErrorPage from "./error"
 import "./globals.css"
 
 export default function GlobalError(props: { error: Error & { digest?: string }; reset: () => void }) {
   return (
-    <html lang="en">
-      <body className="isolate min-h-dvh font-sans">
-        <title>Something went wrong · tsk</title>
-        <ErrorPage {...props} />
-      </body>
-    </html>
+    <HtmlDocument>
+      <title>{`Something went wrong · ${product.name}`}</title>
+      <ErrorPage {...props} />
+    </HtmlDocument>
   )
 }

@@ -1,11 +1,13 @@
 import type { Metadata, Viewport } from "next"
 import { connection } from "next/server"
 import type { ReactNode } from "react"
+import { HtmlDocument } from "@/components/html-document"
+import { product } from "@/lib/product"
 import "./globals.css"
 
 export const metadata: Metadata = {
-  title: { default: "tsk", template: "%s · tsk" },
-  description: "API keys and a metered API",
+  title: { default: product.name, template: `%s · ${product.name}` },
+  description: product.description,
   robots: { index: false },
 }
 
@@ -20,9 +22,5 @@ export const viewport: Viewport = {
 export default async function RootLayout({ children }: { children: ReactNode }) {
   // Pages are not prerendered, because their scripts carry the nonce of the request.
   await connection()
-  return (
-    <html lang="en">
-      <body className="isolate min-h-dvh font-sans">{children}</body>
-    </html>
-  )
+  return <HtmlDocument>{children}</HtmlDocument>
 }

@@ -43,7 +43,7 @@ async function main(): Promise<void> {
     { name: "without a password", newEmail: async () => (await createUser()).email },
     { name: "banned", newEmail: async () => (await createUser({ passwordHash, status: "banned" })).email },
   ]
-  const settings = { SMTP_URL: mail.url, EMAIL_FROM: "tsk@example.com", TRUSTED_PROXY_HOPS: "1", LOG_LEVEL: "error" }
+  const settings = { SMTP_URL: mail.url, EMAIL_FROM: "shop@example.com", TRUSTED_PROXY_HOPS: "1", LOG_LEVEL: "error" }
   const server = await startServer(
     (port) => serve(port, { ...given, ...settings, BASE_URL: "http://localhost" }),
     "/api/v1/me",

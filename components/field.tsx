@@ -1,4 +1,4 @@
-import type { ComponentProps, ReactNode } from "react"
+import type { ReactNode } from "react"
 
 /** The text is 16 px on narrow screens, because iOS zooms into a focused field with smaller text. */
 export const controlStyle =
@@ -42,36 +42,4 @@ export function Field({
 export function describedBy(id: string, { hint, error }: { hint?: boolean; error?: string | undefined }) {
   const ids = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(" ")
   return { id, ...(ids && { "aria-describedby": ids }), ...(error && { "aria-invalid": true }) }
-}
-
-export function TextField({
-  id,
-  label,
-  hint,
-  error,
-  ...input
-}: Omit<ComponentProps<"input">, "id"> & { id: string; label: string; hint?: string; error?: string | undefined }) {
-  return (
-    <Field id={id} label={label} hint={hint} error={error}>
-      <input className={controlStyle} {...describedBy(id, { hint: hint !== undefined, error })} {...input} />
-    </Field>
-  )
-}
-
-export function TextAreaField({
-  id,
-  label,
-  hint,
-  error,
-  ...area
-}: Omit<ComponentProps<"textarea">, "id"> & { id: string; label: string; hint?: string; error?: string | undefined }) {
-  return (
-    <Field id={id} label={label} hint={hint} error={error}>
-      <textarea
-        className={`${controlStyle} min-h-32 py-1.5`}
-        {...describedBy(id, { hint: hint !== undefined, error })}
-        {...area}
-      />
-    </Field>
-  )
 }

@@ -13,10 +13,11 @@ export function Notice({
 }: {
   tone: keyof typeof tones
   role?: "alert" | "status"
+  tabIndex?: number
   children: ReactNode
 }) {
   return (
-    <div className={`rounded-md border px-3 py-2 ${tones[tone]}`} {...rest}>
+    <div className={`rounded-md border px-3 py-2 outline-none ${tones[tone]}`} {...rest}>
       {children}
     </div>
   )

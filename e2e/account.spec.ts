@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { type APIRequestContext, expect, type Locator, type Page } from "@playwright/test"
 import type { Client } from "pg"
+import { keyVariable, product } from "@/lib/product"
 import { hashPassword } from "@/lib/sign-in/password-hash"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { keyOf, test, uniqueEmail, uniqueName } from "./fixtures"
@@ -57,7 +58,7 @@ function fact(page: Page, label: string): Locator {
 
 async function curlUrl(page: Page): Promise<string> {
   const curl = await page.getByLabel("Equivalent API request").inputValue()
-  const [, url] = /^curl -H "Authorization: Bearer \$TSK_KEY" "(.+)"$/.exec(curl) ?? []
+  const [, url] = new RegExp(`^curl -H "Authorization: Bearer \\$${keyVariable}" "(.+)"$`).exec(curl) ?? []
   expect(url, curl).toBeDefined()
   return String(url)
 }
@@ -132,7 +133,7 @@ test("a new account has welcome credits, and each empty page says what to do nex
   await signUp()
   await page.goto("/account")
   await expect(page.getByText("No subscription")).toBeVisible()
-  await expect(page.getByText("Contact support to subscribe.")).toBeVisible()
+  await expect(page.getByText(`Contact ${product.supportEmail} to subscribe.`)).toBeVisible()
   await expect(fact(page, "Balance")).toHaveText("100")
   await expect(page.getByText("No orders yet.")).toBeVisible()
   await page.goto("/account/orders")
@@ -279,9 +280,32 @@ test("no page shows another account's orders, credits, runs or subscription", as
 
 test.describe("a run with a new key", () => {
   const run = (page: Page) => page.getByRole("button", { name: "Run for up to 10 credits" })
-  const text = (page: Page) => page.getByLabel("Text for the run")
+  const body = (page: Page) => page.getByLabel("JSON body")
+  const textOf = (text: string) => JSON.stringify({ text })
 
-  test("shows its price in advance, is charged once per text and reports the new balance", async ({
+  test("starts with the example of the endpoint, and anything else that is sent gets the response of the API", async ({
+    page,
+    request,
+    database,
+  }) => {
+    await openAccount(page, database, 100)
+    await createKey(page, uniqueName("Example"))
+    const { paths } = await (await request.get("/api/v1/openapi.json")).json()
+    const { example } = paths["/api/v1/me/run"].post.requestBody.content["application/json"]
+    await expect(body(page)).toHaveValue(JSON.stringify(example, null, 2))
+    for (const [sent, message] of [
+      ["{", "The body is not valid JSON."],
+      ["", "Send a JSON body."],
+      [textOf(""), "text must not be empty."],
+      ['{"numbers":[1]}', "text must be a string."],
+    ] as const) {
+      await body(page).fill(sent)
+      await run(page).click()
+      await expect(page.getByRole("status").getByText(`Status 400: ${message}`)).toBeVisible()
+    }
+  })
+
+  test("shows its price in advance, is charged once per body and reports the new balance", async ({
     page,
     database,
   }) => {
@@ -289,14 +313,14 @@ test.describe("a run with a new key", () => {
     const keys: (string | undefined)[] = []
     page.on("request", (sent) => sent.url().endsWith("/run") && keys.push(sent.headers()["idempotency-key"]))
     await createKey(page, uniqueName("Runs"))
-    await expect(text(page)).toHaveAccessibleDescription(/1 credit per 100 words.*at most 10 credits/)
-    await text(page).fill("One two three.")
+    await expect(body(page)).toHaveAccessibleDescription(/1 credit per 100 words.*at most 10 credits/)
+    await body(page).fill(textOf("One two three."))
     await run(page).click()
     await expect(page.getByText("Cost 1 credit. Balance: 99 credits.")).toBeVisible()
     await expect(page.getByRole("dialog")).toContainText('"words": 3')
     await run(page).click()
     await expect(page.getByText("nothing was charged this time. The original run cost 1 credit.")).toBeVisible()
-    await text(page).fill("word ".repeat(101))
+    await body(page).fill(textOf("word ".repeat(101)))
     await run(page).click()
     await expect(page.getByText("Cost 2 credits. Balance: 97 credits.")).toBeVisible()
     expect(keys).toHaveLength(3)
@@ -304,11 +328,8 @@ test.describe("a run with a new key", () => {
     expect(keys[1]).toBe(keys[0])
     expect(keys[2]).not.toBe(keys[0])
 
-    await text(page).fill("")
-    await run(page).click()
-    await expect(page.getByText("Status 400: text must not be empty.")).toBeVisible()
     await adjustBalance(database, userId, 9 - 97)
-    await text(page).fill("One two three.")
+    await body(page).fill(textOf("One two three."))
     await run(page).click()
     await expect(
       page.getByText(/^Status 402: .*balance is 9\. .*Contact the service operator to add credits\.$/),

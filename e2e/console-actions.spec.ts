@@ -147,7 +147,7 @@ test("closing is final, and no action is available for a closed account", async 
   await dialog.getByRole("button", { name: "Close account" }).click()
   await expect(statusOf(page)).toHaveText("The account is closed.")
   await expect(page.getByText("Its role, status and credits can no longer be changed")).toBeVisible()
-  await expect(page.getByRole("form", { name: "Actions" }).getByRole("button")).toHaveCount(0)
+  await expect(page.getByRole("region", { name: "Actions" }).getByRole("button")).toHaveCount(0)
   for (const action of ["unban", "grant"]) {
     await page.goto(`${target.page}?action=${action}`)
     await expect(page.getByText("This action is not available")).toBeVisible()
@@ -261,7 +261,7 @@ test.describe("without JavaScript", () => {
     await page.goto(target.page)
     await page.getByRole("button", { name: "Ban account" }).click()
     await expect(page).toHaveURL(`${target.page}?action=ban`)
-    await expect(page.getByRole("region", { name: "Ban account" })).toContainText(target.name)
+    await expect(page.getByRole("region", { name: "Ban this account?" })).toContainText(target.name)
     await page.getByRole("button", { name: "Ban account" }).click()
     await expect(statusOf(page)).toContainText("The account is banned.")
     await expect(page.getByRole("heading", { level: 1 })).toContainText("banned")

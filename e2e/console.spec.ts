@@ -1,5 +1,6 @@
 import { expect, type Page } from "@playwright/test"
 import type { Permission, Role } from "@/lib/permissions"
+import { keyVariable } from "@/lib/product"
 import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { test, uniqueEmail } from "./fixtures"
@@ -104,7 +105,7 @@ test("the API request on a page returns the rows on screen", async ({ page, sign
   ].filter((path) => isPresent(new URL(path, String(baseURL)).pathname))) {
     await page.goto(path)
     const curl = await page.getByLabel("Equivalent API request").inputValue()
-    const [, url = ""] = /^curl -H "Authorization: Bearer \$TSK_KEY" "(.+)"$/.exec(curl) ?? []
+    const [, url = ""] = new RegExp(`^curl -H "Authorization: Bearer \\$${keyVariable}" "(.+)"$`).exec(curl) ?? []
     const response = await request.get(url, { headers: { Authorization: `Bearer ${key}` } })
     const { data, meta } = await response.json()
     await expect(page.getByRole("rowheader")).toHaveCount(data.length)

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { type APIRequestContext, expect, type Page } from "@playwright/test"
 import type { Language } from "@/lib/api/example-requests"
+import { keyVariable } from "@/lib/product"
 import type { Surface } from "@/lib/surfaces"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { keyOf, test } from "./fixtures"
@@ -110,7 +111,7 @@ const programs: Record<Language, readonly [string, ...string[]]> = {
 /** Runs the code as a reader would and returns its output. */
 async function run(language: Language, code: string, key: string): Promise<string> {
   const [program, ...args] = programs[language]
-  const env = { ...process.env, TSK_KEY: key }
+  const env = { ...process.env, [keyVariable]: key }
   return (await promisify(execFile)(program, [...args, code], { env, timeout: 30_000 })).stdout
 }
 

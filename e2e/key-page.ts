@@ -1,4 +1,5 @@
 import { expect, type Locator, type Page } from "@playwright/test"
+import { keyPattern } from "@/lib/keys/secret"
 
 /** Creates a key in the dialog and returns it; the dialog stays open and shows the key. */
 export async function createKey(page: Page, name: string, expires?: string): Promise<string> {
@@ -6,6 +7,7 @@ export async function createKey(page: Page, name: string, expires?: string): Pro
   await dialog.getByLabel("Name").fill(name)
   if (expires) await dialog.getByLabel("Expires").selectOption(expires)
   await dialog.getByRole("button", { name: "Create key" }).click()
+  await expect(page.getByLabel("New API key")).toBeFocused()
   return shownKey(page)
 }
 
@@ -18,7 +20,7 @@ export async function openDialog(page: Page): Promise<Locator> {
 
 export async function shownKey(page: Page): Promise<string> {
   const field = page.getByLabel("New API key")
-  await expect(field).toHaveValue(/^tsk_(usr|adm)_[0-9A-Za-z]{49}$/)
+  await expect(field).toHaveValue(new RegExp(`^${keyPattern}$`))
   return field.inputValue()
 }
 

@@ -1,4 +1,6 @@
 import { expect, type Page } from "@playwright/test"
+import { startOf } from "@/lib/keys/secret"
+import { kinds } from "@/lib/surfaces"
 import { test, uniqueName } from "./fixtures"
 import { createKey, openDialog, row, saved, shownKey } from "./key-page"
 
@@ -36,7 +38,7 @@ for (const { surface, path } of [
       const key = await createKey(page, name)
       await saved(page)
       await expect(row(page, name)).toContainText("Active")
-      await expect(row(page, name)).toContainText(`${key.slice(0, 12)}…`)
+      await expect(row(page, name)).toContainText(`${startOf(key)}…`)
       await expect(row(page, name)).toContainText("Never used")
       await expect(page.getByRole("button", { name: "Create key" })).toBeFocused()
       expect(loads).toBe(0)
@@ -202,7 +204,7 @@ test.describe("the form", () => {
       await route.abort()
     })
     await dialog.getByRole("button", { name: "Create key" }).click()
-    await expect(dialog.getByRole("alert")).toContainText("The server did not respond.")
+    await expect(dialog.getByRole("alert")).toContainText("There was no response.")
     await page.unroute("**/api-keys")
     await dialog.getByRole("button", { name: "Create key" }).click()
     await expect(dialog.getByRole("heading", { name: "This key was already created" })).toBeVisible()
@@ -216,7 +218,7 @@ test.describe("the form", () => {
     const dialog = await openDialog(page)
     await database.query(
       `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id)
-       SELECT gen_random_uuid(), users.id, 'user', 'Filler', 'tsk_usr_fill', sha256(gen_random_uuid()::text::bytea), gen_random_uuid()
+       SELECT gen_random_uuid(), users.id, 'user', 'Filler', '${kinds.user.prefix}fill', sha256(gen_random_uuid()::text::bytea), gen_random_uuid()
        FROM users, generate_series(1, 25) WHERE email = $1`,
       [email],
     )

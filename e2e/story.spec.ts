@@ -1,4 +1,5 @@
 import { expect } from "@playwright/test"
+import { kinds } from "@/lib/surfaces"
 import { demoPassword } from "@/prisma/demo-accounts"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { createKey, row, saved } from "./key-page"
@@ -28,7 +29,7 @@ test("a user key and an admin key each work only on their own surface, and a rev
 
   const userKeyName = uniqueName("Shop")
   const userKey = await createKey(page, userKeyName)
-  expect(userKey).toMatch(/^tsk_usr_/)
+  expect(userKey.startsWith(kinds.user.prefix)).toBe(true)
   await page.getByRole("button", { name: "Copy key" }).click()
   await expect(page.getByText("Copied")).toBeVisible()
   expect(await clipboard()).toBe(userKey)
@@ -56,7 +57,7 @@ test("a user key and an admin key each work only on their own surface, and a rev
 
   const adminKeyName = uniqueName("Agent")
   const adminKey = await createKey(page, adminKeyName, "30 days")
-  expect(adminKey).toMatch(/^tsk_adm_/)
+  expect(adminKey.startsWith(kinds.admin.prefix)).toBe(true)
   await page.getByRole("button", { name: "Copy prompt" }).click()
   await expect(page.getByText("Copied")).toBeVisible()
   const prompt = await clipboard()

@@ -9,8 +9,8 @@ import { keyOf, test } from "./fixtures"
 const client = `import createClient from "openapi-fetch"
 import type { paths } from "./api"
 
-const { BASE_URL, TSK_KEY } = process.env
-const client = createClient<paths>({ baseUrl: String(BASE_URL), headers: { Authorization: \`Bearer \${TSK_KEY}\` } })
+const { BASE_URL, API_KEY } = process.env
+const client = createClient<paths>({ baseUrl: String(BASE_URL), headers: { Authorization: \`Bearer \${API_KEY}\` } })
 const { data: users, error } = await client.GET("/api/v1/admin/users", {
   params: { query: { limit: 3, order: "asc", role: "admin" } },
 })
@@ -38,7 +38,7 @@ test("a client typed from the OpenAPI document compiles and lists users; code wi
     const tool = join(root, "scripts/api-types/node_modules/openapi-typescript/bin/cli.js")
     await node(tool, [`${baseURL}/api/v1/openapi.json`, "--output", join(folder, "api.d.ts")])
     expect(await compilerErrors(folder, { client })).toBe("")
-    const env = { BASE_URL: baseURL, TSK_KEY: keyOf("owner") }
+    const env = { BASE_URL: baseURL, API_KEY: keyOf("owner") }
     const { stdout } = await node(join(folder, "client.js"), [], env)
     expect(JSON.parse(stdout)).toEqual({ email: "admin@example.com", total: 1 })
 

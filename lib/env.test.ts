@@ -4,7 +4,7 @@ import { expect, test } from "vitest"
 import { envNames, parseEnv } from "./env"
 
 const complete = {
-  DATABASE_URL: "postgresql://tsk@localhost:5432/tsk",
+  DATABASE_URL: "postgresql://app@localhost:5432/app",
   AUTH_SECRET: "0123456789abcdef0123456789abcdef",
   BASE_URL: "https://app.example.com",
 }

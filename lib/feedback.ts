@@ -1,6 +1,6 @@
 import { z } from "zod"
 import type { OwnerId } from "./accounts/owner"
-import { plainParagraphs } from "./form/text"
+import { plainParagraphs } from "./input/text"
 import { db } from "./postgres/prisma"
 import { consume } from "./rate-limit/rate-limit"
 

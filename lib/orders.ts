@@ -1,8 +1,6 @@
 import { z } from "zod"
 import { OrderKind, OrderStatus } from "@/generated/prisma/enums"
 import { cents, currency, id, timestamp } from "./fields"
-import { dailyTotal } from "./postgres/daily-sums"
-import { findIn, type Page } from "./postgres/page"
 
 export const orderStatus = z.enum(OrderStatus)
 
@@ -21,9 +19,3 @@ export const orderRow = z.object({
   paidAt: timestamp.nullable(),
   refundedAt: timestamp.nullable(),
 })
-
-export type OrderWhere = { status?: OrderStatus; userId?: string }
-
-export function findOrders(where: OrderWhere, page: Page) {
-  return findIn({ table: "orders", row: orderRow, total: dailyTotal("orders") }, where, page)
-}

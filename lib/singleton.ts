@@ -4,7 +4,7 @@
  */
 export function singleton<T>(name: string, make: () => T): T {
   const slots = globalThis as unknown as Record<symbol, T | undefined>
-  const slot = Symbol.for(`tsk.${name}`)
+  const slot = Symbol.for(`app.${name}`)
   slots[slot] ??= make()
   return slots[slot]
 }

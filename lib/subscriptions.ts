@@ -2,8 +2,6 @@ import { z } from "zod"
 import { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
 import type { OwnerId } from "./accounts/owner"
 import { cents, currency, id, timestamp } from "./fields"
-import { dailyTotal } from "./postgres/daily-sums"
-import { findIn, type Page } from "./postgres/page"
 import { pool } from "./postgres/pool"
 
 export const subscriptionStatus = z.enum(SubscriptionStatus)
@@ -22,12 +20,6 @@ export const subscriptionRow = z.object({
   cancelAtPeriodEnd: z.boolean().describe("Whether the subscription ends with the current period"),
   canceledAt: timestamp.nullable().describe("When the subscription ended; null if it has not ended"),
 })
-
-export type SubscriptionWhere = { status?: SubscriptionStatus; planId?: string; userId?: string }
-
-export function findSubscriptions(where: SubscriptionWhere, page: Page) {
-  return findIn({ table: "subscriptions", row: subscriptionRow, total: dailyTotal("subscriptions") }, where, page)
-}
 
 /** A subscription with its plan's current name and credits. The price is the subscription's own. */
 export type CurrentSubscription = z.input<typeof subscriptionRow> & {

@@ -1,9 +1,10 @@
 import type { Permission } from "./permissions"
+import { keyPrefixes } from "./product"
 
 /** The two kinds of key and all their differences. */
 export const kinds = {
   admin: {
-    prefix: "tsk_adm_",
+    prefix: keyPrefixes.admin[0],
     title: "Admin keys",
     page: "/admin/api-keys",
     api: "/api/v1/admin",
@@ -12,7 +13,7 @@ export const kinds = {
     shared: true,
   },
   user: {
-    prefix: "tsk_usr_",
+    prefix: keyPrefixes.user[0],
     title: "API keys",
     page: "/api-keys",
     api: "/api/v1/me",
@@ -22,7 +23,8 @@ export const kinds = {
 } as const satisfies Record<string, Kind>
 
 type Kind = {
-  prefix: `tsk_${string}_`
+  /** The prefix of new keys. */
+  prefix: string
   title: string
   page: string
   api: string
@@ -33,3 +35,6 @@ type Kind = {
 export type Surface = keyof typeof kinds
 
 export const surfaces = Object.keys(kinds) as Surface[]
+
+/** A regular expression for the prefix of any key, old or new. */
+export const anyPrefix = `(?:${Object.values(keyPrefixes).flat().join("|")})`

@@ -1,4 +1,5 @@
 import type { Client } from "pg"
+import { kinds } from "@/lib/surfaces"
 import { seededTables } from "./seed"
 
 export type BulkSize = {
@@ -77,7 +78,7 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
             CASE n % 100 WHEN 7 THEN 'banned'::user_status WHEN 8 THEN 'closed' ELSE 'active' END, at, at
      FROM ${account}`,
     `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id, created_at)
-     SELECT user_id, user_id, 'user', 'Bulk', 'tsk_usr_bulk', sha256(number::text::bytea), user_id, at FROM ${account}`,
+     SELECT user_id, user_id, 'user', 'Bulk', '${kinds.user.prefix}bulk', sha256(number::text::bytea), user_id, at FROM ${account}`,
     `INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, created_at,
                                 current_period_start, current_period_end, canceled_at)
      SELECT user_id, user_id, CASE n % 100 WHEN 4 THEN 'bulk_team' ELSE 'bulk_pro' END,

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto"
 import { secretOf } from "@/lib/keys/secret"
 import type { Role } from "@/lib/permissions"
-import type { Surface } from "@/lib/surfaces"
+import { product } from "@/lib/product"
+import { kinds, type Surface } from "@/lib/surfaces"
 
 /** The demo accounts' password. It and their keys are public: never seed them into a production database. */
 export const demoPassword = "demo-password-2026"
@@ -19,8 +20,8 @@ export const demoAccounts: readonly { role: Role; name: string; email: string; s
 /** The demo key of an account: the same in every demo, so that it can be printed although only its hash is stored. */
 export function demoKey({ email, surface }: { email: string; surface: Surface }): string {
   const random = createHash("sha512")
-    .update(`tsk demo ${email}`)
+    .update(`${product.slug} demo ${email}`)
     .digest("base64")
     .replaceAll(/[^0-9A-Za-z]/g, "")
-  return secretOf(surface, random.slice(0, 43))
+  return secretOf(kinds[surface].prefix, random.slice(0, 43))
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { beforeAll, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
+import { kinds } from "@/lib/surfaces"
 import { migrate, missingFromMigrations } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { createKey, createPlan, createSubscription, createUser, grantCredits } from "@/tests/support/factories"
@@ -76,9 +77,11 @@ test("an account can have one subscription that is not canceled, and any number 
   await expect(createSubscription({ userId, planId })).rejects.toMatchObject({ code: "P2002" })
 })
 
-test("a key must start with the prefix of its surface, and its hash must be a SHA-256", async () => {
+test("of a key the prefix of its surface, four more characters and a SHA-256 are stored, nothing else", async () => {
   const user = { id: userId }
-  await expect(createKey({ user, surface: "admin", start: "tsk_usr_abcd" })).rejects.toThrow("shows_12_characters")
+  const shows = "api_keys_start_shows_4_characters"
+  await expect(createKey({ user, surface: "admin", start: `${kinds.user.prefix}abcd` })).rejects.toThrow(shows)
+  await expect(createKey({ user, surface: "user", start: `${kinds.user.prefix}abcde` })).rejects.toThrow(shows)
   await expect(createKey({ user, surface: "user", hash: Buffer.from(randomUUID()) })).rejects.toThrow("hash_is_sha256")
 })
 

@@ -1,5 +1,6 @@
 import { hashSecret, secretOf, startOf } from "@/lib/keys/secret"
-import type { Surface } from "@/lib/surfaces"
+import { creditPacks, plans, product } from "@/lib/product"
+import { kinds, type Surface } from "@/lib/surfaces"
 import { demoAccounts, demoKey } from "./demo-accounts"
 import type { Random } from "./random"
 
@@ -27,40 +28,25 @@ export type Rows = Record<
 /** All rows of one account. */
 export type Story = Rows
 
-type Plan = {
-  id: string
-  name: string
-  amount: number
-  currency: "usd" | "eur"
-  interval: "month" | "year"
-  credits: number
+type Plan = ReturnType<typeof planOf>
+
+function planOf({ slug, name, amount, credits }: (typeof plans)[number], interval: Interval, currency: Currency) {
+  const [price, months] = interval === "year" ? [amount * 10, 12] : [amount, 1]
+  return { id: `${slug}_${interval}_${currency}`, name, amount: price, currency, interval, credits: credits * months }
 }
 
-const planTable = (["usd", "eur"] as const).flatMap((currency) =>
-  (["month", "year"] as const).flatMap((interval) =>
-    (
-      [
-        ["starter", "Starter", 900, 200],
-        ["pro", "Pro", 2_900, 1_000],
-        ["team", "Team", 9_900, 5_000],
-      ] as const
-    ).map(([slug, name, monthly, credits]): Plan => {
-      const months = interval === "year" ? 12 : 1
-      // A year costs as much as ten months.
-      const amount = interval === "year" ? monthly * 10 : monthly
-      return { id: `${slug}_${interval}_${currency}`, name, amount, currency, interval, credits: credits * months }
-    }),
-  ),
-)
+type Currency = "usd" | "eur"
+type Interval = "month" | "year"
 
-const packs = [
-  { credits: 500, amount: 1_500 },
-  { credits: 2_000, amount: 4_900 },
-] as const
-
-export function plans(end: number): Row[] {
-  return planTable.map((plan) => ({ ...plan, created_at: iso(end - span), retired_at: null }))
+export function planRows(end: number): Row[] {
+  const table = (["usd", "eur"] as const).flatMap((currency) =>
+    (["month", "year"] as const).flatMap((interval) => plans.map((plan) => planOf(plan, interval, currency))),
+  )
+  return table.map((plan) => ({ ...plan, created_at: iso(end - span), retired_at: null }))
 }
+
+/** Each plan once for every plan from it to the last, so that the first plans have the most subscriptions. */
+const popularity = plans.flatMap((plan, index) => plans.slice(index).map(() => plan))
 
 type Person = {
   id: string
@@ -114,7 +100,7 @@ class StoryBuilder {
       updated_at: iso(createdAt),
     })
     this.audit(createdAt, id, "user.signed_up", "user", id)
-    this.email(createdAt, "welcome", "Welcome to tsk")
+    this.email(createdAt, "welcome", `Welcome to ${product.name}`)
     this.#events.push({
       at: createdAt,
       apply: () => this.#entry(createdAt, "grant", 100, { reason: "Welcome credits" }),
@@ -233,7 +219,7 @@ class StoryBuilder {
     return canceledAt
   }
 
-  pack(at: number, pack: (typeof packs)[number], currency: "usd" | "eur") {
+  pack(at: number, pack: (typeof creditPacks)[number], currency: Currency) {
     const description = `${pack.credits} credits`
     this.order(at, { subscriptionId: null, description, amount: pack.amount, currency, credits: pack.credits })
   }
@@ -404,7 +390,7 @@ export function storyOf(
     story.audit(later(createdAt), actorId, status === "banned" ? "user.banned" : "user.closed", "user", person.id)
   }
   if (random.chance(0.45)) subscribe(story, createdAt, currency)
-  if (random.chance(0.12)) story.pack(later(createdAt), random.pick(packs), currency)
+  if (random.chance(0.12)) story.pack(later(createdAt), random.pick(creditPacks), currency)
   if (random.chance(0.35)) giveKey(story, later(createdAt))
   if (random.chance(0.5)) for (let runs = random.between(1, 6); runs > 0; runs--) story.run(later(createdAt))
   if (random.chance(0.03))
@@ -423,14 +409,12 @@ function statusOf(random: Random, index: number, users: number): Person["status"
   return draw < 0.005 ? "banned" : draw < 0.015 ? "closed" : "active"
 }
 
-function subscribe(story: StoryBuilder, from: number, currency: "usd" | "eur") {
+function subscribe(story: StoryBuilder, from: number, currency: Currency) {
   const { random, end } = story
   const at = Math.floor(from + random.next() * 20 * day)
   if (at >= end) return
   const interval = random.chance(0.8) ? "month" : "year"
-  const slug = random.pick(["starter", "starter", "starter", "pro", "pro", "team"])
-  const plan = planTable.find(({ id }) => id === `${slug}_${interval}_${currency}`)
-  if (!plan) return
+  const plan = planOf(popularity[random.between(0, popularity.length - 1)] ?? plans[0], interval, currency)
   const endedAt = story.subscription(at, plan, interval === "month" ? 0.06 : 0.3)
   if (endedAt !== undefined && endedAt < end - 60 * day && random.chance(0.2)) {
     story.subscription(endedAt + random.between(10, 50) * day, plan, 0.04)
@@ -447,7 +431,7 @@ function giveKey(story: StoryBuilder, at: number) {
       : draw < 0.6
         ? { expiresAt: at + 90 * day }
         : {}
-  story.key(at, "user", random.pick(keyNames), secretOf("user", characters), fate)
+  story.key(at, "user", random.pick(keyNames), secretOf(kinds.user.prefix, characters), fate)
 }
 
 /** The demo accounts. The member has enough data for every page. */
@@ -466,15 +450,11 @@ export function demoStories(random: Random, end: number, passwordHash: string): 
 
 function addMemberData(story: StoryBuilder) {
   const { random, end } = story
-  const plan = planTable.find(({ id }) => id === "pro_month_usd")
-  if (plan) story.subscription(end - 250 * day, plan, 0)
-  for (const [daysAgo, pack] of [
-    [120, packs[0]],
-    [33, packs[1]],
-  ] as const)
-    story.pack(end - daysAgo * day, pack, "usd")
+  story.subscription(end - 250 * day, planOf(plans[1] ?? plans[0], "month", "usd"), 0)
+  story.pack(end - 120 * day, creditPacks[0], "usd")
+  story.pack(end - 33 * day, creditPacks[1] ?? creditPacks[0], "usd")
   for (let count = 0; count < 60; count++) story.run(Math.floor(end - random.next() * 30 * day))
-  const secret = (message: string) => secretOf("user", message.repeat(43))
+  const secret = (letter: string) => secretOf(kinds.user.prefix, letter.repeat(43))
   story.key(end - 200 * day, "user", "Old laptop", secret("a"), { revokedAt: end - 90 * day })
   story.key(end - 150 * day, "user", "Billing export", secret("b"), { expiresAt: end - 60 * day })
   story.key(end - 80 * day, "user", "Nightly report", secret("c"), { expiresAt: end + 10 * day })

@@ -108,12 +108,12 @@ test("a database with accounts is not seeded", async () => {
 })
 
 test.each([
-  ["postgresql://tsk@localhost:5432/tsk", undefined, true],
-  ["postgresql://tsk@127.0.0.1/tsk", undefined, true],
-  ["postgresql://tsk@[::1]/tsk", undefined, true],
-  ["postgresql://tsk@db.example.com/tsk", undefined, false],
-  ["postgresql://tsk@localhost.example.com/tsk", undefined, false],
-  ["postgresql://tsk@db.example.com/tsk", "1", true],
+  ["postgresql://app@localhost:5432/app", undefined, true],
+  ["postgresql://app@127.0.0.1/app", undefined, true],
+  ["postgresql://app@[::1]/app", undefined, true],
+  ["postgresql://app@db.example.com/app", undefined, false],
+  ["postgresql://app@localhost.example.com/app", undefined, false],
+  ["postgresql://app@db.example.com/app", "1", true],
 ])("the database %s may be seeded with SEED_ALLOW=%s: %s", (url, allow, expected) => {
   vi.stubEnv("SEED_ALLOW", allow)
   expect(mayBeSeeded(url)).toBe(expected)

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg"
 import { hashPassword } from "@/lib/sign-in/password-hash"
 import { demoPassword } from "./demo-accounts"
 import { Random } from "./random"
-import { demoStories, plans, type Rows, type Story, storyOf, waitlist } from "./seed-stories"
+import { demoStories, planRows, type Rows, type Story, storyOf, waitlist } from "./seed-stories"
 
 export type SeedOptions = {
   /** The number of accounts in addition to the demo accounts. */
@@ -45,7 +45,7 @@ export async function seed(database: Pool, { users, now }: SeedOptions): Promise
     if (!(await isEmpty(client))) throw new Error("The database already has accounts. Seed an empty one.")
     // Counting in triggers would take a third of the time; rebuild_daily_sums counts all rows at the end.
     for (const table of seededTables) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`)
-    await insert(client, "plans", plans(end))
+    await insert(client, "plans", planRows(end))
     const demo = demoStories(random, end, passwordHash)
     await insertStories(client, demo)
     const [admin] = demo.flatMap((story) => story.users).filter(({ role }) => role === "admin")

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto"
 import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
-import { join } from "node:path"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
 import { envNames } from "@/lib/env"
 import { type Child, startChild } from "./child"
 import { root } from "./root"
@@ -26,7 +27,12 @@ const excludedFiles =
 
 /** Runs a Next.js command. Its output is not shown unless the caller pipes it. */
 export function startNext(args: readonly string[], env: Record<string, string>): Child {
-  return startNode(["node_modules/next/dist/bin/next", ...args], env)
+  return startNode([programOf("next", "dist/bin/next"), ...args], env)
+}
+
+/** Found as imports are: the packages of a copy inside the project are those of the project. */
+function programOf(name: string, file: string): string {
+  return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), file)
 }
 
 function startNode(args: readonly string[], env: Record<string, string>): Child {
@@ -62,7 +68,7 @@ export async function build(started: (command: Child) => void = () => {}): Promi
   const env = { NODE_ENV: "production" }
   const commands = [
     () => startNext(["build"], env),
-    () => startNode(["node_modules/vite/bin/vite.js", "build", "--config", "server/vite.config.ts"], env),
+    () => startNode([programOf("vite", "bin/vite.js"), "build", "--config", "server/vite.config.ts"], env),
   ]
   const outputs: string[] = []
   let ok = true

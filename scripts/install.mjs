@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 export function install() {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
   if (major < 20 || (major === 20 && minor < 19) || (major === 22 && minor < 12)) {
-    console.error(`tsk needs Node 20.19, 22.12 or 24, which is recommended; this is ${process.versions.node}.`)
+    console.error(`Node 20.19, 22.12 or 24 is required, and 24 is recommended; this is ${process.versions.node}.`)
     process.exit(1)
   }
   // Disables the telemetry of these tools.
@@ -46,12 +46,12 @@ function changedAt(file) {
 }
 
 function isStamped(name, sources) {
-  const file = join(root, "node_modules", `.tsk-${name}`)
+  const file = join(root, "node_modules", `.installed-${name}`)
   return existsSync(file) && readFileSync(file, "utf8") === digest(sources)
 }
 
 function stamp(name, sources) {
-  writeFileSync(join(root, "node_modules", `.tsk-${name}`), digest(sources))
+  writeFileSync(join(root, "node_modules", `.installed-${name}`), digest(sources))
 }
 
 function digest(sources) {

@@ -10,10 +10,10 @@ import pg from "pg"
 import { startChild } from "./child"
 
 const run = promisify(execFile)
-const password = "tsk"
+const password = "postgres"
 
 /** A root-owned directory for files that the user `postgres` needs if it cannot enter the project directory. */
-const sharedDirectory = "/var/tmp/tsk-postgres"
+const sharedDirectory = "/var/tmp/embedded-postgres"
 
 export type RunningPostgres = { url: string; stop: () => Promise<void> }
 
@@ -62,7 +62,7 @@ export async function startPostgres(
 
 /** Starts a cluster without durability, which is deleted when it is stopped. */
 export async function startTemporaryPostgres(flags: readonly string[] = []): Promise<RunningPostgres> {
-  const directory = await mkdtemp(join(tmpdir(), "tsk-postgres-"))
+  const directory = await mkdtemp(join(tmpdir(), "embedded-postgres-"))
   const { url, stop } = await startPostgres(directory, ["-c", "fsync=off", "-c", "full_page_writes=off", ...flags])
   return {
     url,

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { Server as NetServer, type Socket } from "node:net"
 import { finished } from "node:stream/promises"
 import { NodeRequest, sendNodeResponse } from "srvx/node"
-import type { Handler } from "@/lib/api/respond"
+import type { Handler } from "@/lib/api/methods"
 import { log } from "@/lib/telemetry/log"
 import { connectRefusal, refusalOf } from "./raw-errors"
 import { handlerFor } from "./routes"

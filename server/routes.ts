@@ -1,4 +1,4 @@
-import { type Handler, type Method, methodNotAllowed, methods, nothing } from "@/lib/api/respond"
+import { type Handler, type Method, methodNotAllowed, methods, nothing } from "@/lib/api/methods"
 
 /** The exports of an API route file: a handler for every method that Next supports. */
 type RouteFile = Readonly<Record<Method, Handler>>

@@ -32,7 +32,10 @@ const suites: readonly Suite[] = [
   },
   { name: "Pages in a real browser", run: (results) => playwright(results, "lean") },
   { name: "Customer stories with Next alone", run: (results) => playwright(results, "next", customerStories) },
-  { name: "Optional modules removed", run: (results) => vitest(results, "removal") },
+  {
+    name: "A copy with another name, other work and no optional modules",
+    run: (results) => vitest(results, "changed-copy"),
+  },
 ]
 
 const LONG = { LONG: "1" }
@@ -68,7 +71,7 @@ let current: Child | undefined
 
 /** Runs every suite even if one fails, prints the totals and exits. */
 export async function testEverything({ isLong }: { isLong: boolean }): Promise<void> {
-  const results = await mkdtemp(join(tmpdir(), "tsk-results-"))
+  const results = await mkdtemp(join(tmpdir(), "results-"))
   stopOnSignal(async () => {
     await current?.stop()
     await rm(results, { recursive: true, force: true })

@@ -2,10 +2,12 @@ import { ChevronsUpDown, LogOut, Menu } from "lucide-react"
 import type { ReactNode } from "react"
 import { signOut } from "@/app/sign-in/actions"
 import { Button } from "@/components/button"
+import { Form } from "@/components/form/form"
 import { Wordmark } from "@/components/wordmark"
 import { currentViewer, type Viewer } from "@/lib/sign-in/session"
 import { NavigationLink } from "./navigation-link"
 import { type NavigationSection, sectionsFor } from "./sections"
+import { SkipLink } from "./skip-link"
 
 /**
  * Sidebar and content. On narrow screens the same sidebar element is a popover that the top bar opens. The sidebar, the
@@ -17,12 +19,7 @@ export async function AppShell({ children }: { children: ReactNode }) {
   if (!viewer) return children
   return (
     <div className="lg:grid lg:grid-cols-[14rem_minmax(0,1fr)]">
-      <a
-        href="#content"
-        className="fixed top-2 left-2 z-20 -translate-y-16 rounded-md bg-accent px-3 py-1.5 font-medium text-on-accent focus:translate-y-0"
-      >
-        Skip to content
-      </a>
+      <SkipLink />
       <header className="sticky top-0 z-10 flex h-12 items-center gap-2 border-b border-line bg-panel px-3 lg:hidden">
         <Button kind="quiet" popoverTarget="sidebar" aria-label="Menu" className="px-2">
           <Menu aria-hidden="true" className="size-5" />
@@ -97,12 +94,12 @@ function Account({ viewer }: { viewer: Viewer }) {
             Role: <span className="text-ink">{viewer.role}</span>
           </p>
         </div>
-        <form action={signOut}>
+        <Form action={signOut}>
           <Button type="submit" className="w-full">
             <LogOut aria-hidden="true" className="size-4" />
             Sign out
           </Button>
-        </form>
+        </Form>
       </div>
     </div>
   )

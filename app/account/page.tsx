@@ -7,6 +7,8 @@ import { Fact, Facts } from "@/components/facts"
 import { Link } from "@/components/link"
 import { ApiRequest } from "@/components/list/api-request"
 import { Count, Money, Status, Text, Time } from "@/components/list/cells"
+import { PageFrame } from "@/components/page-frame"
+import { SupportLink } from "@/components/support-link"
 import { requireViewer } from "@/lib/sign-in/session"
 import { currentSubscription } from "@/lib/subscriptions"
 import { entry } from "./navigation"
@@ -23,13 +25,7 @@ export default async function AccountPage() {
   ])
   const [latest] = data
   return (
-    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-6">
-      <header className="grid gap-1">
-        <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>
-        <p className="text-muted wrap-anywhere">
-          {viewer.name}, {viewer.email}
-        </p>
-      </header>
+    <PageFrame title={entry.label} intro={`${viewer.name}, ${viewer.email}`}>
       <Section title="Subscription">
         {subscription ? <SubscriptionFacts {...subscription} now={new Date()} /> : <NoSubscription />}
         <ApiRequest path="/api/v1/me/subscription" query={new URLSearchParams()} />
@@ -64,7 +60,7 @@ export default async function AccountPage() {
           <p className="text-muted">No orders yet.</p>
         )}
       </Section>
-    </div>
+    </PageFrame>
   )
 }
 
@@ -91,7 +87,7 @@ function MoreLink({ href, children }: { href: string; children: string }) {
 function NoSubscription() {
   return (
     <EmptyState title="No subscription">
-      Runs use your credits. A plan adds credits every billing period. Contact support to subscribe.
+      Runs use your credits. A plan adds credits every billing period. Contact <SupportLink /> to subscribe.
     </EmptyState>
   )
 }

@@ -2,6 +2,7 @@ import { Fact, Facts } from "@/components/facts"
 import { Count, Money, Status } from "@/components/list/cells"
 import { Notice } from "@/components/notice"
 import { RelativeTime } from "@/components/relative-time"
+import { SupportLink } from "@/components/support-link"
 import { longDate } from "@/lib/format-time"
 import type { CurrentSubscription } from "@/lib/subscriptions"
 
@@ -28,7 +29,11 @@ export function SubscriptionFacts({
 }: CurrentSubscription & { now: Date }) {
   return (
     <>
-      {status === "past_due" && <Notice tone="warn">A payment is overdue. Contact support to pay it.</Notice>}
+      {status === "past_due" && (
+        <Notice tone="warn">
+          A payment is overdue. Contact <SupportLink /> to pay it.
+        </Notice>
+      )}
       <Facts>
         <Fact label="Plan">
           <span className="flex flex-wrap items-center gap-x-2">

@@ -7,7 +7,8 @@ import { RangePicker } from "@/components/console/range-picker"
 import { ApiRequest } from "@/components/list/api-request"
 import { cleanQuery, orRefused } from "@/components/list/query"
 import { RefusedQuery } from "@/components/list/refused-query"
-import { limitBounds } from "@/lib/api/query"
+import { PageFrame } from "@/components/page-frame"
+import { limitBounds } from "@/lib/api/parameters"
 import { holds } from "@/lib/permissions"
 import { requireViewer } from "@/lib/sign-in/session"
 import { entry } from "./navigation"
@@ -24,8 +25,7 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   if (!apiQuery.has("limit")) apiQuery.set("limit", String(limitBounds.max))
   const found = await orRefused(GET.endpoint.read(String(apiQuery)))
   return (
-    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-5">
-      <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>
+    <PageFrame title={entry.label}>
       <RangePicker query={query} applied={"data" in found ? found.meta.summary : undefined} />
       {"data" in found ? (
         <>
@@ -38,6 +38,6 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
       ) : (
         <RefusedQuery message={found.refused} page="/admin" />
       )}
-    </div>
+    </PageFrame>
   )
 }

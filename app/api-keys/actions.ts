@@ -1,11 +1,8 @@
 "use server"
 
-import { type CreateKeyState, createKeyAction, type RevokeState, revokeKeyAction } from "@/lib/keys/actions"
+import { formAction } from "@/lib/form/action"
+import { createKeyForm, revokeKeyForm } from "@/lib/keys/forms"
 
-export async function createUserKey(_last: CreateKeyState | null, data: FormData): Promise<CreateKeyState> {
-  return createKeyAction("user", data)
-}
+export const createUserKey = formAction(createKeyForm("user"))
 
-export async function revokeUserKey(_last: RevokeState | null, data: FormData): Promise<RevokeState> {
-  return revokeKeyAction("user", data)
-}
+export const revokeUserKey = formAction(revokeKeyForm("user"))

@@ -2,6 +2,7 @@ import type { Metadata } from "next"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { KeysPage } from "@/components/keys/keys-page"
 import type { MeteredCall } from "@/components/keys/run-call"
+import { exampleBody } from "@/lib/api/document"
 import { requireViewer } from "@/lib/sign-in/session"
 import { kinds } from "@/lib/surfaces"
 import { createUserKey, revokeUserKey } from "./actions"
@@ -16,16 +17,17 @@ export default async function UserKeysPage({ searchParams }: PageProps<"/api-key
       viewer={viewer}
       query={await searchParams}
       testPath={kinds.user.api}
-      run={await firstMetered()}
+      runs={await meteredCalls()}
       create={createUserKey}
       revoke={revokeUserKey}
     />
   )
 }
 
-async function firstMetered(): Promise<MeteredCall | null> {
-  for (const { path, summary, metered } of await endpoints()) {
-    if (metered) return { path, summary, maxCost: metered.maxCost }
-  }
-  return null
+async function meteredCalls(): Promise<MeteredCall[]> {
+  return (await endpoints()).flatMap((endpoint) => {
+    const { path, summary, metered } = endpoint
+    if (!metered) return []
+    return [{ path, summary, maxCost: metered.maxCost, body: JSON.stringify(exampleBody(endpoint), null, 2) }]
+  })
 }

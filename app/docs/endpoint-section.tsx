@@ -8,7 +8,7 @@ import {
   operationId,
 } from "@/lib/api/document"
 import { exampleRequest, type Language, languageTitles } from "@/lib/api/example-requests"
-import { sharedParameters } from "@/lib/api/query"
+import { sharedParameters } from "@/lib/api/parameters"
 import { CodePanel } from "./code-panel"
 import { DescribedList } from "./described-list"
 import { shownIn } from "./language-choice"

@@ -1,6 +1,7 @@
 import { KeyRound } from "lucide-react"
 import type { Metadata } from "next"
 import { NavigationLink } from "@/app/_shell/navigation-link"
+import { SkipLink } from "@/app/_shell/skip-link"
 import { buttonStyle } from "@/components/button"
 import { Link } from "@/components/link"
 import { Wordmark } from "@/components/wordmark"
@@ -15,12 +16,7 @@ export const dynamic = "force-dynamic"
 export default function DocsLayout({ children }: LayoutProps<"/docs">) {
   return (
     <div className="mx-auto max-w-7xl px-4 sm:px-6">
-      <a
-        href="#content"
-        className="fixed top-2 left-2 z-20 -translate-y-16 rounded-md bg-accent px-3 py-1.5 font-medium text-on-accent focus:translate-y-0"
-      >
-        Skip to content
-      </a>
+      <SkipLink />
       <header className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line py-2">
         <Link href="/" className="rounded-md">
           <Wordmark />

@@ -4,9 +4,10 @@ import { Link } from "@/components/link"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { conventions, describeParameters, responseHeaders } from "@/lib/api/document"
 import { errors } from "@/lib/api/errors"
-import { sharedParameters } from "@/lib/api/query"
+import { sharedParameters } from "@/lib/api/parameters"
 import { texts } from "@/lib/api/skill"
 import { env } from "@/lib/env"
+import { keyVariable } from "@/lib/product"
 import { kinds, surfaces } from "@/lib/surfaces"
 import { CodePanel } from "./code-panel"
 import { WithContents } from "./contents"
@@ -66,10 +67,10 @@ export default function OverviewPage() {
             a changed role takes effect on the next request.
           </p>
           <p>
-            The example requests in this reference read the key from the environment variable <Code>TSK_KEY</Code>. To
-            set it without writing the key to the shell history:
+            The example requests in this reference read the key from the environment variable <Code>{keyVariable}</Code>
+            . To set it without writing the key to the shell history:
           </p>
-          <CodePanel title="Shell" code="read -rs TSK_KEY && export TSK_KEY" />
+          <CodePanel title="Shell" code={`read -rs ${keyVariable} && export ${keyVariable}`} />
         </Section>
 
         <Section of="responses">

@@ -2,6 +2,8 @@ import { expect, type Page } from "@playwright/test"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "@/e2e/accessibility"
 import { keyOf, test, uniqueName } from "@/e2e/fixtures"
 import { hiddenFields } from "@/e2e/forms"
+import { product } from "@/lib/product"
+import { kinds } from "@/lib/surfaces"
 
 for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
@@ -34,12 +36,12 @@ for (const javaScriptEnabled of [true, false]) {
       await page.goto("/feedback")
       // Removes the browser's own validation to test the server's.
       await page.locator("[required]").evaluateAll((fields) => fields.map((field) => field.removeAttribute("required")))
-      const text = `First line\nmy key tsk_usr_${"x".repeat(20)}`
+      const text = `First line\nmy key ${kinds.user.prefix}${"x".repeat(20)}`
       await page.getByLabel("Message").fill(text)
       await send(page)
-      await expect(page.getByRole("group", { name: "How would you rate tsk?" })).toHaveAccessibleDescription(
-        "Choose a rating.",
-      )
+      await expect(
+        page.getByRole("group", { name: `How would you rate ${product.name}?` }),
+      ).toHaveAccessibleDescription("Choose a rating.")
       await expect(page.getByLabel("Message")).toHaveAccessibleDescription(/must not contain an API key/)
       await expect(page.getByLabel("Message")).toHaveValue(text)
       if (javaScriptEnabled) await expect(page.getByLabel("1 Bad")).toBeFocused()

@@ -1,6 +1,7 @@
-import { documentRoutes } from "@/lib/api/respond"
+import { documentRoutes } from "@/lib/api/methods"
 import { texts } from "@/lib/api/skill"
 import { env } from "@/lib/env"
+import { product } from "@/lib/product"
 import { kinds, surfaces } from "@/lib/surfaces"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes(
@@ -10,7 +11,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes(
     const skills = surfaces.map(
       (surface) => `- [${texts[surface].title}](${base}${kinds[surface].api}/skill.md): ${texts[surface].description}`,
     )
-    return `# tsk
+    return `# ${product.name}
 
 > Two HTTP APIs, each with its own type of API key: one for a customer's own data, one with read-only access to all accounts.
 

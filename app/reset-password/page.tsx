@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { resetMinutes, resetsByEmail } from "@/lib/sign-in/password-reset"
+import { resetsByEmail } from "@/lib/sign-in/password-reset"
 import { currentViewer } from "@/lib/sign-in/session"
 import { ContactOperator } from "./contact-operator"
 import { RequestForm } from "./request-form"
@@ -12,7 +12,7 @@ export default async function ResetPasswordPage() {
   const viewer = await currentViewer()
   return (
     <SignInLayout title="Reset password">
-      {resetsByEmail() ? <RequestForm email={viewer?.email} minutes={resetMinutes} /> : <ContactOperator />}
+      {resetsByEmail() ? <RequestForm email={viewer?.email} /> : <ContactOperator />}
       <p>
         <Link href={viewer ? "/account/security" : "/sign-in"} className="text-accent underline">
           {viewer ? "Back to your account" : "Back to sign-in"}

@@ -1,48 +1,50 @@
 "use server"
 
-import { cookies, headers } from "next/headers"
 import { redirect } from "next/navigation"
-import { textFields } from "@/lib/form/text-fields"
-import { inMinutes } from "@/lib/format-time"
-import { clientAddress } from "@/lib/rate-limit/client-address"
-import { cookieName } from "@/lib/sign-in/cookies"
+import { z } from "zod"
+import { guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
+import { hidden, secret } from "@/lib/input/fields"
+import { product } from "@/lib/product"
 import { localPath } from "@/lib/sign-in/local-path"
-import { isSameOrigin } from "@/lib/sign-in/origin"
 import { providerSignInUrl } from "@/lib/sign-in/provider-url"
 import { socialProviders } from "@/lib/sign-in/providers"
 import { endSession, startSession } from "@/lib/sign-in/session"
-import { type SignInResult, signInWithPassword } from "@/lib/sign-in/sign-in"
+import { signInWithPassword } from "@/lib/sign-in/sign-in"
 
-export type SignInState = { message: string; email: string }
+const callbackUrl = hidden(z.string())
 
-export async function signIn(_last: SignInState | null, data: FormData): Promise<SignInState> {
-  const { email, password, callbackUrl } = textFields(data, "email", "password", "callbackUrl")
-  if (!(await isSameOrigin()))
-    return { message: "This form was not sent from this site. Reload the page and try again.", email }
-  if (!email.trim() || !password) return { message: "Enter your email address and password.", email }
-
-  const device = (await cookies()).get(cookieName("device"))?.value
-  const result = await signInWithPassword({ email, password, address: clientAddress(await headers()), device })
-  if (!result.ok) return { message: messageOf(result), email }
-  await startSession(result.user)
-  redirect(localPath(callbackUrl))
-}
+export const signIn = guestFormAction({
+  fields: z.object({
+    email: z.string().trim().min(1, "Enter your email address."),
+    password: secret(z.string().min(1, "Enter your password.")),
+    callbackUrl,
+  }),
+  act: async ({ email, password, callbackUrl }, client) => {
+    const result = await signInWithPassword({ email, password, ...client })
+    if (result.ok) {
+      await startSession(result.user)
+      redirect(localPath(callbackUrl))
+    }
+    if (result.reason === "suspended") return refused(`This account is suspended. Contact ${product.supportEmail}.`)
+    if (result.reason === "too_many") return retryLater("Too many attempts", result)
+    return invalid({ password: "Incorrect email address or password." })
+  },
+})
 
 /** Redirects to the sign-in page of a provider. */
-export async function signInThrough(data: FormData): Promise<void> {
-  const form = textFields(data, "provider", "callbackUrl")
-  const provider = socialProviders().find(({ id }) => id === form.provider)
-  if (!provider || !(await isSameOrigin())) redirect("/sign-in?error=OAuthSignin")
-  redirect(await providerSignInUrl(provider.id, localPath(form.callbackUrl)))
-}
+export const signInThrough = guestFormAction({
+  fields: z.object({ provider: hidden(z.string()), callbackUrl }),
+  act: async ({ provider, callbackUrl }) => {
+    const known = socialProviders().find(({ id }) => id === provider)
+    if (!known) return refused("This sign-in method is not available.")
+    redirect(await providerSignInUrl(known.id, localPath(callbackUrl)))
+  },
+})
 
-export async function signOut(): Promise<void> {
-  if (await isSameOrigin()) await endSession()
-  redirect("/sign-in")
-}
-
-function messageOf(result: Extract<SignInResult, { ok: false }>): string {
-  if (result.reason === "suspended") return "This account is suspended. Contact support."
-  if (result.reason === "too_many") return `Too many attempts. Try again ${inMinutes(result.retryAfterSeconds)}.`
-  return "Incorrect email address or password."
-}
+export const signOut = guestFormAction({
+  fields: z.object({}),
+  act: async () => {
+    await endSession()
+    redirect("/sign-in")
+  },
+})

@@ -3,6 +3,7 @@ import { redirect } from "next/navigation"
 import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { SignInLayout } from "@/components/sign-in-layout"
+import { product } from "@/lib/product"
 import { localPath } from "@/lib/sign-in/local-path"
 import { currentViewer, sessionCookieNames } from "@/lib/sign-in/session"
 import { ProviderButtons } from "./provider-buttons"
@@ -13,7 +14,7 @@ export const metadata: Metadata = { title: "Sign in" }
 /** Messages for the error codes that next-auth adds to the URL. The code itself is never shown. */
 const failures = new Map([
   ["OAuthAccountNotLinked", "An account with this email address already exists. Sign in with its password."],
-  ["AccessDenied", "This account is suspended. Contact support."],
+  ["AccessDenied", `This account is suspended. Contact ${product.supportEmail}.`],
   ["SessionRequired", "Sign in to open this page."],
 ])
 

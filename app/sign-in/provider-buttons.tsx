@@ -1,4 +1,5 @@
 import { Button } from "@/components/button"
+import { Form } from "@/components/form/form"
 import { socialProviders } from "@/lib/sign-in/providers"
 import { signInThrough } from "./actions"
 
@@ -7,13 +8,13 @@ export function ProviderButtons({ callbackUrl }: { callbackUrl: string }) {
   const providers = socialProviders()
   if (providers.length === 0) return null
   return (
-    <form action={signInThrough} className="grid gap-2 border-t border-line pt-5">
+    <Form action={signInThrough} className="grid gap-2 border-t border-line pt-5">
       <input type="hidden" name="callbackUrl" value={callbackUrl} />
       {providers.map(({ id, name }) => (
         <Button key={id} type="submit" name="provider" value={id}>
           Continue with {name}
         </Button>
       ))}
-    </form>
+    </Form>
   )
 }

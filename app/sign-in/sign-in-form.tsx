@@ -1,48 +1,14 @@
-"use client"
-
-import { useActionState, useEffect, useRef } from "react"
-import { Button } from "@/components/button"
-import { TextField } from "@/components/field"
-import { Notice } from "@/components/notice"
+import { SubmitButton, TextField } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
 import { signIn } from "./actions"
 
 export function SignInForm({ callbackUrl }: { callbackUrl: string }) {
-  const [response, action, pending] = useActionState(signIn, null)
-  const password = useRef<HTMLInputElement>(null)
-
-  useEffect(() => {
-    if (response) password.current?.focus()
-  }, [response])
-
   return (
-    <form action={action} className="grid gap-4">
+    <Form action={signIn}>
       <input type="hidden" name="callbackUrl" value={callbackUrl} />
-      {response && (
-        <Notice tone="bad" role="alert">
-          {response.message}
-        </Notice>
-      )}
-      <TextField
-        id="email"
-        label="Email"
-        name="email"
-        type="email"
-        autoComplete="username"
-        required
-        defaultValue={response?.email}
-      />
-      <TextField
-        id="password"
-        label="Password"
-        name="password"
-        type="password"
-        autoComplete="current-password"
-        required
-        ref={password}
-      />
-      <Button kind="primary" type="submit" aria-disabled={pending}>
-        Sign in
-      </Button>
-    </form>
+      <TextField label="Email" name="email" type="email" autoComplete="username" required />
+      <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
+      <SubmitButton>Sign in</SubmitButton>
+    </Form>
   )
 }

@@ -3,7 +3,6 @@ import { redirect } from "next/navigation"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { localPath } from "@/lib/sign-in/local-path"
-import { passwordMinLength } from "@/lib/sign-in/password-hash"
 import { currentViewer } from "@/lib/sign-in/session"
 import { ProviderButtons } from "../sign-in/provider-buttons"
 import { SignUpForm } from "./sign-up-form"
@@ -16,7 +15,7 @@ export default async function SignUpPage({ searchParams }: PageProps<"/sign-up">
   if (await currentViewer()) redirect(path)
   return (
     <SignInLayout title="Create account">
-      <SignUpForm callbackUrl={path} passwordMinLength={passwordMinLength} />
+      <SignUpForm callbackUrl={path} />
       <ProviderButtons callbackUrl={path} />
       <p className="text-muted">
         Already have an account?{" "}

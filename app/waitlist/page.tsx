@@ -1,6 +1,5 @@
 import type { Metadata } from "next"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { waitlistNoteMaxLength } from "@/lib/waitlist/waitlist"
 import { WaitlistForm } from "./waitlist-form"
 
 export const metadata: Metadata = { title: "Join the waitlist" }
@@ -9,7 +8,7 @@ export default async function WaitlistPage({ searchParams }: PageProps<"/waitlis
   const { source } = await searchParams
   return (
     <SignInLayout title="Join the waitlist">
-      <WaitlistForm source={typeof source === "string" ? source : ""} noteMaxLength={waitlistNoteMaxLength} />
+      <WaitlistForm source={typeof source === "string" ? source : ""} />
     </SignInLayout>
   )
 }

@@ -6,7 +6,7 @@ import { Notice } from "@/components/notice"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
 import { formatters, type Unit } from "@/components/units"
-import type { StatsSummary, statsRow } from "@/lib/stats"
+import type { StatsSummary, statsRow } from "@/lib/stats/rows"
 
 type Stats = z.output<typeof statsRow>
 type Amounts = Stats["mrr"]

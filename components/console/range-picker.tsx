@@ -2,7 +2,8 @@ import Form from "next/form"
 import { Button } from "@/components/button"
 import { Link } from "@/components/link"
 import { Choice, Moment } from "@/components/list/filters"
-import { defaultStatsDays, type StatsSummary, statsInterval } from "@/lib/stats"
+import { defaultStatsDays, statsInterval } from "@/lib/stats/periods"
+import type { StatsSummary } from "@/lib/stats/rows"
 
 /**
  * Preset ranges, and a form for any other range.

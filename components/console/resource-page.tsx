@@ -2,8 +2,9 @@ import type { ReactNode } from "react"
 import { EmptyState } from "@/components/empty-state"
 import { ListView } from "@/components/list/list-view"
 import { addressOf, readListing } from "@/components/list/query"
+import { PageFrame } from "@/components/page-frame"
 import { emailsOf } from "@/lib/accounts/data"
-import type { AdminEndpoint } from "@/lib/api/endpoint"
+import type { AdminEndpoint } from "@/lib/api/lists"
 import { holds } from "@/lib/permissions"
 import { requirePermission } from "@/lib/sign-in/session"
 import { AccountLink } from "./cells"
@@ -40,11 +41,7 @@ export async function ResourcePage<Row extends { id: string }>({
   const accounts = holds(viewer.role, "users.read") ? await emailsOf(accountsIn(rows)) : undefined
   const account = (id: string) => <AccountLink id={id} email={accounts?.get(id)} />
   return (
-    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-5">
-      <header className="grid gap-1">
-        <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
-        <p className="text-muted">{endpoint.summary}.</p>
-      </header>
+    <PageFrame title={title} intro={`${endpoint.summary}.`}>
       <ListView
         title={title}
         page={page}
@@ -54,7 +51,7 @@ export async function ResourcePage<Row extends { id: string }>({
         listing={listing}
         empty={<EmptyState title="Nothing here yet" />}
       />
-    </div>
+    </PageFrame>
   )
 }
 

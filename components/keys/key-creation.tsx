@@ -1,16 +1,18 @@
 "use client"
 
-import { type ReactNode, useActionState, useEffect, useState } from "react"
+import type { ReactNode } from "react"
 import { Link } from "@/components/link"
-import type { CreateKeyState } from "@/lib/keys/actions"
+import type { FormAction } from "@/lib/form/result"
+import type { Created } from "@/lib/keys/forms"
 import { buttonStyle } from "../button"
+import { Form } from "../form/form"
 import { Notice } from "../notice"
 import { KeyReveal } from "./key-reveal"
-import { NewKeyForm } from "./new-key-form"
+import { NewKeyFields } from "./new-key-fields"
 import type { MeteredCall } from "./run-call"
 import type { Snippet } from "./snippet"
 
-export type CreateAction = (previous: CreateKeyState | null, data: FormData) => Promise<CreateKeyState>
+export type CreateAction = FormAction<"requestId" | "name" | "expires" | "date", Created>
 
 export type Creation = {
   action: CreateAction
@@ -18,7 +20,7 @@ export type Creation = {
   page: string
   requestId: string
   testPath: string | null
-  run: MeteredCall | null
+  runs: readonly MeteredCall[]
   snippets: readonly Snippet[]
 }
 
@@ -27,53 +29,48 @@ export function KeyCreation({
   action,
   page,
   requestId,
-  testPath,
-  run,
-  snippets,
   now,
   cancel,
-  onBusy,
-  onDone,
+  onClose,
+  ...reveal
 }: Creation & {
   /** ISO 8601; the server's time when the server renders the form. */
   now: string
   cancel?: ReactNode
-  /** Receives `true` while leaving would or could lose a key. */
-  onBusy?: (busy: boolean) => void
   /** Called when the key is saved or abandoned; without it, the browser navigates to `page`. */
-  onDone?: () => void
+  onClose?: () => void
 }) {
-  const [response, send, pending] = useActionState(action, null)
-  const [started] = useState(() => new Date(now))
-  const shown = response?.ok === true
-
-  useEffect(() => onBusy?.(pending || shown), [onBusy, pending, shown])
-
-  if (response?.ok)
-    return <KeyReveal issued={response} snippets={snippets} testPath={testPath} run={run} page={page} onDone={onDone} />
-  if (response?.reason === "already_issued") return <AlreadyIssued page={page} />
   return (
-    <NewKeyForm
-      response={response}
-      send={send}
-      pending={pending}
-      requestId={requestId}
-      now={started}
-      cancel={
-        cancel ?? (
-          <Link href={page} className={buttonStyle()}>
-            Cancel
-          </Link>
+    <Form
+      action={action}
+      ifLost="Submitting this form twice creates only one key."
+      done={(created) =>
+        created === "already_issued" ? (
+          <AlreadyIssued page={page} />
+        ) : (
+          <KeyReveal {...reveal} issued={created} page={page} onClose={onClose} />
         )
       }
-    />
+    >
+      <NewKeyFields
+        requestId={requestId}
+        now={now}
+        cancel={
+          cancel ?? (
+            <Link href={page} className={buttonStyle()}>
+              Cancel
+            </Link>
+          )
+        }
+      />
+    </Form>
   )
 }
 
 function AlreadyIssued({ page }: { page: string }) {
   return (
-    <>
-      <h2 id="creation-title" className="text-base font-semibold">
+    <div className="grid gap-4">
+      <h2 id="creation-title" tabIndex={-1} className="text-base font-semibold outline-none">
         This key was already created
       </h2>
       <Notice tone="warn" role="alert">
@@ -86,6 +83,6 @@ function AlreadyIssued({ page }: { page: string }) {
           Back to the list
         </a>
       </div>
-    </>
+    </div>
   )
 }

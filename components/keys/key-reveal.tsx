@@ -3,11 +3,11 @@
 import { Tabs } from "@base-ui/react/tabs"
 import { useEffect, useRef } from "react"
 import { longDate } from "@/lib/format-time"
-import type { CreateKeyState } from "@/lib/keys/actions"
+import type { Created } from "@/lib/keys/forms"
 import { Button } from "../button"
 import { CopyField } from "../copy-field"
 import { useHydrated } from "../use-hydrated"
-import { type MeteredCall, RunCall } from "./run-call"
+import { type MeteredCall, RunCalls } from "./run-call"
 import { type Snippet, withKey } from "./snippet"
 import { TestCall } from "./test-call"
 import { useLeaveGuard } from "./use-leave-guard"
@@ -17,21 +17,21 @@ export function KeyReveal({
   issued,
   snippets,
   testPath,
-  run,
+  runs,
   page,
-  onDone,
+  onClose,
 }: {
-  issued: Extract<CreateKeyState, { ok: true }>
+  issued: Exclude<Created, "already_issued">
   snippets: readonly Snippet[]
   testPath: string | null
-  run: MeteredCall | null
+  runs: readonly MeteredCall[]
   page: string
-  onDone?: (() => void) | undefined
+  onClose?: (() => void) | undefined
 }) {
   const { secret, name, expiresAt } = issued
   const container = useRef<HTMLDivElement>(null)
   const hydrated = useHydrated()
-  const release = useLeaveGuard(container, onDone ?? (() => location.replace(page)))
+  const release = useLeaveGuard(container, onClose ?? (() => location.replace(page)))
 
   useEffect(() => container.current?.querySelector<HTMLElement>("#new-key")?.focus(), [])
 
@@ -54,15 +54,15 @@ export function KeyReveal({
         <SnippetList snippets={snippets} secret={secret} />
       )}
       {hydrated && <TestCall path={testPath} secret={secret} />}
-      {hydrated && run && <RunCall {...run} secret={secret} />}
+      {hydrated && <RunCalls runs={runs} secret={secret} />}
       <form
         action={page}
         method="get"
         onSubmit={(event) => {
           release()
-          if (!onDone) return
+          if (!onClose) return
           event.preventDefault()
-          onDone()
+          onClose()
         }}
         className="flex justify-end border-t border-line pt-4"
       >

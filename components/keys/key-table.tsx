@@ -1,5 +1,4 @@
 import type { ReactNode } from "react"
-import { relativeTime } from "@/lib/format-time"
 import type { ListedKey } from "@/lib/keys/data"
 import { Button } from "../button"
 import { RelativeTime } from "../relative-time"
@@ -71,9 +70,6 @@ function KeyRow({ listed, withOwner, now }: { listed: ListedKey; withOwner: bool
             name="revoke"
             value={id}
             aria-describedby={`key-${id}`}
-            data-name={name}
-            data-start={start}
-            data-used={lastUsedAt ? relativeTime(lastUsedAt, now) : ""}
             className="max-lg:w-full max-lg:border max-lg:border-line lg:h-7"
           >
             Revoke

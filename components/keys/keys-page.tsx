@@ -1,16 +1,19 @@
 import { randomUUID } from "node:crypto"
 import { Link } from "@/components/link"
-import { listKeys } from "@/lib/keys/data"
+import { relativeTime } from "@/lib/format-time"
+import { type ListedKey, listKeys } from "@/lib/keys/data"
 import type { Viewer } from "@/lib/sign-in/session"
 import { kinds, type Surface } from "@/lib/surfaces"
+import { ConfirmPanel } from "../confirm/confirm-panel"
 import { EmptyState } from "../empty-state"
+import { Notice } from "../notice"
+import { PageFrame, Panel } from "../page-frame"
 import { CreateKey } from "./create-key"
 import { type CreateAction, KeyCreation } from "./key-creation"
 import { KeyTable } from "./key-table"
 import { readyToPaste } from "./ready-to-paste"
+import { type RevocableKey, type RevokeAction, revocation } from "./revocation"
 import { RevokeButtons } from "./revoke-buttons"
-import type { RevokeAction } from "./revoke-form"
-import { RevokePanel } from "./revoke-panel"
 import type { MeteredCall } from "./run-call"
 
 const intros: Record<Surface, string> = {
@@ -28,7 +31,7 @@ export async function KeysPage({
   viewer,
   query,
   testPath,
-  run,
+  runs,
   create,
   revoke,
 }: {
@@ -37,22 +40,22 @@ export async function KeysPage({
   query: Record<string, string | string[] | undefined>
   /** The path that "Test it now" requests; `null` when the viewer's role has no read permission. */
   testPath: string | null
-  /** The metered endpoint that can be tried with a new key. */
-  run: MeteredCall | null
+  /** The metered endpoints that can be tried with a new key. */
+  runs: readonly MeteredCall[]
   create: CreateAction
   revoke: RevokeAction
 }) {
   const { title, page, api, prefix } = kinds[surface]
   const keys = await listKeys(surface, viewer.id)
-  const creation = { page, testPath, run, action: create, requestId: randomUUID(), snippets: readyToPaste(surface) }
+  const creation = { page, testPath, runs, action: create, requestId: randomUUID(), snippets: readyToPaste(surface) }
   const now = new Date()
   return (
-    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-6">
-      <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
-        <div className="grid gap-1">
-          <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
-          <p className="text-muted">{intros[surface]}</p>
-          <p className="text-muted">
+    <PageFrame
+      title={title}
+      intro={
+        <>
+          <p>{intros[surface]}</p>
+          <p>
             Keys start with <code className="font-mono text-ink">{prefix}</code> and give access to{" "}
             <code className="font-mono text-ink">{api}</code>. See the{" "}
             <Link href={`/docs/${surface}`} className="font-medium text-accent hover:underline">
@@ -60,26 +63,53 @@ export async function KeysPage({
             </Link>
             .
           </p>
-        </div>
-        {query.new === undefined && <CreateKey {...creation} />}
-      </header>
+        </>
+      }
+      actions={query.new === undefined && <CreateKey {...creation} />}
+    >
       {query.new !== undefined && (
-        <section aria-label="Create key" className="grid max-w-xl gap-4 rounded-lg border border-line bg-panel p-5">
+        <Panel label="Create key">
           <KeyCreation {...creation} now={now.toISOString()} />
-        </section>
+        </Panel>
       )}
       {typeof query.revoke === "string" && (
-        <RevokePanel keyId={query.revoke} keys={keys} page={page} action={revoke} now={now} />
+        <RevokePanel selected={keys.find(({ id }) => id === query.revoke)} page={page} action={revoke} now={now} />
       )}
       {keys.length === 0 ? (
         <EmptyState title="No keys yet">
           Create a key, copy it, and try it with the example that is shown with it.
         </EmptyState>
       ) : (
-        <RevokeButtons action={revoke}>
+        <RevokeButtons keys={keys.map((key) => revocable(key, now))} action={revoke}>
           <KeyTable keys={keys} caption={title} withOwner={kinds[surface].shared} now={now} />
         </RevokeButtons>
       )}
-    </div>
+    </PageFrame>
   )
+}
+
+function RevokePanel({
+  selected,
+  page,
+  action,
+  now,
+}: {
+  selected: ListedKey | undefined
+  page: string
+  action: RevokeAction
+  now: Date
+}) {
+  if (!selected) return <Notice tone="warn">There is no such key on this page.</Notice>
+  return (
+    <ConfirmPanel
+      confirmation={revocation(revocable(selected, now), action)}
+      unavailable={selected.state === "revoked" && `The key “${selected.name}” is revoked.`}
+      page={page}
+      back="Back to the list"
+    />
+  )
+}
+
+function revocable({ id, name, start, lastUsedAt }: ListedKey, now: Date): RevocableKey {
+  return { id, name, start, used: lastUsedAt ? relativeTime(lastUsedAt, now) : "" }
 }

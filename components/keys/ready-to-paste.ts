@@ -1,3 +1,4 @@
+import { languageTitles, requestIn } from "@/lib/api/example-requests"
 import { env } from "@/lib/env"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import { kinds, type Surface } from "@/lib/surfaces"
@@ -9,33 +10,12 @@ export function readyToPaste(surface: Surface): readonly Snippet[] {
 }
 
 const snippets: Record<Surface, (baseUrl: string) => readonly Snippet[]> = {
-  user: (baseUrl) => {
-    const url = baseUrl + kinds.user.api
-    return [
-      { title: "curl", copy: "Copy request", text: `curl ${url} \\\n  -H "Authorization: Bearer ${keyPlaceholder}"` },
-      {
-        title: "JavaScript",
-        copy: "Copy request",
-        text: `const response = await fetch("${url}", {
-  headers: { Authorization: "Bearer ${keyPlaceholder}" },
-})
-console.log(response.status, await response.json())`,
-      },
-      {
-        title: "Python",
-        copy: "Copy request",
-        text: `import json
-from urllib.request import Request, urlopen
-
-request = Request(
-    "${url}",
-    headers={"Authorization": "Bearer ${keyPlaceholder}"},
-)
-with urlopen(request) as response:
-    print(response.status, json.load(response))`,
-      },
-    ]
-  },
+  user: (baseUrl) =>
+    languageTitles.map(([language, title]) => ({
+      title,
+      copy: "Copy request",
+      text: requestIn(language, { url: baseUrl + kinds.user.api, key: keyPlaceholder }),
+    })),
   admin: (baseUrl) => [
     {
       title: "Agent prompt",

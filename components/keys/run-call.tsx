@@ -1,23 +1,32 @@
 "use client"
 
-import { type FormEvent, useState } from "react"
+import { type FormEvent, useId, useState } from "react"
 import { inCredits } from "@/lib/credits/words"
 import { Button } from "../button"
 import { controlStyle, describedBy, Field } from "../field"
 import { type ApiResponse, callApi } from "./call"
 import { ResponseText } from "./response-text"
 
-/** A metered endpoint whose body has one field, `text`. */
-export type MeteredCall = { path: string; summary: string; maxCost: number }
+/** A metered endpoint with the example of its body, as indented JSON. */
+export type MeteredCall = { path: string; summary: string; maxCost: number; body: string }
 
-const example = "The quick brown fox jumps over the lazy dog. The dog does not mind."
+/** Makes metered calls after stating their maximum cost. */
+export function RunCalls({ runs, secret }: { runs: readonly MeteredCall[]; secret: string }) {
+  return runs.map((run) => (
+    <details key={run.path} open={runs.length === 1}>
+      <summary className="cursor-pointer pb-2 font-mono text-xs text-muted hover:text-ink">POST {run.path}</summary>
+      <RunCall {...run} secret={secret} />
+    </details>
+  ))
+}
 
 /**
- * Makes a metered call after stating its maximum cost. The Idempotency-Key changes only with the text, so a call that is
- * repeated because its response was lost is charged once.
+ * Sends the body as it is in the text field. The Idempotency-Key changes only with the text, so a call that is repeated
+ * because its response was lost is charged once.
  */
-export function RunCall({ path, summary, maxCost, secret }: MeteredCall & { secret: string }) {
-  const [draft, setDraft] = useState(() => newDraft(example))
+function RunCall({ path, summary, maxCost, body, secret }: MeteredCall & { secret: string }) {
+  const id = useId()
+  const [draft, setDraft] = useState(() => newDraft(body))
   const [called, setCalled] = useState<{ response: ApiResponse | undefined }>()
   const [calling, setCalling] = useState(false)
 
@@ -28,7 +37,7 @@ export function RunCall({ path, summary, maxCost, secret }: MeteredCall & { secr
     const response = await callApi(path, secret, {
       method: "POST",
       headers: { "Content-Type": "application/json", "Idempotency-Key": draft.idempotencyKey },
-      body: JSON.stringify({ text: draft.text }),
+      body: draft.body,
     })
     setCalled({ response })
     setCalling(false)
@@ -37,23 +46,22 @@ export function RunCall({ path, summary, maxCost, secret }: MeteredCall & { secr
   return (
     <form onSubmit={send} className="grid gap-2">
       <Field
-        id="run-text"
-        label="Text for the run"
-        hint={`${summary}. A call costs at most ${inCredits(maxCost)}; sending the same text again costs nothing.`}
+        id={id}
+        label="JSON body"
+        hint={`${summary}. A call costs at most ${inCredits(maxCost)}; sending the same body again costs nothing.`}
       >
         <textarea
-          {...describedBy("run-text", { hint: true })}
-          value={draft.text}
+          {...describedBy(id, { hint: true })}
+          value={draft.body}
           onChange={(event) => setDraft(newDraft(event.target.value))}
           spellCheck={false}
-          className={`${controlStyle} min-h-16 py-1.5`}
+          className={`${controlStyle} min-h-32 py-1.5 font-mono`}
         />
       </Field>
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+      <div>
         <Button type="submit" aria-disabled={calling}>
           Run for up to {inCredits(maxCost)}
         </Button>
-        <code className="font-mono text-xs text-muted">POST {path}</code>
       </div>
       <div role="status" className="grid gap-2">
         {called && <p className="font-medium">{outcomeOf(called.response)}</p>}
@@ -63,10 +71,10 @@ export function RunCall({ path, summary, maxCost, secret }: MeteredCall & { secr
   )
 }
 
-function newDraft(text: string): { text: string; idempotencyKey: string } {
+function newDraft(body: string): { body: string; idempotencyKey: string } {
   // Unlike crypto.randomUUID, getRandomValues is available over plain HTTP.
   const bytes = Array.from(crypto.getRandomValues(new Uint8Array(16)))
-  return { text, idempotencyKey: bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("") }
+  return { body, idempotencyKey: bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("") }
 }
 
 function outcomeOf(response: ApiResponse | undefined): string {

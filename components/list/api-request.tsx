@@ -1,5 +1,6 @@
 import { CopyField } from "@/components/copy-field"
 import { env } from "@/lib/env"
+import { keyVariable } from "@/lib/product"
 
 /** The API request that returns the rows on screen. */
 export function ApiRequest({ path, query }: { path: string; query: URLSearchParams }) {
@@ -8,7 +9,7 @@ export function ApiRequest({ path, query }: { path: string; query: URLSearchPara
     <CopyField
       id="api-request"
       label="Equivalent API request"
-      value={`curl -H "Authorization: Bearer $TSK_KEY" "${url}"`}
+      value={`curl -H "Authorization: Bearer $${keyVariable}" "${url}"`}
       copy="Copy request"
     />
   )

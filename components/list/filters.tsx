@@ -4,7 +4,7 @@ import { Button, buttonStyle } from "@/components/button"
 import { controlStyle, Field } from "@/components/field"
 import { Link } from "@/components/link"
 import { jsonSchemaOf } from "@/lib/api/document"
-import type { Parameters } from "@/lib/api/query"
+import type { Parameters } from "@/lib/api/parameters"
 
 /** The filters of an endpoint as a form. Its fields are the API parameters, so the resulting URL can be shared. */
 export function Filters({ page, filters, query }: { page: string; filters: Parameters; query: URLSearchParams }) {

@@ -1,10 +1,9 @@
-import { Prisma } from "@/generated/prisma/client"
-import type { UserStatus } from "@/generated/prisma/enums"
+import { Prisma, type User } from "@/generated/prisma/client"
 import { holds, type Permission, permissions } from "@/lib/permissions"
 import type { Transaction } from "@/lib/postgres/prisma"
 
 /** The fields of an account that decide which actions are allowed between two accounts. */
-export type Standing = { id: string; role: string; status: UserStatus }
+export type Standing = Pick<User, "id" | "role" | "status">
 
 /** Whether `role` holds a permission that `other` lacks. */
 export function exceeds(role: string, other: string): boolean {

@@ -7,7 +7,7 @@ import { accountsAdapter } from "@/lib/sign-in/next-auth"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { createAccount } from "./create"
 
-const slot = Symbol.for("tsk.env")
+const slot = Symbol.for("app.env")
 const environment = env()
 
 afterEach(() => {

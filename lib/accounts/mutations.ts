@@ -1,14 +1,15 @@
 import { Prisma } from "@/generated/prisma/client"
 import type { UserStatus } from "@/generated/prisma/enums"
 import { type AuditAction, audit } from "@/lib/audit"
-import { plainText } from "@/lib/form/text"
+import { optional } from "@/lib/input/fields"
+import { plainText } from "@/lib/input/text"
 import type { Role } from "@/lib/permissions"
 import { db, type Transaction } from "@/lib/postgres/prisma"
 import { exceeds, idIn, lockAccounts, type Obstacle, obstacle, type Standing } from "./authority"
 import type { OwnerId } from "./owner"
 
-/** The reason for a ban or a closure, as entered in the console. */
-export const statusReason = plainText({ name: "Reason", max: 200 })
+/** The optional reason for a ban, an unban or a closure, as entered in the console. */
+export const statusReason = optional(plainText({ name: "Reason", max: 200 }))
 
 const statusChanges = {
   ban: { status: "banned", action: "user.banned" },

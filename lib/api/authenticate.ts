@@ -1,4 +1,5 @@
-import type { OwnerId } from "@/lib/accounts/owner"
+import type { User } from "@/generated/prisma/client"
+import type { Owner, OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
 import { clientAddress } from "@/lib/rate-limit/client-address"
 import { consume, type Verdict } from "@/lib/rate-limit/rate-limit"
@@ -9,21 +10,15 @@ import { holds, type Permission } from "../permissions"
 import { singleton } from "../singleton"
 import { refuseAs } from "./errors"
 
-export type Owner = { id: OwnerId; email: string; name: string; role: string }
-
 export type Caller = { keyId: string; owner: Owner }
 
-type KeyRow = {
+type KeyRow = Pick<User, "email" | "name" | "role" | "status"> & {
   id: string
   surface: Surface
   revoked: boolean
   expired: boolean
   unrecorded: boolean
-  owner_id: string
-  email: string
-  name: string
-  role: string
-  status: "active" | "banned" | "closed"
+  owner_id: OwnerId
 }
 
 // Expiry is checked against the database clock, so a wrong clock on this server cannot accept an expired key.
@@ -45,26 +40,28 @@ const recordUse = {
     WHERE id = $1 AND coalesce(last_used_at < now() - interval '1 minute', true)`,
 }
 
+/** A valid key with its owner, and whether its rate limit allows this request. */
+export type Identity = { key: KeyRow; verdict: Verdict }
+
 /**
- * Authenticates and authorizes the caller, in this order: credentials, key, rate limit, surface, owner, permission.
- * One statement reads the key and its owner on every request; neither is cached.
- * @param onKey called with the key and its rate limit verdict once the key is valid, even if a later check fails
- * @throws Refusal 400, 401, 403 or 429
+ * Identifies the caller by the key that it sends, and counts the request. One statement reads the key and its owner on
+ * every request; neither is cached.
+ * @throws Refusal 400, 401 or, for too many requests without a valid key, 429
  */
-export async function authenticate(
-  request: Request,
-  surface: Surface,
-  permission: Permission | undefined,
-  onKey: (keyId: string, verdict: Verdict) => void,
-): Promise<Caller> {
-  const secret = readCredentials(request.headers)
+export async function identify(headers: Headers): Promise<Identity> {
+  const secret = readCredentials(headers)
   if (secret === undefined) return refuseKey()
   const key = isWellFormed(secret) ? await loadKey(secret) : undefined
-  if (!key || key.revoked || key.expired) return refuseFailedKey(clientAddress(request.headers))
-
+  if (!key || key.revoked || key.expired) return refuseFailedKey(clientAddress(headers))
   if (key.unrecorded) recordUseLater(key.id)
-  const verdict = await consume("key", key.id)
-  onKey(key.id, verdict)
+  return { key, verdict: await consume("key", key.id) }
+}
+
+/**
+ * Authorizes an identified caller. Checks in this order: rate limit, surface, owner, permission.
+ * @throws Refusal 403 or 429
+ */
+export function authorize({ key, verdict }: Identity, surface: Surface, permission: Permission | undefined): Caller {
   if (!verdict.allowed) {
     refuseAs(
       "rate_limited",
@@ -82,7 +79,7 @@ export async function authenticate(
   if (permission && !holds(key.role, permission)) {
     refuseAs("forbidden", `The key owner lacks the permission ${permission}.`)
   }
-  const owner = { id: key.owner_id as OwnerId, email: key.email, name: key.name, role: key.role }
+  const owner = { id: key.owner_id, email: key.email, name: key.name, role: key.role }
   return { keyId: key.id, owner }
 }
 

@@ -4,7 +4,7 @@ import { idempotencyHours } from "../credits/ledger"
 import type { Endpoint } from "./endpoint"
 import type { ErrorCode } from "./errors"
 import { idempotencyKeyHeader } from "./idempotency-key"
-import { limitBounds, usefulOffset } from "./query"
+import { limitBounds, usefulOffset } from "./parameters"
 
 /** An endpoint with its path and its example response, for the generated documents. */
 export type Documented = Endpoint & {
@@ -147,6 +147,7 @@ function kindOf({ type, format, enum: values, anyOf, items, properties }: JsonSc
 export type JsonSchema = {
   type?: string | string[]
   format?: string
+  pattern?: string
   description?: string
   enum?: (string | number)[]
   default?: string | number

@@ -1,19 +1,17 @@
 import { Pool, type PoolClient } from "pg"
 import { afterEach, expect, test, vi } from "vitest"
 import { z } from "zod"
-import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
 import { db, snapshot } from "@/lib/postgres/prisma"
+import { kinds } from "@/lib/surfaces"
 import { log } from "@/lib/telemetry/log"
-import { createKey, createOrder, createUser } from "@/tests/support/factories"
-import { id } from "../fields"
+import { createKey, createUser } from "@/tests/support/factories"
 import { newSecret } from "../keys/secret"
-import { findOrders, orderRow, orderStatus } from "../orders"
-import { adminList, userList, userObject } from "./endpoint"
 import { refuse } from "./errors"
-import { nothing } from "./respond"
+import { nothing } from "./methods"
+import { userObject } from "./object"
 
-const slot = Symbol.for("tsk.pool")
+const slot = Symbol.for("app.pool")
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -136,46 +134,6 @@ test("a path under /api without a route returns 404 in the envelope for every me
   }
 })
 
-test("a filter that is misspelled or has a different type than its column does not compile", () => {
-  const row = { summary: "A test", permission: "billing.read", row: orderRow, find: findOrders } as const
-  adminList({ ...row, filters: { status: orderStatus, userId: id } })
-  // @ts-expect-error: orders have no column of this name
-  adminList({ ...row, filters: { stauts: orderStatus } })
-  // @ts-expect-error: an order's status is an enum value
-  adminList({ ...row, filters: { status: z.string() } })
-  // @ts-expect-error: every admin list names its permission
-  adminList({ summary: "A test", row: orderRow, find: findOrders })
-  expect(adminList(row).GET.endpoint.permission).toBe("billing.read")
-})
-
-test("a user list accepts filters on every column except the owner's", () => {
-  const row = { summary: "A test", row: orderRow, find: findOrders } as const
-  expect(userList({ ...row, filters: { status: orderStatus } }).GET.endpoint.parameters).toHaveProperty("status")
-  // @ts-expect-error: the owner is always the key's owner
-  userList({ ...row, filters: { userId: id } })
-  // @ts-expect-error: orders have no column of this name
-  userList({ ...row, filters: { stauts: orderStatus } })
-})
-
-test("a page reads the same user list as the API, with the same errors", async () => {
-  const [user, otherUser] = [await createUser(), await createUser()]
-  for (const status of ["paid", "pending", "paid"] as const) {
-    const paidAt = status === "paid" ? new Date() : null
-    await createOrder({ userId: user.id, status, paidAt })
-    await createOrder({ userId: otherUser.id, status, paidAt })
-  }
-  const { GET } = userList({ summary: "A test", filters: { status: orderStatus }, row: orderRow, find: findOrders })
-  const { secret } = await createKey({ user, surface: "user" })
-  const search = "?status=paid&limit=1"
-  const request = new Request(`http://localhost:3000/${search}`, { headers: { "x-api-key": secret } })
-  const read = await GET.endpoint.read(user.id as OwnerId, search)
-  expect((await readResponse(await GET(request))).body).toEqual(read)
-  expect(read).toMatchObject({ data: [{ userId: user.id, status: "paid" }], meta: { total: 2, limit: 1 } })
-  await expect(GET.endpoint.read(user.id as OwnerId, `?userId=${otherUser.id}`)).rejects.toThrow(
-    'Unknown parameter "userId". Accepted: limit, offset, since, until, order, cursor, status.',
-  )
-})
-
 test("a malformed key of any length is refused without a database query", async () => {
   const query = vi.spyOn(pool(), "query")
   const { GET } = userObject({ summary: "A test", data: z.unknown(), get: async () => "fine" })
@@ -185,9 +143,9 @@ test("a malformed key of any length is refused without a database query", async 
     wrongChecksum,
     key.slice(0, -1),
     `${key}0`,
-    `tsk_usr_${"x".repeat(8_000)}`,
+    `${kinds.user.prefix}${"x".repeat(8_000)}`,
     "' OR 1=1 --",
-    "tsk_adm_garbage",
+    `${kinds.admin.prefix}garbage`,
   ]) {
     const request = new Request("http://localhost:3000/", { headers: { "x-api-key": secret } })
     expect((await GET(request)).status).toBe(401)

@@ -1,7 +1,9 @@
-import { kinds, surfaces } from "@/lib/surfaces"
+import { anyPrefix } from "@/lib/surfaces"
 import { refuseAs } from "./errors"
 
 export const idempotencyKeyHeader = "Idempotency-Key"
+
+const apiKey = new RegExp(anyPrefix)
 
 /**
  * The Idempotency-Key of a request, or null. It may be quoted, as in draft-ietf-httpapi-idempotency-key-header, or
@@ -17,7 +19,7 @@ export function readIdempotencyKey(headers: Headers): string | null {
     return refuseAs("bad_request", `${idempotencyKeyHeader} must be 1 to 255 visible ASCII characters, sent once.`)
   }
   // Idempotency keys are stored in plain text, and API keys must never be.
-  if (surfaces.some((surface) => key.includes(kinds[surface].prefix))) {
+  if (apiKey.test(key)) {
     return refuseAs(
       "bad_request",
       `${idempotencyKeyHeader} must not contain an API key. Generate a random key for each call.`,

@@ -1,3 +1,4 @@
+import { product } from "@/lib/product"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import { kinds } from "@/lib/surfaces"
 import {
@@ -21,7 +22,7 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
   return JSON.stringify({
     openapi: "3.1.0",
     info: {
-      title: "tsk",
+      title: product.name,
       version,
       summary: "The admin data API and the user API, each with its own kind of key",
       description: `${limits.key.tokens} requests a minute per key. A key for one surface is refused by the other.`,

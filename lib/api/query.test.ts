@@ -1,6 +1,9 @@
 import { expect, test } from "vitest"
 import { z } from "zod"
-import { encodeCursor, parseListQuery } from "./query"
+import { product } from "@/lib/product"
+import { kinds } from "@/lib/surfaces"
+import { encodeCursor } from "./parameters"
+import { parseListQuery } from "./query"
 
 const filters = { status: z.enum(["active", "banned"]), userId: z.uuid() }
 
@@ -139,8 +142,10 @@ test("filters are parsed into where", () => {
 })
 
 test("an API key in the query is masked in the error message", () => {
-  expect(refusal("limit=tsk_usr_abcdefghijk")).toBe('limit must be an integer from 1 to 500, got "tsk_…".')
-  expect(refusal("tsk_adm_abcdefghijk=1")).not.toContain("abcdefghijk")
+  expect(refusal(`limit=${kinds.user.prefix}abcdefghijk`)).toBe(
+    `limit must be an integer from 1 to 500, got "${product.slug}_…".`,
+  )
+  expect(refusal(`${kinds.admin.prefix}abcdefghijk=1`)).not.toContain("abcdefghijk")
 })
 
 test("a cursor restores the position and the order of its list", () => {

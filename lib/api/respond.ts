@@ -7,80 +7,15 @@ import { log } from "@/lib/telemetry/log"
 import { requestIdFrom } from "@/lib/telemetry/request-id"
 import { traced } from "@/lib/telemetry/tracing"
 import { errorEnvelope } from "./envelope"
-import { errors, Refusal, refuseAs } from "./errors"
+import { Refusal } from "./errors"
 
-// HTTP behavior shared by everything under /api: methods, headers and errors.
-
-export const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
-
-export type Method = (typeof methods)[number]
-
-export type Handler = (request: Request) => Promise<Response>
+// HTTP behavior shared by everything under /api: headers, errors and the access log.
 
 /** A response in progress: its headers, which an error response keeps, the API key that was used and the error code. */
-export type Draft = { readonly headers: Headers; keyId?: string; code?: string }
-
-/** A public document: no key required, cacheable for five minutes, and generated once per process. */
-export function documentRoutes(contentType: string, write: () => Promise<string>) {
-  const allowed = "GET, HEAD, OPTIONS"
-  let document: string | undefined
-  const serve = (request: Request) =>
-    respond(request, pathOf(request), async ({ headers }) => {
-      document ??= await write()
-      setAll(headers, { "Content-Type": contentType, "Cache-Control": "public, max-age=300" })
-      return document
-    })
-  return handleEach("GET", allowed, serve)
-}
-
-/** Returns 404, for paths under /api without a route. */
-export const nothing = eachMethod((method) => async (request: Request) => {
-  const response = await respond(request, noRoute, async () => refuseAs("not_found", errors.not_found.meaning))
-  return method === "HEAD" ? withoutBody(response) : response
-})
-
-/** Returns 405, for methods that no path supports, such as TRACE. */
-export function methodNotAllowed(request: Request): Promise<Response> {
-  return respond(request, noRoute, async () => {
-    const allowed = methods.join(", ")
-    return refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
-      Allow: allowed,
-    })
-  })
-}
-
-/** Handlers for every method: `serve` for `supported`, HEAD and OPTIONS derived from it, 405 for the others. */
-export function handleEach(supported: "GET" | "POST", allowed: string, serve: Handler) {
-  function refuseMethod(request: Request): Promise<Response> {
-    return respond(request, pathOf(request), async () =>
-      refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
-        Allow: allowed,
-      }),
-    )
-  }
-
-  function listMethods(request: Request): Promise<Response> {
-    return respond(request, pathOf(request), async ({ headers }) => {
-      headers.set("Allow", allowed)
-      return null
-    })
-  }
-
-  return eachMethod((method) => {
-    if (method === supported) return serve
-    if (method === "HEAD") {
-      return async (request: Request) => withoutBody(await (supported === "GET" ? serve : refuseMethod)(request))
-    }
-    return method === "OPTIONS" ? listMethods : refuseMethod
-  })
-}
-
-export function eachMethod<Handler>(make: (method: Method) => Handler) {
-  return Object.fromEntries(methods.map((method) => [method, make(method)])) as Record<Method, Handler>
-}
+type Draft = { readonly headers: Headers; keyId?: string; code?: string }
 
 /** The route label of requests that match no route file. */
-const noRoute = "none"
+export const noRoute = "none"
 
 /** The decoded path of a request, which is the path of its route file. */
 export function pathOf(request: Request): string {
@@ -158,8 +93,4 @@ function unexpected(error: unknown, requestId: string): Refusal {
 
 export function setAll(headers: Headers, fields: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(fields)) headers.set(name, value)
-}
-
-function withoutBody({ status, statusText, headers }: Response): Response {
-  return new Response(null, { status, statusText, headers })
 }

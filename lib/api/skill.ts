@@ -1,3 +1,4 @@
+import { keyVariable, product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
 import {
   conventions,
@@ -10,7 +11,7 @@ import {
   exampleBody,
 } from "./document"
 import { type ErrorCode, errors } from "./errors"
-import { sharedParameters } from "./query"
+import { sharedParameters } from "./parameters"
 
 /**
  * The Agent Skill of one surface: front matter, then what an agent needs to call the API and use its responses.
@@ -35,18 +36,16 @@ export function skillDocument(surface: Surface, endpoints: readonly Documented[]
 /** The texts that differ between the documents of the two surfaces. */
 export const texts: Record<Surface, { name: string; title: string; description: string; reads: string }> = {
   admin: {
-    name: "tsk-admin-data-api",
+    name: `${product.slug}-admin-data-api`,
     title: "Admin data API",
-    description:
-      "Reads accounts, subscriptions, orders, credits and daily statistics of a SaaS through its read-only admin data API. Use it to answer questions about growth, revenue, churn, retention and credit burn, or to export data. Needs an API key that begins with tsk_adm_.",
+    description: `Reads accounts, subscriptions, orders, credits and daily statistics of a SaaS through its read-only admin data API. Use it to answer questions about growth, revenue, churn, retention and credit burn, or to export data. Needs an API key that begins with ${kinds.admin.prefix}.`,
     reads:
       "Read-only: every endpoint is GET. You can read what the current role of the key's owner permits; a 403 names the missing permission.",
   },
   user: {
-    name: "tsk-user-api",
+    name: `${product.slug}-user-api`,
     title: "User API",
-    description:
-      "Reads one customer's own account, subscription, orders and credits through the user API of a SaaS, and runs metered work for credits. Use it in that customer's own code. Needs an API key that begins with tsk_usr_.",
+    description: `Reads one customer's own account, subscription, orders and credits through the user API of a SaaS, and runs metered work for credits. Use it in that customer's own code. Needs an API key that begins with ${kinds.user.prefix}.`,
     reads: "Every response contains only the key owner's own data; no request can read another account.",
   },
 }
@@ -140,7 +139,7 @@ function recipePreface(baseUrl: string): string {
 
 \`\`\`js
 const get = async (path) => {
-  const response = await fetch("${baseUrl}" + path, { headers: { authorization: "Bearer " + process.env.TSK_KEY } })
+  const response = await fetch("${baseUrl}" + path, { headers: { authorization: "Bearer " + process.env.${keyVariable} } })
   if (!response.ok) throw new Error(response.status + " " + (await response.text()))
   return response.json()
 }

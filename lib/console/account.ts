@@ -1,16 +1,11 @@
-import type { SubscriptionStatus, UserStatus } from "@/generated/prisma/enums"
-import { readBalance } from "@/lib/credits/entries"
+import type { User } from "@/generated/prisma/client"
+import type { SubscriptionStatus } from "@/generated/prisma/enums"
+import { readBalance } from "@/lib/credits/balance"
 import { db, snapshot } from "@/lib/postgres/prisma"
 import { type Surface, surfaces } from "@/lib/surfaces"
 
 /** An account as shown on its console page. */
-export type Account = {
-  id: string
-  email: string
-  name: string
-  role: string
-  status: UserStatus
-  createdAt: Date
+export type Account = Pick<User, "id" | "email" | "name" | "role" | "status" | "createdAt"> & {
   /** Credits that can be spent. */
   balance: number
   /** Credits reserved by running runs; not part of `balance`. */

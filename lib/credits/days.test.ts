@@ -7,7 +7,7 @@ import { createUser, grantCredits } from "@/tests/support/factories"
 import { env } from "../env"
 import { creditDays, shownDays } from "./days"
 
-const slot = Symbol.for("tsk.pool")
+const slot = Symbol.for("app.pool")
 const day = 86_400_000
 const today = Math.floor(Date.now() / day) * day
 

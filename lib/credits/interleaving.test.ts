@@ -20,7 +20,7 @@ const timeLimit = numRuns * 100
 const timeout = timeLimit + 60_000
 const seed = Number(process.env.LEDGER_SEED || randomInt(2 ** 31))
 
-const slot = Symbol.for("tsk.pool")
+const slot = Symbol.for("app.pool")
 /** For the statements of the test itself, which are not scheduled. */
 const observer = new Pool({ connectionString: env().DATABASE_URL, max: 2 })
 const workingPool = pool()

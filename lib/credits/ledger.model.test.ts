@@ -81,8 +81,9 @@ test("after any sequence of operations, every response, balance and run matches 
       await fc.asyncModelRun(() => ({ model: { accounts, loggedErrors: 0 }, real }), commands)
     } finally {
       await finishAll(real)
-      // An open reservation would expire during a later sequence.
+      // An open reservation or a stored response would expire during a later sequence.
       await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved'")
+      await pool().query("UPDATE runs SET ended_at = now() - interval '25 hours' WHERE state = 'settled'")
       await sweep()
     }
   })

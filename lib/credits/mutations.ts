@@ -1,7 +1,8 @@
 import { z } from "zod"
 import { idIn, lockAccounts } from "@/lib/accounts/authority"
 import type { OwnerId } from "@/lib/accounts/owner"
-import { plainText } from "@/lib/form/text"
+import { requestId } from "@/lib/input/fields"
+import { plainText } from "@/lib/input/text"
 import { db } from "@/lib/postgres/prisma"
 import { audit } from "../audit"
 import { holds } from "../permissions"
@@ -15,8 +16,7 @@ const amountError = `Amount must be a whole number from 1 to ${maxAmount.toLocal
 
 /** The fields of the grant and deduct forms. */
 export const creditForm = z.strictObject({
-  /** Generated when the form is rendered, so that submitting a form twice books once. */
-  requestId: z.uuid(),
+  requestId,
   /** Number() would also accept `0x10`, `1e3` and ` 5 `. */
   amount: z
     .string()

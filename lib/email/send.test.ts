@@ -1,21 +1,23 @@
 import { afterEach, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
+import { product } from "@/lib/product"
+import { kinds } from "@/lib/surfaces"
 import { log } from "@/lib/telemetry/log"
 import { createUser } from "@/tests/support/factories"
 import { resetTokenIn, startMailServer } from "@/tests/support/mail-server"
 import { sendEmail } from "./send"
 
-const key = { surface: "user", keyName: "Nightly report", start: "tsk_usr_Ab3d" } as const
+const key = { surface: "user", keyName: "Nightly report", start: `${kinds.user.prefix}Ab3d` } as const
 
 afterEach(() => {
   delete env().SMTP_URL
   delete env().EMAIL_FROM
-  Reflect.deleteProperty(globalThis, Symbol.for("tsk.smtp"))
+  Reflect.deleteProperty(globalThis, Symbol.for("app.smtp"))
 })
 
 function setMailServer(url: string) {
-  Object.assign(env(), { SMTP_URL: url, EMAIL_FROM: "tsk <hello@example.com>" })
+  Object.assign(env(), { SMTP_URL: url, EMAIL_FROM: "Shop <hello@example.com>" })
 }
 
 async function recordsOf(userId: string) {
@@ -26,7 +28,7 @@ test("without a mail server an email is recorded as not sent", async () => {
   const user = await createUser()
   await sendEmail(user, "welcome", user)
   expect(await recordsOf(user.id)).toMatchObject([
-    { to: user.email, template: "welcome", subject: "Welcome to tsk", status: "not_sent", sentAt: null },
+    { to: user.email, template: "welcome", subject: `Welcome to ${product.name}`, status: "not_sent", sentAt: null },
   ])
 })
 
@@ -39,6 +41,7 @@ test("an email is sent through the mail server and recorded", async () => {
   expect(server.emails).toHaveLength(1)
   expect(server.emails[0]).toContain(`To: ${user.email}`)
   expect(server.emails[0]).toContain("Nightly report")
+  expect(server.emails[0]).toContain(`contact ${product.supportEmail}.`)
   expect(await recordsOf(user.id)).toMatchObject([
     { template: "key_created", status: "sent", sentAt: expect.any(Date) },
   ])

@@ -1,6 +1,7 @@
 import { createTransport, type Transporter } from "nodemailer"
 import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
+import { product } from "@/lib/product"
 import { singleton } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { type EmailMessage, type Template, templates } from "./templates"
@@ -32,7 +33,8 @@ async function deliver(to: string, { subject, text, confidential }: EmailMessage
   const { SMTP_URL, EMAIL_FROM } = env()
   if (!SMTP_URL) return { status: "not_sent" }
   try {
-    await transport(SMTP_URL).sendMail({ from: EMAIL_FROM, to, subject, text })
+    const signed = `${text}\nIf you need help, contact ${product.supportEmail}.\n`
+    await transport(SMTP_URL).sendMail({ from: EMAIL_FROM, to, subject, text: signed })
     return { status: "sent", sentAt: new Date() }
   } catch (error) {
     return { status: "failed", error: confidential ? codesOf(error) : messageOf(error) }

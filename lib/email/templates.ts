@@ -1,4 +1,5 @@
 import { env } from "@/lib/env"
+import { product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
 
 type KeyFacts = { surface: Surface; keyName: string; start: string }
@@ -9,7 +10,7 @@ export type EmailMessage = { subject: string; text: string; confidential?: true 
 /** All emails of the application. None contains an API key, a password or a link that signs in directly. */
 export const templates = {
   welcome: ({ name }: { name: string }) => ({
-    subject: "Welcome to tsk",
+    subject: `Welcome to ${product.name}`,
     text: `Hello ${name},\n\nYour account is ready. Create your first API key at ${env().BASE_URL}${kinds.user.page}.\n`,
   }),
   key_created: (key: KeyFacts) => ({

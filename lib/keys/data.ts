@@ -1,3 +1,4 @@
+import type { User } from "@/generated/prisma/client"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { db } from "@/lib/postgres/prisma"
 import { kinds, type Surface } from "@/lib/surfaces"
@@ -6,13 +7,13 @@ import { kinds, type Surface } from "@/lib/surfaces"
 export type ListedKey = {
   id: string
   name: string
-  /** The first 12 characters. */
+  /** The prefix and four random characters. */
   start: string
   state: KeyState
   createdAt: Date
   lastUsedAt: Date | null
   expiresAt: Date | null
-  owner: { id: string; email: string; name: string }
+  owner: Pick<User, "id" | "email" | "name">
 }
 
 export type KeyState = "active" | "expired" | "revoked"

@@ -20,7 +20,7 @@ export const preselectedExpiry: Expires = "90d"
 
 /** When a key issued at `now` expires. A date is its last day in UTC; a lifetime counts in milliseconds from `now`. */
 export function expiryOf(
-  { expires, date }: { expires: Expires; date?: string | undefined },
+  { expires, date }: { expires: Expires; date?: string | null },
   now: Date,
 ): Date | null | "bad_date" {
   if (expires === "never") return null

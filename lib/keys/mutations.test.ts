@@ -9,10 +9,10 @@ import { createKey, createUser } from "@/tests/support/factories"
 import { listKeys } from "./data"
 import { expiryOf } from "./expiry"
 import { issueKey, maxLiveKeys, type NewKey, newKeyForm, revokeKey } from "./mutations"
-import { hashSecret, isWellFormed, newSecret } from "./secret"
+import { hashSecret, isWellFormed, newSecret, startOf } from "./secret"
 
 function form(overrides: Partial<NewKey> = {}): NewKey {
-  return { requestId: randomUUID(), name: "Nightly report", expires: "90d", ...overrides }
+  return { requestId: randomUUID(), name: "Nightly report", expires: "90d", date: null, ...overrides }
 }
 
 async function owner() {
@@ -20,7 +20,7 @@ async function owner() {
 }
 
 describe.each(surfaces)("a key of the %s surface", (surface) => {
-  test("is stored as its hash and first 12 characters; no table contains the full key", async () => {
+  test("is stored as its hash, its prefix and four more characters; no table contains the full key", async () => {
     const id = await owner()
     const issued = await issueKey(surface, id, form())
     if (!issued.ok) throw new Error(issued.reason)
@@ -28,7 +28,7 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
     expect(isWellFormed(issued.secret)).toBe(true)
 
     const key = await db().apiKey.findUniqueOrThrow({ where: { id: issued.id } })
-    expect(key).toMatchObject({ userId: id, surface, name: "Nightly report", start: issued.secret.slice(0, 12) })
+    expect(key).toMatchObject({ userId: id, surface, name: "Nightly report", start: startOf(issued.secret) })
     expect(Buffer.from(key.hash)).toEqual(hashSecret(issued.secret))
     expect(key.expiresAt?.getTime()).toBeCloseTo(key.createdAt.getTime() + 90 * 86_400_000, -4)
 
@@ -73,11 +73,11 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
     const { key } = await createKey({ user, surface })
     const other = surface === "admin" ? "user" : "admin"
     expect(await revokeKey(other, id, key.id)).toEqual({ ok: false, reason: "not_found" })
-    const revoked = { name: key.name, start: key.start, owner: { id, email: user.email } }
-    expect(await revokeKey(surface, id, key.id)).toEqual({ ok: true, revoked })
+    const named = { name: key.name, start: key.start, owner: { id, email: user.email } }
+    expect(await revokeKey(surface, id, key.id)).toEqual({ ok: true, repeated: false, key: named })
     const { revokedAt, revokedById } = await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })
     expect(revokedById).toBe(id)
-    expect(await revokeKey(surface, id, key.id)).toEqual({ ok: true, revoked: null })
+    expect(await revokeKey(surface, id, key.id)).toEqual({ ok: true, repeated: true, key: named })
     expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toEqual(revokedAt)
     const entries = await db().auditEntry.findMany({ where: { targetId: key.id } })
     expect(entries).toMatchObject([{ actorId: id, action: "api_key.revoked", details: { surface, ownerId: id } }])
@@ -94,7 +94,7 @@ test("only its owner can list and revoke a user key; any account with the permis
   expect((await listKeys("admin", viewer)).find(({ id }) => id === shared.key.id)?.owner.email).toBe(user.email)
   expect(await revokeKey("admin", viewer, shared.key.id)).toMatchObject({
     ok: true,
-    revoked: { owner: { id: user.id } },
+    key: { owner: { id: user.id } },
   })
 })
 
@@ -143,7 +143,9 @@ test.each([
   ["an invalid request id", { requestId: "1" }],
   ["an unknown field", { userId: randomUUID() }],
 ])("the form refuses %s", (_what, fields) => {
-  expect(newKeyForm.safeParse({ ...form(), ...fields }).success).toBe(false)
+  const valid = { ...form(), date: "" }
+  expect(newKeyForm.safeParse(valid).success).toBe(true)
+  expect(newKeyForm.safeParse({ ...valid, ...fields }).success).toBe(false)
 })
 
 test("creating keys is rate limited, revoking is not", async () => {
@@ -157,7 +159,11 @@ test("creating keys is rate limited, revoking is not", async () => {
     retryAfterSeconds: expect.any(Number),
   })
   expect(await db().apiKey.count({ where: { userId: id } })).toBe(1)
-  expect(await revokeKey("user", id, issued.id)).toMatchObject({ ok: true, revoked: { name: "Nightly report" } })
+  expect(await revokeKey("user", id, issued.id)).toMatchObject({
+    ok: true,
+    repeated: false,
+    key: { name: "Nightly report" },
+  })
 })
 
 test("keys that are not revoked are listed before revoked keys", async () => {

@@ -1,7 +1,8 @@
 import { z } from "zod"
 import { Prisma } from "@/generated/prisma/client"
 import type { OwnerId } from "@/lib/accounts/owner"
-import { plainText } from "@/lib/form/text"
+import { optional, requestId } from "@/lib/input/fields"
+import { plainText } from "@/lib/input/text"
 import { db } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
 import { kinds, type Surface } from "@/lib/surfaces"
@@ -12,15 +13,12 @@ import { hashSecret, newSecret, startOf } from "./secret"
 /** The maximum number of live keys (neither revoked nor expired) per owner and surface. */
 export const maxLiveKeys = 25
 
-const date = z.iso.date("Choose a date, or one of the lifetimes.")
-
 /** The new key form. `expires` is a lifetime, `never` or `date`; then the field `date` is the key's last day. */
 export const newKeyForm = z.strictObject({
-  /** Generated when the form is rendered, so that submitting one form twice issues one key. */
-  requestId: z.uuid(),
+  requestId,
   name: plainText({ name: "Name", max: 80 }),
   expires: z.enum(expiryChoices, { error: "Choose when the key expires." }),
-  date: z.union([z.literal(""), date]).optional(),
+  date: optional(z.iso.date("Choose a date, or one of the lifetimes.")),
 })
 
 export type NewKey = z.output<typeof newKeyForm>
@@ -77,8 +75,8 @@ export async function issueKey(surface: Surface, owner: OwnerId, form: NewKey): 
 }
 
 export type RevokeResult =
-  /** `revoked` is null when the key was already revoked. */
-  | { ok: true; revoked: { name: string; start: string; owner: { id: string; email: string } } | null }
+  /** `repeated`: the key was already revoked. */
+  | { ok: true; repeated: boolean; key: { name: string; start: string; owner: { id: string; email: string } } }
   | { ok: false; reason: "not_found" }
 
 /**
@@ -96,14 +94,15 @@ export async function revokeKey(surface: Surface, viewer: OwnerId, id: string): 
     const revoked = await transaction.$executeRaw(Prisma.sql`
       UPDATE api_keys SET revoked_at = now(), revoked_by_id = ${viewer}::uuid
       WHERE id = ${key.id}::uuid AND revoked_at IS NULL`)
-    if (revoked === 0) return { ok: true, revoked: null }
+    const { name, start, user: owner } = key
+    if (revoked === 0) return { ok: true, repeated: true, key: { name, start, owner } }
     await audit(transaction, {
       actorId: viewer,
       action: "api_key.revoked",
       targetType: "api_key",
       targetId: key.id,
-      details: { surface, name: key.name, start: key.start, ownerId: key.userId },
+      details: { surface, name, start, ownerId: owner.id },
     })
-    return { ok: true, revoked: { name: key.name, start: key.start, owner: key.user } }
+    return { ok: true, repeated: false, key: { name, start, owner } }
   })
 }

@@ -1,24 +1,36 @@
 import { expect, test } from "vitest"
-import { surfaces } from "@/lib/surfaces"
-import { hashSecret, isWellFormed, newSecret, startOf } from "./secret"
+import { keyPrefixes } from "@/lib/product"
+import { kinds, surfaces } from "@/lib/surfaces"
+import { hashSecret, isWellFormed, newSecret, secretOf, startOf } from "./secret"
 
 test.each(surfaces)("a new %s key has its prefix, 43 random and 6 checksum characters", (surface) => {
-  const prefix = surface === "admin" ? "tsk_adm_" : "tsk_usr_"
+  const { prefix } = kinds[surface]
   const secret = newSecret(surface)
   expect(secret).toMatch(new RegExp(`^${prefix}[0-9A-Za-z]{49}$`))
   expect(isWellFormed(secret)).toBe(true)
-  expect(startOf(secret)).toBe(secret.slice(0, 12))
   expect(hashSecret(secret)).toHaveLength(32)
+})
+
+test.each(Object.values(keyPrefixes).flat())("keys that begin with %s are well-formed", (prefix) => {
+  expect(isWellFormed(secretOf(prefix, "k".repeat(43)))).toBe(true)
+})
+
+test("a prefix that is not listed is refused, whatever its checksum", () => {
+  expect(isWellFormed(secretOf("unlisted_usr_", "k".repeat(43)))).toBe(false)
+})
+
+test.each(["ab_usr_", "longerslug12_usr_"])("listings show %s and four more characters", (prefix) => {
+  expect(startOf(secretOf(prefix, `1234${"k".repeat(39)}`))).toBe(`${prefix}1234`)
 })
 
 test("keys are unique and use every character of the alphabet", () => {
   const secrets = Array.from({ length: 2_000 }, () => newSecret("user"))
   expect(new Set(secrets).size).toBe(secrets.length)
-  expect(new Set(secrets.flatMap((secret) => [...secret.slice(8, 51)])).size).toBe(62)
+  expect(new Set(secrets.flatMap((secret) => [...secret.slice(kinds.user.prefix.length, -6)])).size).toBe(62)
 })
 
 test("the checksum is the CRC-32 of what precedes it, in base62", () => {
-  const body = `tsk_usr_${"0".repeat(43)}`
+  const body = `${kinds.user.prefix}${"0".repeat(43)}`
   const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
   const secret = Array.from({ length: 6 }).reduce<{ rest: number; text: string }>(
     ({ rest, text }) => ({ rest: Math.floor(rest / 62), text: alphabet.charAt(rest % 62) + text }),

@@ -1,30 +1,33 @@
 import { createHash, randomInt } from "node:crypto"
 import { crc32 } from "node:zlib"
-import { kinds, type Surface, surfaces } from "@/lib/surfaces"
+import { anyPrefix, kinds, type Surface } from "@/lib/surfaces"
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const randomLength = 43 // 62^43 > 2^256
 const checksumLength = 6 // 62^6 > 2^32
-const shownLength = 12
+const shownLength = 4
 
-const pattern = new RegExp(`^(?:${surfaces.map((surface) => kinds[surface].prefix).join("|")})[0-9A-Za-z]{49}$`)
+/** The source of a regular expression that matches a key, without its checksum being checked. */
+export const keyPattern = `${anyPrefix}[0-9A-Za-z]{${randomLength + checksumLength}}`
+
+const wholeKey = new RegExp(`^${keyPattern}$`)
 
 /** A new key: prefix, 256 random bits and, to detect typing errors without a look-up, a CRC-32 of both, in base62. */
 export function newSecret(surface: Surface): string {
   // randomInt uses the CSPRNG and rejection sampling, so its results are not biased.
   const random = Array.from({ length: randomLength }, () => alphabet[randomInt(alphabet.length)]).join("")
-  return secretOf(surface, random)
+  return secretOf(kinds[surface].prefix, random)
 }
 
-/** Builds a key from 43 given base62 characters. Demo and seed data use this; all other keys come from newSecret. */
-export function secretOf(surface: Surface, random: string): string {
-  const body = kinds[surface].prefix + random
+/** Builds a key from a prefix and 43 base62 characters. Demo and seed data use this; all other keys come from newSecret. */
+export function secretOf(prefix: string, random: string): string {
+  const body = prefix + random
   return body + checksum(body)
 }
 
 /** Whether `text` has the format and the checksum of a key. Does not check whether the key was issued. */
 export function isWellFormed(text: string): boolean {
-  return pattern.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength))
+  return wholeKey.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength))
 }
 
 /** The hash that is stored instead of the key. A key has 256 random bits, so a fast hash cannot be brute-forced. */
@@ -32,9 +35,9 @@ export function hashSecret(secret: string): Buffer<ArrayBuffer> {
   return Buffer.from(createHash("sha256").update(secret).digest())
 }
 
-/** The first 12 characters, shown in listings: the prefix and four random characters. */
+/** What listings show of a key: its prefix and four random characters. */
 export function startOf(secret: string): string {
-  return secret.slice(0, shownLength)
+  return secret.slice(0, shownLength - randomLength - checksumLength)
 }
 
 function checksum(body: string): string {

@@ -1,9 +1,10 @@
 import { Pool } from "pg"
 import { afterAll, expect, test } from "vitest"
 import { env } from "@/lib/env"
-import { findOrders } from "@/lib/orders"
+import { orderRow } from "@/lib/orders"
 import { createOrder, createRun, createUser } from "@/tests/support/factories"
 import { counted, dailyTotal, foldDailyChanges } from "./daily-sums"
+import { listed } from "./listed"
 import type { Page } from "./page"
 import { pool } from "./pool"
 import { db } from "./prisma"
@@ -12,6 +13,7 @@ import { db } from "./prisma"
 
 const otherPool = new Pool({ connectionString: env().DATABASE_URL, max: 4 })
 const firstPage: Page = { limit: 10, offset: 0, order: "desc" }
+const findOrders = listed("orders", orderRow)
 
 afterAll(() => otherPool.end())
 

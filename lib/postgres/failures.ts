@@ -10,6 +10,8 @@ const temporarySqlStates = [
 ]
 const temporaryNodeCodes = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
 const temporaryPrismaCodes = /^(P1001|P1002|P1008|P1017|P2024|P2028|P2034)$/
+// What the driver adapter makes of an error of the socket.
+const temporaryKinds = /^(ConnectionClosed|DatabaseNotReachable|SocketTimeout)$/
 // pg and pg-pool throw these without a code.
 const temporaryMessages =
   /timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error|Cannot use a pool after calling end|not currently accepting connections/
@@ -17,10 +19,11 @@ const temporaryMessages =
 /** Whether an error means that the database is unreachable, overloaded or too slow: 503 instead of 500. */
 export function isDatabaseUnavailable(error: unknown, depth = 0): boolean {
   if (typeof error !== "object" || error === null || depth > 5) return false
-  const { code, originalCode, message, cause, errors, meta } = error as Record<string, unknown>
+  const { code, originalCode, kind, message, cause, errors, meta } = error as Record<string, unknown>
   const codes = [code, originalCode].filter((value) => typeof value === "string")
   if (codes.some((value) => temporarySqlStates.some((pattern) => pattern.test(value)))) return true
   if (codes.some((value) => temporaryNodeCodes.test(value) || temporaryPrismaCodes.test(value))) return true
+  if (typeof kind === "string" && temporaryKinds.test(kind)) return true
   if (typeof message === "string" && temporaryMessages.test(message)) return true
   const driverError = (meta as { driverAdapterError?: unknown } | undefined)?.driverAdapterError
   return [cause, driverError, ...(Array.isArray(errors) ? errors : [])].some((inner) =>

@@ -1,14 +1,16 @@
 import { expect, test } from "vitest"
 import { z } from "zod"
 import { credits, id, timestamp } from "@/lib/fields"
-import { findOrders, orderRow } from "@/lib/orders"
+import { orderRow } from "@/lib/orders"
 import { createOrder, createUser } from "@/tests/support/factories"
+import { listed } from "./listed"
 import { findIn, type List, type Page, type Position } from "./page"
 import { pool } from "./pool"
 import { db } from "./prisma"
 
 const start = Date.parse("2026-01-01T00:00:00Z")
 const firstPage: Page = { limit: 10, offset: 0, order: "desc" }
+const findOrders = listed("orders", orderRow)
 
 test.each(["asc", "desc"] as const)(
   "reading a list by cursor, %s, returns every row that exists throughout exactly once, while others are created and deleted",

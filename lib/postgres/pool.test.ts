@@ -6,7 +6,7 @@ import { pool } from "./pool"
 
 afterEach(async () => {
   await pool().end()
-  for (const name of ["env", "pool"]) Reflect.deleteProperty(globalThis, Symbol.for(`tsk.${name}`))
+  for (const name of ["env", "pool"]) Reflect.deleteProperty(globalThis, Symbol.for(`app.${name}`))
 })
 
 /** The statements that the only connection of a pool has prepared after one read. */

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net"
 import { Ratelimit } from "@upstash/ratelimit"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
+import { product } from "@/lib/product"
 import { log } from "@/lib/telemetry/log"
 import { freePort } from "@/scripts/postgres"
 import { startRedis } from "@/tests/support/redis"
@@ -24,7 +25,7 @@ afterEach(() => {
 /** Simulates a new process: the limiters are rebuilt for the store that the environment names now. */
 function resetStore() {
   for (const name of [...Object.keys(limits).map((limit) => `limiters.${limit}`), "limit-store", "limit-store-state"]) {
-    Reflect.deleteProperty(globalThis, Symbol.for(`tsk.${name}`))
+    Reflect.deleteProperty(globalThis, Symbol.for(`app.${name}`))
   }
 }
 
@@ -57,7 +58,7 @@ test("with Redis all instances together allow 300 calls a minute, and other keys
     const otherInstance = new Ratelimit({
       redis: connectRedis(redis.url, 2_000),
       limiter: Ratelimit.slidingWindow(limits.key.tokens, "60 s"),
-      prefix: "tsk:key",
+      prefix: `${product.slug}:key`,
       ephemeralCache: false,
     })
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() })

@@ -1,6 +1,7 @@
 import { Ratelimit } from "@upstash/ratelimit"
 import { Redis as UpstashRedis } from "@upstash/redis"
 import { env } from "@/lib/env"
+import { product } from "@/lib/product"
 import { singleton } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { metrics } from "@/lib/telemetry/metrics"
@@ -82,7 +83,7 @@ function limiters(name: LimitName): Limiters {
     const shared = new Ratelimit({
       redis,
       limiter: Ratelimit.slidingWindow(tokens, window),
-      prefix: `tsk:${name}`,
+      prefix: `${product.slug}:${name}`,
       ephemeralCache: false,
       timeout: storeTimeoutMs,
     })

@@ -1,4 +1,5 @@
 import { isHttps } from "@/lib/https"
+import { product } from "@/lib/product"
 
 const days = 24 * 3600
 
@@ -6,7 +7,7 @@ export const sessionMaxAgeSeconds = 30 * days
 
 /** `Secure` and the `__Host-` prefix, which binds a cookie to this host, require https. */
 export function cookieName(name: string): string {
-  return isHttps() ? `__Host-tsk.${name}` : `tsk.${name}`
+  return `${isHttps() ? "__Host-" : ""}${product.slug}.${name}`
 }
 
 export function cookieOptions() {

@@ -4,6 +4,7 @@ import { encode } from "next-auth/jwt"
 import { afterEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
+import { product } from "@/lib/product"
 import { createUser } from "@/tests/support/factories"
 import { cookieName, cookieOptions } from "./cookies"
 import { accountsAdapter, authOptions, sessionToken } from "./next-auth"
@@ -66,12 +67,12 @@ test("a provider is available when its variables are set", () => {
 
 test("cookies are HttpOnly and SameSite=Lax, and with https also Secure and bound to the host", () => {
   expect([cookieName("session"), cookieOptions()]).toEqual([
-    "tsk.session",
+    `${product.slug}.session`,
     { httpOnly: true, sameSite: "lax", path: "/", secure: false },
   ])
   env().BASE_URL = "https://app.example.com"
   expect([cookieName("session"), cookieOptions()]).toEqual([
-    "__Host-tsk.session",
+    `__Host-${product.slug}.session`,
     { httpOnly: true, sameSite: "lax", path: "/", secure: true },
   ])
 })

@@ -2,6 +2,7 @@ import { z } from "zod"
 import { Prisma, type User } from "@/generated/prisma/client"
 import { idIn, lockAccounts } from "@/lib/accounts/authority"
 import type { OwnerId } from "@/lib/accounts/owner"
+import { secret } from "@/lib/input/fields"
 import { db } from "@/lib/postgres/prisma"
 import { type Client, countAttempt, type TooMany } from "./attempts"
 import { hashPassword, verifyPassword } from "./password-hash"
@@ -9,7 +10,7 @@ import { writePassword } from "./password-write"
 import { newPassword } from "./sign-up"
 
 export const passwordChangeForm = z
-  .strictObject({ current: z.string().min(1, "Enter your current password."), password: newPassword })
+  .strictObject({ current: secret(z.string().min(1, "Enter your current password.")), password: newPassword })
   .refine(({ current, password }) => current !== password, {
     path: ["password"],
     message: "This is your current password.",

@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => mailServer.stop())
 
 beforeEach(() => {
-  Object.assign(env(), { SMTP_URL: mailServer.url, EMAIL_FROM: "tsk <hello@example.com>" })
+  Object.assign(env(), { SMTP_URL: mailServer.url, EMAIL_FROM: "Shop <hello@example.com>" })
   mailServer.emails.length = 0
 })
 afterEach(() => {

@@ -5,6 +5,7 @@ import { idIn, lockAccounts } from "@/lib/accounts/authority"
 import { emailAddress } from "@/lib/email/address"
 import { sendEmail } from "@/lib/email/send"
 import { env } from "@/lib/env"
+import { hidden } from "@/lib/input/fields"
 import { db } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
@@ -17,7 +18,7 @@ export const resetMinutes = 60
 
 export const resetRequestForm = z.strictObject({ email: emailAddress })
 
-export const resetForm = z.strictObject({ token: z.string(), password: newPassword })
+export const resetForm = z.strictObject({ token: hidden(z.string()), password: newPassword })
 
 /** Whether password reset emails can be sent. If not, only the operator can reset a password. */
 export function resetsByEmail(): boolean {

@@ -5,7 +5,7 @@ import { connection } from "next/server"
 import { decode, encode } from "next-auth/jwt"
 import { cache } from "react"
 import type { User } from "@/generated/prisma/client"
-import type { OwnerId } from "@/lib/accounts/owner"
+import type { Owner, OwnerId } from "@/lib/accounts/owner"
 import { env } from "@/lib/env"
 import { holds, type Permission } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
@@ -15,7 +15,7 @@ import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
 import { sessionToken } from "./next-auth"
 
 /** The signed-in account, as read from the database for this request. */
-export type Viewer = { id: OwnerId; email: string; name: string; role: string }
+export type Viewer = Owner
 
 /**
  * The signed-in account, or `null`. The cookie only identifies it; the account is read on every request, so that a ban,

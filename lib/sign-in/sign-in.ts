@@ -1,7 +1,7 @@
 import type { User } from "@/generated/prisma/client"
 import { audit } from "@/lib/audit"
 import { normalizeEmail } from "@/lib/email/address"
-import { isStorable } from "@/lib/form/text"
+import { isStorable } from "@/lib/input/text"
 import { db } from "@/lib/postgres/prisma"
 import { log } from "@/lib/telemetry/log"
 import { type Client, countAttempt, type TooMany } from "./attempts"

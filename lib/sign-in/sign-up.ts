@@ -3,20 +3,23 @@ import { z } from "zod"
 import type { User } from "@/generated/prisma/client"
 import { createAccount } from "@/lib/accounts/create"
 import { emailAddress } from "@/lib/email/address"
-import { plainText } from "@/lib/form/text"
+import { secret } from "@/lib/input/fields"
+import { plainText } from "@/lib/input/text"
 import { consume } from "@/lib/rate-limit/rate-limit"
 import { singleton } from "@/lib/singleton"
 import { hashPassword, passwordMinLength } from "./password-hash"
 
 /** At least 12 characters and not on a list of common passwords (NIST SP 800-63B section 3.1.1.2); no other rules. */
-export const newPassword = z
-  .string()
-  .min(passwordMinLength, `A password must have at least ${passwordMinLength} characters.`)
-  .max(1024, "A password can have at most 1,024 characters.")
-  .refine(
-    (password) => !commonPasswords().has(password.toLowerCase()),
-    "This password is on a list of common passwords.",
-  )
+export const newPassword = secret(
+  z
+    .string()
+    .min(passwordMinLength, `A password must have at least ${passwordMinLength} characters.`)
+    .max(1024, "A password can have at most 1,024 characters.")
+    .refine(
+      (password) => !commonPasswords().has(password.toLowerCase()),
+      "This password is on a list of common passwords.",
+    ),
+)
 
 export const signUpForm = z.strictObject({
   name: plainText({ name: "Name", max: 100 }),

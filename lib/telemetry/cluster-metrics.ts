@@ -6,10 +6,10 @@ import { metrics } from "./metrics"
 
 // A scrape reaches one of several workers, but must cover all: the worker requests the sum from the primary process.
 
-type Message = { tsk: "metrics"; id: string; text?: string }
+type Message = { kind: "metrics"; id: string; text?: string }
 
 function isMessage(message: unknown): message is Message {
-  return typeof message === "object" && message !== null && (message as Partial<Message>).tsk === "metrics"
+  return typeof message === "object" && message !== null && (message as Partial<Message>).kind === "metrics"
 }
 
 /** The sum of the metrics of all processes on this machine; undefined if a process does not report its metrics. */
@@ -37,7 +37,7 @@ function requestFromPrimary(): Promise<string | undefined> {
   const id = randomUUID()
   return new Promise((done) => {
     pendingRequests().set(id, done)
-    process.send?.({ tsk: "metrics", id } satisfies Message)
+    process.send?.({ kind: "metrics", id } satisfies Message)
   })
 }
 

@@ -1,8 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
+import { product } from "@/lib/product"
 import { singleton } from "@/lib/singleton"
 
 /** The metrics of this process, in its one registry; `/metrics` exposes them. */
 export function metrics() {
+  const { slug } = product
   return singleton("metrics", () => {
     const registry = new Registry()
     const registers = [registry]
@@ -10,7 +12,7 @@ export function metrics() {
     /** Reads the pool's connection counts; the pool sets `read` when it is created. */
     const connections = { read: (): Record<string, number> => ({}) }
     new Gauge({
-      name: "tsk_pool_connections",
+      name: `${slug}_pool_connections`,
       help: "Database connections, and requests that wait for one",
       labelNames: ["state"],
       registers,
@@ -22,43 +24,43 @@ export function metrics() {
       registry,
       connections,
       requests: new Counter({
-        name: "tsk_http_requests_total",
+        name: `${slug}_http_requests_total`,
         help: "HTTP responses by route, method and status; all pages count as one route, and so do all files",
         labelNames: ["route", "method", "status"],
         registers,
       }),
       duration: new Histogram({
-        name: "tsk_http_request_duration_seconds",
+        name: `${slug}_http_request_duration_seconds`,
         help: "Time from a request's headers to its response",
         labelNames: ["route"],
         buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
         registers,
       }),
       degraded: new Counter({
-        name: "tsk_ratelimit_degraded_total",
+        name: `${slug}_ratelimit_degraded_total`,
         help: "Calls to the shared rate-limit store that failed",
         registers,
       }),
       runs: new Counter({
-        name: "tsk_runs_total",
+        name: `${slug}_runs_total`,
         help: "Metered calls by outcome",
         labelNames: ["outcome"],
         registers,
       }),
       credits: new Counter({
-        name: "tsk_credits_total",
+        name: `${slug}_credits_total`,
         help: "Credits reserved for and charged to metered calls",
         labelNames: ["kind"],
         registers,
       }),
       sweeps: new Counter({
-        name: "tsk_sweeps_total",
+        name: `${slug}_sweeps_total`,
         help: "Sweeper rounds by outcome",
         labelNames: ["outcome"],
         registers,
       }),
       swept: new Counter({
-        name: "tsk_swept_reservations_total",
+        name: `${slug}_swept_reservations_total`,
         help: "Overdue reservations released by the sweeper",
         registers,
       }),

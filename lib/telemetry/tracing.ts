@@ -1,6 +1,7 @@
 import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
 import type { SpanProcessor } from "@opentelemetry/sdk-trace-node"
 import { env } from "@/lib/env"
+import { product } from "@/lib/product"
 import { singleton } from "@/lib/singleton"
 import { log } from "./log"
 
@@ -24,7 +25,7 @@ async function start(): Promise<Tracing> {
   ])
   const provider = new NodeTracerProvider({
     resource: resources
-      .resourceFromAttributes({ "service.name": "tsk" })
+      .resourceFromAttributes({ "service.name": product.slug })
       .merge(resources.detectResources({ detectors: [resources.envDetector] })),
     spanProcessors: [withoutInput, new BatchSpanProcessor(new OTLPTraceExporter())],
   })
@@ -66,7 +67,7 @@ export function traced(request: Request, route: string, handle: () => Promise<Re
   const { method } = request
   const attributes = { "http.request.method": method, "http.route": route }
   const options = { kind: SpanKind.SERVER, attributes }
-  return trace.getTracer("tsk").startActiveSpan(`${method} ${route}`, options, caller, async (span) => {
+  return trace.getTracer(product.slug).startActiveSpan(`${method} ${route}`, options, caller, async (span) => {
     const response = await handle()
     span.setAttributes({
       "http.response.status_code": response.status,

@@ -3,7 +3,9 @@ import { readFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { decode } from "next-auth/jwt"
 import { beforeAll, describe, expect, test } from "vitest"
+import { endpoints } from "@/app/api/v1/endpoints"
 import type { User } from "@/generated/prisma/client"
+import { exampleBody } from "@/lib/api/document"
 import { env } from "@/lib/env"
 import { newSecret } from "@/lib/keys/secret"
 import { type Permission, roleNames } from "@/lib/permissions"
@@ -31,6 +33,7 @@ import {
 import { cheapHashOf, createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { type Provider, startProvider } from "@/tests/support/oauth-provider"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { reviewedAccess } from "./reviewed-access"
 
 // Access control over HTTP, against the build: every page, route and action is called with every kind of credential.
 // The tables below, written by hand, state the expected results. Pages, routes and actions are read from the build, so
@@ -95,7 +98,7 @@ const routes: Record<string, "everyone" | "no caller" | "operators" | "sign-in p
   "/readyz": "everyone",
   "/metrics": "operators",
   "/.well-known/agent-skills/index.json": "everyone",
-  "/icon.svg": "everyone",
+  "/icon": "everyone",
   "/llms.txt": "everyone",
   "/api/[[...path]]": "no caller",
   // Its own test covers the paths that next-auth serves below it.
@@ -104,21 +107,7 @@ const routes: Record<string, "everyone" | "no caller" | "operators" | "sign-in p
   "/api/v1/openapi.json": "everyone",
   "/api/v1/admin/skill.md": "everyone",
   "/api/v1/me/skill.md": "everyone",
-  "/api/v1/admin/audit": "audit.read",
-  "/api/v1/admin/credits": "credits.read",
-  "/api/v1/admin/credits/balances": "credits.read",
-  "/api/v1/admin/emails": "email.read",
-  "/api/v1/admin/feedback": "feedback.read",
-  "/api/v1/admin/orders": "billing.read",
-  "/api/v1/admin/stats": "admin.access",
-  "/api/v1/admin/subscriptions": "billing.read",
-  "/api/v1/admin/users": "users.read",
-  "/api/v1/admin/waitlist": "waitlist.read",
-  "/api/v1/me": "user key",
-  "/api/v1/me/credits": "user key",
-  "/api/v1/me/orders": "user key",
-  "/api/v1/me/run": "user key",
-  "/api/v1/me/subscription": "user key",
+  ...reviewedAccess,
 }
 
 const password = "correct horse battery staple"
@@ -128,8 +117,6 @@ type ActionCase = {
   access: "everyone" | "accounts" | Permission
   /** The page that the action is called on; `[id]` stands for the target account's id. */
   path: string
-  variant?: string
-  stateless?: boolean
   /** Creates the form fields for a call by `account`, and a check that the action took effect. */
   prepare: (account: User) => Promise<{
     fields?: Record<string, string>
@@ -137,133 +124,103 @@ type ActionCase = {
   }>
 }
 
-const actionCases: Record<string, readonly ActionCase[]> = {
-  "sign-in signIn": [
-    {
-      access: "everyone",
-      path: "/sign-in",
-      prepare: async () => {
-        const { email } = await createUser({ passwordHash })
-        return { fields: { email, password }, isDone: setsSession }
-      },
+const actionCases: Record<string, ActionCase> = {
+  "sign-in signIn": {
+    access: "everyone",
+    path: "/sign-in",
+    prepare: async () => {
+      const { email } = await createUser({ passwordHash })
+      return { fields: { email, password }, isDone: setsSession }
     },
-  ],
-  "sign-in signInThrough": [
-    {
-      access: "everyone",
-      path: "/sign-in",
-      stateless: true,
-      prepare: async () => ({
-        fields: { provider: "github" },
-        isDone: ({ headers }) => headers.get("x-action-redirect")?.startsWith("https://github.com/") === true,
-      }),
+  },
+  "sign-in signInThrough": {
+    access: "everyone",
+    path: "/sign-in",
+    prepare: async () => ({
+      fields: { provider: "github" },
+      isDone: ({ headers }) => headers.get("x-action-redirect")?.startsWith("https://github.com/") === true,
+    }),
+  },
+  "sign-in signOut": {
+    access: "everyone",
+    path: "/account",
+    prepare: async () => ({
+      isDone: ({ cookies }) => cookies.some((line) => line.startsWith(`${cookieName("session")}=;`)),
+    }),
+  },
+  "sign-up createAccount": {
+    access: "everyone",
+    path: "/sign-up",
+    prepare: async () => {
+      const email = `new-${randomUUID()}@example.com`
+      return { fields: { name: "New", email, password }, isDone: () => exists("users", "email", email) }
     },
-  ],
-  "sign-in signOut": [
-    {
-      access: "everyone",
-      path: "/account",
-      prepare: async () => ({
-        isDone: ({ cookies }) => cookies.some((line) => line.startsWith(`${cookieName("session")}=;`)),
-      }),
+  },
+  "waitlist join": {
+    access: "everyone",
+    path: "/waitlist",
+    prepare: async () => {
+      const email = `waiting-${randomUUID()}@example.com`
+      const fields = { email, note: "", source: "website" }
+      return { fields, isDone: () => exists("waitlist_entries", "email", email) }
     },
-  ],
-  "sign-up createAccount": [
-    {
-      access: "everyone",
-      path: "/sign-up",
-      prepare: async () => {
-        const email = `new-${randomUUID()}@example.com`
-        return { fields: { name: "New", email, password }, isDone: () => exists("users", "email", email) }
-      },
+  },
+  "reset-password request": {
+    access: "everyone",
+    path: "/reset-password",
+    prepare: async () => {
+      const { id, email } = await createUser({ passwordHash })
+      return { fields: { email }, isDone: () => exists("verification_tokens", "identifier", id) }
     },
-  ],
-  "waitlist join": [
-    {
-      access: "everyone",
-      path: "/waitlist",
-      prepare: async () => {
-        const email = `waiting-${randomUUID()}@example.com`
-        const fields = { email, note: "", source: "website" }
-        return { fields, isDone: () => exists("waitlist_entries", "email", email) }
-      },
-    },
-  ],
-  "reset-password request": [
-    {
-      access: "everyone",
-      path: "/reset-password",
-      prepare: async () => {
-        const { id, email } = await createUser({ passwordHash })
-        return { fields: { email }, isDone: () => exists("verification_tokens", "identifier", id) }
-      },
-    },
-  ],
-  "reset-password/[token] reset": [
-    {
-      access: "everyone",
-      path: "/reset-password/x",
-      prepare: async () => {
-        const { id } = await createUser({ passwordHash })
-        const token = randomUUID()
-        await pool().query(
-          `INSERT INTO verification_tokens (identifier, token, expires)
+  },
+  "reset-password/[token] reset": {
+    access: "everyone",
+    path: "/reset-password/x",
+    prepare: async () => {
+      const { id } = await createUser({ passwordHash })
+      const token = randomUUID()
+      await pool().query(
+        `INSERT INTO verification_tokens (identifier, token, expires)
            VALUES ($1, encode(sha256($2::bytea), 'hex'), now() + interval '1 hour')`,
-          [id, token],
-        )
-        return { fields: { token, password: "another one of my own" }, isDone: () => hasNewPassword(id) }
-      },
+        [id, token],
+      )
+      return { fields: { token, password: "another one of my own" }, isDone: () => hasNewPassword(id) }
     },
-  ],
-  "account/security change": [
-    {
-      access: "accounts",
-      path: "/account/security",
-      prepare: async ({ id }) => ({
-        fields: { current: password, password: "another one of my own" },
-        isDone: () => hasNewPassword(id),
-      }),
+  },
+  "account/security change": {
+    access: "accounts",
+    path: "/account/security",
+    prepare: async ({ id }) => ({
+      fields: { current: password, password: "another one of my own" },
+      isDone: () => hasNewPassword(id),
+    }),
+  },
+  "api-keys createUserKey": { access: "accounts", path: "/api-keys", prepare: newKey },
+  "api-keys revokeUserKey": {
+    access: "accounts",
+    path: "/api-keys",
+    prepare: async (user) => revocation(await createKey({ user, surface: "user" })),
+  },
+  "admin/api-keys createAdminKey": { access: "api_keys.manage", path: "/admin/api-keys", prepare: newKey },
+  "admin/api-keys revokeAdminKey": {
+    access: "api_keys.manage",
+    path: "/admin/api-keys",
+    prepare: async () => revocation(await createKey({ user: await createUser({ role: "owner" }), surface: "admin" })),
+  },
+  "feedback sendFeedback": {
+    access: "accounts",
+    path: "/feedback",
+    prepare: async () => {
+      const message = `Feedback ${randomUUID()}`
+      return { fields: { rating: "5", message }, isDone: () => exists("feedback", "message", message) }
     },
-  ],
-  "api-keys createUserKey": [{ access: "accounts", path: "/api-keys", prepare: newKey }],
-  "api-keys revokeUserKey": [
-    {
-      access: "accounts",
-      path: "/api-keys",
-      prepare: async (user) => revocation(await createKey({ user, surface: "user" })),
-    },
-  ],
-  "admin/api-keys createAdminKey": [{ access: "api_keys.manage", path: "/admin/api-keys", prepare: newKey }],
-  "admin/api-keys revokeAdminKey": [
-    {
-      access: "api_keys.manage",
-      path: "/admin/api-keys",
-      prepare: async () => revocation(await createKey({ user: await createUser({ role: "owner" }), surface: "admin" })),
-    },
-  ],
-  "feedback sendFeedback": [
-    {
-      access: "accounts",
-      path: "/feedback",
-      prepare: async () => {
-        const message = `Feedback ${randomUUID()}`
-        return { fields: { rating: "5", message }, isDone: () => exists("feedback", "message", message) }
-      },
-    },
-  ],
-  "admin/users/[id] actOnAccount": [
-    ...(["ban", "close"] as const).map((action) => onAccount(action, "users.manage", {}, "status <> 'active'")),
-    onAccount("unban", "users.manage", {}, "status = 'active'", { status: "banned" }),
-    onAccount("role", "users.manage", { role: "support" }, "role = 'support'"),
-    ...(["grant", "deduct"] as const).map((action) =>
-      onAccount(
-        action,
-        "credits.manage",
-        { amount: "7", reason: "For a test" },
-        "(SELECT balance FROM credit_accounts WHERE user_id = id) <> 100",
-      ),
-    ),
-  ],
+  },
+  "admin/users/[id] ban": onAccount("users.manage", {}, "status = 'banned'"),
+  "admin/users/[id] unban": onAccount("users.manage", {}, "status = 'active'", { status: "banned" }),
+  "admin/users/[id] close": onAccount("users.manage", {}, "status = 'closed'"),
+  "admin/users/[id] setRole": onAccount("users.manage", { role: "support" }, "role = 'support'"),
+  "admin/users/[id] grant": onAccount("credits.manage", { amount: "7" }, balanceIs(107)),
+  "admin/users/[id] deduct": onAccount("credits.manage", { amount: "7" }, balanceIs(93)),
 }
 
 function setsSession({ cookies }: RawResponse): boolean {
@@ -280,8 +237,11 @@ async function revocation({ key }: Awaited<ReturnType<typeof createKey>>) {
   return { fields: { id: key.id }, isDone: () => rowMatches("api_keys", key.id, "revoked_at IS NOT NULL") }
 }
 
+function balanceIs(credits: number): string {
+  return `(SELECT balance FROM credit_accounts WHERE user_id = id) = ${credits}`
+}
+
 function onAccount(
-  action: string,
   access: Permission,
   more: Record<string, string>,
   condition: string,
@@ -289,12 +249,11 @@ function onAccount(
 ): ActionCase {
   return {
     access,
-    variant: action,
     path: "/admin/users/[id]",
     prepare: async () => {
       const { id } = await createUser(state)
       await grantCredits(id, 100)
-      const fields = { action, id, requestId: randomUUID(), reason: "For a test", ...more }
+      const fields = { id, requestId: randomUUID(), reason: "For a test", ...more }
       return { fields, isDone: () => rowMatches("users", id, condition) }
     },
   }
@@ -388,6 +347,7 @@ const sampleCallers = Object.fromEntries(
 
 const built = await builtPaths()
 const actions = await builtActions()
+const table = await endpoints()
 
 const given = { METRICS_TOKEN: randomUUID() }
 
@@ -401,7 +361,7 @@ beforeAll(async () => {
     ...provider.given,
     // No mail server listens on this port: sending emails fails, which does not affect these tests.
     SMTP_URL: "smtp://127.0.0.1:9",
-    EMAIL_FROM: "tsk@example.com",
+    EMAIL_FROM: "shop@example.com",
   })
   return async () => {
     await server.stop()
@@ -490,11 +450,12 @@ describe.each(["lean", "next"] as const)("routes, served by %s", (listener: List
     async (path, access) => {
       const surface = path.startsWith("/api/v1/admin/") ? "admin" : "user"
       const address = path.replace("[[...path]]", "nothing").replace("[...nextauth]", "session")
+      const endpoint = table.find((candidate) => candidate.path === path)
+      const body = endpoint && exampleBody(endpoint)
       const outcomes: Record<string, string> = {}
       const expected: Record<string, unknown> = {}
       for (const [name, { headers, search = "", refused }] of Object.entries(callers[surface])) {
-        const body = '{"text":"A text."}'
-        const sent = path.endsWith("/run") ? { method: "POST", body } : {}
+        const sent = body ? { method: "POST", body: JSON.stringify(body) } : {}
         const given = { "content-type": "application/json", "x-forwarded-for": anotherAddress(), ...headers }
         const { status, text } = await ask(api, { ...sent, path: address + search, headers: given })
         outcomes[name] = status === 200 || text === "" ? String(status) : `${status} ${JSON.parse(text).error.code}`
@@ -661,12 +622,10 @@ async function keyHolders(surface: Surface): Promise<Record<string, KeyHolder>> 
   return holding
 }
 
-const allCases = Object.entries(actionCases).flatMap(([name, cases]) =>
-  cases.map((actionCase) => ({ ...actionCase, name, title: [name, actionCase.variant].filter(Boolean).join(", ") })),
-)
+const allCases = Object.entries(actionCases).map(([name, actionCase]) => ({ ...actionCase, name }))
 
 describe.each(allCases.filter(({ name }) => actions.some((action) => action.name === name)))(
-  "the action $title",
+  "the action $name",
   (actionCase) => {
     test(`access: ${actionCase.access}`, async () => {
       const refused: Attempt[] = []
@@ -734,7 +693,7 @@ async function prepareCall(
   { caller: { account, headers }, path = actionCase.path }: Attempt,
 ) {
   const { fields = {}, isDone } = await actionCase.prepare(account)
-  const sent = { path: path.replace("[id]", fields.id ?? ""), fields, headers, stateless: actionCase.stateless }
+  const sent = { path: path.replace("[id]", fields.id ?? ""), fields, headers }
   return { call: () => callAction(server, actionOf(actionCase.name), sent), isDone }
 }
 
@@ -742,7 +701,7 @@ async function expectDone(actionCase: CheckedAction, name: string, caller: Calle
   const { call, isDone } = await prepareCall(actionCase, { name, caller })
   const response = await call()
   // Some of it happens after the response.
-  await expect.poll(() => isDone(response), { timeout: 10_000, message: `${actionCase.title}, ${name}` }).toBe(true)
+  await expect.poll(() => isDone(response), { timeout: 10_000, message: `${actionCase.name}, ${name}` }).toBe(true)
 }
 
 /** Expects that no attempt does what the action does, and that all of them together change nothing in the database. */

@@ -15,6 +15,7 @@ import { endpoints } from "@/app/api/v1/endpoints"
 import { closeStatement } from "@/lib/credits/ledger"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
+import { product } from "@/lib/product"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { sessionToken } from "@/lib/sign-in/next-auth"
 import type { Given, Listener } from "@/scripts/build-and-serve"
@@ -330,7 +331,7 @@ describe.concurrent.each(listeners)("Redis, %s", (listener) => {
   async function isShared({ keyId, secret }: Customer): Promise<boolean> {
     await get(server, secret)
     const client = new Redis(redis.url)
-    const names = await client.keys(`tsk:key:${keyId}:*`)
+    const names = await client.keys(`${product.slug}:key:${keyId}:*`)
     client.disconnect()
     return names.length > 0
   }
@@ -802,7 +803,7 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
   async function fullDisk(): Promise<{ free: () => Promise<void> } | undefined> {
     const { rows } = await pool().query<{ data: string }>("SELECT current_setting('data_directory') AS data")
     const { uid, gid } = await stat(rows[0]?.data ?? "")
-    const directory = await mkdtemp("/var/tmp/tsk-disk-")
+    const directory = await mkdtemp("/var/tmp/disk-")
     try {
       await run("mount", ["-t", "tmpfs", "-o", `size=4m,mode=0700,uid=${uid},gid=${gid}`, "tmpfs", directory])
     } catch {

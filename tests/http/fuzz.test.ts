@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest"
 import { endpoints, type ServedEndpoint } from "@/app/api/v1/endpoints"
+import type { JsonSchema } from "@/lib/api/document"
 import { newSecret } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
 import type { Surface } from "@/lib/surfaces"
@@ -10,6 +11,7 @@ import type { Listener } from "@/scripts/build-and-serve"
 import { createKey, createOrder, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { openApiViolations } from "@/tests/support/openapi-violations"
+import { valuesOf } from "@/tests/support/parameter-values"
 import { ask, type RawResponse, type Sent } from "@/tests/support/raw-http"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
@@ -20,16 +22,7 @@ const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)
 const runs = Number(process.env.FUZZ_RUNS ?? (inject("isLong") ? 30_000 : 1_500))
 const listeners: readonly Listener[] = ["lean", "next"]
 
-type Schema = {
-  type?: string
-  format?: string
-  pattern?: string
-  enum?: string[]
-  minimum?: number
-  maximum?: number
-  maxLength?: number
-}
-type Parameter = { name: string; in: "query" | "header"; schema: Schema }
+type Parameter = { name: string; in: "query" | "header"; schema: JsonSchema }
 type Operation = {
   parameters: Parameter[]
   requestBody?: object
@@ -102,21 +95,14 @@ const cursors = new Map<string, Value[]>()
 function validValue(path: string, { name, schema }: Parameter): fc.Arbitrary<Value> {
   if (name === "since" || name === "until") return moment(path, name === "until")
   if (name === "cursor") return fc.constantFrom(...(cursors.get(path) ?? []))
-  if (name === "email") return fc.stringMatching(/^[a-z0-9]{1,20}@[a-z]{1,10}\.[a-z]{2,5}$/).map(good)
-  if (schema.enum) return fc.constantFrom(...schema.enum).map((value) => ({ ...good(value), order: value }))
-  if (schema.type === "integer") {
-    return fc.integer({ min: schema.minimum ?? 0, max: schema.maximum ?? 0 }).map((value) => good(String(value)))
-  }
-  if (schema.format === "uuid") return fc.uuid().map(good)
-  if (schema.pattern) return fc.stringMatching(new RegExp(schema.pattern)).map(good)
-  throw new Error(`no valid values are defined for the parameter ${name}: add them here`)
+  return valuesOf(name, schema).map((value) => ({ ...good(value), ...(name === "order" && { order: value }) }))
 }
 
 function invalidValue({ name, schema }: Parameter): fc.Arbitrary<Value> {
   return fc.oneof(alwaysInvalid, almostValid(name, schema))
 }
 
-function almostValid(name: string, schema: Schema): fc.Arbitrary<Value> {
+function almostValid(name: string, schema: JsonSchema): fc.Arbitrary<Value> {
   if (name === "since" || name === "until") return fc.constantFrom(...wrongTimes).map(bad)
   if (name === "cursor")
     return fc.string({ maxLength: 40 }).map((text) => bad(Buffer.from(`up ${text}`).toString("base64url")))
@@ -128,7 +114,7 @@ function almostValid(name: string, schema: Schema): fc.Arbitrary<Value> {
         "__proto__",
         "constructor",
         "toString",
-        ...schema.enum.flatMap((value) => [value.toUpperCase(), `${value} `, value.slice(1)]),
+        ...schema.enum.map(String).flatMap((value) => [value.toUpperCase(), `${value} `, value.slice(1)]),
       )
       .map(bad)
   }

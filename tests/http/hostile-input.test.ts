@@ -8,6 +8,7 @@ import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { sessionToken } from "@/lib/sign-in/next-auth"
+import { kinds } from "@/lib/surfaces"
 import type { Listener } from "@/scripts/build-and-serve"
 import { createKey, createOrder, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
@@ -135,7 +136,11 @@ const credentials: readonly Row[] = [
       ),
     "401 unauthorized",
   ],
-  ["a malformed key with the prefix of the other surface", () => withKey(me, "tsk_adm_garbage"), "401 unauthorized"],
+  [
+    "a malformed key with the prefix of the other surface",
+    () => withKey(me, `${kinds.admin.prefix}garbage`),
+    "401 unauthorized",
+  ],
   ["blanks around a key", ({ own }) => withKey(me, `  ${own} `), "200"],
   [
     "quotes, escapes and brackets around a key",
@@ -174,7 +179,9 @@ const credentials: readonly Row[] = [
   [
     "SQL, JSON and wildcards as a key",
     () =>
-      ["' OR 1=1 --", '{"not":""}', "*", "%", "tsk_usr_%", "null", "undefined", "true"].map((key) => withKey(me, key)),
+      ["' OR 1=1 --", '{"not":""}', "*", "%", `${kinds.user.prefix}%`, "null", "undefined", "true"].map((key) =>
+        withKey(me, key),
+      ),
     "401 unauthorized",
   ],
 ]

@@ -6,12 +6,16 @@ import { buffer } from "node:stream/consumers"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { newSecret } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
+import { product } from "@/lib/product"
+import { kinds } from "@/lib/surfaces"
 import type { Given, Listener } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { builtActions, callAction, formOf } from "@/tests/support/client"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+
+const { slug } = product
 
 // What operators see: probes, logs, metrics and traces, from both listeners.
 
@@ -154,7 +158,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     "short",
     "with spaces in it",
     "a".repeat(65),
-    "tsk_usr_looks_like_a_key",
+    `${kinds.user.prefix}looks_like_a_key`,
     'quote"quote"',
     "ünïcödé-ünïcödé",
   ])("replaces the invalid request id %s", async (given) => {
@@ -178,18 +182,18 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     const after = await metricsOf(server)
     const increase = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
     const requests = (route: string, status: number, method: string) =>
-      increase(`tsk_http_requests_total{route="${route}",status="${status}",method="${method}"}`)
+      increase(`${slug}_http_requests_total{route="${route}",status="${status}",method="${method}"}`)
     expect(requests("/api/v1/me/run", 200, "POST")).toBe(1)
     expect(requests("/api/v1/me/run", 400, "POST")).toBe(1)
     expect(requests("/api/v1/me", 200, "GET")).toBe(1)
     expect(requests("none", 404, "GET")).toBe(1)
-    expect(increase('tsk_http_request_duration_seconds_count{route="/api/v1/me/run"}')).toBe(2)
-    expect(increase('tsk_runs_total{outcome="settled"}')).toBe(1)
-    expect(increase('tsk_credits_total{kind="reserved"}')).toBe(10)
-    expect(increase('tsk_credits_total{kind="settled"}')).toBe(1)
+    expect(increase(`${slug}_http_request_duration_seconds_count{route="/api/v1/me/run"}`)).toBe(2)
+    expect(increase(`${slug}_runs_total{outcome="settled"}`)).toBe(1)
+    expect(increase(`${slug}_credits_total{kind="reserved"}`)).toBe(10)
+    expect(increase(`${slug}_credits_total{kind="settled"}`)).toBe(1)
     for (const name of [
-      "tsk_ratelimit_degraded_total",
-      'tsk_pool_connections{state="idle"}',
+      `${slug}_ratelimit_degraded_total`,
+      `${slug}_pool_connections{state="idle"}`,
       "process_resident_memory_bytes",
     ]) {
       expect(after.get(name)).toBeGreaterThanOrEqual(0)
@@ -252,7 +256,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   ])("redirects from an action behind a proxy that terminates TLS and sends %o", async (proxyHeaders) => {
     const action = (await builtActions()).find(({ name }) => name === "sign-in signOut") ?? expect.fail()
     const headers = { origin: "https://app.example.com", "x-forwarded-proto": "https", ...proxyHeaders }
-    const response = await callAction(server, action, { path: "/sign-in", stateless: true, headers })
+    const response = await callAction(server, action, { path: "/sign-in", headers })
     expect([response.status, response.headers.get("x-action-redirect")]).toEqual([200, "/sign-in;push"])
   })
 
@@ -261,8 +265,8 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
       fetch(`${server.address}/sign-in`, { method: "POST", headers: { "content-type": type }, body })
     expect((await post("multipart/form-data", "x")).status).toBe(400)
     expect((await post("multipart/form-data; boundary=x", "x".repeat(1024 * 1024 + 1))).status).toBe(413)
-    expect((await get("/sign-in", { cookie: "__Host-tsk.callback-url=x" })).status).toBe(200)
-    expect((await get("/sign-in?cleared", { cookie: "__Host-tsk.session=x" })).status).toBe(200)
+    expect((await get("/sign-in", { cookie: `__Host-${slug}.callback-url=x` })).status).toBe(200)
+    expect((await get("/sign-in?cleared", { cookie: `__Host-${slug}.session=x` })).status).toBe(200)
     expect((await get("/nowhere", { rsc: "1", "next-router-state-tree": "%" })).status).toBe(404)
     expect((await get("/sign-in", { origin: "null" })).status).toBe(200)
   })
@@ -320,7 +324,7 @@ test("several processes return their combined metrics, or none while one of them
   const pids = () => new Set(linesOf(server).map(({ pid }) => pid)).size
   await expect.poll(pids, { timeout: 10_000 }).toBe(2)
   const counted = await metricsOf(server)
-  expect(counted.get('tsk_http_requests_total{route="/api/v1/me",status="200",method="GET"}')).toBe(20)
+  expect(counted.get(`${slug}_http_requests_total{route="/api/v1/me",status="200",method="GET"}`)).toBe(20)
 
   // Each process gets one of two requests on two connections, and the running one does not report its own counts alone.
   const [, stoppedPid] = /^Process (\d+) listens/m.exec(server.output()) ?? []

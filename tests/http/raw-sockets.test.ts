@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import { db } from "@/lib/postgres/prisma"
+import { kinds } from "@/lib/surfaces"
 import type { Listener } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
@@ -23,7 +24,7 @@ type Difference = readonly [
 let servers: Record<Listener, TestServer>
 
 /** A placeholder of the same length as a key, replaced by a valid key before it is sent. */
-const key = "tsk_usr_".padEnd(57, "K")
+const key = kinds.user.prefix + "K".repeat(49)
 const close = "Connection: close"
 const body = '{"text":"a"}'
 const chunked = `c\r\n${body}\r\n0\r\n\r\n`
@@ -66,7 +67,7 @@ const sameResponses: readonly Row[] = [
   ],
   [
     "a key of 8 KB",
-    [`GET /api/v1/me HTTP/1.1\r\nHost: a\r\n${close}\r\nx-api-key: tsk_usr_${"x".repeat(8_000)}\r\n\r\n`],
+    [`GET /api/v1/me HTTP/1.1\r\nHost: a\r\n${close}\r\nx-api-key: ${kinds.user.prefix}${"x".repeat(8_000)}\r\n\r\n`],
     ["401 unauthorized"],
   ],
   [

@@ -7,11 +7,11 @@ import { join } from "node:path"
 import { buffer } from "node:stream/consumers"
 import { beforeAll, describe, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
-import { startOf } from "@/lib/keys/secret"
+import { keyPattern, startOf } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
-import type { Surface } from "@/lib/surfaces"
+import { kinds, type Surface } from "@/lib/surfaces"
 import { root } from "@/scripts/root"
 import { ask, builtActions, builtPaths, callAction, type RawResponse, sameOriginHeaders } from "@/tests/support/client"
 import { grantCredits } from "@/tests/support/factories"
@@ -41,7 +41,7 @@ beforeAll(async () => {
   server = await startTestServer("lean", {
     AUTH_SECRET: env().AUTH_SECRET,
     SMTP_URL: mail.url,
-    EMAIL_FROM: "tsk@example.com",
+    EMAIL_FROM: "shop@example.com",
     LOG_LEVEL: "info",
     METRICS_TOKEN: metricsToken,
     OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
@@ -117,7 +117,7 @@ async function workWithKeys(surface: Surface): Promise<void> {
   const issue = async (name: string) => {
     const fields = { requestId: randomUUID(), name, expires: "90d", date: "" }
     const response = await send(`${path.slice(1)} ${issuing[surface]}`, path, fields)
-    const secret = /tsk_(?:usr|adm)_\w{49}/.exec(response.text)?.[0]
+    const secret = new RegExp(keyPattern).exec(response.text)?.[0]
     if (!secret) throw new Error(`The response contains no key: ${response.text}`)
     // The start of a key is not secret: it is stored, and shown in lists.
     keep(`${name} of surface ${surface}`, secret.slice(startOf(secret).length))
@@ -271,7 +271,7 @@ test("no column of any table contains a secret", async () => {
     dump += rows.map(({ line }) => `${line}\n`).join("")
   }
   // The dump does contain the start of each key.
-  expect(dump).toMatch(/tsk_usr_\w{4}/)
+  expect(dump).toMatch(new RegExp(`${kinds.user.prefix}\\w{4}`))
   expect(dump).toContain(email)
   expect(secretsIn(dump)).toEqual([])
 })
@@ -288,7 +288,9 @@ test("no page or page payload contains a secret", async () => {
       expect(secretsIn(text + JSON.stringify([...response.headers])), path).toEqual([])
     }
   }
-  expect((await ask(server, { path: "/api-keys", headers: { cookie } })).text).toMatch(/tsk_usr_\w{4}/)
+  expect((await ask(server, { path: "/api-keys", headers: { cookie } })).text).toMatch(
+    new RegExp(`${kinds.user.prefix}\\w{4}`),
+  )
 })
 
 describe("the build, and the files that the running server writes to it", () => {

@@ -19,7 +19,7 @@ export type Database = {
 
 /** A PostgreSQL as durable as in production: committed data survives a crash. */
 export async function startDatabase(flags: readonly string[] = []): Promise<Database> {
-  const directory = await mkdtemp(join(tmpdir(), "tsk-chaos-"))
+  const directory = await mkdtemp(join(tmpdir(), "chaos-"))
   const data = await dataDirectoryOf(directory)
   const port = await steadyPort()
   let running = await startPostgres(directory, flags, port)

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import { encode } from "next-auth/jwt"
+import { keyPattern } from "@/lib/keys/secret"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { sessionToken } from "@/lib/sign-in/next-auth"
 import type { Random } from "@/prisma/random"
@@ -274,9 +275,9 @@ export function createTraffic({
     const kind = "key created and revoked"
     const name = `Soak ${randomUUID()}`
     const made = await submit(kind, "/api-keys?new", session, { name, expires: "never", date: "" }, (response) =>
-      /tsk_usr_[0-9A-Za-z]{49}/.test(response.body) ? undefined : `${response.status} without a key`,
+      new RegExp(keyPattern).test(response.body) ? undefined : `${response.status} without a key`,
     )
-    const [secret] = /tsk_usr_[0-9A-Za-z]{49}/.exec(made?.response?.body ?? "") ?? []
+    const [secret] = new RegExp(keyPattern).exec(made?.response?.body ?? "") ?? []
     if (!secret || secret === keys[0]) return
     const headers = { "x-api-key": secret }
     if (!(await send(kind, "/api/v1/me", { headers }, object))) return

@@ -183,6 +183,7 @@ function report(traffic: Traffic, { rss, heap, delays }: MemoryReport): void {
   console.log(`Runs acknowledged  ${traffic.calls.length} with Idempotency-Key, ${traffic.keylessRuns.length} without`)
   console.log(`Process memory (RSS)  ${trendOf(rss)}`)
   console.log(`Heap after garbage collection  ${trendOf(heap)}`)
+  console.log(`  at each fault  ${heap.map(({ mb }) => Math.round(mb)).join(" ")} MB`)
   const [p50, p99, max] = delays.map((ms) => `${ms.toFixed(0)} ms`)
   console.log(`Event loop delay  ${p50} p50, ${p99} p99, ${max} max`)
   console.log(`Violations  ${violations.size}`)

@@ -67,7 +67,7 @@ export function anotherAddress(): string {
   return `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`
 }
 
-type Session = Parameters<typeof sessionToken>[0]
+export type Session = Parameters<typeof sessionToken>[0]
 
 /** The `Cookie` header of a browser that is signed in to the account. */
 export async function sessionOf(user: Session, secret = env().AUTH_SECRET, maxAge = sessionMaxAgeSeconds) {
@@ -106,28 +106,23 @@ function pathOf(entry: string): string {
   return entry.replace(/^app(?=\/)/, "").replace(/\/(page|route)$/, "") || "/"
 }
 
-/**
- * Calls a server action as client-side JavaScript does. The form is its last argument, after the state that most
- * actions take.
- */
+/** Calls a server action as client-side JavaScript does. The form is its last argument, after the last result. */
 export function callAction(
   server: Pick<TestServer, "address">,
   { id }: Pick<BuiltAction, "id">,
   {
     path,
     fields = {},
-    stateless = false,
     headers,
   }: {
     path: string
     fields?: Readonly<Record<string, string>>
-    stateless?: boolean | undefined
     headers?: SentHeaders
   },
 ): Promise<RawResponse> {
   const body = new FormData()
   for (const [name, value] of Object.entries(fields)) body.append(`_1_${name}`, value)
-  body.append("0", stateless ? '["$K1"]' : '[null,"$K1"]')
+  body.append("0", '[null,"$K1"]')
   return ask(server, { method: "POST", path, body, headers: { "next-action": id, ...sameOriginHeaders(), ...headers } })
 }
 

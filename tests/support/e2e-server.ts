@@ -32,7 +32,7 @@ const port = Number(process.env.E2E_PORT)
 const given = {
   DATABASE_URL: postgres.url,
   AUTH_SECRET: randomBytes(32).toString("hex"),
-  ...(mail && { SMTP_URL: mail.url, EMAIL_FROM: "tsk <hello@example.com>" }),
+  ...(mail && { SMTP_URL: mail.url, EMAIL_FROM: "Shop <hello@example.com>" }),
 }
 const server = serve(port, given, process.env.E2E_LISTENER === "next" ? "next" : "lean")
 running.push(server)

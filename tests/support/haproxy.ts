@@ -11,7 +11,7 @@ import { onPath } from "./on-path"
  * @param ports the ports of the instances on this machine
  */
 export async function startHaproxy(port: number, ports: readonly number[]): Promise<{ stop: () => Promise<void> }> {
-  const directory = await mkdtemp(join(tmpdir(), "tsk-proxy-"))
+  const directory = await mkdtemp(join(tmpdir(), "haproxy-"))
   const file = join(directory, "haproxy.cfg")
   await writeFile(file, configuration(port, ports))
   const proxy = startChild(findHaproxy() ?? "haproxy", ["-W", "-f", file], {
@@ -40,7 +40,7 @@ defaults
   option redispatch 1
   retries 3
   retry-on conn-failure empty-response
-listen tsk
+listen api
   bind 127.0.0.1:${port}
   balance roundrobin
   http-request disable-l7-retry if METH_POST

@@ -82,7 +82,7 @@ async function signIn(
   const action = (await builtActions()).find(({ name }) => name === "sign-in signInThrough")
   if (!action) throw new Error("There is no action for signing in with a provider.")
   const fields = { provider: "github", callbackUrl }
-  const sent = await callAction(server, action, { path: "/sign-in", fields, stateless: true })
+  const sent = await callAction(server, action, { path: "/sign-in", fields })
   const state = new URL(sent.headers.get("x-action-redirect")?.replace(/;push$/, "") ?? "").searchParams.get("state")
   const cookie = [headers.cookie, ...sent.cookies.map((line) => line.split(";")[0])].filter(Boolean).join("; ")
   const path = `/api/auth/callback/github?${new URLSearchParams({ ...parameters, state: state ?? "" })}`

@@ -5,6 +5,8 @@ import { Link } from "@/components/link"
 import { Change, Count, Time } from "@/components/list/cells"
 import { ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
+import { PageFrame } from "@/components/page-frame"
+import { SupportLink } from "@/components/support-link"
 import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
 import { requireViewer } from "@/lib/sign-in/session"
@@ -21,13 +23,10 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
   const listing = await readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search))
   const { query, found } = listing
   return (
-    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-5">
-      <header className="grid gap-1">
-        <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>
-        <p className="text-muted">
-          Each run reserves the most it can cost. When it finishes, the unused credits return to your balance.
-        </p>
-      </header>
+    <PageFrame
+      title={entry.label}
+      intro="Each run reserves the most it can cost. When it finishes, the unused credits return to your balance."
+    >
       {"data" in found && (
         <dl className="grid grid-cols-2 gap-3">
           <Tile label="Balance" note="available to spend">
@@ -57,14 +56,14 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
         listing={listing}
         empty={<NoEntries />}
       />
-    </div>
+    </PageFrame>
   )
 }
 
 function NoEntries() {
   return (
     <EmptyState title="No entries yet">
-      Contact support to add credits. Your code spends them on{" "}
+      Contact <SupportLink /> to add credits. Your code spends them on{" "}
       <Link href="/docs/user" className="text-accent underline">
         runs
       </Link>

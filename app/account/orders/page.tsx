@@ -5,6 +5,8 @@ import { Link } from "@/components/link"
 import { Count, Money, None, Status, Text, Time } from "@/components/list/cells"
 import { ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
+import { PageFrame } from "@/components/page-frame"
+import { SupportLink } from "@/components/support-link"
 import { requireViewer } from "@/lib/sign-in/session"
 import { entry } from "./navigation"
 
@@ -16,11 +18,7 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
   const viewer = await requireViewer(page)
   const listing = await readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search))
   return (
-    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-5">
-      <header className="grid gap-1">
-        <h1 className="text-xl font-semibold tracking-tight">{entry.label}</h1>
-        <p className="text-muted">Your credit purchases and subscription payments.</p>
-      </header>
+    <PageFrame title={entry.label} intro="Your credit purchases and subscription payments.">
       <ListView
         title={entry.label}
         page={page}
@@ -51,14 +49,14 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
         listing={listing}
         empty={<NoOrders />}
       />
-    </div>
+    </PageFrame>
   )
 }
 
 function NoOrders() {
   return (
     <EmptyState title="No orders yet">
-      Contact support to buy credits or a plan. Until then, your runs use your{" "}
+      Contact <SupportLink /> to buy credits or a plan. Until then, your runs use your{" "}
       <Link href="/account/credits" className="text-accent underline">
         balance
       </Link>

@@ -1,11 +1,8 @@
 "use server"
 
-import { type CreateKeyState, createKeyAction, type RevokeState, revokeKeyAction } from "@/lib/keys/actions"
+import { formAction } from "@/lib/form/action"
+import { createKeyForm, revokeKeyForm } from "@/lib/keys/forms"
 
-export async function createAdminKey(_last: CreateKeyState | null, data: FormData): Promise<CreateKeyState> {
-  return createKeyAction("admin", data)
-}
+export const createAdminKey = formAction(createKeyForm("admin"))
 
-export async function revokeAdminKey(_last: RevokeState | null, data: FormData): Promise<RevokeState> {
-  return revokeKeyAction("admin", data)
-}
+export const revokeAdminKey = formAction(revokeKeyForm("admin"))

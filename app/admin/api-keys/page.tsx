@@ -16,7 +16,7 @@ export default async function AdminKeysPage({ searchParams }: PageProps<"/admin/
       viewer={viewer}
       query={await searchParams}
       testPath={await firstReadable(viewer.role)}
-      run={null}
+      runs={[]}
       create={createAdminKey}
       revoke={revokeAdminKey}
     />

@@ -1,15 +1,20 @@
 import { randomBytes } from "node:crypto"
 import { readdirSync } from "node:fs"
+import fc from "fast-check"
 import { afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
+import { jsonSchemaOf } from "@/lib/api/document"
+import { encodeCursor } from "@/lib/api/parameters"
 import { reserve, settle } from "@/lib/credits/ledger"
 import { newSecret } from "@/lib/keys/secret"
 import { type Permission, permissions, roles } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { socketAddressHeader } from "@/lib/rate-limit/client-address"
+import { kinds } from "@/lib/surfaces"
 import { seed } from "@/prisma/seed"
 import type { Listener } from "@/scripts/build-and-serve"
+import { reviewedAccess } from "@/tests/http/reviewed-access"
 import {
   createKey,
   createOrder,
@@ -19,6 +24,7 @@ import {
   grantCredits,
 } from "@/tests/support/factories"
 import { openApiViolations } from "@/tests/support/openapi-violations"
+import { valuesOf } from "@/tests/support/parameter-values"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 
@@ -144,6 +150,11 @@ test("the folder determines the surface: admin requires admin keys and a permiss
   }
 })
 
+test("the reviewed list states who may call each endpoint", () => {
+  const access = all.map(({ path, permission }) => [path, permission ?? "user key"])
+  expect(reviewedAccess).toMatchObject(Object.fromEntries(access))
+})
+
 describe.each(all)("$method $path", (endpoint) => {
   const other = endpoint.surface === "admin" ? "user" : "admin"
 
@@ -167,7 +178,7 @@ describe.each(all)("$method $path", (endpoint) => {
       { headers: { "x-api-key": "' OR 1=1 --" } },
       { headers: { "x-api-key": `"${live}"` } },
       { headers: { "x-api-key": "\u00ff\u00fe" } },
-      { key: `${endpoint.surface === "admin" ? "tsk_usr_" : "tsk_adm_"}garbage` },
+      { key: `${kinds[other].prefix}garbage` },
       { key: (await createKey({ user, surface: endpoint.surface })).key.hash.toString() },
       { search: `?api_key=${(await createKey({ user, surface: endpoint.surface })).secret}` },
     ]
@@ -194,9 +205,7 @@ describe.each(all)("$method $path", (endpoint) => {
       const { secret } = await createKey({ user, surface: other })
       const response = await outcome(call(endpoint, { key: secret }))
       expect(response.status).toBe(403)
-      expect(response.body).toEqual(
-        refusalOf("wrong_scope", expect.stringContaining(endpoint.surface === "admin" ? "tsk_adm_" : "tsk_usr_")),
-      )
+      expect(response.body).toEqual(refusalOf("wrong_scope", expect.stringContaining(kinds[endpoint.surface].prefix)))
       expect(response.headers.get("ratelimit-policy")).toBe('"default";q=300;w=60')
     }
   })
@@ -535,15 +544,16 @@ async function spend({ user, key }: Awaited<ReturnType<typeof keyFor>>, cost: nu
   await settle(reserved.runId, cost, ['{"balance":', "}"])
 }
 
+/** Valid values of the parameters that are times and cursors. */
+const positions: Record<string, string> = {
+  since: "2026-01-01",
+  until: "2026-01-01",
+  cursor: encodeCursor("asc", { createdAt: new Date(1), id: "0199c0de-0000-7000-8000-000000000001" }),
+}
+
 /** `name=value` with a valid value. */
-function validPair(endpoint: ServedEndpoint, name: string): string {
-  const candidates = [
-    ...["1", "asc", "2026-01-01", "active", "paid", "member", "pro", "grant", "sent", "new", "waiting", "day"],
-    "a@example.com",
-    "0199c0de-0000-7000-8000-000000000001",
-  ]
-  const cursor = Buffer.from("asc 1 0199c0de-0000-7000-8000-000000000001").toString("base64url")
-  const value = [...candidates, cursor].find((text) => endpoint.parameters[name]?.safeParse(text).success)
-  if (value === undefined) throw new Error(`no valid value for ${name}: add one to the candidates`)
+function validPair({ parameters }: ServedEndpoint, name: string): string {
+  const schema = parameters[name] ?? expect.fail(`no parameter ${name}`)
+  const [value = ""] = positions[name] ? [positions[name]] : fc.sample(valuesOf(name, jsonSchemaOf(schema, "input")), 1)
   return `${name}=${encodeURIComponent(value)}`
 }

@@ -1,7 +1,8 @@
 import pg from "pg"
 import { beforeAll, describe, expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
-import { encodeCursor } from "@/lib/api/query"
+import { exampleBody } from "@/lib/api/document"
+import { encodeCursor } from "@/lib/api/parameters"
 import { creditDays } from "@/lib/credits/days"
 import { sweep } from "@/lib/credits/ledger"
 import { env } from "@/lib/env"
@@ -64,7 +65,7 @@ test("calls, runs, the sweep, the usage of an account and the statistics never s
   const { secret } = await createKey({ user, surface: "user" })
   for (const endpoint of all.filter(({ surface, shape }) => surface === "user" && shape === "object")) {
     const headers = { "x-api-key": secret, "content-type": "application/json", "idempotency-key": "once" }
-    const body = endpoint.method === "POST" ? JSON.stringify({ text: "Four words are enough." }) : null
+    const body = endpoint.metered ? JSON.stringify(exampleBody(endpoint)) : null
     const send = () =>
       endpoint.routes[endpoint.method](
         new Request(`http://localhost:3000${endpoint.path}`, { method: endpoint.method, headers, body }),

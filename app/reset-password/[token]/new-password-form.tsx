@@ -1,69 +1,31 @@
-"use client"
-
-import { useEffect, useRef } from "react"
-import { Button, buttonStyle } from "@/components/button"
-import { TextField } from "@/components/field"
-import { Notice } from "@/components/notice"
-import { useFormSubmission } from "@/components/use-form-submission"
+import { buttonStyle } from "@/components/button"
+import { Done } from "@/components/form/done"
+import { NewPasswordField, SubmitButton } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
+import { passwordMinLength } from "@/lib/sign-in/password-hash"
+import { resetMinutes } from "@/lib/sign-in/password-reset"
 import { reset } from "./actions"
 
-type Props = { token: string; live: boolean; minutes: number; passwordMinLength: number }
-
-/** Also shows that a link is invalid. Setting the password uses up the link, but then the success message is shown. */
-export function NewPasswordForm({ token, live, minutes, passwordMinLength }: Props) {
-  const { response, lost, pending, form } = useFormSubmission(reset)
-  const area = useRef<HTMLDivElement>(null)
-
-  useEffect(() => {
-    if (response) area.current?.querySelector<HTMLElement>("[aria-invalid=true], [tabindex]")?.focus()
-  }, [response])
-
+/** Setting the password uses up the link, but then the success message is shown. */
+export function NewPasswordForm({ token, live }: { token: string; live: boolean }) {
   return (
-    <div ref={area}>
-      {response?.ok ? (
-        <Done />
-      ) : !live || response?.reason === "dead" ? (
-        <InvalidLink minutes={minutes} />
-      ) : (
-        <form {...form} className="grid gap-4">
-          {lost && (
-            <Notice tone="bad" role="alert">
-              There was no response. Check your connection and try again. If the link no longer works, your new password
-              is already set.
-            </Notice>
-          )}
-          {response?.reason === "refused" && (
-            <Notice tone="bad" role="alert">
-              {response.message}
-            </Notice>
-          )}
-          <input type="hidden" name="token" value={token} />
-          <TextField
-            id="password"
-            label="New password"
-            name="password"
-            type="password"
-            autoComplete="new-password"
-            required
-            hint={`At least ${passwordMinLength} characters. A few words you can remember are fine.`}
-            error={response?.reason === "invalid" ? response.error : undefined}
-          />
-          <p className="text-muted">This signs out all other browsers. API keys keep working.</p>
-          <Button kind="primary" type="submit" aria-disabled={pending}>
-            Set password
-          </Button>
-        </form>
-      )}
-    </div>
+    <Form
+      action={reset}
+      done={<PasswordSet />}
+      unavailable={!live && <InvalidLink />}
+      ifLost="If the link no longer works, your new password is already set."
+    >
+      <input type="hidden" name="token" value={token} />
+      <NewPasswordField label="New password" minLength={passwordMinLength} />
+      <p className="text-muted">This signs out all other browsers. API keys keep working.</p>
+      <SubmitButton>Set password</SubmitButton>
+    </Form>
   )
 }
 
-function Done() {
+function PasswordSet() {
   return (
-    <div className="grid justify-items-start gap-4">
-      <h2 tabIndex={-1} className="font-semibold outline-none">
-        Your password is set
-      </h2>
+    <Done title="Your password is set">
       <p className="text-muted">
         You are signed in, and all other browsers are signed out. API keys keep working: revoke any that you do not
         recognize.
@@ -72,18 +34,15 @@ function Done() {
       <a href="/api-keys" className={buttonStyle()}>
         Go to your API keys
       </a>
-    </div>
+    </Done>
   )
 }
 
-function InvalidLink({ minutes }: { minutes: number }) {
+function InvalidLink() {
   return (
-    <div className="grid justify-items-start gap-4">
-      <h2 tabIndex={-1} className="font-semibold outline-none">
-        This link is invalid or has expired
-      </h2>
+    <Done title="This link is invalid or has expired">
       <p className="text-muted">
-        A link works once and expires after {minutes} minutes. Only the link in the latest email works. If you have
+        A link works once and expires after {resetMinutes} minutes. Only the link in the latest email works. If you have
         already set a new password, sign in with it.
       </p>
       <div className="flex flex-wrap gap-2">
@@ -94,6 +53,6 @@ function InvalidLink({ minutes }: { minutes: number }) {
           Sign in
         </a>
       </div>
-    </div>
+    </Done>
   )
 }

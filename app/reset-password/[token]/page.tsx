@@ -1,7 +1,6 @@
 import type { Metadata } from "next"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { passwordMinLength } from "@/lib/sign-in/password-hash"
-import { isLive, resetMinutes } from "@/lib/sign-in/password-reset"
+import { isLive } from "@/lib/sign-in/password-reset"
 import { NewPasswordForm } from "./new-password-form"
 
 export const metadata: Metadata = { title: "Set a new password" }
@@ -10,12 +9,7 @@ export default async function NewPasswordPage({ params }: PageProps<"/reset-pass
   const { token } = await params
   return (
     <SignInLayout title="Set a new password">
-      <NewPasswordForm
-        token={token}
-        live={await isLive(token)}
-        minutes={resetMinutes}
-        passwordMinLength={passwordMinLength}
-      />
+      <NewPasswordForm token={token} live={await isLive(token)} />
     </SignInLayout>
   )
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { skillOf } from "@/app/api/v1/skills"
-import { documentRoutes } from "@/lib/api/respond"
+import { documentRoutes } from "@/lib/api/methods"
 import { texts } from "@/lib/api/skill"
 import { kinds, surfaces } from "@/lib/surfaces"
 

@@ -9,7 +9,7 @@ import type { Permission } from "@/lib/permissions"
 export type Subject = { id: string; name: string; email: string; role: string; balance: number | null }
 
 /** A field of an action's form; `why` is an optional reason. */
-export type ActionField = "role" | "amount" | "reason" | "why"
+export type ActionField = "role" | "requestId" | "amount" | "reason" | "why"
 
 type Action = {
   /** The label of the button that opens the confirmation, and of the one that confirms. */
@@ -48,7 +48,7 @@ export const accountActions = {
     kind: "primary",
     permission: "credits.manage",
     statuses: ["active", "banned"],
-    fields: ["amount", "reason"],
+    fields: ["requestId", "amount", "reason"],
   },
   deduct: {
     label: "Deduct credits",
@@ -57,7 +57,7 @@ export const accountActions = {
     kind: "danger",
     permission: "credits.manage",
     statuses: ["active", "banned"],
-    fields: ["amount", "reason"],
+    fields: ["requestId", "amount", "reason"],
   },
   unban: {
     label: "Unban",

@@ -3,8 +3,10 @@ import type { Metadata } from "next"
 import { notFound } from "next/navigation"
 import { z } from "zod"
 import { GET } from "@/app/api/v1/admin/users/route"
+import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { Link } from "@/components/link"
 import { Status } from "@/components/list/cells"
+import { PageFrame } from "@/components/page-frame"
 import { exceeds, obstacle } from "@/lib/accounts/authority"
 import { type Account, findAccount } from "@/lib/console/account"
 import { holds, roleNames } from "@/lib/permissions"
@@ -12,8 +14,7 @@ import { requirePermission, type Viewer } from "@/lib/sign-in/session"
 import { type AccountAction, accountActions, actionNames, isAccountAction, refusals } from "./account-actions"
 import { AccountFacts } from "./account-facts"
 import { ActionButtons } from "./action-buttons"
-import { ActionPanel } from "./action-panel"
-import { actOnAccount } from "./actions"
+import { confirmationOf } from "./confirmation"
 import { RecordLinks } from "./record-links"
 
 export const metadata: Metadata = { title: "Account" }
@@ -28,25 +29,35 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
   const actions = availableActions(viewer, account)
   const mayAct = actionNames.some((action) => isPermitted(viewer, action))
   const { name, email, role, balance } = account
-  const common = {
+  const facts = {
     account: { id, name, email, role, balance: holds(viewer.role, "credits.read") ? balance : null },
-    act: actOnAccount,
     requestId: randomUUID(),
     roles: roleNames.filter((name) => !exceeds(name, viewer.role)),
   }
   return (
-    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-6">
-      <header className="grid gap-1">
+    <PageFrame
+      back={
         <Link href="/admin/users" className="justify-self-start text-muted hover:text-ink">
           ← All accounts
         </Link>
-        <h1 className="flex flex-wrap items-center gap-x-3 text-xl font-semibold tracking-tight wrap-anywhere">
+      }
+      title={
+        <>
           {name} <Status of={account.status} />
-        </h1>
-        <p className="text-muted wrap-anywhere">{email}</p>
-      </header>
+        </>
+      }
+      intro={email}
+    >
       {isAccountAction(requested) && (
-        <ActionPanel {...common} action={requested} applies={actions.includes(requested)} />
+        <ConfirmPanel
+          confirmation={confirmationOf(requested, facts)}
+          unavailable={
+            !actions.includes(requested) &&
+            "This action is not available for this account, or your role does not allow it."
+          }
+          page={`/admin/users/${id}`}
+          back="Back to the account"
+        />
       )}
       <AccountFacts account={account} role={viewer.role} now={new Date()} />
       <RecordLinks id={id} role={viewer.role} />
@@ -56,10 +67,10 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
             Actions
           </h2>
           <Limitation viewer={viewer} account={account} />
-          <ActionButtons {...common} actions={actions} />
+          <ActionButtons {...facts} actions={actions} />
         </section>
       )}
-    </div>
+    </PageFrame>
   )
 }
 

@@ -1,6 +1,7 @@
 import { NextRequest } from "next/server"
 import { afterEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
+import { cookieName } from "@/lib/sign-in/cookies"
 import { GET, POST } from "./route"
 
 afterEach(() => {
@@ -37,12 +38,12 @@ test.each(["javascript:alert(1)", "http://[", "nowhere", "//", "ftp://example.co
   "the callback URL %s returns 400 and deletes the callback cookie",
   async (url) => {
     env().GITHUB_CLIENT_ID = "id"
-    for (const headers of [{ cookie: `tsk.callback-url=${encodeURIComponent(url)}` }, undefined]) {
+    for (const headers of [{ cookie: `${cookieName("callback-url")}=${encodeURIComponent(url)}` }, undefined]) {
       const search = headers ? "" : `?callbackUrl=${encodeURIComponent(url)}`
       const request = new NextRequest(`http://localhost:3000/api/auth/callback/github${search}`, headers && { headers })
       const response = await GET(request, { params: Promise.resolve({ nextauth: ["callback", "github"] }) })
       expect(response.status).toBe(400)
-      expect(response.headers.get("set-cookie")).toMatch(/^tsk\.callback-url=;.* Max-Age=0/)
+      expect(response.headers.get("set-cookie")).toMatch(new RegExp(`^${cookieName("callback-url")}=;.* Max-Age=0`))
     }
   },
 )

@@ -1,6 +1,6 @@
 import { type NextRequest, NextResponse } from "next/server"
 import NextAuth from "next-auth"
-import { nothing } from "@/lib/api/respond"
+import { nothing } from "@/lib/api/methods"
 import { env } from "@/lib/env"
 import { cookieName, cookieOptions } from "@/lib/sign-in/cookies"
 import { authOptions, onOurPages } from "@/lib/sign-in/next-auth"

@@ -1,5 +1,5 @@
 import { z } from "zod"
-import { userObject } from "@/lib/api/endpoint"
+import { userObject } from "@/lib/api/object"
 import { id } from "@/lib/fields"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userObject({

@@ -1,5 +1,5 @@
+import { documentRoutes } from "@/lib/api/methods"
 import { openApiDocument } from "@/lib/api/openapi"
-import { documentRoutes } from "@/lib/api/respond"
 import { env } from "@/lib/env"
 import { endpoints } from "../endpoints"
 

@@ -1,8 +1,7 @@
 import { z } from "zod"
-import { adminList } from "@/lib/api/endpoint"
+import { adminList } from "@/lib/api/lists"
 import { id, timestamp } from "@/lib/fields"
-import { dailyTotal } from "@/lib/postgres/daily-sums"
-import { findIn, type Page } from "@/lib/postgres/page"
+import { listed } from "@/lib/postgres/listed"
 
 const name = z.string().regex(/^[a-z][a-z0-9_.]{0,63}$/, "must be a name like user.signed_in or user")
 
@@ -20,16 +19,10 @@ const auditRow = z.object({
   createdAt: timestamp,
 })
 
-type AuditWhere = { actorId?: string; action?: string; targetType?: string; targetId?: string }
-
-function findAuditEntries(where: AuditWhere, page: Page) {
-  return findIn({ table: "audit_entries", row: auditRow, total: dailyTotal("audit_entries") }, where, page)
-}
-
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the entries of the audit log: sign-ins, key changes and every action taken in the console",
   permission: "audit.read",
   filters: { actorId: id, action: name, targetType: name, targetId: id },
   row: auditRow,
-  find: findAuditEntries,
+  find: listed("audit_entries", auditRow),
 })

@@ -1,10 +1,9 @@
 import { z } from "zod"
 import { EmailStatus } from "@/generated/prisma/enums"
-import { adminList } from "@/lib/api/endpoint"
+import { adminList } from "@/lib/api/lists"
 import { templateNames } from "@/lib/email/templates"
 import { id, timestamp, untrustedText } from "@/lib/fields"
-import { dailyTotal } from "@/lib/postgres/daily-sums"
-import { findIn, type Page } from "@/lib/postgres/page"
+import { listed } from "@/lib/postgres/listed"
 
 const emailStatus = z.enum(EmailStatus)
 const template = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a template's name, like welcome")
@@ -21,14 +20,10 @@ const emailRow = z.object({
   sentAt: timestamp.nullable(),
 })
 
-function findEmails(where: { status?: EmailStatus; template?: string; userId?: string }, page: Page) {
-  return findIn({ table: "emails", row: emailRow, total: dailyTotal("emails") }, where, page)
-}
-
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the outgoing emails of the application",
   permission: "email.read",
   filters: { status: emailStatus, template, userId: id },
   row: emailRow,
-  find: findEmails,
+  find: listed("emails", emailRow),
 })

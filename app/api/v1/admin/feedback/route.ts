@@ -1,9 +1,8 @@
 import { z } from "zod"
 import { FeedbackStatus } from "@/generated/prisma/enums"
-import { adminList } from "@/lib/api/endpoint"
+import { adminList } from "@/lib/api/lists"
 import { id, timestamp, untrustedText } from "@/lib/fields"
-import { dailyTotal } from "@/lib/postgres/daily-sums"
-import { findIn, type Page } from "@/lib/postgres/page"
+import { listed } from "@/lib/postgres/listed"
 
 const feedbackStatus = z.enum(FeedbackStatus)
 const rating = z
@@ -21,14 +20,10 @@ const feedbackRow = z.object({
   createdAt: timestamp,
 })
 
-function findFeedback(where: { status?: FeedbackStatus; rating?: number; userId?: string }, page: Page) {
-  return findIn({ table: "feedback", row: feedbackRow, total: dailyTotal("feedback") }, where, page)
-}
-
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists customer feedback about the product",
   permission: "feedback.read",
   filters: { status: feedbackStatus, rating, userId: id },
   row: feedbackRow,
-  find: findFeedback,
+  find: listed("feedback", feedbackRow),
 })

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from "vitest"
 import { pool } from "@/lib/postgres/pool"
+import { keyVariable } from "@/lib/product"
+import { anyPrefix } from "@/lib/surfaces"
 import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
 import { seed } from "@/prisma/seed"
 import { endpoints } from "../../endpoints"
@@ -12,7 +14,7 @@ const table = await endpoints()
 beforeAll(async () => {
   await seed(pool(), { users: 150, now: new Date() })
   const owner = demoAccounts.find(({ role }) => role === "owner") ?? expect.fail()
-  vi.stubEnv("TSK_KEY", demoKey(owner))
+  vi.stubEnv(keyVariable, demoKey(owner))
   // The route functions replace the server: no network is involved.
   vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
     const { pathname } = new URL(url)
@@ -206,5 +208,5 @@ test.each(untrustedFields)("text written by outsiders is marked as untrusted: %s
 })
 
 test("the document contains no key", () => {
-  expect(skill).not.toMatch(/tsk_(adm|usr)_\w/)
+  expect(skill).not.toMatch(new RegExp(`${anyPrefix}\\w`))
 })

@@ -1,17 +1,16 @@
-import { adminList } from "@/lib/api/endpoint"
 import { refuseAs } from "@/lib/api/errors"
+import { adminList } from "@/lib/api/lists"
 import type { Page } from "@/lib/postgres/page"
+import { measure } from "@/lib/stats/measure"
 import {
   defaultStatsDays,
   maxStatsPeriods,
-  measure,
   periodsOf,
   type StatsInterval,
   statsInterval,
-  statsMeta,
   statsRange,
-  statsRow,
-} from "@/lib/stats"
+} from "@/lib/stats/periods"
+import { statsMeta, statsRow } from "@/lib/stats/rows"
 
 const defaultInterval = "day"
 

@@ -1,7 +1,8 @@
 import { z } from "zod"
-import { adminList } from "@/lib/api/endpoint"
+import { adminList } from "@/lib/api/lists"
 import { id } from "@/lib/fields"
-import { findSubscriptions, subscriptionRow, subscriptionStatus } from "@/lib/subscriptions"
+import { listed } from "@/lib/postgres/listed"
+import { subscriptionRow, subscriptionStatus } from "@/lib/subscriptions"
 
 const planId = z
   .string()
@@ -13,7 +14,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   permission: "billing.read",
   filters: { status: subscriptionStatus, planId, userId: id },
   row: subscriptionRow,
-  find: findSubscriptions,
+  find: listed("subscriptions", subscriptionRow),
   recipes: {
     "Churn by plan: subscriptions started and canceled, and the average duration of canceled ones in days": `
 const plans = {}

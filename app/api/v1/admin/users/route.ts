@@ -1,11 +1,10 @@
 import { z } from "zod"
 import { UserStatus } from "@/generated/prisma/enums"
-import { adminList } from "@/lib/api/endpoint"
+import { adminList } from "@/lib/api/lists"
 import { emailParameter } from "@/lib/email/address"
 import { id, timestamp, untrustedText } from "@/lib/fields"
-import { type Role, roleNames } from "@/lib/permissions"
-import { dailyTotal } from "@/lib/postgres/daily-sums"
-import { findIn, type Page } from "@/lib/postgres/page"
+import { roleNames } from "@/lib/permissions"
+import { listed } from "@/lib/postgres/listed"
 
 const userStatus = z.enum(UserStatus)
 
@@ -19,14 +18,10 @@ const userRow = z.object({
   updatedAt: timestamp,
 })
 
-function findUsers(where: { status?: UserStatus; role?: Role; email?: string }, page: Page) {
-  return findIn({ table: "users", row: userRow, total: dailyTotal("users") }, where, page)
-}
-
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists all accounts",
   permission: "users.read",
   filters: { status: userStatus, role: z.enum(roleNames), email: emailParameter },
   row: userRow,
-  find: findUsers,
+  find: listed("users", userRow),
 })

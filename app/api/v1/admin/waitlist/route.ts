@@ -1,9 +1,8 @@
 import { z } from "zod"
 import { WaitlistStatus } from "@/generated/prisma/enums"
-import { adminList } from "@/lib/api/endpoint"
+import { adminList } from "@/lib/api/lists"
 import { id, timestamp, untrustedText } from "@/lib/fields"
-import { dailyTotal } from "@/lib/postgres/daily-sums"
-import { findIn, type Page } from "@/lib/postgres/page"
+import { listed } from "@/lib/postgres/listed"
 import { waitlistSource } from "@/lib/waitlist/source"
 
 const waitlistStatus = z.enum(WaitlistStatus)
@@ -18,14 +17,10 @@ const waitlistRow = z.object({
   invitedAt: timestamp.nullable(),
 })
 
-function findWaitlist(where: { status?: WaitlistStatus; source?: string }, page: Page) {
-  return findIn({ table: "waitlist_entries", row: waitlistRow, total: dailyTotal("waitlist_entries") }, where, page)
-}
-
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the entries of the waitlist",
   permission: "waitlist.read",
   filters: { status: waitlistStatus, source: waitlistSource },
   row: waitlistRow,
-  find: findWaitlist,
+  find: listed("waitlist_entries", waitlistRow),
 })

@@ -1,5 +1,5 @@
 import { z } from "zod"
-import { userMetered } from "@/lib/api/endpoint"
+import { userMetered } from "@/lib/api/metered"
 import { digest, wordsOf } from "./digest"
 
 const maxCost = 10

@@ -1,4 +1,4 @@
-import { userObject } from "@/lib/api/endpoint"
+import { userObject } from "@/lib/api/object"
 import { currentSubscription, subscriptionRow } from "@/lib/subscriptions"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userObject({

@@ -1,8 +1,8 @@
 import { z } from "zod"
-import { adminList } from "@/lib/api/endpoint"
+import { adminList } from "@/lib/api/lists"
+import { creditAccountColumns } from "@/lib/credits/balance"
 import { credits, id, timestamp } from "@/lib/fields"
-import { dailyTotal } from "@/lib/postgres/daily-sums"
-import { findIn, type Page } from "@/lib/postgres/page"
+import { listed } from "@/lib/postgres/listed"
 
 const balanceRow = z.object({
   id: id.describe("Same as userId: each account has one balance"),
@@ -14,26 +14,12 @@ const balanceRow = z.object({
   createdAt: timestamp,
 })
 
-const balances = {
-  table: "credit_accounts",
-  row: balanceRow,
-  total: dailyTotal("credit_accounts"),
-  columns: {
-    id: "user_id",
-    held: "(SELECT coalesce(sum(reserved), 0)::bigint FROM runs WHERE user_id = page.user_id AND state = 'reserved')",
-  },
-}
-
-function findBalances(where: { userId?: string }, page: Page) {
-  return findIn(balances, where, page)
-}
-
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the credit balances of all accounts",
   permission: "credits.read",
   filters: { userId: id },
   row: balanceRow,
-  find: findBalances,
+  find: listed("credit_accounts", balanceRow, { columns: creditAccountColumns }),
   recipes: {
     "Accounts running out of credits: those with less than 20 percent of their granted credits left": `
 const rows = await all("/api/v1/admin/credits/balances")

@@ -1,0 +1,70 @@
+import type { Confirmation } from "@/components/confirm/confirm-form"
+import { RequestId, SelectField, TextField } from "@/components/form/fields"
+import type { FormAction } from "@/lib/form/result"
+import { type AccountAction, type ActionField, accountActions, type Subject } from "./account-actions"
+import { ban, close, deduct, grant, setRole, unban } from "./actions"
+
+const actions: Record<AccountAction, FormAction<string, string>> = { ban, unban, close, role: setRole, grant, deduct }
+
+export type FormFacts = {
+  account: Subject
+  requestId: string
+  /** The roles that the viewer may give. */
+  roles: readonly string[]
+}
+
+/** Names the account, says what the action does, and asks for its fields. */
+export function confirmationOf(name: AccountAction, facts: FormFacts): Confirmation {
+  const { account } = facts
+  const { title, effect, label, kind, fields } = accountActions[name]
+  return {
+    title,
+    description: (
+      <>
+        <strong className="font-semibold text-ink wrap-anywhere">{account.name}</strong> (
+        <span className="wrap-anywhere">{account.email}</span>) {effect(account)}
+      </>
+    ),
+    action: actions[name],
+    fields: (
+      <>
+        <input type="hidden" name="id" value={account.id} />
+        {fields.map((field) => (
+          <ActionInput key={field} field={field} {...facts} />
+        ))}
+      </>
+    ),
+    submit: label,
+    kind,
+  }
+}
+
+function ActionInput({ field, requestId, roles }: FormFacts & { field: ActionField }) {
+  switch (field) {
+    case "requestId":
+      return <RequestId id={requestId} />
+    case "role":
+      return (
+        <SelectField
+          label="New role"
+          name="role"
+          required
+          options={{ "": "Choose a role", ...Object.fromEntries(roles.map((role) => [role, role])) }}
+        />
+      )
+    case "amount":
+      return <TextField label="Credits" name="amount" inputMode="numeric" autoComplete="off" required />
+    case "reason":
+      return <TextField label="Reason" name="reason" autoComplete="off" maxLength={200} required />
+    case "why":
+      return (
+        <TextField
+          label="Reason (optional)"
+          name="reason"
+          autoComplete="off"
+          maxLength={200}
+          hint="Recorded in the audit log."
+        />
+      )
+  }
+}

@@ -1,0 +1,40 @@
+"use client"
+
+import type { ReactNode } from "react"
+import type { FormAction } from "@/lib/form/result"
+import type { ButtonKind } from "../button"
+import { SubmitButton } from "../form/fields"
+import { Form } from "../form/form"
+
+/** A change to confirm. Its action is done with a message for the viewer. */
+export type Confirmation = {
+  title: string
+  /** Names what is changed, and how. */
+  description: ReactNode
+  action: FormAction<string, string>
+  fields: ReactNode
+  submit: string
+  kind: ButtonKind
+}
+
+export function ConfirmForm({
+  confirmation: { action, fields, submit, kind },
+  cancel,
+  ...outcome
+}: {
+  confirmation: Confirmation
+  cancel: ReactNode
+  done?: (message: string) => ReactNode
+  unavailable?: ReactNode
+  onDone?: (message: string) => void
+}) {
+  return (
+    <Form action={action} ifLost="The change is never made twice." {...outcome}>
+      {fields}
+      <div className="flex flex-wrap justify-end gap-2">
+        {cancel}
+        <SubmitButton kind={kind}>{submit}</SubmitButton>
+      </div>
+    </Form>
+  )
+}

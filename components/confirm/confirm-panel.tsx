@@ -1,0 +1,55 @@
+"use client"
+
+import type { ReactNode } from "react"
+import { buttonStyle } from "../button"
+import { Link } from "../link"
+import { Notice } from "../notice"
+import { Panel } from "../page-frame"
+import { type Confirmation, ConfirmForm } from "./confirm-form"
+
+/** The confirmation as part of the page, for browsers without JavaScript. It remains to show the result. */
+export function ConfirmPanel({
+  confirmation,
+  unavailable,
+  page,
+  back,
+}: {
+  confirmation: Confirmation
+  /** Why the change cannot be made, if it cannot. */
+  unavailable?: ReactNode
+  /** The page without the confirmation, and the text of the link to it. */
+  page: string
+  back: string
+}) {
+  const link = (
+    <Link href={page} className="underline">
+      {back}
+    </Link>
+  )
+  return (
+    <Panel label={confirmation.title}>
+      <h2 className="text-base font-semibold">{confirmation.title}</h2>
+      {!unavailable && <p className="text-muted">{confirmation.description}</p>}
+      <ConfirmForm
+        confirmation={confirmation}
+        done={(message) => (
+          <Notice tone="good" role="status">
+            {message} {link}
+          </Notice>
+        )}
+        unavailable={
+          unavailable && (
+            <Notice tone="warn">
+              {unavailable} {link}
+            </Notice>
+          )
+        }
+        cancel={
+          <Link href={page} className={buttonStyle()}>
+            Cancel
+          </Link>
+        }
+      />
+    </Panel>
+  )
+}

@@ -1,0 +1,96 @@
+"use client"
+
+import { type ComponentProps, type ReactNode, useState } from "react"
+import { Button } from "../button"
+import { controlStyle, describedBy, Field } from "../field"
+import { useFormState } from "./form"
+
+type Labeled = { name: string; label: string; hint?: ReactNode }
+
+/** What a control in a form needs: the id, the error and the value that was submitted. */
+export function useFormField(name: string) {
+  const { id, errors, values } = useFormState()
+  return { id: `${id}${name}`, error: errors[name], value: values[name] }
+}
+
+export function TextField({ name, label, hint, defaultValue, ...input }: ComponentProps<"input"> & Labeled) {
+  const { id, error, value } = useFormField(name)
+  return (
+    <Field id={id} label={label} hint={hint} error={error}>
+      <input
+        {...describedBy(id, { hint: hint !== undefined, error })}
+        name={name}
+        defaultValue={value ?? defaultValue}
+        className={controlStyle}
+        {...input}
+      />
+    </Field>
+  )
+}
+
+export function NewPasswordField({ label, minLength }: { label: string; minLength: number }) {
+  return (
+    <TextField
+      label={label}
+      name="password"
+      type="password"
+      autoComplete="new-password"
+      required
+      hint={`At least ${minLength} characters. A few words you can remember are fine.`}
+    />
+  )
+}
+
+export function TextAreaField({ name, label, hint, ...area }: ComponentProps<"textarea"> & Labeled) {
+  const { id, error, value } = useFormField(name)
+  return (
+    <Field id={id} label={label} hint={hint} error={error}>
+      <textarea
+        {...describedBy(id, { hint: hint !== undefined, error })}
+        name={name}
+        defaultValue={value}
+        className={`${controlStyle} min-h-32 py-1.5`}
+        {...area}
+      />
+    </Field>
+  )
+}
+
+export function SelectField({
+  name,
+  label,
+  hint,
+  options,
+  defaultValue = "",
+  ...select
+}: ComponentProps<"select"> & Labeled & { options: Readonly<Record<string, string>> }) {
+  const { id, error, value } = useFormField(name)
+  return (
+    <Field id={id} label={label} hint={hint} error={error}>
+      <select
+        {...describedBy(id, { hint: hint !== undefined, error })}
+        name={name}
+        defaultValue={value ?? defaultValue}
+        className={controlStyle}
+        {...select}
+      >
+        {Object.entries(options).map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </Field>
+  )
+}
+
+/** See lib/input/fields.ts. It stays the same when the page is refreshed. */
+export function RequestId({ id }: { id: string }) {
+  const [first] = useState(id)
+  return <input type="hidden" name="requestId" value={useFormField("requestId").value ?? first} />
+}
+
+export function SubmitButton(props: ComponentProps<typeof Button>) {
+  const { pending } = useFormState()
+  return <Button kind="primary" type="submit" aria-disabled={pending} {...props} />
+}

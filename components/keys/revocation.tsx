@@ -1,0 +1,30 @@
+import type { FormAction } from "@/lib/form/result"
+import type { Confirmation } from "../confirm/confirm-form"
+
+export type RevocableKey = {
+  id: string
+  name: string
+  start: string
+  /** Relative time; empty if the key was never used. */
+  used: string
+}
+
+export type RevokeAction = FormAction<"id", string>
+
+/** Names the key and its last use, and says what revoking it does. */
+export function revocation({ id, name, start, used }: RevocableKey, action: RevokeAction): Confirmation {
+  return {
+    title: "Revoke this key?",
+    description: (
+      <>
+        <strong className="font-semibold text-ink wrap-anywhere">{name}</strong> (
+        <code className="font-mono">{start}…</code>) {used ? `was last used ${used}.` : "was never used."} From now on,
+        every request with this key is refused. This cannot be undone.
+      </>
+    ),
+    action,
+    fields: <input type="hidden" name="id" value={id} />,
+    submit: "Revoke key",
+    kind: "danger",
+  }
+}

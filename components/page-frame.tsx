@@ -1,0 +1,43 @@
+import type { ReactNode } from "react"
+
+/** A page inside the navigation: its title, what it is for, and its content. */
+export function PageFrame({
+  title,
+  intro,
+  back,
+  actions,
+  children,
+}: {
+  title: ReactNode
+  intro?: ReactNode
+  /** A link to the page above. */
+  back?: ReactNode
+  /** Buttons beside the title. */
+  actions?: ReactNode
+  children: ReactNode
+}) {
+  return (
+    <div className="mx-auto grid max-w-6xl grid-cols-[minmax(0,1fr)] gap-6">
+      <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div className="grid min-w-0 gap-1">
+          {back}
+          <h1 className="flex flex-wrap items-center gap-x-3 text-xl font-semibold tracking-tight wrap-anywhere">
+            {title}
+          </h1>
+          {intro && <div className="text-muted wrap-anywhere">{intro}</div>}
+        </div>
+        {actions}
+      </header>
+      {children}
+    </div>
+  )
+}
+
+/** A bordered part of a page, such as a form. */
+export function Panel({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <section aria-label={label} className="grid max-w-xl gap-4 rounded-lg border border-line bg-panel p-5">
+      {children}
+    </section>
+  )
+}

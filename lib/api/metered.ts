@@ -1,0 +1,97 @@
+import { z } from "zod"
+import { fingerprintOf, type RunResult, run, type Worked } from "../credits/run"
+import { id, timestamp } from "../fields"
+import { readBody } from "./body"
+import { type Routes, routes } from "./endpoint"
+import { runEnvelope } from "./envelope"
+import { refuseAs } from "./errors"
+import { readIdempotencyKey } from "./idempotency-key"
+import { ownObject } from "./object"
+import { parseParameters } from "./query"
+
+/**
+ * A metered endpoint: reserves the maximum cost, does the work and settles the actual cost. A retry with the same
+ * Idempotency-Key is never charged twice.
+ */
+export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
+  summary,
+  maxCost,
+  body,
+  result,
+  work,
+}: {
+  summary: string
+  /** In credits, at least 1. No call is charged more, whatever cost `work` returns. */
+  maxCost: number
+  body: Body
+  result: Result
+  /** `signal` aborts when the time is up. A thrown error becomes the response, and nothing is charged. */
+  work: (body: z.output<Body>, context: { runId: string; signal: AbortSignal }) => Promise<Worked<z.input<Result>>>
+}): Routes {
+  return routes(
+    { ...ownObject, method: "POST", summary, data: settledRun(maxCost, result), metered: { body, maxCost } },
+    async (request, { keyId, owner }, withinDeadline, headers) => {
+      const { pathname, search } = new URL(request.url)
+      parseParameters(search, ownObject.parameters)
+      const idempotencyKey = readIdempotencyKey(request.headers)
+      const input = await readBody(request, body)
+      const fingerprint = fingerprintOf(pathname, input)
+      const outcome = await run(
+        { owner: owner.id, keyId, idempotencyKey, fingerprint, amount: maxCost },
+        async (context) => {
+          const worked = await work(input, context)
+          return { ...worked, result: result.parse(worked.result) }
+        },
+        runEnvelope,
+        withinDeadline,
+      )
+      if (!outcome.ok) return refuseRun(outcome, maxCost)
+      if (outcome.replayed) headers.set("Idempotency-Replayed", "true")
+      return outcome.body
+    },
+  )
+}
+
+function settledRun(maxCost: number, result: z.ZodType) {
+  return z.object({
+    id: id.describe("The run; its ledger entries have this id as runId"),
+    cost: z.int().min(0).max(maxCost).describe("Credits that were charged"),
+    balance: z.int().min(0).describe("Credits left when the run was settled"),
+    result,
+    createdAt: timestamp,
+  })
+}
+
+function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number): never {
+  switch (outcome.reason) {
+    case "insufficient":
+      return refuseAs(
+        "insufficient_credits",
+        `A call can cost up to ${maxCost} credits, and the balance is ${outcome.balance}. Nothing was charged. Contact the service operator to add credits.`,
+      )
+    case "mismatch":
+      return refuseAs(
+        "idempotency_mismatch",
+        "This Idempotency-Key was already used with a different body. Send a new key.",
+      )
+    case "in_progress":
+      return refuseAs(
+        "idempotency_in_progress",
+        "The call with this Idempotency-Key is still running. Try again to get its response.",
+        { "Retry-After": String(Math.min(2, outcome.secondsLeft)) },
+      )
+    case "busy":
+      return refuseAs(
+        "service_unavailable",
+        "Other calls of this account took the credits first. Nothing was charged; try again.",
+        {
+          "Retry-After": "1",
+        },
+      )
+    case "timed_out":
+    case "too_late":
+      return refuseAs("service_unavailable", "The call did not finish in time. Nothing was charged; try again.", {
+        "Retry-After": "2",
+      })
+  }
+}

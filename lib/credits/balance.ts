@@ -1,0 +1,36 @@
+import { z } from "zod"
+import type { Prisma } from "@/generated/prisma/client"
+import type { Scalar } from "@/lib/postgres/page"
+import { credits } from "../fields"
+
+export const balanceMeta = z.object({
+  balance: credits.describe("Credits available to spend: the sum of the amounts of all entries"),
+  held: credits.describe("Credits reserved by runs in progress; not included in balance"),
+})
+
+/** The SQL of the values in `balanceMeta`, for the account of an SQL expression. */
+const balanceSql = {
+  balance: (account: string) => `coalesce((SELECT balance FROM credit_accounts WHERE user_id = ${account}), 0)`,
+  held: (account: string) =>
+    `(SELECT coalesce(sum(reserved), 0)::bigint FROM runs WHERE user_id = ${account} AND state = 'reserved')`,
+}
+
+/** An account's balance and the credits held by its runs; can be part of a snapshot. */
+export function readBalance(database: Prisma.TransactionClient, userId: string) {
+  const { balance, held } = balanceSql
+  return database.$queryRawUnsafe<[{ balance: bigint; held: bigint }]>(
+    `SELECT ${balance("$1::uuid")} AS balance, ${held("$1::uuid")} AS held`,
+    userId,
+  )
+}
+
+type OwnScalar = Scalar<{ userId?: string }>
+
+/** The values of `balanceMeta` for a list of one account's rows. */
+export const ownBalance: Record<keyof typeof balanceSql, OwnScalar> = {
+  balance: ({ userId }, _range, bind) => balanceSql.balance(bind(userId)),
+  held: ({ userId }, _range, bind) => balanceSql.held(bind(userId)),
+}
+
+/** The fields of a list of `credit_accounts` that are not columns of the same name. */
+export const creditAccountColumns = { id: "user_id", held: balanceSql.held("page.user_id") }

@@ -1,0 +1,126 @@
+import { cookies, headers } from "next/headers"
+import type { z } from "zod"
+import { inMinutes } from "@/lib/format-time"
+import { isHidden, isShownAgain, textsOf } from "@/lib/input/fields"
+import { holds, type Permission } from "@/lib/permissions"
+import { isDatabaseUnavailable } from "@/lib/postgres/failures"
+import { clientAddress } from "@/lib/rate-limit/client-address"
+import type { Client } from "@/lib/sign-in/attempts"
+import { cookieName } from "@/lib/sign-in/cookies"
+import { isSameOrigin } from "@/lib/sign-in/origin"
+import { currentViewer, type Viewer } from "@/lib/sign-in/session"
+import { log } from "@/lib/telemetry/log"
+import type { FormAction, FormErrors, FormValues } from "./result"
+
+type FieldOf<Fields extends z.ZodObject> = keyof z.input<Fields> & string
+
+type Refused<Field extends string> = {
+  ok: false
+  message?: string
+  signedOut?: true
+  unknown?: true
+  errors?: FormErrors<Field>
+}
+
+/** What `act` returns: see done, refused, retryLater and invalid. It may also redirect. */
+export type Outcome<Field extends string, Done> = { ok: true; done: Done } | Refused<Field>
+
+type Act<Fields extends z.ZodObject, Context, Done> = (
+  form: z.output<Fields>,
+  context: Context,
+) => Promise<Outcome<FieldOf<Fields>, Done>>
+
+/**
+ * The server action of a form for signed-in accounts. Checks, in this order: origin, session, permission, fields.
+ * Nothing throws for what a person can mend: the result is a refusal with what was typed.
+ */
+export function formAction<Fields extends z.ZodObject, Done>({
+  fields,
+  permission,
+  act,
+}: {
+  fields: Fields
+  /** `null` admits every signed-in account. */
+  permission: Permission | null
+  act: Act<Fields, Client & { viewer: Viewer }, Done>
+}): FormAction<FieldOf<Fields>, Done> {
+  return (_last, data) =>
+    submit(fields, data, async (client) => {
+      const viewer = await currentViewer()
+      if (!viewer) return { ok: false, signedOut: true }
+      if (permission && !holds(viewer.role, permission)) return refused(`Your role lacks the permission ${permission}.`)
+      return parsed(fields, data, (form) => act(form, { ...client, viewer }))
+    })
+}
+
+/** The server action of a form that needs no account. */
+export function guestFormAction<Fields extends z.ZodObject, Done>({
+  fields,
+  act,
+}: {
+  fields: Fields
+  act: Act<Fields, Client, Done>
+}): FormAction<FieldOf<Fields>, Done> {
+  return (_last, data) => submit(fields, data, (client) => parsed(fields, data, (form) => act(form, client)))
+}
+
+async function submit<Fields extends z.ZodObject, Done>(
+  fields: Fields,
+  data: FormData,
+  decide: (client: Client) => Promise<Outcome<FieldOf<Fields>, Done>>,
+) {
+  const outcome = (await isSameOrigin()) ? await decide(await client()).catch(unavailable) : foreign
+  if (outcome.ok) return outcome
+  const typed = Object.entries(textsOf(fields, data)).filter(([name]) => isShownAgain(fields, name))
+  return { errors: {}, ...outcome, values: Object.fromEntries(typed) as FormValues<FieldOf<Fields>> }
+}
+
+/** Acts on valid fields. The message of a hidden field would be shown nowhere, and no typing can mend it. */
+async function parsed<Fields extends z.ZodObject, Done>(
+  fields: Fields,
+  data: FormData,
+  act: (form: z.output<Fields>) => Promise<Outcome<FieldOf<Fields>, Done>>,
+): Promise<Outcome<FieldOf<Fields>, Done>> {
+  const form = fields.safeParse(textsOf(fields, data))
+  if (form.success) return act(form.data)
+  const errors: Record<string, string> = {}
+  for (const { path, message } of form.error.issues) {
+    if (path.length === 0) return refused(message)
+    const name = String(path[0])
+    if (isHidden(fields, name)) return refused("This form is incomplete. Reload the page and try again.")
+    errors[name] ??= message
+  }
+  return invalid(errors as FormErrors<FieldOf<Fields>>)
+}
+
+const foreign = refused("This form was not sent from this site. Reload the page and try again.")
+
+function unavailable(error: unknown) {
+  if (!isDatabaseUnavailable(error)) throw error
+  log().error({ why: error instanceof Error ? error.stack : String(error) }, "service_unavailable")
+  return { ...refused("The service is unavailable right now. Try again in a moment."), unknown: true } as const
+}
+
+async function client(): Promise<Client> {
+  return { address: clientAddress(await headers()), device: (await cookies()).get(cookieName("device"))?.value }
+}
+
+/** @param done what the form shows of the result, if anything */
+export function done<Done = undefined>(done?: Done) {
+  return { ok: true, done: done as Done } as const
+}
+
+/** Refused as a whole, with a message above the fields. */
+export function refused(message: string): { ok: false; message: string } {
+  return { ok: false, message }
+}
+
+/** Refused by a rate limit. */
+export function retryLater(why: string, { retryAfterSeconds }: { retryAfterSeconds: number }) {
+  return refused(`${why}. Try again ${inMinutes(retryAfterSeconds)}.`)
+}
+
+/** Refused for the values of fields, with a message at each. */
+export function invalid<Field extends string>(errors: FormErrors<Field>): { ok: false; errors: FormErrors<Field> } {
+  return { ok: false, errors }
+}

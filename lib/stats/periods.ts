@@ -1,0 +1,44 @@
+import { z } from "zod"
+import type { Page } from "@/lib/postgres/page"
+
+export const statsInterval = z.enum(["day", "week", "month"])
+
+export type StatsInterval = z.infer<typeof statsInterval>
+
+const day = 86_400_000
+export const defaultStatsDays = 30
+export const maxStatsPeriods = 4_000
+
+/** A period: its calendar start, and the part of it that lies within the range, both ends inclusive. */
+export type Period = { start: number; from: number; to: number }
+
+/** The requested range, by default the last 30 days up to now. */
+export function statsRange({ since, until }: Page, now = Date.now()): { since: number; until: number } {
+  const end = until?.getTime() ?? now
+  return { since: since?.getTime() ?? Math.floor(end / day) * day - (defaultStatsDays - 1) * day, until: end }
+}
+
+/** The periods of a range, oldest first; the first and the last are clipped to it. */
+export function periodsOf(since: number, until: number, interval: StatsInterval): Period[] {
+  const periods: Period[] = []
+  for (let start = startOf(since, interval); start <= until; start = startAfter(start, interval)) {
+    const to = Math.min(startAfter(start, interval) - 1, until)
+    periods.push({ start, from: Math.max(start, since), to })
+    if (periods.length > maxStatsPeriods) break
+  }
+  return periods
+}
+
+function startOf(ms: number, interval: StatsInterval): number {
+  const date = new Date(Math.floor(ms / day) * day)
+  if (interval === "month") date.setUTCDate(1)
+  if (interval === "week") date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7))
+  return date.getTime()
+}
+
+function startAfter(start: number, interval: StatsInterval): number {
+  const date = new Date(start)
+  if (interval === "month") date.setUTCMonth(date.getUTCMonth() + 1)
+  else date.setUTCDate(date.getUTCDate() + (interval === "week" ? 7 : 1))
+  return date.getTime()
+}

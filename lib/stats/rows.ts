@@ -1,0 +1,57 @@
+import { z } from "zod"
+import { cents, currency, timestamp } from "@/lib/fields"
+import { statsInterval } from "./periods"
+
+const money = z.array(z.object({ currency, amount: cents }))
+
+const measures = {
+  signups: z.int().describe("Accounts created"),
+  activeUsers: z.int().describe("Accounts with at least one run"),
+  newSubscriptions: z.int().describe("Subscriptions started"),
+  canceledSubscriptions: z.int().describe("Subscriptions ended"),
+  activeSubscriptions: z
+    .int()
+    .describe("Subscriptions that have started and not ended at the end of the period, regardless of status"),
+  churnRate: z
+    .number()
+    .nullable()
+    .describe(
+      "canceledSubscriptions divided by the subscriptions active at the start of the period; null if none were active",
+    ),
+  orders: z.int().describe("Orders paid"),
+  mrr: money.describe(
+    "Monthly recurring revenue at the end of the period: the amounts of subscriptions that have started and not ended, including past_due, excluding trialing; yearly amounts divided by twelve",
+  ),
+  revenue: money.describe("Amounts of orders paid, by paidAt, before refunds"),
+  refunds: money.describe("Amounts refunded, by refundedAt"),
+  creditsGranted: z.int().describe("Credits granted, purchased or added by adjustment"),
+  creditsSpent: z.int().describe("Cost of settled runs"),
+}
+
+export const statsRow = z.object({
+  id: z.iso.date().describe("First day of the period; the first and the last period are clipped to the range"),
+  createdAt: z
+    .date()
+    .transform((date) => date.toISOString())
+    .pipe(z.string().meta({ format: "date-time", description: "Start of the period, UTC; weeks start on Monday" })),
+  ...measures,
+})
+
+/** The statistics of the whole range, in addition to the rows of its periods. */
+export const statsMeta = z.object({
+  summary: z
+    .object({
+      since: timestamp,
+      until: timestamp,
+      interval: statsInterval,
+      ...measures,
+      churnRate: measures.churnRate.describe(
+        "Mean of the periods' churn rates: a rate per interval, not for the range; null if no period has one",
+      ),
+    })
+    .describe("The statistics of the whole range; since and until are the bounds that were applied"),
+})
+
+export type StatsSummary = z.output<typeof statsMeta>["summary"]
+export type StatsRow = z.input<typeof statsRow>
+export type Measures = Omit<StatsRow, "id" | "createdAt">

@@ -1,0 +1,149 @@
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Redis } from "ioredis"
+import { beforeAll, describe, expect, test } from "vitest"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { root } from "@/scripts/root"
+import {
+  renamed,
+  seedChangedCopy,
+  serveChangedCopy,
+  sessionInCopy,
+  tellStory,
+  testChangedCopy,
+} from "./support/changed-copy"
+import { crawl } from "./support/crawl"
+import { createKey, createUser } from "./support/factories"
+import { readForms } from "./support/forms"
+import { type MailServer, startMailServer } from "./support/mail-server"
+import { startRedis } from "./support/redis"
+
+// `npm run rename` in a copy: see support/changed-copy.ts. The product that runs this test issues its keys under what is
+// an older prefix there.
+
+/** The original name as a word, or at the beginning of a longer name such as `tsk_runs_total`. */
+const originalName = /\btsk(?![a-z])/i
+
+const { slug, name } = renamed
+const metricsToken = "a-token-for-metrics"
+
+test("no source of the product but lib/product.ts contains the original name", async () => {
+  const sources = ["app", "components", "lib", "server"].map(async (folder) => {
+    const files = await readdir(join(root, folder), { recursive: true })
+    return files.filter((file) => /(?<!\.test|\.spec)\.tsx?$/.test(file)).map((file) => join(folder, file))
+  })
+  const found = (await Promise.all(sources)).flat().map(async (file) => {
+    const text = await readFile(join(root, file), "utf8")
+    return originalName.test(text) && file !== "lib/product.ts" ? [file] : []
+  })
+  expect((await Promise.all(found)).flat()).toEqual([])
+})
+
+test("the tests of keys, emails and of the demo's key in README.md pass", () =>
+  testChangedCopy("lib/product", "lib/keys/secret", "lib/input/text", "lib/email", "lib/api/query", "demo-accounts"))
+
+test("a newcomer creates keys and calls both APIs", () => tellStory("e2e/story.spec.ts"))
+
+describe("built and served", () => {
+  let base = ""
+  let mail: MailServer
+  let redis: Redis
+  let output: () => string
+
+  beforeAll(async () => {
+    await seedChangedCopy()
+    mail = await startMailServer()
+    const store = await startRedis()
+    redis = new Redis(store.url)
+    const server = await serveChangedCopy({
+      LOG_LEVEL: "info",
+      METRICS_TOKEN: metricsToken,
+      REDIS_URL: store.url,
+      SMTP_URL: mail.url,
+      EMAIL_FROM: "Shop <hello@example.com>",
+    })
+    ;({ base, output } = server)
+    return async () => {
+      redis.disconnect()
+      await Promise.all([server.stop(), mail.stop(), store.stop()])
+    }
+  })
+
+  test("no page and no document contains the original name", async () => {
+    const owner = await db().user.findUniqueOrThrow({ where: { email: "owner@example.com" } })
+    const reached = [
+      ...(await crawl(base, "/")),
+      ...(await crawl(base, "/.well-known/agent-skills/index.json")),
+      ...(await crawl(base, "/icon")),
+      ...(await crawl(base, "/admin", await sessionInCopy(owner))),
+    ]
+    expect(reached.map(([path]) => path)).toEqual(
+      expect.arrayContaining([
+        ...["/docs/user", "/admin/orders", "/api-keys", "/llms.txt"],
+        ...["/api/v1/openapi.json", "/api/v1/admin/skill.md", "/api/v1/me/skill.md"],
+      ]),
+    )
+    for (const [path, { status, headers, text }] of reached) {
+      expect([path, status, (text + namesAndValues(headers)).match(originalName)]).toEqual([path, 200, null])
+      if (headers.get("content-type")?.startsWith("text/html")) expect(text).toContain(`${name}</title>`)
+    }
+  })
+
+  test("cookies and emails do not contain the original name", async () => {
+    const [fields = {}] = readForms(await (await fetch(`${base}/sign-up`)).text())
+    const body = new FormData()
+    const filled = { ...fields, name: "Nova", email: "nova@example.com", password: "four words make sense" }
+    for (const [field, value] of Object.entries(filled)) body.append(field, value)
+    const headers = { origin: base }
+    const response = await fetch(`${base}/sign-up`, { method: "POST", redirect: "manual", headers, body })
+    expect(response.headers.getSetCookie().join()).toContain(`${slug}.session=`)
+    expect(await traces(response)).not.toMatch(originalName)
+    await expect.poll(() => mail.emails.join()).toContain(`Welcome to ${name}`)
+    expect(mail.emails.join()).not.toMatch(originalName)
+  })
+
+  test("metrics, the log, rate limits and database objects do not contain the original name", async () => {
+    const metrics = await fetch(`${base}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } })
+    const text = await metrics.text()
+    expect(text).toContain(`${slug}_http_requests_total{`)
+    expect(text).not.toMatch(originalName)
+    expect(output()).toContain('"status":200')
+    expect(output()).not.toMatch(originalName)
+    const keys = await redis.keys("*")
+    expect(keys.length).toBeGreaterThan(0)
+    expect(keys.filter((key) => !key.startsWith(`${slug}:`))).toEqual([])
+    const { rows } = await pool().query(`
+      SELECT relname AS text FROM pg_class UNION ALL SELECT attname FROM pg_attribute
+      UNION ALL SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
+      UNION ALL SELECT proname || ' ' || prosrc FROM pg_proc UNION ALL SELECT tgname FROM pg_trigger
+      UNION ALL SELECT typname FROM pg_type UNION ALL SELECT enumlabel FROM pg_enum`)
+    expect(rows.filter(({ text }) => originalName.test(text))).toEqual([])
+  })
+
+  test("a key with an older prefix works", async () => {
+    const { secret } = await createKey({ user: await createUser(), surface: "user" })
+    expect(secret).toMatch(originalName)
+    const response = await fetch(`${base}/api/v1/me`, { headers: { "x-api-key": secret } })
+    expect(response.status).toBe(200)
+    expect(await traces(response)).not.toMatch(originalName)
+  })
+
+  test("a text that contains a key with an older prefix is refused", async () => {
+    const { secret } = await createKey({ user: await createUser(), surface: "user" })
+    const headers = { "x-api-key": secret, "Idempotency-Key": secret, "content-type": "application/json" }
+    const response = await fetch(`${base}/api/v1/me/run`, { method: "POST", headers, body: '{"text":"Words."}' })
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { error: { code: "bad_request", message: expect.stringContaining("must not contain an API key") } },
+    ])
+  })
+
+  async function traces(response: Response): Promise<string> {
+    return namesAndValues(response.headers) + (await response.text())
+  }
+})
+
+function namesAndValues(headers: Headers): string {
+  return JSON.stringify([...headers])
+}

@@ -1,0 +1,3 @@
+import { provideBuild } from "./lifecycle"
+
+await provideBuild()
