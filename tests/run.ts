@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, relative } from "node:path"
+import { stripVTControlCharacters } from "node:util"
 import { build, isBuilt, type Listener } from "@/scripts/build-and-serve"
 import { type Child, startChild, stopOnSignal } from "@/scripts/child"
 import { freePort } from "@/scripts/postgres"
@@ -8,7 +9,8 @@ import { root } from "@/scripts/root"
 import { provideNode } from "./support/node-versions"
 import { provide } from "./support/provide"
 
-type Tally = { passed: number; failed: number }
+/** `failures` names the tests that failed; a command that fails has no tests to name. */
+type Tally = { passed: number; failed: number; failures: readonly string[] }
 type Suite = { name: string; run: (results: string) => Promise<Tally> }
 type Options = { args?: readonly string[]; env?: Record<string, string>; node?: string }
 
@@ -69,7 +71,7 @@ const longSuites: readonly Suite[] = [
 
 let current: Child | undefined
 
-/** Runs every suite even if one fails, prints the totals and exits. */
+/** Runs every suite even if one fails, prints the totals and every failure once more, and exits. */
 export async function testEverything({ isLong }: { isLong: boolean }): Promise<void> {
   const results = await mkdtemp(join(tmpdir(), "results-"))
   stopOnSignal(async () => {
@@ -80,18 +82,21 @@ export async function testEverything({ isLong }: { isLong: boolean }): Promise<v
   // Vitest and Next set NODE_ENV; a value from the shell could be wrong.
   Reflect.deleteProperty(process.env, "NODE_ENV")
   await provide()
-  const total: Tally = { passed: 0, failed: 0 }
+  const total = { passed: 0, failed: 0 }
+  const failures: string[] = []
   for (const { name, run } of isLong ? longSuites : suites) {
     console.log(`\n=== ${name}\n`)
     const started = performance.now()
-    const { passed, failed } = await run(results)
+    const { passed, failed, failures: inSuite } = await run(results)
     console.log(
       `\n${passed} passed, ${failed} failed in ${Math.round((performance.now() - started) / 1000)} s: ${name}`,
     )
     total.passed += passed
     total.failed += failed
+    if (failed > 0) failures.push(name, ...inSuite.map((failure) => `  ${failure}`))
   }
   await rm(results, { recursive: true, force: true })
+  if (failures.length > 0) console.log(`\n${["Failed:", ...failures].join("\n")}`)
   console.log(`\n${total.passed} passed, ${total.failed} failed`)
   process.exit(total.failed === 0 ? 0 : 1)
 }
@@ -117,7 +122,12 @@ async function vitest(results: string, project: string, { args = [], ...options 
   type Report = {
     numPassedTests: number
     numFailedTests: number
-    testResults: { status: string; assertionResults: unknown[] }[]
+    testResults: {
+      name: string
+      status: string
+      message: string
+      assertionResults: { fullName: string; status: string; failureMessages?: string[] }[]
+    }[]
   }
   const report = await read<Report>(file)
   if (!report) return check(false)
@@ -125,16 +135,36 @@ async function vitest(results: string, project: string, { args = [], ...options 
   const unloaded = report.testResults.filter(
     ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
   )
-  return tally(ok, report.numPassedTests, report.numFailedTests + unloaded.length)
+  const failures = report.testResults.flatMap(({ name: file, assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === "failed")
+      .map(({ fullName, failureMessages }) => failure(file, fullName, failureMessages?.[0])),
+  )
+  return tally(ok, report.numPassedTests, report.numFailedTests + unloaded.length, [
+    ...failures,
+    ...unloaded.map(({ name: file, message }) => failure(file, "the file did not load", message)),
+  ])
+}
+
+function failure(file: string, test: string, message = ""): string {
+  const [firstLine = ""] = stripVTControlCharacters(message).split("\n")
+  return `${relative(root, file)}: ${test}: ${firstLine}`
 }
 
 async function playwright(results: string, listener: Listener, files: readonly string[] = []): Promise<Tally> {
   const file = join(results, `playwright-${listener}.json`)
   const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_LISTENER: listener, E2E_PORT: String(await freePort()) }
   const ok = await run("@playwright/test/cli.js", ["test", ...files, "--reporter=list,json"], { env })
-  const report = await read<{ stats: { expected: number; unexpected: number; flaky: number } }>(file)
+  type Group = { suites?: Group[]; specs?: Spec[] }
+  type Spec = { title: string; file: string; ok: boolean; tests: { results: { error?: { message?: string } }[] }[] }
+  type Report = Group & { stats: { expected: number; unexpected: number; flaky: number } }
+  const report = await read<Report>(file)
   if (!report) return check(false)
-  return tally(ok, report.stats.expected, report.stats.unexpected + report.stats.flaky)
+  const specs = ({ suites = [], specs: own = [] }: Group): Spec[] => [...own, ...suites.flatMap(specs)]
+  const failures = specs(report)
+    .filter((spec) => !spec.ok)
+    .map(({ title, file, tests }) => failure(join(root, file), title, tests[0]?.results[0]?.error?.message))
+  return tally(ok, report.stats.expected, report.stats.unexpected + report.stats.flaky, failures)
 }
 
 function check(ok: boolean): Tally {
@@ -142,8 +172,8 @@ function check(ok: boolean): Tally {
 }
 
 /** Counts at least one failure if the command failed. */
-function tally(ok: boolean, passed: number, failed: number): Tally {
-  return { passed, failed: ok ? failed : Math.max(1, failed) }
+function tally(ok: boolean, passed: number, failed: number, failures: readonly string[] = []): Tally {
+  return { passed, failed: ok ? failed : Math.max(1, failed), failures }
 }
 
 function read<Report>(file: string): Promise<Report | undefined> {

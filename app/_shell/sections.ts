@@ -15,6 +15,11 @@ export type NavigationEntry = {
   permission: Permission | null
 }
 
+/** An admin page that shows what an endpoint returns requires the endpoint's permission. */
+export function adminPage({ endpoint }: { endpoint: { permission: Permission } }) {
+  return { area: "admin", permission: endpoint.permission } as const
+}
+
 export type PageLink = NavigationEntry & { href: string }
 
 export type NavigationSection = { title: string | undefined; entries: readonly PageLink[] }

@@ -1,10 +1,5 @@
 import { ChartNoAxesColumn } from "lucide-react"
-import type { NavigationEntry } from "@/app/_shell/sections"
+import { adminPage, type NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/stats/route"
 
-export const entry: NavigationEntry = {
-  area: "admin",
-  label: "Overview",
-  icon: ChartNoAxesColumn,
-  permission: GET.endpoint.permission,
-}
+export const entry: NavigationEntry = { ...adminPage(GET), label: "Overview", icon: ChartNoAxesColumn }

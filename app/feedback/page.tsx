@@ -1,7 +1,13 @@
 import type { Metadata } from "next"
+import { buttonStyle } from "@/components/button"
+import { Done } from "@/components/form/done"
+import { SubmitButton, TextAreaField } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
 import { PageFrame, Panel } from "@/components/page-frame"
+import { feedbackMaxLength } from "@/lib/feedback"
 import { requireViewer } from "@/lib/sign-in/session"
-import { FeedbackForm } from "./feedback-form"
+import { sendFeedback } from "./actions"
+import { RatingField } from "./rating-field"
 
 export const metadata: Metadata = { title: "Give feedback" }
 
@@ -13,8 +19,30 @@ export default async function FeedbackPage() {
       intro="Tell us what works, what does not and what is missing. Our team reads all feedback."
     >
       <Panel label="Give feedback">
-        <FeedbackForm />
+        <Form action={sendFeedback} done={<ThankYou />} ifLost="Duplicate feedback is stored only once.">
+          <RatingField />
+          <TextAreaField
+            label="Message"
+            name="message"
+            required
+            rows={6}
+            hint={`At most ${feedbackMaxLength.toLocaleString("en")} characters.`}
+          />
+          <SubmitButton className="justify-self-start">Send feedback</SubmitButton>
+        </Form>
       </Panel>
     </PageFrame>
+  )
+}
+
+function ThankYou() {
+  return (
+    <Done title="Thank you">
+      <p className="text-muted">We received your feedback.</p>
+      {/* A full page load, which renders an empty form. */}
+      <a href="/feedback" className={buttonStyle()}>
+        Send more feedback
+      </a>
+    </Done>
   )
 }

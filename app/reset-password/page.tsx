@@ -1,10 +1,13 @@
 import type { Metadata } from "next"
+import { Done } from "@/components/form/done"
+import { SubmitButton, TextField } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { resetsByEmail } from "@/lib/sign-in/password-reset"
+import { resetMinutes, resetsByEmail } from "@/lib/sign-in/password-reset"
 import { currentViewer } from "@/lib/sign-in/session"
+import { request } from "./actions"
 import { ContactOperator } from "./contact-operator"
-import { RequestForm } from "./request-form"
 
 export const metadata: Metadata = { title: "Reset password" }
 
@@ -12,12 +15,39 @@ export default async function ResetPasswordPage() {
   const viewer = await currentViewer()
   return (
     <SignInLayout title="Reset password">
-      {resetsByEmail() ? <RequestForm email={viewer?.email} /> : <ContactOperator />}
+      {resetsByEmail() ? (
+        <Form action={request} done={<EmailSent />}>
+          <TextField
+            label="Email"
+            name="email"
+            type="email"
+            autoComplete="username"
+            required
+            hint="We will email you a link to set a new password."
+            defaultValue={viewer?.email}
+          />
+          <SubmitButton>Send reset link</SubmitButton>
+        </Form>
+      ) : (
+        <ContactOperator />
+      )}
       <p>
         <Link href={viewer ? "/account/security" : "/sign-in"} className="text-accent underline">
           {viewer ? "Back to your account" : "Back to sign-in"}
         </Link>
       </p>
     </SignInLayout>
+  )
+}
+
+/** Shown for unknown addresses too, so that the page does not reveal which accounts exist. */
+function EmailSent() {
+  return (
+    <Done title="Check your email">
+      <p className="text-muted">
+        If this address belongs to an account, we sent it an email with a link. It expires after {resetMinutes} minutes
+        and works once. Only the link in the latest email works.
+      </p>
+    </Done>
   )
 }

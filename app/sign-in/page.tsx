@@ -1,13 +1,15 @@
 import type { Metadata } from "next"
 import { redirect } from "next/navigation"
+import { SubmitButton, TextField } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { product } from "@/lib/product"
 import { localPath } from "@/lib/sign-in/local-path"
 import { currentViewer, sessionCookieNames } from "@/lib/sign-in/session"
+import { signIn } from "./actions"
 import { ProviderButtons } from "./provider-buttons"
-import { SignInForm } from "./sign-in-form"
 
 export const metadata: Metadata = { title: "Sign in" }
 
@@ -35,7 +37,12 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
           {failures.get(String(error)) ?? "Sign-in failed. Try again or use another sign-in method."}
         </Notice>
       )}
-      <SignInForm callbackUrl={path} />
+      <Form action={signIn}>
+        <input type="hidden" name="callbackUrl" value={path} />
+        <TextField label="Email" name="email" type="email" autoComplete="username" required />
+        <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
+        <SubmitButton>Sign in</SubmitButton>
+      </Form>
       <p>
         <Link href="/reset-password" className="text-accent underline">
           Forgot password?

@@ -1,11 +1,14 @@
 import type { Metadata } from "next"
 import { redirect } from "next/navigation"
+import { NewPasswordField, SubmitButton, TextField } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { localPath } from "@/lib/sign-in/local-path"
+import { passwordMinLength } from "@/lib/sign-in/password-hash"
 import { currentViewer } from "@/lib/sign-in/session"
 import { ProviderButtons } from "../sign-in/provider-buttons"
-import { SignUpForm } from "./sign-up-form"
+import { createAccount } from "./actions"
 
 export const metadata: Metadata = { title: "Create account" }
 
@@ -15,7 +18,13 @@ export default async function SignUpPage({ searchParams }: PageProps<"/sign-up">
   if (await currentViewer()) redirect(path)
   return (
     <SignInLayout title="Create account">
-      <SignUpForm callbackUrl={path} />
+      <Form action={createAccount}>
+        <input type="hidden" name="callbackUrl" value={path} />
+        <TextField label="Name" name="name" autoComplete="name" required maxLength={100} />
+        <TextField label="Email" name="email" type="email" autoComplete="username" required />
+        <NewPasswordField label="Password" minLength={passwordMinLength} />
+        <SubmitButton>Create account</SubmitButton>
+      </Form>
       <ProviderButtons callbackUrl={path} />
       <p className="text-muted">
         Already have an account?{" "}

@@ -1,7 +1,7 @@
 "use client"
 
 import type { ReactNode } from "react"
-import type { FormAction } from "@/lib/form/result"
+import type { FormAction } from "@/lib/form/action"
 import type { ButtonKind } from "../button"
 import { SubmitButton } from "../form/fields"
 import { Form } from "../form/form"

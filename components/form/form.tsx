@@ -13,7 +13,7 @@ import {
   useState,
   useTransition,
 } from "react"
-import type { FormAction, FormErrors, FormResult, FormValues } from "@/lib/form/result"
+import type { FormAction, FormErrors, FormResult, FormValues } from "@/lib/form/action"
 import { Link } from "../link"
 import { Notice } from "../notice"
 

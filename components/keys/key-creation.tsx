@@ -2,7 +2,7 @@
 
 import type { ReactNode } from "react"
 import { Link } from "@/components/link"
-import type { FormAction } from "@/lib/form/result"
+import type { FormAction } from "@/lib/form/action"
 import type { Created } from "@/lib/keys/forms"
 import { buttonStyle } from "../button"
 import { Form } from "../form/form"

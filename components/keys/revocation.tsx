@@ -1,4 +1,4 @@
-import type { FormAction } from "@/lib/form/result"
+import type { FormAction } from "@/lib/form/action"
 import type { Confirmation } from "../confirm/confirm-form"
 
 export type RevocableKey = {

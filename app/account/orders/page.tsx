@@ -27,11 +27,7 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
         columns={[
           { label: "Description", cell: ({ description }) => <Text>{description}</Text> },
           { label: "Status", cell: ({ status }) => <Status of={status} /> },
-          {
-            label: "Amount",
-            numeric: true,
-            cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
-          },
+          { label: "Amount", numeric: true, cell: (order) => <Money {...order} /> },
           {
             label: "Refunded",
             numeric: true,

@@ -1,11 +1,15 @@
 import type { Metadata } from "next"
 import { ContactOperator } from "@/app/reset-password/contact-operator"
+import { Done } from "@/components/form/done"
+import { NewPasswordField, SubmitButton, TextField } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { PageFrame, Panel } from "@/components/page-frame"
 import { hasPassword } from "@/lib/sign-in/password-change"
+import { passwordMinLength } from "@/lib/sign-in/password-hash"
 import { resetsByEmail } from "@/lib/sign-in/password-reset"
 import { requireViewer } from "@/lib/sign-in/session"
-import { PasswordForm } from "./password-form"
+import { change } from "./actions"
 
 export const metadata: Metadata = { title: "Security" }
 
@@ -38,5 +42,33 @@ function NoPassword() {
         <ContactOperator />
       )}
     </>
+  )
+}
+
+function PasswordForm({ email }: { email: string }) {
+  return (
+    <Form action={change} done={<Changed />} ifLost="If you are signed out, your new password is already set.">
+      <h2 className="text-base font-semibold">Change password</h2>
+      {/* Lets password managers match the password to the account. */}
+      <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
+      <TextField label="Current password" name="current" type="password" autoComplete="current-password" required />
+      <NewPasswordField label="New password" minLength={passwordMinLength} />
+      <p className="text-muted">This signs out all other browsers. API keys keep working.</p>
+      <SubmitButton className="justify-self-start">Change password</SubmitButton>
+    </Form>
+  )
+}
+
+function Changed() {
+  return (
+    <Done title="Your password was changed">
+      <p className="text-muted">
+        All other browsers are signed out. API keys keep working:{" "}
+        <Link href="/api-keys" className="text-accent underline">
+          revoke any that you do not recognize
+        </Link>
+        .
+      </p>
+    </Done>
   )
 }

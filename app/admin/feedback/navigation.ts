@@ -1,11 +1,10 @@
 import { MessageSquare } from "lucide-react"
-import type { NavigationEntry } from "@/app/_shell/sections"
+import { adminPage, type NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/feedback/route"
 
 export const entry: NavigationEntry = {
-  area: "admin",
+  ...adminPage(GET),
   section: "Customers",
   label: "Feedback",
   icon: MessageSquare,
-  permission: GET.endpoint.permission,
 }

@@ -1,11 +1,5 @@
 import { Receipt } from "lucide-react"
-import type { NavigationEntry } from "@/app/_shell/sections"
+import { adminPage, type NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/orders/route"
 
-export const entry: NavigationEntry = {
-  area: "admin",
-  section: "Billing",
-  label: "Orders",
-  icon: Receipt,
-  permission: GET.endpoint.permission,
-}
+export const entry: NavigationEntry = { ...adminPage(GET), section: "Billing", label: "Orders", icon: Receipt }

@@ -17,11 +17,7 @@ export default function OrdersPage({ searchParams }: PageProps<"/admin/orders">)
         { label: "Account", cell: ({ userId }, account) => account(userId) },
         { label: "Description", cell: ({ description }) => <Text>{description}</Text> },
         { label: "Status", cell: ({ status }) => <Status of={status} /> },
-        {
-          label: "Amount",
-          numeric: true,
-          cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
-        },
+        { label: "Amount", numeric: true, cell: (order) => <Money {...order} /> },
         {
           label: "Refunded",
           numeric: true,

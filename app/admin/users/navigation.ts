@@ -1,11 +1,5 @@
 import { Users } from "lucide-react"
-import type { NavigationEntry } from "@/app/_shell/sections"
+import { adminPage, type NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/users/route"
 
-export const entry: NavigationEntry = {
-  area: "admin",
-  section: "Customers",
-  label: "Users",
-  icon: Users,
-  permission: GET.endpoint.permission,
-}
+export const entry: NavigationEntry = { ...adminPage(GET), section: "Customers", label: "Users", icon: Users }

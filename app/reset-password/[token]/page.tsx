@@ -1,7 +1,12 @@
 import type { Metadata } from "next"
+import { buttonStyle } from "@/components/button"
+import { Done } from "@/components/form/done"
+import { NewPasswordField, SubmitButton } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { isLive } from "@/lib/sign-in/password-reset"
-import { NewPasswordForm } from "./new-password-form"
+import { passwordMinLength } from "@/lib/sign-in/password-hash"
+import { isLive, resetMinutes } from "@/lib/sign-in/password-reset"
+import { reset } from "./actions"
 
 export const metadata: Metadata = { title: "Set a new password" }
 
@@ -9,7 +14,51 @@ export default async function NewPasswordPage({ params }: PageProps<"/reset-pass
   const { token } = await params
   return (
     <SignInLayout title="Set a new password">
-      <NewPasswordForm token={token} live={await isLive(token)} />
+      <Form
+        action={reset}
+        done={<PasswordSet />}
+        unavailable={!(await isLive(token)) && <InvalidLink />}
+        ifLost="If the link no longer works, your new password is already set."
+      >
+        <input type="hidden" name="token" value={token} />
+        <NewPasswordField label="New password" minLength={passwordMinLength} />
+        <p className="text-muted">This signs out all other browsers. API keys keep working.</p>
+        <SubmitButton>Set password</SubmitButton>
+      </Form>
     </SignInLayout>
+  )
+}
+
+function PasswordSet() {
+  return (
+    <Done title="Your password is set">
+      <p className="text-muted">
+        You are signed in, and all other browsers are signed out. API keys keep working: revoke any that you do not
+        recognize.
+      </p>
+      {/* A full page load, because the session is a new one. */}
+      <a href="/api-keys" className={buttonStyle()}>
+        Go to your API keys
+      </a>
+    </Done>
+  )
+}
+
+function InvalidLink() {
+  return (
+    <Done title="This link is invalid or has expired">
+      <p className="text-muted">
+        A link works once and expires after {resetMinutes} minutes. Only the link in the latest email works. If you have
+        already set a new password, sign in with it.
+      </p>
+      <div className="flex flex-wrap gap-2">
+        <a href="/reset-password" className={buttonStyle()}>
+          Request a new link
+        </a>
+        <a href="/sign-in" className={buttonStyle("quiet")}>
+          Sign in
+        </a>
+      </div>
+    </Done>
   )
 }

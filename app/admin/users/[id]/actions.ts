@@ -26,7 +26,7 @@ export const setRole = formAction({
   permission: accountActions.role.permission,
   act: async ({ id, role }, { viewer }) => {
     const result = await changeRole(viewer.id, id, role)
-    revalidate(id)
+    revalidatePath(`/admin/users/${id}`)
     if (!result.ok && result.reason === "role_beyond_actor") return invalid({ role: refusals.role_beyond_actor })
     return ofChange(result, `The role is now ${role}.`, `The role is already ${role}.`)
   },
@@ -42,7 +42,7 @@ function status(change: StatusChange, changed: string, unchanged: string) {
     permission: accountActions[change].permission,
     act: async ({ id, reason }: z.output<typeof statusFields>, { viewer }: { viewer: Viewer }) => {
       const result = await changeStatus(change, viewer.id, id, reason)
-      revalidate(id)
+      revalidatePath(`/admin/users/${id}`)
       return ofChange(result, changed, unchanged)
     },
   }
@@ -54,7 +54,7 @@ function credits(name: "grant" | "deduct", change: typeof grantCredits) {
     permission: accountActions[name].permission,
     act: async ({ id, ...form }: z.output<typeof creditFields>, { viewer }: { viewer: Viewer }) => {
       const result = await change(viewer.id, id, form)
-      revalidate(id)
+      revalidatePath(`/admin/users/${id}`)
       if (!result.ok) {
         return "balance" in result
           ? invalid({ amount: `${refusals[result.reason]} The balance is ${inCredits(result.balance)}.` })
@@ -73,8 +73,4 @@ function credits(name: "grant" | "deduct", change: typeof grantCredits) {
 
 function ofChange(result: ChangeResult, changed: string, unchanged: string) {
   return result.ok ? done(result.changed ? changed : unchanged) : refused(refusals[result.reason])
-}
-
-function revalidate(id: string): void {
-  revalidatePath(`/admin/users/${id}`)
 }

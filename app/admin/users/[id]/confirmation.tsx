@@ -1,6 +1,6 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
 import { RequestId, SelectField, TextField } from "@/components/form/fields"
-import type { FormAction } from "@/lib/form/result"
+import type { FormAction } from "@/lib/form/action"
 import { type AccountAction, type ActionField, accountActions, type Subject } from "./account-actions"
 import { ban, close, deduct, grant, setRole, unban } from "./actions"
 
