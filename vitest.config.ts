@@ -38,7 +38,7 @@ const suites: Suite[] = [
   },
   { ...overHttp, name: "http", include: ["tests/http/**/*.test.ts"] },
   { ...overHttp, name: "http-lean", include: ["app/api/v1/contract.test.ts"], provide: { isLong, listener: "lean" } },
-  { ...overHttp, name: "http-next", include: ["app/api/v1/contract.test.ts"], provide: { isLong, listener: "next" } },
+  { ...overHttp, name: "next-http", include: ["app/api/v1/contract.test.ts"], provide: { isLong, listener: "next" } },
   {
     ...overHttp,
     name: "load",

@@ -63,9 +63,12 @@ export async function isBuilt(): Promise<boolean> {
 }
 
 /** Builds the application; `started` receives each running command, so that the caller can stop it. */
-export async function build(started: (command: Child) => void = () => {}): Promise<{ ok: boolean; output: string }> {
+export async function build(
+  started: (command: Child) => void = () => {},
+  given: Given = {},
+): Promise<{ ok: boolean; output: string }> {
   const digest = await digestOfSources()
-  const env = { NODE_ENV: "production" }
+  const env = { NODE_ENV: "production", ...given }
   const commands = [
     () => startNext(["build"], env),
     () => startNode([programOf("vite", "bin/vite.js"), "build", "--config", "server/vite.config.ts"], env),

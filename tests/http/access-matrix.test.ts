@@ -340,7 +340,7 @@ type Callers = Readonly<Record<string, () => Promise<Caller>>>
 
 const callers: Callers = { ...unauthenticated, ...Object.fromEntries(roles.map((role) => [role, () => ofRole(role)])) }
 
-/** A sample of the callers, for actions that require no credentials. */
+/** A sample of the callers, for pages and actions that require no credentials. */
 const sampleCallers = Object.fromEntries(
   Object.entries(callers).filter(([name]) => ["without credentials", "banned", "member"].includes(name)),
 )
@@ -410,7 +410,7 @@ test.each(Object.entries(pages).filter(([path]) => built.pages.includes(path)))(
     const outcomes: Record<string, string> = {}
     const expected: Record<string, unknown> = {}
     const forAll = access === "everyone" || access === "guests"
-    for (const [name, make] of Object.entries(callers)) {
+    for (const [name, make] of Object.entries(access === "everyone" ? sampleCallers : callers)) {
       const caller = await make()
       outcomes[name] = await visit(address, caller)
       const open = path === "/sign-in" && caller.headers.cookie ? clear : "200"

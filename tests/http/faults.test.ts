@@ -166,6 +166,11 @@ async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 15
   }
 }
 
+/** A server that has just started may refuse its first requests while other tests keep the machine busy. */
+function warmUp(server: TestServer, owner: Customer): Promise<void> {
+  return until(async () => (await Promise.all(oneOfEach(server, owner))).every((response) => response?.status === 200))
+}
+
 /** Sends requests until one returns 200. Returns the time this took and the number of failures before it. */
 async function recovered(server: TestServer, secret: string): Promise<{ ms: number; failures: number }> {
   const since = performance.now()
@@ -206,7 +211,7 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
     "PostgreSQL %s: every request returns 503 within 3 s, never 200 or 401, and 200 after recovery",
     async (name, fault) => {
       const owner = await customer()
-      for (const response of await Promise.all(oneOfEach(server, owner))) expect(response?.status).toBe(200)
+      await warmUp(server, owner)
 
       await proxy.set(fault)
       const alone = await get(server, owner.secret)
@@ -617,7 +622,7 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
 
   test("stopped (SIGSTOP): every request returns 503 within 3 s, and 200 after it resumes", async () => {
     const owner = await customer()
-    for (const response of await Promise.all(oneOfEach(server, owner))) expect(response?.status).toBe(200)
+    await warmUp(server, owner)
     const resume = await database.freeze()
     const alone = await get(server, owner.secret)
     const together = await fourOfEach(server, owner)
