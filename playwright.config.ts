@@ -26,6 +26,8 @@ export default defineConfig({
     baseURL,
     trace: "off",
     screenshot: "only-on-failure",
+    // Animations cost a tenth of the time.
+    contextOptions: { reducedMotion: "reduce" },
     launchOptions: { args: browserFlags, ...(executablePath && { executablePath }) },
   },
   webServer: {

@@ -1,6 +1,5 @@
-import AxeBuilder from "@axe-core/playwright"
 import { expect } from "@playwright/test"
-import { expectAccessibleWithoutSidewaysScroll, narrow, wide } from "./accessibility"
+import { expectAccessibleWithoutSidewaysScroll, expectNoViolations, narrow, wide } from "./accessibility"
 import { test, uniqueName } from "./fixtures"
 import { createKey, openDialog, row, saved } from "./key-page"
 
@@ -80,8 +79,7 @@ test("on a narrow screen the sidebar opens from the top bar and closes after nav
   await expect(page.getByRole("navigation", { name: "Administration" })).toBeHidden()
   await page.getByRole("button", { name: "Menu", exact: true }).click()
   await expect(page.getByRole("navigation", { name: "Administration" })).toBeVisible()
-  const { violations } = await new AxeBuilder({ page }).analyze()
-  expect(violations).toEqual([])
+  await expectNoViolations(page)
   await page.getByRole("navigation", { name: "Administration" }).getByRole("link", { name: "API keys" }).click()
   await expect(page.getByRole("heading", { name: "Admin keys" })).toBeVisible()
   await expect(page.getByRole("navigation", { name: "Administration" })).toBeHidden()

@@ -40,7 +40,10 @@ for (const [role, open] of Object.entries(opens) as [Role, readonly string[]][])
     signInAs,
   }) => {
     await signInAs(role)
-    for (const [path, { title, permission }] of Object.entries(pages)) {
+    const refused = Object.keys(pages).filter((path) => !open.includes(path))
+    // The admin opens every page; tests/http/access-matrix.test.ts requests every page for every role.
+    const visited = role === "admin" ? open : ["/admin", open.at(-1), refused.at(-1)]
+    for (const [path, { title, permission }] of Object.entries(pages).filter(([path]) => visited.includes(path))) {
       const response = await page.goto(path)
       if (open.includes(path)) {
         expect(response?.status(), path).toBe(200)
@@ -246,10 +249,10 @@ test.describe("in light and dark mode", () => {
     await signInAs("admin")
     const lists = Object.keys(pages).filter((path) => !["/admin", "/admin/api-keys"].includes(path))
     for (const path of [
-      "/admin",
+      // Few rows are enough and faster, since axe checks each of them.
+      `/admin?since=${yesterday}`,
       "/admin/api-keys",
-      // Ten rows are enough and faster, since axe checks each of them.
-      ...lists.map((path) => `${path}?limit=10`),
+      ...lists.map((path) => `${path}?limit=5`),
       "/admin/users?status=gone",
       "/admin/users?email=nobody@example.com",
     ]) {

@@ -30,8 +30,11 @@ test("no page, component or endpoint refers to a module outside the module's own
   expect(named.flat()).toEqual([])
 })
 
-test("the tests of the remaining endpoints and documents pass", () =>
-  testChangedCopy("contract", "examples", "openapi", "skill", "index.json"))
+test("the tests of the remaining endpoints and documents pass, and with another name those of keys and emails", () =>
+  testChangedCopy(
+    ...["contract", "examples", "openapi", "skill", "index.json"],
+    ...["lib/product", "lib/keys/secret", "lib/input/text", "lib/email", "lib/api/query", "demo-accounts"],
+  ))
 
 describe("a copy without any optional module, built and served", () => {
   let base = ""
