@@ -2,11 +2,13 @@ import { randomUUID } from "node:crypto"
 import { type APIRequestContext, type Browser, expect, type Locator, type Page } from "@playwright/test"
 import type { Client } from "pg"
 import type { Role } from "@/lib/permissions"
+import { kinds } from "@/lib/surfaces"
 import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { hiddenFields } from "./forms"
-import { createKey, saved } from "./key-page"
+import { createKey, row, saved } from "./key-page"
+import { emailTo } from "./mail"
 import { isPresent } from "./pages"
 
 type Target = { id: string; name: string; email: string; page: string }
@@ -21,6 +23,14 @@ async function newTarget(database: Client, credits = 0): Promise<Target> {
                  VALUES (gen_random_uuid(), $1, 1, 'grant', $2, $2)`
   if (credits > 0) await database.query(entry, [id, credits])
   return { id, name, email, page: `/admin/users/${id}` }
+}
+
+async function insertKey(database: Client, { id }: Target, name: string): Promise<void> {
+  await database.query(
+    `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id)
+     VALUES (gen_random_uuid(), $1, 'user', $2, $3, sha256(gen_random_uuid()::text::bytea), gen_random_uuid())`,
+    [id, name, `${kinds.user.prefix}Ab3d`],
+  )
 }
 
 async function targetOf(database: Client, email: string): Promise<Target> {
@@ -44,7 +54,7 @@ async function openAction(page: Page, action: string): Promise<Locator> {
 }
 
 function statusOf(page: Page): Locator {
-  return page.getByRole("main").getByRole("status")
+  return page.getByRole("main").getByRole("status").filter({ hasText: /./ })
 }
 
 /** The rows that the admin API returns to an admin. */
@@ -155,28 +165,67 @@ test("closing is final, and no action is available for a closed account", async 
   expect(await audited(database, target)).toEqual([["user.closed", { from: "active", to: "closed" }]])
 })
 
-test("the last active owner cannot be banned or demoted, and the dialog keeps the input", async ({
+test("an admin cannot act on owners and admins, and the dialog of a refused action keeps the input", async ({
   page,
   signInAs,
   database,
 }) => {
-  const owner = await targetOf(database, "owner@example.com")
   await signInAs("admin")
-  await page.goto(owner.page)
+  await page.goto((await targetOf(database, "owner@example.com")).page)
+  await expect(page.getByRole("main")).toContainText("that takes an owner")
+  for (const action of ["Ban account", "Close account", "Change role"]) {
+    await expect(page.getByRole("button", { name: action })).toHaveCount(0)
+  }
+  const target = await newTarget(database)
+  await page.goto(target.page)
   const dialog = await openAction(page, "Ban account")
   await dialog.getByLabel("Reason (optional)").fill("A coup")
+  await database.query("UPDATE users SET role = 'admin' WHERE id = $1", [target.id])
   await dialog.getByRole("button", { name: "Ban account" }).click()
-  await expect(dialog.getByRole("alert")).toContainText("the last active owner")
+  await expect(dialog.getByRole("alert")).toContainText("that takes an owner")
   await expect(dialog.getByLabel("Reason (optional)")).toHaveValue("A coup")
-  await page.keyboard.press("Escape")
-  const demotion = await openAction(page, "Change role")
-  await demotion.getByLabel("New role").selectOption("member")
-  await demotion.getByRole("button", { name: "Change role" }).click()
-  await expect(demotion.getByRole("alert")).toContainText("the last active owner")
-  await expect(demotion.getByLabel("New role")).toHaveValue("member")
-  const { rows } = await database.query("SELECT role, status FROM users WHERE id = $1", [owner.id])
-  expect(rows).toEqual([{ role: "owner", status: "active" }])
+  const { rows } = await database.query("SELECT role, status FROM users WHERE id = $1", [target.id])
+  expect(rows).toEqual([{ role: "admin", status: "active" }])
 })
+
+for (const javaScriptEnabled of [true, false]) {
+  test.describe(javaScriptEnabled ? "with JavaScript" : "with JavaScript disabled", () => {
+    test.use({ javaScriptEnabled })
+
+    test("staff revoke a leaked key, then all keys of the account, and the customer is told", async ({
+      page,
+      signInAs,
+      database,
+    }) => {
+      const target = await newTarget(database)
+      for (const name of ["Leaked", "Second", "Third"]) await insertKey(database, target, name)
+      await signInAs("support")
+      await page.goto(target.page)
+      await expect(row(page, "Leaked")).toContainText("Never used")
+      await expect(page.getByRole("button", { name: "Revoke" })).toHaveCount(0)
+
+      await signInAs("admin")
+      await page.goto(target.page)
+      await row(page, "Leaked").getByRole("button", { name: "Revoke" }).click()
+      await page.getByRole("button", { name: "Revoke key" }).click()
+      await expect(row(page, "Leaked")).toContainText("Revoked")
+      expect(await emailTo(target.email, 1)).toContain("Leaked")
+
+      await page.goto(target.page)
+      await page.getByRole("button", { name: "Revoke all keys" }).click()
+      const confirmation = page.getByRole(javaScriptEnabled ? "alertdialog" : "region", {
+        name: "Revoke all keys of this account?",
+      })
+      await confirmation.getByRole("button", { name: "Revoke all keys" }).click()
+      await expect(statusOf(page)).toContainText("2 keys are revoked.")
+      const email = await emailTo(target.email, 2)
+      for (const [name, isNamed] of Object.entries({ Leaked: false, Second: true, Third: true })) {
+        await expect(row(page, name)).toContainText("Revoked")
+        expect(email.includes(`"${name}"`)).toBe(isNamed)
+      }
+    })
+  })
+}
 
 test("credits are granted and deducted with a reason, in the ledger and the audit log", async ({
   page,

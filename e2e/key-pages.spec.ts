@@ -212,6 +212,25 @@ test.describe("the form", () => {
     await expect(row(page, name)).toHaveCount(1)
   })
 
+  test("Cancel and Esc do not close the dialog while the key is being created", async ({ page }) => {
+    const dialog = await openDialog(page)
+    await dialog.getByLabel("Name").fill(uniqueName("Slow"))
+    let cancelled = () => {}
+    const isCancelled = new Promise<void>((done) => {
+      cancelled = done
+    })
+    await page.route("**/api-keys", async (route) => {
+      if (route.request().method() === "POST") await isCancelled
+      await route.continue()
+    })
+    await dialog.getByRole("button", { name: "Create key" }).click()
+    await dialog.getByRole("button", { name: "Cancel" }).click()
+    await page.keyboard.press("Escape")
+    cancelled()
+    await shownKey(page)
+    await saved(page)
+  })
+
   test("the 26th working key is refused with the limit and the remedy", async ({ page, signUp, database }) => {
     const { email } = await signUp()
     await page.goto("/api-keys")

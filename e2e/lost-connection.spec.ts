@@ -97,6 +97,21 @@ for (const [name, { fill, submit, typed, afterwards, endsSession }] of Object.en
   })
 }
 
+test("a form of an earlier build says that the page is outdated, and the input stays", async ({
+  page,
+  context,
+  customer,
+}) => {
+  await context.addCookies(customer.cookies)
+  await forms["the creation of a key"]?.fill(page)
+  await page.route("**/api-keys", (route) =>
+    route.continue({ headers: { ...route.request().headers(), "next-action": "0".repeat(42) } }),
+  )
+  await page.getByRole("button", { name: "Create key" }).last().click()
+  await expect(page.getByRole("alert").filter({ hasText: "This page is outdated. Reload it" })).toBeFocused()
+  await expect(page.getByLabel("Name")).toHaveValue("Kept")
+})
+
 /** Before its scripts have loaded, a page submits forms natively, and the browser reports a lost connection. */
 async function open(page: Page, path: string): Promise<void> {
   await page.goto(path, { waitUntil: "networkidle" })

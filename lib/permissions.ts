@@ -3,6 +3,7 @@ export const permissions = {
   "admin.access": "Open the overview and read the statistics",
   "users.read": "Read every account",
   "users.manage": "Ban, unban and close accounts, change roles",
+  "owners.manage": "The same for owners and admins",
   "billing.read": "Read subscriptions and orders",
   "credits.read": "Read the credit ledger and balances",
   "credits.manage": "Grant and deduct credits",
@@ -10,7 +11,8 @@ export const permissions = {
   "email.read": "Read the email log",
   "feedback.read": "Read feedback",
   "waitlist.read": "Read the waitlist",
-  "api_keys.manage": "Issue and revoke admin keys",
+  "api_keys.manage": "Issue and revoke admin keys of one's own",
+  "api_keys.manage_all": "Read and revoke the admin keys of other accounts",
 } as const
 
 export type Permission = keyof typeof permissions
@@ -20,7 +22,7 @@ const all = Object.keys(permissions) as Permission[]
 /** The roles and their permissions. A key has its owner's current role, not the role at the time it was issued. */
 export const roles = {
   owner: all,
-  admin: all,
+  admin: all.filter((name) => name !== "owners.manage"),
   analyst: all.filter((name) => name.endsWith(".read") || name === "admin.access" || name === "api_keys.manage"),
   support: ["admin.access", "users.read", "email.read", "feedback.read", "waitlist.read"],
   finance: ["admin.access", "billing.read", "credits.read", "api_keys.manage"],

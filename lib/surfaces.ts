@@ -9,8 +9,7 @@ export const kinds = {
     page: "/admin/api-keys",
     api: "/api/v1/admin",
     issuing: "api_keys.manage",
-    /** The page lists the keys of every owner, and every account that may open it may revoke them. */
-    shared: true,
+    managingAll: "api_keys.manage_all",
   },
   user: {
     prefix: keyPrefixes.user[0],
@@ -18,7 +17,7 @@ export const kinds = {
     page: "/api-keys",
     api: "/api/v1/me",
     issuing: null,
-    shared: false,
+    managingAll: null,
   },
 } as const satisfies Record<string, Kind>
 
@@ -29,7 +28,8 @@ type Kind = {
   page: string
   api: string
   issuing: Permission | null
-  shared: boolean
+  /** The permission to read and revoke the keys of other accounts on the page, if there is one. */
+  managingAll: Permission | null
 }
 
 export type Surface = keyof typeof kinds

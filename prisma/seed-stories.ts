@@ -173,7 +173,7 @@ class StoryBuilder {
       ...details,
       ownerId: this.person.id,
     })
-    this.email(fate.revokedAt, "key_revoked", "An API key was revoked")
+    this.email(fate.revokedAt, "keys_revoked", "An API key was revoked")
   }
 
   /** Subscribes at `at`; each period is paid, fails or is canceled. Returns when the subscription ended, if it did. */

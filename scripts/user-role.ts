@@ -22,6 +22,9 @@ try {
       `No account has the address ${email} in ${database.local ? "the database in .data" : "the database of DATABASE_URL"}.`,
     )
     process.exitCode = 1
+  } else if (before === "last owner") {
+    console.error(`${email} is the last active owner. Give another account the role owner first.`)
+    process.exitCode = 1
   } else {
     console.log(
       before === role
@@ -37,8 +40,15 @@ try {
 /** Returns the previous role, or undefined for an unknown account. The operator needs no permission. */
 function changeRole(email: string, role: Role): Promise<string | undefined> {
   return prisma.$transaction(async (transaction) => {
-    const [user] = await lockAccounts(transaction, Prisma.sql`email = ${email}`)
-    if (user && user.role !== role) await writeRole(transaction, null, user, role)
-    return user?.role
+    const accounts = await lockAccounts(
+      transaction,
+      Prisma.sql`email = ${email} OR (role = 'owner' AND status = 'active')`,
+    )
+    const user = accounts.find((account) => account.email === email)
+    const owners = accounts.filter(({ role, status }) => role === "owner" && status === "active")
+    if (!user || user.role === role) return user?.role
+    if (owners.length === 1 && owners[0] === user) return "last owner"
+    await writeRole(transaction, null, user, role)
+    return user.role
   })
 }

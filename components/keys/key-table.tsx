@@ -1,34 +1,53 @@
 import type { ReactNode } from "react"
 import type { ListedKey } from "@/lib/keys/data"
 import { Button } from "../button"
+import { AccountLink } from "../console/cells"
 import { RelativeTime } from "../relative-time"
 import { StatusBadge } from "../status-badge"
 import { cellStyle, Table, TableCell, TableRow } from "../table"
 import { keyStatus } from "./key-status"
 
+/** How the owners of the keys are named. */
+export type Owners = "hidden" | "ids" | "addresses"
+
 /** On narrow screens, each row is a card whose cells show the name of their column. */
 export function KeyTable({
   keys,
   caption,
-  withOwner,
+  owners,
+  revocable,
   now,
 }: {
   keys: readonly ListedKey[]
   caption: string
-  withOwner: boolean
+  owners: Owners
+  revocable: boolean
   now: Date
 }) {
-  const labels = ["Name", "Key", ...(withOwner ? ["Owner"] : []), "Status", "Created", "Last used", "Expires"]
+  const labels = ["Name", "Key", ...(owners === "hidden" ? [] : ["Owner"]), "Status", "Created", "Last used", "Expires"]
   return (
-    <Table caption={caption} headings={[...labels.map((label) => ({ label })), { actions: "Actions" }]}>
+    <Table
+      caption={caption}
+      headings={[...labels.map((label) => ({ label })), ...(revocable ? [{ actions: "Actions" }] : [])]}
+    >
       {keys.map((key) => (
-        <KeyRow key={key.id} listed={key} withOwner={withOwner} now={now} />
+        <KeyRow key={key.id} listed={key} owners={owners} revocable={revocable} now={now} />
       ))}
     </Table>
   )
 }
 
-function KeyRow({ listed, withOwner, now }: { listed: ListedKey; withOwner: boolean; now: Date }) {
+function KeyRow({
+  listed,
+  owners,
+  revocable,
+  now,
+}: {
+  listed: ListedKey
+  owners: Owners
+  revocable: boolean
+  now: Date
+}) {
   const { id, name, start, state, createdAt, lastUsedAt, expiresAt, owner } = listed
   const status = keyStatus(listed, now)
   return (
@@ -44,14 +63,9 @@ function KeyRow({ listed, withOwner, now }: { listed: ListedKey; withOwner: bool
       <Cell label="Key">
         <code className="font-mono text-[0.8125rem] whitespace-nowrap">{start}…</code>
       </Cell>
-      {withOwner && (
+      {owners !== "hidden" && (
         <Cell label="Owner">
-          <span
-            title={`${owner.name}, ${owner.email}`}
-            className="max-lg:wrap-anywhere lg:block lg:max-w-52 lg:truncate"
-          >
-            {owner.email}
-          </span>
+          <AccountLink id={owner.id} email={owners === "addresses" ? owner.email : undefined} />
         </Cell>
       )}
       <Cell label="Status">
@@ -62,20 +76,22 @@ function KeyRow({ listed, withOwner, now }: { listed: ListedKey; withOwner: bool
       </Cell>
       <Cell label="Last used">{lastUsedAt ? <RelativeTime date={lastUsedAt} now={now} /> : "Never used"}</Cell>
       <Cell label="Expires">{expiresAt ? <RelativeTime date={expiresAt} now={now} /> : "Never"}</Cell>
-      <td className={`${cellStyle} text-right lg:pr-1.5`}>
-        {state === "active" && (
-          <Button
-            kind="danger-quiet"
-            type="submit"
-            name="revoke"
-            value={id}
-            aria-describedby={`key-${id}`}
-            className="max-lg:w-full max-lg:border max-lg:border-line lg:h-7"
-          >
-            Revoke
-          </Button>
-        )}
-      </td>
+      {revocable && (
+        <td className={`${cellStyle} text-right lg:pr-1.5`}>
+          {state === "active" && (
+            <Button
+              kind="danger-quiet"
+              type="submit"
+              name="revoke"
+              value={id}
+              aria-describedby={`key-${id}`}
+              className="max-lg:w-full max-lg:border max-lg:border-line lg:h-7"
+            >
+              Revoke
+            </Button>
+          )}
+        </td>
+      )}
     </TableRow>
   )
 }

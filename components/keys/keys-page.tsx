@@ -1,19 +1,16 @@
 import { randomUUID } from "node:crypto"
 import { Link } from "@/components/link"
-import { relativeTime } from "@/lib/format-time"
-import { type ListedKey, listKeys } from "@/lib/keys/data"
+import { listKeys, managesAll } from "@/lib/keys/data"
+import { holds } from "@/lib/permissions"
 import type { Viewer } from "@/lib/sign-in/session"
 import { kinds, type Surface } from "@/lib/surfaces"
-import { ConfirmPanel } from "../confirm/confirm-panel"
 import { EmptyState } from "../empty-state"
-import { Notice } from "../notice"
 import { PageFrame, Panel } from "../page-frame"
 import { CreateKey } from "./create-key"
 import { type CreateAction, KeyCreation } from "./key-creation"
-import { KeyTable } from "./key-table"
+import { KeyList } from "./key-list"
 import { readyToPaste } from "./ready-to-paste"
-import { type RevocableKey, type RevokeAction, revocation } from "./revocation"
-import { RevokeButtons } from "./revoke-buttons"
+import type { RevokeAction } from "./revocation"
 import type { MeteredCall } from "./run-call"
 
 const intros: Record<Surface, string> = {
@@ -46,7 +43,7 @@ export async function KeysPage({
   revoke: RevokeAction
 }) {
   const { title, page, api, prefix } = kinds[surface]
-  const keys = await listKeys(surface, viewer.id)
+  const keys = await listKeys(surface, viewer)
   const creation = { page, testPath, runs, action: create, requestId: randomUUID(), snippets: readyToPaste(surface) }
   const now = new Date()
   return (
@@ -72,44 +69,25 @@ export async function KeysPage({
           <KeyCreation {...creation} now={now.toISOString()} />
         </Panel>
       )}
-      {typeof query.revoke === "string" && (
-        <RevokePanel selected={keys.find(({ id }) => id === query.revoke)} page={page} action={revoke} now={now} />
-      )}
-      {keys.length === 0 ? (
-        <EmptyState title="No keys yet">
-          Create a key, copy it, and try it with the example that is shown with it.
-        </EmptyState>
-      ) : (
-        <RevokeButtons keys={keys.map((key) => revocable(key, now))} action={revoke}>
-          <KeyTable keys={keys} caption={title} withOwner={kinds[surface].shared} now={now} />
-        </RevokeButtons>
-      )}
+      <KeyList
+        keys={keys}
+        caption={title}
+        owners={ownersFor(surface, viewer)}
+        page={page}
+        revoke={revoke}
+        selected={query.revoke}
+        empty={
+          <EmptyState title="No keys yet">
+            Create a key, copy it, and try it with the example that is shown with it.
+          </EmptyState>
+        }
+      />
     </PageFrame>
   )
 }
 
-function RevokePanel({
-  selected,
-  page,
-  action,
-  now,
-}: {
-  selected: ListedKey | undefined
-  page: string
-  action: RevokeAction
-  now: Date
-}) {
-  if (!selected) return <Notice tone="warn">There is no such key on this page.</Notice>
-  return (
-    <ConfirmPanel
-      confirmation={revocation(revocable(selected, now), action)}
-      unavailable={selected.state === "revoked" && `The key “${selected.name}” is revoked.`}
-      page={page}
-      back="Back to the list"
-    />
-  )
-}
-
-function revocable({ id, name, start, lastUsedAt }: ListedKey, now: Date): RevocableKey {
-  return { id, name, start, used: lastUsedAt ? relativeTime(lastUsedAt, now) : "" }
+/** How the list names the owners of its keys: not at all, by id, or by address for viewers who may read accounts. */
+function ownersFor(surface: Surface, viewer: Viewer) {
+  if (!managesAll(surface, viewer)) return "hidden"
+  return holds(viewer.role, "users.read") ? "addresses" : "ids"
 }

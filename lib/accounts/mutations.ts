@@ -1,11 +1,10 @@
-import { Prisma } from "@/generated/prisma/client"
 import type { UserStatus } from "@/generated/prisma/enums"
 import { type AuditAction, audit } from "@/lib/audit"
 import { optional } from "@/lib/input/fields"
 import { plainText } from "@/lib/input/text"
 import type { Role } from "@/lib/permissions"
 import { db, type Transaction } from "@/lib/postgres/prisma"
-import { exceeds, idIn, lockAccounts, type Obstacle, obstacle, type Standing } from "./authority"
+import { idIn, lockAccounts, type Obstacle, obstacle, outranks, type Standing } from "./authority"
 import type { OwnerId } from "./owner"
 
 /** The optional reason for a ban, an unban or a closure, as entered in the console. */
@@ -23,7 +22,7 @@ export type ChangeResult =
   /** `changed` is false when the account already has this status or role; then nothing is written. */
   { ok: true; changed: boolean } | { ok: false; reason: ChangeRefusal }
 
-export type ChangeRefusal = Obstacle | "role_beyond_actor" | "not_found" | "closed" | "last_owner"
+export type ChangeRefusal = Obstacle | "role_beyond_actor" | "not_found" | "closed"
 
 /** Bans, unbans or closes an account. A closure is final. Takes effect on its keys and sessions immediately. */
 export function changeStatus(
@@ -33,10 +32,9 @@ export function changeStatus(
   reason: string | null,
 ): Promise<ChangeResult> {
   const { status, action } = statusChanges[change]
-  return asManager(actorId, targetId, async (transaction, { target, isLastOwner }) => {
+  return asManager(actorId, targetId, async (transaction, { target }): Promise<ChangeResult> => {
     if (target.status === status) return { ok: true, changed: false }
     if (target.status === "closed") return { ok: false, reason: "closed" }
-    if (isLastOwner) return { ok: false, reason: "last_owner" }
     // A session from before a ban stays invalid after the unban.
     await transaction.user.update({ where: { id: target.id }, data: { status, sessionVersion: { increment: 1 } } })
     const details = { from: target.status, to: status, ...(reason !== null && { reason }) }
@@ -46,11 +44,10 @@ export function changeStatus(
 }
 
 export function changeRole(actorId: OwnerId, targetId: string, role: Role): Promise<ChangeResult> {
-  return asManager(actorId, targetId, async (transaction, { actor, target, isLastOwner }) => {
-    if (exceeds(role, actor.role)) return { ok: false, reason: "role_beyond_actor" }
+  return asManager(actorId, targetId, async (transaction, { actor, target }): Promise<ChangeResult> => {
+    if (!outranks(actor.role, role)) return { ok: false, reason: "role_beyond_actor" }
     if (target.role === role) return { ok: true, changed: false }
     if (target.status === "closed") return { ok: false, reason: "closed" }
-    if (isLastOwner) return { ok: false, reason: "last_owner" }
     await writeRole(transaction, actorId, target, role)
     return { ok: true, changed: true }
   })
@@ -73,29 +70,26 @@ export async function writeRole(
   })
 }
 
-type Parties = { actor: Standing; target: Standing; isLastOwner: boolean }
+export type OutOfReach = { ok: false; reason: Obstacle | "not_found" }
+
+type Parties = { actor: Standing; target: Standing }
 
 /**
- * Runs `work` with the actor, the target and all active owners locked, so that of two owners who demote each other
- * concurrently one remains.
+ * Runs `work` with the actor and the target locked. There is always an active owner: only owners act on owners, nobody
+ * acts on themselves, and of two who demote each other concurrently the second is no owner any more.
  */
-function asManager(
+export function asManager<Result>(
   actorId: OwnerId,
   targetId: string,
-  work: (transaction: Transaction, parties: Parties) => Promise<ChangeResult>,
-): Promise<ChangeResult> {
-  return db().$transaction(async (transaction): Promise<ChangeResult> => {
-    const accounts = await lockAccounts(
-      transaction,
-      Prisma.sql`${idIn(actorId, targetId)} OR (role = 'owner' AND status = 'active')`,
-    )
+  work: (transaction: Transaction, parties: Parties) => Promise<Result>,
+): Promise<Result | OutOfReach> {
+  return db().$transaction(async (transaction): Promise<Result | OutOfReach> => {
+    const accounts = await lockAccounts(transaction, idIn(actorId, targetId))
     const actor = accounts.find(({ id }) => id === actorId)
     const target = accounts.find(({ id }) => id === targetId)
     if (actor?.status !== "active") return { ok: false, reason: "not_permitted" }
     if (!target) return { ok: false, reason: "not_found" }
     const reason = obstacle(actor, target)
-    if (reason) return { ok: false, reason }
-    const owners = accounts.filter(({ role, status }) => role === "owner" && status === "active")
-    return work(transaction, { actor, target, isLastOwner: owners.length === 1 && owners[0] === target })
+    return reason ? { ok: false, reason } : work(transaction, { actor, target })
   })
 }

@@ -35,6 +35,14 @@ function auditOf(targetId: string) {
   return db().auditEntry.findMany({ where: { targetId }, orderBy: { createdAt: "asc" } })
 }
 
+test("nobody grants credits to themselves or deducts their own", async () => {
+  const actorId = await admin()
+  for (const change of [grantCredits, deductCredits]) {
+    expect(await change(actorId, actorId, form(5))).toEqual({ ok: false, reason: "oneself" })
+  }
+  expect(await auditOf(actorId)).toEqual([])
+})
+
 test("a grant and a deduction are recorded in the ledger and the audit log, with actor and reason", async () => {
   const [actorId, userId] = [await admin(), await customer()]
   expect(await grantCredits(actorId, userId, form(500))).toEqual({

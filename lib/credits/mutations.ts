@@ -32,7 +32,7 @@ export type CreditResult =
   /** `repeated`: this form was booked before; `amount` and `balance` are those of that booking. */
   | { ok: true; repeated: boolean; amount: number; balance: number }
   | { ok: false; reason: "insufficient" | "too_much"; balance: number }
-  | { ok: false; reason: "not_permitted" | "not_found" | "closed" }
+  | { ok: false; reason: "not_permitted" | "oneself" | "not_found" | "closed" }
 
 /** The part of an entry that the database generates once it has locked the account's row. */
 export type Booked = { id: string; seq: bigint; balanceAfter: bigint; createdAt: Date }
@@ -47,7 +47,8 @@ export function deductCredits(actorId: OwnerId, userId: string, form: CreditForm
 
 /**
  * Grants or deducts credits, with a ledger and an audit entry. The update itself checks the balance, because concurrent
- * runs do not lock the account's row in `users`. A closed account is refused and keeps its balance.
+ * runs do not lock the account's row in `users`. A closed account is refused and keeps its balance, and nobody changes
+ * their own.
  */
 function book({
   actorId,
@@ -68,6 +69,7 @@ function book({
     const target = accounts.find(({ id }) => id === userId)
     if (actor?.status !== "active" || !holds(actor.role, "credits.manage"))
       return { ok: false, reason: "not_permitted" }
+    if (actorId === userId) return { ok: false, reason: "oneself" }
     if (!target) return { ok: false, reason: "not_found" }
 
     const earlier = await transaction.creditEntry.findFirst({ where: { userId, requestId } })

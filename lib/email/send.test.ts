@@ -8,7 +8,12 @@ import { createUser } from "@/tests/support/factories"
 import { resetTokenIn, startMailServer } from "@/tests/support/mail-server"
 import { sendEmail } from "./send"
 
-const key = { surface: "user", keyName: "Nightly report", start: `${kinds.user.prefix}Ab3d` } as const
+const key = {
+  surface: "user",
+  keyName: "Nightly report",
+  name: "Nightly report",
+  start: `${kinds.user.prefix}Ab3d`,
+} as const
 
 afterEach(() => {
   delete env().SMTP_URL
@@ -51,7 +56,7 @@ test("a refused email is recorded with the mail server's response", async () => 
   const server = await startMailServer({ refuse: () => "mailbox unavailable" })
   setMailServer(server.url)
   const user = await createUser()
-  await sendEmail(user, "key_revoked", key)
+  await sendEmail(user, "keys_revoked", { keys: [key] })
   await server.stop()
   expect(await recordsOf(user.id)).toMatchObject([
     { status: "failed", error: expect.stringContaining("mailbox unavailable") },
@@ -73,7 +78,7 @@ test("a password reset token stays out of the email log, even when the mail serv
 test("an unreachable mail server or a failing email log does not fail the caller", async () => {
   setMailServer("smtp://127.0.0.1:9")
   const user = await createUser()
-  await sendEmail(user, "key_revoked", key)
+  await sendEmail(user, "keys_revoked", { keys: [key] })
   expect(await recordsOf(user.id)).toMatchObject([{ status: "failed", error: expect.stringContaining("ECONNREFUSED") }])
   const logged = vi.spyOn(log(), "error")
   await sendEmail({ id: "no-uuid", email: user.email }, "welcome", { name: "Ann" })

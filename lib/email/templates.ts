@@ -17,9 +17,9 @@ export const templates = {
     subject: `A new API key was created: ${key.start}…`,
     text: `The key "${key.keyName}" (${key.start}…) was created for your account.\n\nIf this was not you, revoke the key at ${env().BASE_URL}${kinds[key.surface].page} and change your password.\n`,
   }),
-  key_revoked: (key: KeyFacts) => ({
-    subject: `An API key was revoked: ${key.start}…`,
-    text: `The key "${key.keyName}" (${key.start}…) of your account was revoked. Requests with this key are now rejected.\n`,
+  keys_revoked: ({ keys }: { keys: readonly { name: string; start: string }[] }) => ({
+    subject: `${keys.length === 1 ? "An API key was" : `${keys.length} API keys were`} revoked: ${keys.map(({ start }) => `${start}…`).join(", ")}`,
+    text: `These keys of your account were revoked. Requests with them are now rejected.\n\n${keys.map(({ name, start }) => `- "${name}" (${start}…)\n`).join("")}`,
   }),
   password_reset: ({ token, minutes }: { token: string; minutes: number }) => ({
     subject: "Reset your password",

@@ -1,5 +1,7 @@
-import type { User } from "@/generated/prisma/client"
-import type { OwnerId } from "@/lib/accounts/owner"
+import type { Prisma, User } from "@/generated/prisma/client"
+import { exceeds } from "@/lib/accounts/authority"
+import type { Owner } from "@/lib/accounts/owner"
+import { holds, roleNames } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
 import { kinds, type Surface } from "@/lib/surfaces"
 
@@ -13,21 +15,41 @@ export type ListedKey = {
   createdAt: Date
   lastUsedAt: Date | null
   expiresAt: Date | null
-  owner: Pick<User, "id" | "email" | "name">
+  owner: Pick<User, "id" | "email">
 }
 
 export type KeyState = "active" | "expired" | "revoked"
 
-/**
- * The keys of a surface, revoked keys last, newest first: the viewer's own, or those of every owner if the kind is
- * shared (the caller has checked the permission). Expiry is determined by the database clock, as on every request with
- * a key.
- */
-export async function listKeys(surface: Surface, viewer: OwnerId): Promise<ListedKey[]> {
+/** Whether the viewer's page shows the keys of other accounts. */
+export function managesAll(surface: Surface, { role }: Pick<Owner, "role">): boolean {
+  const { managingAll } = kinds[surface]
+  return managingAll !== null && holds(role, managingAll)
+}
+
+/** The keys that a viewer sees and revokes: their own, and with `managesAll` those of accounts that can do no more. */
+export function keysWithin(surface: Surface, viewer: Pick<Owner, "id" | "role">): Prisma.ApiKeyWhereInput {
+  const own = { userId: viewer.id }
+  if (!managesAll(surface, viewer)) return { surface, ...own }
+  const beyond = roleNames.filter((role) => exceeds(role, viewer.role))
+  return { surface, OR: [own, { user: { role: { notIn: beyond } } }] }
+}
+
+/** The keys of a surface that the viewer sees. */
+export function listKeys(surface: Surface, viewer: Owner): Promise<ListedKey[]> {
+  return list(keysWithin(surface, viewer))
+}
+
+/** The keys of an account on both surfaces. The caller has checked that the viewer may read accounts. */
+export function listKeysOf(userId: string): Promise<ListedKey[]> {
+  return list({ userId })
+}
+
+/** Revoked keys last, newest first. Expiry is determined by the database clock, as on every request with a key. */
+async function list(where: Prisma.ApiKeyWhereInput): Promise<ListedKey[]> {
   const [clock, keys] = await db().$transaction([
     db().$queryRaw<[{ now: Date }]>`SELECT now()`,
     db().apiKey.findMany({
-      where: { surface, ...(kinds[surface].shared ? {} : { userId: viewer }) },
+      where,
       orderBy: [{ revokedAt: { sort: "desc", nulls: "first" } }, { createdAt: "desc" }, { id: "desc" }],
       select: {
         id: true,
@@ -37,7 +59,7 @@ export async function listKeys(surface: Surface, viewer: OwnerId): Promise<Liste
         lastUsedAt: true,
         expiresAt: true,
         revokedAt: true,
-        user: { select: { id: true, email: true, name: true } },
+        user: { select: { id: true, email: true } },
       },
       take: 1000,
     }),

@@ -54,12 +54,12 @@ export function revokeKeyForm(surface: Surface) {
     fields: revocation,
     permission: issuing,
     act: async ({ id }: z.output<typeof revocation>, { viewer }: { viewer: Viewer }) => {
-      const result = await revokeKey(surface, viewer.id, id)
+      const result = await revokeKey(surface, viewer, id)
       if (!result.ok) return refused("There is no such key on this page. Reload it to see the current list.")
       const { key, repeated } = result
       if (!repeated) {
         const { owner, name, start } = key
-        after(() => sendEmail(owner, "key_revoked", { surface, keyName: name, start }))
+        after(() => sendEmail(owner, "keys_revoked", { keys: [{ name, start }] }))
       }
       revalidatePath(page)
       return done(`The key “${key.name}” is revoked.`)

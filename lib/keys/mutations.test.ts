@@ -1,14 +1,24 @@
 import { randomUUID } from "node:crypto"
 import { describe, expect, test } from "vitest"
-import type { OwnerId } from "@/lib/accounts/owner"
+import type { Owner, OwnerId } from "@/lib/accounts/owner"
+import type { Role } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
-import { kinds, surfaces } from "@/lib/surfaces"
+import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 import { createKey, createUser } from "@/tests/support/factories"
 import { listKeys } from "./data"
 import { expiryOf } from "./expiry"
-import { issueKey, maxLiveKeys, type NewKey, newKeyForm, revokeKey } from "./mutations"
+import {
+  type AccountRevocation,
+  issueKey,
+  maxLiveKeys,
+  type NewKey,
+  newKeyForm,
+  revokeKey,
+  revokeKeyOfAccount,
+  revokeKeysOf,
+} from "./mutations"
 import { hashSecret, isWellFormed, newSecret, startOf } from "./secret"
 
 function form(overrides: Partial<NewKey> = {}): NewKey {
@@ -17,6 +27,10 @@ function form(overrides: Partial<NewKey> = {}): NewKey {
 
 async function owner() {
   return (await createUser({ role: "admin" })).id as OwnerId
+}
+
+function viewerOf(user: Awaited<ReturnType<typeof createUser>>): Owner {
+  return { ...user, id: user.id as OwnerId }
 }
 
 describe.each(surfaces)("a key of the %s surface", (surface) => {
@@ -72,31 +86,81 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
     const id = user.id as OwnerId
     const { key } = await createKey({ user, surface })
     const other = surface === "admin" ? "user" : "admin"
-    expect(await revokeKey(other, id, key.id)).toEqual({ ok: false, reason: "not_found" })
+    const viewer = viewerOf(user)
+    expect(await revokeKey(other, viewer, key.id)).toEqual({ ok: false, reason: "not_found" })
     const named = { name: key.name, start: key.start, owner: { id, email: user.email } }
-    expect(await revokeKey(surface, id, key.id)).toEqual({ ok: true, repeated: false, key: named })
+    expect(await revokeKey(surface, viewer, key.id)).toEqual({ ok: true, repeated: false, key: named })
     const { revokedAt, revokedById } = await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })
     expect(revokedById).toBe(id)
-    expect(await revokeKey(surface, id, key.id)).toEqual({ ok: true, repeated: true, key: named })
+    expect(await revokeKey(surface, viewer, key.id)).toEqual({ ok: true, repeated: true, key: named })
     expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toEqual(revokedAt)
     const entries = await db().auditEntry.findMany({ where: { targetId: key.id } })
     expect(entries).toMatchObject([{ actorId: id, action: "api_key.revoked", details: { surface, ownerId: id } }])
   })
 })
 
-test("only its owner can list and revoke a user key; any account with the permission can list and revoke an admin key", async () => {
-  const [user, otherUser] = [await createUser(), await createUser()]
-  const own = await createKey({ user, surface: "user" })
-  const shared = await createKey({ user, surface: "admin" })
-  const viewer = otherUser.id as OwnerId
-  expect((await listKeys("user", viewer)).map(({ id }) => id)).not.toContain(own.key.id)
-  expect(await revokeKey("user", viewer, own.key.id)).toEqual({ ok: false, reason: "not_found" })
-  expect((await listKeys("admin", viewer)).find(({ id }) => id === shared.key.id)?.owner.email).toBe(user.email)
-  expect(await revokeKey("admin", viewer, shared.key.id)).toMatchObject({
-    ok: true,
-    key: { owner: { id: user.id } },
-  })
+test.each<[Role, Surface, Role, "sees" | "does not see"]>([
+  ["owner", "user", "member", "does not see"],
+  ["owner", "admin", "owner", "sees"],
+  ["admin", "admin", "owner", "does not see"],
+  ["admin", "admin", "admin", "sees"],
+  ["admin", "admin", "finance", "sees"],
+  ["analyst", "admin", "analyst", "does not see"],
+  ["bookkeeper", "admin", "member", "does not see"],
+])(
+  "a viewer with the role %s, on the page of %s keys, and the keys of another account with the role %s: %s them",
+  async (role, surface, otherRole, expected) => {
+    const viewer = viewerOf(await createUser({ role }))
+    const user = await createUser({ role: otherRole })
+    const [own, { key }] = [await createKey({ user: viewer, surface }), await createKey({ user, surface })]
+    const listed = (await listKeys(surface, viewer)).map(({ id }) => id)
+    expect([listed.includes(own.key.id), listed.includes(key.id)]).toEqual([true, expected === "sees"])
+    expect((await revokeKey(surface, viewer, key.id)).ok).toBe(expected === "sees")
+    const { revokedById } = await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })
+    expect(revokedById).toBe(expected === "sees" ? viewer.id : null)
+  },
+)
+
+test("an account that manages another revokes one of its keys, then all others, each with an audit entry", async () => {
+  const actor = viewerOf(await createUser({ role: "admin" }))
+  const user = await createUser()
+  const keys = await Promise.all(
+    (["user", "user", "admin"] as const).map(async (surface) => (await createKey({ user, surface })).key),
+  )
+  const foreign = (await createKey({ user: await createUser(), surface: "user" })).key
+  const [first, ...others] = keys.map(({ id }) => id)
+  const idsOf = (result: AccountRevocation) => (result.ok ? result.keys.map(({ id }) => id).sort() : result.reason)
+  const owner = { id: user.id, email: user.email }
+
+  const one = await revokeKeyOfAccount(actor.id, String(first))
+  expect(one).toMatchObject({ ok: true, owner, keys: [{ id: first }] })
+  expect(idsOf(await revokeKeyOfAccount(actor.id, String(first)))).toEqual([])
+  expect(idsOf(await revokeKeysOf(actor.id, user.id))).toEqual(others.sort())
+  expect(idsOf(await revokeKeysOf(actor.id, user.id))).toEqual([])
+  expect(idsOf(await revokeKeyOfAccount(actor.id, randomUUID()))).toBe("no_such_key")
+
+  const revoked = await db().apiKey.findMany({ where: { revokedById: actor.id } })
+  expect(revoked.map(({ id }) => id).sort()).toEqual(keys.map(({ id }) => id).sort())
+  expect((await db().apiKey.findUniqueOrThrow({ where: { id: foreign.id } })).revokedAt).toBeNull()
+  const audited = await db().auditEntry.findMany({ where: { actorId: actor.id, action: "api_key.revoked" } })
+  expect(audited.map(({ targetId }) => targetId).sort()).toEqual(keys.map(({ id }) => id).sort())
 })
+
+test.each<[Role, Role, string]>([
+  ["support", "member", "not_permitted"],
+  ["admin", "admin", "beyond_actor"],
+  ["admin", "owner", "beyond_actor"],
+])(
+  "an account with the role %s cannot revoke the keys of one with the role %s: %s",
+  async (role, otherRole, reason) => {
+    const { id } = viewerOf(await createUser({ role }))
+    const user = await createUser({ role: otherRole })
+    const { key } = await createKey({ user, surface: "user" })
+    expect(await revokeKeyOfAccount(id, key.id)).toEqual({ ok: false, reason })
+    expect(await revokeKeysOf(id, user.id)).toEqual({ ok: false, reason })
+    expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toBeNull()
+  },
+)
 
 test("a listing shows each key as active, revoked, or expired by the database clock", async () => {
   const user = await createUser()
@@ -106,7 +170,7 @@ test("a listing shows each key as active, revoked, or expired by the database cl
   await pool().query("UPDATE api_keys SET expires_at = date_trunc('milliseconds', now()) WHERE id = $1", [
     expired.key.id,
   ])
-  const states = new Map((await listKeys("user", user.id as OwnerId)).map(({ id, state }) => [id, state]))
+  const states = new Map((await listKeys("user", viewerOf(user))).map(({ id, state }) => [id, state]))
   expect(states).toEqual(
     new Map([
       [active.key.id, "active"],
@@ -149,7 +213,8 @@ test.each([
 })
 
 test("creating keys is rate limited, revoking is not", async () => {
-  const id = await owner()
+  const viewer = viewerOf(await createUser())
+  const { id } = viewer
   const issued = await issueKey("user", id, form())
   if (!issued.ok) throw new Error(issued.reason)
   for (let count = 1; count < limits.keyCreationsAccount.tokens; count++) await consume("keyCreationsAccount", id)
@@ -159,7 +224,7 @@ test("creating keys is rate limited, revoking is not", async () => {
     retryAfterSeconds: expect.any(Number),
   })
   expect(await db().apiKey.count({ where: { userId: id } })).toBe(1)
-  expect(await revokeKey("user", id, issued.id)).toMatchObject({
+  expect(await revokeKey("user", viewer, issued.id)).toMatchObject({
     ok: true,
     repeated: false,
     key: { name: "Nightly report" },
@@ -169,7 +234,7 @@ test("creating keys is rate limited, revoking is not", async () => {
 test("keys that are not revoked are listed before revoked keys", async () => {
   const user = await createUser()
   const at = (minutes: number) => new Date(Date.now() - minutes * 60_000)
-  const names = async () => (await listKeys("user", user.id as OwnerId)).map(({ name }) => name)
+  const names = async () => (await listKeys("user", viewerOf(user))).map(({ name }) => name)
   await createKey({ user, surface: "user", name: "old", createdAt: at(30) })
   await createKey({ user, surface: "user", name: "new", createdAt: at(20) })
   await createKey({ user, surface: "user", name: "gone", createdAt: at(10), revokedAt: at(5) })

@@ -1,12 +1,14 @@
 import { z } from "zod"
 import { Prisma } from "@/generated/prisma/client"
-import type { OwnerId } from "@/lib/accounts/owner"
+import { asManager, type OutOfReach } from "@/lib/accounts/mutations"
+import type { Owner, OwnerId } from "@/lib/accounts/owner"
 import { optional, requestId } from "@/lib/input/fields"
 import { plainText } from "@/lib/input/text"
-import { db } from "@/lib/postgres/prisma"
+import { db, type Transaction } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
-import { kinds, type Surface } from "@/lib/surfaces"
+import type { Surface } from "@/lib/surfaces"
 import { audit } from "../audit"
+import { keysWithin } from "./data"
 import { expiryChoices, expiryOf } from "./expiry"
 import { hashSecret, newSecret, startOf } from "./secret"
 
@@ -74,35 +76,59 @@ export async function issueKey(surface: Surface, owner: OwnerId, form: NewKey): 
   })
 }
 
+type RevokedKey = { id: string; surface: Surface; name: string; start: string }
+
 export type RevokeResult =
   /** `repeated`: the key was already revoked. */
   | { ok: true; repeated: boolean; key: { name: string; start: string; owner: { id: string; email: string } } }
   | { ok: false; reason: "not_found" }
 
-/**
- * Revokes a key of this surface; revoking it again changes nothing. Finds only the viewer's own keys, unless the kind
- * is shared: then the caller has checked the permission.
- */
-export async function revokeKey(surface: Surface, viewer: OwnerId, id: string): Promise<RevokeResult> {
+/** Revokes a key that the viewer's page shows; revoking it again changes nothing. */
+export async function revokeKey(surface: Surface, viewer: Owner, id: string): Promise<RevokeResult> {
   return db().$transaction(async (transaction): Promise<RevokeResult> => {
-    const where = { id, surface, ...(kinds[surface].shared ? {} : { userId: viewer }) }
     const key = await transaction.apiKey.findFirst({
-      where,
+      where: { id, ...keysWithin(surface, viewer) },
       include: { user: { select: { id: true, email: true } } },
     })
     if (!key) return { ok: false, reason: "not_found" }
-    const revoked = await transaction.$executeRaw(Prisma.sql`
-      UPDATE api_keys SET revoked_at = now(), revoked_by_id = ${viewer}::uuid
-      WHERE id = ${key.id}::uuid AND revoked_at IS NULL`)
     const { name, start, user: owner } = key
-    if (revoked === 0) return { ok: true, repeated: true, key: { name, start, owner } }
-    await audit(transaction, {
-      actorId: viewer,
-      action: "api_key.revoked",
-      targetType: "api_key",
-      targetId: key.id,
-      details: { surface, name, start, ownerId: owner.id },
-    })
-    return { ok: true, repeated: false, key: { name, start, owner } }
+    const revoked = await revoke(transaction, viewer.id, owner.id, Prisma.sql`id = ${id}::uuid`)
+    return { ok: true, repeated: revoked.length === 0, key: { name, start, owner } }
   })
+}
+
+export type AccountRevocation =
+  | { ok: true; owner: { id: string; email: string }; keys: RevokedKey[] }
+  | { ok: false; reason: "no_such_key" }
+  | OutOfReach
+
+/** Revokes all keys of an account, on both surfaces, or the one given; by an account that manages it. */
+export function revokeKeysOf(actorId: OwnerId, userId: string, which = Prisma.sql`TRUE`): Promise<AccountRevocation> {
+  return asManager(actorId, userId, async (transaction, { target: owner }): Promise<AccountRevocation> => {
+    return { ok: true, owner, keys: await revoke(transaction, actorId, userId, which) }
+  })
+}
+
+/** Revokes a key of either surface, by an account that manages its owner. */
+export async function revokeKeyOfAccount(actorId: OwnerId, keyId: string): Promise<AccountRevocation> {
+  const key = await db().apiKey.findUnique({ where: { id: keyId } })
+  return key ? revokeKeysOf(actorId, key.userId, Prisma.sql`id = ${keyId}::uuid`) : { ok: false, reason: "no_such_key" }
+}
+
+/** Revokes those keys of the owner that are not revoked yet, each with an audit entry. */
+async function revoke(
+  transaction: Transaction,
+  actorId: OwnerId,
+  ownerId: string,
+  which: Prisma.Sql,
+): Promise<RevokedKey[]> {
+  const keys = await transaction.$queryRaw<RevokedKey[]>(Prisma.sql`
+    UPDATE api_keys SET revoked_at = now(), revoked_by_id = ${actorId}::uuid
+    WHERE user_id = ${ownerId}::uuid AND revoked_at IS NULL AND ${which}
+    RETURNING id, surface::text AS surface, name, start`)
+  for (const { id, surface, name, start } of keys) {
+    const details = { surface, name, start, ownerId }
+    await audit(transaction, { actorId, action: "api_key.revoked", targetType: "api_key", targetId: id, details })
+  }
+  return keys
 }

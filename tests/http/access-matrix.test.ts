@@ -44,6 +44,7 @@ const holders: Record<Permission, string> = {
   "admin.access": "owner admin analyst support finance",
   "users.read": "owner admin analyst support",
   "users.manage": "owner admin",
+  "owners.manage": "owner",
   "billing.read": "owner admin analyst finance bookkeeper",
   "credits.read": "owner admin analyst finance",
   "credits.manage": "owner admin",
@@ -52,6 +53,7 @@ const holders: Record<Permission, string> = {
   "feedback.read": "owner admin analyst support",
   "waitlist.read": "owner admin analyst support",
   "api_keys.manage": "owner admin analyst finance bookkeeper",
+  "api_keys.manage_all": "owner admin",
 }
 
 const roles = ["owner", "admin", "analyst", "support", "finance", "bookkeeper", "member"]
@@ -205,7 +207,7 @@ const actionCases: Record<string, ActionCase> = {
   "admin/api-keys revokeAdminKey": {
     access: "api_keys.manage",
     path: "/admin/api-keys",
-    prepare: async () => revocation(await createKey({ user: await createUser({ role: "owner" }), surface: "admin" })),
+    prepare: async (user) => revocation(await createKey({ user, surface: "admin" })),
   },
   "feedback sendFeedback": {
     access: "accounts",
@@ -216,6 +218,19 @@ const actionCases: Record<string, ActionCase> = {
     },
   },
   "admin/users/[id] ban": onAccount("users.manage", {}, "status = 'banned'"),
+  "admin/users/[id] revokeKey": {
+    access: "users.manage",
+    path: "/admin/users/[id]",
+    prepare: async () => revocation(await createKey({ user: await createUser(), surface: "user" })),
+  },
+  "admin/users/[id] revokeKeys": {
+    access: "users.manage",
+    path: "/admin/users/[id]",
+    prepare: async () => {
+      const user = await createUser()
+      return { ...(await revocation(await createKey({ user, surface: "user" }))), fields: { id: user.id } }
+    },
+  },
   "admin/users/[id] unban": onAccount("users.manage", {}, "status = 'active'", { status: "banned" }),
   "admin/users/[id] close": onAccount("users.manage", {}, "status = 'closed'"),
   "admin/users/[id] setRole": onAccount("users.manage", { role: "support" }, "role = 'support'"),

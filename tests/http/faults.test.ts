@@ -22,10 +22,12 @@ import type { Given, Listener } from "@/scripts/build-and-serve"
 import { migrate } from "@/scripts/migrate"
 import { type Charged, checkCharges } from "@/tests/load/chaos-checks"
 import { type Database, startDatabase } from "@/tests/load/chaos-servers"
+import { ask, formOf, sameOriginHeaders } from "@/tests/support/client"
 import { shiftedClock } from "@/tests/support/clock"
 import { type Exchange, exchange } from "@/tests/support/exchange"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { type Fault, type FaultyProxy, startFaultyProxy } from "@/tests/support/faulty-proxy"
+import { readForms } from "@/tests/support/forms"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { listeningPid, rssMbOf } from "@/tests/support/memory"
 import { type RunningRedis, startRedis } from "@/tests/support/redis"
@@ -261,6 +263,26 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
     await proxy.set({ kind: "cut-once", to: closeStatement.name })
     expect(await send(server, owner, newCall(owner))).toMatchObject({ status: 200 })
     await settleAll(server, owner)
+  })
+
+  test.sequential("the response to the COMMIT of a grant is lost: a form without JavaScript says so, and sent again it grants nothing more", async () => {
+    const [staff, { id: userId }] = [await createUser({ role: "owner" }), await createUser()]
+    await grantCredits(userId, 5)
+    const path = `/admin/users/${userId}?action=grant`
+    const cookie = await sessionOf(staff)
+    const submit = (html: string, typed = {}) => {
+      const form = readForms(html).find((fields) => "amount" in fields) ?? expect.fail(html)
+      const headers = { ...sameOriginHeaders(), cookie }
+      return ask(server, { method: "POST", path, headers, body: formOf({ ...form, ...typed }) })
+    }
+    const { text } = await ask(server, { path, headers: { ...sameOriginHeaders(), cookie } })
+    await proxy.set({ kind: "cut-once", to: "COMMIT" })
+    const cut = await submit(text, { amount: "7", reason: "Sorry" })
+    expect(cut.text).toContain("The service is unavailable right now")
+    expect(cut.text).toContain("The change is never made twice.")
+    expect((await submit(cut.text)).text).toContain("It was not applied again.")
+    const grants = await db().creditEntry.findMany({ where: { userId, actorId: staff.id } })
+    expect(grants.map(({ amount }) => Number(amount))).toEqual([7])
   })
 })
 
@@ -541,7 +563,7 @@ describe.concurrent("the application's clock", () => {
 })
 
 /** The cookie of a browser that signed in on a server with the correct clock. */
-async function sessionOf({ id }: Customer): Promise<string> {
+async function sessionOf({ id }: Pick<Customer, "id">): Promise<string> {
   const token = sessionToken({ id, sessionVersion: 0 })
   return `${cookieName("session")}=${await encode({ token, secret: process.env.AUTH_SECRET ?? "" })}`
 }

@@ -3,6 +3,7 @@ import type { UserStatus } from "@/generated/prisma/enums"
 import type { ChangeResult } from "@/lib/accounts/mutations"
 import type { CreditResult } from "@/lib/credits/mutations"
 import { inCredits } from "@/lib/credits/words"
+import type { AccountRevocation } from "@/lib/keys/mutations"
 import type { Permission } from "@/lib/permissions"
 
 /** The account shown in a confirmation; `balance` is null for viewers who may not read balances. */
@@ -59,6 +60,15 @@ export const accountActions = {
     statuses: ["active", "banned"],
     fields: ["requestId", "amount", "reason"],
   },
+  revokeKeys: {
+    label: "Revoke all keys",
+    title: "Revoke all keys of this account?",
+    effect: () => "can create new keys. Every request with the keys of today is refused. This cannot be undone.",
+    kind: "danger",
+    permission: "users.manage",
+    statuses: ["active", "banned"],
+    fields: [],
+  },
   unban: {
     label: "Unban",
     title: "Unban this account?",
@@ -97,18 +107,17 @@ export function isAccountAction(name: unknown): name is AccountAction {
   return typeof name === "string" && Object.hasOwn(accountActions, name)
 }
 
-type Refused = Extract<ChangeResult | CreditResult, { ok: false }>["reason"]
+type Refused = Extract<ChangeResult | CreditResult | AccountRevocation, { ok: false }>["reason"]
 
 /** The messages for actions that are refused or not offered. */
 export const refusals = {
   not_permitted: "Your role lacks the permission for this action.",
-  oneself: "You cannot change your own role, or ban or close your own account. Ask another owner or admin.",
-  beyond_actor:
-    "This account’s role has permissions that yours lacks, so you cannot change its role, ban it or close it.",
-  role_beyond_actor: "This role has permissions that yours lacks.",
+  oneself: "You cannot use these actions on your own account. Ask another owner or admin.",
+  beyond_actor: "You cannot change the role of this account, ban it, close it or revoke its keys: that takes an owner.",
+  role_beyond_actor: "Only an owner can give this role.",
   not_found: "This account does not exist.",
+  no_such_key: "This key does not exist.",
   closed: "This account is closed. Its role, status and credits can no longer be changed.",
-  last_owner: "This is the last active owner. Make another account an owner first.",
   insufficient: "The account does not have enough credits.",
   too_much: "The balance would exceed the maximum.",
 } as const satisfies Record<Refused, string>

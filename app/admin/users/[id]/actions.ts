@@ -1,12 +1,15 @@
 "use server"
 
 import { revalidatePath } from "next/cache"
+import { after } from "next/server"
 import { z } from "zod"
 import { type ChangeResult, changeRole, changeStatus, type StatusChange, statusReason } from "@/lib/accounts/mutations"
 import { creditForm, deductCredits, grantCredits } from "@/lib/credits/mutations"
 import { inCredits } from "@/lib/credits/words"
+import { sendEmail } from "@/lib/email/send"
 import { done, formAction, invalid, refused } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
+import { type AccountRevocation, revokeKeyOfAccount, revokeKeysOf } from "@/lib/keys/mutations"
 import { roleNames } from "@/lib/permissions"
 import type { Viewer } from "@/lib/sign-in/session"
 import { accountActions, refusals } from "./account-actions"
@@ -30,6 +33,18 @@ export const setRole = formAction({
     if (!result.ok && result.reason === "role_beyond_actor") return invalid({ role: refusals.role_beyond_actor })
     return ofChange(result, `The role is now ${role}.`, `The role is already ${role}.`)
   },
+})
+
+export const revokeKeys = formAction({
+  fields: z.object({ id }),
+  permission: accountActions.revokeKeys.permission,
+  act: async ({ id }, { viewer }) => ofRevocation(await revokeKeysOf(viewer.id, id)),
+})
+
+export const revokeKey = formAction({
+  fields: z.object({ id }),
+  permission: accountActions.revokeKeys.permission,
+  act: async ({ id }, { viewer }) => ofRevocation(await revokeKeyOfAccount(viewer.id, id)),
 })
 
 export const grant = formAction(credits("grant", grantCredits))
@@ -69,6 +84,15 @@ function credits(name: "grant" | "deduct", change: typeof grantCredits) {
       )
     },
   }
+}
+
+function ofRevocation(result: AccountRevocation) {
+  if (!result.ok) return refused(refusals[result.reason])
+  const { owner, keys } = result
+  revalidatePath(`/admin/users/${owner.id}`)
+  if (keys.length === 0) return done("No key was left to revoke.")
+  after(() => sendEmail(owner, "keys_revoked", { keys }))
+  return done(keys.length === 1 ? `The key “${keys[0]?.name}” is revoked.` : `${keys.length} keys are revoked.`)
 }
 
 function ofChange(result: ChangeResult, changed: string, unchanged: string) {

@@ -2,9 +2,17 @@ import type { Confirmation } from "@/components/confirm/confirm-form"
 import { RequestId, SelectField, TextField } from "@/components/form/fields"
 import type { FormAction } from "@/lib/form/action"
 import { type AccountAction, type ActionField, accountActions, type Subject } from "./account-actions"
-import { ban, close, deduct, grant, setRole, unban } from "./actions"
+import { ban, close, deduct, grant, revokeKeys, setRole, unban } from "./actions"
 
-const actions: Record<AccountAction, FormAction<string, string>> = { ban, unban, close, role: setRole, grant, deduct }
+const actions: Record<AccountAction, FormAction<string, string>> = {
+  ban,
+  unban,
+  close,
+  revokeKeys,
+  role: setRole,
+  grant,
+  deduct,
+}
 
 export type FormFacts = {
   account: Subject

@@ -4,16 +4,19 @@ import { notFound } from "next/navigation"
 import { z } from "zod"
 import { GET } from "@/app/api/v1/admin/users/route"
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
+import { KeyList } from "@/components/keys/key-list"
 import { Link } from "@/components/link"
 import { Status } from "@/components/list/cells"
 import { PageFrame } from "@/components/page-frame"
-import { exceeds, obstacle } from "@/lib/accounts/authority"
+import { obstacle, outranks } from "@/lib/accounts/authority"
 import { type Account, findAccount } from "@/lib/console/account"
+import { listKeysOf } from "@/lib/keys/data"
 import { holds, roleNames } from "@/lib/permissions"
 import { requirePermission, type Viewer } from "@/lib/sign-in/session"
 import { type AccountAction, accountActions, actionNames, isAccountAction, refusals } from "./account-actions"
 import { AccountFacts } from "./account-facts"
 import { ActionButtons } from "./action-buttons"
+import { revokeKey } from "./actions"
 import { confirmationOf } from "./confirmation"
 import { RecordLinks } from "./record-links"
 
@@ -25,14 +28,14 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
   const viewer = await requirePermission(`/admin/users/${id}`, GET.endpoint.permission)
   const account = z.uuid().safeParse(id).success ? await findAccount(id) : null
   if (!account) notFound()
-  const { action: requested } = await searchParams
+  const { action: requested, revoke: selected } = await searchParams
   const actions = availableActions(viewer, account)
   const mayAct = actionNames.some((action) => isPermitted(viewer, action))
   const { name, email, role, balance } = account
   const facts = {
     account: { id, name, email, role, balance: holds(viewer.role, "credits.read") ? balance : null },
     requestId: randomUUID(),
-    roles: roleNames.filter((name) => !exceeds(name, viewer.role)),
+    roles: roleNames.filter((name) => outranks(viewer.role, name)),
   }
   return (
     <PageFrame
@@ -61,6 +64,19 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
       )}
       <AccountFacts account={account} role={viewer.role} now={new Date()} />
       <RecordLinks id={id} role={viewer.role} />
+      <section aria-labelledby="keys-title" className="grid grid-cols-[minmax(0,1fr)] gap-3">
+        <h2 id="keys-title" className="font-medium">
+          API keys
+        </h2>
+        <KeyList
+          keys={await listKeysOf(id)}
+          caption="API keys"
+          page={`/admin/users/${id}`}
+          revoke={obstacle(viewer, account) === null ? revokeKey : undefined}
+          selected={selected}
+          empty={<p className="text-muted">No keys.</p>}
+        />
+      </section>
       {mayAct && !isAccountAction(requested) && (
         <section aria-labelledby="actions-title" className="grid gap-3">
           <h2 id="actions-title" className="font-medium">
@@ -84,7 +100,7 @@ function availableActions(viewer: Viewer, account: Account): AccountAction[] {
   const reachable = obstacle(viewer, account) === null
   return actionNames.filter((action) => {
     const { permission, statuses } = accountActions[action]
-    if (permission === "users.manage" && !reachable) return false
+    if (viewer.id === account.id || (permission === "users.manage" && !reachable)) return false
     return isPermitted(viewer, action) && statuses.some((status) => status === account.status)
   })
 }

@@ -1,0 +1,29 @@
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
+import { expect, test } from "vitest"
+import { db } from "@/lib/postgres/prisma"
+import { createUser } from "@/tests/support/factories"
+import { root } from "./root"
+
+const run = promisify(execFile)
+
+function script(...args: string[]) {
+  return run(process.execPath, ["--import", "tsx", "scripts/user-role.ts", ...args], { cwd: root })
+}
+
+test("the command changes a role, with an audit entry of the system, but not that of the last active owner", async () => {
+  const owner = await createUser({ role: "owner" })
+  await createUser({ role: "owner", status: "banned" })
+  await expect(script(owner.email, "member")).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("the last active owner"),
+  })
+  const successor = await createUser()
+  expect((await script(successor.email.toUpperCase(), "owner")).stdout).toContain("now has owner")
+  expect((await script(owner.email, "member")).stdout).toContain("now has member")
+  const roles = await db().user.findMany({ where: { id: { in: [owner.id, successor.id] } }, select: { role: true } })
+  expect(roles.map(({ role }) => role).sort()).toEqual(["member", "owner"])
+  expect(await db().auditEntry.findMany({ where: { targetId: owner.id } })).toMatchObject([
+    { actorId: null, action: "user.role_changed", details: { from: "owner", to: "member" } },
+  ])
+})
