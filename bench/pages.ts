@@ -1,16 +1,15 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { type Browser, chromium, type Request } from "@playwright/test"
-import { encode } from "next-auth/jwt"
 import type { Role } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
-import { cookieName } from "@/lib/sign-in/cookies"
-import { sessionToken } from "@/lib/sign-in/next-auth"
 import { seed } from "@/prisma/seed"
 import { serve } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
 import { browserFlags, findBrowser } from "@/tests/support/browser"
+import { sessionCookie } from "@/tests/support/client"
+import { createSession } from "@/tests/support/factories"
 import { provideBuild, runProgram, stopAtExit } from "@/tests/support/lifecycle"
 import { provide } from "@/tests/support/provide"
 import { type Given, openDatabase, startServer } from "./bench"
@@ -50,7 +49,7 @@ async function main(): Promise<void> {
   const empty = await emptyPage()
   console.log(`${"KB of JavaScript".padEnd(20)}first load   above empty      prefetched`)
   for (const visit of pages as readonly Visit[]) {
-    const cookies = visit.viewer ? [await sessionCookie(visit.viewer, given, address)] : []
+    const cookies = visit.viewer ? [await cookieOf(visit.viewer, given, address)] : []
     const first = await scriptsOf(browser, cookies, address + visit.path, false)
     const linked = await scriptsOf(browser, cookies, address + visit.path, true)
     const above = kilobytesOf(first, empty)
@@ -105,9 +104,11 @@ async function scriptsOf(
 type Cookie = { name: string; value: string; url: string }
 
 /** The session cookie of the oldest active account with the role. */
-async function sessionCookie(role: Role, { AUTH_SECRET }: Given, url: string): Promise<Cookie> {
+async function cookieOf(role: Role, { AUTH_SECRET }: Given, url: string): Promise<Cookie> {
   const user = await db().user.findFirstOrThrow({ where: { role, status: "active" }, orderBy: { createdAt: "asc" } })
-  return { name: cookieName("session"), value: await encode({ token: sessionToken(user), secret: AUTH_SECRET }), url }
+  const token = { sub: user.id, sid: (await createSession(user)).id }
+  const [name = "", value = ""] = (await sessionCookie(token, { secret: AUTH_SECRET })).split("=")
+  return { name, value, url }
 }
 
 function kilobytesOf(scripts: Scripts, without: readonly string[] = []): number {

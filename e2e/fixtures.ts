@@ -103,7 +103,12 @@ async function newAccount(baseURL: string): Promise<Account> {
 }
 
 function demoCookies(baseURL: string, role: Role): Promise<Cookies> {
-  return submitted(baseURL, "/sign-in", { email: `${role}@example.com`, password: demoPassword })
+  return sessionCookies(baseURL, `${role}@example.com`, demoPassword)
+}
+
+/** The cookies of another browser that signs in. */
+export function sessionCookies(baseURL: string, email: string, password: string): Promise<Cookies> {
+  return submitted(baseURL, "/sign-in", { email, password })
 }
 
 /** The cookies after a form was submitted as a browser without JavaScript does it, which costs far less than one. */

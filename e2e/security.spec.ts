@@ -4,7 +4,7 @@ import type pg from "pg"
 import { hashPassword } from "@/lib/sign-in/password-hash"
 import { resetTokenIn } from "@/tests/support/mail-server"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
-import { test, uniqueEmail } from "./fixtures"
+import { sessionCookies, test, uniqueEmail } from "./fixtures"
 import { hiddenFields } from "./forms"
 import { emailsTo, emailTo } from "./mail"
 
@@ -42,6 +42,52 @@ for (const javaScriptEnabled of [true, false]) {
       await page.goto("/account/security")
       await expect(page.getByRole("heading", { name: "Change password" })).toBeVisible()
       expect(await emailTo(email, 1)).toContain("Subject: Your password was changed")
+    })
+
+    test("the browsers that are signed in are listed, and one or all others are signed out", async ({
+      page,
+      signUp,
+      browser,
+      baseURL,
+    }) => {
+      const account = await signUp()
+      const signIn = () => sessionCookies(String(baseURL), account.email, account.password)
+      const others = await Promise.all([signIn(), signIn(), signIn()])
+      const pages = await Promise.all(
+        others.map(async (cookies) => {
+          const context = await browser.newContext({ baseURL: String(baseURL) })
+          await context.addCookies(cookies)
+          return context.newPage()
+        }),
+      )
+      const opens = async (other: Page | undefined) => {
+        await other?.goto("/account")
+        return other?.url().endsWith("/account")
+      }
+      await page.goto("/account/security")
+      await expect(page.getByText("This browser", { exact: true })).toHaveCount(1)
+      const buttons = page.getByRole("table").getByRole("button", { name: "Sign out", exact: true })
+      await expect(buttons).toHaveCount(3)
+
+      await buttons.first().click()
+      await page.getByRole("button", { name: "Sign out browser" }).click()
+      await expect(page.getByText("The browser is signed out.")).toBeVisible()
+      await page.goto("/account/security")
+      await expect(buttons).toHaveCount(2)
+      expect((await Promise.all(pages.map(opens))).filter(Boolean)).toHaveLength(2)
+
+      await page.getByRole("button", { name: "Sign out all others" }).click()
+      const title = "Sign out all other browsers?"
+      await page
+        .getByRole("alertdialog", { name: title })
+        .or(page.getByRole("region", { name: title }))
+        .getByRole("button", { name: "Sign out all others" })
+        .click()
+      await expect(page.getByText("All other browsers are signed out.")).toBeVisible()
+      await page.goto("/account/security")
+      await expect(buttons).toHaveCount(0)
+      expect((await Promise.all(pages.map(opens))).filter(Boolean)).toHaveLength(0)
+      await Promise.all(pages.map((other) => other.context().close()))
     })
 
     test("errors of a password change are shown at their field", async ({ page, database }) => {

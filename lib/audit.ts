@@ -3,6 +3,8 @@ import type { Transaction } from "./postgres/prisma"
 export type AuditAction =
   | "user.signed_up"
   | "user.signed_in"
+  | "user.signed_out"
+  | "user.sessions_ended"
   | "user.role_changed"
   | "user.banned"
   | "user.unbanned"

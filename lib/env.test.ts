@@ -73,6 +73,20 @@ test("more than one process requires a shared rate limit store", () => {
   }
 })
 
+test.each<[string, boolean]>([
+  ["https://app.example.com", true],
+  ["http://app.example.com", false],
+  ["http://192.168.1.5:3000", false],
+  ["http://localhost.example.com", false],
+  ["http://localhost:3000", true],
+  ["http://127.0.0.1:3000", true],
+  ["http://[::1]:3000", true],
+])("in production, BASE_URL %s is accepted: %s", (url, accepted) => {
+  const given = { ...complete, NODE_ENV: "production", BASE_URL: url }
+  if (accepted) expect(parseEnv(given).BASE_URL).toBe(url)
+  else expect(problemsOf(given)[1]).toContain("BASE_URL must start with https://")
+})
+
 test("BASE_URL is an origin: a trailing slash is removed, a path is refused", () => {
   expect(parseEnv({ ...complete, BASE_URL: "https://app.example.com/" }).BASE_URL).toBe("https://app.example.com")
   expect(problemsOf({ ...complete, BASE_URL: "https://app.example.com/app" })[1]).toContain("BASE_URL")

@@ -59,6 +59,10 @@ const schema = z
         message: `is required when ${missing === one ? other : one} is set`,
       })
     }
+    if (value.NODE_ENV === "production" && crossesNetworkUnencrypted(value.BASE_URL)) {
+      const message = "must start with https:// in production: cookies and keys would cross the network unencrypted"
+      context.addIssue({ code: "custom", path: ["BASE_URL"], message })
+    }
     if (value.REDIS_URL && value.UPSTASH_REDIS_REST_URL) {
       context.addIssue({ code: "custom", path: ["REDIS_URL"], message: "set either this or UPSTASH_REDIS_REST_URL" })
     }
@@ -68,6 +72,12 @@ const schema = z
       context.addIssue({ code: "custom", path: ["WEB_CONCURRENCY"], message })
     }
   })
+
+function crossesNetworkUnencrypted(url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { protocol, hostname } = new URL(url)
+  return protocol === "http:" && !/^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
+}
 
 export type Env = z.infer<typeof schema>
 

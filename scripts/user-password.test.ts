@@ -3,7 +3,7 @@ import { promisify } from "node:util"
 import { expect, test } from "vitest"
 import { db } from "@/lib/postgres/prisma"
 import { signInWithPassword } from "@/lib/sign-in/sign-in"
-import { createUser } from "@/tests/support/factories"
+import { createSession, createUser } from "@/tests/support/factories"
 import { root } from "./root"
 
 const run = promisify(execFile)
@@ -14,12 +14,14 @@ function script(...args: string[]) {
 
 test("the command prints a new password that signs in, and ends every session", async () => {
   const user = await createUser()
+  await createSession(user)
   const { stdout } = await script(user.email.toUpperCase())
   const password = /: (\S{24})$/m.exec(stdout)?.[1]
   expect(await signInWithPassword({ email: user.email, password, address: "192.0.2.1" })).toMatchObject({
     ok: true,
-    user: { id: user.id, sessionVersion: user.sessionVersion + 1 },
+    user: { id: user.id },
   })
+  expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
   expect(await db().auditEntry.findMany({ where: { targetId: user.id, action: "user.password_reset" } })).toMatchObject(
     [{ actorId: null, details: {} }],
   )

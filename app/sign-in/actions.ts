@@ -8,7 +8,8 @@ import { product } from "@/lib/product"
 import { localPath } from "@/lib/sign-in/local-path"
 import { providerSignInUrl } from "@/lib/sign-in/provider-url"
 import { socialProviders } from "@/lib/sign-in/providers"
-import { endSession, startSession } from "@/lib/sign-in/session"
+import { currentViewer, endSession, startSession } from "@/lib/sign-in/session"
+import { auditSignOut } from "@/lib/sign-in/sessions"
 import { signInWithPassword } from "@/lib/sign-in/sign-in"
 
 const callbackUrl = hidden(z.string())
@@ -22,7 +23,7 @@ export const signIn = guestFormAction({
   act: async ({ email, password, callbackUrl }, client) => {
     const result = await signInWithPassword({ email, password, ...client })
     if (result.ok) {
-      await startSession(result.user)
+      await startSession(result.user, "password")
       redirect(localPath(callbackUrl))
     }
     if (result.reason === "suspended") return refused(`This account is suspended. Contact ${product.supportEmail}.`)
@@ -44,7 +45,9 @@ export const signInThrough = guestFormAction({
 export const signOut = guestFormAction({
   fields: z.object({}),
   act: async () => {
+    const viewer = await currentViewer()
     await endSession()
+    if (viewer) await auditSignOut(viewer.id)
     redirect("/sign-in")
   },
 })

@@ -11,13 +11,13 @@ import { startSession } from "@/lib/sign-in/session"
 import { signUp, signUpForm } from "@/lib/sign-in/sign-up"
 
 export const createAccount = guestFormAction({
-  fields: signUpForm.extend({ callbackUrl: hidden(z.string()) }),
+  fields: signUpForm.safeExtend({ callbackUrl: hidden(z.string()) }),
   act: async ({ callbackUrl, ...form }, { address }) => {
     const result = await signUp(form, address)
     if (result.ok) {
       const { user } = result
       after(() => sendEmail(user, "welcome", user))
-      await startSession(user)
+      await startSession(user, "sign-up")
       redirect(localPath(callbackUrl))
     }
     if (result.reason === "too_many") return retryLater("Too many new accounts from your network", result)

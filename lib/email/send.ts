@@ -34,7 +34,7 @@ async function deliver(to: string, { subject, text, confidential }: EmailMessage
   if (!SMTP_URL) return { status: "not_sent" }
   try {
     const signed = `${text}\nIf you need help, contact ${product.supportEmail}.\n`
-    await transport(SMTP_URL).sendMail({ from: EMAIL_FROM, to, subject, text: signed })
+    await transport(SMTP_URL).sendMail({ from: EMAIL_FROM, to: { name: "", address: to }, subject, text: signed })
     return { status: "sent", sentAt: new Date() }
   } catch (error) {
     return { status: "failed", error: confidential ? codesOf(error) : messageOf(error) }

@@ -3,7 +3,8 @@ import { product } from "@/lib/product"
 
 const days = 24 * 3600
 
-export const sessionMaxAgeSeconds = 30 * days
+/** A session ends after this time at the latest. */
+export const sessionMaxAgeSeconds = 90 * days
 
 /** `Secure` and the `__Host-` prefix, which binds a cookie to this host, require https. */
 export function cookieName(name: string): string {

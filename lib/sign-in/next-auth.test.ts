@@ -3,11 +3,12 @@ import type { AdapterAccount, AdapterUser } from "next-auth/adapters"
 import { encode } from "next-auth/jwt"
 import { afterEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
+import { newSecret } from "@/lib/keys/secret"
 import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
 import { createUser } from "@/tests/support/factories"
 import { cookieName, cookieOptions } from "./cookies"
-import { accountsAdapter, authOptions, sessionToken } from "./next-auth"
+import { accountsAdapter, authOptions } from "./next-auth"
 import { socialProviders } from "./providers"
 
 const adapter = accountsAdapter as Required<typeof accountsAdapter>
@@ -36,11 +37,14 @@ test("the first sign-in through a provider creates an account and later ones fin
   })
 })
 
-test("an account from a provider without a name is named after the local part of its address", async () => {
-  const email = `nameless-${randomUUID()}@example.com`
-  const created = await adapter.createUser({ email, emailVerified: null } as Omit<AdapterUser, "id">)
-  expect(created.name).toBe(email.slice(0, email.indexOf("@")))
-})
+test.each([undefined, "", "Ann\u202egnp.exe", "Two\nlines", "x".repeat(101), `Key ${newSecret("user")}`])(
+  "an account whose name at the provider is %j, which the sign-up form would refuse, is named after its address",
+  async (name) => {
+    const email = `nameless-${randomUUID()}@example.com`
+    const created = await adapter.createUser({ email, name, emailVerified: null } as Omit<AdapterUser, "id">)
+    expect(created.name).toBe(email.slice(0, email.indexOf("@")))
+  },
+)
 
 test.each([
   ["active", true],
@@ -78,6 +82,6 @@ test("cookies are HttpOnly and SameSite=Lax, and with https also Secure and boun
 })
 
 test("next-auth reads nothing from the session cookie", async () => {
-  const token = await encode({ token: sessionToken(await createUser()), secret: env().AUTH_SECRET })
+  const token = await encode({ token: { sub: randomUUID(), sid: randomUUID() }, secret: env().AUTH_SECRET })
   expect(await authOptions().jwt?.decode?.({ token, secret: env().AUTH_SECRET })).toBeNull()
 })

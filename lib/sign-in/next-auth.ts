@@ -1,3 +1,4 @@
+import { headers } from "next/headers"
 import type { NextAuthOptions } from "next-auth"
 import type { Adapter, AdapterAccount, AdapterUser } from "next-auth/adapters"
 import GitHubProvider from "next-auth/providers/github"
@@ -7,11 +8,14 @@ import { createAccount } from "@/lib/accounts/create"
 import { normalizeEmail } from "@/lib/email/address"
 import { sendEmail } from "@/lib/email/send"
 import { env } from "@/lib/env"
+import { plainText } from "@/lib/input/text"
 import { db } from "@/lib/postgres/prisma"
+import { clientAddress } from "@/lib/rate-limit/client-address"
 import { singleton } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
 import { localPath } from "./local-path"
+import { auditSignIn, createSession, type SignInMethod } from "./sessions"
 
 export function authOptions(): NextAuthOptions {
   return singleton("auth-options", () => {
@@ -54,8 +58,14 @@ export function authOptions(): NextAuthOptions {
           const path = url.startsWith(`${baseUrl}/`) ? url.slice(baseUrl.length) : url
           return `${baseUrl}${localPath(path)}`
         },
-        async jwt({ user: { id } }) {
-          return sessionToken(await db().user.findUniqueOrThrow({ where: { id } }))
+        // Called only for a sign-in, because `decode` returns no earlier session.
+        async jwt({ user: { id }, account }) {
+          const user = await db().user.findUniqueOrThrow({ where: { id } })
+          const [via, client] = [account?.provider as SignInMethod, await headers()]
+          const token = await createSession(user, via, client)
+          if (!token) throw new Error("The account changed during the sign-in.")
+          await auditSignIn(id, via, clientAddress(client))
+          return token
         },
       },
       events: {
@@ -79,17 +89,13 @@ export function onOurPages(location: string | null): string {
   return `/sign-in?error=${/^[A-Za-z]+$/.test(code) ? code : "Callback"}`
 }
 
-/** The payload of a session cookie: account id and session version, nothing that can become stale. */
-export function sessionToken(user: Pick<User, "id" | "sessionVersion">) {
-  return { sub: user.id, version: user.sessionVersion }
-}
-
 /** The part of next-auth's adapter that sign-in through a provider uses. The provider's tokens are not stored. */
 export const accountsAdapter: Adapter = {
   async createUser(profile: Omit<AdapterUser, "id">) {
     const created = await createAccount({
       email: normalizeEmail(profile.email),
-      name: profile.name ?? "",
+      // As strict as the sign-up form; without a valid name the account is named after its address.
+      name: plainText({ name: "Name", max: 100 }).safeParse(profile.name).data ?? "",
       emailVerified: profile.emailVerified ?? null,
       image: profile.image ?? null,
     })

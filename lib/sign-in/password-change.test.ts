@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
-import { cheapHashOf, createUser } from "@/tests/support/factories"
+import { cheapHashOf, createSession, createUser } from "@/tests/support/factories"
 import { deviceFor } from "./attempts"
 import { changePassword, hasPassword, passwordChangeForm } from "./password-change"
 import { signInWithPassword } from "./sign-in"
@@ -22,11 +22,10 @@ async function createOwner(overrides: Parameters<typeof createUser>[0] = {}) {
 }
 
 test("the new password works, the old one does not, every session ends, and an audit entry is written", async () => {
-  const { id, email, sessionVersion } = await createOwner()
-  expect(await changePassword(id, { current, password }, client())).toMatchObject({
-    ok: true,
-    user: { id, sessionVersion: sessionVersion + 1 },
-  })
+  const { id, email } = await createOwner()
+  await createSession({ id })
+  expect(await changePassword(id, { current, password }, client())).toMatchObject({ ok: true, user: { id } })
+  expect(await db().session.count({ where: { userId: id } })).toBe(0)
   expect(await signInWithPassword({ email, password, ...client() })).toMatchObject({ ok: true })
   expect(await signInWithPassword({ email, password: current, ...client() })).toEqual({ ok: false, reason: "wrong" })
   expect(await db().auditEntry.findMany({ where: { targetId: id, action: "user.password_changed" } })).toMatchObject([
@@ -40,7 +39,7 @@ test("a wrong current password changes nothing", async () => {
     ok: false,
     reason: "wrong",
   })
-  expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ passwordHash, sessionVersion: 0 })
+  expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ passwordHash })
 })
 
 test("guesses of the current password count as sign-in attempts; the owner's browser is counted separately", async () => {
@@ -67,7 +66,7 @@ test("of two concurrent changes one succeeds, and the other fails with a wrong c
   const passwords = ["the first of two words", "the other of two words"]
   const results = await Promise.all(passwords.map((password) => changePassword(id, { current, password }, client())))
   expect(results.filter(({ ok }) => !ok)).toEqual([{ ok: false, reason: "wrong" }])
-  expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ sessionVersion: 1 })
+  expect(await db().auditEntry.count({ where: { targetId: id, action: "user.password_changed" } })).toBe(1)
 })
 
 test("an account without a password cannot change it", async () => {
@@ -76,10 +75,16 @@ test("an account without a password cannot change it", async () => {
   expect(await changePassword(id, { current: "", password }, client())).toEqual({ ok: false, reason: "no_password" })
 })
 
+test("the account's own address is refused as its password", async () => {
+  const { id, email } = await createOwner()
+  expect(await changePassword(id, { current, password: email }, client())).toEqual({ ok: false, reason: "guessable" })
+  expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ passwordHash })
+})
+
 test("a banned account cannot change its password", async () => {
   const { id } = await createOwner({ status: "banned" })
   expect(await changePassword(id, { current, password }, client())).toMatchObject({ ok: false })
-  expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ passwordHash, sessionVersion: 0 })
+  expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ passwordHash })
 })
 
 test.each([

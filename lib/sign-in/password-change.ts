@@ -5,9 +5,9 @@ import type { OwnerId } from "@/lib/accounts/owner"
 import { secret } from "@/lib/input/fields"
 import { db } from "@/lib/postgres/prisma"
 import { type Client, countAttempt, type TooMany } from "./attempts"
+import { isGuessable, newPassword } from "./new-password"
 import { hashPassword, verifyPassword } from "./password-hash"
 import { writePassword } from "./password-write"
-import { newPassword } from "./sign-up"
 
 export const passwordChangeForm = z
   .strictObject({ current: secret(z.string().min(1, "Enter your current password.")), password: newPassword })
@@ -16,7 +16,10 @@ export const passwordChangeForm = z
     message: "This is your current password.",
   })
 
-export type PasswordChange = { ok: true; user: User } | { ok: false; reason: "wrong" | "no_password" } | TooMany
+export type PasswordChange =
+  | { ok: true; user: User }
+  | { ok: false; reason: "wrong" | "no_password" | "guessable" }
+  | TooMany
 
 /** Whether an account has a password. An account that signs in only through a provider has none. */
 export async function hasPassword(userId: OwnerId): Promise<boolean> {
@@ -38,6 +41,7 @@ export async function changePassword(
   const refused = await countAttempt(before.email, client)
   if (refused) return refused
   if (!(await verifyPassword(current.slice(0, 1024), before.passwordHash))) return { ok: false, reason: "wrong" }
+  if (isGuessable(password, before)) return { ok: false, reason: "guessable" }
   const passwordHash = await hashPassword(password)
   return db().$transaction(async (transaction): Promise<PasswordChange> => {
     // Checks again under the lock: of two concurrent changes, the second has the wrong current password.

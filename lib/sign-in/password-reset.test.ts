@@ -6,7 +6,7 @@ import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
-import { cheapHashOf, createUser } from "@/tests/support/factories"
+import { cheapHashOf, createSession, createUser } from "@/tests/support/factories"
 import { type MailServer, resetTokenIn, startMailServer } from "@/tests/support/mail-server"
 import { deviceFor } from "./attempts"
 import { changePassword } from "./password-change"
@@ -68,8 +68,9 @@ test("the link in the email sets a new password once and ends every session", as
   expect(mailServer.emails[0]).toContain(`${env().BASE_URL}/reset-password/${token}`)
   expect([await isLive(token), await isLive(token)]).toEqual([true, true])
 
-  const { sessionVersion } = user
-  expect(await use(token)).toMatchObject({ ok: true, user: { id: user.id, sessionVersion: sessionVersion + 1 } })
+  await createSession(user)
+  expect(await use(token)).toMatchObject({ ok: true, user: { id: user.id } })
+  expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
   expect(await signInWithPassword({ ...user, password, ...client() })).toMatchObject({ ok: true })
   expect(await signInWithPassword({ ...user, password: oldPassword, ...client() })).toEqual({
     ok: false,
@@ -96,6 +97,13 @@ test("only the email contains the token: the database stores its hash, and the e
   expect(JSON.stringify([tokens, emails])).not.toContain(token)
 })
 
+test("the account's own address is refused as its password, and the link stays valid", async () => {
+  const user = await createUser({ passwordHash })
+  const token = await tokenFor(user)
+  expect(await use(token, user.email)).toEqual({ ok: false, reason: "guessable" })
+  expect(await isLive(token)).toBe(true)
+})
+
 test("of two concurrent uses of a link one sets the password", async () => {
   const user = await createUser({ passwordHash })
   const token = await tokenFor(user)
@@ -104,7 +112,7 @@ test("of two concurrent uses of a link one sets the password", async () => {
   expect(results.filter(({ ok }) => !ok)).toEqual([dead])
   const winner = passwords[results.findIndex(({ ok }) => ok)] ?? ""
   expect(await verifyPassword(winner, await passwordOf(user.id))).toBe(true)
-  expect(await db().user.findUniqueOrThrow({ where: { id: user.id } })).toMatchObject({ sessionVersion: 1 })
+  expect(await db().auditEntry.count({ where: { targetId: user.id, action: "user.password_reset" } })).toBe(1)
 })
 
 test("a link works for an hour by the database clock, regardless of the clock of the process", async () => {

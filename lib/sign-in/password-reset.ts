@@ -10,9 +10,9 @@ import { db } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
 import { type Client, countedAs, type TooMany, tooMany } from "./attempts"
+import { isGuessable, newPassword } from "./new-password"
 import { hashPassword } from "./password-hash"
 import { writePassword } from "./password-write"
-import { newPassword } from "./sign-up"
 
 export const resetMinutes = 60
 
@@ -70,7 +70,7 @@ export async function isLive(token: string): Promise<boolean> {
   return (await accountOf(token)) !== undefined
 }
 
-export type Reset = { ok: true; user: User } | { ok: false; reason: "dead" } | TooMany
+export type Reset = { ok: true; user: User } | { ok: false; reason: "dead" | "guessable" } | TooMany
 
 /** Sets the password of the account that the token was sent to, ends all its sessions and consumes the token. */
 export async function resetPassword({ token, password }: z.output<typeof resetForm>, address: string): Promise<Reset> {
@@ -78,6 +78,9 @@ export async function resetPassword({ token, password }: z.output<typeof resetFo
   if (!verdict.allowed) return tooMany(verdict)
   const userId = await accountOf(token)
   if (userId === undefined) return { ok: false, reason: "dead" }
+  if (isGuessable(password, await db().user.findUniqueOrThrow({ where: { id: userId } }))) {
+    return { ok: false, reason: "guessable" }
+  }
   const passwordHash = await hashPassword(password)
   return db().$transaction(async (transaction): Promise<Reset> => {
     const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(userId)} AND status = 'active'`)

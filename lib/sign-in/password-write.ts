@@ -20,8 +20,8 @@ export async function writePassword(
     passwordHash: string
   },
 ): Promise<User> {
-  const data = { passwordHash, sessionVersion: { increment: 1 } }
-  const user = await transaction.user.update({ where: { id: userId }, data })
+  const user = await transaction.user.update({ where: { id: userId }, data: { passwordHash } })
+  await transaction.session.deleteMany({ where: { userId } })
   await transaction.verificationToken.deleteMany({ where: { identifier: userId } })
   await audit(transaction, { actorId, action, targetType: "user", targetId: userId })
   return user

@@ -1,55 +1,54 @@
 import { randomUUID } from "node:crypto"
-import { cookies } from "next/headers"
+import { cookies, headers } from "next/headers"
 import { forbidden, redirect } from "next/navigation"
-import { connection } from "next/server"
+import { after, connection } from "next/server"
 import { decode, encode } from "next-auth/jwt"
 import { cache } from "react"
+import { z } from "zod"
 import type { User } from "@/generated/prisma/client"
-import type { Owner, OwnerId } from "@/lib/accounts/owner"
 import { env } from "@/lib/env"
 import { holds, type Permission } from "@/lib/permissions"
-import { db } from "@/lib/postgres/prisma"
 import { log } from "@/lib/telemetry/log"
 import { deviceFor } from "./attempts"
 import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
-import { sessionToken } from "./next-auth"
+import {
+  createSession,
+  deleteSession,
+  findViewer,
+  type SessionToken,
+  type SignInMethod,
+  touchSession,
+  type Viewer,
+} from "./sessions"
 
-/** The signed-in account, as read from the database for this request. */
-export type Viewer = Owner
+export type { Viewer }
 
 /**
- * The signed-in account, or `null`. The cookie only identifies it; the account is read on every request, so that a ban,
- * a closure, a role change, a new session version or a sign-out takes effect immediately, also for copies of the
- * cookie.
+ * The signed-in account, or `null`. The cookie only identifies the session; it is read with its account on every
+ * request, so that a ban, a closure, a role change or the end of the session takes effect immediately, also for copies
+ * of the cookie.
  */
 export const currentViewer = cache(async (): Promise<Viewer | null> => {
   // `next build` prerenders pages without an environment; this defers a page with a session to the request.
   await connection()
-  const session = await readSession()
-  if (!session) return null
-  const [user, ended] = await Promise.all([
-    db().user.findUnique({ where: { id: session.userId } }),
-    db().endedSession.findUnique({ where: { id: session.id } }),
-  ])
-  if (ended || user?.status !== "active" || user.sessionVersion !== session.version) return null
-  return { id: user.id as OwnerId, email: user.email, name: user.name, role: user.role }
+  const token = await readSession()
+  const found = token && (await findViewer(token))
+  if (!found) return null
+  const { idleSeconds, ...viewer } = found
+  // After the response; a page is served even if the database cannot be written.
+  if (idleSeconds > 60) after(() => touchSession(viewer.sessionId).catch(() => {}))
+  return viewer
 })
 
-type Session = { id: string; userId: string; version: number; expires: Date }
-
 /** The session in the cookie, if it is valid and has not expired. next-auth's own reader fails on unrelated cookies. */
-async function readSession(): Promise<Session | null> {
+async function readSession(): Promise<SessionToken | null> {
   const token = (await cookies()).get(cookieName("session"))?.value
   if (!token) return null
   const payload = await decode({ token, secret: env().AUTH_SECRET }).catch(() => null)
-  if (!payload?.sub) return null
-  return {
-    id: String(payload.jti),
-    userId: payload.sub,
-    version: Number(payload.version),
-    expires: new Date(Number(payload.exp) * 1000),
-  }
+  return sessionToken.safeParse(payload).data ?? null
 }
+
+const sessionToken = z.object({ sub: z.uuid(), sid: z.uuid() })
 
 /** For pages: redirects an unauthenticated visitor to the sign-in page, which returns to `path`. */
 export async function requireViewer(path: string): Promise<Viewer> {
@@ -63,10 +62,11 @@ export async function requirePermission(path: string, permission: Permission): P
 }
 
 /** Starts a session for an account that has just been authenticated, and ends the browser's previous one. */
-export async function startSession(user: Pick<User, "id" | "sessionVersion" | "email">): Promise<void> {
+export async function startSession(user: User, via: SignInMethod): Promise<void> {
   await endSession()
+  const token = await createSession(user, via, await headers())
+  if (!token) return
   const jar = await cookies()
-  const token = sessionToken(user)
   const value = await encode({ token, secret: env().AUTH_SECRET, maxAge: sessionMaxAgeSeconds })
   jar.set(cookieName("session"), value, { ...cookieOptions(), maxAge: sessionMaxAgeSeconds })
   jar.set(cookieName("device"), deviceFor(user.email, randomUUID()), { ...cookieOptions(), maxAge: 365 * 24 * 3600 })
@@ -95,15 +95,7 @@ export async function endSession(): Promise<void> {
 
 /** Makes the browser's session cookie and its copies invalid. */
 export async function revokeSession(): Promise<void> {
-  const session = await readSession()
-  if (!session) return
-  try {
-    // Kept a little longer than the cookie is valid, because decoding tolerates clocks that differ by 15 s.
-    await db().$executeRaw`
-      WITH over AS (DELETE FROM ended_sessions WHERE expires <= now() - interval '1 minute')
-      INSERT INTO ended_sessions (id, expires) VALUES (${session.id}, ${session.expires})
-      ON CONFLICT DO NOTHING`
-  } catch (error) {
-    log().error({ why: String(error) }, "session_not_ended")
-  }
+  const token = await readSession()
+  if (!token) return
+  await deleteSession(token).catch((error) => log().error({ why: String(error) }, "session_not_ended"))
 }

@@ -4,7 +4,6 @@ import { consume, type LimitName, limits } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
 import { cheapHashOf, createUser } from "@/tests/support/factories"
 import { deviceFor } from "./attempts"
-import { sessionToken } from "./next-auth"
 import { signInWithPassword } from "./sign-in"
 
 const password = "correct horse battery staple"
@@ -61,13 +60,6 @@ test("only the right password reveals that an account is suspended", async () =>
     reason: "wrong",
   })
   expect(await signInWithPassword({ email, password, address: address() })).toEqual({ ok: false, reason: "suspended" })
-})
-
-test("a session belongs to the password that was checked, even if the password changes before the session starts", async () => {
-  const { email } = await createUser({ passwordHash })
-  const result = await signInWithPassword({ email, password, address: address() })
-  await db().user.update({ where: { email }, data: { sessionVersion: { increment: 1 } } })
-  expect(result.ok && sessionToken(result.user)).toMatchObject({ version: 0 })
 })
 
 test("attempts on an account are limited across addresses; the owner's browser is counted separately", async () => {

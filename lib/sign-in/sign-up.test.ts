@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
 import { db } from "@/lib/postgres/prisma"
+import { product } from "@/lib/product"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { verifyPassword } from "./password-hash"
 import { signUp, signUpForm } from "./sign-up"
@@ -45,12 +46,17 @@ test.each([
   ["an address with a lone surrogate", { email: "a\ud800@example.com" }],
   ["an empty name", { name: " " }],
   ["a role", { role: "owner" }],
+  ["one repeated character", { password: "🔑".repeat(12) }],
+  ["the own name, repeated", { name: "Ann Other", password: "ann other Ann Other" }],
+  ["the own address", { email: "ann.other@example.com", password: "ANN.other@example.com" }],
+  ["the part of the own address before the @", { email: "ann.other.smith@example.com", password: "ann.other.smith" }],
+  ["the name of the product, repeated", { password: `${product.name} `.repeat(12) }],
 ])("the form refuses %s", (_what, fields) => {
   expect(signUpForm.safeParse(form(fields)).success).toBe(false)
 })
 
 test("a password may contain any characters, including spaces", () => {
-  for (const password of ["            ", "пароль-и-ещё", "🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑", "aaaaaaaaaaaab"]) {
+  for (const password of ["     a      ", "пароль-и-ещё", "🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑🔐", "aaaaaaaaaaaab"]) {
     expect(signUpForm.safeParse(form({ password })).success, password).toBe(true)
   }
 })

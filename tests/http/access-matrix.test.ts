@@ -12,7 +12,7 @@ import { type Permission, roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
-import { sessionToken } from "@/lib/sign-in/next-auth"
+import type { SessionToken } from "@/lib/sign-in/sessions"
 import type { Surface } from "@/lib/surfaces"
 import type { Listener } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
@@ -28,9 +28,10 @@ import {
   type RawResponse,
   type SentHeaders,
   sameOriginHeaders,
+  sessionCookie,
   sessionOf,
 } from "@/tests/support/client"
-import { cheapHashOf, createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { cheapHashOf, createKey, createSession, createUser, grantCredits } from "@/tests/support/factories"
 import { type Provider, startProvider } from "@/tests/support/oauth-provider"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { reviewedAccess } from "./reviewed-access"
@@ -100,6 +101,7 @@ const routes: Record<string, "everyone" | "no caller" | "operators" | "sign-in p
   "/readyz": "everyone",
   "/metrics": "operators",
   "/.well-known/agent-skills/index.json": "everyone",
+  "/.well-known/security.txt": "everyone",
   "/icon": "everyone",
   "/llms.txt": "everyone",
   "/api/[[...path]]": "no caller",
@@ -196,6 +198,22 @@ const actionCases: Record<string, ActionCase> = {
       fields: { current: password, password: "another one of my own" },
       isDone: () => hasNewPassword(id),
     }),
+  },
+  "account/security endSession": {
+    access: "accounts",
+    path: "/account/security",
+    prepare: async (user) => {
+      const { id } = await createSession(user)
+      return { fields: { id }, isDone: async () => (await db().session.count({ where: { id } })) === 0 }
+    },
+  },
+  "account/security endOtherSessions": {
+    access: "accounts",
+    path: "/account/security",
+    prepare: async (user) => {
+      const { id } = await createSession(user)
+      return { isDone: async () => (await db().session.count({ where: { id } })) === 0 }
+    },
   },
   "api-keys createUserKey": { access: "accounts", path: "/api-keys", prepare: newKey },
   "api-keys revokeUserKey": {
@@ -299,12 +317,24 @@ const unauthenticated: Callers = {
   "with an admin key": () =>
     unauthenticatedCaller(async (user) => inAllHeaders(await createKey({ user, surface: "admin" }))),
   "with a session encrypted with another secret": () =>
-    unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user, "x".repeat(40)) })),
-  "with an expired session": () =>
-    unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user, undefined, -60) })),
-  "with a session of an earlier session version": () =>
-    unauthenticatedCaller(async ({ id, sessionVersion }) => ({
-      cookie: await sessionOf({ id, sessionVersion: sessionVersion - 1 }),
+    unauthenticatedCaller(async (user) => ({
+      cookie: await sessionCookie(await tokenOf(user), { secret: "x".repeat(40) }),
+    })),
+  "with an expired cookie": () =>
+    unauthenticatedCaller(async (user) => ({ cookie: await sessionCookie(await tokenOf(user), { maxAge: -60 }) })),
+  "with a session older than 90 days": () =>
+    unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user, { createdAt: daysAgo(91) }) })),
+  "with a session that was idle for more than a day, which is too long for a role that manages": () =>
+    unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user, { lastSeenAt: daysAgo(1.1) }) })),
+  "with a session that has ended": () =>
+    unauthenticatedCaller(async (user) => {
+      const token = await tokenOf(user)
+      await db().session.delete({ where: { id: token.sid } })
+      return { cookie: await sessionCookie(token) }
+    }),
+  "with the session of another account": () =>
+    unauthenticatedCaller(async ({ id }) => ({
+      cookie: await sessionCookie({ ...(await tokenOf(await createUser())), sub: id }),
     })),
   "with a signed-out session": () =>
     unauthenticatedCaller(async (user) => {
@@ -312,15 +342,26 @@ const unauthenticated: Callers = {
       await callAction(server, actionOf("sign-in signOut"), { path: "/account", headers })
       return headers
     }),
-  "with a session of an unknown account": () =>
-    unauthenticatedCaller(async ({ sessionVersion }) => ({
-      cookie: await sessionOf({ id: randomUUID(), sessionVersion }),
+  "with an unknown session": () =>
+    unauthenticatedCaller(async ({ id }) => ({ cookie: await sessionCookie({ sub: id, sid: randomUUID() }) })),
+  "with the cookie of an earlier release": () =>
+    unauthenticatedCaller(async ({ id }) => ({
+      cookie: await sessionCookie({ sub: id, version: 0 } as unknown as SessionToken),
     })),
-  "with an unsigned session": () => unauthenticatedCaller(async (user) => ({ cookie: unencrypted(user, "none") })),
+  "with an unsigned session": () =>
+    unauthenticatedCaller(async (user) => ({ cookie: unencrypted(await tokenOf(user), "none") })),
   "with a session that is signed but not encrypted": () =>
-    unauthenticatedCaller(async (user) => ({ cookie: unencrypted(user, "HS256") })),
+    unauthenticatedCaller(async (user) => ({ cookie: unencrypted(await tokenOf(user), "HS256") })),
   banned: () => unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user) }), "banned"),
   closed: () => unauthenticatedCaller(async (user) => ({ cookie: await sessionOf(user) }), "closed"),
+}
+
+async function tokenOf(user: { id: string }): Promise<SessionToken> {
+  return { sub: user.id, sid: (await createSession(user)).id }
+}
+
+function daysAgo(days: number): Date {
+  return new Date(Date.now() - days * 86_400_000)
 }
 
 async function unauthenticatedCaller(
@@ -337,10 +378,10 @@ function inAllHeaders({ secret }: { secret: string }): Record<string, string> {
 }
 
 /** A session token with valid claims that is not encrypted. */
-function unencrypted(user: User, algorithm: "none" | "HS256"): string {
+function unencrypted(token: SessionToken, algorithm: "none" | "HS256"): string {
   const json = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
   const seconds = Math.floor(Date.now() / 1000)
-  const content = `${json({ alg: algorithm })}.${json({ ...sessionToken(user), iat: seconds, exp: seconds + 3600 })}`
+  const content = `${json({ alg: algorithm })}.${json({ ...token, iat: seconds, exp: seconds + 3600 })}`
   const signature =
     algorithm === "none" ? "" : createHmac("sha256", env().AUTH_SECRET).update(content).digest("base64url")
   return `${cookieName("session")}=${content}.${signature}`
@@ -802,7 +843,7 @@ test.each([
   ["a ban", { status: "banned" }, { key: 403, page: 307 }],
   ["closing the account", { status: "closed" }, { key: 403, page: 307 }],
   ["a role change", { role: "member" }, { key: 403, page: 403 }],
-  ["a password change", { sessionVersion: 1 }, { key: 200, page: 307 }],
+  ["the end of the session", { sessions: { deleteMany: {} } }, { key: 200, page: 307 }],
 ] as const)("%s takes effect on the account's next request", async (_change, change, { key, page }) => {
   const { account, headers } = await ofRole("admin")
   const { secret } = await createKey({ user: account, surface: "admin" })

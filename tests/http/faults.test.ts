@@ -8,7 +8,6 @@ import { text } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
 import { Redis } from "ioredis"
-import { encode } from "next-auth/jwt"
 import pg from "pg"
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest"
 import { endpoints } from "@/app/api/v1/endpoints"
@@ -16,13 +15,11 @@ import { closeStatement } from "@/lib/credits/ledger"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
-import { cookieName } from "@/lib/sign-in/cookies"
-import { sessionToken } from "@/lib/sign-in/next-auth"
 import type { Given, Listener } from "@/scripts/build-and-serve"
 import { migrate } from "@/scripts/migrate"
 import { type Charged, checkCharges } from "@/tests/load/chaos-checks"
 import { type Database, startDatabase } from "@/tests/load/chaos-servers"
-import { ask, formOf, sameOriginHeaders } from "@/tests/support/client"
+import { ask, formOf, sameOriginHeaders, sessionOf } from "@/tests/support/client"
 import { shiftedClock } from "@/tests/support/clock"
 import { type Exchange, exchange } from "@/tests/support/exchange"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
@@ -561,12 +558,6 @@ describe.concurrent("the application's clock", () => {
     await Promise.all(servers.map((server) => server.stop()))
   })
 })
-
-/** The cookie of a browser that signed in on a server with the correct clock. */
-async function sessionOf({ id }: Pick<Customer, "id">): Promise<string> {
-  const token = sessionToken({ id, sessionVersion: 0 })
-  return `${cookieName("session")}=${await encode({ token, secret: process.env.AUTH_SECRET ?? "" })}`
-}
 
 describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
   let server: TestServer

@@ -1,15 +1,13 @@
 import { randomUUID } from "node:crypto"
 import { connect } from "node:net"
-import { encode } from "next-auth/jwt"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { hashSecret, newSecret } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
-import { cookieName } from "@/lib/sign-in/cookies"
-import { sessionToken } from "@/lib/sign-in/next-auth"
 import { kinds } from "@/lib/surfaces"
 import type { Listener } from "@/scripts/build-and-serve"
+import { sessionOf } from "@/tests/support/client"
 import { createKey, createOrder, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { ask, type Sent, summaryOf } from "@/tests/support/raw-http"
@@ -583,8 +581,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
 
   test("a session is not accepted in place of a key", async () => {
     const { user } = await customer()
-    const secret = process.env.AUTH_SECRET ?? ""
-    const cookie = `${cookieName("session")}=${await encode({ token: sessionToken(user), secret })}`
+    const cookie = await sessionOf(user)
     expect((await send(listener, { path: "/api-keys", headers: { cookie } })).body).toContain(user.email)
     await expectEach(
       [

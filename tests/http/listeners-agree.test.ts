@@ -139,6 +139,7 @@ test.each([
   "/api/v1/me/skill.md",
   "/llms.txt",
   "/.well-known/agent-skills/index.json",
+  "/.well-known/security.txt",
   "/api",
   "/api/v1",
   "/api/v1/nothing",

@@ -127,7 +127,7 @@ describe.each([
   })
 })
 
-test("a session expires after 30 days, in the cookie and in the token", async () => {
+test("a session expires after 90 days, in the cookie and in the token", async () => {
   const { email } = await createUser({ passwordHash })
   const responses = [await signIn(email, password), await signInThroughProvider(server)]
   for (const { cookies } of responses) {
@@ -137,7 +137,7 @@ test("a session expires after 30 days, in the cookie and in the token", async ()
     const days = [Date.parse(/expires=([^;]+)/i.exec(attributes)?.[1] ?? ""), Number(exp) * 1000].map(
       (end) => (end - Date.now()) / 86_400_000,
     )
-    for (const left of days) expect(left).toBeCloseTo(30, 1)
+    for (const left of days) expect(left).toBeCloseTo(90, 1)
   }
 })
 

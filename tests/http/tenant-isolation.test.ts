@@ -10,6 +10,7 @@ import {
   createOrder,
   createPlan,
   createRun,
+  createSession,
   createSubscription,
   createUser,
   grantCredits,
@@ -78,7 +79,12 @@ async function createMarked() {
   })
   const token = { token: m("verification_tokens.token"), expires: new Date(Date.now() + 3_600_000) }
   await db().verificationToken.create({ data: { identifier: userId, ...token } })
-  await db().endedSession.create({ data: { id: m("ended_sessions.id"), expires: token.expires } })
+  await pool().query("INSERT INTO ended_sessions (id, expires) VALUES ($1, now())", [m("ended_sessions.id")])
+  await createSession(user, {
+    via: m("sessions.via"),
+    address: m("sessions.address"),
+    browser: m("sessions.browser"),
+  })
   const named = { name: m("api_keys.name") }
   const { key: own } = await createKey({ user, surface: "user", ...named, hash: bytes("api_keys.hash") })
   const { key: admin } = await createKey({ user, surface: "admin", ...named })

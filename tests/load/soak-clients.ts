@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
-import { encode } from "next-auth/jwt"
 import { keyPattern } from "@/lib/keys/secret"
-import { cookieName } from "@/lib/sign-in/cookies"
-import { sessionToken } from "@/lib/sign-in/next-auth"
 import type { Random } from "@/prisma/random"
+import { sessionOf } from "@/tests/support/client"
 import { type Exchange, exchange } from "@/tests/support/exchange"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { readForms } from "@/tests/support/forms"
@@ -59,8 +57,7 @@ export async function createLoadAccounts(keys: number) {
     const isOperator = made % 5 === 4
     const user = await createUser(isOperator ? { role: "owner" } : {})
     const { secret, key } = await createKey({ user, surface: isOperator ? "admin" : "user" })
-    const token = sessionToken(user)
-    const session = `${cookieName("session")}=${await encode({ token, secret: process.env.AUTH_SECRET ?? "" })}`
+    const session = await sessionOf(user)
     const common = { id: user.id, email: user.email, session, keys: [secret] as [string] }
     if (isOperator) operators.push(common)
     else {
@@ -137,7 +134,8 @@ export function createTraffic({
   function findProblem(response: Exchange | undefined, check: Check, secret: string | undefined, excused: boolean) {
     if (!response) return "no response"
     const isPage = !response.headers["content-type"]?.startsWith("application/json")
-    if (response.status === 503 || (isPage && response.status === 500)) {
+    const isRefusedForm = isPage && response.body.includes("The service is unavailable right now")
+    if (response.status === 503 || (isPage && response.status === 500) || isRefusedForm) {
       // A machine that is busy with other work may return 503 without a fault.
       if (!excused) counts.set(unexcused, (counts.get(unexcused) ?? 0) + 1)
       return isPage ? "retryable" : (envelope(503, "service_unavailable")(response) ?? "retryable")

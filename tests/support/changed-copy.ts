@@ -5,7 +5,7 @@ import { cookieName } from "@/lib/sign-in/cookies"
 import { collect, waitForServer } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
-import { type Session, sessionOf } from "./client"
+import { sessionOf } from "./client"
 import { copySources, start, succeeds } from "./copy"
 
 // A copy of the sources as a team changes them: with another name, other metered work and without the optional modules.
@@ -56,7 +56,7 @@ export async function tellStory(file: string): Promise<void> {
 }
 
 /** The Cookie header of a session at the copy: its cookies have its own name. */
-export async function sessionInCopy(user: Session): Promise<string> {
+export async function sessionInCopy(user: { id: string }): Promise<string> {
   return (await sessionOf(user)).replace(cookieName("session"), `${renamed.slug}.session`)
 }
 

@@ -3,10 +3,12 @@ import { request } from "node:http"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { encode } from "next-auth/jwt"
+import type { Prisma } from "@/generated/prisma/client"
 import { env } from "@/lib/env"
 import { cookieName, sessionMaxAgeSeconds } from "@/lib/sign-in/cookies"
-import { sessionToken } from "@/lib/sign-in/next-auth"
+import type { SessionToken } from "@/lib/sign-in/sessions"
 import { root } from "@/scripts/root"
+import { createSession } from "./factories"
 import type { TestServer } from "./server"
 
 // Sends requests to a server, both as a browser sends them and handcrafted.
@@ -67,11 +69,17 @@ export function anotherAddress(): string {
   return `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`
 }
 
-export type Session = Parameters<typeof sessionToken>[0]
+/** The `Cookie` header of a browser that is signed in to the account, with a session in the database. */
+export async function sessionOf(user: { id: string }, overrides: Partial<Prisma.SessionUncheckedCreateInput> = {}) {
+  return sessionCookie({ sub: user.id, sid: (await createSession(user, overrides)).id })
+}
 
-/** The `Cookie` header of a browser that is signed in to the account. */
-export async function sessionOf(user: Session, secret = env().AUTH_SECRET, maxAge = sessionMaxAgeSeconds) {
-  return `${cookieName("session")}=${await encode({ token: sessionToken(user), secret, maxAge })}`
+/** The `Cookie` header with a session's token, whether the session exists or not. */
+export async function sessionCookie(
+  token: SessionToken,
+  { secret = env().AUTH_SECRET, maxAge = sessionMaxAgeSeconds } = {},
+): Promise<string> {
+  return `${cookieName("session")}=${await encode({ token, secret, maxAge })}`
 }
 
 /** A server action of the build. `name` is its file below `app` and the name of its export. */

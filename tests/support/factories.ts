@@ -104,6 +104,15 @@ export async function createRun({
   })
 }
 
+/** A signed-in browser; its cookie is that of `sessionOf` in client.ts. */
+export function createSession(
+  { id: userId }: { id: string },
+  overrides: Partial<Prisma.SessionUncheckedCreateInput> = {},
+) {
+  const data = { id: randomUUID(), userId, via: "password", address: "192.0.2.1", browser: "Firefox on Linux" }
+  return db().session.create({ data: { ...data, ...overrides } })
+}
+
 /** The hash of a password with the lowest cost, so that tests sign in fast. */
 export function cheapHashOf(password: string): string {
   const [cost, salt] = [1024, randomBytes(16)]

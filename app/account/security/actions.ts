@@ -1,10 +1,15 @@
 "use server"
 
+import { revalidatePath } from "next/cache"
 import { after } from "next/server"
+import { z } from "zod"
 import { sendEmail } from "@/lib/email/send"
 import { done, formAction, invalid, refused, retryLater } from "@/lib/form/action"
+import { hidden } from "@/lib/input/fields"
+import { guessable } from "@/lib/sign-in/new-password"
 import { changePassword, passwordChangeForm } from "@/lib/sign-in/password-change"
 import { startSession } from "@/lib/sign-in/session"
+import { endSessions } from "@/lib/sign-in/sessions"
 
 export const change = formAction({
   fields: passwordChangeForm,
@@ -14,11 +19,32 @@ export const change = formAction({
     if (result.ok) {
       const { user } = result
       after(() => sendEmail(user, "password_changed", user))
-      await startSession(user)
+      await startSession(user, "password change")
       return done()
     }
     if (result.reason === "wrong") return invalid({ current: "This is not your current password." })
+    if (result.reason === "guessable") return invalid({ password: guessable })
     if (result.reason === "too_many") return retryLater("Too many attempts", result)
     return refused("Your account has no password to change. Reload this page to see how to set one.")
+  },
+})
+
+export const endSession = formAction({
+  fields: z.object({ id: hidden(z.uuid()) }),
+  permission: null,
+  act: async ({ id }, { viewer }) => {
+    const ended = await endSessions(viewer.id, id)
+    revalidatePath("/account/security")
+    return done(ended > 0 ? "The browser is signed out." : "This browser was already signed out.")
+  },
+})
+
+export const endOtherSessions = formAction({
+  fields: z.object({}),
+  permission: null,
+  act: async (_form, { viewer }) => {
+    const ended = await endSessions(viewer.id, { not: viewer.sessionId })
+    revalidatePath("/account/security")
+    return done(ended > 0 ? "All other browsers are signed out." : "No other browser was signed in.")
   },
 })

@@ -9,17 +9,23 @@ import { hasPassword } from "@/lib/sign-in/password-change"
 import { passwordMinLength } from "@/lib/sign-in/password-hash"
 import { resetsByEmail } from "@/lib/sign-in/password-reset"
 import { requireViewer } from "@/lib/sign-in/session"
+import { listSessions } from "@/lib/sign-in/sessions"
 import { change } from "./actions"
+import { Sessions } from "./sessions"
 
 export const metadata: Metadata = { title: "Security" }
 
-export default async function SecurityPage() {
-  const viewer = await requireViewer("/account/security")
+const page = "/account/security"
+
+export default async function SecurityPage({ searchParams }: PageProps<"/account/security">) {
+  const viewer = await requireViewer(page)
+  const [sessions, { end }] = [await listSessions(viewer), await searchParams]
   return (
-    <PageFrame title="Security" intro="Manage your password.">
+    <PageFrame title="Security" intro="Your password, and the browsers that are signed in to your account.">
       <Panel label="Password">
         {(await hasPassword(viewer.id)) ? <PasswordForm email={viewer.email} /> : <NoPassword />}
       </Panel>
+      <Sessions sessions={sessions} selected={end} page={page} />
     </PageFrame>
   )
 }

@@ -3,7 +3,8 @@
 import { revalidatePath } from "next/cache"
 import { after } from "next/server"
 import { sendEmail } from "@/lib/email/send"
-import { done, guestFormAction, refused, retryLater } from "@/lib/form/action"
+import { done, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
+import { guessable } from "@/lib/sign-in/new-password"
 import { resetForm, resetPassword } from "@/lib/sign-in/password-reset"
 import { startSession } from "@/lib/sign-in/session"
 
@@ -14,9 +15,10 @@ export const reset = guestFormAction({
     if (result.ok) {
       const { user } = result
       after(() => sendEmail(user, "password_changed", user))
-      await startSession(user)
+      await startSession(user, "password reset")
       return done()
     }
+    if (result.reason === "guessable") return invalid({ password: guessable })
     if (result.reason === "too_many") return retryLater("Too many requests from your network", result)
     // The page then shows how to get another link.
     revalidatePath("/reset-password/[token]", "page")

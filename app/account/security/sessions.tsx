@@ -1,0 +1,105 @@
+import { Button } from "@/components/button"
+import { ConfirmPanel } from "@/components/confirm/confirm-panel"
+import { RelativeTime } from "@/components/relative-time"
+import { StatusBadge } from "@/components/status-badge"
+import { cellStyle, Table, TableCell, TableRow } from "@/components/table"
+import type { ListedSession } from "@/lib/sign-in/sessions"
+import { SessionButtons } from "./session-buttons"
+import { others, sessionEnding } from "./session-ending"
+
+/** The browsers that are signed in. Without JavaScript, the buttons open `?end=`, which shows the confirmation here. */
+export function Sessions({
+  sessions,
+  selected,
+  page,
+}: {
+  sessions: readonly ListedSession[]
+  /** The value of `end` in the query. */
+  selected: string | string[] | undefined
+  page: string
+}) {
+  const now = new Date()
+  const endable = sessions.filter(({ current }) => !current)
+  return (
+    <section aria-labelledby="sessions-title" className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <h2 id="sessions-title" className="text-base font-semibold">
+        Signed-in browsers
+      </h2>
+      {typeof selected === "string" && (
+        <ConfirmPanel
+          confirmation={sessionEnding(selected, endable)}
+          unavailable={
+            selected !== others && !endable.some(({ id }) => id === selected) && "This browser is not signed in."
+          }
+          page={page}
+          back="Back to the list"
+        />
+      )}
+      <SessionButtons sessions={endable.map(({ id, browser, address }) => ({ id, browser, address }))}>
+        <Table
+          caption="Signed-in browsers"
+          headings={[
+            { label: "Browser" },
+            { label: "Address" },
+            { label: "Signed in" },
+            { label: "Last seen" },
+            { actions: "Actions" },
+          ]}
+        >
+          {sessions.map((session) => (
+            <SessionRow key={session.id} session={session} now={now} />
+          ))}
+        </Table>
+        {endable.length > 1 && (
+          <Button
+            kind="danger-quiet"
+            type="submit"
+            name="end"
+            value={others}
+            className="justify-self-start border border-line bg-panel"
+          >
+            Sign out all others
+          </Button>
+        )}
+      </SessionButtons>
+    </section>
+  )
+}
+
+function SessionRow({ session, now }: { session: ListedSession; now: Date }) {
+  const { id, browser, address, via, createdAt, lastSeenAt, current } = session
+  return (
+    <TableRow>
+      <TableCell label="Browser" names>
+        <span id={`session-${id}`} className="flex flex-wrap items-center gap-2 font-medium">
+          {browser} {current && <StatusBadge tone="good">This browser</StatusBadge>}
+        </span>
+      </TableCell>
+      <TableCell label="Address" className="text-muted">
+        {address}
+      </TableCell>
+      <TableCell label="Signed in" className="text-muted">
+        <span>
+          <RelativeTime date={createdAt} now={now} />, by {via}
+        </span>
+      </TableCell>
+      <TableCell label="Last seen" className="text-muted">
+        {current ? "now" : <RelativeTime date={lastSeenAt} now={now} />}
+      </TableCell>
+      <td className={`${cellStyle} text-right lg:pr-1.5`}>
+        {!current && (
+          <Button
+            kind="danger-quiet"
+            type="submit"
+            name="end"
+            value={id}
+            aria-describedby={`session-${id}`}
+            className="max-lg:w-full max-lg:border max-lg:border-line lg:h-7"
+          >
+            Sign out
+          </Button>
+        )}
+      </td>
+    </TableRow>
+  )
+}
