@@ -180,12 +180,13 @@ test("an admin cannot act on owners and admins, and the dialog of a refused acti
   await page.goto(target.page)
   const dialog = await openAction(page, "Ban account")
   await dialog.getByLabel("Reason (optional)").fill("A coup")
-  await database.query("UPDATE users SET role = 'admin' WHERE id = $1", [target.id])
+  await database.query("UPDATE users SET role = 'owner' WHERE id = $1", [target.id])
   await dialog.getByRole("button", { name: "Ban account" }).click()
   await expect(dialog.getByRole("alert")).toContainText("that takes an owner")
   await expect(dialog.getByLabel("Reason (optional)")).toHaveValue("A coup")
   const { rows } = await database.query("SELECT role, status FROM users WHERE id = $1", [target.id])
-  expect(rows).toEqual([{ role: "admin", status: "active" }])
+  expect(rows).toEqual([{ role: "owner", status: "active" }])
+  await database.query("UPDATE users SET role = 'member' WHERE id = $1", [target.id])
 })
 
 for (const javaScriptEnabled of [true, false]) {
@@ -405,8 +406,8 @@ test("an admin cannot change their own account, and the page says so", async ({ 
   const { page: own } = await targetOf(database, "admin@example.com")
   await signInAs("admin")
   await page.goto(own)
-  await expect(page.getByText("You cannot change your own role")).toBeVisible()
-  for (const action of ["Change role", "Ban account", "Close account"]) {
+  await expect(page.getByText("You cannot use these actions on your own account")).toBeVisible()
+  for (const action of ["Change role", "Ban account", "Close account", "Grant credits", "Revoke all keys"]) {
     await expect(page.getByRole("button", { name: action })).toHaveCount(0)
   }
   await page.goto(`${own}?action=close`)
@@ -481,6 +482,7 @@ test.describe("in light and dark mode", () => {
   }) => {
     const target = await newTarget(database, 70)
     await database.query("UPDATE users SET name = $1 WHERE id = $2", [`Wide ${"w".repeat(90)}`, target.id])
+    await insertKey(database, target, `Wide ${"w".repeat(70)}`)
     await signInAs("admin")
     await page.goto(target.page)
     await expectAccessibleWithoutSidewaysScroll(page)

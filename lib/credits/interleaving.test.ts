@@ -135,10 +135,12 @@ function scheduleShortTimers(schedule: Schedule) {
   return vi.spyOn(globalThis, "setTimeout").mockImplementation(pause as typeof globalThis.setTimeout)
 }
 
+const staff = (await createUser({ role: "admin" })).id as OwnerId
+
 async function openAccounts(): Promise<Account[]> {
   return Promise.all(
     [0, 1].map(async () => {
-      const user = await createUser({ role: "admin" })
+      const user = await createUser()
       await fund(user.id, startingBalance)
       return { id: user.id as OwnerId, keyId: (await createKey({ user, surface: "user" })).key.id }
     }),
@@ -161,7 +163,7 @@ async function perform(action: Action, accounts: readonly Account[], schedule: S
     const target = pick(accounts, action.book.account)
     const form = { requestId: randomUUID(), amount: Math.abs(change), reason: "For a test" }
     const bookCredits = change > 0 ? grantCredits : deductCredits
-    const result = await schedule("book", () => bookCredits(target.id, target.id, form))
+    const result = await schedule("book", () => bookCredits(staff, target.id, form))
     expect(result.ok || result.reason === "insufficient").toBe(true)
   } else {
     return callUntilFinal(action.call, pick(accounts, action.call.account), schedule)

@@ -30,7 +30,7 @@ export function authOptions(): NextAuthOptions {
       session: { strategy: "jwt", maxAge: sessionMaxAgeSeconds },
       // next-auth's callback-handler.js would link a provider to the account in the session cookie, even if that session
       // has ended. The state and PKCE cookies are decoded separately.
-      jwt: { decode: async () => null },
+      jwt: { decode: async () => null, maxAge: sessionMaxAgeSeconds },
       pages: { signIn: "/sign-in", error: "/sign-in" },
       cookies: {
         sessionToken: cookie("session"),

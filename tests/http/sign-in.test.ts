@@ -88,7 +88,7 @@ function cookiesOf({ cookies }: RawResponse): Record<string, string[]> {
 
 describe.each([
   [base, "__host-", ["httponly", "path=/", "samesite=lax", "secure"]],
-  ["http://app.example.com", "", ["httponly", "path=/", "samesite=lax"]],
+  ["http://app.localhost", "", ["httponly", "path=/", "samesite=lax"]],
 ])("at %s", (address, prefix, attributes) => {
   let own: TestServer
 

@@ -35,9 +35,9 @@ const unmarked = [
 
 /** The columns that the console and the admin API show, and to which roles. They show the other columns to no role. */
 const shown: Record<string, string> = {
-  "users.email": "owner admin analyst support finance bookkeeper",
-  "users.name": "owner admin analyst support finance bookkeeper",
-  "api_keys.name": "owner admin analyst finance bookkeeper",
+  "users.email": "owner admin analyst support",
+  "users.name": "owner admin analyst support",
+  "api_keys.name": "owner admin analyst support",
   "plans.id": "owner admin analyst finance bookkeeper",
   "plans.name": "owner admin analyst",
   "orders.description": "owner admin analyst finance bookkeeper",

@@ -21,10 +21,8 @@ export function Sessions({
   const now = new Date()
   const endable = sessions.filter(({ current }) => !current)
   return (
-    <section aria-labelledby="sessions-title" className="grid grid-cols-[minmax(0,1fr)] gap-3">
-      <h2 id="sessions-title" className="text-base font-semibold">
-        Signed-in browsers
-      </h2>
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <h2 className="text-base font-semibold">Signed-in browsers</h2>
       {typeof selected === "string" && (
         <ConfirmPanel
           confirmation={sessionEnding(selected, endable)}
@@ -62,7 +60,7 @@ export function Sessions({
           </Button>
         )}
       </SessionButtons>
-    </section>
+    </div>
   )
 }
 

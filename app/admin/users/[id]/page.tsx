@@ -64,10 +64,8 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
       )}
       <AccountFacts account={account} role={viewer.role} now={new Date()} />
       <RecordLinks id={id} role={viewer.role} />
-      <section aria-labelledby="keys-title" className="grid grid-cols-[minmax(0,1fr)] gap-3">
-        <h2 id="keys-title" className="font-medium">
-          API keys
-        </h2>
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+        <h2 className="font-medium">API keys</h2>
         <KeyList
           keys={await listKeysOf(id)}
           caption="API keys"
@@ -76,7 +74,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
           selected={selected}
           empty={<p className="text-muted">No keys.</p>}
         />
-      </section>
+      </div>
       {mayAct && !isAccountAction(requested) && (
         <section aria-labelledby="actions-title" className="grid gap-3">
           <h2 id="actions-title" className="font-medium">
