@@ -1,6 +1,7 @@
 "use server"
 
 import { redirect } from "next/navigation"
+import { after } from "next/server"
 import { z } from "zod"
 import { guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { hidden, secret } from "@/lib/input/fields"
@@ -9,7 +10,7 @@ import { localPath } from "@/lib/sign-in/local-path"
 import { providerSignInUrl } from "@/lib/sign-in/provider-url"
 import { socialProviders } from "@/lib/sign-in/providers"
 import { currentViewer, endSession, startSession } from "@/lib/sign-in/session"
-import { auditSignOut } from "@/lib/sign-in/sessions"
+import { auditSignIn, auditSignOut } from "@/lib/sign-in/sessions"
 import { signInWithPassword } from "@/lib/sign-in/sign-in"
 
 const callbackUrl = hidden(z.string())
@@ -23,7 +24,9 @@ export const signIn = guestFormAction({
   act: async ({ email, password, callbackUrl }, client) => {
     const result = await signInWithPassword({ email, password, ...client })
     if (result.ok) {
-      await startSession(result.user, "password")
+      const isStarted = await startSession(result.user, "password")
+      if (!isStarted) return refused("Your account was changed at this moment. Sign in again.")
+      await auditSignIn(result.user.id, "password", client.address)
       redirect(localPath(callbackUrl))
     }
     if (result.reason === "suspended") return refused(`This account is suspended. Contact ${product.supportEmail}.`)
@@ -45,9 +48,10 @@ export const signInThrough = guestFormAction({
 export const signOut = guestFormAction({
   fields: z.object({}),
   act: async () => {
-    const viewer = await currentViewer()
+    // The cookie is removed even if the database cannot be reached.
+    const viewer = await currentViewer().catch(() => null)
     await endSession()
-    if (viewer) await auditSignOut(viewer.id)
+    if (viewer) after(() => auditSignOut(viewer.id))
     redirect("/sign-in")
   },
 })

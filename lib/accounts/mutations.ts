@@ -35,8 +35,8 @@ export function changeStatus(
   return asManager(actorId, targetId, async (transaction, { target }): Promise<ChangeResult> => {
     if (target.status === status) return { ok: true, changed: false }
     if (target.status === "closed") return { ok: false, reason: "closed" }
+    // A trigger ends all sessions: one from before a ban stays invalid after the unban.
     await transaction.user.update({ where: { id: target.id }, data: { status } })
-    await transaction.session.deleteMany({ where: { userId: target.id } })
     const details = { from: target.status, to: status, ...(reason !== null && { reason }) }
     await audit(transaction, { actorId, action, targetType: "user", targetId: target.id, details })
     return { ok: true, changed: true }

@@ -9,15 +9,16 @@ export type Method = (typeof methods)[number]
 
 export type Handler = (request: Request) => Promise<Response>
 
-/** A public document: no key required, cacheable for five minutes, and generated once per process. */
+/** A public document: no key required, cacheable for five minutes, and generated once a day by each process. */
 export function documentRoutes(contentType: string, write: () => Promise<string>) {
   const allowed = "GET, HEAD, OPTIONS"
-  let document: string | undefined
+  let written: { day: string; document: string } | undefined
   const serve = (request: Request) =>
     respond(request, pathOf(request), async ({ headers }) => {
-      document ??= await write()
+      const day = new Date().toISOString().slice(0, 10)
+      if (written?.day !== day) written = { day, document: await write() }
       setAll(headers, { "Content-Type": contentType, "Cache-Control": "public, max-age=300" })
-      return document
+      return written.document
     })
   return handleEach("GET", allowed, serve)
 }

@@ -18,7 +18,7 @@ export const templates = {
     text: `The key "${key.keyName}" (${key.start}…) was created for your account.\n\nIf this was not you, revoke the key at ${env().BASE_URL}${kinds[key.surface].page} and change your password.\n`,
   }),
   keys_revoked: ({ keys }: { keys: readonly { name: string; start: string }[] }) => ({
-    subject: `${keys.length === 1 ? "An API key was" : `${keys.length} API keys were`} revoked: ${keys.map(({ start }) => `${start}…`).join(", ")}`,
+    subject: keys[1] ? `${keys.length} API keys were revoked` : `An API key was revoked: ${keys[0]?.start}…`,
     text: `These keys of your account were revoked. Requests with them are now rejected.\n\n${keys.map(({ name, start }) => `- "${name}" (${start}…)\n`).join("")}`,
   }),
   password_reset: ({ token, minutes }: { token: string; minutes: number }) => ({

@@ -39,9 +39,10 @@ export function listKeys(surface: Surface, viewer: Owner): Promise<ListedKey[]> 
   return list(keysWithin(surface, viewer))
 }
 
-/** The keys of an account on both surfaces. The caller has checked that the viewer may read accounts. */
-export function listKeysOf(userId: string): Promise<ListedKey[]> {
-  return list({ userId })
+/** The keys of an account: of admin keys those that the viewer sees on their page. The viewer may read accounts. */
+export function listKeysOf(userId: string, viewer: Owner): Promise<ListedKey[]> {
+  const seen = managesAll("admin", viewer) ? [keysWithin("admin", viewer)] : []
+  return list({ userId, OR: [{ surface: "user" }, ...seen] })
 }
 
 /** Revoked keys last, newest first. Expiry is determined by the database clock, as on every request with a key. */

@@ -7,7 +7,7 @@ import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 import { createKey, createUser } from "@/tests/support/factories"
-import { listKeys } from "./data"
+import { listKeys, listKeysOf } from "./data"
 import { expiryOf } from "./expiry"
 import {
   type AccountRevocation,
@@ -128,6 +128,7 @@ test("an account that manages another revokes one of its keys, then all others, 
     (["user", "user", "admin"] as const).map(async (surface) => (await createKey({ user, surface })).key),
   )
   const foreign = (await createKey({ user: await createUser(), surface: "user" })).key
+  await createKey({ user, surface: "user", expiresAt: new Date(Date.now() - 1000) })
   const [first, ...others] = keys.map(({ id }) => id)
   const idsOf = (result: AccountRevocation) => (result.ok ? result.keys.map(({ id }) => id).sort() : result.reason)
   const owner = { id: user.id, email: user.email }
@@ -159,6 +160,23 @@ test.each<[Role, Role, string]>([
     expect(await revokeKeyOfAccount(id, key.id)).toEqual({ ok: false, reason })
     expect(await revokeKeysOf(id, user.id)).toEqual({ ok: false, reason })
     expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toBeNull()
+  },
+)
+
+test.each<[Role, Role, Surface[]]>([
+  ["owner", "owner", ["admin", "user"]],
+  ["admin", "analyst", ["admin", "user"]],
+  ["admin", "owner", ["user"]],
+  ["analyst", "owner", ["user"]],
+  ["support", "analyst", ["user"]],
+])(
+  "a viewer with the role %s sees of an account with the role %s the keys of %j",
+  async (role, otherRole, expected) => {
+    const user = await createUser({ role: otherRole })
+    for (const surface of surfaces) await createKey({ user, surface })
+    const listed = await listKeysOf(user.id, viewerOf(await createUser({ role })))
+    const seen = surfaces.filter((surface) => listed.some(({ start }) => start.startsWith(kinds[surface].prefix)))
+    expect(seen).toEqual(expected)
   },
 )
 

@@ -102,8 +102,12 @@ export type AccountRevocation =
   | { ok: false; reason: "no_such_key" }
   | OutOfReach
 
-/** Revokes all keys of an account, on both surfaces, or the one given; by an account that manages it. */
-export function revokeKeysOf(actorId: OwnerId, userId: string, which = Prisma.sql`TRUE`): Promise<AccountRevocation> {
+/** Revokes all keys of an account that work, on both surfaces, or the one given; by an account that manages it. */
+export function revokeKeysOf(
+  actorId: OwnerId,
+  userId: string,
+  which = Prisma.sql`(expires_at IS NULL OR expires_at > now())`,
+): Promise<AccountRevocation> {
   return asManager(actorId, userId, async (transaction, { target: owner }): Promise<AccountRevocation> => {
     return { ok: true, owner, keys: await revoke(transaction, actorId, userId, which) }
   })

@@ -61,15 +61,19 @@ export async function requirePermission(path: string, permission: Permission): P
   return holds(viewer.role, permission) ? viewer : forbidden()
 }
 
-/** Starts a session for an account that has just been authenticated, and ends the browser's previous one. */
-export async function startSession(user: User, via: SignInMethod): Promise<void> {
+/**
+ * Starts a session for an account that has just been authenticated, and ends the browser's previous one. Returns false
+ * if the account has changed since: see createSession.
+ */
+export async function startSession(user: User, via: SignInMethod): Promise<boolean> {
   await endSession()
   const token = await createSession(user, via, await headers())
-  if (!token) return
+  if (!token) return false
   const jar = await cookies()
   const value = await encode({ token, secret: env().AUTH_SECRET, maxAge: sessionMaxAgeSeconds })
   jar.set(cookieName("session"), value, { ...cookieOptions(), maxAge: sessionMaxAgeSeconds })
   jar.set(cookieName("device"), deviceFor(user.email, randomUUID()), { ...cookieOptions(), maxAge: 365 * 24 * 3600 })
+  return true
 }
 
 /** The names of the cookies that next-auth takes for the session: every one that starts with its name. */

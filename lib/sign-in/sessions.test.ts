@@ -38,7 +38,6 @@ test("a session that starts while a password change commits does not survive it"
   const change = await pool().connect()
   await change.query("BEGIN")
   await change.query("UPDATE users SET password_hash = 'changed' WHERE id = $1", [user.id])
-  await change.query("DELETE FROM sessions WHERE user_id = $1", [user.id])
   const session = createSession(user, "password", new Headers())
   await expect.poll(() => waitingForLocks()).toBe(1)
   await change.query("COMMIT")
@@ -46,6 +45,22 @@ test("a session that starts while a password change commits does not survive it"
   expect(await session).toBeUndefined()
   expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
 })
+
+test.each(["status = 'banned'", "status = 'closed'", "password_hash = 'another'"])(
+  "every session ends when an account has %s, also when the release before writes it",
+  async (change) => {
+    const [user, other] = [await createUser(), await createUser()]
+    const [session, kept] = [await createRow(user), await createRow(other)]
+    const versions = "SELECT session_version AS version FROM users WHERE id = $1"
+    await pool().query("UPDATE users SET name = 'Renamed' WHERE id = $1", [user.id])
+    expect(await db().session.count({ where: { id: session.id } })).toBe(1)
+    await pool().query(`UPDATE users SET ${change} WHERE id = $1`, [user.id])
+    expect(await db().session.findMany({ where: { id: { in: [session.id, kept.id] } } })).toMatchObject([
+      { id: kept.id },
+    ])
+    expect((await pool().query(versions, [user.id])).rows).toEqual([{ version: 1 }])
+  },
+)
 
 test.each(["banned", "closed"] as const)("an account that is %s gets no session", async (status) => {
   expect(await createSession(await createUser({ status }), "password", new Headers())).toBeUndefined()

@@ -65,7 +65,9 @@ export async function createSession(
   const browser = browserOf(headers.get("user-agent"))
   const [created] = await db().$queryRaw<{ id: string }[]>`
     WITH expired AS (
-      DELETE FROM sessions WHERE created_at < now() - make_interval(secs => ${sessionMaxAgeSeconds})),
+      DELETE FROM sessions WHERE id IN (
+        SELECT id FROM sessions WHERE created_at < now() - make_interval(secs => ${sessionMaxAgeSeconds})
+        FOR UPDATE SKIP LOCKED)),
     account AS (
       SELECT id FROM users
       WHERE id = ${user.id}::uuid AND status = 'active' AND password_hash IS NOT DISTINCT FROM ${user.passwordHash}

@@ -1,5 +1,4 @@
 import { expect, test, vi } from "vitest"
-import { db } from "@/lib/postgres/prisma"
 import { consume, type LimitName, limits } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
 import { cheapHashOf, createUser } from "@/tests/support/factories"
@@ -14,7 +13,7 @@ function address() {
   return `192.0.2.${addresses++}`
 }
 
-test("the right password signs in with any spelling of the address and writes an audit entry", async () => {
+test("the right password signs in with any spelling of the address", async () => {
   const user = await createUser({ passwordHash, email: "ann@xn--bcher-kva.example" })
   for (const email of ["ann@xn--bcher-kva.example", " Ann@BÜCHER.example ", "ａｎｎ@bücher.example"]) {
     expect(await signInWithPassword({ email, password, address: address() })).toMatchObject({
@@ -22,7 +21,6 @@ test("the right password signs in with any spelling of the address and writes an
       user: { id: user.id },
     })
   }
-  expect(await db().auditEntry.count({ where: { actorId: user.id, action: "user.signed_in" } })).toBe(3)
 })
 
 test("a wrong password, an unknown address, an account without a password and empty input get the same response", async () => {

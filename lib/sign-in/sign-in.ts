@@ -5,7 +5,6 @@ import { db } from "@/lib/postgres/prisma"
 import { log } from "@/lib/telemetry/log"
 import { type Client, countAttempt, type TooMany } from "./attempts"
 import { verifyPassword } from "./password-hash"
-import { auditSignIn } from "./sessions"
 
 export type PasswordSignIn = Client & { email?: string | undefined; password?: string | undefined }
 
@@ -32,6 +31,5 @@ async function check({ email, password, ...client }: PasswordSignIn): Promise<Si
   const matches = await verifyPassword((password ?? "").slice(0, 1024), user?.passwordHash ?? null)
   if (!user || !matches) return { ok: false, reason: "wrong" }
   if (user.status !== "active") return { ok: false, reason: "suspended" }
-  await auditSignIn(user.id, "password", client.address)
   return { ok: true, user }
 }

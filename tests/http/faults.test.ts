@@ -15,6 +15,7 @@ import { closeStatement } from "@/lib/credits/ledger"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
+import { cookieName } from "@/lib/sign-in/cookies"
 import type { Given, Listener } from "@/scripts/build-and-serve"
 import { migrate } from "@/scripts/migrate"
 import { type Charged, checkCharges } from "@/tests/load/chaos-checks"
@@ -260,6 +261,16 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
     await proxy.set({ kind: "cut-once", to: closeStatement.name })
     expect(await send(server, owner, newCall(owner))).toMatchObject({ status: 200 })
     await settleAll(server, owner)
+  })
+
+  test.sequential("signing out removes the cookie even while PostgreSQL refuses connections", async () => {
+    const headers = { ...sameOriginHeaders(), cookie: await sessionOf(await createUser()) }
+    const [form = {}] = readForms((await ask(server, { path: "/account", headers })).text)
+    await proxy.set({ kind: "refused" })
+    const { cookies } = await ask(server, { method: "POST", path: "/account", headers, body: formOf(form) })
+    await proxy.set({ kind: "none" })
+    expect(cookies).toContainEqual(expect.stringContaining(`${cookieName("session")}=;`))
+    await recovered(server, (await customer()).secret)
   })
 
   test.sequential("the response to the COMMIT of a grant is lost: a form without JavaScript says so, and sent again it grants nothing more", async () => {

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net"
 import { decode } from "next-auth/jwt"
 import { beforeAll, describe, expect, test } from "vitest"
 import { env } from "@/lib/env"
+import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import { cookieName } from "@/lib/sign-in/cookies"
@@ -127,18 +128,26 @@ describe.each([
   })
 })
 
-test("a session expires after 90 days, in the cookie and in the token", async () => {
+test("a sign-in is audited with its way and address, and its session expires after 90 days, in the cookie and in the token", async () => {
   const { email } = await createUser({ passwordHash })
   const responses = [await signIn(email, password), await signInThroughProvider(server)]
+  const ways: unknown[] = []
   for (const { cookies } of responses) {
     const [, token = "", attributes = ""] =
       new RegExp(`^${cookieName("session")}=([^;]+)(.*)`, "m").exec(cookies.join("\n")) ?? []
-    const { exp } = (await decode({ token, secret: env().AUTH_SECRET })) ?? {}
+    const { exp, sub = "" } = (await decode({ token, secret: env().AUTH_SECRET })) ?? {}
+    const audited = await db().auditEntry.findMany({ where: { action: "user.signed_in", targetId: sub } })
+    ways.push(...audited.map(({ details }) => details))
     const days = [Date.parse(/expires=([^;]+)/i.exec(attributes)?.[1] ?? ""), Number(exp) * 1000].map(
       (end) => (end - Date.now()) / 86_400_000,
     )
     for (const left of days) expect(left).toBeCloseTo(90, 1)
   }
+  const address = expect.stringMatching(/^10\./)
+  expect(ways).toEqual([
+    { via: "password", address },
+    { via: "github", address },
+  ])
 })
 
 /** Signs in a new account through the provider. */

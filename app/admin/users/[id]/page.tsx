@@ -67,7 +67,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
         <h2 className="font-medium">API keys</h2>
         <KeyList
-          keys={await listKeysOf(id)}
+          keys={await listKeysOf(id, viewer)}
           caption="API keys"
           page={`/admin/users/${id}`}
           revoke={obstacle(viewer, account) === null ? revokeKey : undefined}
