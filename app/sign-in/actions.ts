@@ -1,7 +1,6 @@
 "use server"
 
 import { redirect } from "next/navigation"
-import { after } from "next/server"
 import { z } from "zod"
 import { guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { hidden, secret } from "@/lib/input/fields"
@@ -51,7 +50,8 @@ export const signOut = guestFormAction({
     // The cookie is removed even if the database cannot be reached.
     const viewer = await currentViewer().catch(() => null)
     await endSession()
-    if (viewer) after(() => auditSignOut(viewer.id))
+    // The sign-out has happened, whether it can be recorded or not; the log says when the database is away.
+    if (viewer) await auditSignOut(viewer.id).catch(() => {})
     redirect("/sign-in")
   },
 })
