@@ -20,6 +20,8 @@ test("the required variables are sufficient, and all others have defaults", () =
     WEB_CONCURRENCY: 1,
     SWEEPER: "on",
     LOG_LEVEL: "info",
+    VERIFY_EMAIL: "on",
+    DEMO: "off",
     WELCOME_CREDITS: 100,
   })
 })
@@ -82,9 +84,18 @@ test.each<[string, boolean]>([
   ["http://127.0.0.1:3000", true],
   ["http://[::1]:3000", true],
 ])("in production, BASE_URL %s is accepted: %s", (url, accepted) => {
-  const given = { ...complete, NODE_ENV: "production", BASE_URL: url }
+  const given = { ...complete, NODE_ENV: "production", VERIFY_EMAIL: "off", BASE_URL: url }
   if (accepted) expect(parseEnv(given).BASE_URL).toBe(url)
   else expect(problemsOf(given)[1]).toContain("BASE_URL must start with https://")
+})
+
+test("production verifies addresses: it requires a mail server, VERIFY_EMAIL=off or the demo", () => {
+  const given = { ...complete, NODE_ENV: "production" }
+  expect(problemsOf(given)[1]).toMatch(/SMTP_URL is required in production.*VERIFY_EMAIL=off/)
+  const mail = { SMTP_URL: "smtp://localhost:25", EMAIL_FROM: "hello@example.com" }
+  for (const answer of [mail, { VERIFY_EMAIL: "off" }, { DEMO: "on" }]) {
+    expect(parseEnv({ ...given, ...answer })).toMatchObject(answer)
+  }
 })
 
 test("BASE_URL is an origin: a trailing slash is removed, a path is refused", () => {

@@ -29,6 +29,8 @@ const schema = z
       .regex(/^smtps?:\/\//, "must start with smtp:// or smtps://")
       .optional(),
     EMAIL_FROM: optional,
+    VERIFY_EMAIL: z.enum(["on", "off"]).default("on"),
+    DEMO: z.enum(["on", "off"]).default("off"),
     TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
     PORT: z.coerce.number().int().min(1).max(65_535).default(3000),
     HOST: optional,
@@ -62,6 +64,11 @@ const schema = z
     if (value.NODE_ENV === "production" && crossesNetworkUnencrypted(value.BASE_URL)) {
       const message = "must start with https:// in production: cookies and keys would cross the network unencrypted"
       context.addIssue({ code: "custom", path: ["BASE_URL"], message })
+    }
+    if (value.NODE_ENV === "production" && value.VERIFY_EMAIL === "on" && !value.SMTP_URL && value.DEMO === "off") {
+      const message =
+        "is required in production: sign-up sends a link that verifies the address. VERIFY_EMAIL=off accepts every address unverified"
+      context.addIssue({ code: "custom", path: ["SMTP_URL"], message })
     }
     if (value.REDIS_URL && value.UPSTASH_REDIS_REST_URL) {
       context.addIssue({ code: "custom", path: ["REDIS_URL"], message: "set either this or UPSTASH_REDIS_REST_URL" })

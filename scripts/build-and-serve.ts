@@ -50,7 +50,7 @@ export type Listener = "lean" | "next"
 /** Serves the build with the given variables and those of the shell. Does not read .env, which is for development. */
 export function serve(port: number, given: Given, listener: Listener = "lean"): Child {
   const shell = Object.fromEntries(envNames.map((name) => [name, process.env[name] ?? ""]))
-  const own = { NODE_ENV: "production", BASE_URL: `http://localhost:${port}` }
+  const own = { NODE_ENV: "production", BASE_URL: `http://localhost:${port}`, DEMO: "on" }
   // The demo's passwords and keys are public, so the server listens on this machine only unless HOST is set.
   const host = process.env.HOST || "127.0.0.1"
   const env = { ...shell, ...own, ...given, PORT: String(port), HOST: host }

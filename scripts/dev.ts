@@ -21,6 +21,7 @@ export async function startDevelopment(port: number): Promise<void> {
     DATABASE_URL: database.url,
     AUTH_SECRET: process.env.AUTH_SECRET || (await localAuthSecret()),
     BASE_URL: process.env.BASE_URL || `http://localhost:${port}`,
+    DEMO: process.env.DEMO || (process.env.SMTP_URL ? "off" : "on"),
     // Next logs each request itself.
     LOG_LEVEL: process.env.LOG_LEVEL || "warn",
     ...(process.stdout.isTTY && { FORCE_COLOR: "1" }),

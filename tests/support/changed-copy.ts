@@ -67,6 +67,7 @@ export async function serveChangedCopy(variables: Record<string, string> = {}) {
   const server = start(copy, join(copy, "dist/main.js"), [], {
     NODE_ENV: "production",
     BASE_URL: base,
+    DEMO: "on",
     PORT: String(port),
     HOST: "127.0.0.1",
     ...variables,
