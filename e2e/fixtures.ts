@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { type BrowserContext, test as base, expect, request } from "@playwright/test"
+import { type APIRequestContext, type BrowserContext, test as base, expect, request } from "@playwright/test"
 import pg from "pg"
 import type { Role } from "@/lib/permissions"
 import { demoAccounts, demoKey, demoPassword } from "@/prisma/demo-accounts"
 import { readForms } from "@/tests/support/forms"
+import { verificationTokenIn } from "@/tests/support/mail-server"
+import { emailTo } from "./mail"
 
 type Cookies = Awaited<ReturnType<BrowserContext["cookies"]>>
 
@@ -98,8 +100,12 @@ export function uniqueEmail(): string {
 async function newAccount(baseURL: string): Promise<Account> {
   const email = uniqueEmail()
   const password = `password of ${email}`
-  const cookies = await submitted(baseURL, "/sign-up", { name: "Nova Newcomer", email, password })
-  return { email, password, cookies }
+  const client = await request.newContext({ baseURL, extraHTTPHeaders: { Origin: new URL(baseURL).origin } })
+  const signedUp = await submit(client, "/sign-up", { name: "Nova Newcomer", email, password })
+  expect(signedUp.url()).toMatch(/\/verify$/)
+  const verified = await submit(client, `/verify/${verificationTokenIn(await emailTo(email, 1))}`)
+  expect(verified.url()).toMatch(/\/api-keys$/)
+  return { email, password, cookies: await cookiesOf(client) }
 }
 
 function demoCookies(baseURL: string, role: Role): Promise<Cookies> {
@@ -107,16 +113,19 @@ function demoCookies(baseURL: string, role: Role): Promise<Cookies> {
 }
 
 /** The cookies of another browser that signs in. */
-export function sessionCookies(baseURL: string, email: string, password: string): Promise<Cookies> {
-  return submitted(baseURL, "/sign-in", { email, password })
+export async function sessionCookies(baseURL: string, email: string, password: string): Promise<Cookies> {
+  const client = await request.newContext({ baseURL, extraHTTPHeaders: { Origin: new URL(baseURL).origin } })
+  expect((await submit(client, "/sign-in", { email, password })).url()).toMatch(/\/api-keys$/)
+  return cookiesOf(client)
 }
 
-/** The cookies after a form was submitted as a browser without JavaScript does it, which costs far less than one. */
-async function submitted(baseURL: string, path: string, fields: Record<string, string>): Promise<Cookies> {
-  const client = await request.newContext({ baseURL, extraHTTPHeaders: { Origin: new URL(baseURL).origin } })
+/** Submits the first form of a page as a browser without JavaScript does it, which costs far less than one. */
+async function submit(client: APIRequestContext, path: string, fields: Record<string, string> = {}) {
   const [form] = readForms(await (await client.get(path)).text())
-  const response = await client.post(path, { multipart: { ...form, ...fields } })
-  expect(response.url()).toMatch(/\/api-keys$/)
+  return client.post(path, { multipart: { ...form, ...fields } })
+}
+
+async function cookiesOf(client: APIRequestContext): Promise<Cookies> {
   const { cookies } = await client.storageState()
   await client.dispose()
   return cookies

@@ -39,7 +39,7 @@ const forms: Record<string, Prepared> = {
     },
     submit: "Create account",
     typed: ["Name", "Nova Newcomer"],
-    afterwards: (page) => expect(page).toHaveURL(/\/api-keys$/),
+    afterwards: (page) => expect(page).toHaveURL(/\/verify$/),
   },
   "sign-out": {
     fill: async (page) => {

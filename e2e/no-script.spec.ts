@@ -1,6 +1,8 @@
 import { expect } from "@playwright/test"
+import { verificationTokenIn } from "@/tests/support/mail-server"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { row, shownKey } from "./key-page"
+import { emailTo } from "./mail"
 
 test.use({ javaScriptEnabled: false })
 
@@ -11,6 +13,11 @@ test("without JavaScript: sign up, create a key, save it, revoke it, sign out", 
   await page.getByLabel("Email").fill(email)
   await page.getByLabel("Password").fill("four words make sense")
   await page.getByRole("button", { name: "Create account" }).click()
+  await expect(page).toHaveURL(/\/verify$/)
+  await page.getByRole("button", { name: "Send it again" }).click()
+  await expect(page.getByRole("heading", { name: "We sent another email" })).toBeVisible()
+  await page.goto(`/verify/${verificationTokenIn(await emailTo(email, 2))}`)
+  await page.getByRole("button", { name: "Confirm address" }).click()
   await expect(page).toHaveURL(/\/api-keys$/)
 
   await page.getByRole("button", { name: "Create key" }).click()

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto"
 import { type Browser, expect, type Page } from "@playwright/test"
 import type pg from "pg"
 import { hashPassword } from "@/lib/sign-in/password-hash"
-import { resetTokenIn } from "@/tests/support/mail-server"
+import { resetTokenIn, verificationTokenIn } from "@/tests/support/mail-server"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { sessionCookies, test, uniqueEmail } from "./fixtures"
 import { hiddenFields } from "./forms"
@@ -42,6 +42,35 @@ for (const javaScriptEnabled of [true, false]) {
       await page.goto("/account/security")
       await expect(page.getByRole("heading", { name: "Change password" })).toBeVisible()
       expect(await emailTo(email, 1)).toContain("Subject: Your password was changed")
+    })
+
+    test("the address changes by a link to the new one, and a link to the old one undoes it", async ({
+      page,
+      database,
+    }) => {
+      const [email, next] = [await createAccount(database), uniqueEmail()]
+      await signInWithOld(page, email)
+      await page.goto("/account/security")
+      await page.getByLabel("New email address").fill(next)
+      await page.getByRole("region", { name: "Email address" }).getByLabel("Current password").fill(old)
+      await page.getByRole("button", { name: "Send confirmation link" }).click()
+      await expect(page.getByRole("heading", { name: "Check the new address" })).toBeVisible()
+
+      await page.goto(`/verify/${verificationTokenIn(await emailTo(next, 1))}`)
+      await expectAccessibleWithoutSidewaysScroll(page)
+      await page.getByRole("button", { name: "Change address" }).click()
+      await expect(page.getByRole("heading", { name: "Your address was changed" })).toBeVisible()
+      await page.getByRole("link", { name: "Go to your account" }).click()
+      await expect(page.getByText(`You sign in as ${next}.`)).toBeVisible()
+
+      await page.goto(`/verify/${verificationTokenIn(await emailTo(email, 1))}`)
+      await expectAccessibleWithoutSidewaysScroll(page)
+      await page.getByRole("button", { name: "Undo the change" }).click()
+      await expect(page.getByRole("heading", { name: "Your address is restored" })).toBeVisible()
+      await page.goto("/account/security")
+      await expect(page).toHaveURL(/\/sign-in/)
+      const { rows } = await database.query("SELECT password_hash FROM users WHERE email = $1", [email])
+      expect(rows).toEqual([{ password_hash: null }])
     })
 
     test("the browsers that are signed in are listed, and one or all others are signed out", async ({

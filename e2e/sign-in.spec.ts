@@ -1,6 +1,9 @@
 import { expect, type Page } from "@playwright/test"
 import { demoPassword } from "@/prisma/demo-accounts"
+import { verificationTokenIn } from "@/tests/support/mail-server"
+import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { test, uniqueEmail } from "./fixtures"
+import { emailTo } from "./mail"
 
 for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
@@ -29,11 +32,32 @@ for (const javaScriptEnabled of [true, false]) {
       await page.getByRole("button", { name: "Create account" }).click()
       await expect(page.getByLabel("Password")).toHaveAccessibleDescription(/at least 12 characters/)
       await expect(page.getByLabel("Name")).toHaveValue("Max Mustermann")
-      await page.getByLabel("Password").fill("four words make sense")
-      await page.getByRole("button", { name: "Create account" }).click()
-      await expect(page.getByLabel("Email")).toHaveAccessibleDescription(/account with this email address already/)
       await expect(page.getByLabel("Email")).toHaveValue("Member@Example.com")
-      if (javaScriptEnabled) await expect(page.getByLabel("Email")).toBeFocused()
+      if (javaScriptEnabled) await expect(page.getByLabel("Password")).toBeFocused()
+    })
+
+    test("in another browser the link of a sign-up asks for its password", async ({ page, browser, baseURL }) => {
+      const [email, password] = [uniqueEmail(), "four words make sense"]
+      await page.goto("/sign-up")
+      await page.getByLabel("Name").fill("Max Mustermann")
+      await page.getByLabel("Email").fill(email)
+      await page.getByLabel("Password").fill(password)
+      await page.getByRole("button", { name: "Create account" }).click()
+      await expect(page.getByText(`We sent an email to ${email}.`)).toBeVisible()
+      const other = await browser.newContext({ baseURL: String(baseURL), javaScriptEnabled })
+      const opened = await other.newPage()
+      await opened.goto(`/verify/${verificationTokenIn(await emailTo(email, 1))}`)
+      await expectAccessibleWithoutSidewaysScroll(opened)
+      await opened.getByLabel("Password").fill("not the password")
+      await opened.getByRole("button", { name: "Confirm address" }).click()
+      await expect(opened.getByLabel("Password")).toHaveAccessibleDescription(/not the password of this sign-up/)
+      await opened.getByLabel("Password").fill(password)
+      await opened.getByRole("button", { name: "Confirm address" }).click()
+      await expect(opened).toHaveURL(/\/api-keys$/)
+      await opened.goto(`/verify/${"x".repeat(43)}`)
+      await expect(opened.getByRole("heading", { name: "This link is invalid or has expired" })).toBeVisible()
+      await expectAccessibleWithoutSidewaysScroll(opened)
+      await other.close()
     })
   })
 }

@@ -1,8 +1,10 @@
 import { expect } from "@playwright/test"
 import { kinds } from "@/lib/surfaces"
 import { demoPassword } from "@/prisma/demo-accounts"
+import { verificationTokenIn } from "@/tests/support/mail-server"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { createKey, row, saved } from "./key-page"
+import { emailTo } from "./mail"
 
 test.use({ permissions: ["clipboard-read", "clipboard-write"] })
 
@@ -21,9 +23,13 @@ test("a user key and an admin key each work only on their own surface, and a rev
   await page.goto("/")
   await page.getByRole("link", { name: "Create account" }).click()
   await page.getByLabel("Name").fill("Nova Newcomer")
-  await page.getByLabel("Email").fill(uniqueEmail())
+  const email = uniqueEmail()
+  await page.getByLabel("Email").fill(email)
   await page.getByLabel("Password").fill("four words make sense")
   await page.getByRole("button", { name: "Create account" }).click()
+  await expect(page).toHaveURL(/\/verify$/)
+  await page.goto(`/verify/${verificationTokenIn(await emailTo(email, 1))}`)
+  await page.getByRole("button", { name: "Confirm address" }).click()
   await expect(page.getByRole("heading", { name: "API keys" })).toBeVisible()
   await expect(page.getByText("No keys yet")).toBeVisible()
 

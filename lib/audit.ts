@@ -9,6 +9,8 @@ export type AuditAction =
   | "user.banned"
   | "user.unbanned"
   | "user.closed"
+  | "user.address_changed"
+  | "user.address_restored"
   | "user.password_changed"
   | "user.password_reset"
   | "credits.granted"

@@ -1,4 +1,5 @@
 import { z } from "zod"
+import { isLoopback } from "./loopback"
 import { singleton } from "./singleton"
 
 const optional = z.string().min(1).optional()
@@ -83,7 +84,7 @@ const schema = z
 function crossesNetworkUnencrypted(url: string): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, hostname } = new URL(url)
-  return protocol === "http:" && !/^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
+  return protocol === "http:" && !isLoopback(hostname)
 }
 
 export type Env = z.infer<typeof schema>

@@ -9,7 +9,7 @@ import { renamed, seedChangedCopy, serveChangedCopy, sessionInCopy, tellStory } 
 import { crawl } from "./support/crawl"
 import { createKey, createUser } from "./support/factories"
 import { readForms } from "./support/forms"
-import { type MailServer, startMailServer } from "./support/mail-server"
+import { type MailServer, startMailServer, verificationTokenIn } from "./support/mail-server"
 import { startRedis } from "./support/redis"
 
 // `npm run rename` in a copy: see support/changed-copy.ts; removal.test.ts runs the copy's own tests. The product that
@@ -81,17 +81,23 @@ describe("built and served", () => {
   })
 
   test("cookies and emails do not contain the original name", async () => {
-    const [fields = {}] = readForms(await (await fetch(`${base}/sign-up`)).text())
-    const body = new FormData()
-    const filled = { ...fields, name: "Nova", email: "nova@example.com", password: "four words make sense" }
-    for (const [field, value] of Object.entries(filled)) body.append(field, value)
-    const headers = { origin: base }
-    const response = await fetch(`${base}/sign-up`, { method: "POST", redirect: "manual", headers, body })
-    expect(response.headers.getSetCookie().join()).toContain(`${slug}.session=`)
-    expect(await traces(response)).not.toMatch(originalName)
+    const password = "four words make sense"
+    const signedUp = await submit("/sign-up", { name: "Nova", email: "nova@example.com", password })
+    expect(signedUp.headers.getSetCookie().join()).toContain(`${slug}.sign-up=`)
+    await expect.poll(() => mail.emails.length).toBe(1)
+    const verified = await submit(`/verify/${verificationTokenIn(mail.emails[0] ?? "")}`, { password })
+    expect(verified.headers.getSetCookie().join()).toContain(`${slug}.session=`)
+    for (const response of [signedUp, verified]) expect(await traces(response)).not.toMatch(originalName)
     await expect.poll(() => mail.emails.join()).toContain(`Welcome to ${name}`)
     expect(mail.emails.join()).not.toMatch(originalName)
   })
+
+  async function submit(path: string, fields: Record<string, string>): Promise<Response> {
+    const [form = {}] = readForms(await (await fetch(base + path)).text())
+    const body = new FormData()
+    for (const [field, value] of Object.entries({ ...form, ...fields })) body.append(field, value)
+    return fetch(base + path, { method: "POST", redirect: "manual", headers: { origin: base }, body })
+  }
 
   test("metrics, the log, rate limits and database objects do not contain the original name", async () => {
     const metrics = await fetch(`${base}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } })

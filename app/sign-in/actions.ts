@@ -11,6 +11,7 @@ import { socialProviders } from "@/lib/sign-in/providers"
 import { currentViewer, endSession, startSession } from "@/lib/sign-in/session"
 import { auditSignIn, auditSignOut } from "@/lib/sign-in/sessions"
 import { signInWithPassword } from "@/lib/sign-in/sign-in"
+import { rememberSignUp } from "@/lib/sign-in/sign-up"
 
 const callbackUrl = hidden(z.string())
 
@@ -27,6 +28,10 @@ export const signIn = guestFormAction({
       if (!isStarted) return refused("Your account was changed at this moment. Sign in again.")
       await auditSignIn(result.user.id, "password", client.address)
       redirect(localPath(callbackUrl))
+    }
+    if (result.reason === "unverified") {
+      await rememberSignUp(result.signUp)
+      redirect("/verify")
     }
     if (result.reason === "suspended") return refused(`This account is suspended. Contact ${product.supportEmail}.`)
     if (result.reason === "too_many") return retryLater("Too many attempts", result)

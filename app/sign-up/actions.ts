@@ -8,19 +8,28 @@ import { guestFormAction, invalid, retryLater } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
 import { localPath } from "@/lib/sign-in/local-path"
 import { startSession } from "@/lib/sign-in/session"
-import { signUp, signUpForm } from "@/lib/sign-in/sign-up"
+import { rememberSignUp, signUp, signUpForm, signUpUnverified, verifiesAddresses } from "@/lib/sign-in/sign-up"
+
+const tooMany = "Too many new accounts from your network"
 
 export const createAccount = guestFormAction({
   fields: signUpForm.safeExtend({ callbackUrl: hidden(z.string()) }),
   act: async ({ callbackUrl, ...form }, { address }) => {
-    const result = await signUp(form, address)
+    if (verifiesAddresses()) {
+      const result = await signUp(form, address)
+      if (!result.ok) return retryLater(tooMany, result)
+      after(result.message)
+      await rememberSignUp(result.id)
+      redirect("/verify")
+    }
+    const result = await signUpUnverified(form, address)
     if (result.ok) {
       const { user } = result
       after(() => sendEmail(user, "welcome", user))
       await startSession(user, "sign-up")
       redirect(localPath(callbackUrl))
     }
-    if (result.reason === "too_many") return retryLater("Too many new accounts from your network", result)
+    if (result.reason === "too_many") return retryLater(tooMany, result)
     return invalid({ email: "An account with this email address already exists. Sign in instead." })
   },
 })

@@ -1,6 +1,7 @@
-import { Prisma, type User } from "@/generated/prisma/client"
+import type { User } from "@/generated/prisma/client"
 import { audit } from "@/lib/audit"
 import { env } from "@/lib/env"
+import { isUniqueViolation } from "@/lib/postgres/failures"
 import { db } from "@/lib/postgres/prisma"
 import { markJoined } from "@/lib/waitlist/waitlist"
 
@@ -13,7 +14,10 @@ export type NewAccount = {
   image?: string | null
 }
 
-/** Creates an account with the role `member`, its welcome credits and the audit entry in one transaction. */
+/**
+ * Creates an account with the role `member`, its welcome credits and the audit entry in one transaction. Ends all
+ * sign-ups that wait with its address.
+ */
 export async function createAccount(
   data: NewAccount,
 ): Promise<{ ok: true; user: User } | { ok: false; reason: "taken" }> {
@@ -22,6 +26,7 @@ export async function createAccount(
     const user = await db().$transaction(async (transaction) => {
       const creditAccount = { create: welcomeCredits(env().WELCOME_CREDITS) }
       const created = await transaction.user.create({ data: { ...data, name, creditAccount } })
+      await transaction.signUp.deleteMany({ where: { email: created.email } })
       await markJoined(transaction, created.email)
       await audit(transaction, {
         actorId: created.id,
@@ -33,9 +38,7 @@ export async function createAccount(
     })
     return { ok: true, user }
   } catch (error) {
-    if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === "P2002") {
-      return { ok: false, reason: "taken" }
-    }
+    if (isUniqueViolation(error)) return { ok: false, reason: "taken" }
     throw error
   }
 }

@@ -13,6 +13,25 @@ export const templates = {
     subject: `Welcome to ${product.name}`,
     text: `Hello ${name},\n\nYour account is ready. Create your first API key at ${env().BASE_URL}${kinds.user.page}.\n`,
   }),
+  verify_address: ({ token, hours }: { token: string; hours: number }) => ({
+    subject: "Confirm your email address",
+    text: `To finish signing up, open this link. It works once and expires after ${hours} hours:\n\n${env().BASE_URL}/verify/${token}\n\nIf you did not sign up, ignore this email.\n`,
+    confidential: true,
+  }),
+  already_registered: (_: object) => ({
+    subject: "You already have an account",
+    text: `Somebody, perhaps you, entered this address to sign up. It already has an account. Sign in at ${env().BASE_URL}/sign-in or reset your password at ${env().BASE_URL}/reset-password.\n`,
+  }),
+  address_change: ({ token, hours }: { token: string; hours: number }) => ({
+    subject: "Confirm your new email address",
+    text: `To use this address for your account, open this link. It works once and expires after ${hours} hours:\n\n${env().BASE_URL}/verify/${token}\n\nIf you did not ask for this, ignore this email.\n`,
+    confidential: true,
+  }),
+  address_changed: ({ token, hours }: { token: string; hours: number }) => ({
+    subject: "The email address of your account was changed",
+    text: `Your account now uses another address. If this was not you, undo the change with this link within ${hours} hours:\n\n${env().BASE_URL}/verify/${token}\n`,
+    confidential: true,
+  }),
   key_created: (key: KeyFacts) => ({
     subject: `A new API key was created: ${key.start}…`,
     text: `The key "${key.keyName}" (${key.start}…) was created for your account.\n\nIf this was not you, revoke the key at ${env().BASE_URL}${kinds[key.surface].page} and change your password.\n`,

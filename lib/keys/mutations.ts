@@ -76,7 +76,7 @@ export async function issueKey(surface: Surface, owner: OwnerId, form: NewKey): 
   })
 }
 
-type RevokedKey = { id: string; surface: Surface; name: string; start: string }
+export type RevokedKey = { id: string; surface: Surface; name: string; start: string }
 
 export type RevokeResult =
   /** `repeated`: the key was already revoked. */
@@ -120,7 +120,7 @@ export async function revokeKeyOfAccount(actorId: OwnerId, keyId: string): Promi
 }
 
 /** Revokes those keys of the owner that are not revoked yet, each with an audit entry. */
-async function revoke(
+export async function revoke(
   transaction: Transaction,
   actorId: OwnerId,
   ownerId: string,

@@ -14,6 +14,11 @@ function isPath(target = ""): boolean {
   }
 }
 
+/** Whether a proxy forwarded the request. The pages below /dev/ are for this machine alone. */
+function isForwarded({ headers }: IncomingMessage): boolean {
+  return Object.keys(headers).some((name) => /^(forwarded|via|x-forwarded-.*|x-real-ip)$/.test(name))
+}
+
 const renderingHeaders = ["rsc", "next-router-state-tree", "next-router-prefetch", "next-router-segment-prefetch"]
 
 /** Whether Next can parse the header; if not, it returns a 500. */
@@ -36,6 +41,8 @@ export function watchRequests(): void {
     subscribe("http.server.request.start", (message) => {
       const { request, response } = message as { request: IncomingMessage; response: ServerResponse }
       if (!isPath(request.url)) request.url = "/api/unreadable"
+      // Next adds these headers itself, so whether a proxy forwarded the request is only known here.
+      if (request.url?.startsWith("/dev/") && isForwarded(request)) request.url = "/not-found"
       // Next would redirect these requests to a page rendering, which the API does not have.
       if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
       if (!isRouterState(request.headers["next-router-state-tree"])) delete request.headers["next-router-state-tree"]

@@ -1,3 +1,5 @@
+import { Prisma } from "@/generated/prisma/client"
+
 /** SQLSTATE classes and codes of temporary errors (PostgreSQL manual, appendix A). */
 const temporarySqlStates = [
   /^08/, // connection exceptions
@@ -29,4 +31,9 @@ export function isDatabaseUnavailable(error: unknown, depth = 0): boolean {
   return [cause, driverError, ...(Array.isArray(errors) ? errors : [])].some((inner) =>
     isDatabaseUnavailable(inner, depth + 1),
   )
+}
+
+/** Whether an error means that a unique value, such as an email address, belongs to another row. */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Prisma.PrismaClientKnownRequestError && error.code === "P2002"
 }

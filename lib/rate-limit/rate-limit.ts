@@ -22,6 +22,10 @@ export const limits = {
   resetAddress: { tokens: 30, windowSeconds: 3600 },
   /** Password reset emails per account. The window is shorter than a link's lifetime, so the last link still works. */
   resetAccount: { tokens: 3, windowSeconds: 900 },
+  /** Links to verify an address, per address of an account or a sign-up. */
+  verificationAccount: { tokens: 3, windowSeconds: 900 },
+  /** Uses of links that verify an address, per client address. */
+  linkAddress: { tokens: 30, windowSeconds: 3600 },
   /** Keys created per account. Each sends an email, and another one when it is revoked, which is never limited. */
   keyCreationsAccount: { tokens: 80, windowSeconds: 3600 },
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },

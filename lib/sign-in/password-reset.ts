@@ -1,8 +1,8 @@
-import { createHash, randomBytes } from "node:crypto"
 import { z } from "zod"
 import { Prisma, type User } from "@/generated/prisma/client"
 import { idIn, lockAccounts } from "@/lib/accounts/authority"
 import { emailAddress } from "@/lib/email/address"
+import { keepsEmails } from "@/lib/email/mailbox"
 import { sendEmail } from "@/lib/email/send"
 import { env } from "@/lib/env"
 import { hidden } from "@/lib/input/fields"
@@ -10,6 +10,7 @@ import { db } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
 import { type Client, countedAs, type TooMany, tooMany } from "./attempts"
+import { hashOf, newToken } from "./link-token"
 import { isGuessable, newPassword } from "./new-password"
 import { hashPassword } from "./password-hash"
 import { writePassword } from "./password-write"
@@ -22,7 +23,7 @@ export const resetForm = z.strictObject({ token: hidden(z.string()), password: n
 
 /** Whether password reset emails can be sent. If not, only the operator can reset a password. */
 export function resetsByEmail(): boolean {
-  return env().SMTP_URL !== undefined
+  return env().SMTP_URL !== undefined || keepsEmails()
 }
 
 export type ResetRequest =
@@ -44,7 +45,7 @@ export async function requestReset(email: string, client: Client): Promise<Reset
 
 async function sendLink(email: string): Promise<void> {
   try {
-    const token = randomBytes(32).toString("base64url")
+    const token = newToken()
     const id = await storeToken(email, token)
     if (id) await sendEmail({ id, email }, "password_reset", { token, minutes: resetMinutes })
   } catch (error) {
@@ -97,9 +98,4 @@ async function accountOf(token: string): Promise<string | undefined> {
     SELECT users.id FROM verification_tokens JOIN users ON users.id = identifier::uuid
     WHERE token = ${hashOf(token)} AND expires > now() AND status = 'active'`
   return account?.id
-}
-
-/** The token has 256 random bits, so a fast hash is enough to make a leaked table useless. */
-function hashOf(token: string): string {
-  return createHash("sha256").update(token).digest("hex")
 }

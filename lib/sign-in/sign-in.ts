@@ -5,10 +5,16 @@ import { db } from "@/lib/postgres/prisma"
 import { log } from "@/lib/telemetry/log"
 import { type Client, countAttempt, type TooMany } from "./attempts"
 import { verifyPassword } from "./password-hash"
+import { latestSignUp } from "./sign-up"
 
 export type PasswordSignIn = Client & { email?: string | undefined; password?: string | undefined }
 
-export type SignInResult = { ok: true; user: User } | { ok: false; reason: "wrong" | "suspended" } | TooMany
+export type SignInResult =
+  | { ok: true; user: User }
+  | { ok: false; reason: "wrong" | "suspended" }
+  /** The right password of a sign-up whose address is not verified. */
+  | { ok: false; reason: "unverified"; signUp: string }
+  | TooMany
 
 /**
  * Checks email and password. An unknown address and a wrong password get the same response after the same work; only
@@ -21,15 +27,16 @@ export async function signInWithPassword(attempt: PasswordSignIn): Promise<SignI
   return result
 }
 
-async function check({ email, password, ...client }: PasswordSignIn): Promise<SignInResult> {
-  const normalized = normalizeEmail(email ?? "")
+async function check({ email: typed, password, ...client }: PasswordSignIn): Promise<SignInResult> {
+  const normalized = normalizeEmail(typed ?? "")
   const refused = await countAttempt(normalized, client)
   if (refused) return refused
 
-  const storable = isStorable(normalized)
-  const user = storable ? await db().user.findUnique({ where: { email: normalized } }) : null
-  const matches = await verifyPassword((password ?? "").slice(0, 1024), user?.passwordHash ?? null)
-  if (!user || !matches) return { ok: false, reason: "wrong" }
+  const email = isStorable(normalized) ? normalized : ""
+  const [user, waiting] = await Promise.all([db().user.findUnique({ where: { email } }), latestSignUp(email)])
+  const matches = await verifyPassword((password ?? "").slice(0, 1024), (user ?? waiting)?.passwordHash ?? null)
+  if (!matches) return { ok: false, reason: "wrong" }
+  if (!user) return waiting ? { ok: false, reason: "unverified", signUp: waiting.id } : { ok: false, reason: "wrong" }
   if (user.status !== "active") return { ok: false, reason: "suspended" }
   return { ok: true, user }
 }

@@ -1,32 +1,172 @@
 import { randomUUID } from "node:crypto"
-import { expect, test } from "vitest"
+import { beforeAll, beforeEach, expect, test } from "vitest"
+import { createAccount } from "@/lib/accounts/create"
+import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
+import { cheapHashOf, createUser } from "@/tests/support/factories"
+import { type MailServer, startMailServer, verificationTokenIn } from "@/tests/support/mail-server"
 import { verifyPassword } from "./password-hash"
-import { signUp, signUpForm } from "./sign-up"
+import { signInWithPassword } from "./sign-in"
+import { confirmSignUp, sendVerification, signUp, signUpForm, signUpUnverified } from "./sign-up"
 
 function form(overrides: Record<string, string> = {}) {
   return { name: "Ann", email: `${randomUUID()}@example.com`, password: "correct horse battery", ...overrides }
 }
 
-test("a new account is a member with a hashed password and an audit entry", async () => {
-  const sent = signUpForm.parse(form({ email: `  ${randomUUID()}@BÜCHER.example` }))
-  const result = await signUp(sent, "192.0.2.1")
+let mailServer: MailServer
+beforeAll(async () => {
+  mailServer = await startMailServer()
+  Object.assign(env(), { SMTP_URL: mailServer.url, EMAIL_FROM: "Shop <hello@example.com>" })
+  return () => mailServer.stop()
+})
+beforeEach(() => {
+  mailServer.emails.length = 0
+})
+
+let addresses = 0
+function client() {
+  return { address: `198.51.100.${addresses++}` }
+}
+
+/** Signs up and waits for the email that is sent after the response. */
+async function signUpAndSend(overrides: Record<string, string> = {}) {
+  const sent = signUpForm.parse(form(overrides))
+  const result = await signUp(sent, client().address)
+  if (!result.ok) throw new Error(result.reason)
+  await result.message()
+  return { ...sent, id: result.id }
+}
+
+function lastToken(): string {
+  return verificationTokenIn(mailServer.emails.at(-1) ?? "")
+}
+
+function confirm(token: string, { browser, password = "" }: { browser?: string; password?: string } = {}) {
+  return confirmSignUp({ token, password }, browser, client())
+}
+
+const count = (email: string) => db().user.count({ where: { email } })
+
+test("a confirmed sign-up is a member with a hashed password, a verified address and an audit entry", async () => {
+  const { id, email, password } = await signUpAndSend({ email: `  ${randomUUID()}@BÜCHER.example` })
+  const result = await confirm(lastToken(), { browser: id })
   if (!result.ok) throw new Error(result.reason)
   const user = await db().user.findUniqueOrThrow({ where: { id: result.user.id } })
-  expect(user).toMatchObject({ role: "member", status: "active", name: "Ann" })
+  expect(user).toMatchObject({ role: "member", status: "active", name: "Ann", email, emailVerified: expect.any(Date) })
   expect(user.email).toMatch(/@xn--bcher-kva\.example$/)
   expect(user.passwordHash).toMatch(/^scrypt\$131072\$8\$1\$[\w-]{22}\$[\w-]{43}$/)
-  expect(await verifyPassword(sent.password, user.passwordHash)).toBe(true)
+  expect(await verifyPassword(password, user.passwordHash)).toBe(true)
   expect(await verifyPassword("correct horse batterz", user.passwordHash)).toBe(false)
   expect(await db().auditEntry.count({ where: { targetId: user.id, action: "user.signed_up" } })).toBe(1)
 })
 
-test("an address gets one account, regardless of its spelling, also with concurrent sign-ups", async () => {
+test("before its address is confirmed a sign-up has no account, no credits and no session", async () => {
+  const { email, password } = await signUpAndSend()
+  expect(await count(email)).toBe(0)
+  const attempt = await signInWithPassword({ email, password, ...client() })
+  expect(attempt).toMatchObject({ ok: false, reason: "unverified" })
+  expect(await signInWithPassword({ email, password: "not the password", ...client() })).toMatchObject({
+    reason: "wrong",
+  })
+})
+
+test("an address gets one account, regardless of its spelling, also with concurrent confirmations", async () => {
   const email = `${randomUUID()}@example.com`
-  const spellings = [email, email.toUpperCase(), ` ${email} `].map((text) => signUpForm.parse(form({ email: text })))
-  const results = await Promise.all(spellings.map((spelling) => signUp(spelling, "192.0.2.2")))
+  const links: { id: string; token: string }[] = []
+  for (const spelling of [email, email.toUpperCase(), ` ${email} `]) {
+    const { id } = await signUpAndSend({ email: spelling })
+    links.push({ id, token: lastToken() })
+  }
+  const results = await Promise.all([...links, ...links].map(({ id, token }) => confirm(token, { browser: id })))
+  expect(results.filter(({ ok }) => ok)).toHaveLength(1)
+  expect(await count(email)).toBe(1)
+  for (const { id, token } of links) {
+    expect(await confirm(token, { browser: id })).toEqual({ ok: false, reason: "dead" })
+  }
+})
+
+test("a link confirms in another browser only with the password: nobody confirms the sign-up of a stranger", async () => {
+  const { email, password } = await signUpAndSend()
+  const other = await signUpAndSend({ email })
+  const [first] = mailServer.emails
+  const token = verificationTokenIn(first ?? "")
+  for (const proof of [{}, { password: "not the password" }, { browser: other.id }, { browser: randomUUID() }]) {
+    expect(await confirm(token, proof)).toEqual({ ok: false, reason: "wrong" })
+  }
+  expect(await count(email)).toBe(0)
+  expect(await confirm(token, { password })).toMatchObject({ ok: true, user: { email } })
+})
+
+test("guesses of the password on a link count as attempts to sign in", async () => {
+  const { email, password } = await signUpAndSend()
+  const token = lastToken()
+  for (let attempt = 0; attempt < limits.signInAccount.tokens; attempt++) await consume("signInAccount", email)
+  expect(await confirm(token, { password })).toMatchObject({ ok: false, reason: "too_many" })
+})
+
+test("a link works once, until it is 24 hours old, and only the latest one", async () => {
+  const used = await signUpAndSend()
+  const token = lastToken()
+  await confirm(token, { browser: used.id })
+  const late = await signUpAndSend()
+  const lateToken = lastToken()
+  await db().signUp.update({ where: { id: late.id }, data: { expiresAt: new Date(Date.now() - 1_000) } })
+  const replaced = await signUpAndSend()
+  const replacedToken = lastToken()
+  await sendVerification(replaced)
+  for (const [dead, browser] of [
+    [token, used.id],
+    [lateToken, late.id],
+    [replacedToken, replaced.id],
+    ["", replaced.id],
+    ["no-such-token", replaced.id],
+  ] as const) {
+    expect(await confirm(dead, { browser })).toEqual({ ok: false, reason: "dead" })
+  }
+  expect(await confirm(lastToken(), { browser: replaced.id })).toMatchObject({ ok: true })
+})
+
+test("an expired sign-up is deleted by the next one", async () => {
+  const { id } = await signUpAndSend()
+  await db().signUp.update({ where: { id }, data: { expiresAt: new Date(Date.now() - 1_000) } })
+  await signUpAndSend()
+  expect(await db().signUp.count({ where: { id } })).toBe(0)
+})
+
+test("an address that has an account is told so by email, and gets neither a link nor another password", async () => {
+  const { email, passwordHash } = await createUser({ passwordHash: cheapHashOf("the owner's own password") })
+  const { id } = await signUpAndSend({ email })
+  expect(mailServer.emails).toEqual([expect.stringContaining("You already have an account")])
+  expect(mailServer.emails[0]).not.toContain("/verify/")
+  expect(await db().signUp.findUniqueOrThrow({ where: { id } })).toMatchObject({ token: null })
+  expect(await db().user.findUniqueOrThrow({ where: { email } })).toMatchObject({ passwordHash })
+})
+
+test("the email to an unverified address contains no text that its writer chose", async () => {
+  const { email } = await signUpAndSend({ name: "Win a prize at evil.example" })
+  expect(mailServer.emails.join()).toContain(email)
+  expect(mailServer.emails.join()).not.toMatch(/prize|evil/)
+})
+
+test("an address gets three links within 15 minutes; after that the last one still works", async () => {
+  const { email, id } = await signUpAndSend()
+  for (let again = 0; again < 5; again++) await sendVerification({ id, email })
+  expect(mailServer.emails).toHaveLength(limits.verificationAccount.tokens)
+  expect(await confirm(lastToken(), { browser: id })).toMatchObject({ ok: true })
+})
+
+test("a provider's sign-in ends the sign-ups that wait with the address", async () => {
+  const { email, id } = await signUpAndSend()
+  const token = lastToken()
+  expect(await createAccount({ email, name: "Ann" })).toMatchObject({ ok: true })
+  expect(await confirm(token, { browser: id })).toEqual({ ok: false, reason: "dead" })
+})
+
+test("without verification an address gets one account at once, also with concurrent sign-ups", async () => {
+  const sent = signUpForm.parse(form())
+  const results = await Promise.all([1, 2, 3].map(() => signUpUnverified(sent, client().address)))
   expect(results.filter(({ ok }) => ok)).toHaveLength(1)
   expect(results.filter((result) => !result.ok && result.reason === "taken")).toHaveLength(2)
 })

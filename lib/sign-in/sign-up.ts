@@ -1,24 +1,141 @@
+import { randomUUID } from "node:crypto"
+import { cookies } from "next/headers"
 import { z } from "zod"
-import type { User } from "@/generated/prisma/client"
+import type { SignUp, User } from "@/generated/prisma/client"
 import { createAccount } from "@/lib/accounts/create"
 import { emailAddress } from "@/lib/email/address"
+import { sendEmail } from "@/lib/email/send"
+import { env } from "@/lib/env"
+import { hidden, secret } from "@/lib/input/fields"
 import { plainText } from "@/lib/input/text"
+import { db } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
+import { log } from "@/lib/telemetry/log"
+import { type Client, countAttempt, type TooMany, tooMany } from "./attempts"
+import { cookieName, cookieOptions } from "./cookies"
+import { hashOf, newToken } from "./link-token"
 import { guessable, isGuessable, newPassword } from "./new-password"
-import { hashPassword } from "./password-hash"
+import { hashPassword, verifyPassword } from "./password-hash"
+
+/** How long a sign-up waits for its confirmation, from the latest email on. */
+export const verificationHours = 24
 
 export const signUpForm = z
   .strictObject({ name: plainText({ name: "Name", max: 100 }), email: emailAddress, password: newPassword })
   .refine(({ password, ...account }) => !isGuessable(password, account), { path: ["password"], message: guessable })
 
-export type SignUpResult =
-  | { ok: true; user: User }
-  | { ok: false; reason: "taken" }
-  | { ok: false; reason: "too_many"; retryAfterSeconds: number }
+export const verificationForm = z.strictObject({
+  token: hidden(z.string()),
+  /** Needed in a browser other than the one that signed up. */
+  password: secret(z.string()),
+})
 
+export type SignUpResult =
+  /** The sign-up waits for its confirmation; `message` sends the link, and the caller runs it after the response. */
+  { ok: true; id: string; message: () => Promise<void> } | TooMany
+
+/**
+ * Stores a sign-up and sends the link that verifies its address. Whether the address has an account is looked up only
+ * after the response, so neither the response nor its timing reveals it.
+ */
 export async function signUp(form: z.output<typeof signUpForm>, address: string): Promise<SignUpResult> {
   const verdict = await consume("signUpAddress", address)
-  if (!verdict.allowed) return { ok: false, reason: "too_many", retryAfterSeconds: verdict.resetSeconds }
-  const passwordHash = await hashPassword(form.password)
-  return createAccount({ email: form.email, name: form.name, passwordHash })
+  if (!verdict.allowed) return tooMany(verdict)
+  const [id, passwordHash] = [randomUUID(), await hashPassword(form.password)]
+  await db().$executeRaw`
+    WITH expired AS (
+      DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups WHERE expires_at < now() FOR UPDATE SKIP LOCKED))
+    INSERT INTO sign_ups (id, email, name, password_hash, expires_at)
+    VALUES (${id}::uuid, ${form.email}, ${form.name}, ${passwordHash}, now() + make_interval(hours => ${verificationHours}))`
+  return { ok: true, id, message: () => sendVerification({ id, email: form.email }) }
+}
+
+/** Without verification (`VERIFY_EMAIL=off`) an account is created at once, and an address that has one is refused. */
+export async function signUpUnverified(
+  { name, email, password }: z.output<typeof signUpForm>,
+  address: string,
+): Promise<{ ok: true; user: User } | { ok: false; reason: "taken" } | TooMany> {
+  const verdict = await consume("signUpAddress", address)
+  if (!verdict.allowed) return tooMany(verdict)
+  return createAccount({ email, name, passwordHash: await hashPassword(password) })
+}
+
+/**
+ * Sends the link to a waiting sign-up, or tells an address that has an account so. Above the limit nothing is sent, and
+ * the link in the last email still works.
+ */
+export async function sendVerification({ id, email }: Pick<SignUp, "id" | "email">): Promise<void> {
+  try {
+    if (!(await consume("verificationAccount", email)).allowed) return
+    const account = await db().user.findUnique({ where: { email } })
+    if (account) return await sendEmail(account, "already_registered", {})
+    const token = newToken()
+    const waiting = await db().$executeRaw`
+      UPDATE sign_ups SET token = ${hashOf(token)}, expires_at = now() + make_interval(hours => ${verificationHours})
+      WHERE id = ${id}::uuid`
+    if (waiting > 0) await sendEmail({ id: null, email }, "verify_address", { token, hours: verificationHours })
+  } catch (error) {
+    log().error({ why: String(error) }, "verification_not_sent")
+  }
+}
+
+/** The live sign-up whose latest link has this token. Looking does not confirm it: mail scanners open links, too. */
+export function findSignUp(token: string): Promise<SignUp | null> {
+  return live({ token: hashOf(token) })
+}
+
+/** The live sign-up of this browser. */
+export async function signUpOfBrowser(): Promise<SignUp | null> {
+  const id = z.uuid().safeParse((await cookies()).get(cookieName("sign-up"))?.value)
+  return id.success ? live({ id: id.data }) : null
+}
+
+/** The latest live sign-up with an address. */
+export function latestSignUp(email: string): Promise<SignUp | null> {
+  return live({ email })
+}
+
+function live(where: { token: string } | { id: string } | { email: string }): Promise<SignUp | null> {
+  return db().signUp.findFirst({ where: { ...where, expiresAt: { gt: new Date() } }, orderBy: { expiresAt: "desc" } })
+}
+
+/** Lets this browser confirm a sign-up without its password. Called after the password was entered in it. */
+export async function rememberSignUp(id: string): Promise<void> {
+  const jar = await cookies()
+  jar.set(cookieName("sign-up"), id, { ...cookieOptions(), maxAge: verificationHours * 3600 })
+}
+
+export async function forgetSignUp(): Promise<void> {
+  const jar = await cookies()
+  jar.set(cookieName("sign-up"), "", { ...cookieOptions(), maxAge: 0 })
+}
+
+export type Verification = { ok: true; user: User } | { ok: false; reason: "dead" | "taken" | "wrong" } | TooMany
+
+/**
+ * Creates the account of a sign-up. The link proves that its reader has the address; the browser's cookie or the
+ * password proves that the reader is who signed up, because anybody can sign up with the address of another person,
+ * who must not confirm a password that somebody else knows.
+ */
+export async function confirmSignUp(
+  { token, password }: z.output<typeof verificationForm>,
+  browser: string | undefined,
+  client: Client,
+): Promise<Verification> {
+  const verdict = await consume("linkAddress", client.address)
+  if (!verdict.allowed) return tooMany(verdict)
+  const waiting = await findSignUp(token)
+  if (!waiting) return { ok: false, reason: "dead" }
+  const { id, email, name, passwordHash } = waiting
+  if (browser !== id) {
+    const refused = await countAttempt(email, client)
+    if (refused) return refused
+    if (!(await verifyPassword(password.slice(0, 1024), passwordHash))) return { ok: false, reason: "wrong" }
+  }
+  return createAccount({ email, name, passwordHash, emailVerified: new Date() })
+}
+
+/** Whether a sign-up waits until its address is verified. */
+export function verifiesAddresses(): boolean {
+  return env().VERIFY_EMAIL === "on"
 }

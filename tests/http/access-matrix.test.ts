@@ -12,6 +12,7 @@ import { type Permission, roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
+import { hashOf } from "@/lib/sign-in/link-token"
 import type { SessionToken } from "@/lib/sign-in/sessions"
 import type { Surface } from "@/lib/surfaces"
 import type { Listener } from "@/scripts/build-and-serve"
@@ -31,7 +32,14 @@ import {
   sessionCookie,
   sessionOf,
 } from "@/tests/support/client"
-import { cheapHashOf, createKey, createSession, createUser, grantCredits } from "@/tests/support/factories"
+import {
+  cheapHashOf,
+  createKey,
+  createSession,
+  createSignUp,
+  createUser,
+  grantCredits,
+} from "@/tests/support/factories"
 import { type Provider, startProvider } from "@/tests/support/oauth-provider"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { reviewedAccess } from "./reviewed-access"
@@ -60,12 +68,16 @@ const holders: Record<Permission, string> = {
 const roles = ["owner", "admin", "analyst", "support", "finance", "bookkeeper", "member"]
 
 /** A page for guests redirects signed-in accounts. */
-const pages: Record<string, "everyone" | "guests" | "accounts" | Permission> = {
+const pages: Record<string, "everyone" | "guests" | "accounts" | "demo" | Permission> = {
   "/": "guests",
   "/sign-in": "guests",
   "/sign-up": "guests",
   "/reset-password": "everyone",
   "/reset-password/[token]": "everyone",
+  "/verify": "everyone",
+  "/verify/[token]": "everyone",
+  // Its own test, mailbox.test.ts, opens it.
+  "/dev/mailbox": "demo",
   "/waitlist": "everyone",
   "/docs": "everyone",
   "/docs/[surface]": "everyone",
@@ -96,7 +108,10 @@ const internalPages = ["/_global-error", "/_not-found"]
 const redirectedRoles: Record<string, string> = { "/admin": "bookkeeper" }
 
 /** Operators authenticate with a metrics token, which none of the callers below has. */
-const routes: Record<string, "everyone" | "no caller" | "operators" | "sign-in page" | "user key" | Permission> = {
+const routes: Record<
+  string,
+  "everyone" | "no caller" | "operators" | "sign-in page" | "demo" | "user key" | Permission
+> = {
   "/healthz": "everyone",
   "/readyz": "everyone",
   "/metrics": "operators",
@@ -108,6 +123,7 @@ const routes: Record<string, "everyone" | "no caller" | "operators" | "sign-in p
   // Its own test covers the paths that next-auth serves below it.
   "/api/auth/[...nextauth]": "no caller",
   "/sign-in/clear": "sign-in page",
+  "/dev/mailbox/[id]": "demo",
   "/api/v1/openapi.json": "everyone",
   "/api/v1/admin/skill.md": "everyone",
   "/api/v1/me/skill.md": "everyone",
@@ -157,7 +173,41 @@ const actionCases: Record<string, ActionCase> = {
     path: "/sign-up",
     prepare: async () => {
       const email = `new-${randomUUID()}@example.com`
-      return { fields: { name: "New", email, password }, isDone: () => exists("users", "email", email) }
+      return { fields: { name: "New", email, password }, isDone: () => exists("sign_ups", "email", email) }
+    },
+  },
+  "verify sendAgain": {
+    access: "everyone",
+    path: "/verify",
+    // The callers have no sign-up; sign-in.test.ts has.
+    prepare: async () => ({ isDone: ({ text }) => text.includes("This sign-up has expired.") }),
+  },
+  "verify/[token] verify": {
+    access: "everyone",
+    path: "/verify/x",
+    prepare: async () => {
+      const [email, token] = [`new-${randomUUID()}@example.com`, randomUUID()]
+      await createSignUp({ email, passwordHash, token: hashOf(token) })
+      return { fields: { token, password }, isDone: () => exists("users", "email", email) }
+    },
+  },
+  "verify/[token] confirmChange": {
+    access: "accounts",
+    path: "/verify/x",
+    prepare: async ({ id, email }) => {
+      const [to, token] = [`new-${randomUUID()}@example.com`, randomUUID()]
+      await db().addressChange.create({ data: { userId: id, from: email, to, token: hashOf(token) } })
+      return { fields: { token }, isDone: () => exists("users", "email", to) }
+    },
+  },
+  "verify/[token] undoChange": {
+    access: "everyone",
+    path: "/verify/x",
+    prepare: async () => {
+      const [user, from, token] = [await createUser(), `old-${randomUUID()}@example.com`, randomUUID()]
+      const change = { userId: user.id, from, to: user.email, confirmedAt: new Date() }
+      await db().addressChange.create({ data: { ...change, token: hashOf(token) } })
+      return { fields: { token }, isDone: () => exists("users", "email", from) }
     },
   },
   "waitlist join": {
@@ -198,6 +248,14 @@ const actionCases: Record<string, ActionCase> = {
       fields: { current: password, password: "another one of my own" },
       isDone: () => hasNewPassword(id),
     }),
+  },
+  "account/security changeAddress": {
+    access: "accounts",
+    path: "/account/security",
+    prepare: async () => {
+      const email = `new-${randomUUID()}@example.com`
+      return { fields: { email, current: password }, isDone: () => exists("address_changes", '"to"', email) }
+    },
   },
   "account/security endSession": {
     access: "accounts",
@@ -470,7 +528,8 @@ test.each(Object.entries(pages).filter(([path]) => built.pages.includes(path)))(
       const caller = await make()
       outcomes[name] = await visit(address, caller)
       const open = path === "/sign-in" && caller.headers.cookie ? clear : "200"
-      expected[name] = roles.includes(name) ? expectedOf(path, access, name) : forAll ? open : signIn
+      expected[name] =
+        access === "demo" ? "404" : roles.includes(name) ? expectedOf(path, access, name) : forAll ? open : signIn
     }
     expect(outcomes).toEqual(expected)
   },
@@ -514,7 +573,8 @@ describe.each(["lean", "next"] as const)("routes, served by %s", (listener: List
         const sent = body ? { method: "POST", body: JSON.stringify(body) } : {}
         const given = { "content-type": "application/json", "x-forwarded-for": anotherAddress(), ...headers }
         const { status, text } = await ask(api, { ...sent, path: address + search, headers: given })
-        outcomes[name] = status === 200 || text === "" ? String(status) : `${status} ${JSON.parse(text).error.code}`
+        outcomes[name] =
+          status === 200 || !text.startsWith("{") ? String(status) : `${status} ${JSON.parse(text).error.code}`
         expected[name] = sameForAll[access] ?? refused ?? (isHolder(name, access) ? "200" : "403 forbidden")
       }
       expect(outcomes).toEqual(expected)
@@ -637,6 +697,7 @@ async function accountOf({ cookies }: RawResponse): Promise<string | null> {
 const sameForAll: Record<string, string> = {
   everyone: "200",
   "no caller": "404 not_found",
+  demo: "404",
   operators: "401",
   "sign-in page": "307",
 }

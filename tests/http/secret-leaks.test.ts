@@ -15,7 +15,7 @@ import { kinds, type Surface } from "@/lib/surfaces"
 import { root } from "@/scripts/root"
 import { ask, builtActions, builtPaths, callAction, type RawResponse, sameOriginHeaders } from "@/tests/support/client"
 import { grantCredits } from "@/tests/support/factories"
-import { type MailServer, resetTokenIn, startMailServer } from "@/tests/support/mail-server"
+import { type MailServer, resetTokenIn, startMailServer, verificationTokenIn } from "@/tests/support/mail-server"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
 // Creates an account with keys and passwords, and uses them correctly and incorrectly. Then checks that none of these
@@ -100,7 +100,12 @@ async function useSecrets(): Promise<void> {
   email = `leaks-${randomUUID()}@example.com`
   const first = newPassword("the first password")
   const form = { name: "Ann", email, password: first }
-  signedInBy(await send("sign-up createAccount", "/sign-up", form), "the session of the sign-up")
+  const signedUp = await send("sign-up createAccount", "/sign-up", form)
+  keep("the browser of the sign-up", /=([\w-]{36});/.exec(signedUp.cookies.join())?.[1] ?? "")
+  const token = keep("the verification token", verificationTokenIn(await emailWith("/verify/")))
+  await ask(server, { path: `/verify/${token}` })
+  const verify = { token, password: first }
+  signedInBy(await send("verify/[token] verify", `/verify/${token}`, verify), "the session of the sign-up")
   const { id } = await db().user.update({ where: { email }, data: { role: "owner" } })
   await grantCredits(id, 1_000)
 
@@ -208,6 +213,18 @@ async function changePasswords(first: string): Promise<void> {
   await ask(server, { path })
   signedInBy(await send("sign-in signIn", "/sign-in", { email, password: third ?? "" }), "the session of the sign-in")
   await emailWith("Your password was changed")
+  await changeAddress(third ?? "")
+}
+
+async function changeAddress(current: string): Promise<void> {
+  const to = `moved-${randomUUID()}@example.com`
+  await send("account/security changeAddress", "/account/security", { email: to, current })
+  const confirm = keep("the token that confirms an address", verificationTokenIn(await emailWith(`To: ${to}`)))
+  await ask(server, { path: `/verify/${confirm}`, headers: { cookie } })
+  await send("verify/[token] confirmChange", `/verify/${confirm}`, { token: confirm })
+  const undo = keep("the token that undoes a change", verificationTokenIn(await emailWith("was changed\r\n")))
+  await ask(server, { path: `/verify/${undo}` })
+  await send("verify/[token] undoChange", `/verify/${undo}`, { token: undo })
 }
 
 /** Waits, because emails are sent after the response. */

@@ -9,6 +9,7 @@ import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import { cookieName } from "@/lib/sign-in/cookies"
+import { hashOf } from "@/lib/sign-in/link-token"
 import {
   anotherAddress,
   ask,
@@ -23,7 +24,7 @@ import {
   sessionOf,
   unescaped,
 } from "@/tests/support/client"
-import { cheapHashOf, createUser } from "@/tests/support/factories"
+import { cheapHashOf, createSignUp, createUser } from "@/tests/support/factories"
 import { type Provider, startProvider } from "@/tests/support/oauth-provider"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
@@ -105,15 +106,19 @@ describe.each([
   test.each([
     ["signing in", "sign-in signIn", ["device", "session"]],
     ["signing out", "sign-in signOut", ["session"]],
-    ["signing up", "sign-up createAccount", ["device", "session"]],
+    ["signing up", "sign-up createAccount", ["sign-up"]],
+    ["confirming a sign-up", "verify/[token] verify", ["device", "session", "sign-up"]],
     ["redirecting to a provider", "sign-in signInThrough", ["callback-url", "csrf", "state"]],
   ])("the cookies of %s are limited to this host and hidden from scripts", async (_step, name, expected) => {
     const { email } = await createUser({ passwordHash })
+    const token = randomUUID()
+    await createSignUp({ email: `signed-up-${email}`, passwordHash, token: hashOf(token) })
     const fields = {
       "sign-up createAccount": { name: "New", email: `new-${email}`, password },
+      "verify/[token] verify": { token, password },
       "sign-in signInThrough": { provider: "github" },
     }[name] ?? { email, password }
-    const path = name === "sign-up createAccount" ? "/sign-up" : "/sign-in"
+    const path = { "sign-up createAccount": "/sign-up", "verify/[token] verify": "/verify/x" }[name] ?? "/sign-in"
     const response = await callAction(own, action(name), { path, fields })
     const cookies = cookiesOf(response)
     expect(cookies).toEqual(
@@ -248,7 +253,7 @@ describe("no redirect leads to another host", () => {
     for (const callbackUrl of ["https://evil.example", "//evil.example", "/\\evil.example"]) {
       const fields = { name: "New", email: `new-${randomUUID()}@example.com`, password, callbackUrl }
       const { headers } = await send("sign-up createAccount", "/sign-up", fields)
-      expect(headers.get("x-action-redirect"), callbackUrl).toBe("/;push")
+      expect(headers.get("x-action-redirect"), callbackUrl).toBe("/verify;push")
     }
   })
 
@@ -381,12 +386,44 @@ describe("what responses reveal about an email address", () => {
     }
   })
 
-  test("a sign-up reveals that an account exists, but not its state", async () => {
-    const emails = await makeAccounts()
-    const create = (email: string) => send("sign-up createAccount", "/sign-up", { name: "New", email, password })
-    await expectTheSame(emails, create)
-    expect(resultOf(await create(emails.banned))).toContain("An account with this email address already exists.")
+  test("a sign-up reveals nothing, nor does the page after it", async () => {
+    const emails = { ...(await makeAccounts()), unknown: `nobody-${randomUUID()}@example.com` }
+    const browsers: Record<string, string> = {}
+    const waiting = (email: string) => ({ cookie: browsers[email] ?? "" })
+    await expectTheSame(emails, async (email) => {
+      const response = await send("sign-up createAccount", "/sign-up", { name: "New", email, password })
+      browsers[email] = response.cookies.map((line) => line.split(";")[0]).join("; ")
+      return response
+    })
+    await expectTheSame(emails, (email) => {
+      return ask(server, { path: "/verify", headers: { ...sameOriginHeaders(), ...waiting(email) } })
+    })
+    // The rate limit of emails reveals nothing either.
+    for (let count = 0; count <= limits.verificationAccount.tokens; count++) {
+      await expectTheSame(emails, (email) => send("verify sendAgain", "/verify", {}, waiting(email)))
+    }
   })
+
+  test("a change of address reveals nothing about the new one", async () => {
+    const emails = { ...(await makeAccounts()), unknown: `nobody-${randomUUID()}@example.com` }
+    await expectTheSame(emails, async (email) => {
+      const cookie = await sessionOf(await createUser({ passwordHash }))
+      return send("account/security changeAddress", "/account/security", { email, current: password }, { cookie })
+    })
+  })
+})
+
+test("the right password of an unconfirmed sign-up leads to its page, without a session", async () => {
+  const email = `new-${randomUUID()}@example.com`
+  const { id } = await createSignUp({ email, passwordHash, token: null })
+  const response = await signIn(email, password)
+  expect(response.headers.get("x-action-redirect")).toBe("/verify;push")
+  expect(response.cookies).toEqual([expect.stringContaining(`${cookieName("sign-up")}=${id}`)])
+  const page = await ask(server, {
+    path: "/verify",
+    headers: { ...sameOriginHeaders(), cookie: response.cookies.join() },
+  })
+  expect(page.text).toContain(email)
 })
 
 test("the server sends no request to a host that a request header names, for any action", async () => {

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto"
+import { randomBytes, randomUUID } from "node:crypto"
 import { beforeAll, describe, expect, test } from "vitest"
 import { roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
@@ -79,6 +79,19 @@ async function createMarked() {
   })
   const token = { token: m("verification_tokens.token"), expires: new Date(Date.now() + 3_600_000) }
   await db().verificationToken.create({ data: { identifier: userId, ...token } })
+  await db().signUp.create({
+    data: {
+      id: randomUUID(),
+      email: m("sign_ups.email"),
+      name: m("sign_ups.name"),
+      passwordHash: m("sign_ups.password_hash"),
+      token: m("sign_ups.token"),
+      expiresAt: token.expires,
+    },
+  })
+  await db().addressChange.create({
+    data: { userId, from: m("address_changes.from"), to: m("address_changes.to"), token: m("address_changes.token") },
+  })
   await pool().query("INSERT INTO ended_sessions (id, expires) VALUES ($1, now())", [m("ended_sessions.id")])
   await createSession(user, {
     via: m("sessions.via"),
@@ -322,6 +335,7 @@ test("no action of a customer reaches another account's rows", async () => {
 async function rowsOf(userId: string): Promise<unknown[]> {
   const include = {
     providerAccounts: true,
+    addressChanges: true,
     keys: true,
     subscriptions: true,
     orders: true,

@@ -72,3 +72,14 @@ export function slopeOf(samples: readonly Sample[]): number {
   const below = half.reduce((sum, { minutes }) => sum + (minutes - x) ** 2, 0)
   return above / below
 }
+
+/**
+ * Growth in MB per minute of what is live even at the least: the lowest sample of the second half against that of the
+ * first. Requests in progress raise single samples; a leak raises the lowest.
+ */
+export function growthOf(samples: readonly Sample[]): number {
+  const middle = Math.floor(samples.length / 2)
+  const [first, second] = [samples.slice(0, middle), samples.slice(middle)]
+  const [from, to] = [first, second].map((half) => half.reduce((least, one) => (one.mb < least.mb ? one : least)))
+  return from && to ? (to.mb - from.mb) / (to.minutes - from.minutes) : 0
+}

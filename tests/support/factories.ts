@@ -113,6 +113,12 @@ export function createSession(
   return db().session.create({ data: { ...data, ...overrides } })
 }
 
+/** A sign-up that waits until its address is verified. */
+export function createSignUp(data: Pick<Prisma.SignUpCreateInput, "email" | "passwordHash" | "token">) {
+  const expiresAt = new Date(Date.now() + 3_600_000)
+  return db().signUp.create({ data: { id: randomUUID(), name: "New", expiresAt, ...data } })
+}
+
 /** The hash of a password with the lowest cost, so that tests sign in fast. */
 export function cheapHashOf(password: string): string {
   const [cost, salt] = [1024, randomBytes(16)]

@@ -55,7 +55,16 @@ function decode(email: string): string {
 
 /** The token in the link of a password reset email. */
 export function resetTokenIn(email: string): string {
-  const token = /\/reset-password\/([\w-]+)/.exec(email)?.[1]
+  return tokenIn(email, /\/reset-password\/([\w-]+)/)
+}
+
+/** The token in the link of an email that verifies an address. */
+export function verificationTokenIn(email: string): string {
+  return tokenIn(email, /\/verify\/([\w-]+)/)
+}
+
+function tokenIn(email: string, link: RegExp): string {
+  const token = link.exec(email)?.[1]
   if (!token) throw new Error(`There is no link in this email:\n${email}`)
   return token
 }

@@ -6,6 +6,7 @@ import { z } from "zod"
 import { sendEmail } from "@/lib/email/send"
 import { done, formAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
+import { addressChangeForm, requestAddressChange } from "@/lib/sign-in/address-change"
 import { guessable } from "@/lib/sign-in/new-password"
 import { changePassword, passwordChangeForm } from "@/lib/sign-in/password-change"
 import { startSession } from "@/lib/sign-in/session"
@@ -26,6 +27,21 @@ export const change = formAction({
     if (result.reason === "guessable") return invalid({ password: guessable })
     if (result.reason === "too_many") return retryLater("Too many attempts", result)
     return refused("Your account has no password to change. Reload this page to see how to set one.")
+  },
+})
+
+export const changeAddress = formAction({
+  fields: addressChangeForm,
+  permission: null,
+  act: async (form, { viewer, ...client }) => {
+    const result = await requestAddressChange(viewer.id, form, client)
+    if (result.ok) {
+      after(result.message)
+      return done()
+    }
+    if (result.reason === "too_many") return retryLater("Too many attempts", result)
+    if (result.reason === "same") return invalid({ email: "This is your current address." })
+    return invalid({ current: "This is not your current password." })
   },
 })
 

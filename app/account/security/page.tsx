@@ -11,6 +11,7 @@ import { resetsByEmail } from "@/lib/sign-in/password-reset"
 import { requireViewer } from "@/lib/sign-in/session"
 import { listSessions } from "@/lib/sign-in/sessions"
 import { change } from "./actions"
+import { AddressForm } from "./address"
 import { Sessions } from "./sessions"
 
 export const metadata: Metadata = { title: "Security" }
@@ -19,12 +20,15 @@ const page = "/account/security"
 
 export default async function SecurityPage({ searchParams }: PageProps<"/account/security">) {
   const viewer = await requireViewer(page)
-  const [sessions, { end }] = [await listSessions(viewer), await searchParams]
+  const [sessions, ownsPassword, { end }] = await Promise.all([
+    listSessions(viewer),
+    hasPassword(viewer.id),
+    searchParams,
+  ])
   return (
-    <PageFrame title="Security" intro="Your password, and the browsers that are signed in to your account.">
-      <Panel label="Password">
-        {(await hasPassword(viewer.id)) ? <PasswordForm email={viewer.email} /> : <NoPassword />}
-      </Panel>
+    <PageFrame title="Security" intro="Your password and address, and the browsers that are signed in to your account.">
+      <Panel label="Password">{ownsPassword ? <PasswordForm email={viewer.email} /> : <NoPassword />}</Panel>
+      <AddressForm email={viewer.email} needsPassword={ownsPassword} />
       <Sessions sessions={sessions} selected={end} page={page} />
     </PageFrame>
   )

@@ -1,0 +1,35 @@
+import { Done } from "@/components/form/done"
+import { SubmitButton, TextField } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
+import { Panel } from "@/components/page-frame"
+import { verificationHours } from "@/lib/sign-in/sign-up"
+import { changeAddress } from "./actions"
+
+export function AddressForm({ email, needsPassword }: { email: string; needsPassword: boolean }) {
+  return (
+    <Panel label="Email address">
+      <Form action={changeAddress} done={<LinkSent />}>
+        <h2 className="text-base font-semibold">Change email address</h2>
+        <p className="text-muted">
+          You sign in as <strong className="font-semibold text-ink wrap-anywhere">{email}</strong>.
+        </p>
+        <TextField label="New email address" name="email" type="email" autoComplete="email" required />
+        {needsPassword && (
+          <TextField label="Current password" name="current" type="password" autoComplete="current-password" required />
+        )}
+        <SubmitButton className="justify-self-start">Send confirmation link</SubmitButton>
+      </Form>
+    </Panel>
+  )
+}
+
+function LinkSent() {
+  return (
+    <Done title="Check the new address">
+      <p className="text-muted">
+        We sent it a link that expires after {verificationHours} hours. Your address changes when you open the link and
+        confirm.
+      </p>
+    </Done>
+  )
+}

@@ -1,0 +1,11 @@
+import { mailbox } from "@/lib/email/mailbox"
+import { requireMailbox } from "../access"
+
+/** The HTML part of an email. It is shown alone, because its styles are inline. */
+export async function GET(_request: Request, { params }: RouteContext<"/dev/mailbox/[id]">): Promise<Response> {
+  await requireMailbox()
+  const { id } = await params
+  const email = mailbox().find((kept) => kept.id === id)
+  if (!email) return new Response("There is no such email.", { status: 404 })
+  return new Response(email.html, { headers: { "Content-Type": "text/html; charset=utf-8" } })
+}

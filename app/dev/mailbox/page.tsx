@@ -1,0 +1,59 @@
+import type { Metadata } from "next"
+import { EmptyState } from "@/components/empty-state"
+import { Link } from "@/components/link"
+import { PageFrame } from "@/components/page-frame"
+import { RelativeTime } from "@/components/relative-time"
+import { type KeptEmail, mailbox } from "@/lib/email/mailbox"
+import { requireMailbox } from "./access"
+
+export const metadata: Metadata = { title: "Mailbox" }
+
+/** The emails of the demo and of development, which have no mail server. */
+export default async function MailboxPage() {
+  await requireMailbox()
+  const emails = mailbox()
+  return (
+    <main className="mx-auto max-w-3xl px-4 py-10">
+      <PageFrame title="Mailbox" intro="Without a mail server, the emails of this server are kept here until it stops.">
+        {emails.length === 0 ? (
+          <EmptyState title="No emails">Sign up, create a key or reset a password.</EmptyState>
+        ) : (
+          <ol className="grid gap-4">
+            {emails.map((email) => (
+              <Email key={email.id} email={email} now={new Date()} />
+            ))}
+          </ol>
+        )}
+      </PageFrame>
+    </main>
+  )
+}
+
+function Email({ email: { id, to, subject, sentAt, text }, now }: { email: KeptEmail; now: Date }) {
+  return (
+    <li className="grid gap-2 rounded-lg border border-line bg-panel p-4">
+      <h2 className="font-semibold wrap-anywhere">{subject}</h2>
+      <p className="text-muted wrap-anywhere">
+        To {to}, <RelativeTime date={sentAt} now={now} />.{" "}
+        <Link href={`/dev/mailbox/${id}`} className="text-accent underline">
+          Open as HTML
+        </Link>
+      </p>
+      <p className="whitespace-pre-wrap wrap-anywhere">{withLinks(text)}</p>
+    </li>
+  )
+}
+
+/** The text with its URLs as links; they are our own, for an email contains no others. */
+function withLinks(text: string) {
+  return text.split(/(https?:\/\/\S+)/).map((part, index) =>
+    index % 2 === 0 ? (
+      part
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the text never changes
+      <a key={index} href={part} className="text-accent underline">
+        {part}
+      </a>
+    ),
+  )
+}

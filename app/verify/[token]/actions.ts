@@ -1,0 +1,55 @@
+"use server"
+
+import { revalidatePath } from "next/cache"
+import { redirect } from "next/navigation"
+import { after } from "next/server"
+import { sendEmail } from "@/lib/email/send"
+import { done, formAction, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
+import { confirmAddressChange, type LinkUse, linkForm, undoAddressChange } from "@/lib/sign-in/address-change"
+import { startSession } from "@/lib/sign-in/session"
+import { confirmSignUp, forgetSignUp, signUpOfBrowser, verificationForm } from "@/lib/sign-in/sign-up"
+
+export const verify = guestFormAction({
+  fields: verificationForm,
+  act: async (form, client) => {
+    const result = await confirmSignUp(form, (await signUpOfBrowser())?.id, client)
+    if (result.ok) {
+      const { user } = result
+      after(() => sendEmail(user, "welcome", user))
+      await startSession(user, "sign-up")
+      await forgetSignUp()
+      redirect("/")
+    }
+    if (result.reason === "wrong") return invalid({ password: "This is not the password of this sign-up." })
+    if (result.reason === "taken") return refused("This address already has an account. Sign in instead.")
+    if (result.reason === "too_many") return retryLater("Too many attempts", result)
+    return dead()
+  },
+})
+
+export const confirmChange = formAction({
+  fields: linkForm,
+  permission: null,
+  act: async ({ token }, { viewer, address }) => outcomeOf(await confirmAddressChange(viewer.id, token, address)),
+})
+
+export const undoChange = guestFormAction({
+  fields: linkForm,
+  act: async ({ token }, { address }) => outcomeOf(await undoAddressChange(token, address)),
+})
+
+function outcomeOf(result: LinkUse) {
+  if (result.ok) {
+    after(result.message)
+    return done()
+  }
+  if (result.reason === "taken") return refused("Another account has this address now.")
+  if (result.reason === "too_many") return retryLater("Too many requests from your network", result)
+  return dead()
+}
+
+/** The page then shows how to get another link. */
+function dead() {
+  revalidatePath("/verify/[token]", "page")
+  return refused("This link no longer works.")
+}

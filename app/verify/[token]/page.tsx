@@ -1,0 +1,132 @@
+import type { Metadata } from "next"
+import type { ReactNode } from "react"
+import { buttonStyle } from "@/components/button"
+import { Done } from "@/components/form/done"
+import { SubmitButton, TextField } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
+import { SignInLayout } from "@/components/sign-in-layout"
+import { findAddressChange, undoHours } from "@/lib/sign-in/address-change"
+import { requireViewer } from "@/lib/sign-in/session"
+import { findSignUp, signUpOfBrowser, verificationHours } from "@/lib/sign-in/sign-up"
+import { confirmChange, undoChange, verify } from "./actions"
+
+export const metadata: Metadata = { title: "Confirm your email address" }
+
+/** What the link in an email opens. It acts when its button is pressed, because mail scanners open links, too. */
+export default async function VerifyLinkPage({ params }: PageProps<"/verify/[token]">) {
+  const { token } = await params
+  const [signUp, change] = await Promise.all([findSignUp(token), findAddressChange(token)])
+  if (change?.confirmedAt) return <UndoChange token={token} to={change.from} />
+  if (change) {
+    const viewer = await requireViewer(`/verify/${token}`)
+    return <ConfirmChange token={token} to={change.to} unavailable={viewer.id !== change.userId && <OtherAccount />} />
+  }
+  const isSameBrowser = signUp !== null && (await signUpOfBrowser())?.id === signUp.id
+  return (
+    <SignInLayout title="Confirm your email address">
+      <Form action={verify} unavailable={!signUp && <InvalidLink />}>
+        <input type="hidden" name="token" value={token} />
+        <p>
+          This finishes the sign-up of <strong className="font-semibold wrap-anywhere">{signUp?.email}</strong>.
+        </p>
+        {!isSameBrowser && (
+          <>
+            {/* Lets password managers match the password to the account. */}
+            <input type="text" name="username" autoComplete="username" value={signUp?.email} readOnly hidden />
+            <TextField
+              label="Password"
+              name="password"
+              type="password"
+              autoComplete="current-password"
+              required
+              hint="The one that you chose at sign-up. If you did not sign up, close this page."
+            />
+          </>
+        )}
+        <SubmitButton>Confirm address</SubmitButton>
+      </Form>
+    </SignInLayout>
+  )
+}
+
+function ConfirmChange({ token, to, unavailable }: { token: string; to: string; unavailable: ReactNode }) {
+  return (
+    <SignInLayout title="Confirm your new email address">
+      <Form action={confirmChange} done={<AddressChanged to={to} />} unavailable={unavailable}>
+        <input type="hidden" name="token" value={token} />
+        <p>
+          From now on you sign in as <strong className="font-semibold wrap-anywhere">{to}</strong>, and all emails go
+          there.
+        </p>
+        <SubmitButton>Change address</SubmitButton>
+      </Form>
+    </SignInLayout>
+  )
+}
+
+function AddressChanged({ to }: { to: string }) {
+  return (
+    <Done title="Your address was changed">
+      <p className="text-muted">
+        You sign in as {to}. Your previous address got an email with which the change can be undone for {undoHours}{" "}
+        hours.
+      </p>
+      <a href="/account/security" className={buttonStyle()}>
+        Go to your account
+      </a>
+    </Done>
+  )
+}
+
+function UndoChange({ token, to }: { token: string; to: string }) {
+  return (
+    <SignInLayout title="Undo the change of address">
+      <Form action={undoChange} done={<AddressRestored />}>
+        <input type="hidden" name="token" value={token} />
+        <p>
+          The account gets <strong className="font-semibold wrap-anywhere">{to}</strong> back. All browsers are signed
+          out, the password is removed, and API keys and connected services that were added since are removed as well.
+        </p>
+        <SubmitButton kind="danger">Undo the change</SubmitButton>
+      </Form>
+    </SignInLayout>
+  )
+}
+
+function AddressRestored() {
+  return (
+    <Done title="Your address is restored">
+      <p className="text-muted">Set a new password now: the old one no longer works.</p>
+      <a href="/reset-password" className={buttonStyle("primary")}>
+        Set a new password
+      </a>
+    </Done>
+  )
+}
+
+function OtherAccount() {
+  return (
+    <Done title="This link belongs to another account">
+      <p className="text-muted">Sign out, sign in to the account whose address you are changing, and open it again.</p>
+    </Done>
+  )
+}
+
+function InvalidLink() {
+  return (
+    <Done title="This link is invalid or has expired">
+      <p className="text-muted">
+        A link works once and expires after {verificationHours} hours. Only the link in the latest email works. If you
+        have already confirmed your address, sign in.
+      </p>
+      <div className="flex flex-wrap gap-2">
+        <a href="/sign-in" className={buttonStyle()}>
+          Sign in
+        </a>
+        <a href="/sign-up" className={buttonStyle("quiet")}>
+          Sign up again
+        </a>
+      </div>
+    </Done>
+  )
+}

@@ -1,0 +1,63 @@
+import type { Metadata } from "next"
+import { isMailboxOpen } from "@/app/dev/mailbox/access"
+import { Done } from "@/components/form/done"
+import { SubmitButton } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
+import { Link } from "@/components/link"
+import { SignInLayout } from "@/components/sign-in-layout"
+import { signUpOfBrowser, verificationHours } from "@/lib/sign-in/sign-up"
+import { sendAgain } from "./actions"
+
+export const metadata: Metadata = { title: "Confirm your email address" }
+
+/** Where a sign-up, and a sign-in before its address is verified, lead to. */
+export default async function VerifyPage() {
+  const waiting = await signUpOfBrowser()
+  return (
+    <SignInLayout title="Check your email">
+      {waiting ? (
+        <>
+          <p>
+            We sent an email to <strong className="font-semibold wrap-anywhere">{waiting.email}</strong>. Open the link
+            in it to finish signing up. It expires after {verificationHours} hours.
+          </p>
+          {(await isMailboxOpen()) && (
+            <p>
+              This demo keeps its emails:{" "}
+              <Link href="/dev/mailbox" className="text-accent underline">
+                open the mailbox
+              </Link>
+              .
+            </p>
+          )}
+          <Form action={sendAgain} done={<SentAgain />}>
+            <p className="text-muted">No email after a minute? Look in your spam folder, or let us send it again.</p>
+            <SubmitButton>Send it again</SubmitButton>
+          </Form>
+        </>
+      ) : (
+        <p>No sign-up is waiting in this browser. Open the link in the email, or sign up again.</p>
+      )}
+      <p className="text-muted">
+        Wrong address?{" "}
+        <Link href="/sign-up" className="text-accent underline">
+          Sign up again
+        </Link>
+        . Already confirmed?{" "}
+        <Link href="/sign-in" className="text-accent underline">
+          Sign in
+        </Link>
+      </p>
+    </SignInLayout>
+  )
+}
+
+function SentAgain() {
+  return (
+    <Done title="We sent another email">
+      <p className="text-muted">
+        Only the link in the latest email works. After three emails within 15 minutes no more are sent.
+      </p>
+    </Done>
+  )
+}

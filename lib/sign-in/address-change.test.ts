@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto"
+import { beforeAll, beforeEach, expect, test } from "vitest"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { env } from "@/lib/env"
+import { db } from "@/lib/postgres/prisma"
+import { cheapHashOf, createKey, createSession, createUser } from "@/tests/support/factories"
+import { type MailServer, startMailServer, verificationTokenIn } from "@/tests/support/mail-server"
+import { confirmAddressChange, requestAddressChange, undoAddressChange } from "./address-change"
+import { requestReset, resetPassword } from "./password-reset"
+
+const password = "correct horse battery staple"
+const passwordHash = cheapHashOf(password)
+const dead = { ok: false, reason: "dead" }
+
+let mailServer: MailServer
+beforeAll(async () => {
+  mailServer = await startMailServer()
+  Object.assign(env(), { SMTP_URL: mailServer.url, EMAIL_FROM: "Shop <hello@example.com>" })
+  return () => mailServer.stop()
+})
+beforeEach(() => {
+  mailServer.emails.length = 0
+})
+
+let addresses = 0
+function client() {
+  return { address: `203.0.113.${addresses++}` }
+}
+
+async function account() {
+  const user = await createUser({ passwordHash })
+  return { ...user, id: user.id as OwnerId }
+}
+
+function newEmail(): string {
+  return `new-${randomUUID()}@example.com`
+}
+
+/** Requests a change and returns the token in the email to the new address. */
+async function request({ id }: { id: OwnerId }, email: string, current = password): Promise<string> {
+  const result = await requestAddressChange(id, { email, current }, client())
+  if (!result.ok) throw new Error(result.reason)
+  await result.message()
+  return verificationTokenIn(mailServer.emails.at(-1) ?? "")
+}
+
+/** Changes the address and returns the token in the email to the previous one. */
+async function change(user: { id: OwnerId }, email: string): Promise<string> {
+  const result = await confirmAddressChange(user.id, await request(user, email), client().address)
+  if (!result.ok) throw new Error(result.reason)
+  await result.message()
+  return verificationTokenIn(mailServer.emails.at(-1) ?? "")
+}
+
+const undo = (token: string) => undoAddressChange(token, client().address)
+
+async function addressOf({ id }: { id: string }): Promise<string> {
+  return (await db().user.findUniqueOrThrow({ where: { id } })).email
+}
+
+test("the address changes when the new one is confirmed, is audited, and the previous one is told", async () => {
+  const [user, email] = [await account(), newEmail()]
+  const token = await request(user, email)
+  expect(mailServer.emails.at(-1)).toContain(`\nTo: ${email}\r\n`)
+  expect(await addressOf(user)).toBe(user.email)
+  const result = await confirmAddressChange(user.id, token, client().address)
+  if (!result.ok) throw new Error(result.reason)
+  await result.message()
+  expect(await addressOf(user)).toBe(email)
+  expect(mailServer.emails.at(-1)).toContain(`\nTo: ${user.email}\r\n`)
+  expect(mailServer.emails.at(-1)).not.toContain(email)
+  expect(await db().auditEntry.findMany({ where: { targetId: user.id } })).toMatchObject([
+    { action: "user.address_changed", actorId: user.id, details: {} },
+  ])
+})
+
+test("a change needs the password, and a session alone confirms nothing", async () => {
+  const [user, email] = [await account(), newEmail()]
+  const refused = await requestAddressChange(user.id, { email, current: "not the password" }, client())
+  expect(refused).toEqual({ ok: false, reason: "wrong" })
+  const same = await requestAddressChange(user.id, { email: user.email, current: password }, client())
+  expect(same).toEqual({ ok: false, reason: "same" })
+  expect(mailServer.emails).toEqual([])
+})
+
+test("another account does not confirm a change, nor does its link work twice", async () => {
+  const [user, stranger, email] = [await account(), await account(), newEmail()]
+  const token = await request(user, email)
+  expect(await confirmAddressChange(stranger.id, token, client().address)).toEqual(dead)
+  expect(await undo(token)).toEqual(dead)
+  const both = await Promise.all([1, 2].map(() => confirmAddressChange(user.id, token, client().address)))
+  expect(both.filter(({ ok }) => ok)).toHaveLength(1)
+  expect(await addressOf(user)).toBe(email)
+})
+
+test("only the link of the latest request works, for 24 hours", async () => {
+  const [user, email] = [await account(), newEmail()]
+  const [first, second] = [await request(user, newEmail()), await request(user, email)]
+  expect(await confirmAddressChange(user.id, first, client().address)).toEqual(dead)
+  const age = (hours: number) => ({ createdAt: new Date(Date.now() - hours * 3_600_000) })
+  await db().addressChange.updateMany({ where: { userId: user.id }, data: age(24.1) })
+  expect(await confirmAddressChange(user.id, second, client().address)).toEqual(dead)
+  await db().addressChange.updateMany({ where: { userId: user.id }, data: age(23.9) })
+  expect(await confirmAddressChange(user.id, second, client().address)).toMatchObject({ ok: true })
+})
+
+test("an address that has an account is told so, and one that got an account meanwhile is refused", async () => {
+  const [user, holder, email] = [await account(), await account(), newEmail()]
+  const result = await requestAddressChange(user.id, { email: holder.email, current: password }, client())
+  if (!result.ok) throw new Error(result.reason)
+  await result.message()
+  expect(mailServer.emails).toEqual([expect.stringContaining("already have an account")])
+  const token = await request(user, email)
+  await createUser({ email })
+  expect(await confirmAddressChange(user.id, token, client().address)).toEqual({ ok: false, reason: "taken" })
+  expect(await addressOf(user)).toBe(user.email)
+})
+
+test("a reset link that went to the previous address stops working", async () => {
+  const user = await account()
+  const reset = await requestReset(user.email, client())
+  if (!reset.ok) throw new Error(reset.reason)
+  await reset.message()
+  const token = /\/reset-password\/([\w-]+)/.exec(mailServer.emails.at(-1) ?? "")?.[1] ?? ""
+  await change(user, newEmail())
+  expect(await resetPassword({ token, password: "four words make sense" }, client().address)).toEqual(dead)
+})
+
+test("for 72 hours the previous address undoes the change and everything that was added since", async () => {
+  const user = await account()
+  const before = await createKey({ user, surface: "user" })
+  const provider = { userId: user.id, type: "oauth", provider: "github" }
+  await db().providerAccount.create({ data: { ...provider, providerAccountId: randomUUID() } })
+  const token = await change(user, newEmail())
+  const after = await createKey({ user, surface: "user" })
+  await db().providerAccount.create({ data: { ...provider, provider: "google", providerAccountId: randomUUID() } })
+  await createSession(user)
+  expect(await undo(token)).toMatchObject({ ok: true })
+  expect(await db().user.findUniqueOrThrow({ where: { id: user.id } })).toMatchObject({
+    email: user.email,
+    passwordHash: null,
+  })
+  expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
+  expect(await db().providerAccount.findMany({ where: { userId: user.id } })).toMatchObject([{ provider: "github" }])
+  const working = await db().apiKey.findMany({ where: { userId: user.id, revokedAt: null } })
+  expect(working.map(({ id }) => id)).toEqual([before.key.id])
+  expect(after.key.id).not.toBe(before.key.id)
+  expect(await undo(token)).toEqual(dead)
+})
+
+test("after 72 hours a change is not undone", async () => {
+  const user = await account()
+  const token = await change(user, newEmail())
+  await db().addressChange.updateMany({
+    where: { userId: user.id },
+    data: { confirmedAt: new Date(Date.now() - 72.1 * 3_600_000) },
+  })
+  expect(await undo(token)).toEqual(dead)
+})
+
+test("whoever took the account over cannot undo its owner's way back by a second change", async () => {
+  const user = await account()
+  const ownersWayBack = await change(user, newEmail())
+  const thief = newEmail()
+  const second = await change(user, thief)
+  expect(await undo(second)).toMatchObject({ ok: true })
+  expect(await undo(ownersWayBack)).toMatchObject({ ok: true })
+  expect(await addressOf(user)).toBe(user.email)
+})
+
+test("once its owner has undone a change, later changes are not undone to the address of somebody else", async () => {
+  const user = await account()
+  const ownersWayBack = await change(user, newEmail())
+  const second = await change(user, newEmail())
+  expect(await undo(ownersWayBack)).toMatchObject({ ok: true })
+  expect(await undo(second)).toEqual(dead)
+  expect(await addressOf(user)).toBe(user.email)
+})

@@ -1,0 +1,158 @@
+import { z } from "zod"
+import { type AddressChange, Prisma, type User } from "@/generated/prisma/client"
+import { idIn, lockAccounts } from "@/lib/accounts/authority"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { audit } from "@/lib/audit"
+import { emailAddress } from "@/lib/email/address"
+import { sendEmail } from "@/lib/email/send"
+import { hidden, secret } from "@/lib/input/fields"
+import { revoke } from "@/lib/keys/mutations"
+import { isUniqueViolation } from "@/lib/postgres/failures"
+import { db, type Transaction } from "@/lib/postgres/prisma"
+import { consume } from "@/lib/rate-limit/rate-limit"
+import { log } from "@/lib/telemetry/log"
+import { type Client, countAttempt, type TooMany, tooMany } from "./attempts"
+import { hashOf, newToken } from "./link-token"
+import { verifyPassword } from "./password-hash"
+import { verificationHours } from "./sign-up"
+
+/** How long a change of address can be undone from the previous address. */
+export const undoHours = 72
+
+export const addressChangeForm = z.strictObject({ email: emailAddress, current: secret(z.string()) })
+
+export const linkForm = z.strictObject({ token: hidden(z.string()) })
+
+export type AddressChangeRequest =
+  /** `message` sends the link; the caller runs it after the response. */
+  { ok: true; message: () => Promise<void> } | { ok: false; reason: "wrong" | "same" } | TooMany
+
+/**
+ * Requests a change of the viewer's address. Requires the current password, if the account has one, because the session
+ * may be stolen. Whether the new address has an account is looked up only after the response.
+ */
+export async function requestAddressChange(
+  userId: OwnerId,
+  { email, current }: z.output<typeof addressChangeForm>,
+  client: Client,
+): Promise<AddressChangeRequest> {
+  const account = await db().user.findUniqueOrThrow({ where: { id: userId } })
+  const refused = await countAttempt(account.email, client)
+  if (refused) return refused
+  const proven = account.passwordHash === null || (await verifyPassword(current.slice(0, 1024), account.passwordHash))
+  if (!proven) return { ok: false, reason: "wrong" }
+  if (email === account.email) return { ok: false, reason: "same" }
+  const verdict = await consume("verificationAccount", userId)
+  if (!verdict.allowed) return tooMany(verdict)
+  return { ok: true, message: () => sendLink(account, email) }
+}
+
+async function sendLink({ id: userId, email: from }: User, to: string): Promise<void> {
+  try {
+    if (!(await consume("verificationAccount", to)).allowed) return
+    const holder = await db().user.findUnique({ where: { email: to } })
+    if (holder) return await sendEmail(holder, "already_registered", {})
+    const token = newToken()
+    await db().$transaction(async (transaction) => {
+      await lockAccounts(transaction, idIn(userId))
+      await transaction.addressChange.deleteMany({ where: { userId, confirmedAt: null } })
+      await transaction.addressChange.create({ data: { userId, from, to, token: hashOf(token) } })
+    })
+    await sendEmail({ id: userId, email: to }, "address_change", { token, hours: verificationHours })
+  } catch (error) {
+    log().error({ why: String(error) }, "address_change_not_sent")
+  }
+}
+
+/** The change whose link has this token and works now. Looking changes nothing: mail scanners open links, too. */
+export async function findAddressChange(token: string): Promise<AddressChange | undefined> {
+  const [found] = await live(db(), token)
+  return found
+}
+
+function live(database: Pick<Transaction, "$queryRaw">, token: string): Promise<AddressChange[]> {
+  return database.$queryRaw<AddressChange[]>`
+    SELECT id, user_id AS "userId", "from", "to", token, created_at AS "createdAt", confirmed_at AS "confirmedAt"
+    FROM address_changes
+    WHERE token = ${hashOf(token)} AND (
+      confirmed_at IS NULL AND created_at > now() - make_interval(hours => ${verificationHours})
+      OR confirmed_at > now() - make_interval(hours => ${undoHours}))`
+}
+
+export type LinkUse = { ok: true; message: () => Promise<void> } | { ok: false; reason: "dead" | "taken" } | TooMany
+
+/**
+ * Gives the account the new address. The link proves that its reader has the address, and the session that the reader
+ * has the account: nobody confirms another person's change by mistake. Links that reset the password, which went to
+ * the previous address, stop working.
+ */
+export async function confirmAddressChange(userId: OwnerId, token: string, address: string): Promise<LinkUse> {
+  const undo = newToken()
+  const used = await use(token, address, async (transaction, { id, userId: owner, from, to, confirmedAt }) => {
+    if (owner !== userId || confirmedAt) return undefined
+    await writeAddress(transaction, { userId, action: "user.address_changed", email: to })
+    await transaction.addressChange.update({ where: { id }, data: { confirmedAt: new Date(), token: hashOf(undo) } })
+    return from
+  })
+  if (!used.ok) return used
+  const message = () =>
+    sendEmail({ id: userId, email: used.value }, "address_changed", { token: undo, hours: undoHours })
+  return { ok: true, message }
+}
+
+/**
+ * Gives the account its previous address back and takes away what somebody else may have gained meanwhile: sessions and
+ * the password, providers connected and keys issued since the change was requested, and later changes. The owner then
+ * sets a new password by email.
+ */
+export async function undoAddressChange(token: string, address: string): Promise<LinkUse> {
+  const used = await use(token, address, async (transaction, { userId: id, from, createdAt, confirmedAt }) => {
+    if (!confirmedAt) return undefined
+    const userId = id as OwnerId
+    const since = { userId, createdAt: { gte: createdAt } }
+    await writeAddress(transaction, { userId, action: "user.address_restored", email: from })
+    await transaction.user.update({ where: { id }, data: { passwordHash: null } })
+    // A trigger ends the sessions of an account whose password changes; this one may have had none.
+    await transaction.session.deleteMany({ where: { userId } })
+    await transaction.addressChange.deleteMany({ where: since })
+    await transaction.providerAccount.deleteMany({ where: since })
+    const keys = await revoke(transaction, userId, userId, Prisma.sql`created_at >= ${createdAt}`)
+    return { account: { id, email: from }, keys }
+  })
+  if (!used.ok) return used
+  const { account, keys } = used.value
+  return { ok: true, message: async () => (keys.length > 0 ? sendEmail(account, "keys_revoked", { keys }) : undefined) }
+}
+
+/** Runs `work` with the change of a live link and its account locked; `undefined` means that the link is not for it. */
+async function use<Value>(
+  token: string,
+  address: string,
+  work: (transaction: Transaction, change: AddressChange) => Promise<Value | undefined>,
+): Promise<{ ok: true; value: Value } | { ok: false; reason: "dead" | "taken" } | TooMany> {
+  const verdict = await consume("linkAddress", address)
+  if (!verdict.allowed) return tooMany(verdict)
+  const found = await findAddressChange(token)
+  if (!found) return { ok: false, reason: "dead" }
+  try {
+    return await db().$transaction(async (transaction) => {
+      const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(found.userId)} AND status = 'active'`)
+      // Read again under the lock: of two uses of a link, the second finds nothing.
+      const [change] = await live(transaction, token)
+      const value = account && change && (await work(transaction, change))
+      return value === undefined ? ({ ok: false, reason: "dead" } as const) : ({ ok: true, value } as const)
+    })
+  } catch (error) {
+    if (isUniqueViolation(error)) return { ok: false, reason: "taken" }
+    throw error
+  }
+}
+
+type AddressWrite = { userId: string; action: "user.address_changed" | "user.address_restored"; email: string }
+
+async function writeAddress(transaction: Transaction, { userId, action, email }: AddressWrite): Promise<void> {
+  await transaction.user.update({ where: { id: userId }, data: { email, emailVerified: new Date() } })
+  await transaction.signUp.deleteMany({ where: { email } })
+  await transaction.verificationToken.deleteMany({ where: { identifier: userId } })
+  await audit(transaction, { actorId: userId, action, targetType: "user", targetId: userId })
+}

@@ -1,0 +1,11 @@
+import { createHash, randomBytes } from "node:crypto"
+
+/** The secret in a link that is sent by email. */
+export function newToken(): string {
+  return randomBytes(32).toString("base64url")
+}
+
+/** What is stored of a token: it has 256 random bits, so a fast hash is enough to make a leaked table useless. */
+export function hashOf(token: string): string {
+  return createHash("sha256").update(token).digest("hex")
+}

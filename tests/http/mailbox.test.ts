@@ -1,0 +1,68 @@
+import { randomUUID } from "node:crypto"
+import { afterAll, expect, test } from "vitest"
+import type { Given } from "@/scripts/build-and-serve"
+import { anotherAddress, ask, builtActions, callAction, type SentHeaders } from "@/tests/support/client"
+import { startTestServer, type TestServer } from "@/tests/support/server"
+
+// The mailbox of the demo holds links that sign in: it is open on this machine alone.
+
+const servers: TestServer[] = []
+afterAll(() => Promise.all(servers.map(({ stop }) => stop())))
+
+async function start(listener: "lean" | "next", given: Given = {}): Promise<TestServer> {
+  const server = await startTestServer(listener, { ...given })
+  servers.push(server)
+  return server
+}
+
+/** The path of the HTML part of an email that the server has kept. */
+async function keptEmail(server: TestServer): Promise<string> {
+  const email = `${randomUUID()}@example.com`
+  const action = (await builtActions()).find(({ name }) => name === "sign-up createAccount")
+  if (!action) throw new Error("There is no sign-up.")
+  const fields = { name: "New", email, password: "correct horse battery staple" }
+  await callAction(server, action, { path: "/sign-up", fields })
+  await expect.poll(async () => (await visit(server, "/dev/mailbox")).text).toContain(email)
+  return /\/dev\/mailbox\/[\w-]{36}/.exec((await visit(server, "/dev/mailbox")).text)?.[0] ?? ""
+}
+
+function visit(server: TestServer, path: string, headers: SentHeaders = {}) {
+  return ask(server, { path, headers: { host: `localhost:${server.port}`, ...headers } })
+}
+
+test.each(["lean", "next"] as const)("emails are shown to this machine and to nobody else, by %s", async (listener) => {
+  const server = await start(listener)
+  const email = await keptEmail(server)
+  const forwarded = [
+    { "x-forwarded-for": anotherAddress() },
+    { "x-forwarded-for": "127.0.0.1" },
+    { "x-forwarded-host": "localhost" },
+    { "x-forwarded-proto": "http" },
+    { "x-real-ip": "127.0.0.1" },
+    { forwarded: "for=127.0.0.1" },
+    { via: "1.1 proxy" },
+    { host: "mail.example.com" },
+    { host: "192.168.1.5:3000" },
+    { host: "localhost.example.com" },
+    { host: "" },
+  ]
+  for (const path of ["/dev/mailbox", email]) {
+    for (const host of ["localhost", "127.0.0.1", "[::1]", "app.localhost:3000"]) {
+      expect([host, (await visit(server, path, { host })).status]).toEqual([host, 200])
+    }
+    for (const headers of forwarded) {
+      const { status, text } = await visit(server, path, headers)
+      expect([headers, status >= 400, text.includes("/verify/")]).toEqual([headers, true, false])
+    }
+  }
+  const page = await visit(server, email)
+  expect(page.headers.get("content-security-policy")).toContain("script-src 'self' 'nonce-")
+})
+
+test.each<[string, Given]>([
+  ["without the demo's flag", { DEMO: "off", VERIFY_EMAIL: "off" }],
+  ["with a mail server", { SMTP_URL: "smtp://127.0.0.1:9", EMAIL_FROM: "shop@example.com" }],
+])("%s there is no mailbox", async (_when, given) => {
+  const server = await start("lean", given)
+  expect((await visit(server, "/dev/mailbox")).status).toBe(404)
+})
