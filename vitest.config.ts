@@ -12,6 +12,8 @@ const shared = {
   pool: "forks",
   setupFiles: "tests/support/worker.ts",
   restoreMocks: true,
+  // Long enough for a busy machine; a condition that is met does not wait for it.
+  expect: { poll: { timeout: minute / 3 } },
   provide: { isLong },
 } satisfies Suite
 
