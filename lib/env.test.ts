@@ -66,6 +66,23 @@ test("two rate limit stores are refused", () => {
   expect(problemsOf({ ...complete, ...both })[1]).toContain("REDIS_URL")
 })
 
+test.each(["10.0.0.0/33", "2001:db8::/129", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0", "proxy.example.com", "10.0.0.0/-1"])(
+  "TRUSTED_PROXIES refuses %s and names it",
+  (entry) => {
+    const problems = problemsOf({ ...complete, TRUSTED_PROXIES: `192.0.2.1, ${entry}` })
+    expect(problems).toEqual([expect.any(String), expect.stringContaining(`TRUSTED_PROXIES contains "${entry}"`)])
+  },
+)
+
+test("trusted proxies are either a number or a list", () => {
+  const list = { ...complete, TRUSTED_PROXIES: "10.0.0.0/8,2001:db8::1" }
+  expect(parseEnv({ ...list, TRUSTED_PROXY_HOPS: "0" }).TRUSTED_PROXIES?.check("10.1.2.3")).toBe(true)
+  expect(problemsOf({ ...list, TRUSTED_PROXY_HOPS: "1" })[1]).toBe(
+    "  TRUSTED_PROXIES set either this or TRUSTED_PROXY_HOPS",
+  )
+  expect(problemsOf({ ...complete, TRUSTED_PROXIES: "10.0.0.0/8,," })[1]).toContain('TRUSTED_PROXIES contains ""')
+})
+
 test("more than one process requires a shared rate limit store", () => {
   expect(problemsOf({ ...complete, WEB_CONCURRENCY: "2" })[1]).toMatch(/WEB_CONCURRENCY above 1 requires REDIS_URL/)
   const shared = { ...complete, WEB_CONCURRENCY: "2", REDIS_URL: "redis://localhost" }

@@ -1,3 +1,4 @@
+import { BlockList, isIPv4 } from "node:net"
 import { z } from "zod"
 import { isLoopback } from "./loopback"
 import { singleton } from "./singleton"
@@ -33,6 +34,7 @@ const schema = z
     VERIFY_EMAIL: z.enum(["on", "off"]).default("on"),
     DEMO: z.enum(["on", "off"]).default("off"),
     TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
+    TRUSTED_PROXIES: z.string().transform(parseNetworks).optional(),
     PORT: z.coerce.number().int().min(1).max(65_535).default(3000),
     HOST: optional,
     WEB_CONCURRENCY: z.coerce.number().int().min(1).max(64).default(1),
@@ -74,12 +76,32 @@ const schema = z
     if (value.REDIS_URL && value.UPSTASH_REDIS_REST_URL) {
       context.addIssue({ code: "custom", path: ["REDIS_URL"], message: "set either this or UPSTASH_REDIS_REST_URL" })
     }
+    if (value.TRUSTED_PROXIES && value.TRUSTED_PROXY_HOPS > 0) {
+      context.addIssue({ code: "custom", path: ["TRUSTED_PROXIES"], message: "set either this or TRUSTED_PROXY_HOPS" })
+    }
     if (value.WEB_CONCURRENCY > 1 && !value.REDIS_URL && !value.UPSTASH_REDIS_REST_URL) {
       const message =
         "above 1 requires REDIS_URL or UPSTASH_REDIS_REST_URL: otherwise each process counts its own requests, which multiplies the limit of a key"
       context.addIssue({ code: "custom", path: ["WEB_CONCURRENCY"], message })
     }
   })
+
+/** The list of the comma-separated addresses and CIDRs. */
+function parseNetworks(value: string, context: z.RefinementCtx): BlockList {
+  const networks = new BlockList()
+  for (const entry of value.split(",").map((part) => part.trim())) {
+    const [, address = "", prefix] = /^([^/]+)(?:\/(\d+))?$/.exec(entry) ?? []
+    const family = isIPv4(address) ? "ipv4" : "ipv6"
+    try {
+      if (prefix === undefined) networks.addAddress(address, family)
+      else networks.addSubnet(address, Number(prefix), family)
+    } catch {
+      const message = `contains ${JSON.stringify(entry)}, which is neither an address nor a CIDR such as 10.0.0.0/8 or 2001:db8::/32`
+      context.addIssue({ code: "custom", message })
+    }
+  }
+  return networks
+}
 
 function crossesNetworkUnencrypted(url: string): boolean {
   if (!URL.canParse(url)) return false

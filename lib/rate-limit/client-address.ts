@@ -7,31 +7,52 @@ import { singleton } from "@/lib/singleton"
 export const socketAddressHeader = singleton("socket-address-header", () => `x-client-address-${randomUUID()}`)
 
 /**
- * The client's address: the socket's, or, behind n trusted proxies (`TRUSTED_PROXY_HOPS`), the n-th from the right of
- * `X-Forwarded-For`, because only entries appended by trusted proxies are reliable. An IPv6 address counts as its /64,
- * which usually belongs to one client.
+ * The client's address: the socket's, unless trusted proxies are configured, because only entries of `X-Forwarded-For`
+ * appended by trusted proxies are reliable. Behind n proxies (`TRUSTED_PROXY_HOPS`) it is the n-th entry from the right;
+ * with `TRUSTED_PROXIES`, the nearest address outside that list. An IPv6 address counts as its /64, which usually
+ * belongs to one client.
  */
 export function clientAddress(headers: Headers): string {
-  const socket = headers.get(socketAddressHeader) ?? ""
-  const own = network(socket) ?? "unknown"
-  const hops = env().TRUSTED_PROXY_HOPS
-  if (hops === 0) return own
-  const chain = [...(headers.get("x-forwarded-for") ?? "").split(","), socket]
-    .map((part) => part.trim())
-    .filter(Boolean)
-  return network(chain[Math.max(0, chain.length - 1 - hops)] ?? "") ?? own
+  const { TRUSTED_PROXY_HOPS: hops, TRUSTED_PROXIES: proxies } = env()
+  let client = parseAddress(headers.get(socketAddressHeader) ?? "")
+  if (hops > 0) {
+    const forwarded = forwardedFor(headers)
+    client = parseAddress(forwarded[Math.max(0, forwarded.length - hops)] ?? "") ?? client
+  } else if (proxies) {
+    const forwarded = forwardedFor(headers)
+    while (client && proxies.check(client, isIPv4(client) ? "ipv4" : "ipv6")) {
+      const before = parseAddress(forwarded.pop() ?? "")
+      if (!before) break
+      client = before
+    }
+  }
+  return client ? network(client) : "unknown"
 }
 
-/** The network that counts as one client, in canonical form: an IPv4 address, or the /64 of an IPv6 address. */
-function network(value: string): string | undefined {
-  const address = /^\[(.*)\](?::\d+)?$/.exec(value)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(value)?.[1] ?? value
-  const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1]
-  if (mapped || isIPv4(address)) return mapped ?? address
+function forwardedFor(headers: Headers): string[] {
+  const entries = headers.get("x-forwarded-for")?.split(",") ?? []
+  return entries.map((entry) => entry.trim()).filter(Boolean)
+}
+
+/** An address without port, brackets and zone: an IPv4 address, also where it is mapped into IPv6, or RFC 5952's form. */
+function parseAddress(value: string): string | undefined {
+  const host = /^\[(.*)\](?::\d+)?$/.exec(value)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(value)?.[1] ?? value
+  if (isIPv4(host)) return host
   // A link-local address may have a zone, which the URL parser refuses: fe80::1%eth0.
-  const [unzoned = ""] = address.split("%")
+  const [unzoned = ""] = host.split("%")
   if (!isIPv6(unzoned)) return undefined
-  // The URL parser returns the shortest form (RFC 5952), in which only "::" has to be expanded.
-  const [head = "", tail = ""] = new URL(`http://[${unzoned}]/`).hostname.slice(1, -1).split("::")
+  const address = new URL(`http://[${unzoned}]/`).hostname.slice(1, -1)
+  const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(address)?.slice(1)
+  return (
+    mapped?.flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255]).join(".") ?? address
+  )
+}
+
+/** The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address. */
+function network(address: string): string {
+  if (isIPv4(address)) return address
+  // In RFC 5952's form only "::" has to be expanded.
+  const [head = "", tail = ""] = address.split("::")
   const [start, end] = [head, tail].map((part) => part.split(":").filter(Boolean))
   const groups = [...(start ?? [])]
   while (groups.length + (end ?? []).length < 8) groups.push("0")
