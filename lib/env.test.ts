@@ -130,6 +130,22 @@ test("WELCOME_CREDITS is a whole number from 0 to 1,000,000", () => {
   }
 })
 
+test("AUTH_SECRET is one secret or several, each of at least 32 characters", () => {
+  const [one, other] = ["a".repeat(32), "b".repeat(32)]
+  for (const value of [one, `${one},${other}`, `${one} , ${other}`]) {
+    expect(parseEnv({ ...complete, AUTH_SECRET: value }).AUTH_SECRET).toBe(value)
+  }
+  for (const value of [
+    "a".repeat(31),
+    `${one},${"b".repeat(31)}`,
+    `${"a".repeat(31)},${other}`,
+    `${one},`,
+    `,${one}`,
+  ]) {
+    expect(problemsOf({ ...complete, AUTH_SECRET: value })[1]).toMatch(/AUTH_SECRET must have at least 32 characters/)
+  }
+})
+
 test("a message contains no value, which may be a secret", () => {
   const secrets = { DATABASE_URL: "mysql://root:hunter2@db", AUTH_SECRET: "hunter2" }
   expect(problemsOf({ ...complete, ...secrets }).join("\n")).not.toContain("hunter2")

@@ -15,7 +15,10 @@ const schema = z
     DATABASE_PREPARE: z.enum(["on", "off"]).default("on"),
     AUTH_SECRET: z
       .string({ error: "is required: at least 32 random characters, for example from `openssl rand -base64 32`" })
-      .min(32, "must have at least 32 characters"),
+      .refine(
+        (value) => secretsIn(value).every((secret) => secret.length >= 32),
+        "must have at least 32 characters, and so must each of several secrets, which a comma separates",
+      ),
     BASE_URL: z
       .url({ protocol: /^https?$/, error: "is required: the public URL, like https://app.example.com" })
       .refine((value) => !URL.canParse(value) || new URL(value).pathname === "/", "must not have a path")
@@ -85,6 +88,11 @@ const schema = z
       context.addIssue({ code: "custom", path: ["WEB_CONCURRENCY"], message })
     }
   })
+
+/** The secrets of AUTH_SECRET, which a comma separates. */
+export function secretsIn(value: string): string[] {
+  return value.split(/ *, */)
+}
 
 /** The list of the comma-separated addresses and CIDRs. */
 function parseNetworks(value: string, context: z.RefinementCtx): BlockList {

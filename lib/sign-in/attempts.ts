@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
-import { env } from "@/lib/env"
 import { consume, type Verdict } from "@/lib/rate-limit/rate-limit"
+import { authSecrets, signingSecret } from "./auth-secrets"
 
 export type Client = {
   /** See lib/rate-limit/client-address.ts. */
@@ -33,12 +33,15 @@ export function tooMany({ resetSeconds }: Verdict): TooMany {
 }
 
 /** The `device` cookie that is set when a browser signs in to `email`: an id and its signature. */
-export function deviceFor(email: string, id: string): string {
-  return `${id}.${createHmac("sha256", env().AUTH_SECRET).update(`device ${id} ${email}`).digest("base64url")}`
+export function deviceFor(email: string, id: string, secret = signingSecret()): string {
+  return `${id}.${createHmac("sha256", secret).update(`device ${id} ${email}`).digest("base64url")}`
 }
 
 function isDeviceOf(email: string, device: string): boolean {
-  const expected = Buffer.from(deviceFor(email, device.slice(0, device.indexOf("."))))
+  const id = device.slice(0, device.indexOf("."))
   const actual = Buffer.from(device)
-  return expected.length === actual.length && timingSafeEqual(expected, actual)
+  return authSecrets().some((secret) => {
+    const expected = Buffer.from(deviceFor(email, id, secret))
+    return expected.length === actual.length && timingSafeEqual(expected, actual)
+  })
 }

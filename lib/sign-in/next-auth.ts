@@ -13,19 +13,19 @@ import { db } from "@/lib/postgres/prisma"
 import { clientAddress } from "@/lib/rate-limit/client-address"
 import { singleton } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
+import { signingSecret } from "./auth-secrets"
 import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
 import { localPath } from "./local-path"
 import { auditSignIn, createSession, type SignInMethod } from "./sessions"
 
 export function authOptions(): NextAuthOptions {
   return singleton("auth-options", () => {
-    const { AUTH_SECRET, BASE_URL, GITHUB_CLIENT_ID, GITHUB_CLIENT_SECRET, GOOGLE_CLIENT_ID, GOOGLE_CLIENT_SECRET } =
-      env()
+    const { BASE_URL, GITHUB_CLIENT_ID, GITHUB_CLIENT_SECRET, GOOGLE_CLIENT_ID, GOOGLE_CLIENT_SECRET } = env()
     // next-auth reads its base URL only from this variable.
     process.env.NEXTAUTH_URL = BASE_URL
     const cookie = (name: string) => ({ name: cookieName(name), options: cookieOptions() })
     return {
-      secret: AUTH_SECRET,
+      secret: signingSecret(),
       adapter: accountsAdapter,
       session: { strategy: "jwt", maxAge: sessionMaxAgeSeconds },
       // next-auth's callback-handler.js would link a provider to the account in the session cookie, even if that session

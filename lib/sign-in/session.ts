@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto"
 import { cookies, headers } from "next/headers"
 import { forbidden, redirect } from "next/navigation"
 import { after, connection } from "next/server"
-import { decode, encode } from "next-auth/jwt"
+import { encode } from "next-auth/jwt"
 import { cache } from "react"
 import { z } from "zod"
 import type { User } from "@/generated/prisma/client"
-import { env } from "@/lib/env"
 import { holds, type Permission } from "@/lib/permissions"
 import { log } from "@/lib/telemetry/log"
 import { deviceFor } from "./attempts"
+import { decodeToken, signingSecret } from "./auth-secrets"
 import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
 import {
   createSession,
@@ -44,8 +44,7 @@ export const currentViewer = cache(async (): Promise<Viewer | null> => {
 async function readSession(): Promise<SessionToken | null> {
   const token = (await cookies()).get(cookieName("session"))?.value
   if (!token) return null
-  const payload = await decode({ token, secret: env().AUTH_SECRET }).catch(() => null)
-  return sessionToken.safeParse(payload).data ?? null
+  return sessionToken.safeParse(await decodeToken(token)).data ?? null
 }
 
 const sessionToken = z.object({ sub: z.uuid(), sid: z.uuid() })
@@ -70,7 +69,7 @@ export async function startSession(user: User, via: SignInMethod): Promise<boole
   const token = await createSession(user, via, await headers())
   if (!token) return false
   const jar = await cookies()
-  const value = await encode({ token, secret: env().AUTH_SECRET, maxAge: sessionMaxAgeSeconds })
+  const value = await encode({ token, secret: signingSecret(), maxAge: sessionMaxAgeSeconds })
   jar.set(cookieName("session"), value, { ...cookieOptions(), maxAge: sessionMaxAgeSeconds })
   jar.set(cookieName("device"), deviceFor(user.email, randomUUID()), { ...cookieOptions(), maxAge: 365 * 24 * 3600 })
   return true

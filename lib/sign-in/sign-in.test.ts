@@ -1,4 +1,5 @@
-import { expect, test, vi } from "vitest"
+import { afterEach, expect, test, vi } from "vitest"
+import { env } from "@/lib/env"
 import { consume, type LimitName, limits } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
 import { cheapHashOf, createUser } from "@/tests/support/factories"
@@ -7,6 +8,11 @@ import { signInWithPassword } from "./sign-in"
 
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
+
+const authSecret = env().AUTH_SECRET
+afterEach(() => {
+  env().AUTH_SECRET = authSecret
+})
 
 let addresses = 0
 function address() {
@@ -71,6 +77,19 @@ test("attempts on an account are limited across addresses; the owner's browser i
   for (const forged of [device.slice(0, -1), deviceFor("else@example.com", "1"), "", "."]) {
     expect(await signInWithPassword({ email, address: address(), device: forged })).toEqual(refused)
   }
+})
+
+test("a browser stays known while AUTH_SECRET lists the secret that signed its cookie, and no longer", async () => {
+  const { email } = await createUser({ passwordHash: null })
+  await useUp("signInAccount", email)
+  const device = deviceFor(email, "0199c0de-0000-7000-8000-000000000002")
+  const next = "the-next-secret-0123456789abcdef0123456789"
+  env().AUTH_SECRET = `${next},${authSecret}`
+  expect(await signInWithPassword({ email, address: address(), device })).toEqual({ ok: false, reason: "wrong" })
+  const renewed = deviceFor(email, "0199c0de-0000-7000-8000-000000000003")
+  env().AUTH_SECRET = next
+  expect(await signInWithPassword({ email, address: address(), device })).toMatchObject({ reason: "too_many" })
+  expect(await signInWithPassword({ email, address: address(), device: renewed })).toMatchObject({ reason: "wrong" })
 })
 
 test("attempts from an address are limited across accounts", async () => {

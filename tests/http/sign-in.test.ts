@@ -133,6 +133,29 @@ describe.each([
   })
 })
 
+test("a session stays valid while AUTH_SECRET lists the secret that signed it, and no longer", async () => {
+  const { AUTH_SECRET: old = "" } = process.env
+  const next = "the-next-secret-0123456789abcdef0123456789"
+  const cookie = await sessionOf(await createUser({ passwordHash }))
+  const statusAt = async ({ address }: TestServer, cookie: string) =>
+    (await fetch(`${address}/account/security`, { headers: { cookie }, redirect: "manual" })).status
+
+  const both = await startTestServer("lean", { BASE_URL: base, AUTH_SECRET: `${next},${old}` })
+  expect(await statusAt(both, cookie)).toBe(200)
+  const { email } = await createUser({ passwordHash })
+  const { cookies } = await callAction(both, action("sign-in signIn"), {
+    path: "/sign-in",
+    fields: { email, password },
+  })
+  const renewed = cookies.map((line) => line.slice(0, line.indexOf(";"))).join("; ")
+  await both.stop()
+
+  const changed = await startTestServer("lean", { BASE_URL: base, AUTH_SECRET: next })
+  expect(await statusAt(changed, renewed)).toBe(200)
+  expect(await statusAt(changed, cookie)).toBe(307)
+  await changed.stop()
+})
+
 test("a sign-in is audited with its way and address, and its session expires after 90 days, in the cookie and in the token", async () => {
   const { email } = await createUser({ passwordHash })
   const responses = [await signIn(email, password), await signInThroughProvider(server)]
