@@ -1,7 +1,7 @@
 import { expect, type Page } from "@playwright/test"
+import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import type { Permission, Role } from "@/lib/permissions"
 import { keyVariable } from "@/lib/product"
-import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { test, uniqueEmail } from "./fixtures"
 import { isPresent } from "./pages"

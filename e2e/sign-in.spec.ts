@@ -1,5 +1,5 @@
 import { expect, type Page } from "@playwright/test"
-import { demoPassword } from "@/prisma/demo-accounts"
+import { demoPassword } from "@/lib/demo-accounts"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { test, uniqueEmail } from "./fixtures"

@@ -1,6 +1,6 @@
 import { expect } from "@playwright/test"
+import { demoPassword } from "@/lib/demo-accounts"
 import { kinds } from "@/lib/surfaces"
-import { demoPassword } from "@/prisma/demo-accounts"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { createKey, row, saved } from "./key-page"

@@ -110,8 +110,18 @@ test("production verifies addresses: it requires a mail server, VERIFY_EMAIL=off
   const given = { ...complete, NODE_ENV: "production" }
   expect(problemsOf(given)[1]).toMatch(/SMTP_URL is required in production.*VERIFY_EMAIL=off/)
   const mail = { SMTP_URL: "smtp://localhost:25", EMAIL_FROM: "hello@example.com" }
-  for (const answer of [mail, { VERIFY_EMAIL: "off" }, { DEMO: "on" }]) {
-    expect(parseEnv({ ...given, ...answer })).toMatchObject(answer)
+  for (const choice of [mail, { VERIFY_EMAIL: "off" }, { DEMO: "on", BASE_URL: "http://localhost:3000" }]) {
+    expect(parseEnv({ ...given, ...choice })).toMatchObject(choice)
+  }
+})
+
+test("in production the demo is served to this machine only", () => {
+  const given = { ...complete, NODE_ENV: "production", VERIFY_EMAIL: "off", DEMO: "on" }
+  for (const url of ["http://localhost:3000", "http://127.0.0.1", "http://[::1]:3000", "https://app.localhost"]) {
+    expect(parseEnv({ ...given, BASE_URL: url }).DEMO).toBe("on")
+  }
+  for (const url of ["https://app.example.com", "https://localhost.example.com", "https://192.168.1.5"]) {
+    expect(problemsOf({ ...given, BASE_URL: url })[1]).toMatch(/DEMO on requires a BASE_URL on this machine: .*public/)
   }
 })
 

@@ -1,6 +1,6 @@
 import { BlockList, isIPv4 } from "node:net"
 import { z } from "zod"
-import { isLoopback } from "./loopback"
+import { isLoopbackUrl } from "./loopback"
 import { singleton } from "./singleton"
 
 const optional = z.string().min(1).optional()
@@ -67,9 +67,13 @@ const schema = z
         message: `is required when ${missing === one ? other : one} is set`,
       })
     }
-    if (value.NODE_ENV === "production" && crossesNetworkUnencrypted(value.BASE_URL)) {
+    if (value.NODE_ENV === "production" && value.BASE_URL.startsWith("http:") && !isLoopbackUrl(value.BASE_URL)) {
       const message = "must start with https:// in production: cookies and keys would cross the network unencrypted"
       context.addIssue({ code: "custom", path: ["BASE_URL"], message })
+    }
+    if (value.NODE_ENV === "production" && value.DEMO === "on" && !isLoopbackUrl(value.BASE_URL)) {
+      const message = "on requires a BASE_URL on this machine: the demo's password, keys and emails are public"
+      context.addIssue({ code: "custom", path: ["DEMO"], message })
     }
     if (value.NODE_ENV === "production" && value.VERIFY_EMAIL === "on" && !value.SMTP_URL && value.DEMO === "off") {
       const message =
@@ -109,12 +113,6 @@ function parseNetworks(value: string, context: z.RefinementCtx): BlockList {
     }
   }
   return networks
-}
-
-function crossesNetworkUnencrypted(url: string): boolean {
-  if (!URL.canParse(url)) return false
-  const { protocol, hostname } = new URL(url)
-  return protocol === "http:" && !isLoopback(hostname)
 }
 
 export type Env = z.infer<typeof schema>

@@ -2,3 +2,7 @@
 export function isLoopback(host: string): boolean {
   return /^(localhost|.+\.localhost|(::ffff:)?127\.\d+\.\d+\.\d+|\[?::1\]?)$/.test(host)
 }
+
+export function isLoopbackUrl(url: string): boolean {
+  return URL.canParse(url) && isLoopback(new URL(url).hostname)
+}

@@ -1,7 +1,7 @@
+import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import { hashSecret, secretOf, startOf } from "@/lib/keys/secret"
 import { creditPacks, plans, product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
-import { demoAccounts, demoKey } from "./demo-accounts"
 import type { Random } from "./random"
 
 const hour = 3_600_000

@@ -1,11 +1,14 @@
 import { Pool } from "pg"
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
+import { demoAccounts, demoKey, demoPassword } from "@/lib/demo-accounts"
 import { hashSecret, isWellFormed } from "@/lib/keys/secret"
 import { roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { verifyPassword } from "@/lib/sign-in/password-hash"
+import { collect } from "@/scripts/build-and-serve"
+import { root } from "@/scripts/root"
+import { start } from "@/tests/support/copy"
 import { findViolations } from "@/tests/support/ledger-invariants"
-import { demoAccounts, demoKey, demoPassword } from "./demo-accounts"
 import { mayBeSeeded, seed } from "./seed"
 
 const now = new Date("2026-06-15T10:00:00Z")
@@ -121,3 +124,23 @@ test.each([
   expect(mayBeSeeded(url)).toBe(allow === "1")
   vi.unstubAllEnvs()
 })
+
+test.each(["", "1"])(
+  "with SEED_ALLOW=%j, db:seed says in capitals what becomes public: only if it is 1",
+  async (allow) => {
+    const name = `${again.pathname.slice(1)}_allowed${allow}`
+    await pool().query(`CREATE DATABASE ${name} TEMPLATE template`)
+    const DATABASE_URL = again.href.replace(/\/\w+$/, `/${name}`)
+    const seeding = start(root, "tsx/dist/cli.mjs", ["scripts/seed.ts"], {
+      DATABASE_URL,
+      SEED_ALLOW: allow,
+      SEED_USERS: "0",
+    })
+    const output = collect(seeding)
+    expect(await seeding.exited).toBe(0)
+    expect(output()).toContain("Created 0 accounts and the demo accounts")
+    const notice = `DATABASE ON ${again.host} PUBLIC: ITS ACCOUNTS OF EVERY ROLE GET THE PASSWORD AND THE KEYS OF THE DEMO`
+    if (allow) expect(output()).toContain(notice)
+    else expect(output()).not.toContain("PUBLIC")
+  },
+)

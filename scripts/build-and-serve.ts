@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { envNames } from "@/lib/env"
+import { isLoopbackUrl } from "@/lib/loopback"
 import { type Child, startChild } from "./child"
 import { root } from "./root"
 
@@ -50,9 +51,12 @@ export type Listener = "lean" | "next"
 /** Serves the build with the given variables and those of the shell. Does not read .env, which is for development. */
 export function serve(port: number, given: Given, listener: Listener = "lean"): Child {
   const shell = Object.fromEntries(envNames.map((name) => [name, process.env[name] ?? ""]))
-  const own = { NODE_ENV: "production", BASE_URL: `http://localhost:${port}`, DEMO: "on" }
+  const { BASE_URL = `http://localhost:${port}` } = given
+  // At another address the product is not a demo, and without a mail server it needs the second.
+  const demo = isLoopbackUrl(BASE_URL) ? { DEMO: "on" } : { DEMO: "off", VERIFY_EMAIL: "off" }
   // The demo's passwords and keys are public, so the server listens on this machine only unless HOST is set.
   const host = process.env.HOST || "127.0.0.1"
+  const own = { NODE_ENV: "production", BASE_URL, ...demo }
   const env = { ...shell, ...own, ...given, PORT: String(port), HOST: host }
   return listener === "lean" ? startNode(["dist/main.js"], env) : startNext(["start", "-p", env.PORT, "-H", host], env)
 }

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto"
 import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import pg from "pg"
-import { demoAccounts, demoKey, demoPassword } from "@/prisma/demo-accounts"
+import { demoAccounts, demoKey, demoPassword } from "@/lib/demo-accounts"
+import { isLoopback } from "@/lib/loopback"
 import { isEmpty, seed } from "@/prisma/seed"
 import { dataDirectory } from "./local-database"
 
@@ -30,6 +31,12 @@ export function signIns(): string {
   return table
     .map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd())
     .join("\n")
+}
+
+/** Says in capitals what a demo that listens on `host` makes public; empty if only this machine can reach it. */
+export function publicNotice(host: string): string {
+  if (isLoopback(host)) return ""
+  return `  HOST=${host} MAKES THIS DEMO PUBLIC: EVERYONE WHO CAN REACH THIS MACHINE CAN SIGN IN AS EVERY ROLE, WITH\n  THE PASSWORD AND THE KEYS ABOVE, WHICH ARE THE SAME IN EVERY DEMO.\n\n`
 }
 
 /** The secret that signs sessions in this directory. It is stored, so that sessions survive a restart. */

@@ -31,7 +31,7 @@ await edit("lib/product.ts", (text) =>
 )
 // Imported only now, because the demo's keys follow from lib/product.ts.
 const { kinds } = await import("@/lib/surfaces")
-const { demoAccounts, demoKey } = await import("@/prisma/demo-accounts")
+const { demoAccounts, demoKey } = await import("@/lib/demo-accounts")
 if (kinds.user.prefix !== prefixes.user) throw new Error("Each field of lib/product.ts must be on a line of its own.")
 
 await edit("package.json", (text) => text.replace(lineOf('"name"'), `  "name": "${slug}",`))

@@ -12,6 +12,11 @@ async function main(): Promise<void> {
         "db:seed creates accounts with a public password and public keys, so it runs only on a database on this machine and not with NODE_ENV=production. Set SEED_ALLOW=1 to override this.",
       )
     }
+    if (process.env.SEED_ALLOW === "1") {
+      console.log(
+        `SEED_ALLOW=1 MAKES THE DATABASE ON ${new URL(url).host} PUBLIC: ITS ACCOUNTS OF EVERY ROLE GET THE PASSWORD AND THE KEYS OF THE DEMO, WHICH EVERYONE KNOWS. PRODUCTION DOES NOT START ON IT.`,
+      )
+    }
     const users = Number(process.env.SEED_USERS || 200)
     if (!Number.isInteger(users) || users < 0) throw new Error("SEED_USERS must be a whole number.")
     const start = performance.now()

@@ -1,6 +1,7 @@
 import cluster from "node:cluster"
 import nextEnv from "@next/env"
 import { checkEnvironment, env } from "@/lib/env"
+import { refuseDemoKeys } from "@/lib/next/demo-keys"
 import { serve } from "./serve"
 import { startWorkers } from "./workers"
 
@@ -10,5 +11,8 @@ Object.assign(process.env, { NODE_ENV: process.env.NODE_ENV || "production" })
 nextEnv.loadEnvConfig(process.cwd())
 checkEnvironment()
 const { WEB_CONCURRENCY } = env()
-if (cluster.isPrimary && WEB_CONCURRENCY > 1) startWorkers(WEB_CONCURRENCY)
-else await serve()
+if (cluster.isPrimary && WEB_CONCURRENCY > 1) {
+  // Each worker checks this too, but would be replaced when it exits.
+  await refuseDemoKeys()
+  startWorkers(WEB_CONCURRENCY)
+} else await serve()

@@ -1,6 +1,8 @@
 import { startSweeper } from "@/lib/credits/sweeper"
 import { pool } from "@/lib/postgres/pool"
+import { singleton } from "@/lib/singleton"
 import { startTracing } from "@/lib/telemetry/tracing"
+import { refuseDemoKeys } from "./demo-keys"
 import { watchRequests } from "./incoming-requests"
 import { releaseFinishedRenders } from "./release-renders"
 
@@ -11,6 +13,7 @@ export async function startProcess(): ReturnType<typeof startTracing> {
   releaseFinishedRenders()
   // Creates the pool, so that its metrics exist from the start.
   pool()
+  await singleton("demo-keys", refuseDemoKeys)
   startSweeper()
   return tracing
 }

@@ -1,9 +1,13 @@
 import { request } from "node:http"
 import { json } from "node:stream/consumers"
 import { beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { collect, serve } from "@/scripts/build-and-serve"
+import { demoAccounts, demoKey } from "@/lib/demo-accounts"
+import { hashSecret } from "@/lib/keys/secret"
+import { db } from "@/lib/postgres/prisma"
+import { collect, type Listener, serve } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { startFaultyProxy } from "@/tests/support/faulty-proxy"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
@@ -73,6 +77,61 @@ describe("one process", () => {
       expect(await server.exited).toBe(1)
       expect(output()).toContain(`${name} is required`)
       expect(output()).not.toMatch(/^\s+at /m)
+    },
+  )
+})
+
+describe("on a database that holds a key of the demo", () => {
+  const refused = /^The server cannot start: the database holds the accounts of the demo, .* are public\./m
+  // As in production, with everything that the demo does without.
+  const production = { DEMO: "off", VERIFY_EMAIL: "off" }
+
+  beforeAll(async () => {
+    const [account = expect.fail()] = demoAccounts
+    const { key } = await createKey({ user: await createUser({ status: "closed" }), surface: account.surface })
+    await db().apiKey.update({
+      where: { id: key.id },
+      data: { hash: hashSecret(demoKey(account)), revokedAt: new Date() },
+    })
+    return () => db().apiKey.update({ where: { id: key.id }, data: { hash: key.hash } })
+  })
+
+  test.each<Listener>(["lean", "next"])("production does not start, but the demo does (%s)", async (listener) => {
+    const { DATABASE_URL = "", AUTH_SECRET = "" } = process.env
+    const server = serve(await freePort(), { DATABASE_URL, AUTH_SECRET, ...production }, listener)
+    const output = collect(server)
+    expect(await server.exited).toBe(1)
+    expect(output()).toMatch(refused)
+    expect(output()).not.toMatch(/^\s+at /m)
+    const demo = await startTestServer(listener, { DEMO: "on" })
+    expect(await status(demo, "x")).toBe(401)
+    await demo.stop()
+  })
+
+  test.each<[string, Listener, number]>([
+    ["one process", "lean", 1],
+    ["several processes", "lean", 2],
+    ["Next alone", "next", 1],
+  ])(
+    "production that started while the database was away exits when it is back: %s",
+    async (_, listener, processes) => {
+      const { DATABASE_URL = "" } = process.env
+      const redis = await startRedis()
+      const proxy = await startFaultyProxy(Number(new URL(DATABASE_URL).port))
+      await proxy.set({ kind: "refused" })
+      const server = await startTestServer(listener, {
+        ...production,
+        DATABASE_URL: DATABASE_URL.replace(/:\d+\//, `:${proxy.port}/`),
+        WEB_CONCURRENCY: String(processes),
+        REDIS_URL: redis.url,
+      })
+      expect(await status(server, (await createKey({ user: await createUser(), surface: "user" })).secret)).toBe(503)
+      await proxy.set({ kind: "none" })
+      expect(await server.exited).toBe(1)
+      expect(server.output()).toMatch(refused)
+      await expect.poll(() => status(server, "x")).toBe(0)
+      await proxy.stop()
+      await redis.stop()
     },
   )
 })

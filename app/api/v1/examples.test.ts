@@ -1,9 +1,9 @@
 import { beforeAll, expect, test, vi } from "vitest"
 import { exampleBody, exampleSearch } from "@/lib/api/document"
+import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import type { Role } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { anyPrefix, type Surface } from "@/lib/surfaces"
-import { demoAccounts, demoKey } from "@/prisma/demo-accounts"
 import { seed } from "@/prisma/seed"
 import { endpoints } from "./endpoints"
 

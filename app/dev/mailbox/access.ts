@@ -2,7 +2,7 @@ import { headers } from "next/headers"
 import { notFound } from "next/navigation"
 import { keepsEmails } from "@/lib/email/mailbox"
 import { env } from "@/lib/env"
-import { isLoopback } from "@/lib/loopback"
+import { isLoopback, isLoopbackUrl } from "@/lib/loopback"
 import { socketAddressHeader } from "@/lib/rate-limit/client-address"
 
 /**
@@ -11,12 +11,8 @@ import { socketAddressHeader } from "@/lib/rate-limit/client-address"
  */
 export async function isMailboxOpen(): Promise<boolean> {
   const given = await headers()
-  const host = given.get("host") ?? ""
-  const names = [
-    new URL(env().BASE_URL).hostname,
-    URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : "",
-  ]
-  return keepsEmails() && names.every(isLoopback) && isLoopback(given.get(socketAddressHeader) ?? "")
+  const urls = [env().BASE_URL, `http://${given.get("host")}`]
+  return keepsEmails() && urls.every(isLoopbackUrl) && isLoopback(given.get(socketAddressHeader) ?? "")
 }
 
 export async function requireMailbox(): Promise<void> {
