@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   const given = await openDatabase(10)
   const mail = stopAtExit(await startMailServer())
   // Hashed at the product's cost, so that a check takes as long as in production.
-  const passwordHash = await hashPassword("correct horse battery staple")
+  const passwordHash = await hashPassword("correct horse battery staple", "the bench")
   const kinds: readonly Kind[] = [
     { name: "unknown", newEmail: async () => `unknown-${randomUUID()}@example.com` },
     { name: "with a password", newEmail: async () => (await createUser({ passwordHash })).email },

@@ -22,7 +22,7 @@ async function callApi<Body = Rows>(request: APIRequestContext, url: string): Pr
 async function openAccount(page: Page, database: Client, credits: number): Promise<string> {
   const [id, email, password] = [randomUUID(), uniqueEmail(), "four words make sense"]
   const insert = "INSERT INTO users (id, email, name, password_hash) VALUES ($1, $2, 'Nell Newcomer', $3)"
-  await database.query(insert, [id, email, await hashPassword(password)])
+  await database.query(insert, [id, email, await hashPassword(password, "this test")])
   await database.query("INSERT INTO credit_accounts (user_id) VALUES ($1)", [id])
   if (credits > 0) await adjustBalance(database, id, credits)
   await page.goto("/sign-in")

@@ -333,7 +333,7 @@ async function createAccount(database: pg.Client): Promise<string> {
   const email = uniqueEmail()
   await database.query(
     "INSERT INTO users (id, email, name, password_hash, updated_at) VALUES ($1, $2, $3, $4, now())",
-    [randomUUID(), email, "Nova Newcomer", await hashPassword(old)],
+    [randomUUID(), email, "Nova Newcomer", await hashPassword(old, "this test")],
   )
   return email
 }

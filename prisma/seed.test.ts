@@ -95,7 +95,7 @@ test("every demo account has the printed password and its printed key", async ()
     "SELECT u.email, u.role, u.password_hash, k.hash FROM users u JOIN api_keys k ON k.user_id = u.id WHERE k.name = 'Demo'",
   )
   expect(rows).toHaveLength(demoAccounts.length)
-  expect(await verifyPassword(demoPassword, rows[0].password_hash)).toBe(true)
+  expect(await verifyPassword(demoPassword, rows[0].password_hash, "192.0.2.1")).toBe(true)
   for (const account of demoAccounts) {
     const secret = demoKey(account)
     expect(isWellFormed(secret)).toBe(true)

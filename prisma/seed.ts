@@ -36,7 +36,7 @@ const batchSize = 1_000
 export async function seed(database: Pool, { users, now }: SeedOptions): Promise<void> {
   const end = Math.floor(now.getTime() / 86_400_000) * 86_400_000
   const random = new Random(20_26)
-  const passwordHash = await hashPassword(demoPassword)
+  const passwordHash = await hashPassword(demoPassword, "the seed")
   const client = await database.connect()
   try {
     await client.query("BEGIN")

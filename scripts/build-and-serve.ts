@@ -52,8 +52,8 @@ export type Listener = "lean" | "next"
 export function serve(port: number, given: Given, listener: Listener = "lean"): Child {
   const shell = Object.fromEntries(envNames.map((name) => [name, process.env[name] ?? ""]))
   const { BASE_URL = `http://localhost:${port}` } = given
-  // At another address the product is not a demo, and without a mail server it needs the second.
-  const demo = isLoopbackUrl(BASE_URL) ? { DEMO: "on" } : { DEMO: "off", VERIFY_EMAIL: "off" }
+  // At another address the product is not a demo, and without a mail server it verifies no addresses.
+  const demo = isLoopbackUrl(BASE_URL) ? { DEMO: "on" } : { DEMO: "off", VERIFY_EMAIL: given.SMTP_URL ? "on" : "off" }
   // The demo's passwords and keys are public, so the server listens on this machine only unless HOST is set.
   const host = process.env.HOST || "127.0.0.1"
   const own = { NODE_ENV: "production", BASE_URL, ...demo }

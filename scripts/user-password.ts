@@ -17,7 +17,7 @@ const database = await openDatabase()
 const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
 try {
   const password = randomBytes(18).toString("base64url")
-  const user = await setPassword(normalizeEmail(email), await hashPassword(password))
+  const user = await setPassword(normalizeEmail(email), await hashPassword(password, "this command"))
   if (user) {
     console.log(`The new password of ${user.email}, shown only once: ${password}`)
     console.log("Every browser has been signed out. API keys continue to work.")

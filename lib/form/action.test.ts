@@ -3,6 +3,7 @@ import { beforeEach, expect, test, vi } from "vitest"
 import { z } from "zod"
 import { env } from "@/lib/env"
 import { hidden, requestId, secret } from "@/lib/input/fields"
+import { TooManyPasswords } from "@/lib/sign-in/password-hash"
 import { log } from "@/lib/telemetry/log"
 import { done, guestFormAction } from "./action"
 
@@ -63,6 +64,12 @@ test("when the database is lost, it is unknown whether the form acted: it keeps 
   const message = "The service is unavailable right now. Try again in a moment."
   expect(await submit(null, form())).toEqual({ ok: false, unknown: true, message, errors: {}, values: kept })
   expect(logError.mock.calls.map(([, event]) => event)).toEqual(["service_unavailable"])
+})
+
+test("when too many passwords wait to be hashed, the form says so and keeps its input, without the password", async () => {
+  act.mockRejectedValue(new TooManyPasswords())
+  const message = "Too many passwords are being checked. Try again in a moment."
+  expect(await submit(null, form())).toEqual({ ok: false, message, errors: {}, values: kept })
 })
 
 test("any other error is not hidden", async () => {

@@ -2,12 +2,14 @@ import { cookies, headers } from "next/headers"
 import type { z } from "zod"
 import { inMinutes } from "@/lib/format-time"
 import { isHidden, isShownAgain, textsOf } from "@/lib/input/fields"
+import { respondOverloaded } from "@/lib/next/responses"
 import { holds, type Permission } from "@/lib/permissions"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { clientAddress } from "@/lib/rate-limit/client-address"
 import type { Client } from "@/lib/sign-in/attempts"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { isSameOrigin } from "@/lib/sign-in/origin"
+import { TooManyPasswords } from "@/lib/sign-in/password-hash"
 import { currentViewer, type Viewer } from "@/lib/sign-in/session"
 import { log } from "@/lib/telemetry/log"
 
@@ -120,10 +122,14 @@ async function parsed<Fields extends z.ZodObject, Done>(
 
 const foreign = refused("This form was not sent from this site. Reload the page and try again.")
 
-function unavailable(error: unknown) {
+async function unavailable(error: unknown): Promise<Refused<never>> {
+  if (error instanceof TooManyPasswords) {
+    respondOverloaded(await headers())
+    return refused("Too many passwords are being checked. Try again in a moment.")
+  }
   if (!isDatabaseUnavailable(error)) throw error
   log().error({ why: error instanceof Error ? error.stack : String(error) }, "service_unavailable")
-  return { ...refused("The service is unavailable right now. Try again in a moment."), unknown: true } as const
+  return { ...refused("The service is unavailable right now. Try again in a moment."), unknown: true }
 }
 
 async function client(): Promise<Client> {

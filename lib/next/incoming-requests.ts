@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { socketAddressHeader } from "@/lib/rate-limit/client-address"
 import { singleton } from "@/lib/singleton"
 import { isOfApi, recordWhenClosed } from "@/lib/telemetry/access-log"
+import { keepResponse } from "./responses"
 
 /** Whether a request target is a valid path. For any other, Next returns a 500 or redirects to the host in it. */
 function isPath(target = ""): boolean {
@@ -53,6 +54,7 @@ export function watchRequests(): void {
       request.rawHeaders.push(socketAddressHeader, address)
       const [path = ""] = request.url?.split("?", 1) ?? []
       if (!isOfApi(path)) recordWhenClosed(path, request, response)
+      if (request.method === "POST") keepResponse(request, response)
     })
     return true
   })

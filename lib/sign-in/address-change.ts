@@ -39,7 +39,7 @@ export async function requestAddressChange(
   const account = await db().user.findUniqueOrThrow({ where: { id: userId } })
   const refused = await countAttempt(account.email, client)
   if (refused) return refused
-  const proven = account.passwordHash === null || (await verifyPassword(current.slice(0, 1024), account.passwordHash))
+  const proven = account.passwordHash === null || (await verifyPassword(current.slice(0, 1024), account.passwordHash, client.address))
   if (!proven) return { ok: false, reason: "wrong" }
   if (email === account.email) return { ok: false, reason: "same" }
   const verdict = await consume("verificationAccount", userId)

@@ -40,9 +40,10 @@ export async function changePassword(
   if (before.passwordHash === null) return { ok: false, reason: "no_password" }
   const refused = await countAttempt(before.email, client)
   if (refused) return refused
-  if (!(await verifyPassword(current.slice(0, 1024), before.passwordHash))) return { ok: false, reason: "wrong" }
+  const matches = await verifyPassword(current.slice(0, 1024), before.passwordHash, client.address)
+  if (!matches) return { ok: false, reason: "wrong" }
   if (isGuessable(password, before)) return { ok: false, reason: "guessable" }
-  const passwordHash = await hashPassword(password)
+  const passwordHash = await hashPassword(password, client.address)
   return db().$transaction(async (transaction): Promise<PasswordChange> => {
     // Checks again under the lock: of two concurrent changes, the second has the wrong current password.
     const unchanged = Prisma.sql`${idIn(userId)} AND status = 'active' AND password_hash = ${before.passwordHash}`

@@ -1,46 +1,65 @@
-import { randomBytes, scrypt, timingSafeEqual } from "node:crypto"
-import pLimit from "p-limit"
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto"
+import { promisify } from "node:util"
 import { singleton } from "@/lib/singleton"
+import { log } from "@/lib/telemetry/log"
+import { metrics } from "@/lib/telemetry/metrics"
+import { fairQueue } from "./fair-queue"
 
 export const passwordMinLength = 12
 
 // OWASP's minimum for scrypt: N = 2^17, r = 8, p = 1. It needs 128 * N * r bytes of memory; maxmem leaves headroom.
 const cost = { N: 2 ** 17, r: 8, p: 1 }
 
-/** `scrypt$N$r$p$salt$hash`, the last two in base64url. */
-export async function hashPassword(password: string): Promise<string> {
+const hashBytes = 32
+
+const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
+
+/** Thrown when too many passwords wait to be hashed; the form then shows it. */
+export class TooManyPasswords extends Error {}
+
+/** @param address that of the client, whose hashes take turns with those of others */
+export async function hashPassword(password: string, address: string): Promise<string> {
   const salt = randomBytes(16)
-  const hash = await derive(password, salt, cost)
+  return stored(salt, await derive(password, salt, cost, address))
+}
+
+/** `scrypt$N$r$p$salt$hash`, the last two in base64url. */
+function stored(salt: Buffer, hash: Buffer): string {
   return ["scrypt", cost.N, cost.r, cost.p, salt.toString("base64url"), hash.toString("base64url")].join("$")
 }
 
+/** No password has this hash. */
+const decoy = stored(randomBytes(16), randomBytes(hashBytes))
+
 /** Takes the same time for an account without a password (`null`): it then verifies against a decoy hash. */
-export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
-  const [, N, r, p, salt, hash] = (stored ?? (await decoy())).split("$")
-  const expected = Buffer.from(hash ?? "", "base64url")
-  const actual = await derive(password, Buffer.from(salt ?? "", "base64url"), {
-    N: Number(N),
-    r: Number(r),
-    p: Number(p),
-  })
-  return timingSafeEqual(actual, expected) && stored !== null
+export async function verifyPassword(password: string, hash: string | null, address: string): Promise<boolean> {
+  const [, N, r, p, salt = "", expected = ""] = (hash ?? decoy).split("$")
+  const own = { N: Number(N), r: Number(r), p: Number(p) }
+  const actual = await derive(password, Buffer.from(salt, "base64url"), own, address)
+  return timingSafeEqual(actual, Buffer.from(expected, "base64url")) && hash !== null
 }
 
-function decoy(): Promise<string> {
-  return singleton("password-decoy", () => hashPassword(randomBytes(16).toString("hex")))
+const bounds = {
+  /** Half of Node's four threads, which file reads and DNS look-ups share. */
+  maxRunning: 2,
+  /** About ten seconds of work, after which a form is refused anyway. */
+  maxWaiting: 64,
+  maxWaitMs: 10_000,
 }
 
-/** Half of Node's four threads, which file reads and DNS look-ups share. */
-const maxConcurrent = 2
-
-function derive(password: string, salt: Buffer, { N, r, p }: typeof cost): Promise<Buffer> {
-  const limit = singleton("password-hashing", () => pLimit(maxConcurrent))
-  return limit(
-    () =>
-      new Promise((done, failed) => {
-        scrypt(password.normalize("NFKC"), salt, 32, { N, r, p, maxmem: 256 * N * r }, (error, key) =>
-          error ? failed(error) : done(key),
-        )
-      }),
-  )
+async function derive(password: string, salt: Buffer, { N, r, p }: typeof cost, address: string): Promise<Buffer> {
+  const { passwordsWaiting } = metrics()
+  const enter = singleton("password-queue", () => fairQueue(bounds))
+  passwordsWaiting.inc()
+  const leave = await enter(address)
+  passwordsWaiting.dec()
+  if (!leave) {
+    log().info({ client: address }, "password_refused")
+    throw new TooManyPasswords()
+  }
+  try {
+    return await scryptAsync(password.normalize("NFKC"), salt, hashBytes, { N, r, p, maxmem: 256 * N * r })
+  } finally {
+    leave()
+  }
 }

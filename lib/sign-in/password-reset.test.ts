@@ -111,7 +111,7 @@ test("of two concurrent uses of a link one sets the password", async () => {
   const results = await Promise.all(passwords.map((chosen) => use(token, chosen)))
   expect(results.filter(({ ok }) => !ok)).toEqual([dead])
   const winner = passwords[results.findIndex(({ ok }) => ok)] ?? ""
-  expect(await verifyPassword(winner, await passwordOf(user.id))).toBe(true)
+  expect(await verifyPassword(winner, await passwordOf(user.id), "192.0.2.1")).toBe(true)
   expect(await db().auditEntry.count({ where: { targetId: user.id, action: "user.password_reset" } })).toBe(1)
 })
 
@@ -233,7 +233,7 @@ test.each(["banned", "closed"] as const)("a link is refused after its account is
 test("an account without a password can set its first one", async () => {
   const user = await createUser({ passwordHash: null })
   expect(await use(await tokenFor(user))).toMatchObject({ ok: true })
-  expect(await verifyPassword(password, await passwordOf(user.id))).toBe(true)
+  expect(await verifyPassword(password, await passwordOf(user.id), "192.0.2.1")).toBe(true)
 })
 
 test("without a mail server a request is refused and no token is created", async () => {

@@ -82,7 +82,7 @@ export async function resetPassword({ token, password }: z.output<typeof resetFo
   if (isGuessable(password, await db().user.findUniqueOrThrow({ where: { id: userId } }))) {
     return { ok: false, reason: "guessable" }
   }
-  const passwordHash = await hashPassword(password)
+  const passwordHash = await hashPassword(password, address)
   return db().$transaction(async (transaction): Promise<Reset> => {
     const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(userId)} AND status = 'active'`)
     const used = await transaction.$executeRaw`

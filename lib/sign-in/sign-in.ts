@@ -34,7 +34,8 @@ async function check({ email: typed, password, ...client }: PasswordSignIn): Pro
 
   const email = isStorable(normalized) ? normalized : ""
   const [user, waiting] = await Promise.all([db().user.findUnique({ where: { email } }), latestSignUp(email)])
-  const matches = await verifyPassword((password ?? "").slice(0, 1024), (user ?? waiting)?.passwordHash ?? null)
+  const hash = (user ?? waiting)?.passwordHash ?? null
+  const matches = await verifyPassword((password ?? "").slice(0, 1024), hash, client.address)
   if (!matches) return { ok: false, reason: "wrong" }
   if (!user) return waiting ? { ok: false, reason: "unverified", signUp: waiting.id } : { ok: false, reason: "wrong" }
   if (user.status !== "active") return { ok: false, reason: "suspended" }

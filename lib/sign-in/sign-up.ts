@@ -41,7 +41,7 @@ export type SignUpResult =
 export async function signUp(form: z.output<typeof signUpForm>, address: string): Promise<SignUpResult> {
   const verdict = await consume("signUpAddress", address)
   if (!verdict.allowed) return tooMany(verdict)
-  const [id, passwordHash] = [randomUUID(), await hashPassword(form.password)]
+  const [id, passwordHash] = [randomUUID(), await hashPassword(form.password, address)]
   await db().$executeRaw`
     WITH expired AS (
       DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups WHERE expires_at < now() FOR UPDATE SKIP LOCKED))
@@ -57,7 +57,7 @@ export async function signUpUnverified(
 ): Promise<{ ok: true; user: User } | { ok: false; reason: "taken" } | TooMany> {
   const verdict = await consume("signUpAddress", address)
   if (!verdict.allowed) return tooMany(verdict)
-  return createAccount({ email, name, passwordHash: await hashPassword(password) })
+  return createAccount({ email, name, passwordHash: await hashPassword(password, address) })
 }
 
 /**
@@ -130,7 +130,7 @@ export async function confirmSignUp(
   if (browser !== id) {
     const refused = await countAttempt(email, client)
     if (refused) return refused
-    if (!(await verifyPassword(password.slice(0, 1024), passwordHash))) return { ok: false, reason: "wrong" }
+    if (!(await verifyPassword(password.slice(0, 1024), passwordHash, client.address))) return { ok: false, reason: "wrong" }
   }
   return createAccount({ email, name, passwordHash, emailVerified: new Date() })
 }

@@ -41,6 +41,11 @@ export function metrics() {
         help: "Calls to the shared rate-limit store that failed",
         registers,
       }),
+      passwordsWaiting: new Gauge({
+        name: `${slug}_passwords_waiting`,
+        help: "Passwords that wait to be hashed",
+        registers,
+      }),
       runs: new Counter({
         name: `${slug}_runs_total`,
         help: "Metered calls by outcome",

@@ -484,6 +484,32 @@ test("failed attempts on an account do not lock out its owner", async () => {
   expect(Object.keys(cookiesOf(owner))).toContain(`__host-${product.slug}.session`)
 })
 
+test("when too many passwords wait to be hashed, forms are shown again with a 503, with and without JavaScript", async () => {
+  const page = (await ask(server, { path: "/sign-in", headers: sameOriginHeaders() })).text
+  // Each of these occupies a thread for seconds.
+  const slowHash = passwordHash.replace(/^scrypt\$\d+\$8\$1\$/, `scrypt$${2 ** 14}$8$50$`)
+  const hashes = [slowHash, slowHash, ...Array.from({ length: 66 }, () => passwordHash)]
+  const accounts = await Promise.all(hashes.map((hash) => createUser({ passwordHash: hash })))
+  const responses: Promise<RawResponse>[] = []
+  for (const { email } of accounts) {
+    responses.push(signIn(email, "not the password"))
+    // One after the other, so that the server is not overloaded.
+    await ask(server, { path: "/healthz" })
+  }
+  await Promise.any(responses.map((response) => response.then(({ status }) => status === 503 || expect.fail())))
+  const { email } = await createUser({ passwordHash })
+  const body = formOf({ ...hiddenFields(page, 'name="password"'), email, password })
+  const withoutScripts = await ask(server, { method: "POST", path: "/sign-in", body, headers: sameOriginHeaders() })
+  expect(withoutScripts.text).toContain(`value="${email}"`)
+
+  const refused = (await Promise.all(responses)).filter(({ status }) => status !== 200)
+  for (const { status, headers, text } of [withoutScripts, ...refused]) {
+    expect([status, headers.get("retry-after")]).toEqual([503, "2"])
+    expect(text).toContain("Too many passwords are being checked. Try again in a moment.")
+  }
+  expect((await signIn(email, password)).headers.get("x-action-redirect")).toBe("/;push")
+})
+
 test("one client address has a limited number of attempts across all accounts", async () => {
   const from = { "x-forwarded-for": anotherAddress() }
   const accounts: string[] = []

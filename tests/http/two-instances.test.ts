@@ -3,10 +3,9 @@ import { chromium } from "@playwright/test"
 import { beforeAll, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
-import { hashPassword } from "@/lib/sign-in/password-hash"
 import { freePort } from "@/scripts/postgres"
 import { browserFlags, findBrowser } from "@/tests/support/browser"
-import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { cheapHashOf, createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { startHaproxy } from "@/tests/support/haproxy"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { startRedis } from "@/tests/support/redis"
@@ -102,7 +101,7 @@ test("a call that is repeated at both instances is charged once and gets the sam
 
 test("a key revoked on the page of one instance is refused by the other on its next request", async () => {
   const password = "four words make sense"
-  const user = await createUser({ passwordHash: await hashPassword(password) })
+  const user = await createUser({ passwordHash: cheapHashOf(password) })
   const { secret } = await createKey({ user, surface: "user" })
   for (const instance of instances) expect((await ask({ secret, instance })).status).toBe(200)
 

@@ -1,0 +1,100 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
+import { afterEach, beforeEach, expect, test, vi } from "vitest"
+import { fairQueue } from "./fair-queue"
+
+let started: string[]
+let refused: string[]
+/** Ends the running tasks, oldest first. */
+let running: (() => void)[]
+
+beforeEach(() => {
+  started = []
+  refused = []
+  running = []
+})
+afterEach(() => vi.useRealTimers())
+
+function queue(bounds: Partial<Parameters<typeof fairQueue>[0]> = {}) {
+  return fairQueue({ maxRunning: 2, maxWaiting: 64, maxWaitMs: 10_000, ...bounds })
+}
+
+/** Adds tasks. The first letter of a task is its client. */
+async function add(enter: ReturnType<typeof fairQueue>, ...tasks: string[]): Promise<void> {
+  for (const task of tasks) {
+    enter(task.slice(0, 1)).then((leave) => {
+      if (!leave) return refused.push(task)
+      running.push(leave)
+      return started.push(task)
+    })
+  }
+  await nextTurn()
+}
+
+async function endOldest(): Promise<void> {
+  running.shift()?.()
+  await nextTurn()
+}
+
+async function endAll(): Promise<void> {
+  while (running.length > 0) await endOldest()
+}
+
+const many = (client: string, count: number) => Array.from({ length: count }, (_, index) => `${client}${index + 1}`)
+
+test("sixteen tasks of one client delay that of another by less than one task", async () => {
+  const enter = queue()
+  await add(enter, ...many("A", 16))
+  await add(enter, "B1")
+  expect(started).toEqual(["A1", "A2"])
+  await endOldest()
+  expect(started).toEqual(["A1", "A2", "B1"])
+  await endAll()
+  expect(started).toHaveLength(17)
+})
+
+test("clients take turns, and the tasks of each start in their order", async () => {
+  await add(queue(), ...many("A", 5), ...many("B", 3), "C1")
+  await endAll()
+  expect(started).toEqual(["A1", "A2", "B1", "A3", "C1", "B2", "A4", "B3", "A5"])
+})
+
+test("two tasks run at once, also after one ended or was refused", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  const enter = queue()
+  await add(enter, ...many("A", 4))
+  vi.advanceTimersByTime(10_000)
+  await add(enter, ...many("B", 4))
+  expect([started, refused]).toEqual([
+    ["A1", "A2"],
+    ["A3", "A4"],
+  ])
+  await endOldest()
+  expect(running).toHaveLength(2)
+  await endAll()
+  expect(started).toEqual(["A1", "A2", ...many("B", 4)])
+})
+
+test("a task that waited too long is refused, and one that started in time is not", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  await add(queue(), "A1", "A2", "A3", "B1")
+  vi.advanceTimersByTime(9_999)
+  await endOldest()
+  expect([started, refused]).toEqual([["A1", "A2", "B1"], []])
+  vi.advanceTimersByTime(1)
+  await endAll()
+  expect([started, refused]).toEqual([["A1", "A2", "B1"], ["A3"]])
+})
+
+test("when too many tasks wait, the client with the most loses its last one", async () => {
+  const enter = queue({ maxWaiting: 3 })
+  await add(enter, ...many("A", 6))
+  expect(refused).toEqual(["A6"])
+  await add(enter, "B1")
+  expect(refused).toEqual(["A6", "A5"])
+  await add(enter, "C1")
+  expect(refused).toEqual(["A6", "A5", "A4"])
+  await add(enter, "D1", "E1")
+  expect(refused).toEqual(["A6", "A5", "A4", "D1", "E1"])
+  await endAll()
+  expect(started).toEqual(["A1", "A2", "B1", "A3", "C1"])
+})
