@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { beforeAll, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
 import { kinds } from "@/lib/surfaces"
 import { migrate, missingFromMigrations } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
@@ -11,6 +12,7 @@ let userId = ""
 beforeAll(async () => {
   userId = (await createUser()).id
   await grantCredits(userId, 100)
+  await db().auditEntry.create({ data: { action: "user.signed_in", targetType: "user", targetId: userId } })
 })
 
 function sql(text: string, ...values: unknown[]) {
@@ -18,12 +20,17 @@ function sql(text: string, ...values: unknown[]) {
 }
 
 test.each([
-  ["changed", "UPDATE credit_entries SET amount = 1"],
-  ["deleted", "DELETE FROM credit_entries"],
-  ["truncated", "TRUNCATE credit_entries CASCADE"],
-])("the ledger cannot be %s", async (_how, statement) => {
-  await expect(sql(statement)).rejects.toThrow("credit_entries is append-only")
-  expect((await sql("SELECT amount::int FROM credit_entries")).rows).toEqual([{ amount: 100 }])
+  ["credit_entries", "changed", "UPDATE credit_entries SET amount = 1"],
+  ["credit_entries", "deleted", "DELETE FROM credit_entries"],
+  ["credit_entries", "truncated", "TRUNCATE credit_entries CASCADE"],
+  ["audit_entries", "changed", "UPDATE audit_entries SET action = 'another'"],
+  ["audit_entries", "deleted", "DELETE FROM audit_entries"],
+  ["audit_entries", "truncated", "TRUNCATE audit_entries CASCADE"],
+])("the rows of %s cannot be %s", async (table, _how, statement) => {
+  const { rows } = await sql(`SELECT * FROM ${table}`)
+  expect(rows).toHaveLength(1)
+  await expect(sql(statement)).rejects.toThrow(`${table} is append-only`)
+  expect((await sql(`SELECT * FROM ${table}`)).rows).toEqual(rows)
 })
 
 const run = `INSERT INTO runs (id, user_id, fingerprint, reserved, expires_at, state, cost, ended_at, response_status, response_body)

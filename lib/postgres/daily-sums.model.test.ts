@@ -212,17 +212,11 @@ const users = [
 ]
 
 const word = fc.constantFrom("one", "two", "three")
-const audit = changesOf(
-  "audit_entries",
-  statement(fc.tuple(word, word, timestamp), (values) => ({
-    text: "INSERT INTO audit_entries (id, action, target_type, target_id, created_at) VALUES (gen_random_uuid(), $1, $2, 'x', $3)",
-    values,
-  })),
-  statement(fc.tuple(which, word, word), (values) => ({
-    text: `UPDATE audit_entries SET action = $2, target_type = $3 WHERE id = ${someId("audit_entries")}`,
-    values,
-  })),
-)
+// Append-only, like the entries of the ledger.
+const audit = statement(fc.tuple(word, word, timestamp), (values) => ({
+  text: "INSERT INTO audit_entries (id, action, target_type, target_id, created_at) VALUES (gen_random_uuid(), $1, $2, 'x', $3)",
+  values,
+}))
 
 const emailStatus = fc.constantFrom("failed", "not_sent")
 const emails = changesOf(
@@ -271,7 +265,7 @@ type Transaction = {
 
 const step = fc.record({
   statement: fc.oneof(
-    ...[subscriptions, orders, users, audit, emails, feedback, waitlist, [entries]].map((table) => ({
+    ...[subscriptions, orders, users, emails, feedback, waitlist, [entries], [audit]].map((table) => ({
       weight: 1,
       arbitrary: fc.oneof(...table),
     })),
