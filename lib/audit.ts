@@ -24,6 +24,7 @@ export type AuditRecord = {
   action: AuditAction
   targetType: "user" | "api_key"
   targetId: string
+  /** Ids and network addresses, never names or email addresses: an entry outlives what an account may have deleted. */
   details?: Record<string, string | number | boolean | null>
 }
 

@@ -108,7 +108,7 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
      FROM ${run}, generate_series(0, 1) half`,
     `INSERT INTO audit_entries (id, actor_id, action, target_type, target_id, details, created_at)
      SELECT id, user_id, CASE mix WHEN 0 THEN 'credits.granted' WHEN 1 THEN 'api_key.issued' ELSE 'user.signed_in' END,
-            CASE mix WHEN 1 THEN 'api_key' ELSE 'user' END, user_id::text, '{"provider": "password"}', at
+            CASE mix WHEN 1 THEN 'api_key' ELSE 'user' END, user_id::text, '{"via": "password"}', at
      FROM ${row(rows)}`,
     `INSERT INTO emails (id, user_id, "to", template, subject, status, error, created_at, sent_at)
      SELECT id, user_id, 'bulk@example.com', CASE mix WHEN 7 THEN 'password_reset' ELSE 'welcome' END, 'An email',

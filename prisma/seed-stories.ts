@@ -165,7 +165,7 @@ class StoryBuilder {
       revoked_by_id: fate.revokedAt === undefined ? null : this.person.id,
       last_used_at: this.random.chance(0.7) ? iso(Math.min(at + this.random.between(1, 200) * hour, this.end)) : null,
     })
-    const details = { surface, name, start }
+    const details = { surface, start }
     this.audit(at, this.person.id, "api_key.issued", "api_key", id, details)
     this.email(at, "key_created", "A new API key was created")
     if (fate.revokedAt === undefined) return

@@ -70,7 +70,7 @@ export async function issueKey(surface: Surface, owner: OwnerId, form: NewKey): 
       action: "api_key.issued",
       targetType: "api_key",
       targetId: id,
-      details: { surface, name: form.name, start: startOf(secret), expiresAt: expiresAt?.toISOString() ?? null },
+      details: { surface, start: startOf(secret), expiresAt: expiresAt?.toISOString() ?? null },
     })
     return { ok: true, id, secret, expiresAt }
   })
@@ -130,8 +130,8 @@ export async function revoke(
     UPDATE api_keys SET revoked_at = now(), revoked_by_id = ${actorId}::uuid
     WHERE user_id = ${ownerId}::uuid AND revoked_at IS NULL AND ${which}
     RETURNING id, surface::text AS surface, name, start`)
-  for (const { id, surface, name, start } of keys) {
-    const details = { surface, name, start, ownerId }
+  for (const { id, surface, start } of keys) {
+    const details = { surface, start, ownerId }
     await audit(transaction, { actorId, action: "api_key.revoked", targetType: "api_key", targetId: id, details })
   }
   return keys

@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto"
+import { expect, test } from "vitest"
+import { createAccount } from "@/lib/accounts/create"
+import { changeRole, changeStatus } from "@/lib/accounts/mutations"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { deductCredits, grantCredits } from "@/lib/credits/mutations"
+import { issueKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
+import type { Role } from "@/lib/permissions"
+import { db } from "@/lib/postgres/prisma"
+import { changePassword } from "@/lib/sign-in/password-change"
+import { writePassword } from "@/lib/sign-in/password-write"
+import { auditSignIn, auditSignOut, endSessions } from "@/lib/sign-in/sessions"
+import { cheapHashOf, createKey, createSession, createUser } from "@/tests/support/factories"
+import type { AuditAction } from "./audit"
+
+/** In every name, email address and password of this file. */
+const marker = randomUUID()
+
+const password = `The password ${marker}`
+const address = "192.0.2.1"
+const reason = "A reason that staff typed"
+
+function newEmail(): string {
+  return `${randomUUID()}-${marker}@example.com`
+}
+
+async function account(role: Role = "member") {
+  const marked = { email: newEmail(), name: `Name ${marker}`, passwordHash: cheapHashOf(password) }
+  const { id } = await createUser({ ...marked, role, creditAccount: { create: { balance: 100, granted: 100 } } })
+  return { id: id as OwnerId }
+}
+
+async function key() {
+  return (await createKey({ user: await account(), surface: "user", name: `Key ${marker}` })).key
+}
+
+const status = async (change: "ban" | "unban" | "close", { id }: { id: string }) =>
+  changeStatus(change, (await account("owner")).id, id, reason)
+
+const credits = () => ({ requestId: randomUUID(), amount: 5, reason })
+
+/** Does each thing that is audited. */
+const actions: Record<AuditAction, () => Promise<unknown>> = {
+  "user.signed_up": () => createAccount({ email: newEmail(), name: `Name ${marker}` }),
+  "user.signed_in": async () => auditSignIn((await account()).id, "password", address),
+  "user.signed_out": async () => auditSignOut((await account()).id),
+  "user.sessions_ended": async () => {
+    const user = await account()
+    const { id } = await createSession(user)
+    return endSessions(user.id, id)
+  },
+  "user.role_changed": async () => changeRole((await account("owner")).id, (await account()).id, "support"),
+  "user.banned": async () => status("ban", await account()),
+  "user.unbanned": async () => {
+    const user = await account()
+    await status("ban", user)
+    return status("unban", user)
+  },
+  "user.closed": async () => status("close", await account()),
+  "user.password_changed": async () =>
+    changePassword((await account()).id, { current: password, password: `Another ${password}` }, { address }),
+  "user.password_reset": async () => {
+    const written = { userId: (await account()).id, actorId: null, passwordHash: `Hash ${marker}` }
+    return db().$transaction((transaction) => writePassword(transaction, { ...written, action: "user.password_reset" }))
+  },
+  "credits.granted": async () => grantCredits((await account("owner")).id, (await account()).id, credits()),
+  "credits.deducted": async () => deductCredits((await account("owner")).id, (await account()).id, credits()),
+  "api_key.issued": async () => {
+    const form = { requestId: randomUUID(), name: `Key ${marker}`, expires: "never" as const, date: null }
+    return issueKey("user", (await account()).id, form)
+  },
+  "api_key.revoked": async () => revokeKeyOfAccount((await account("owner")).id, (await key()).id),
+}
+
+test.each(Object.entries(actions))(
+  "the audit entry of %s holds no name, no email address and no password",
+  async (action, act) => {
+    await act()
+    const entries = await db().auditEntry.findMany({ where: { action } })
+    expect(entries).not.toEqual([])
+    expect(JSON.stringify(entries)).not.toContain(marker)
+  },
+)
