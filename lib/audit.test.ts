@@ -9,7 +9,7 @@ import type { Role } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
 import { changePassword } from "@/lib/sign-in/password-change"
 import { writePassword } from "@/lib/sign-in/password-write"
-import { auditSignIn, auditSignOut, endSessions } from "@/lib/sign-in/sessions"
+import { auditFailedSignIn, auditSignIn, auditSignOut, endSessions } from "@/lib/sign-in/sessions"
 import { cheapHashOf, createKey, createSession, createUser } from "@/tests/support/factories"
 import type { AuditAction } from "./audit"
 
@@ -43,6 +43,8 @@ const credits = () => ({ requestId: randomUUID(), amount: 5, reason })
 const actions: Record<AuditAction, () => Promise<unknown>> = {
   "user.signed_up": () => createAccount({ email: newEmail(), name: `Name ${marker}` }),
   "user.signed_in": async () => auditSignIn((await account()).id, "password", address),
+  "user.sign_in_failed": async () =>
+    auditFailedSignIn((await account()).id, { via: "password", address, reason: "wrong" }),
   "user.signed_out": async () => auditSignOut((await account()).id),
   "user.sessions_ended": async () => {
     const user = await account()

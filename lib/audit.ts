@@ -3,6 +3,7 @@ import type { Transaction } from "./postgres/prisma"
 export type AuditAction =
   | "user.signed_up"
   | "user.signed_in"
+  | "user.sign_in_failed"
   | "user.signed_out"
   | "user.sessions_ended"
   | "user.role_changed"
@@ -19,7 +20,7 @@ export type AuditAction =
   | "api_key.revoked"
 
 export type AuditRecord = {
-  /** The account that acted; `null` for the system, such as a script run by the operator. */
+  /** The account that acted; `null` for the system, such as a script run by the operator, and if it is unknown. */
   actorId: string | null
   action: AuditAction
   targetType: "user" | "api_key"

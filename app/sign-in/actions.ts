@@ -1,6 +1,7 @@
 "use server"
 
 import { redirect } from "next/navigation"
+import { after } from "next/server"
 import { z } from "zod"
 import { guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { hidden, secret } from "@/lib/input/fields"
@@ -9,7 +10,7 @@ import { localPath } from "@/lib/sign-in/local-path"
 import { providerSignInUrl } from "@/lib/sign-in/provider-url"
 import { socialProviders } from "@/lib/sign-in/providers"
 import { currentViewer, endSession, startSession } from "@/lib/sign-in/session"
-import { auditSignIn, auditSignOut } from "@/lib/sign-in/sessions"
+import { auditFailedSignIn, auditSignIn, auditSignOut } from "@/lib/sign-in/sessions"
 import { signInWithPassword } from "@/lib/sign-in/sign-in"
 import { rememberSignUp } from "@/lib/sign-in/sign-up"
 
@@ -33,8 +34,13 @@ export const signIn = guestFormAction({
       await rememberSignUp(result.signUp)
       redirect("/verify")
     }
-    if (result.reason === "suspended") return refused(`This account is suspended. Contact ${product.supportEmail}.`)
     if (result.reason === "too_many") return retryLater("Too many attempts", result)
+    const { reason, userId } = result
+    // After the response, whose time must not depend on whether there is an account.
+    after(async () => {
+      if (userId) await auditFailedSignIn(userId, { via: "password", address: client.address, reason })
+    })
+    if (reason === "suspended") return refused(`This account is suspended. Contact ${product.supportEmail}.`)
     return invalid({ password: "Incorrect email address or password." })
   },
 })

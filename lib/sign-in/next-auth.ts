@@ -16,7 +16,7 @@ import { log } from "@/lib/telemetry/log"
 import { signingSecret } from "./auth-secrets"
 import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
 import { localPath } from "./local-path"
-import { auditSignIn, createSession, type SignInMethod } from "./sessions"
+import { auditFailedSignIn, auditSignIn, createSession, type SignInMethod } from "./sessions"
 
 export function authOptions(): NextAuthOptions {
   return singleton("auth-options", () => {
@@ -49,9 +49,13 @@ export function authOptions(): NextAuthOptions {
           : []),
       ],
       callbacks: {
-        async signIn({ user }) {
+        async signIn({ user, account }) {
           const found = await db().user.findUnique({ where: { email: normalizeEmail(user.email ?? "") } })
-          return found === null ? Boolean(user.email) : found.status === "active"
+          if (found === null) return Boolean(user.email)
+          if (found.status === "active") return true
+          const [via, address] = [account?.provider as SignInMethod, clientAddress(await headers())]
+          await auditFailedSignIn(found.id, { via, address, reason: "suspended" })
+          return false
         },
         // Next decodes the callback cookie once more than it was encoded, so the URL is checked again here.
         redirect: ({ url, baseUrl }) => {

@@ -5,6 +5,7 @@ import { audit } from "@/lib/audit"
 import { holds, type Permission, permissions } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
 import { clientAddress } from "@/lib/rate-limit/client-address"
+import { log } from "@/lib/telemetry/log"
 import { sessionMaxAgeSeconds } from "./cookies"
 
 /** The signed-in account, as read from the database for this request, and its session. */
@@ -41,6 +42,15 @@ export async function findViewer({ sub, sid }: SessionToken): Promise<(Viewer & 
 export async function auditSignIn(userId: string, via: SignInMethod, address: string): Promise<void> {
   const details = { via, address }
   await audit(db(), { actorId: userId, action: "user.signed_in", targetType: "user", targetId: userId, details })
+}
+
+/** Who tried is unknown. An entry that cannot be written changes nothing for them. */
+export async function auditFailedSignIn(
+  userId: string,
+  details: { via: SignInMethod; address: string; reason: "wrong" | "suspended" },
+): Promise<void> {
+  const entry = { actorId: null, action: "user.sign_in_failed", targetType: "user", targetId: userId, details } as const
+  await audit(db(), entry).catch((error) => log().error({ why: String(error) }, "failed_sign_in_not_audited"))
 }
 
 export async function auditSignOut(userId: OwnerId): Promise<void> {

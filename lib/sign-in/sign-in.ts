@@ -9,9 +9,10 @@ import { latestSignUp } from "./sign-up"
 
 export type PasswordSignIn = Client & { email?: string | undefined; password?: string | undefined }
 
+/** `userId` is for the audit log: the response must not depend on whether there is an account. */
 export type SignInResult =
   | { ok: true; user: User }
-  | { ok: false; reason: "wrong" | "suspended" }
+  | { ok: false; reason: "wrong" | "suspended"; userId: string | undefined }
   /** The right password of a sign-up whose address is not verified. */
   | { ok: false; reason: "unverified"; signUp: string }
   | TooMany
@@ -36,8 +37,8 @@ async function check({ email: typed, password, ...client }: PasswordSignIn): Pro
   const [user, waiting] = await Promise.all([db().user.findUnique({ where: { email } }), latestSignUp(email)])
   const hash = (user ?? waiting)?.passwordHash ?? null
   const matches = await verifyPassword((password ?? "").slice(0, 1024), hash, client.address)
-  if (!matches) return { ok: false, reason: "wrong" }
-  if (!user) return waiting ? { ok: false, reason: "unverified", signUp: waiting.id } : { ok: false, reason: "wrong" }
-  if (user.status !== "active") return { ok: false, reason: "suspended" }
+  if (matches && !user && waiting) return { ok: false, reason: "unverified", signUp: waiting.id }
+  if (!user || !matches) return { ok: false, reason: "wrong", userId: user?.id }
+  if (user.status !== "active") return { ok: false, reason: "suspended", userId: user.id }
   return { ok: true, user }
 }

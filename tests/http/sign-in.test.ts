@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net"
 import { decode } from "next-auth/jwt"
 import { beforeAll, describe, expect, test } from "vitest"
 import { env } from "@/lib/env"
+import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
 import { limits } from "@/lib/rate-limit/rate-limit"
@@ -177,6 +178,42 @@ test("a sign-in is audited with its way and address, and its session expires aft
     { via: "github", address },
   ])
 })
+
+test("a failed sign-in to an account is audited with its way, address and reason, and without what was typed", async () => {
+  const known = await createUser({ passwordHash })
+  const banned = await createUser({ passwordHash, status: "banned" })
+  const linked = await createUser({ status: "banned" })
+  const person = provider.person({ email: linked.email })
+  const link = { type: "oauth", provider: "github", providerAccountId: person.id }
+  await db().providerAccount.create({ data: { ...link, userId: linked.id } })
+
+  await signIn("nobody@example.com", "a password of nobody")
+  await signIn(known.email, "not the password")
+  await signIn(banned.email, password)
+  const { headers } = await provider.signIn(server, person, {})
+  expect(headers.get("location")).toBe("/sign-in?error=AccessDenied")
+
+  const of = { actorId: null, targetType: "user", action: "user.sign_in_failed" }
+  const address = expect.stringMatching(/^10\./)
+  const expected = [
+    { ...of, targetId: known.id, details: { via: "password", address, reason: "wrong" } },
+    { ...of, targetId: banned.id, details: { via: "password", address, reason: "suspended" } },
+    { ...of, targetId: linked.id, details: { via: "github", address, reason: "suspended" } },
+  ]
+  // After the response.
+  await expect.poll(() => failedSignIns(known.id, banned.id, linked.id)).toHaveLength(expected.length)
+  const audited = await failedSignIns(known.id, banned.id, linked.id)
+  expect(audited).toEqual(expect.arrayContaining(expected.map((entry) => expect.objectContaining(entry))))
+  for (const { details } of audited) expect(Object.keys(Object(details)).sort()).toEqual(["address", "reason", "via"])
+  const { rows } = await pool().query(
+    "SELECT FROM audit_entries WHERE action = 'user.sign_in_failed' AND target_id NOT IN (SELECT id::text FROM users)",
+  )
+  expect(rows).toEqual([])
+})
+
+function failedSignIns(...ids: string[]) {
+  return db().auditEntry.findMany({ where: { action: "user.sign_in_failed", targetId: { in: ids } } })
+}
 
 /** Signs in a new account through the provider. */
 function signInThroughProvider(on: TestServer, headers: SentHeaders = {}, callbackUrl = "/"): Promise<RawResponse> {
@@ -475,13 +512,15 @@ test("the server sends no request to a host that a request header names, for any
 })
 
 test("failed attempts on an account do not lock out its owner", async () => {
-  const { email } = await createUser({ passwordHash })
+  const { id, email } = await createUser({ passwordHash })
   const cookie = await deviceCookieOf(email)
   for (let count = 0; count < limits.signInAccount.tokens; count++) await signIn(email, `guess ${count}`)
   expect(resultOf(await signIn(email, password))).toContain("Too many attempts.")
   expect(resultOf(await signIn(email, password, { cookie: cookie.slice(0, -1) }))).toContain("Too many attempts.")
   const owner = await signIn(email, password, { cookie })
   expect(Object.keys(cookiesOf(owner))).toContain(`__host-${product.slug}.session`)
+  // The first attempt was the owner's; those that the limit refuses do not fill the audit log.
+  await expect.poll(() => failedSignIns(id)).toHaveLength(limits.signInAccount.tokens - 1)
 })
 
 test("when too many passwords wait to be hashed, forms are shown again with a 503, with and without JavaScript", async () => {

@@ -16,7 +16,11 @@ export default function AuditPage({ searchParams }: PageProps<"/admin/audit">) {
       searchParams={searchParams}
       columns={[
         { label: "Time", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { label: "Actor", cell: ({ actorId }, account) => (actorId ? account(actorId) : "System") },
+        {
+          label: "Actor",
+          cell: ({ actorId, action }, account) =>
+            actorId ? account(actorId) : action === "user.sign_in_failed" ? "Unknown" : "System",
+        },
         { label: "Action", cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
         {
           label: "Target",

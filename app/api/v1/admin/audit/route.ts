@@ -9,7 +9,9 @@ const auditRow = z.object({
   id,
   actorId: id
     .nullable()
-    .describe("The account that performed the action; null for the system and for operator scripts"),
+    .describe(
+      "The account that performed the action; null for the system, for operator scripts and for failed sign-ins",
+    ),
   action: z.string().describe("The action, in the form noun.verb, such as user.signed_in or api_key.issued"),
   targetType: z.string().describe("The type of the object that the action changed, such as user or api_key"),
   targetId: z.string(),
