@@ -146,6 +146,34 @@ test("a new account has welcome credits, and each empty page says what to do nex
   await expect(page.locator("main svg.recharts-surface")).toHaveCount(2)
 })
 
+for (const javaScriptEnabled of [true, false]) {
+  test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
+    test.use({ javaScriptEnabled })
+
+    test("a new name is shown everywhere at once, and an invalid one is reported at its field", async ({
+      page,
+      signUp,
+    }) => {
+      await signUp()
+      await page.goto("/account")
+      const name = page.getByLabel("Name", { exact: true })
+      await expect(name).toHaveValue("Nova Newcomer")
+      await name.fill("Nova\u202eNewest")
+      await page.getByRole("button", { name: "Change name" }).click()
+      await expect(name).toHaveAccessibleDescription(/without control characters/)
+      const renamed = uniqueName("Nova")
+      await name.fill(renamed)
+      await page.getByRole("button", { name: "Change name" }).click()
+      const heading = page.getByRole("heading", { name: "Your name was changed" })
+      await expect(heading).toBeVisible()
+      if (javaScriptEnabled) await expect(heading).toBeFocused()
+      await expect(page.getByText(new RegExp(`^${renamed}, `))).toBeVisible()
+      await page.getByRole("button", { name: /^Account menu/ }).click()
+      await expect(page.getByText(renamed, { exact: true })).toBeVisible()
+    })
+  })
+}
+
 test("an empty ledger explains where credits come from and how they are spent", async ({ page, database }) => {
   await openAccount(page, database, 0)
   await page.goto("/account/credits")

@@ -3,6 +3,7 @@ import { expect, test } from "vitest"
 import { createAccount } from "@/lib/accounts/create"
 import { changeRole, changeStatus } from "@/lib/accounts/mutations"
 import type { OwnerId } from "@/lib/accounts/owner"
+import { renameAccount } from "@/lib/accounts/rename"
 import { deductCredits, grantCredits } from "@/lib/credits/mutations"
 import { issueKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
 import type { Role } from "@/lib/permissions"
@@ -59,6 +60,7 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
     return status("unban", user)
   },
   "user.closed": async () => status("close", await account()),
+  "user.renamed": async () => renameAccount((await account()).id, { name: `Another ${marker}` }),
   "user.password_changed": async () =>
     changePassword((await account()).id, { current: password, password: `Another ${password}` }, { address }),
   "user.password_reset": async () => {

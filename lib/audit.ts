@@ -12,6 +12,7 @@ export type AuditAction =
   | "user.closed"
   | "user.address_changed"
   | "user.address_restored"
+  | "user.renamed"
   | "user.password_changed"
   | "user.password_reset"
   | "credits.granted"

@@ -4,13 +4,17 @@ import { GET as credits } from "@/app/api/v1/me/credits/route"
 import { GET as orders } from "@/app/api/v1/me/orders/route"
 import { EmptyState } from "@/components/empty-state"
 import { Fact, Facts } from "@/components/facts"
+import { Done } from "@/components/form/done"
+import { SubmitButton, TextField } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { ApiRequest } from "@/components/list/api-request"
 import { Count, Money, Status, Text, Time } from "@/components/list/cells"
-import { PageFrame } from "@/components/page-frame"
+import { PageFrame, Panel } from "@/components/page-frame"
 import { SupportLink } from "@/components/support-link"
 import { requireViewer } from "@/lib/sign-in/session"
 import { currentSubscription } from "@/lib/subscriptions"
+import { rename } from "./actions"
 import { entry } from "./navigation"
 import { SubscriptionFacts } from "./subscription-facts"
 
@@ -60,6 +64,13 @@ export default async function AccountPage() {
           <p className="text-muted">No orders yet.</p>
         )}
       </Section>
+      <Panel label="Your name">
+        <Form action={rename} done={<Done title="Your name was changed" />}>
+          <h2 className="text-base font-semibold">Your name</h2>
+          <TextField label="Name" name="name" defaultValue={viewer.name} autoComplete="name" maxLength={100} required />
+          <SubmitButton className="justify-self-start">Change name</SubmitButton>
+        </Form>
+      </Panel>
     </PageFrame>
   )
 }

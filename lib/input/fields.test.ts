@@ -1,6 +1,7 @@
 import { expect, test } from "vitest"
 import { type ZodType, z } from "zod"
 import { statusReason } from "@/lib/accounts/mutations"
+import { renameForm } from "@/lib/accounts/rename"
 import { creditForm } from "@/lib/credits/mutations"
 import { feedbackForm } from "@/lib/feedback"
 import { newKeyForm } from "@/lib/keys/mutations"
@@ -36,6 +37,7 @@ test.each<[string, ZodType, Record<string, string>, string[]]>([
     { name: "Ann", email: "a@example.com", password: "correct horse battery" },
     ["name", "email"],
   ],
+  ["a change of name", renameForm, { name: "Ann" }, ["name"]],
   ["a password reset", resetRequestForm, { email: "a@example.com" }, ["email"]],
   ["feedback", feedbackForm, { rating: "5", message: "Good." }, ["rating", "message"]],
   ["the waitlist", waitlistForm, { email: "a@example.com", note: "Soon?", source: "blog" }, ["email", "note"]],

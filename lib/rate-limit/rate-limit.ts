@@ -28,6 +28,8 @@ export const limits = {
   linkAddress: { tokens: 30, windowSeconds: 3600 },
   /** Keys created per account. Each sends an email, and another one when it is revoked, which is never limited. */
   keyCreationsAccount: { tokens: 80, windowSeconds: 3600 },
+  /** Changes of an account's name. Each writes to the audit log, from which nothing is deleted. */
+  renamesAccount: { tokens: 20, windowSeconds: 3600 },
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },
   waitlistAddress: { tokens: 30, windowSeconds: 3600 },
 } as const

@@ -243,6 +243,14 @@ const actionCases: Record<string, ActionCase> = {
       return { fields: { token, password: "another one of my own" }, isDone: () => hasNewPassword(id) }
     },
   },
+  "account rename": {
+    access: "accounts",
+    path: "/account",
+    prepare: async ({ id }) => {
+      const name = `Name ${randomUUID()}`
+      return { fields: { name }, isDone: async () => (await db().user.count({ where: { id, name } })) === 1 }
+    },
+  },
   "account/security change": {
     access: "accounts",
     path: "/account/security",

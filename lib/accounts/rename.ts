@@ -1,0 +1,22 @@
+import { z } from "zod"
+import { audit } from "@/lib/audit"
+import { plainText } from "@/lib/input/text"
+import { db } from "@/lib/postgres/prisma"
+import { consume } from "@/lib/rate-limit/rate-limit"
+import type { OwnerId } from "./owner"
+
+export const renameForm = z.strictObject({ name: plainText({ name: "Name", max: 100 }) })
+
+export type RenameResult = { ok: true } | { ok: false; reason: "too_many"; retryAfterSeconds: number }
+
+/** Changes the name of the signed-in account. The audit entry contains neither the old nor the new name. */
+export async function renameAccount(id: OwnerId, { name }: z.output<typeof renameForm>): Promise<RenameResult> {
+  const verdict = await consume("renamesAccount", id)
+  if (!verdict.allowed) return { ok: false, reason: "too_many", retryAfterSeconds: verdict.resetSeconds }
+  await db().$transaction(async (transaction) => {
+    const { count } = await transaction.user.updateMany({ where: { id, name: { not: name } }, data: { name } })
+    if (count === 0) return
+    await audit(transaction, { actorId: id, action: "user.renamed", targetType: "user", targetId: id })
+  })
+  return { ok: true }
+}
