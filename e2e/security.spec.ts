@@ -119,6 +119,24 @@ for (const javaScriptEnabled of [true, false]) {
       await Promise.all(pages.map((other) => other.context().close()))
     })
 
+    test("recent activity lists sign-ins, failed ones too, and what happened to the account since", async ({
+      page,
+      database,
+    }) => {
+      const email = await createAccount(database)
+      await page.goto("/sign-in")
+      await signIn(page, email, "not the password")
+      await expect(page.getByRole("main").getByRole("alert")).toHaveText("Incorrect email address or password.")
+      await signInWithOld(page, email)
+      await page.goto("/account/security")
+      const sentences = page.getByRole("table", { name: "Recent activity" }).getByRole("rowheader")
+      await expect(sentences).toHaveText(["Signed in by password", "Sign-in by password failed: wrong password"])
+      await changePassword(page, old, password)
+      await expect(page.getByRole("heading", { name: "Your password was changed" })).toBeVisible()
+      await page.goto("/account/security")
+      await expect(sentences.first()).toHaveText("Password changed")
+    })
+
     test("errors of a password change are shown at their field", async ({ page, database }) => {
       await signInWithOld(page, await createAccount(database))
       await page.goto("/account/security")

@@ -134,6 +134,9 @@ async function createMarked() {
       details: { reason: m("audit_entries.details") },
     },
   })
+  const details = { via: m("audit_entries.details"), address: m("audit_entries.details") }
+  const about = { targetType: "user", targetId: userId, details }
+  await db().auditEntry.create({ data: { actorId: userId, action: "user.signed_in", ...about } })
   const email = await db().email.create({
     data: {
       userId,

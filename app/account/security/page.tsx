@@ -5,12 +5,14 @@ import { NewPasswordField, SubmitButton, TextField } from "@/components/form/fie
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { PageFrame, Panel } from "@/components/page-frame"
+import { recentActivity } from "@/lib/accounts/activity"
 import { hasPassword } from "@/lib/sign-in/password-change"
 import { passwordMinLength } from "@/lib/sign-in/password-hash"
 import { resetsByEmail } from "@/lib/sign-in/password-reset"
 import { requireViewer } from "@/lib/sign-in/session"
 import { listSessions } from "@/lib/sign-in/sessions"
 import { change } from "./actions"
+import { RecentActivity } from "./activity"
 import { AddressForm } from "./address"
 import { Sessions } from "./sessions"
 
@@ -20,16 +22,21 @@ const page = "/account/security"
 
 export default async function SecurityPage({ searchParams }: PageProps<"/account/security">) {
   const viewer = await requireViewer(page)
-  const [sessions, ownsPassword, { end }] = await Promise.all([
+  const [sessions, ownsPassword, activity, { end }] = await Promise.all([
     listSessions(viewer),
     hasPassword(viewer.id),
+    recentActivity(viewer.id),
     searchParams,
   ])
   return (
-    <PageFrame title="Security" intro="Your password and address, and the browsers that are signed in to your account.">
+    <PageFrame
+      title="Security"
+      intro="Your password and address, the browsers that are signed in to your account, and what happened to it."
+    >
       <Panel label="Password">{ownsPassword ? <PasswordForm email={viewer.email} /> : <NoPassword />}</Panel>
       <AddressForm email={viewer.email} needsPassword={ownsPassword} />
       <Sessions sessions={sessions} selected={end} page={page} />
+      <RecentActivity entries={activity} />
     </PageFrame>
   )
 }

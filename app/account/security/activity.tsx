@@ -1,0 +1,33 @@
+import { EmptyState } from "@/components/empty-state"
+import { None } from "@/components/list/cells"
+import { RelativeTime } from "@/components/relative-time"
+import { Table, TableCell, TableRow } from "@/components/table"
+import type { Activity } from "@/lib/accounts/activity"
+
+export function RecentActivity({ entries }: { entries: readonly Activity[] }) {
+  const now = new Date()
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <h2 className="text-base font-semibold">Recent activity</h2>
+      {entries.length === 0 ? (
+        <EmptyState title="No activity yet" />
+      ) : (
+        <Table caption="Recent activity" headings={[{ label: "Activity" }, { label: "Address" }, { label: "Time" }]}>
+          {entries.map(({ id, sentence, address, createdAt }) => (
+            <TableRow key={id}>
+              <TableCell label="Activity" names className="wrap-anywhere">
+                {sentence}
+              </TableCell>
+              <TableCell label="Address" className="text-muted">
+                {address ?? <None />}
+              </TableCell>
+              <TableCell label="Time" className="text-muted">
+                <RelativeTime date={createdAt} now={now} />
+              </TableCell>
+            </TableRow>
+          ))}
+        </Table>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto"
+import { expect, test } from "vitest"
+import { grantCredits } from "@/lib/credits/mutations"
+import { issueKey, revokeKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
+import type { Role } from "@/lib/permissions"
+import { db } from "@/lib/postgres/prisma"
+import { auditFailedSignIn, auditSignIn, auditSignOut, endSessions } from "@/lib/sign-in/sessions"
+import { createKey, createSession, createUser } from "@/tests/support/factories"
+import { recentActivity } from "./activity"
+import { changeRole, changeStatus } from "./mutations"
+import type { OwnerId } from "./owner"
+
+const address = "192.0.2.1"
+
+async function account(role: Role = "member") {
+  const user = await createUser({ role, creditAccount: { create: {} } })
+  return { ...user, role, id: user.id as OwnerId }
+}
+
+async function issue(owner: OwnerId, name: string): Promise<string> {
+  const issued = await issueKey("user", owner, { requestId: randomUUID(), name, expires: "never", date: null })
+  if (!issued.ok) throw new Error(issued.reason)
+  return issued.id
+}
+
+test("an account reads what happened to it and its keys, the latest first, without who of staff it was and what they typed", async () => {
+  const [viewer, staff] = [await account(), await account("owner")]
+  const marker = randomUUID()
+  await auditSignIn(viewer.id, "password", address)
+  await auditFailedSignIn(viewer.id, { via: "password", address: "192.0.2.7", reason: "wrong" })
+  await auditFailedSignIn(viewer.id, { via: "github", address, reason: "suspended" })
+  await auditSignOut(viewer.id)
+  await endSessions(viewer.id, (await createSession(viewer)).id)
+  const [own, leaked] = [await issue(viewer.id, "CI"), await issue(viewer.id, "Leaked")]
+  await revokeKey("user", viewer, own)
+  await revokeKeyOfAccount(staff.id, leaked)
+  await changeRole(staff.id, viewer.id, "support")
+  await changeStatus("ban", staff.id, viewer.id, marker)
+  await changeStatus("unban", staff.id, viewer.id, marker)
+  await grantCredits(staff.id, viewer.id, { requestId: randomUUID(), amount: 5, reason: marker })
+
+  const activity = await recentActivity(viewer.id)
+  expect(activity.map(({ sentence, address }) => [sentence, address])).toEqual([
+    ["Suspension ended by staff", null],
+    ["Account suspended by staff", null],
+    ["Role changed from member to support by staff", null],
+    ["Key “Leaked” revoked by staff", null],
+    ["Key “CI” revoked by you", null],
+    ["Key “Leaked” created by you", null],
+    ["Key “CI” created by you", null],
+    ["Signed out a browser", null],
+    ["Signed out", null],
+    ["Sign-in by github failed: the account was suspended", address],
+    ["Sign-in by password failed: wrong password", "192.0.2.7"],
+    ["Signed in by password", address],
+  ])
+  for (const secret of [marker, staff.id, staff.email, staff.name])
+    expect(JSON.stringify(activity)).not.toContain(secret)
+})
+
+test("an account reads nothing about others, not even what it did to them itself", async () => {
+  const [viewer, other] = [await account("owner"), await account()]
+  const { key } = await createKey({ user: other, surface: "user" })
+  await auditSignIn(other.id, "password", address)
+  await revokeKeyOfAccount(viewer.id, key.id)
+  await changeRole(viewer.id, other.id, "support")
+  await changeStatus("ban", viewer.id, other.id, null)
+  expect(await recentActivity(other.id)).toHaveLength(4)
+  expect(await recentActivity(viewer.id)).toEqual([])
+})
+
+test("the last 20 entries are read, also of an account with more keys", async () => {
+  const { id } = await account()
+  const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
+  const entry = { actorId: id, targetType: "user", targetId: id }
+  await db().auditEntry.create({ data: { ...entry, action: "user.signed_up", createdAt: at(0) } })
+  // Key 0 is the oldest, and the last that was revoked.
+  for (let number = 0; number < 25; number++) {
+    const revokedAt = number === 0 ? { revokedAt: at(50) } : {}
+    const { key } = await createKey({
+      user: { id },
+      surface: "user",
+      name: `${number}`,
+      createdAt: at(number),
+      ...revokedAt,
+    })
+    const about = { actorId: id, targetType: "api_key", targetId: key.id }
+    await db().auditEntry.create({ data: { ...about, action: "api_key.issued", createdAt: at(number) } })
+    if (number > 0) continue
+    await db().auditEntry.create({ data: { ...about, action: "api_key.revoked", createdAt: at(50) } })
+  }
+  await db().auditEntry.create({ data: { ...entry, action: "user.signed_out", createdAt: at(40) } })
+  expect((await recentActivity(id)).map(({ sentence }) => sentence)).toEqual([
+    "Key “0” revoked by you",
+    "Signed out",
+    ...Array.from({ length: 18 }, (_, index) => `Key “${24 - index}” created by you`),
+  ])
+})

@@ -1,0 +1,69 @@
+import type { AuditAction } from "@/lib/audit"
+import { db } from "@/lib/postgres/prisma"
+import type { OwnerId } from "./owner"
+
+/** An entry of the audit log as the account it is about reads it. */
+export type Activity = {
+  id: string
+  /** Neither names staff nor quotes what they typed. */
+  sentence: string
+  address: string | null
+  createdAt: Date
+}
+
+type Found = {
+  id: string
+  action: keyof typeof sentences
+  /** Who acted. */
+  by: "you" | "staff"
+  /** The name of the key that the entry is about. */
+  keyName: string | null
+  details: { via?: string; address?: string; reason?: string; from?: string; to?: string; count?: number }
+  createdAt: Date
+}
+
+/** Credits are in the ledger. */
+const sentences: Record<Exclude<AuditAction, `credits.${string}`>, (entry: Found) => string> = {
+  "user.signed_up": () => "Account created",
+  "user.signed_in": ({ details: { via } }) => `Signed in${wayIn(via)}`,
+  "user.sign_in_failed": ({ details: { via, reason } }) =>
+    `Sign-in${wayIn(via)} failed: ${reason === "wrong" ? "wrong password" : "the account was suspended"}`,
+  "user.signed_out": () => "Signed out",
+  "user.sessions_ended": ({ details: { count } }) => `Signed out ${count === 1 ? "a browser" : `${count} browsers`}`,
+  "user.role_changed": ({ details: { from, to }, by }) => `Role changed from ${from} to ${to} by ${by}`,
+  "user.banned": ({ by }) => `Account suspended by ${by}`,
+  "user.unbanned": ({ by }) => `Suspension ended by ${by}`,
+  "user.closed": ({ by }) => `Account closed by ${by}`,
+  "user.renamed": () => "Name changed",
+  "user.password_changed": () => "Password changed",
+  "user.password_reset": ({ by }) => `Password reset by ${by}`,
+  "api_key.issued": ({ keyName, by }) => `Key “${keyName}” created by ${by}`,
+  "api_key.revoked": ({ keyName, by }) => `Key “${keyName}” revoked by ${by}`,
+}
+
+function wayIn(via: string | undefined): string {
+  return via ? ` by ${via}` : ""
+}
+
+/**
+ * The last 20 entries about the account and its keys. They are about at most the 20 keys that were created or revoked
+ * last, so an account with thousands of keys is read as fast.
+ */
+export async function recentActivity(userId: OwnerId): Promise<Activity[]> {
+  const found = await db().$queryRaw<Found[]>`
+    WITH targets AS (
+      SELECT ${userId}::text AS id, NULL AS key_name
+      UNION ALL (
+        SELECT id::text, name FROM api_keys WHERE user_id = ${userId}::uuid
+        ORDER BY greatest(created_at, revoked_at) DESC LIMIT 20))
+    SELECT entry.id, action, CASE WHEN actor_id = ${userId}::uuid THEN 'you' ELSE 'staff' END AS by,
+      key_name AS "keyName", details, entry.created_at AS "createdAt"
+    FROM targets, LATERAL (
+      SELECT * FROM audit_entries WHERE target_id = targets.id AND action = ANY (${Object.keys(sentences)})
+      ORDER BY created_at DESC, id DESC LIMIT 20) entry
+    ORDER BY entry.created_at DESC, entry.id DESC LIMIT 20`
+  return found.map((entry) => {
+    const { id, action, details, createdAt } = entry
+    return { id, sentence: sentences[action](entry), address: details.address ?? null, createdAt }
+  })
+}
