@@ -1,4 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
+import type { User } from "@/generated/prisma/client"
+import { isStorable } from "@/lib/input/text"
+import { db } from "@/lib/postgres/prisma"
 import { consume, type Verdict } from "@/lib/rate-limit/rate-limit"
 import { authSecrets, signingSecret } from "./auth-secrets"
 
@@ -16,7 +19,7 @@ export async function countAttempt(email: string, client: Client): Promise<TooMa
   const byAddress = await consume("signInAddress", client.address)
   // An address without attempts left does not use up those of accounts.
   if (!byAddress.allowed) return tooMany(byAddress)
-  const byAccount = await consume("signInAccount", countedAs(email, client))
+  const byAccount = await consume("signInAccount", await countedAs(email, client))
   return byAccount.allowed ? null : tooMany(byAccount)
 }
 
@@ -24,24 +27,33 @@ export async function countAttempt(email: string, client: Client): Promise<TooMa
  * The id by which an account's limit counts. Browsers that signed in to the account before are counted separately, so
  * that an attacker who exhausts the account's limit does not lock out its owner.
  */
-export function countedAs(email: string, { device }: Client): string {
-  return device !== undefined && isDeviceOf(email, device) ? `${email} ${device}` : email
+export async function countedAs(email: string, { device }: Client): Promise<string> {
+  return device !== undefined && (await isDeviceOf(email, device)) ? `${email} ${device}` : email
 }
 
 export function tooMany({ resetSeconds }: Verdict): TooMany {
   return { ok: false, reason: "too_many", retryAfterSeconds: resetSeconds }
 }
 
-/** The `device` cookie that is set when a browser signs in to `email`: an id and its signature. */
-export function deviceFor(email: string, id: string, secret = signingSecret()): string {
-  return `${id}.${createHmac("sha256", secret).update(`device ${id} ${email}`).digest("base64url")}`
+/**
+ * The `device` cookie that is set when a browser signs in: an id and its signature, which a new password makes invalid.
+ * Otherwise whoever took over an account would keep guessing separately after its owner has it back.
+ */
+export function deviceFor(
+  { email, passwordHash }: Pick<User, "email" | "passwordHash">,
+  id: string,
+  secret = signingSecret(),
+): string {
+  return `${id}.${createHmac("sha256", secret).update(`device ${id} ${email} ${passwordHash}`).digest("base64url")}`
 }
 
-function isDeviceOf(email: string, device: string): boolean {
+async function isDeviceOf(email: string, device: string): Promise<boolean> {
+  const user = isStorable(email) ? await db().user.findUnique({ where: { email } }) : null
+  if (!user) return false
   const id = device.slice(0, device.indexOf("."))
   const actual = Buffer.from(device)
   return authSecrets().some((secret) => {
-    const expected = Buffer.from(deviceFor(email, id, secret))
+    const expected = Buffer.from(deviceFor(user, id, secret))
     return expected.length === actual.length && timingSafeEqual(expected, actual)
   })
 }

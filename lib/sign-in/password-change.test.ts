@@ -43,14 +43,15 @@ test("a wrong current password changes nothing", async () => {
 })
 
 test("guesses of the current password count as sign-in attempts; the owner's browser is counted separately", async () => {
-  const { id, email } = await createOwner()
+  const user = await createOwner()
+  const { id, email } = user
   const refused = { ok: false, reason: "too_many", retryAfterSeconds: expect.any(Number) }
   for (let count = 1; count < limits.signInAccount.tokens; count++) await consume("signInAccount", email)
   expect(await changePassword(id, { current: "a guess", password }, client())).toEqual({ ok: false, reason: "wrong" })
   expect(await changePassword(id, { current, password }, client())).toEqual(refused)
   expect(await signInWithPassword({ email, password: current, ...client() })).toEqual(refused)
 
-  const device = deviceFor(email, "0199c0de-0000-7000-8000-000000000001")
+  const device = deviceFor(user, "0199c0de-0000-7000-8000-000000000001")
   expect(await changePassword(id, { current, password }, { ...client(), device })).toMatchObject({ ok: true })
 })
 

@@ -8,7 +8,7 @@ import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
 import { cheapHashOf, createSession, createUser } from "@/tests/support/factories"
 import { type MailServer, resetTokenIn, startMailServer } from "@/tests/support/mail-server"
-import { deviceFor } from "./attempts"
+import { countedAs, deviceFor } from "./attempts"
 import { changePassword } from "./password-change"
 import { verifyPassword } from "./password-hash"
 import { isLive, requestReset, resetForm, resetPassword, resetsByEmail } from "./password-reset"
@@ -205,9 +205,19 @@ test("emails to one account are limited silently: the last link works, and the o
   expect(mailServer.emails).toHaveLength(limits.resetAccount.tokens)
   expect(await isLive(last)).toBe(true)
 
-  const device = deviceFor(user.email, "0199c0de-0000-7000-8000-000000000001")
+  const device = deviceFor(user, "0199c0de-0000-7000-8000-000000000001")
   await requestAndSend(user.email, { ...client(), device })
   expect(mailServer.emails).toHaveLength(limits.resetAccount.tokens + 1)
+})
+
+test("a device cookie from before a reset is not counted separately any more", async () => {
+  const user = await createUser({ passwordHash })
+  const device = deviceFor(user, "0199c0de-0000-7000-8000-000000000001")
+  expect(await countedAs(user.email, { ...client(), device })).toBe(`${user.email} ${device}`)
+  await use(await tokenFor(user))
+  expect(await countedAs(user.email, { ...client(), device })).toBe(user.email)
+  const renewed = deviceFor(await db().user.findUniqueOrThrow({ where: { id: user.id } }), "1")
+  expect(await countedAs(user.email, { ...client(), device: renewed })).toBe(`${user.email} ${renewed}`)
 })
 
 test("requests and uses of links are limited per client address", async () => {

@@ -38,13 +38,14 @@ export async function requestReset(email: string, client: Client): Promise<Reset
   if (!resetsByEmail()) return { ok: false, reason: "no_email" }
   const byAddress = await consume("resetAddress", client.address)
   if (!byAddress.allowed) return tooMany(byAddress)
-  const byAccount = await consume("resetAccount", countedAs(email, client))
-  // This limit does not change the response: the last email's link still works.
-  return { ok: true, message: byAccount.allowed ? () => sendLink(email) : async () => {} }
+  return { ok: true, message: () => sendLink(email, client) }
 }
 
-async function sendLink(email: string): Promise<void> {
+async function sendLink(email: string, client: Client): Promise<void> {
   try {
+    // This limit does not change the response: the last email's link still works.
+    const byAccount = await consume("resetAccount", await countedAs(email, client))
+    if (!byAccount.allowed) return
     const token = newToken()
     const id = await storeToken(email, token)
     if (id) await sendEmail({ id, email }, "password_reset", { token, minutes: resetMinutes })

@@ -71,7 +71,7 @@ export async function startSession(user: User, via: SignInMethod): Promise<boole
   const jar = await cookies()
   const value = await encode({ token, secret: signingSecret(), maxAge: sessionMaxAgeSeconds })
   jar.set(cookieName("session"), value, { ...cookieOptions(), maxAge: sessionMaxAgeSeconds })
-  jar.set(cookieName("device"), deviceFor(user.email, randomUUID()), { ...cookieOptions(), maxAge: 365 * 24 * 3600 })
+  jar.set(cookieName("device"), deviceFor(user, randomUUID()), { ...cookieOptions(), maxAge: 365 * 24 * 3600 })
   return true
 }
 

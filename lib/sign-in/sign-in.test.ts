@@ -66,14 +66,15 @@ test("only the right password reveals that an account is suspended", async () =>
 })
 
 test("attempts on an account are limited across addresses; the owner's browser is counted separately", async () => {
-  const { email } = await createUser({ passwordHash: null })
+  const user = await createUser({ passwordHash: null })
+  const { email } = user
   await useUp("signInAccount", email)
   const refused = { ok: false, reason: "too_many", retryAfterSeconds: expect.any(Number) }
   expect(await signInWithPassword({ email, address: address() })).toEqual(refused)
 
-  const device = deviceFor(email, "0199c0de-0000-7000-8000-000000000001")
+  const device = deviceFor(user, "0199c0de-0000-7000-8000-000000000001")
   expect(await signInWithPassword({ email, address: address(), device })).toMatchObject({ ok: false, reason: "wrong" })
-  for (const forged of [device.slice(0, -1), deviceFor("else@example.com", "1"), "", "."]) {
+  for (const forged of [device.slice(0, -1), deviceFor({ ...user, email: "else@example.com" }, "1"), "", "."]) {
     expect(await signInWithPassword({ email, address: address(), device: forged })).toEqual(refused)
   }
 })
