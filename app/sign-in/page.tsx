@@ -13,9 +13,16 @@ import { ProviderButtons } from "./provider-buttons"
 
 export const metadata: Metadata = { title: "Sign in" }
 
-/** Messages for the error codes that next-auth adds to the URL. The code itself is never shown. */
+/** Messages for the error codes that a provider's callback adds to the URL. The code itself is never shown. */
 const failures = new Map([
-  ["OAuthAccountNotLinked", "An account with this email address already exists. Sign in with its password."],
+  [
+    "OAuthAccountNotLinked",
+    "An account with this email address already exists. Sign in as before, for example with your password, then choose Security → Connect.",
+  ],
+  [
+    "UnverifiedAddress",
+    "The service that you signed in with does not say that your email address is verified. Verify it there, or create an account with a password.",
+  ],
   ["AccessDenied", `This account is suspended. Contact ${product.supportEmail}.`],
   ["SessionRequired", "Sign in to open this page."],
 ])

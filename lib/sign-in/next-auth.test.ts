@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import type { AdapterAccount, AdapterUser } from "next-auth/adapters"
 import { encode } from "next-auth/jwt"
+import type { GoogleProfile } from "next-auth/providers/google"
 import { afterEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { newSecret } from "@/lib/keys/secret"
@@ -9,6 +10,7 @@ import { product } from "@/lib/product"
 import { createUser } from "@/tests/support/factories"
 import { cookieName, cookieOptions } from "./cookies"
 import { accountsAdapter, authOptions } from "./next-auth"
+import { googleProfile } from "./provider-profiles"
 import { socialProviders } from "./providers"
 
 const adapter = accountsAdapter as Required<typeof accountsAdapter>
@@ -34,6 +36,7 @@ test("the first sign-in through a provider creates an account and later ones fin
   expect(await db().user.findUniqueOrThrow({ where: { id: created.id } })).toMatchObject({
     role: "member",
     passwordHash: null,
+    emailVerified: expect.any(Date),
   })
 })
 
@@ -46,15 +49,31 @@ test.each([undefined, "", "Ann\u202egnp.exe", "Two\nlines", "x".repeat(101), `Ke
   },
 )
 
-test("sign-in through a provider to an account that is active is allowed", async () => {
-  const { id, email, name } = await createUser()
-  const signIn = authOptions().callbacks?.signIn as (input: object) => Promise<boolean>
-  expect(await signIn({ user: { id, email: email.toUpperCase(), name } })).toBe(true)
+const signIn = authOptions().callbacks?.signIn as (input: object) => Promise<boolean | string>
+
+test("sign-in through a connected provider to an account that is active is allowed", async () => {
+  const { id: userId } = await createUser()
+  const account = { type: "oauth", provider: "github", providerAccountId: randomUUID() }
+  await db().providerAccount.create({ data: { ...account, userId } })
+  expect(await signIn({ user: { id: account.providerAccountId, email: null }, account })).toBe(true)
 })
 
-test("a provider profile without an email address is refused", async () => {
-  const signIn = authOptions().callbacks?.signIn as (input: object) => Promise<boolean>
-  expect(await signIn({ user: { id: "1", email: null } })).toBe(false)
+test.each([null, undefined, "", "nobody", `${"x".repeat(250)}@example.com`])(
+  "a new account is refused for the address %j",
+  async (email) => {
+    const account = { type: "oauth", provider: "github", providerAccountId: randomUUID() }
+    expect(await signIn({ user: { id: "1", email }, account })).toBe("/sign-in?error=UnverifiedAddress")
+  },
+)
+
+test.each([
+  [true, "ann@example.com"],
+  [false, null],
+  ["true", null],
+  [undefined, null],
+])("an address of which Google says that it is verified: %j is taken as %j", (email_verified, email) => {
+  const claims = { sub: "1", name: "Ann", email: "ann@example.com", email_verified } as GoogleProfile
+  expect(googleProfile(claims)).toMatchObject({ id: "1", email })
 })
 
 test("a provider is available when its variables are set", () => {

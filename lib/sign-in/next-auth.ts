@@ -5,7 +5,7 @@ import GitHubProvider from "next-auth/providers/github"
 import GoogleProvider from "next-auth/providers/google"
 import type { User } from "@/generated/prisma/client"
 import { createAccount } from "@/lib/accounts/create"
-import { normalizeEmail } from "@/lib/email/address"
+import { emailAddress, normalizeEmail } from "@/lib/email/address"
 import { sendEmail } from "@/lib/email/send"
 import { env } from "@/lib/env"
 import { plainText } from "@/lib/input/text"
@@ -16,6 +16,7 @@ import { log } from "@/lib/telemetry/log"
 import { signingSecret } from "./auth-secrets"
 import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
 import { localPath } from "./local-path"
+import { gitHubUserinfo, googleProfile } from "./provider-profiles"
 import { auditFailedSignIn, auditSignIn, createSession, type SignInMethod } from "./sessions"
 
 export function authOptions(): NextAuthOptions {
@@ -42,19 +43,31 @@ export function authOptions(): NextAuthOptions {
       },
       providers: [
         ...(GITHUB_CLIENT_ID && GITHUB_CLIENT_SECRET
-          ? [GitHubProvider({ clientId: GITHUB_CLIENT_ID, clientSecret: GITHUB_CLIENT_SECRET })]
+          ? [
+              GitHubProvider({
+                clientId: GITHUB_CLIENT_ID,
+                clientSecret: GITHUB_CLIENT_SECRET,
+                userinfo: gitHubUserinfo,
+              }),
+            ]
           : []),
         ...(GOOGLE_CLIENT_ID && GOOGLE_CLIENT_SECRET
-          ? [GoogleProvider({ clientId: GOOGLE_CLIENT_ID, clientSecret: GOOGLE_CLIENT_SECRET })]
+          ? [
+              GoogleProvider({
+                clientId: GOOGLE_CLIENT_ID,
+                clientSecret: GOOGLE_CLIENT_SECRET,
+                profile: googleProfile,
+              }),
+            ]
           : []),
       ],
       callbacks: {
         async signIn({ user, account }) {
-          const found = await db().user.findUnique({ where: { email: normalizeEmail(user.email ?? "") } })
-          if (found === null) return Boolean(user.email)
-          if (found.status === "active") return true
-          const [via, address] = [account?.provider as SignInMethod, clientAddress(await headers())]
-          await auditFailedSignIn(found.id, { via, address, reason: "suspended" })
+          const linked = account && (await findProviderAccount(account))
+          if (!linked) return emailAddress.safeParse(user.email).success || "/sign-in?error=UnverifiedAddress"
+          if (linked.user.status === "active") return true
+          const [via, address] = [account.provider as SignInMethod, clientAddress(await headers())]
+          await auditFailedSignIn(linked.userId, { via, address, reason: "suspended" })
           return false
         },
         // Next decodes the callback cookie once more than it was encoded, so the URL is checked again here.
@@ -100,7 +113,8 @@ export const accountsAdapter: Adapter = {
       email: normalizeEmail(profile.email),
       // As strict as the sign-up form; without a valid name the account is named after its address.
       name: plainText({ name: "Name", max: 100 }).safeParse(profile.name).data ?? "",
-      emailVerified: profile.emailVerified ?? null,
+      // An address that the provider does not call verified never gets here: see `signIn`.
+      emailVerified: new Date(),
       image: profile.image ?? null,
     })
     if (!created.ok) throw new Error("The address belongs to another account.")
@@ -112,12 +126,8 @@ export const accountsAdapter: Adapter = {
   async getUserByEmail(email) {
     return orNull(await db().user.findUnique({ where: { email: normalizeEmail(email) } }))
   },
-  async getUserByAccount({ provider, providerAccountId }) {
-    const account = await db().providerAccount.findUnique({
-      where: { provider_providerAccountId: { provider, providerAccountId } },
-      include: { user: true },
-    })
-    return orNull(account?.user ?? null)
+  async getUserByAccount(account) {
+    return orNull((await findProviderAccount(account))?.user ?? null)
   },
   async updateUser({ id }) {
     return asAdapterUser(await db().user.findUniqueOrThrow({ where: { id } }))
@@ -125,6 +135,11 @@ export const accountsAdapter: Adapter = {
   async linkAccount({ userId, type, provider, providerAccountId }: AdapterAccount) {
     await db().providerAccount.create({ data: { userId, type, provider, providerAccountId } })
   },
+}
+
+function findProviderAccount({ provider, providerAccountId }: Pick<AdapterAccount, "provider" | "providerAccountId">) {
+  const where = { provider_providerAccountId: { provider, providerAccountId } }
+  return db().providerAccount.findUnique({ where, include: { user: true } })
 }
 
 function orNull(user: User | null): AdapterUser | null {

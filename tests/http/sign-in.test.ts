@@ -220,6 +220,46 @@ function signInThroughProvider(on: TestServer, headers: SentHeaders = {}, callba
   return provider.signIn(on, provider.person({ email: `new-${randomUUID()}@example.com` }), headers, callbackUrl)
 }
 
+describe("a provider's address", () => {
+  const known = { primary: true, verified: true }
+
+  test("is the primary verified one, not the public one of the profile, and counts as verified", async () => {
+    const [email, owned] = [`mine-${randomUUID()}@example.com`, (await createUser()).email]
+    const addresses = [
+      { ...known, email: owned, verified: false },
+      { ...known, email: `other-${email}`, primary: false },
+      { ...known, email },
+    ]
+    await provider.signIn(server, provider.person({ email: owned, addresses }), {})
+    expect(await db().user.findUnique({ where: { email } })).toMatchObject({ emailVerified: expect.any(Date) })
+  })
+
+  test.each([
+    ["unverified", { verified: false }],
+    ["not primary", { primary: false }],
+  ])("is refused in one sentence if it is %s", async (_what, difference) => {
+    const email = `unverified-${randomUUID()}@example.com`
+    const person = provider.person({ email, addresses: [{ ...known, email, ...difference }] })
+    const refused = await provider.signIn(server, person, {})
+    expect([refused.headers.get("location"), cookiesOf(refused)]).toEqual([
+      "/sign-in?error=UnverifiedAddress",
+      expect.not.objectContaining({ [`__host-${product.slug}.session`]: expect.anything() }),
+    ])
+    expect(await db().user.count({ where: { email } })).toBe(0)
+    const path = String(refused.headers.get("location"))
+    expect((await ask(server, { path, headers: sameOriginHeaders() })).text).toContain("email address is verified.")
+  })
+
+  test("is not needed by an account that the provider is connected to", async () => {
+    const { id: userId } = await createUser()
+    const person = provider.person({ email: null })
+    await db().providerAccount.create({
+      data: { userId, type: "oauth", provider: "github", providerAccountId: person.id },
+    })
+    expect(cookiesOf(await provider.signIn(server, person, {}))).toHaveProperty(`__host-${product.slug}.session`)
+  })
+})
+
 const elsewhere = [
   "https://evil.example",
   "https://evil.example/",

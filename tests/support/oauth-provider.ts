@@ -6,12 +6,15 @@ import type { Given } from "@/scripts/build-and-serve"
 import { ask, builtActions, callAction, type RawResponse, type SentHeaders, sameOriginHeaders } from "./client"
 import { stoppedClock, type TestServer } from "./server"
 
-/** An account at the sign-in provider. */
-export type Person = { id: string; name: string; email: string | null }
+/** An account at the sign-in provider; `email` is the public address of its profile, which anyone can claim. */
+export type Person = { id: string; name: string; email: string | null; addresses: Address[] }
+
+type Address = { email: string; primary: boolean; verified: boolean }
 
 export type Provider = {
   /** The environment with which a server uses this provider. */
   given: Given
+  /** By default the primary address is the one of the profile, and verified. */
   person: (about: Partial<Person>) => Person
   /** Signs in through the provider as `person`, from the sign-in page; `headers` are sent with the callback request. */
   signIn: (
@@ -36,8 +39,13 @@ export async function startProvider(): Promise<Provider> {
       return
     }
     const person = people.get(request.headers.authorization?.split(" ")[1] ?? "")
-    response.statusCode = person && request.url === "/api.github.com/user" ? 200 : 404
-    response.end(JSON.stringify({ ...person, id: Number(person?.id), login: "login" }))
+    const found: Record<string, unknown> = {
+      "/api.github.com/user": { name: person?.name, email: person?.email, id: Number(person?.id), login: "login" },
+      "/api.github.com/user/emails": person?.addresses,
+    }
+    const body = person && found[request.url ?? ""]
+    response.statusCode = body ? 200 : 404
+    response.end(JSON.stringify(body ?? {}))
   })
   await once(server.listen(0, "127.0.0.1"), "listening")
   const { port } = server.address() as AddressInfo
@@ -48,7 +56,9 @@ export async function startProvider(): Promise<Provider> {
       NODE_OPTIONS: `${stoppedClock()} ${redirectTo(port)}`,
     },
     person: (about) => {
-      const person = { id: String(randomInt(2 ** 40)), name: "Test Person", email: null, ...about }
+      const { email = null } = about
+      const addresses = email === null ? [] : [{ email, primary: true, verified: true }]
+      const person = { id: String(randomInt(2 ** 40)), name: "Test Person", email, addresses, ...about }
       people.set(person.id, person)
       return person
     },
