@@ -137,6 +137,25 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(sentences.first()).toHaveText("Password changed")
     })
 
+    test("a connected provider is listed and can be disconnected", async ({ page, signUp, database }) => {
+      const { email } = await signUp()
+      await database.query(
+        `INSERT INTO accounts (id, user_id, type, provider, provider_account_id)
+         SELECT gen_random_uuid(), id, 'oauth', 'github', $2 FROM users WHERE email = $1`,
+        [email, randomUUID()],
+      )
+      await page.goto("/account/security")
+      const ways = page.getByRole("table", { name: "Ways to sign in" })
+      await expect(ways.getByRole("row", { name: "GitHub" })).toContainText("Connected")
+      await expectAccessibleWithoutSidewaysScroll(page)
+      await ways.getByRole("button", { name: "Disconnect" }).click()
+      await page.getByRole("button", { name: "Disconnect GitHub" }).click()
+      await expect(page.getByText("GitHub is disconnected.")).toBeVisible()
+      await page.goto("/account/security")
+      await expect(ways.getByRole("row")).toHaveText([/^Way/, /^PasswordSet/])
+      expect(await emailTo(email, 2)).toContain("Subject: GitHub was disconnected from your account")
+    })
+
     test("errors of a password change are shown at their field", async ({ page, database }) => {
       await signInWithOld(page, await createAccount(database))
       await page.goto("/account/security")

@@ -15,6 +15,8 @@ export type AuditAction =
   | "user.renamed"
   | "user.password_changed"
   | "user.password_reset"
+  | "user.provider_connected"
+  | "user.provider_disconnected"
   | "credits.granted"
   | "credits.deducted"
   | "api_key.issued"

@@ -49,6 +49,14 @@ export const templates = {
     subject: "Your password was changed",
     text: `Hello ${name},\n\nThe password of your account was changed, and all other browsers were signed out. API keys keep working.\n\nIf this was not you, reset your password at ${env().BASE_URL}/reset-password and revoke any keys that you do not recognize at ${env().BASE_URL}${kinds.user.page}.\n`,
   }),
+  provider_connected: ({ provider }: { provider: string }) => ({
+    subject: `${provider} was connected to your account`,
+    text: `You can now sign in with ${provider}.\n\nIf this was not you, disconnect it at ${env().BASE_URL}/account/security and change your password.\n`,
+  }),
+  provider_disconnected: ({ provider }: { provider: string }) => ({
+    subject: `${provider} was disconnected from your account`,
+    text: `You can no longer sign in with ${provider}. Other browsers that signed in with it were signed out.\n\nIf this was not you, reset your password at ${env().BASE_URL}/reset-password.\n`,
+  }),
 } as const
 
 export type Template = keyof typeof templates

@@ -6,6 +6,7 @@ import { creditForm } from "@/lib/credits/mutations"
 import { feedbackForm } from "@/lib/feedback"
 import { newKeyForm } from "@/lib/keys/mutations"
 import { resetRequestForm } from "@/lib/sign-in/password-reset"
+import { connectForm, disconnectForm } from "@/lib/sign-in/provider-accounts"
 import { signUpForm } from "@/lib/sign-in/sign-up"
 import { waitlistForm } from "@/lib/waitlist/waitlist"
 import { hidden, isHidden, isShownAgain, requestId, secret, textsOf } from "./fields"
@@ -39,6 +40,8 @@ test.each<[string, ZodType, Record<string, string>, string[]]>([
   ],
   ["a change of name", renameForm, { name: "Ann" }, ["name"]],
   ["a password reset", resetRequestForm, { email: "a@example.com" }, ["email"]],
+  ["a connection", connectForm, { provider: "github", password: "" }, ["provider"]],
+  ["a disconnection", disconnectForm, { id: sent.requestId }, ["id"]],
   ["feedback", feedbackForm, { rating: "5", message: "Good." }, ["rating", "message"]],
   ["the waitlist", waitlistForm, { email: "a@example.com", note: "Soon?", source: "blog" }, ["email", "note"]],
   [

@@ -11,9 +11,9 @@ import { isUniqueViolation } from "@/lib/postgres/failures"
 import { db, type Transaction } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
-import { type Client, countAttempt, type TooMany, tooMany } from "./attempts"
+import { type Client, type TooMany, tooMany } from "./attempts"
+import { confirmPassword } from "./confirm-password"
 import { hashOf, newToken } from "./link-token"
-import { verifyPassword } from "./password-hash"
 import { verificationHours } from "./sign-up"
 
 /** How long a change of address can be undone from the previous address. */
@@ -36,11 +36,9 @@ export async function requestAddressChange(
   { email, current }: z.output<typeof addressChangeForm>,
   client: Client,
 ): Promise<AddressChangeRequest> {
+  const confirmed = await confirmPassword(userId, current, client)
+  if (!confirmed.ok) return confirmed
   const account = await db().user.findUniqueOrThrow({ where: { id: userId } })
-  const refused = await countAttempt(account.email, client)
-  if (refused) return refused
-  const proven = account.passwordHash === null || (await verifyPassword(current.slice(0, 1024), account.passwordHash, client.address))
-  if (!proven) return { ok: false, reason: "wrong" }
   if (email === account.email) return { ok: false, reason: "same" }
   const verdict = await consume("verificationAccount", userId)
   if (!verdict.allowed) return tooMany(verdict)

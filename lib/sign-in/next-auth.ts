@@ -16,8 +16,9 @@ import { log } from "@/lib/telemetry/log"
 import { signingSecret } from "./auth-secrets"
 import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
 import { localPath } from "./local-path"
+import { isConnected } from "./provider-accounts"
 import { gitHubUserinfo, googleProfile } from "./provider-profiles"
-import { auditFailedSignIn, auditSignIn, createSession, type SignInMethod } from "./sessions"
+import { auditFailedSignIn, auditSignIn, createSession, deleteSession, type SignInMethod } from "./sessions"
 
 export function authOptions(): NextAuthOptions {
   return singleton("auth-options", () => {
@@ -78,9 +79,15 @@ export function authOptions(): NextAuthOptions {
         // Called only for a sign-in, because `decode` returns no earlier session.
         async jwt({ user: { id }, account }) {
           const user = await db().user.findUniqueOrThrow({ where: { id } })
-          const [via, client] = [account?.provider as SignInMethod, await headers()]
+          if (!account) throw new Error("A sign-in is always through a provider.")
+          const [via, client] = [account.provider as SignInMethod, await headers()]
           const token = await createSession(user, via, client)
           if (!token) throw new Error("The account changed during the sign-in.")
+          // A disconnection at this moment ends the sessions that it sees; this one may not be among them.
+          if (!(await isConnected(id, account))) {
+            await deleteSession(token)
+            throw new Error("The provider was disconnected during the sign-in.")
+          }
           await auditSignIn(id, via, clientAddress(client))
           return token
         },

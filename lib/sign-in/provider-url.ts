@@ -13,6 +13,8 @@ export async function providerSignInUrl(provider: string, callbackUrl: string): 
   // next-auth returns a 500 for an invalid URL in its cookie, and the parameter below decides in any case.
   const jar = await cookies()
   jar.set(cookieName("callback-url"), "", { ...cookieOptions(), maxAge: 0 })
+  // A connection that was not finished must not turn this into one: see connect-intent.ts.
+  jar.set(cookieName("connect"), "", { ...cookieOptions(), maxAge: 0 })
   const csrf = await callNextAuth(["csrf"])
   const { csrfToken } = (await csrf.json()) as { csrfToken: string }
   const response = await callNextAuth(["signin", provider], new URLSearchParams({ csrfToken, callbackUrl }))

@@ -1,10 +1,19 @@
 import { env } from "@/lib/env"
 
+const names = { github: "GitHub", google: "Google" } as const
+
+export type ProviderId = keyof typeof names
+
+export const providerIds = Object.keys(names) as ProviderId[]
+
+/** The name of a provider that is connected to an account, whether it is available now or not. */
+export function providerName(id: string): string {
+  return Object.hasOwn(names, id) ? names[id as ProviderId] : id
+}
+
 /** The sign-in providers whose variables are set; the sign-in page shows them. */
-export function socialProviders(): { id: "github" | "google"; name: string }[] {
+export function socialProviders(): { id: ProviderId; name: string }[] {
   const { GITHUB_CLIENT_ID, GOOGLE_CLIENT_ID } = env()
-  return [
-    ...(GITHUB_CLIENT_ID ? [{ id: "github", name: "GitHub" } as const] : []),
-    ...(GOOGLE_CLIENT_ID ? [{ id: "google", name: "Google" } as const] : []),
-  ]
+  const available: Record<ProviderId, unknown> = { github: GITHUB_CLIENT_ID, google: GOOGLE_CLIENT_ID }
+  return providerIds.filter((id) => available[id]).map((id) => ({ id, name: names[id] }))
 }

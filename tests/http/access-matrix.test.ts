@@ -34,13 +34,14 @@ import {
 } from "@/tests/support/client"
 import {
   cheapHashOf,
+  createConnection,
   createKey,
   createSession,
   createSignUp,
   createUser,
   grantCredits,
 } from "@/tests/support/factories"
-import { type Provider, startProvider } from "@/tests/support/oauth-provider"
+import { comeBack, type Provider, start, startProvider } from "@/tests/support/oauth-provider"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { reviewedAccess } from "./reviewed-access"
 
@@ -281,6 +282,22 @@ const actionCases: Record<string, ActionCase> = {
     prepare: async (user) => {
       const { id } = await createSession(user)
       return { isDone: async () => (await db().session.count({ where: { id } })) === 0 }
+    },
+  },
+  "account/security connect": {
+    access: "accounts",
+    path: "/account/security",
+    prepare: async () => ({
+      fields: { provider: "github", password },
+      isDone: ({ headers }) => headers.get("x-action-redirect")?.startsWith("https://github.com/") === true,
+    }),
+  },
+  "account/security disconnect": {
+    access: "accounts",
+    path: "/account/security",
+    prepare: async ({ id: userId }) => {
+      const { id } = await createConnection(userId)
+      return { fields: { id }, isDone: async () => (await db().providerAccount.count({ where: { id } })) === 0 }
     },
   },
   "api-keys createUserKey": { access: "accounts", path: "/api-keys", prepare: newKey },
@@ -632,6 +649,33 @@ describe.each(["lean", "next"] as const)("routes, served by %s", (listener: List
       await db().providerAccount.create({ data: { ...link, userId: user.id } })
       expect(await accountOf(await provider.signIn(api, person, headers))).toBe(user.id)
     })
+
+    test.each(cases)(
+      "%s, the intent of another account connects nothing and signs nobody in",
+      async (_caller, make) => {
+        const owner = await ofRole("member")
+        const fields = { provider: "github", password }
+        const sent = { path: "/account/security", fields, headers: owner.headers }
+        const started = await start(api, "account/security connect", sent)
+        const { headers } = await make()
+        const person = provider.person({ email: `new-${randomUUID()}@example.com` })
+        const response = await comeBack(api, started, headers, { code: person.id })
+        expect([response.headers.get("location"), await accountOf(response)]).toEqual([
+          `${env().BASE_URL}/account/security?connection=expired`,
+          null,
+        ])
+        expect(await db().providerAccount.count({ where: { providerAccountId: person.id } })).toBe(0)
+        expect(await db().user.count({ where: { email: String(person.email) } })).toBe(0)
+        const own = await comeBack(api, started, owner.headers, { code: person.id })
+        expect([own.headers.get("location"), await accountOf(own)]).toEqual([
+          `${env().BASE_URL}/account/security?connection=connected`,
+          null,
+        ])
+        expect(await db().providerAccount.findMany({ where: { providerAccountId: person.id } })).toMatchObject([
+          { userId: owner.account.id },
+        ])
+      },
+    )
 
     test("a token in the URL instead of a code signs nobody in", async () => {
       const user = await createUser()

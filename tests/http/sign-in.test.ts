@@ -109,7 +109,7 @@ describe.each([
     ["signing out", "sign-in signOut", ["session"]],
     ["signing up", "sign-up createAccount", ["sign-up"]],
     ["confirming a sign-up", "verify/[token] verify", ["device", "session", "sign-up"]],
-    ["redirecting to a provider", "sign-in signInThrough", ["callback-url", "csrf", "state"]],
+    ["redirecting to a provider", "sign-in signInThrough", ["callback-url", "connect", "csrf", "state"]],
   ])("the cookies of %s are limited to this host and hidden from scripts", async (_step, name, expected) => {
     const { email } = await createUser({ passwordHash })
     const token = randomUUID()

@@ -97,6 +97,7 @@ async function createMarked() {
     via: m("sessions.via"),
     address: m("sessions.address"),
     browser: m("sessions.browser"),
+    connecting: bytes("sessions.connecting"),
   })
   const named = { name: m("api_keys.name") }
   const { key: own } = await createKey({ user, surface: "user", ...named, hash: bytes("api_keys.hash") })

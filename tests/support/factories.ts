@@ -113,6 +113,12 @@ export function createSession(
   return db().session.create({ data: { ...data, ...overrides } })
 }
 
+/** A provider that is connected to an account; a person of oauth-provider.ts can sign in with its id. */
+export function createConnection(userId: string, overrides: Partial<Prisma.ProviderAccountUncheckedCreateInput> = {}) {
+  const data = { userId, type: "oauth", provider: "github", providerAccountId: randomUUID() }
+  return db().providerAccount.create({ data: { ...data, ...overrides } })
+}
+
 /** A sign-up that waits until its address is verified. */
 export function createSignUp(data: Pick<Prisma.SignUpCreateInput, "email" | "passwordHash" | "token">) {
   const expiresAt = new Date(Date.now() + 3_600_000)

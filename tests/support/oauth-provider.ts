@@ -82,6 +82,35 @@ function redirectTo(port: number): string {
   return `--import data:text/javascript,${encodeURIComponent(script)}`
 }
 
+/** A sign-in at the provider that a browser has started: its cookies, and the state that the provider sends back. */
+export type Started = { cookies: string[]; state: string }
+
+/** Calls the action that redirects to the provider. */
+export async function start(
+  server: Pick<TestServer, "address">,
+  name: string,
+  sent: Parameters<typeof callAction>[2],
+): Promise<Started> {
+  const action = (await builtActions()).find((candidate) => candidate.name === name)
+  if (!action) throw new Error(`There is no action ${name}.`)
+  const { headers, cookies } = await callAction(server, action, sent)
+  const target = new URL(headers.get("x-action-redirect")?.replace(/;push$/, "") ?? "")
+  return { cookies: cookies.map((line) => line.split(";")[0] ?? ""), state: target.searchParams.get("state") ?? "" }
+}
+
+/** The request with which the provider sends the browser back. */
+export function comeBack(
+  server: Pick<TestServer, "address">,
+  { cookies, state }: Started,
+  headers: SentHeaders,
+  parameters: Readonly<Record<string, string>>,
+  provider = "github",
+): Promise<RawResponse> {
+  const cookie = [headers.cookie, ...cookies].filter(Boolean).join("; ")
+  const path = `/api/auth/callback/${provider}?${new URLSearchParams({ ...parameters, state })}`
+  return ask(server, { path, headers: { ...sameOriginHeaders(), ...headers, cookie } })
+}
+
 async function signIn(
   server: Pick<TestServer, "address">,
   person: Person,
@@ -89,12 +118,7 @@ async function signIn(
   callbackUrl = "/",
   parameters: Readonly<Record<string, string>> = { code: person.id },
 ): Promise<RawResponse> {
-  const action = (await builtActions()).find(({ name }) => name === "sign-in signInThrough")
-  if (!action) throw new Error("There is no action for signing in with a provider.")
   const fields = { provider: "github", callbackUrl }
-  const sent = await callAction(server, action, { path: "/sign-in", fields })
-  const state = new URL(sent.headers.get("x-action-redirect")?.replace(/;push$/, "") ?? "").searchParams.get("state")
-  const cookie = [headers.cookie, ...sent.cookies.map((line) => line.split(";")[0])].filter(Boolean).join("; ")
-  const path = `/api/auth/callback/github?${new URLSearchParams({ ...parameters, state: state ?? "" })}`
-  return ask(server, { path, headers: { ...sameOriginHeaders(), ...headers, cookie } })
+  const started = await start(server, "sign-in signInThrough", { path: "/sign-in", fields })
+  return comeBack(server, started, headers, parameters)
 }

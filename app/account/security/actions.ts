@@ -1,14 +1,19 @@
 "use server"
 
 import { revalidatePath } from "next/cache"
+import { redirect } from "next/navigation"
 import { after } from "next/server"
 import { z } from "zod"
 import { sendEmail } from "@/lib/email/send"
-import { done, formAction, invalid, refused, retryLater } from "@/lib/form/action"
+import { done, formAction, invalid, type Outcome, refused, retryLater } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
 import { addressChangeForm, requestAddressChange } from "@/lib/sign-in/address-change"
+import { confirmPassword } from "@/lib/sign-in/confirm-password"
+import { connectUrl } from "@/lib/sign-in/connect-intent"
 import { guessable } from "@/lib/sign-in/new-password"
 import { changePassword, passwordChangeForm } from "@/lib/sign-in/password-change"
+import { connectForm, disconnectForm, disconnectProvider } from "@/lib/sign-in/provider-accounts"
+import { socialProviders } from "@/lib/sign-in/providers"
 import { startSession } from "@/lib/sign-in/session"
 import { endSessions } from "@/lib/sign-in/sessions"
 
@@ -62,5 +67,36 @@ export const endOtherSessions = formAction({
     const ended = await endSessions(viewer.id, { not: viewer.sessionId })
     revalidatePath("/account/security")
     return done(ended > 0 ? "All other browsers are signed out." : "No other browser was signed in.")
+  },
+})
+
+/** Redirects to the provider, whose callback connects it. */
+export const connect = formAction({
+  fields: connectForm,
+  permission: null,
+  act: async (
+    { provider, password },
+    { viewer, ...client },
+  ): Promise<Outcome<keyof typeof connectForm.shape, string>> => {
+    if (!socialProviders().some(({ id }) => id === provider)) return refused("This sign-in method is not available.")
+    const result = await confirmPassword(viewer.id, password, client)
+    if (result.ok) redirect(await connectUrl(viewer, provider))
+    if (result.reason === "too_many") return retryLater("Too many attempts", result)
+    return invalid({ password: "This is not your password." })
+  },
+})
+
+export const disconnect = formAction({
+  fields: disconnectForm,
+  permission: null,
+  act: async ({ id }, { viewer }) => {
+    const result = await disconnectProvider(viewer, id)
+    revalidatePath("/account/security")
+    if (result.ok) {
+      after(() => sendEmail(viewer, "provider_disconnected", { provider: result.name }))
+      return done(`${result.name} is disconnected.`)
+    }
+    if (result.reason === "not_connected") return done("This was already disconnected.")
+    return refused("This is your only way to sign in. Set a password or connect another service first.")
   },
 })

@@ -14,6 +14,7 @@ import { listSessions } from "@/lib/sign-in/sessions"
 import { change } from "./actions"
 import { RecentActivity } from "./activity"
 import { AddressForm } from "./address"
+import { Providers } from "./providers"
 import { Sessions } from "./sessions"
 
 export const metadata: Metadata = { title: "Security" }
@@ -22,7 +23,7 @@ const page = "/account/security"
 
 export default async function SecurityPage({ searchParams }: PageProps<"/account/security">) {
   const viewer = await requireViewer(page)
-  const [sessions, ownsPassword, activity, { end }] = await Promise.all([
+  const [sessions, ownsPassword, activity, query] = await Promise.all([
     listSessions(viewer),
     hasPassword(viewer.id),
     recentActivity(viewer.id),
@@ -31,11 +32,12 @@ export default async function SecurityPage({ searchParams }: PageProps<"/account
   return (
     <PageFrame
       title="Security"
-      intro="Your password and address, the browsers that are signed in to your account, and what happened to it."
+      intro="Your password and address, the ways to sign in, signed-in browsers, and what happened to your account."
     >
       <Panel label="Password">{ownsPassword ? <PasswordForm email={viewer.email} /> : <NoPassword />}</Panel>
       <AddressForm email={viewer.email} needsPassword={ownsPassword} />
-      <Sessions sessions={sessions} selected={end} page={page} />
+      <Providers viewer={viewer} query={query} page={page} />
+      <Sessions sessions={sessions} selected={query.end} page={page} />
       <RecentActivity entries={activity} />
     </PageFrame>
   )

@@ -6,6 +6,7 @@ import { sendEmail } from "@/lib/email/send"
 import { done, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { guessable } from "@/lib/sign-in/new-password"
 import { resetForm, resetPassword } from "@/lib/sign-in/password-reset"
+import { waysIn } from "@/lib/sign-in/provider-accounts"
 import { startSession } from "@/lib/sign-in/session"
 
 export const reset = guestFormAction({
@@ -16,7 +17,8 @@ export const reset = guestFormAction({
       const { user } = result
       after(() => sendEmail(user, "password_changed", user))
       await startSession(user, "password reset")
-      return done()
+      const { providers } = await waysIn(user.id)
+      return done(providers.map(({ name }) => name))
     }
     if (result.reason === "guessable") return invalid({ password: guessable })
     if (result.reason === "too_many") return retryLater("Too many requests from your network", result)

@@ -2,11 +2,10 @@ import type { Metadata } from "next"
 import { buttonStyle } from "@/components/button"
 import { Done } from "@/components/form/done"
 import { NewPasswordField, SubmitButton } from "@/components/form/fields"
-import { Form } from "@/components/form/form"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { passwordMinLength } from "@/lib/sign-in/password-hash"
 import { isLive, resetMinutes } from "@/lib/sign-in/password-reset"
-import { reset } from "./actions"
+import { ResetForm } from "./reset-form"
 
 export const metadata: Metadata = { title: "Set a new password" }
 
@@ -14,33 +13,13 @@ export default async function NewPasswordPage({ params }: PageProps<"/reset-pass
   const { token } = await params
   return (
     <SignInLayout title="Set a new password">
-      <Form
-        action={reset}
-        done={<PasswordSet />}
-        unavailable={!(await isLive(token)) && <InvalidLink />}
-        ifLost="If the link no longer works, your new password is already set."
-      >
+      <ResetForm unavailable={!(await isLive(token)) && <InvalidLink />}>
         <input type="hidden" name="token" value={token} />
         <NewPasswordField label="New password" minLength={passwordMinLength} />
         <p className="text-muted">This signs out all other browsers. API keys keep working.</p>
         <SubmitButton>Set password</SubmitButton>
-      </Form>
+      </ResetForm>
     </SignInLayout>
-  )
-}
-
-function PasswordSet() {
-  return (
-    <Done title="Your password is set">
-      <p className="text-muted">
-        You are signed in, and all other browsers are signed out. API keys keep working: revoke any that you do not
-        recognize.
-      </p>
-      {/* A full page load, because the session is a new one. */}
-      <a href="/api-keys" className={buttonStyle()}>
-        Go to your API keys
-      </a>
-    </Done>
   )
 }
 

@@ -1,11 +1,14 @@
-import { type NextRequest, NextResponse } from "next/server"
-import NextAuth from "next-auth"
+import { after, type NextRequest, NextResponse } from "next/server"
+import NextAuth, { type Account, type NextAuthOptions } from "next-auth"
 import { nothing } from "@/lib/api/methods"
+import { sendEmail } from "@/lib/email/send"
 import { env } from "@/lib/env"
+import { consumeConnectIntent } from "@/lib/sign-in/connect-intent"
 import { cookieName, cookieOptions } from "@/lib/sign-in/cookies"
 import { authOptions, onOurPages } from "@/lib/sign-in/next-auth"
-import { socialProviders } from "@/lib/sign-in/providers"
-import { revokeSession } from "@/lib/sign-in/session"
+import { connectProvider } from "@/lib/sign-in/provider-accounts"
+import { type ProviderId, providerName, socialProviders } from "@/lib/sign-in/providers"
+import { currentViewer, revokeSession } from "@/lib/sign-in/session"
 import { log } from "@/lib/telemetry/log"
 
 type Context = { params: Promise<{ nextauth: string[] }> }
@@ -13,10 +16,13 @@ type Context = { params: Promise<{ nextauth: string[] }> }
 /** The callback that providers redirect the browser to: the only next-auth endpoint that is exposed. */
 export async function GET(request: NextRequest, context: Context): Promise<Response> {
   const path = (await context.params).nextauth.join("/")
-  if (!socialProviders().some(({ id }) => path === `callback/${id}`)) return nothing.GET(request)
+  const provider = socialProviders().find(({ id }) => path === `callback/${id}`)
+  if (!provider) return nothing.GET(request)
   if (!hasValidCallbackUrl(request)) return clearCallbackUrl()
+  const nonce = request.cookies.get(cookieName("connect"))?.value
+  if (nonce) return connect(request, context, provider.id, nonce)
   if (!isCodeResponse(request)) return NextResponse.redirect(new URL("/sign-in?error=OAuthCallback", env().BASE_URL))
-  const response = await callNextAuth(request, context)
+  const response = await callNextAuth(request, context, authOptions())
   response.headers.set("location", onOurPages(response.headers.get("location")))
   const startsSession = response.headers.getSetCookie().some((line) => line.startsWith(`${cookieName("session")}=ey`))
   if (startsSession) await revokeSession()
@@ -25,10 +31,47 @@ export async function GET(request: NextRequest, context: Context): Promise<Respo
 
 export const { HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nothing
 
+/** Connects the provider. Whatever the outcome, it signs nobody in, and the browser needs a new intent for the next one. */
+async function connect(request: NextRequest, context: Context, provider: ProviderId, nonce: string) {
+  const outcome = await connection(request, context, provider, nonce).catch((error) => {
+    log().error({ why: String(error) }, "provider_not_connected")
+    return "failed"
+  })
+  const response = NextResponse.redirect(new URL(`/account/security?connection=${outcome}`, env().BASE_URL), 303)
+  for (const name of ["connect", "state", "pkce"]) {
+    response.cookies.set(cookieName(name), "", { ...cookieOptions(), maxAge: 0 })
+  }
+  return response
+}
+
+async function connection(request: NextRequest, context: Context, provider: ProviderId, nonce: string) {
+  const viewer = await currentViewer()
+  if (!viewer || !(await consumeConnectIntent(viewer, provider, nonce))) return "expired"
+  const account = isCodeResponse(request) && (await identify(request, context))
+  if (!account) return "failed"
+  const outcome = await connectProvider(viewer, account)
+  if (outcome === "connected") {
+    after(() => sendEmail(viewer, "provider_connected", { provider: providerName(provider) }))
+  }
+  return outcome
+}
+
+/** The account at the provider with which the browser returns. next-auth stops at a redirect from `signIn`. */
+async function identify(request: NextRequest, context: Context): Promise<Account | undefined> {
+  const found: Account[] = []
+  const options = authOptions()
+  const signIn = ({ account }: { account: Account | null }) => {
+    if (account) found.push(account)
+    return "/account/security"
+  }
+  await callNextAuth(request, context, { ...options, callbacks: { ...options.callbacks, signIn } })
+  return found[0]
+}
+
 /** next-auth throws if it cannot serialize the name of a cookie that it clears. */
-async function callNextAuth(request: NextRequest, context: Context): Promise<Response> {
+async function callNextAuth(request: NextRequest, context: Context, options: NextAuthOptions): Promise<Response> {
   try {
-    return await NextAuth(request, context, authOptions())
+    return await NextAuth(request, context, options)
   } catch (error) {
     log().error({ why: String(error) }, "next_auth_failed")
     return new Response(null, { status: 302, headers: { location: "/sign-in?error=Callback" } })

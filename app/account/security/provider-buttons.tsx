@@ -1,0 +1,30 @@
+"use client"
+
+import type { ReactNode } from "react"
+import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
+import { connection, disconnection, type Named } from "./provider-confirmation"
+
+/** Confirms the buttons of the list inside it: their value is the id of a provider, or of a connection. */
+export function ProviderButtons({
+  available,
+  connected,
+  hasPassword,
+  children,
+}: {
+  available: readonly Named[]
+  connected: readonly Named[]
+  hasPassword: boolean
+  children: ReactNode
+}) {
+  return (
+    <ConfirmButtons
+      confirmationOf={(value) => {
+        const provider = available.find(({ id }) => id === value)
+        if (provider) return connection(provider, hasPassword)
+        return disconnection(connected.find(({ id }) => id === value) ?? { id: value, name: "This service" })
+      }}
+    >
+      {children}
+    </ConfirmButtons>
+  )
+}

@@ -1,0 +1,126 @@
+import type { ReactNode } from "react"
+import { Button } from "@/components/button"
+import { ConfirmPanel } from "@/components/confirm/confirm-panel"
+import { Notice } from "@/components/notice"
+import { RelativeTime } from "@/components/relative-time"
+import { cellStyle, Table, TableCell, TableRow } from "@/components/table"
+import { waysIn } from "@/lib/sign-in/provider-accounts"
+import { socialProviders } from "@/lib/sign-in/providers"
+import type { Viewer } from "@/lib/sign-in/session"
+import { ProviderButtons } from "./provider-buttons"
+import { connection, disconnection } from "./provider-confirmation"
+
+type Query = Record<string, string | string[] | undefined>
+
+/** What the callback of a provider adds to the URL as `connection`. */
+const outcomes = new Map<unknown, { tone: "good" | "bad"; text: string }>([
+  ["connected", { tone: "good", text: "Connected. You can sign in with it from now on." }],
+  ["failed", { tone: "bad", text: "Nothing was connected: the sign-in there was cancelled or failed." }],
+  ["expired", { tone: "bad", text: "Nothing was connected: this took too long, or you were signed out. Try again." }],
+  ["second", { tone: "bad", text: "Nothing was connected: disconnect the one that is connected first." }],
+  ["taken", { tone: "bad", text: "Nothing was connected: you chose one that signs in to another account here." }],
+])
+
+/** What signs in to the account. Without JavaScript, the buttons open a query, which shows the confirmation here. */
+export async function Providers({ viewer, query, page }: { viewer: Viewer; query: Query; page: string }) {
+  const { hasPassword, providers: connected } = await waysIn(viewer.id)
+  const available = socialProviders()
+  const now = new Date()
+  const outcome = outcomes.get(query.connection)
+  const connecting = available.find(({ id }) => id === query.connect)
+  const disconnecting = connected.find(({ id }) => id === query.disconnect)
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <h2 className="text-base font-semibold">Ways to sign in</h2>
+      {outcome && (
+        <Notice tone={outcome.tone} role={outcome.tone === "good" ? "status" : "alert"}>
+          {outcome.text}
+        </Notice>
+      )}
+      {connecting && (
+        <ConfirmPanel confirmation={connection(connecting, hasPassword)} page={page} back="Back to the list" />
+      )}
+      {typeof query.disconnect === "string" && (
+        <ConfirmPanel
+          confirmation={disconnection(disconnecting ?? { id: query.disconnect, name: "this service" })}
+          unavailable={!disconnecting && "This is not connected."}
+          page={page}
+          back="Back to the list"
+        />
+      )}
+      <ProviderButtons
+        available={available}
+        connected={connected.map(({ id, name }) => ({ id, name }))}
+        hasPassword={hasPassword}
+      >
+        <Table caption="Ways to sign in" headings={[{ label: "Way" }, { label: "Status" }, { actions: "Actions" }]}>
+          <Row id="password" name="Password" status={hasPassword ? "Set" : "Not set"} />
+          {connected.map(({ id, name, createdAt, isLast }) => (
+            <Row
+              key={id}
+              id={id}
+              name={name}
+              status={
+                <span>
+                  Connected <RelativeTime date={createdAt} now={now} />
+                  {isLast && "; your only way to sign in"}
+                </span>
+              }
+              button={isLast ? undefined : { name: "disconnect", kind: "danger-quiet", text: "Disconnect" }}
+            />
+          ))}
+          {available
+            .filter(({ id }) => !connected.some(({ provider }) => provider === id))
+            .map(({ id, name }) => (
+              <Row
+                key={id}
+                id={id}
+                name={name}
+                status="Not connected"
+                button={{ name: "connect", kind: "quiet", text: "Connect" }}
+              />
+            ))}
+        </Table>
+      </ProviderButtons>
+    </div>
+  )
+}
+
+function Row({
+  id,
+  name,
+  status,
+  button,
+}: {
+  id: string
+  name: string
+  status: ReactNode
+  button?: { name: "connect" | "disconnect"; kind: "quiet" | "danger-quiet"; text: string } | undefined
+}) {
+  return (
+    <TableRow>
+      <TableCell label="Way" names>
+        <span id={`way-${id}`} className="font-medium">
+          {name}
+        </span>
+      </TableCell>
+      <TableCell label="Status" className="text-muted">
+        {status}
+      </TableCell>
+      <td className={`${cellStyle} text-right lg:pr-1.5`}>
+        {button && (
+          <Button
+            kind={button.kind}
+            type="submit"
+            name={button.name}
+            value={id}
+            aria-describedby={`way-${id}`}
+            className="max-lg:w-full max-lg:border max-lg:border-line lg:h-7"
+          >
+            {button.text}
+          </Button>
+        )}
+      </td>
+    </TableRow>
+  )
+}

@@ -1,0 +1,94 @@
+import { z } from "zod"
+import { Prisma } from "@/generated/prisma/client"
+import { idIn, lockAccounts } from "@/lib/accounts/authority"
+import { audit } from "@/lib/audit"
+import { hidden, secret } from "@/lib/input/fields"
+import { db, type Transaction } from "@/lib/postgres/prisma"
+import { providerIds, providerName, socialProviders } from "./providers"
+import type { Viewer } from "./sessions"
+
+/** The password is empty for an account that has none. */
+export const connectForm = z.strictObject({ provider: hidden(z.enum(providerIds)), password: secret(z.string()) })
+
+export const disconnectForm = z.strictObject({ id: hidden(z.uuid()) })
+
+export type ConnectedProvider = {
+  id: string
+  provider: string
+  name: string
+  createdAt: Date
+  /** Whether nobody could sign in to the account without it. */
+  isLast: boolean
+}
+
+/** What signs in to an account. */
+export async function waysIn(
+  userId: string,
+  database: Pick<Transaction, "user"> = db(),
+): Promise<{ hasPassword: boolean; providers: ConnectedProvider[] }> {
+  const { passwordHash, providerAccounts } = await database.user.findUniqueOrThrow({
+    where: { id: userId },
+    include: { providerAccounts: { orderBy: { createdAt: "asc" } } },
+  })
+  const available = new Set<string>(socialProviders().map(({ id }) => id))
+  const usable = providerAccounts.filter(({ provider }) => available.has(provider))
+  const providers = providerAccounts.map(({ id, provider, createdAt }) => {
+    const isLast = passwordHash === null && usable.every((other) => other.id === id)
+    return { id, provider, name: providerName(provider), createdAt, isLast }
+  })
+  return { hasPassword: passwordHash !== null, providers }
+}
+
+/**
+ * Connects an account at a provider: it then signs in to this account. Refused if the session has ended while the
+ * browser was at the provider, for a second account there, and for one that signs in to another account.
+ */
+export function connectProvider(
+  { id: userId, sessionId }: Viewer,
+  { provider, providerAccountId }: { provider: string; providerAccountId: string },
+): Promise<"connected" | "expired" | "second" | "taken"> {
+  return db().$transaction(async (transaction) => {
+    const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(userId)} AND status = 'active'`)
+    const isLive = account && (await transaction.session.count({ where: { id: sessionId, userId } })) === 1
+    if (!isLive) return "expired"
+    if ((await transaction.providerAccount.count({ where: { userId, provider } })) > 0) return "second"
+    const data = { userId, type: "oauth", provider, providerAccountId }
+    const { count } = await transaction.providerAccount.createMany({ data, skipDuplicates: true })
+    if (count === 0) return "taken"
+    const entry = { actorId: userId, targetType: "user", targetId: userId, details: { provider } } as const
+    await audit(transaction, { ...entry, action: "user.provider_connected" })
+    return "connected"
+  })
+}
+
+/** Whether an account at a provider signs in to this account, after waiting for a change that is being made. */
+export async function isConnected(
+  userId: string,
+  { provider, providerAccountId }: { provider: string; providerAccountId: string },
+): Promise<boolean> {
+  const found = await db().$queryRaw<unknown[]>`
+    SELECT id FROM accounts
+    WHERE provider = ${provider} AND provider_account_id = ${providerAccountId} AND user_id = ${userId}::uuid
+    FOR KEY SHARE`
+  return found.length === 1
+}
+
+/** Disconnects a provider and ends the other sessions that it started. An account keeps at least one way in. */
+export function disconnectProvider(
+  { id: userId, sessionId }: Viewer,
+  id: string,
+): Promise<{ ok: true; name: string } | { ok: false; reason: "not_connected" | "last" }> {
+  return db().$transaction(async (transaction) => {
+    // Of two that are disconnected at once, the second waits here and is then the last.
+    await lockAccounts(transaction, idIn(userId))
+    const found = (await waysIn(userId, transaction)).providers.find((provider) => provider.id === id)
+    if (!found) return { ok: false, reason: "not_connected" }
+    if (found.isLast) return { ok: false, reason: "last" }
+    const { provider, name } = found
+    await transaction.providerAccount.delete({ where: { id } })
+    await transaction.session.deleteMany({ where: { userId, via: provider, id: { not: sessionId } } })
+    const entry = { actorId: userId, targetType: "user", targetId: userId, details: { provider } } as const
+    await audit(transaction, { ...entry, action: "user.provider_disconnected" })
+    return { ok: true, name }
+  })
+}

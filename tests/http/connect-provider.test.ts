@@ -1,0 +1,223 @@
+import { randomUUID } from "node:crypto"
+import { beforeAll, expect, test } from "vitest"
+import { env } from "@/lib/env"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { cookieName } from "@/lib/sign-in/cookies"
+import { ask, builtActions, callAction, type RawResponse, sameOriginHeaders, sessionOf } from "@/tests/support/client"
+import { cheapHashOf, createConnection, createUser } from "@/tests/support/factories"
+import { comeBack, type Provider, type Started, start, startProvider } from "@/tests/support/oauth-provider"
+import { startTestServer, type TestServer } from "@/tests/support/server"
+
+// Connecting a provider: only the browser that confirmed the password, once, within ten minutes, for this provider.
+// tests/http/access-matrix.test.ts sends an intent with every other kind of session cookie.
+
+const password = "correct horse battery staple"
+const passwordHash = cheapHashOf(password)
+const page = "/account/security"
+
+let server: TestServer
+let provider: Provider
+
+beforeAll(async () => {
+  provider = await startProvider()
+  const google = { GOOGLE_CLIENT_ID: "id", GOOGLE_CLIENT_SECRET: "secret" }
+  server = await startTestServer("lean", { ...provider.given, ...google })
+  return async () => {
+    await server.stop()
+    await provider.stop()
+  }
+})
+
+/** A browser with a live session. */
+async function createBrowser(overrides: Parameters<typeof createUser>[0] = {}) {
+  const user = await createUser({ passwordHash, ...overrides })
+  return { user, headers: { cookie: await sessionOf(user) } }
+}
+
+type Browser = Awaited<ReturnType<typeof createBrowser>>
+
+function startConnecting({ headers }: Browser, given = password): Promise<Started> {
+  return start(server, "account/security connect", {
+    path: page,
+    fields: { provider: "github", password: given },
+    headers,
+  })
+}
+
+function newPerson() {
+  return provider.person({ email: `new-${randomUUID()}@example.com` })
+}
+
+/** What the browser is told; fails if the response signs it in or out, or leaves the intent in its cookies. */
+function outcomeOf({ headers, cookies }: RawResponse): string | null {
+  expect(cookies.filter((line) => line.startsWith(cookieName("session")))).toEqual([])
+  expect(cookies).toContainEqual(expect.stringMatching(new RegExp(`^${cookieName("connect")}=;.*Max-Age=0`, "i")))
+  return new URL(headers.get("location") ?? "", env().BASE_URL).searchParams.get("connection")
+}
+
+async function connectedTo(person: { id: string }): Promise<string[]> {
+  const found = await db().providerAccount.findMany({ where: { providerAccountId: person.id } })
+  return found.map(({ userId }) => userId)
+}
+
+test("a provider is connected and then signs in to the account; the session stays, and an email is sent", async () => {
+  const browser = await createBrowser()
+  const { user, headers } = browser
+  const [started, person] = [await startConnecting(browser), newPerson()]
+  expect(started.cookies.filter((pair) => pair.startsWith(cookieName("session")))).toEqual([])
+  const response = await comeBack(server, started, headers, { code: person.id })
+  expect([response.headers.get("location"), outcomeOf(response)]).toEqual([
+    `${env().BASE_URL}${page}?connection=connected`,
+    "connected",
+  ])
+  expect(await connectedTo(person)).toEqual([user.id])
+  const { status, text } = await ask(server, { path: `${page}?connection=connected`, headers })
+  expect([status, text]).toEqual([200, expect.stringContaining("You can sign in with it from now on.")])
+  await expect
+    .poll(() => db().email.findMany({ where: { userId: user.id } }))
+    .toMatchObject([{ template: "provider_connected" }])
+
+  const { cookies } = await provider.signIn(server, person, {})
+  expect(cookies).toContainEqual(expect.stringMatching(new RegExp(`^${cookieName("session")}=ey`)))
+  expect(await db().session.findMany({ where: { userId: user.id, via: "github" } })).toHaveLength(1)
+})
+
+test("without the password nothing starts", async () => {
+  const browser = await createBrowser()
+  for (const given of ["", "not the password"]) {
+    await expect(startConnecting(browser, given)).rejects.toThrow()
+  }
+  expect(await db().session.findMany({ where: { userId: browser.user.id } })).toMatchObject([{ connecting: null }])
+})
+
+test.each([
+  ["signed out", (id: string) => db().session.deleteMany({ where: { userId: id } })],
+  ["banned", (id: string) => db().user.update({ where: { id }, data: { status: "banned" } })],
+  ["closed", (id: string) => db().user.update({ where: { id }, data: { status: "closed" } })],
+  ["given a new password", (id: string) => db().user.update({ where: { id }, data: { passwordHash: "another" } })],
+  [
+    "idle for too long",
+    (id: string) =>
+      pool().query("UPDATE sessions SET last_seen_at = now() - interval '15 days' WHERE user_id = $1", [id]),
+  ],
+  [
+    "at the provider for more than ten minutes",
+    (id: string) =>
+      pool().query(
+        "UPDATE sessions SET connecting_until = connecting_until - interval '10 minutes' WHERE user_id = $1",
+        [id],
+      ),
+  ],
+])("an account that is %s in the meantime connects nothing and is not signed in", async (_what, change) => {
+  const browser = await createBrowser()
+  const [started, person] = [await startConnecting(browser), newPerson()]
+  await change(browser.user.id)
+  expect(outcomeOf(await comeBack(server, started, browser.headers, { code: person.id }))).toBe("expired")
+  expect(await connectedTo(person)).toEqual([])
+})
+
+test("an intent connects nothing in the browser of another account, even if that connects as well", async () => {
+  const [browser, other] = [await createBrowser(), await createBrowser()]
+  const [started, , person] = [await startConnecting(browser), await startConnecting(other), newPerson()]
+  expect(outcomeOf(await comeBack(server, started, other.headers, { code: person.id }))).toBe("expired")
+  expect(await connectedTo(person)).toEqual([])
+})
+
+test("an intent for GitHub connects nothing at Google's callback, and is used up", async () => {
+  const browser = await createBrowser()
+  const [started, person] = [await startConnecting(browser), newPerson()]
+  const atGoogle = await comeBack(server, started, browser.headers, { code: person.id }, "google")
+  expect(outcomeOf(atGoogle)).toBe("expired")
+  expect(outcomeOf(await comeBack(server, started, browser.headers, { code: person.id }))).toBe("expired")
+  expect(await connectedTo(person)).toEqual([])
+})
+
+test("an intent is used up by a success, a cancellation, a failure and a token in the URL", async () => {
+  for (const [parameters, outcome] of [
+    [{ code: newPerson().id }, "connected"],
+    [{ error: "access_denied" }, "failed"],
+    [{ code: "unknown" }, "failed"],
+    [{ access_token: newPerson().id, code: newPerson().id }, "failed"],
+  ] as const) {
+    const browser = await createBrowser()
+    const [started, person] = [await startConnecting(browser), newPerson()]
+    expect(outcomeOf(await comeBack(server, started, browser.headers, parameters))).toBe(outcome)
+    await db().providerAccount.deleteMany({ where: { userId: browser.user.id } })
+    expect(outcomeOf(await comeBack(server, started, browser.headers, { code: person.id }))).toBe("expired")
+    expect(await connectedTo(person)).toEqual([])
+  }
+})
+
+test("of two uses of one intent at once, one connects", async () => {
+  const browser = await createBrowser()
+  const started = await startConnecting(browser)
+  const responses = await Promise.all(
+    [newPerson(), newPerson()].map((person) => comeBack(server, started, browser.headers, { code: person.id })),
+  )
+  expect(responses.map(outcomeOf).sort()).toEqual(["connected", "expired"])
+})
+
+test("a state that this browser did not start connects nothing", async () => {
+  const browser = await createBrowser()
+  const [started, person] = [await startConnecting(browser), newPerson()]
+  const forged = { ...started, state: "forged" }
+  expect(outcomeOf(await comeBack(server, forged, browser.headers, { code: person.id }))).toBe("failed")
+  expect(await connectedTo(person)).toEqual([])
+})
+
+test("a session cookie is no intent, and an intent is no session", async () => {
+  const browser = await createBrowser()
+  const [started, person] = [await startConnecting(browser), newPerson()]
+  const [session, intent] = [cookieName("session"), cookieName("connect")]
+  const value = browser.headers.cookie.slice(session.length + 1)
+  const swapped = started.cookies.map((pair) => (pair.startsWith(`${intent}=`) ? `${intent}=${value}` : pair))
+  const response = await comeBack(server, { ...started, cookies: swapped }, browser.headers, { code: person.id })
+  expect([outcomeOf(response), await connectedTo(person)]).toEqual(["expired", []])
+  const nonce = started.cookies.find((pair) => pair.startsWith(`${intent}=`))?.slice(intent.length + 1)
+  const { status } = await ask(server, { path: page, headers: { cookie: `${session}=${nonce}` } })
+  expect(status).toBe(307)
+})
+
+test("an account at the provider that signs in to another account is refused in one sentence", async () => {
+  const [browser, person, owner] = [await createBrowser(), newPerson(), await createUser()]
+  await createConnection(owner.id, { providerAccountId: person.id })
+  const started = await startConnecting(browser)
+  const response = await comeBack(server, started, browser.headers, { code: person.id })
+  expect([outcomeOf(response), await connectedTo(person)]).toEqual(["taken", [owner.id]])
+  const { text } = await ask(server, { path: `${page}?connection=taken`, headers: browser.headers })
+  expect(text).toContain("signs in to another account here.")
+})
+
+test("a sign-in that is started after a connection was not finished is a sign-in", async () => {
+  const browser = await createBrowser()
+  const unfinished = await startConnecting(browser)
+  const headers = { cookie: [browser.headers.cookie, ...unfinished.cookies].join("; ") }
+  const fields = { provider: "github", callbackUrl: "/" }
+  const { cookies } = await start(server, "sign-in signInThrough", { path: "/sign-in", fields, headers })
+  expect(cookies).toContain(`${cookieName("connect")}=`)
+})
+
+test("the page after a password reset names the connected providers", async () => {
+  const { id } = await createUser({ passwordHash })
+  await createConnection(id)
+  const token = randomUUID()
+  await pool().query(
+    `INSERT INTO verification_tokens (identifier, token, expires)
+     VALUES ($1, encode(sha256($2::bytea), 'hex'), now() + interval '1 hour')`,
+    [id, token],
+  )
+  const action = (await builtActions()).find(({ name }) => name === "reset-password/[token] reset")
+  if (!action) expect.fail()
+  const fields = { token, password: "another one of my own" }
+  const { text } = await callAction(server, action, { path: `/reset-password/${token}`, fields })
+  expect(text).toContain('"done":["GitHub"]')
+})
+
+test("the page lists what signs in, without a button for the last way in", async () => {
+  const { user, headers } = await createBrowser({ passwordHash: null })
+  const { id } = await createConnection(user.id)
+  const { text } = await ask(server, { path: page, headers: { ...sameOriginHeaders(), ...headers } })
+  expect(text).toContain("your only way to sign in")
+  expect([text.includes(`value="${id}"`), text.includes('value="google"')]).toEqual([false, true])
+})
