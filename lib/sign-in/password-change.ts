@@ -21,12 +21,6 @@ export type PasswordChange =
   | { ok: false; reason: "wrong" | "no_password" | "guessable" }
   | TooMany
 
-/** Whether an account has a password. An account that signs in only through a provider has none. */
-export async function hasPassword(userId: OwnerId): Promise<boolean> {
-  const { passwordHash } = await db().user.findUniqueOrThrow({ where: { id: userId } })
-  return passwordHash !== null
-}
-
 /**
  * Changes the password of the signed-in account and ends all its sessions; the caller starts a new one. The current
  * password is required and counts as a sign-in attempt, because the session may be stolen.

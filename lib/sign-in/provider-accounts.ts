@@ -21,11 +21,11 @@ export type ConnectedProvider = {
   isLast: boolean
 }
 
+/** An account that signs in only through providers has no password. */
+export type WaysIn = { hasPassword: boolean; providers: ConnectedProvider[] }
+
 /** What signs in to an account. */
-export async function waysIn(
-  userId: string,
-  database: Pick<Transaction, "user"> = db(),
-): Promise<{ hasPassword: boolean; providers: ConnectedProvider[] }> {
+export async function waysIn(userId: string, database: Pick<Transaction, "user"> = db()): Promise<WaysIn> {
   const { passwordHash, providerAccounts } = await database.user.findUniqueOrThrow({
     where: { id: userId },
     include: { providerAccounts: { orderBy: { createdAt: "asc" } } },

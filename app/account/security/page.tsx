@@ -6,9 +6,9 @@ import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { PageFrame, Panel } from "@/components/page-frame"
 import { recentActivity } from "@/lib/accounts/activity"
-import { hasPassword } from "@/lib/sign-in/password-change"
 import { passwordMinLength } from "@/lib/sign-in/password-hash"
 import { resetsByEmail } from "@/lib/sign-in/password-reset"
+import { waysIn } from "@/lib/sign-in/provider-accounts"
 import { requireViewer } from "@/lib/sign-in/session"
 import { listSessions } from "@/lib/sign-in/sessions"
 import { change } from "./actions"
@@ -23,9 +23,9 @@ const page = "/account/security"
 
 export default async function SecurityPage({ searchParams }: PageProps<"/account/security">) {
   const viewer = await requireViewer(page)
-  const [sessions, ownsPassword, activity, query] = await Promise.all([
+  const [sessions, ways, activity, query] = await Promise.all([
     listSessions(viewer),
-    hasPassword(viewer.id),
+    waysIn(viewer.id),
     recentActivity(viewer.id),
     searchParams,
   ])
@@ -34,9 +34,9 @@ export default async function SecurityPage({ searchParams }: PageProps<"/account
       title="Security"
       intro="Your password and address, the ways to sign in, signed-in browsers, and what happened to your account."
     >
-      <Panel label="Password">{ownsPassword ? <PasswordForm email={viewer.email} /> : <NoPassword />}</Panel>
-      <AddressForm email={viewer.email} needsPassword={ownsPassword} />
-      <Providers viewer={viewer} query={query} page={page} />
+      <Panel label="Password">{ways.hasPassword ? <PasswordForm email={viewer.email} /> : <NoPassword />}</Panel>
+      <AddressForm email={viewer.email} needsPassword={ways.hasPassword} />
+      <Providers ways={ways} query={query} page={page} />
       <Sessions sessions={sessions} selected={query.end} page={page} />
       <RecentActivity entries={activity} />
     </PageFrame>

@@ -4,9 +4,8 @@ import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { Notice } from "@/components/notice"
 import { RelativeTime } from "@/components/relative-time"
 import { cellStyle, Table, TableCell, TableRow } from "@/components/table"
-import { waysIn } from "@/lib/sign-in/provider-accounts"
+import type { WaysIn } from "@/lib/sign-in/provider-accounts"
 import { socialProviders } from "@/lib/sign-in/providers"
-import type { Viewer } from "@/lib/sign-in/session"
 import { ProviderButtons } from "./provider-buttons"
 import { connection, disconnection } from "./provider-confirmation"
 
@@ -22,8 +21,8 @@ const outcomes = new Map<unknown, { tone: "good" | "bad"; text: string }>([
 ])
 
 /** What signs in to the account. Without JavaScript, the buttons open a query, which shows the confirmation here. */
-export async function Providers({ viewer, query, page }: { viewer: Viewer; query: Query; page: string }) {
-  const { hasPassword, providers: connected } = await waysIn(viewer.id)
+export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; page: string }) {
+  const { hasPassword, providers: connected } = ways
   const available = socialProviders()
   const now = new Date()
   const outcome = outcomes.get(query.connection)
