@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
+import { type Color, rgbOf } from "@/lib/color"
 import { root } from "@/scripts/root"
-
-type Color = readonly [red: number, green: number, blue: number]
 
 const css = readFileSync(join(root, "app/globals.css"), "utf8")
 const [light = "", dark = ""] = css.split("@media (prefers-color-scheme: dark)")
@@ -34,31 +33,12 @@ test("black on white has a contrast of 21, and oklch(0.628 0.2577 29.23) is red"
   expect([red, green, blue]).toEqual([255, 0, 0])
 })
 
-/** The sRGB color of a variable of globals.css; what sRGB lacks is clipped, as browsers do. */
+/** The sRGB color of a variable of globals.css. */
 function colorOf(declarations: string, name: string, accentHue: number): Color {
   const [, l, c, h] =
     new RegExp(`--${name}: oklch\\(([\\d.]+) ([\\d.]+) (\\S+)\\)`).exec(declarations) ?? expect.fail(`no ${name}`)
   const hue = h === "var(--accent-hue)" ? accentHue : Number(h)
   return rgbOf(Number(l), Number(c), hue)
-}
-
-/** CSS Color 4, sample code for OKLab. */
-function rgbOf(lightness: number, chroma: number, hue: number): Color {
-  const a = chroma * Math.cos((hue * Math.PI) / 180)
-  const b = chroma * Math.sin((hue * Math.PI) / 180)
-  const long = (lightness + 0.3963377773761749 * a + 0.2158037573099136 * b) ** 3
-  const medium = (lightness - 0.1055613458156586 * a - 0.0638541728258133 * b) ** 3
-  const short = (lightness - 0.0894841775298119 * a - 1.2914855480194092 * b) ** 3
-  return [
-    encoded(4.0767416360759574 * long - 3.3077115392580616 * medium + 0.2309699031821044 * short),
-    encoded(-1.2684379732850317 * long + 2.6097573492876887 * medium - 0.341319376002657 * short),
-    encoded(-0.0041960761386756 * long - 0.7034186179359362 * medium + 1.7076146940746117 * short),
-  ]
-}
-
-function encoded(linear: number): number {
-  const clipped = Math.min(1, Math.max(0, linear))
-  return clipped <= 0.0031308 ? 12.92 * clipped : 1.055 * clipped ** (1 / 2.4) - 0.055
 }
 
 function mixed(color: Color, behind: Color, share: number): Color {

@@ -1,21 +1,30 @@
+import { randomUUID } from "node:crypto"
 import { env } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 
+/** An email that was kept instead of sent. */
 export type KeptEmail = { id: string; to: string; subject: string; sentAt: Date; html: string; text: string }
 
 const maxKept = 100
 
-/** Whether emails are kept in this process instead of being sent: in the demo and in development without `SMTP_URL`. */
+/** Whether emails are kept in this process: in the demo without a mail server. */
 export function keepsEmails(): boolean {
-  return env().DEMO === "on" && env().SMTP_URL === undefined
+  const { DEMO, SMTP_URL } = env()
+  return DEMO === "on" && SMTP_URL === undefined
 }
 
-export function keepEmail(email: KeptEmail): void {
-  mailbox().unshift(email)
-  mailbox().splice(maxKept)
+/** The last emails that were kept, newest first. */
+export function mailbox(): readonly KeptEmail[] {
+  return kept()
 }
 
-/** The emails kept, newest first. */
-export function mailbox(): KeptEmail[] {
-  return singleton<KeptEmail[]>("mailbox", () => [])
+export function keepEmail(email: Omit<KeptEmail, "id" | "sentAt">): KeptEmail {
+  const added = { id: randomUUID(), sentAt: new Date(), ...email }
+  kept().unshift(added)
+  kept().splice(maxKept)
+  return added
+}
+
+function kept(): KeptEmail[] {
+  return singleton("mailbox", () => [])
 }

@@ -2,10 +2,12 @@ import { afterEach, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
+import { limits } from "@/lib/rate-limit/rate-limit"
 import { kinds } from "@/lib/surfaces"
 import { log } from "@/lib/telemetry/log"
 import { createUser } from "@/tests/support/factories"
 import { resetTokenIn, startMailServer } from "@/tests/support/mail-server"
+import { mailbox } from "./mailbox"
 import { sendEmail } from "./send"
 
 const key = {
@@ -18,6 +20,7 @@ const key = {
 afterEach(() => {
   delete env().SMTP_URL
   delete env().EMAIL_FROM
+  env().DEMO = "off"
   Reflect.deleteProperty(globalThis, Symbol.for("app.smtp"))
 })
 
@@ -45,8 +48,12 @@ test("an email is sent through the mail server and recorded", async () => {
   await server.stop()
   expect(server.emails).toHaveLength(1)
   expect(server.emails[0]).toContain(`To: ${user.email}`)
-  expect(server.emails[0]).toContain("Nightly report")
-  expect(server.emails[0]).toContain(`contact ${product.supportEmail}.`)
+  expect(server.emails[0]).toContain("Content-Type: multipart/alternative")
+  for (const part of [server.emails[0], server.htmlParts[0]]) {
+    expect(part).toContain("Nightly report")
+    expect(part).toContain(product.supportEmail)
+    expect(part).toContain(`${env().BASE_URL}${kinds.user.page}`)
+  }
   expect(await recordsOf(user.id)).toMatchObject([
     { template: "key_created", status: "sent", sentAt: expect.any(Date) },
   ])
@@ -83,4 +90,54 @@ test("an unreachable mail server or a failing email log does not fail the caller
   const logged = vi.spyOn(log(), "error")
   await sendEmail({ id: "no-uuid", email: user.email }, "welcome", { name: "Ann" })
   expect(logged).toHaveBeenCalledWith(expect.anything(), "email_not_logged")
+})
+
+test("the demo keeps the last hundred emails in the process, newest first, and records them as sent", async () => {
+  env().DEMO = "on"
+  const user = await createUser()
+  await sendEmail(user, "password_reset", { token: "a-token", minutes: 60 })
+  const kept = {
+    to: user.email,
+    subject: "Reset your password",
+    html: expect.stringContaining(`href="${env().BASE_URL}/reset-password/a-token"`),
+    text: expect.stringContaining(`${env().BASE_URL}/reset-password/a-token`),
+  }
+  expect(mailbox()[0]).toEqual({ id: expect.any(String), sentAt: expect.any(Date), ...kept })
+  expect(await recordsOf(user.id)).toMatchObject([{ status: "sent", sentAt: expect.any(Date) }])
+
+  for (let count = 0; count < 100; count++) await sendEmail(user, "key_created", key)
+  expect(mailbox()).toHaveLength(100)
+  expect(mailbox().some(({ subject }) => subject === "Reset your password")).toBe(false)
+  expect(new Set(mailbox().map(({ id }) => id)).size).toBe(100)
+  await sendEmail(user, "keys_revoked", { keys: [key] })
+  expect(mailbox()[0]?.subject).toContain("was revoked")
+})
+
+test("a demo with a mail server sends its emails and keeps none", async () => {
+  env().DEMO = "on"
+  const server = await startMailServer()
+  setMailServer(server.url)
+  const [user, before] = [await createUser(), mailbox().length]
+  await sendEmail(user, "key_created", key)
+  await server.stop()
+  expect([server.emails.length, mailbox().length]).toEqual([1, before])
+})
+
+test("an address gets a limited number of emails a day of all kinds, but every security email", async () => {
+  env().DEMO = "on"
+  const [user, other] = [await createUser(), await createUser()]
+  for (let count = 0; count < limits.emailsAddress.tokens; count++) {
+    if (count % 2) await sendEmail(user, "welcome", user)
+    else await sendEmail(user, "key_created", key)
+  }
+  await sendEmail({ ...user, email: user.email.toUpperCase() }, "password_reset", { token: "t", minutes: 60 })
+  await sendEmail(user, "password_changed", user)
+  await sendEmail(other, "welcome", other)
+  const records = await recordsOf(user.id)
+  expect(records.filter(({ status }) => status === "sent")).toHaveLength(limits.emailsAddress.tokens + 1)
+  expect(records.filter(({ status }) => status !== "sent")).toMatchObject([
+    { template: "password_reset", status: "not_sent", error: "limit", sentAt: null },
+  ])
+  expect(mailbox()[1]).toMatchObject({ to: user.email, subject: "Your password was changed" })
+  expect(mailbox()[0]).toMatchObject({ to: other.email })
 })

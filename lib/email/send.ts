@@ -2,49 +2,58 @@ import { randomUUID } from "node:crypto"
 import { createTransport, type Transporter } from "nodemailer"
 import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
-import { product } from "@/lib/product"
+import { consume } from "@/lib/rate-limit/rate-limit"
 import { singleton } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
+import { normalizeEmail } from "./address"
+import { render } from "./layout"
 import { keepEmail, keepsEmails } from "./mailbox"
-import { type EmailMessage, type Template, templates } from "./templates"
+import { type EmailContent, type Template, templates } from "./templates"
+
+/** Whether an email reaches its recipient: through a mail server, or in the demo's mailbox. */
+export function deliversEmails(): boolean {
+  return env().SMTP_URL !== undefined || keepsEmails()
+}
 
 /**
- * Sends an email to an account, or to an address that has none (`id` null), through `SMTP_URL`; without it the email is recorded as `not_sent`. Every email is
- * recorded with its outcome. Never throws, because the event that the email reports has already happened.
+ * Sends an email to an account, or to an address without one (`id` is null), through `SMTP_URL`, or keeps it in the demo's mailbox; without either it is recorded as
+ * `not_sent`. Every email is recorded with its outcome. Never throws, because the event that the email reports has
+ * already happened.
  */
 export async function sendEmail<Name extends Template>(
   to: { id: string | null; email: string },
   template: Name,
-  facts: Parameters<(typeof templates)[Name]>[0],
+  ...facts: Parameters<(typeof templates)[Name]>
 ): Promise<void> {
-  const render = templates[template] as (facts: unknown) => EmailMessage
-  const message = render(facts)
-  const outcome = await deliver(to.email, message)
+  const compose = templates[template] as (...facts: unknown[]) => EmailContent
+  const email = compose(...facts)
+  const outcome = await deliver(to.email, email)
   try {
     await db().email.create({
-      data: { userId: to.id, to: to.email, template, subject: message.subject, ...outcome },
+      data: { userId: to.id, to: to.email, template, subject: email.subject, ...outcome },
     })
   } catch (error) {
     log().error({ template, why: String(error) }, "email_not_logged")
   }
 }
 
-type Outcome = { status: "not_sent" } | { status: "sent"; sentAt: Date } | { status: "failed"; error: string }
+type Outcome =
+  | { status: "not_sent"; error?: "limit" }
+  | { status: "sent"; sentAt: Date }
+  | { status: "failed"; error: string }
 
-async function deliver(to: string, { subject, text, confidential }: EmailMessage): Promise<Outcome> {
-  const { SMTP_URL, EMAIL_FROM } = env()
-  const signed = `${text}\nIf you need help, contact ${product.supportEmail}.\n`
-  if (keepsEmails()) {
-    const sentAt = new Date()
-    keepEmail({ id: randomUUID(), to, subject, sentAt, text: signed, html: "" })
-    return { status: "sent", sentAt }
-  }
-  if (!SMTP_URL) return { status: "not_sent" }
+async function deliver(to: string, email: EmailContent): Promise<Outcome> {
+  if (!deliversEmails()) return { status: "not_sent" }
   try {
-    await transport(SMTP_URL).sendMail({ from: EMAIL_FROM, to: { name: "", address: to }, subject, text: signed })
+    const { allowed } = await consume("emailsAddress", normalizeEmail(to))
+    if (!allowed && !email.security) return { status: "not_sent", error: "limit" }
+    const { subject } = email
+    const parts = await render(email)
+    if (keepsEmails()) keepEmail({ to, subject, ...parts })
+    else await transport().sendMail({ from: env().EMAIL_FROM, to: { name: "", address: to }, subject, ...parts })
     return { status: "sent", sentAt: new Date() }
   } catch (error) {
-    return { status: "failed", error: confidential ? codesOf(error) : messageOf(error) }
+    return { status: "failed", error: email.confidential ? codesOf(error) : messageOf(error) }
   }
 }
 
@@ -57,8 +66,8 @@ function codesOf(error: unknown): string {
   return [code, responseCode].filter(Boolean).join(" ")
 }
 
-function transport(url: string): Transporter {
+function transport(): Transporter {
   return singleton("smtp", () =>
-    createTransport({ url, connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 }),
+    createTransport({ url: env().SMTP_URL, connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 }),
   )
 }

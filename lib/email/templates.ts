@@ -2,62 +2,180 @@ import { env } from "@/lib/env"
 import { product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
 
+/** A paragraph, a list, or a link; the HTML part shows the first link as a button. */
+export type Block = string | { list: readonly string[] } | { label: string; url: string }
+
+/** The content of an email, stated once; layout.tsx renders its text part and its HTML part. */
+export type EmailContent = {
+  subject: string
+  body: readonly Block[]
+  /** Why the address gets this email, as the end of the sentence "You get this email because …". */
+  because?: string
+  /** The mail server's message is not logged, because it may quote the email. */
+  confidential?: true
+  /** Reports what happened to the account, so the limit of emails to an address never drops it. */
+  security?: true
+}
+
 type KeyFacts = { surface: Surface; keyName: string; start: string }
 
-/** For a `confidential` email the mail server's message is not logged, because it may quote the email. */
-export type EmailMessage = { subject: string; text: string; confidential?: true }
+/** `hours`: how long the link with the token works. */
+type TokenFacts = { token: string; hours: number }
 
-/** All emails of the application. None contains an API key, a password or a link that signs in directly. */
+/**
+ * All emails of the application. None contains an API key, a password or a link that signs in directly. Emails to
+ * addresses that nobody has verified contain no text that a person typed.
+ */
 export const templates = {
   welcome: ({ name }: { name: string }) => ({
     subject: `Welcome to ${product.name}`,
-    text: `Hello ${name},\n\nYour account is ready. Create your first API key at ${env().BASE_URL}${kinds.user.page}.\n`,
+    body: [
+      `Hello ${name},`,
+      "Your account is ready. Create your first API key to call the API.",
+      { label: "Create an API key", url: urlOf(kinds.user.page) },
+    ],
   }),
-  verify_address: ({ token, hours }: { token: string; hours: number }) => ({
+  verify_address: ({ token, hours }: TokenFacts) => ({
     subject: "Confirm your email address",
-    text: `To finish signing up, open this link. It works once and expires after ${hours} hours:\n\n${env().BASE_URL}/verify/${token}\n\nIf you did not sign up, ignore this email.\n`,
+    body: [
+      `To finish creating your account at ${product.name}, confirm that this email address is yours.`,
+      { label: "Confirm email address", url: urlOf(`/verify/${token}`) },
+      `The link works once and expires after ${hours} hours.`,
+      "If you did not sign up, ignore this email. Without the link nobody can use the account.",
+    ],
+    because: `somebody entered this address to sign up at ${env().BASE_URL}`,
     confidential: true,
   }),
-  already_registered: (_: object) => ({
+  already_registered: () => ({
     subject: "You already have an account",
-    text: `Somebody, perhaps you, entered this address to sign up. It already has an account. Sign in at ${env().BASE_URL}/sign-in or reset your password at ${env().BASE_URL}/reset-password.\n`,
+    body: [
+      `Somebody, perhaps you, tried to sign up at ${product.name} with this email address. It already has an account, so no new one was created.`,
+      "If it was you, sign in. If you forgot your password, set a new one.",
+      { label: "Sign in", url: urlOf("/sign-in") },
+      { label: "Reset your password", url: urlOf("/reset-password") },
+      "If it was not you, ignore this email. Your account did not change.",
+    ],
   }),
-  address_change: ({ token, hours }: { token: string; hours: number }) => ({
+  address_change: ({ token, hours }: TokenFacts) => ({
     subject: "Confirm your new email address",
-    text: `To use this address for your account, open this link. It works once and expires after ${hours} hours:\n\n${env().BASE_URL}/verify/${token}\n\nIf you did not ask for this, ignore this email.\n`,
+    body: [
+      `To use this email address for your account at ${product.name}, confirm that it is yours.`,
+      { label: "Confirm email address", url: urlOf(`/verify/${token}`) },
+      `The link works once and expires after ${hours} hours.`,
+      "If you did not request this, ignore this email. Without the link the account keeps its present address.",
+    ],
+    because: `somebody entered this address as the new one of an account at ${env().BASE_URL}`,
     confidential: true,
   }),
-  address_changed: ({ token, hours }: { token: string; hours: number }) => ({
+  address_changed: ({ token, hours }: TokenFacts) => ({
     subject: "The email address of your account was changed",
-    text: `Your account now uses another address. If this was not you, undo the change with this link within ${hours} hours:\n\n${env().BASE_URL}/verify/${token}\n`,
+    body: [
+      "Your account now has another email address. You sign in with the new address, and emails are sent to it.",
+      `If this was not you, undo the change within ${hours} hours, then reset your password.`,
+      { label: "Undo the change", url: urlOf(`/verify/${token}`) },
+    ],
+    because: `this was the address of your account at ${env().BASE_URL}`,
     confidential: true,
+    security: true,
+  }),
+  role_changed: ({ role }: { role: string }) => ({
+    subject: `Your role is now ${role}`,
+    body: [
+      `The role of your account was changed to ${role}. Pages and your admin keys follow the new role from the next request.`,
+      { label: "Open your account", url: urlOf("/account") },
+    ],
+    security: true,
+  }),
+  account_banned: () => ({
+    subject: "Your account was suspended",
+    body: [
+      "Your account was suspended. All browsers were signed out, and requests with your API keys are now rejected.",
+      `If you think that this is a mistake, contact ${product.supportEmail}.`,
+    ],
+    security: true,
+  }),
+  provider_connected: ({ provider }: { provider: string }) => ({
+    subject: `${provider} was connected to your account`,
+    body: [
+      `You can now sign in to your account with ${provider}.`,
+      `If this was not you, disconnect ${provider} and change your password.`,
+      { label: "Open your security settings", url: urlOf("/account/security") },
+    ],
+    security: true,
+  }),
+  provider_disconnected: ({ provider }: { provider: string }) => ({
+    subject: `${provider} was disconnected from your account`,
+    body: [
+      `You can no longer sign in to your account with ${provider}.`,
+      "If this was not you, change your password.",
+      { label: "Open your security settings", url: urlOf("/account/security") },
+    ],
+    security: true,
+  }),
+  new_browser: ({ browser, address, via }: { browser: string; address: string; via: string }) => ({
+    subject: "New sign-in to your account",
+    body: [
+      "Somebody signed in to your account from a browser that had not used it before.",
+      { list: [`Browser: ${browser}`, `Network address: ${address}`, `Signed in with: ${via}`] },
+      "If this was you, there is nothing to do. If not, sign out that browser, change your password and revoke any keys that you do not recognize.",
+      { label: "Open your security settings", url: urlOf("/account/security") },
+      { label: "See your API keys", url: urlOf(kinds.user.page) },
+    ],
+    security: true,
   }),
   key_created: (key: KeyFacts) => ({
     subject: `A new API key was created: ${key.start}…`,
-    text: `The key "${key.keyName}" (${key.start}…) was created for your account.\n\nIf this was not you, revoke the key at ${env().BASE_URL}${kinds[key.surface].page} and change your password.\n`,
+    body: [
+      `The key "${key.keyName}" (${key.start}…) was created for your account.`,
+      "If this was not you, revoke the key and change your password.",
+      { label: "See your API keys", url: urlOf(kinds[key.surface].page) },
+    ],
+    security: true,
+  }),
+  admin_key_created: ({ email, start }: { email: string; start: string }) => ({
+    subject: `A new admin key was created: ${start}…`,
+    body: [
+      `${email} created the admin key ${start}…, which can do what their role allows.`,
+      "If you did not expect this, ask them, or revoke the key.",
+      { label: "See all admin keys", url: urlOf(kinds.admin.page) },
+    ],
+    because: `you are an owner of ${product.name} at ${env().BASE_URL}`,
+    security: true,
   }),
   keys_revoked: ({ keys }: { keys: readonly { name: string; start: string }[] }) => ({
     subject: keys[1] ? `${keys.length} API keys were revoked` : `An API key was revoked: ${keys[0]?.start}…`,
-    text: `These keys of your account were revoked. Requests with them are now rejected.\n\n${keys.map(({ name, start }) => `- "${name}" (${start}…)\n`).join("")}`,
+    body: [
+      "These keys of your account were revoked. Requests with them are now rejected.",
+      { list: keys.map(({ name, start }) => `"${name}" (${start}…)`) },
+    ],
+    security: true,
   }),
   password_reset: ({ token, minutes }: { token: string; minutes: number }) => ({
     subject: "Reset your password",
-    text: `We received a request to reset the password of your account at ${env().BASE_URL}. To set a new password, open this link. It works once and expires after ${minutes} minutes:\n\n${env().BASE_URL}/reset-password/${token}\n\nIf you did not request this, ignore this email. Your password does not change.\n`,
+    body: [
+      `We received a request to reset the password of your account at ${product.name}.`,
+      { label: "Set a new password", url: urlOf(`/reset-password/${token}`) },
+      `The link works once and expires after ${minutes} minutes.`,
+      "If you did not request this, ignore this email. Your password does not change.",
+    ],
     confidential: true,
   }),
   password_changed: ({ name }: { name: string }) => ({
     subject: "Your password was changed",
-    text: `Hello ${name},\n\nThe password of your account was changed, and all other browsers were signed out. API keys keep working.\n\nIf this was not you, reset your password at ${env().BASE_URL}/reset-password and revoke any keys that you do not recognize at ${env().BASE_URL}${kinds.user.page}.\n`,
+    body: [
+      `Hello ${name},`,
+      "The password of your account was changed, and all other browsers were signed out. API keys keep working.",
+      "If this was not you, reset your password and revoke any keys that you do not recognize.",
+      { label: "Reset your password", url: urlOf("/reset-password") },
+      { label: "See your API keys", url: urlOf(kinds.user.page) },
+    ],
+    security: true,
   }),
-  provider_connected: ({ provider }: { provider: string }) => ({
-    subject: `${provider} was connected to your account`,
-    text: `You can now sign in with ${provider}.\n\nIf this was not you, disconnect it at ${env().BASE_URL}/account/security and change your password.\n`,
-  }),
-  provider_disconnected: ({ provider }: { provider: string }) => ({
-    subject: `${provider} was disconnected from your account`,
-    text: `You can no longer sign in with ${provider}. Other browsers that signed in with it were signed out.\n\nIf this was not you, reset your password at ${env().BASE_URL}/reset-password.\n`,
-  }),
-} as const
+} satisfies Record<string, (facts: never) => EmailContent>
+
+function urlOf(path: string): string {
+  return `${env().BASE_URL}${path}`
+}
 
 export type Template = keyof typeof templates
 

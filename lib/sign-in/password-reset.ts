@@ -2,9 +2,7 @@ import { z } from "zod"
 import { Prisma, type User } from "@/generated/prisma/client"
 import { idIn, lockAccounts } from "@/lib/accounts/authority"
 import { emailAddress } from "@/lib/email/address"
-import { keepsEmails } from "@/lib/email/mailbox"
-import { sendEmail } from "@/lib/email/send"
-import { env } from "@/lib/env"
+import { deliversEmails, sendEmail } from "@/lib/email/send"
 import { hidden } from "@/lib/input/fields"
 import { db } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
@@ -23,7 +21,7 @@ export const resetForm = z.strictObject({ token: hidden(z.string()), password: n
 
 /** Whether password reset emails can be sent. If not, only the operator can reset a password. */
 export function resetsByEmail(): boolean {
-  return env().SMTP_URL !== undefined || keepsEmails()
+  return deliversEmails()
 }
 
 export type ResetRequest =

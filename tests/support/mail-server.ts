@@ -5,8 +5,10 @@ import { SMTPServer } from "smtp-server"
 export type MailServer = {
   /** The value for `SMTP_URL`. */
   url: string
-  /** The headers and decoded text of each email received, oldest first. */
+  /** The headers and the text part of each email received, decoded, oldest first. */
   emails: string[]
+  /** The HTML part of each. */
+  htmlParts: string[]
   stop: () => Promise<void>
 }
 
@@ -19,6 +21,7 @@ type Behavior = {
 /** Starts an SMTP server that stores the emails it receives. */
 export async function startMailServer({ refuse, onEmail }: Behavior = {}): Promise<MailServer> {
   const emails: string[] = []
+  const htmlParts: string[] = []
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS", "AUTH"],
@@ -26,9 +29,11 @@ export async function startMailServer({ refuse, onEmail }: Behavior = {}): Promi
       const chunks: Buffer[] = []
       stream.on("data", (chunk) => chunks.push(chunk))
       stream.on("end", () => {
-        const email = decode(Buffer.concat(chunks).toString("latin1"))
+        const received = Buffer.concat(chunks).toString("latin1")
+        const email = `${headersOf(received)}\r\n\r\n${partOf(received, "text/plain")}`
         if (refuse) return done(new Error(refuse(email)))
         emails.push(email)
+        htmlParts.push(partOf(received, "text/html"))
         onEmail?.(email)
         done()
       })
@@ -39,18 +44,30 @@ export async function startMailServer({ refuse, onEmail }: Behavior = {}): Promi
   return {
     url: `smtp://127.0.0.1:${(listening.address() as AddressInfo).port}`,
     emails,
+    htmlParts,
     stop: () => new Promise((done) => server.close(done)),
   }
 }
 
-/** Decodes quoted-printable. */
-function decode(email: string): string {
-  const encoded = /^content-transfer-encoding: quoted-printable/im.test(email)
-  const joined = encoded ? email.replaceAll("=\r\n", "") : email
-  const decoded = encoded
-    ? joined.replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)))
-    : joined
-  return Buffer.from(decoded, "latin1").toString()
+function headersOf(message: string): string {
+  return message.slice(0, message.indexOf("\r\n\r\n"))
+}
+
+/** The decoded part of an email with this content type. */
+function partOf(email: string, type: "text/plain" | "text/html"): string {
+  const boundary = /boundary="([^"]+)"/.exec(headersOf(email))?.[1]
+  const parts = email.split(`\r\n--${boundary}`)
+  const part = parts.find((candidate) => headersOf(candidate.trimStart()).includes(`Content-Type: ${type}`))
+  if (!boundary || !part) throw new Error(`This email has no part ${type}:\n${email}`)
+  const body = part.slice(part.indexOf("\r\n\r\n") + 4)
+  const encoding = /^content-transfer-encoding: (\S+)/im.exec(headersOf(part.trimStart()))?.[1]
+  if (encoding === "base64") return Buffer.from(body, "base64").toString()
+  return Buffer.from(encoding === "quoted-printable" ? unquoted(body) : body, "latin1").toString()
+}
+
+/** Decodes quoted-printable to one character per byte. */
+function unquoted(body: string): string {
+  return body.replaceAll("=\r\n", "").replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)))
 }
 
 /** The token in the link of a password reset email. */

@@ -4,6 +4,7 @@ import { adminList } from "@/lib/api/lists"
 import { templateNames } from "@/lib/email/templates"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { listed } from "@/lib/postgres/listed"
+import { limits } from "@/lib/rate-limit/rate-limit"
 
 const emailStatus = z.enum(EmailStatus)
 const template = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a template's name, like welcome")
@@ -14,8 +15,12 @@ const emailRow = z.object({
   to: untrustedText,
   template: z.string().describe(`The template of the email: ${templateNames.join(", ")}`),
   subject: untrustedText,
-  status: emailStatus.describe("not_sent means that no mail server was configured"),
-  error: untrustedText.nullable().describe("The error, if sending failed"),
+  status: emailStatus.describe("not_sent means that no mail server was configured, or see error"),
+  error: untrustedText
+    .nullable()
+    .describe(
+      `The error, if sending failed; "limit" if the address had received ${limits.emailsAddress.tokens} emails within a day`,
+    ),
   createdAt: timestamp,
   sentAt: timestamp.nullable(),
 })

@@ -1,0 +1,116 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { env } from "@/lib/env"
+import { product } from "@/lib/product"
+import { root } from "@/scripts/root"
+import { colors, render } from "./layout"
+import { type EmailContent, type Template, templates } from "./templates"
+
+const hostile = `<b>&"'</b><img src="https://evil.example/i.png">`
+const key = { name: hostile, start: hostile }
+
+/** Facts for every template; each text is hostile. */
+const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
+  welcome: [{ name: hostile }],
+  verify_address: [{ token: hostile, hours: 24 }],
+  already_registered: [],
+  address_change: [{ token: hostile, hours: 24 }],
+  address_changed: [{ token: hostile, hours: 72 }],
+  role_changed: [{ role: hostile }],
+  account_banned: [],
+  provider_connected: [{ provider: hostile }],
+  provider_disconnected: [{ provider: hostile }],
+  new_browser: [{ browser: hostile, address: hostile, via: hostile }],
+  key_created: [{ surface: "user", keyName: hostile, start: hostile }],
+  admin_key_created: [{ email: hostile, start: hostile }],
+  keys_revoked: [{ keys: [key, { ...key, start: "second" }] }],
+  password_reset: [{ token: hostile, minutes: 60 }],
+  password_changed: [{ name: hostile }],
+}
+
+const names = Object.keys(facts) as Template[]
+
+function emailOf(name: Template): EmailContent {
+  const compose = templates[name] as (...given: unknown[]) => EmailContent
+  return compose(...facts[name])
+}
+
+function escaped(text: string): string {
+  const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" }
+  return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character)
+}
+
+test.each(names)("both parts of %s contain its texts and its links, and escape every value in HTML", async (name) => {
+  const email = emailOf(name)
+  const { html, text } = await render(email)
+  const links = email.body.flatMap((block) => (typeof block === "object" && "url" in block ? [block] : []))
+  const texts = email.body.flatMap((block) => {
+    if (typeof block === "string") return [block]
+    return "list" in block ? block.list : [block.label]
+  })
+  const because = email.because ?? `this address belongs to an account at ${env().BASE_URL}`
+  for (const line of [...texts, `You get this email because ${because}.`, product.supportEmail]) {
+    expect(text).toContain(line)
+    expect(html).toContain(`>${escaped(line)}<`)
+  }
+  for (const { url } of links) expect(text).toContain(`${url}\n`)
+  const targets = [...html.matchAll(/href="([^"]*)"/g)].map(([, target]) => target)
+  expect(targets).toEqual([...links.map(({ url }) => escaped(url)), `mailto:${product.supportEmail}`])
+  expect(html).not.toContain(hostile)
+})
+
+test.each(names)("the HTML part of %s loads nothing and states its language and its color schemes", async (name) => {
+  const { html } = await render(emailOf(name))
+  expect(html).toMatch(/^<!DOCTYPE html><html lang="en">/)
+  const tags = new Set([...html.matchAll(/<(\w+)/g)].map(([, tag]) => tag))
+  const harmless = ["html", "head", "meta", "title", "style", "body", "div", "h1", "p", "ul", "li", "a"]
+  expect([...tags].filter((tag) => !harmless.includes(String(tag)))).toEqual([])
+  expect(html.match(/<style>.*<\/style>/s)?.[0]).not.toMatch(/url\(|@import|@font-face/)
+  expect(html.match(/ style="[^"]*"/g)?.join()).not.toContain("url(")
+  expect(html).toContain('<meta name="color-scheme" content="light dark"/>')
+  expect(html).toContain("@media (prefers-color-scheme: dark) {")
+  expect(html).toContain("max-width:560px")
+})
+
+test.each(["verify_address", "already_registered", "address_change", "account_banned"] as const)(
+  "%s, which may reach an unverified address, contains no text that a person typed",
+  async (name) => {
+    const { html, text } = await render(emailOf(name))
+    const token = JSON.stringify(facts[name]).includes("token")
+    // The only value is the token in the link.
+    expect(text.split("<b>")).toHaveLength(token ? 2 : 1)
+    expect(html.split("&lt;b&gt;")).toHaveLength(token ? 2 : 1)
+  },
+)
+
+test("the templates whose emails the limit may drop are those that anybody can request with the address", () => {
+  expect(names.filter((name) => !emailOf(name).security).sort()).toEqual([
+    "address_change",
+    "already_registered",
+    "password_reset",
+    "verify_address",
+    "welcome",
+  ])
+})
+
+test("every template with a token is confidential", () => {
+  const withToken = names.filter((name) => JSON.stringify(facts[name]).includes("token"))
+  expect(names.filter((name) => emailOf(name).confidential)).toEqual(withToken)
+})
+
+test("the colors of emails are those of pages", () => {
+  const css = readFileSync(join(root, "app/globals.css"), "utf8")
+  const [light = "", dark = ""] = css.split("@media (prefers-color-scheme: dark)")
+  for (const [declarations, palette] of [
+    [light, colors.light],
+    [dark, colors.dark],
+  ] as const) {
+    for (const [name, [lightness, chroma, hue]] of Object.entries(palette)) {
+      const color = new RegExp(`--${name}: oklch\\((\\S+) (\\S+) ([^;]+)\\);`).exec(declarations) ?? []
+      const expectedHue = color[3] === "var(--accent-hue)" ? product.accentHue : Number(color[3])
+      expect([lightness, chroma], name).toEqual([Number(color[1]), Number(color[2])])
+      if (chroma > 0) expect(hue, name).toBe(expectedHue)
+    }
+  }
+})
