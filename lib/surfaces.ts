@@ -10,6 +10,7 @@ export const kinds = {
     api: "/api/v1/admin",
     issuing: "api_keys.manage",
     managingAll: "api_keys.manage_all",
+    reportedToOwners: true,
   },
   user: {
     prefix: keyPrefixes.user[0],
@@ -18,6 +19,7 @@ export const kinds = {
     api: "/api/v1/me",
     issuing: null,
     managingAll: null,
+    reportedToOwners: false,
   },
 } as const satisfies Record<string, Kind>
 
@@ -30,6 +32,8 @@ type Kind = {
   issuing: Permission | null
   /** The permission to read and revoke the keys of other accounts on the page, if there is one. */
   managingAll: Permission | null
+  /** Whether accounts with the role owner get an email about each new key. */
+  reportedToOwners: boolean
 }
 
 export type Surface = keyof typeof kinds

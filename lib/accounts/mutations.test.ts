@@ -28,8 +28,9 @@ function auditOf(targetId: string) {
   })
 }
 
-const done = { ok: true, changed: true }
-const unchanged = { ok: true, changed: false }
+const account = expect.objectContaining({ id: expect.any(String), email: expect.any(String) })
+const done = { ok: true, changed: true, account }
+const unchanged = { ok: true, changed: false, account }
 const refused = (reason: string) => ({ ok: false, reason })
 
 test("a ban, an unban and a closure each write one audit entry with actor, old status, new status and reason", async () => {

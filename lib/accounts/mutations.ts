@@ -20,7 +20,7 @@ export type StatusChange = keyof typeof statusChanges
 
 export type ChangeResult =
   /** `changed` is false when the account already has this status or role; then nothing is written. */
-  { ok: true; changed: boolean } | { ok: false; reason: ChangeRefusal }
+  { ok: true; changed: boolean; account: { id: string; email: string } } | { ok: false; reason: ChangeRefusal }
 
 export type ChangeRefusal = Obstacle | "role_beyond_actor" | "not_found" | "closed"
 
@@ -33,23 +33,23 @@ export function changeStatus(
 ): Promise<ChangeResult> {
   const { status, action } = statusChanges[change]
   return asManager(actorId, targetId, async (transaction, { target }): Promise<ChangeResult> => {
-    if (target.status === status) return { ok: true, changed: false }
+    if (target.status === status) return { ok: true, changed: false, account: target }
     if (target.status === "closed") return { ok: false, reason: "closed" }
     // A trigger ends all sessions: one from before a ban stays invalid after the unban.
     await transaction.user.update({ where: { id: target.id }, data: { status } })
     const details = { from: target.status, to: status, ...(reason !== null && { reason }) }
     await audit(transaction, { actorId, action, targetType: "user", targetId: target.id, details })
-    return { ok: true, changed: true }
+    return { ok: true, changed: true, account: target }
   })
 }
 
 export function changeRole(actorId: OwnerId, targetId: string, role: Role): Promise<ChangeResult> {
   return asManager(actorId, targetId, async (transaction, { actor, target }): Promise<ChangeResult> => {
     if (!outranks(actor.role, role)) return { ok: false, reason: "role_beyond_actor" }
-    if (target.role === role) return { ok: true, changed: false }
+    if (target.role === role) return { ok: true, changed: false, account: target }
     if (target.status === "closed") return { ok: false, reason: "closed" }
     await writeRole(transaction, actorId, target, role)
-    return { ok: true, changed: true }
+    return { ok: true, changed: true, account: target }
   })
 }
 

@@ -7,6 +7,7 @@ import { hidden } from "@/lib/input/fields"
 import type { Viewer } from "@/lib/sign-in/session"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { issueKey, maxLiveKeys, type NewKey, newKeyForm, revokeKey } from "./mutations"
+import { reportNewAdminKey } from "./report"
 import { startOf } from "./secret"
 
 /** What the create form shows when it is done: the key, or that the same form issued one before. */
@@ -16,7 +17,7 @@ export type Created =
 
 /** The form on a key page that issues a key. */
 export function createKeyForm(surface: Surface) {
-  const { issuing, page } = kinds[surface]
+  const { issuing, page, reportedToOwners } = kinds[surface]
   return {
     fields: newKeyForm,
     permission: issuing,
@@ -24,7 +25,9 @@ export function createKeyForm(surface: Surface) {
       const issued = await issueKey(surface, viewer.id, form)
       if (issued.ok) {
         const { name } = form
-        after(() => sendEmail(viewer, "key_created", { surface, keyName: name, start: startOf(issued.secret) }))
+        const start = startOf(issued.secret)
+        after(() => sendEmail(viewer, "key_created", { surface, keyName: name, start }))
+        if (reportedToOwners) after(() => reportNewAdminKey(viewer, start))
         revalidatePath(page)
         return done<Created>({ secret: issued.secret, name, expiresAt: issued.expiresAt?.toISOString() ?? null })
       }

@@ -30,6 +30,7 @@ export const setRole = formAction({
   act: async ({ id, role }, { viewer }) => {
     const result = await changeRole(viewer.id, id, role)
     revalidatePath(`/admin/users/${id}`)
+    if (result.ok && result.changed) after(() => sendEmail(result.account, "role_changed", { role }))
     if (!result.ok && result.reason === "role_beyond_actor") return invalid({ role: refusals.role_beyond_actor })
     return ofChange(result, `The role is now ${role}.`, `The role is already ${role}.`)
   },
@@ -58,6 +59,7 @@ function status(change: StatusChange, changed: string, unchanged: string) {
     act: async ({ id, reason }: z.output<typeof statusFields>, { viewer }: { viewer: Viewer }) => {
       const result = await changeStatus(change, viewer.id, id, reason)
       revalidatePath(`/admin/users/${id}`)
+      if (change === "ban" && result.ok && result.changed) after(() => sendEmail(result.account, "account_banned"))
       return ofChange(result, changed, unchanged)
     },
   }

@@ -1,0 +1,65 @@
+import { randomUUID } from "node:crypto"
+import { beforeAll, expect, test, vi } from "vitest"
+import { env } from "@/lib/env"
+import { kinds } from "@/lib/surfaces"
+import { builtActions, callAction, sessionOf } from "@/tests/support/client"
+import { createUser } from "@/tests/support/factories"
+import { type MailServer, startMailServer } from "@/tests/support/mail-server"
+import { startTestServer, type TestServer } from "@/tests/support/server"
+
+// Emails that the built server sends after an action.
+
+const actions = await builtActions()
+
+let mail: MailServer
+let server: TestServer
+
+beforeAll(async () => {
+  mail = await startMailServer()
+  server = await startTestServer("lean", { SMTP_URL: mail.url, EMAIL_FROM: "shop@example.com" })
+  return async () => {
+    await server.stop()
+    await mail.stop()
+  }
+})
+
+/** Calls an action as the account, and waits for the email to `to`, which is sent after the response. */
+async function emailAfter(
+  name: string,
+  as: { id: string },
+  { path, fields, to }: { path: string; fields: Record<string, string>; to: string },
+) {
+  const action = actions.find((candidate) => candidate.name === name) ?? expect.fail(`There is no action ${name}.`)
+  const sent = mail.emails.length
+  await callAction(server, action, { path, fields, headers: { cookie: await sessionOf(as) } })
+  const isNew = (email: string, index: number) => index >= sent && email.includes(`\nTo: ${to}\r\n`)
+  const index = await vi.waitUntil(() => mail.emails.findIndex(isNew) + 1, { timeout: 10_000 })
+  return { text: mail.emails[index - 1] ?? "", html: mail.htmlParts[index - 1] ?? "" }
+}
+
+test("a changed role and a ban are reported to the account, in both parts of the email", async () => {
+  const [admin, target] = [await createUser({ role: "admin" }), await createUser()]
+  const [path, to] = [`/admin/users/${target.id}`, target.email]
+  const changed = { path, to, fields: { id: target.id, role: "support" } }
+  const { text, html } = await emailAfter("admin/users/[id] setRole", admin, changed)
+  expect(text).toContain("Subject: Your role is now support")
+  expect(html).toContain(`href="${env().BASE_URL}/account"`)
+  expect(html).toMatch(/^<!DOCTYPE html><html lang="en">.*The role of your account was changed to support\./s)
+
+  const banned = { path, to, fields: { id: target.id, reason: "A private note" } }
+  const ban = await emailAfter("admin/users/[id] ban", admin, banned)
+  expect(ban.text).toContain("Subject: Your account was suspended")
+  expect(ban.text + ban.html).not.toContain("A private note")
+})
+
+test("a new admin key is reported to the owners, a new user key is not", async () => {
+  const [owner, admin] = [await createUser({ role: "owner" }), await createUser({ role: "admin" })]
+  const fields = () => ({ requestId: randomUUID(), name: "Nightly report", expires: "never" })
+  const own = { path: kinds.user.page, fields: fields(), to: admin.email }
+  expect((await emailAfter("api-keys createUserKey", admin, own)).text).toContain("Nightly report")
+  const issued = { path: kinds.admin.page, fields: fields(), to: owner.email }
+  const { text, html } = await emailAfter("admin/api-keys createAdminKey", admin, issued)
+  expect(text).toContain(`${admin.email} created the admin key ${kinds.admin.prefix}`)
+  expect(html).toContain(`${admin.email} created the admin key ${kinds.admin.prefix}`)
+  expect(mail.emails.filter((email) => email.includes(`\nTo: ${owner.email}\r\n`))).toHaveLength(1)
+})
