@@ -7,6 +7,7 @@ import { guestFormAction, invalid, refused, retryLater } from "@/lib/form/action
 import { hidden, secret } from "@/lib/input/fields"
 import { product } from "@/lib/product"
 import { localPath } from "@/lib/sign-in/local-path"
+import { reportNewBrowser } from "@/lib/sign-in/new-browser"
 import { providerSignInUrl } from "@/lib/sign-in/provider-url"
 import { socialProviders } from "@/lib/sign-in/providers"
 import { currentViewer, endSession, startSession } from "@/lib/sign-in/session"
@@ -28,6 +29,7 @@ export const signIn = guestFormAction({
       const isStarted = await startSession(result.user, "password")
       if (!isStarted) return refused("Your account was changed at this moment. Sign in again.")
       await auditSignIn(result.user.id, "password", client.address)
+      await reportNewBrowser(result.user, "password", client)
       redirect(localPath(callbackUrl))
     }
     if (result.reason === "unverified") {

@@ -28,7 +28,9 @@ export async function countAttempt(email: string, client: Client): Promise<TooMa
  * that an attacker who exhausts the account's limit does not lock out its owner.
  */
 export async function countedAs(email: string, { device }: Client): Promise<string> {
-  return device !== undefined && (await isDeviceOf(email, device)) ? `${email} ${device}` : email
+  if (device === undefined || !isStorable(email)) return email
+  const user = await db().user.findUnique({ where: { email } })
+  return user && isDeviceOf(user, device) ? `${email} ${device}` : email
 }
 
 export function tooMany({ resetSeconds }: Verdict): TooMany {
@@ -47,9 +49,8 @@ export function deviceFor(
   return `${id}.${createHmac("sha256", secret).update(`device ${id} ${email} ${passwordHash}`).digest("base64url")}`
 }
 
-async function isDeviceOf(email: string, device: string): Promise<boolean> {
-  const user = isStorable(email) ? await db().user.findUnique({ where: { email } }) : null
-  if (!user) return false
+/** Whether the browser with this `device` cookie has signed in to the account before. */
+export function isDeviceOf(user: Pick<User, "email" | "passwordHash">, device: string): boolean {
   const id = device.slice(0, device.indexOf("."))
   const actual = Buffer.from(device)
   return authSecrets().some((secret) => {

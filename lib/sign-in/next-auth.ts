@@ -1,4 +1,4 @@
-import { headers } from "next/headers"
+import { cookies, headers } from "next/headers"
 import type { NextAuthOptions } from "next-auth"
 import type { Adapter, AdapterAccount, AdapterUser } from "next-auth/adapters"
 import GitHubProvider from "next-auth/providers/github"
@@ -16,6 +16,7 @@ import { log } from "@/lib/telemetry/log"
 import { signingSecret } from "./auth-secrets"
 import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
 import { localPath } from "./local-path"
+import { reportNewBrowser } from "./new-browser"
 import { isConnected } from "./provider-accounts"
 import { gitHubUserinfo, googleProfile } from "./provider-profiles"
 import { auditFailedSignIn, auditSignIn, createSession, deleteSession, type SignInMethod } from "./sessions"
@@ -88,7 +89,9 @@ export function authOptions(): NextAuthOptions {
             await deleteSession(token)
             throw new Error("The provider was disconnected during the sign-in.")
           }
-          await auditSignIn(id, via, clientAddress(client))
+          const address = clientAddress(client)
+          await auditSignIn(id, via, address)
+          await reportNewBrowser(user, via, { address, device: (await cookies()).get(cookieName("device"))?.value })
           return token
         },
       },

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto"
 import { cookies, headers } from "next/headers"
 import { forbidden, redirect } from "next/navigation"
-import { after, connection } from "next/server"
+import { after, connection, NextResponse } from "next/server"
 import { encode } from "next-auth/jwt"
 import { cache } from "react"
 import { z } from "zod"
 import type { User } from "@/generated/prisma/client"
 import { holds, type Permission } from "@/lib/permissions"
+import { db } from "@/lib/postgres/prisma"
 import { log } from "@/lib/telemetry/log"
 import { deviceFor } from "./attempts"
 import { decodeToken, signingSecret } from "./auth-secrets"
@@ -71,8 +72,26 @@ export async function startSession(user: User, via: SignInMethod): Promise<boole
   const jar = await cookies()
   const value = await encode({ token, secret: signingSecret(), maxAge: sessionMaxAgeSeconds })
   jar.set(cookieName("session"), value, { ...cookieOptions(), maxAge: sessionMaxAgeSeconds })
-  jar.set(cookieName("device"), deviceFor(user, randomUUID()), { ...cookieOptions(), maxAge: 365 * 24 * 3600 })
+  jar.set(...deviceCookie(user))
   return true
+}
+
+/**
+ * Adds the `device` cookie to a response that starts a session. Next would rewrite the response's other cookies, and
+ * forget that some are deleted, if this one were set through `cookies()`.
+ */
+export async function appendDeviceCookie(response: Response, sessionCookie: string): Promise<void> {
+  const token = sessionCookie.slice(sessionCookie.indexOf("=") + 1, sessionCookie.indexOf(";"))
+  const { sub } = sessionToken.parse(await decodeToken(token))
+  const user = await db().user.findUniqueOrThrow({ where: { id: sub } })
+  const { cookies, headers } = new NextResponse()
+  cookies.set(...deviceCookie(user))
+  for (const line of headers.getSetCookie()) response.headers.append("set-cookie", line)
+}
+
+function deviceCookie(user: Pick<User, "email" | "passwordHash">) {
+  const options = { ...cookieOptions(), maxAge: 365 * 24 * 3600 }
+  return [cookieName("device"), deviceFor(user, randomUUID()), options] as const
 }
 
 /** The names of the cookies that next-auth takes for the session: every one that starts with its name. */

@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { decode } from "next-auth/jwt"
-import { beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
@@ -130,7 +130,9 @@ describe.each([
   test("the cookies of a provider's callback are limited to this host and hidden from scripts", async () => {
     const cookies = cookiesOf(await signInThroughProvider(own))
     for (const received of Object.values(cookies)) expect(received).toEqual(attributes)
-    expect(Object.keys(cookies)).toContain(`${prefix}${product.slug}.session`)
+    expect(Object.keys(cookies)).toEqual(
+      expect.arrayContaining([`${prefix}${product.slug}.session`, `${prefix}${product.slug}.device`]),
+    )
   })
 })
 
@@ -213,6 +215,42 @@ test("a failed sign-in to an account is audited with its way, address and reason
 
 function failedSignIns(...ids: string[]) {
   return db().auditEntry.findMany({ where: { action: "user.sign_in_failed", targetId: { in: ids } } })
+}
+
+test.each([
+  ["with a password", passwordSignIns],
+  ["through a provider", providerSignIns],
+])(
+  "signing in %s from a browser that the account has not used sends an email, except the first time",
+  async (_way, start) => {
+    const { email, signInWith } = await start()
+    const first = deviceIn(await signInWith(""))
+    await signInWith(first)
+    const second = deviceIn(await signInWith(""))
+    for (const cookie of [first, second, `${first}x`]) await signInWith(cookie)
+    const reports = () => db().email.findMany({ where: { to: email, template: "new_browser" } })
+    await vi.waitUntil(async () => (await reports()).length >= 2, { timeout: 10_000 })
+    // Later sign-ins would have been reported by now.
+    await signInWith("")
+    await vi.waitUntil(async () => (await reports()).length >= 3, { timeout: 10_000 })
+    expect(await reports()).toHaveLength(3)
+  },
+)
+
+async function passwordSignIns() {
+  const { email } = await createUser({ passwordHash })
+  return { email, signInWith: (cookie: string) => signIn(email, password, { cookie }) }
+}
+
+async function providerSignIns() {
+  const email = `new-${randomUUID()}@example.com`
+  const person = provider.person({ email })
+  return { email, signInWith: (cookie: string) => provider.signIn(server, person, { cookie }) }
+}
+
+/** The `device` cookie that a response sets, as a browser sends it. */
+function deviceIn({ cookies }: RawResponse): string {
+  return cookies.find((line) => line.startsWith(`${cookieName("device")}=`))?.split(";")[0] ?? expect.fail("no device")
 }
 
 /** Signs in a new account through the provider. */
@@ -425,9 +463,7 @@ describe("no redirect leads to another host", () => {
 
 /** The device cookie that sign-in sets. Attempts with it count separately. */
 async function deviceCookieOf(email: string): Promise<string> {
-  const { cookies } = await signIn(email, password)
-  const line = cookies.find((candidate) => candidate.startsWith(`${cookieName("device")}=`))
-  return line?.split(";")[0] ?? ""
+  return deviceIn(await signIn(email, password))
 }
 
 test.each(["constructor", "__proto__", "toString", "<script>"])(

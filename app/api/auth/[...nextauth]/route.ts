@@ -8,7 +8,7 @@ import { cookieName, cookieOptions } from "@/lib/sign-in/cookies"
 import { authOptions, onOurPages } from "@/lib/sign-in/next-auth"
 import { connectProvider } from "@/lib/sign-in/provider-accounts"
 import { type ProviderId, providerName, socialProviders } from "@/lib/sign-in/providers"
-import { currentViewer, revokeSession } from "@/lib/sign-in/session"
+import { appendDeviceCookie, currentViewer, revokeSession } from "@/lib/sign-in/session"
 import { log } from "@/lib/telemetry/log"
 
 type Context = { params: Promise<{ nextauth: string[] }> }
@@ -24,8 +24,11 @@ export async function GET(request: NextRequest, context: Context): Promise<Respo
   if (!isCodeResponse(request)) return NextResponse.redirect(new URL("/sign-in?error=OAuthCallback", env().BASE_URL))
   const response = await callNextAuth(request, context, authOptions())
   response.headers.set("location", onOurPages(response.headers.get("location")))
-  const startsSession = response.headers.getSetCookie().some((line) => line.startsWith(`${cookieName("session")}=ey`))
-  if (startsSession) await revokeSession()
+  const started = response.headers.getSetCookie().find((line) => line.startsWith(`${cookieName("session")}=ey`))
+  if (started) {
+    await revokeSession()
+    await appendDeviceCookie(response, started).catch((error) => log().error({ why: String(error) }, "device_not_set"))
+  }
   return response
 }
 
