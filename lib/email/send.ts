@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto"
 import { createTransport, type Transporter } from "nodemailer"
 import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"

@@ -130,7 +130,8 @@ export async function confirmSignUp(
   if (browser !== id) {
     const refused = await countAttempt(email, client)
     if (refused) return refused
-    if (!(await verifyPassword(password.slice(0, 1024), passwordHash, client.address))) return { ok: false, reason: "wrong" }
+    if (!(await verifyPassword(password.slice(0, 1024), passwordHash, client.address)))
+      return { ok: false, reason: "wrong" }
   }
   return createAccount({ email, name, passwordHash, emailVerified: new Date() })
 }
