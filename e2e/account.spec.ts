@@ -152,16 +152,16 @@ for (const javaScriptEnabled of [true, false]) {
 
     test("a new name is shown everywhere at once, and an invalid one is reported at its field", async ({
       page,
-      signUp,
+      database,
     }) => {
-      await signUp()
+      await openAccount(page, database, 0)
       await page.goto("/account")
       const name = page.getByLabel("Name", { exact: true })
-      await expect(name).toHaveValue("Nova Newcomer")
-      await name.fill("Nova\u202eNewest")
+      await expect(name).toHaveValue("Nell Newcomer")
+      await name.fill("Nell\u202eNewest")
       await page.getByRole("button", { name: "Change name" }).click()
       await expect(name).toHaveAccessibleDescription(/without control characters/)
-      const renamed = uniqueName("Nova")
+      const renamed = uniqueName("Nell")
       await name.fill(renamed)
       await page.getByRole("button", { name: "Change name" }).click()
       const heading = page.getByRole("heading", { name: "Your name was changed" })

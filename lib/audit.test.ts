@@ -4,14 +4,17 @@ import { createAccount } from "@/lib/accounts/create"
 import { changeRole, changeStatus } from "@/lib/accounts/mutations"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { renameAccount } from "@/lib/accounts/rename"
+import { confirmAddressChange, undoAddressChange } from "@/lib/address-change"
 import { deductCredits, grantCredits } from "@/lib/credits/mutations"
 import { issueKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
 import type { Role } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
+import { hashOf } from "@/lib/sign-in/link-token"
 import { changePassword } from "@/lib/sign-in/password-change"
 import { writePassword } from "@/lib/sign-in/password-write"
+import { connectProvider, disconnectProvider } from "@/lib/sign-in/provider-accounts"
 import { auditFailedSignIn, auditSignIn, auditSignOut, endSessions } from "@/lib/sign-in/sessions"
-import { cheapHashOf, createKey, createSession, createUser } from "@/tests/support/factories"
+import { cheapHashOf, createConnection, createKey, createSession, createUser } from "@/tests/support/factories"
 import type { AuditAction } from "./audit"
 
 /** In every name, email address and password of this file. */
@@ -38,6 +41,20 @@ async function key() {
 const status = async (change: "ban" | "unban" | "close", { id }: { id: string }) =>
   changeStatus(change, (await account("owner")).id, id, reason)
 
+async function addressChange(confirmedAt: Date | null) {
+  const [{ id }, token] = [await account(), randomUUID()]
+  const change = { userId: id, from: newEmail(), to: newEmail(), token: hashOf(token), confirmedAt }
+  await db().addressChange.create({ data: change })
+  return { id, token }
+}
+
+async function viewer() {
+  const user = await account()
+  return { ...user, email: newEmail(), name: marker, role: "member", sessionId: (await createSession(user)).id }
+}
+
+const connection = () => ({ provider: "github", providerAccountId: randomUUID() })
+
 const credits = () => ({ requestId: randomUUID(), amount: 5, reason })
 
 /** Does each thing that is audited. */
@@ -61,6 +78,17 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
   },
   "user.closed": async () => status("close", await account()),
   "user.renamed": async () => renameAccount((await account()).id, { name: `Another ${marker}` }),
+  "user.address_changed": async () => {
+    const { id, token } = await addressChange(null)
+    return confirmAddressChange(id, token, address)
+  },
+  "user.address_restored": async () => undoAddressChange((await addressChange(new Date())).token, address),
+  "user.provider_connected": async () => connectProvider(await viewer(), connection()),
+  "user.provider_disconnected": async () => {
+    const disconnecting = await viewer()
+    const { id } = await createConnection(disconnecting.id)
+    return disconnectProvider(disconnecting, id)
+  },
   "user.password_changed": async () =>
     changePassword((await account()).id, { current: password, password: `Another ${password}` }, { address }),
   "user.password_reset": async () => {

@@ -88,7 +88,6 @@ test("the templates whose emails the limit may drop are those that anybody can r
   expect(names.filter((name) => !emailOf(name).security).sort()).toEqual([
     "address_change",
     "already_registered",
-    "password_reset",
     "verify_address",
     "welcome",
   ])

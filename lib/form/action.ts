@@ -2,7 +2,6 @@ import { cookies, headers } from "next/headers"
 import type { z } from "zod"
 import { inMinutes } from "@/lib/format-time"
 import { isHidden, isShownAgain, textsOf } from "@/lib/input/fields"
-import { respondOverloaded } from "@/lib/next/responses"
 import { holds, type Permission } from "@/lib/permissions"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { clientAddress } from "@/lib/rate-limit/client-address"
@@ -12,6 +11,7 @@ import { isSameOrigin } from "@/lib/sign-in/origin"
 import { TooManyPasswords } from "@/lib/sign-in/password-hash"
 import { currentViewer, type Viewer } from "@/lib/sign-in/session"
 import { log } from "@/lib/telemetry/log"
+import { respondOverloaded } from "./responses"
 
 /** The values of a form's fields as they were typed, to be shown again; without passwords. */
 export type FormValues<Field extends string = string> = { readonly [Name in Field]?: string }

@@ -1,9 +1,9 @@
 import { subscribe } from "node:diagnostics_channel"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { keepResponse } from "@/lib/form/responses"
 import { socketAddressHeader } from "@/lib/rate-limit/client-address"
 import { singleton } from "@/lib/singleton"
 import { isOfApi, recordWhenClosed } from "@/lib/telemetry/access-log"
-import { keepResponse } from "./responses"
 
 /** Whether a request target is a valid path. For any other, Next returns a 500 or redirects to the host in it. */
 function isPath(target = ""): boolean {

@@ -68,7 +68,7 @@ export async function sendVerification({ id, email }: Pick<SignUp, "id" | "email
   try {
     if (!(await consume("verificationAccount", email)).allowed) return
     const account = await db().user.findUnique({ where: { email } })
-    if (account) return await sendEmail(account, "already_registered", {})
+    if (account) return await sendEmail(account, "already_registered")
     const token = newToken()
     const waiting = await db().$executeRaw`
       UPDATE sign_ups SET token = ${hashOf(token)}, expires_at = now() + make_interval(hours => ${verificationHours})

@@ -2,7 +2,7 @@ import { EmptyState } from "@/components/empty-state"
 import { None } from "@/components/list/cells"
 import { RelativeTime } from "@/components/relative-time"
 import { Table, TableCell, TableRow } from "@/components/table"
-import type { Activity } from "@/lib/accounts/activity"
+import type { Activity } from "@/lib/sign-in/activity"
 
 export function RecentActivity({ entries }: { entries: readonly Activity[] }) {
   const now = new Date()

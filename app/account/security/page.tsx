@@ -5,7 +5,7 @@ import { NewPasswordField, SubmitButton, TextField } from "@/components/form/fie
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { PageFrame, Panel } from "@/components/page-frame"
-import { recentActivity } from "@/lib/accounts/activity"
+import { recentActivity } from "@/lib/sign-in/activity"
 import { passwordMinLength } from "@/lib/sign-in/password-hash"
 import { resetsByEmail } from "@/lib/sign-in/password-reset"
 import { waysIn } from "@/lib/sign-in/provider-accounts"

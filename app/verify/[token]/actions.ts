@@ -3,9 +3,9 @@
 import { revalidatePath } from "next/cache"
 import { redirect } from "next/navigation"
 import { after } from "next/server"
+import { confirmAddressChange, type LinkUse, linkForm, undoAddressChange } from "@/lib/address-change"
 import { sendEmail } from "@/lib/email/send"
 import { done, formAction, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
-import { confirmAddressChange, type LinkUse, linkForm, undoAddressChange } from "@/lib/sign-in/address-change"
 import { startSession } from "@/lib/sign-in/session"
 import { confirmSignUp, forgetSignUp, signUpOfBrowser, verificationForm } from "@/lib/sign-in/sign-up"
 

@@ -1,6 +1,7 @@
+import type { OwnerId } from "@/lib/accounts/owner"
 import type { AuditAction } from "@/lib/audit"
 import { db } from "@/lib/postgres/prisma"
-import type { OwnerId } from "./owner"
+import { providerName } from "./providers"
 
 /** An entry of the audit log as the account it is about reads it. */
 export type Activity = {
@@ -18,7 +19,15 @@ type Found = {
   by: "you" | "staff"
   /** The name of the key that the entry is about. */
   keyName: string | null
-  details: { via?: string; address?: string; reason?: string; from?: string; to?: string; count?: number }
+  details: {
+    via?: string
+    address?: string
+    reason?: string
+    from?: string
+    to?: string
+    count?: number
+    provider?: string
+  }
   createdAt: Date
 }
 
@@ -35,6 +44,10 @@ const sentences: Record<Exclude<AuditAction, `credits.${string}`>, (entry: Found
   "user.unbanned": ({ by }) => `Suspension ended by ${by}`,
   "user.closed": ({ by }) => `Account closed by ${by}`,
   "user.renamed": () => "Name changed",
+  "user.address_changed": () => "Email address changed",
+  "user.address_restored": () => "Change of email address undone",
+  "user.provider_connected": ({ details: { provider = "" } }) => `${providerName(provider)} connected`,
+  "user.provider_disconnected": ({ details: { provider = "" } }) => `${providerName(provider)} disconnected`,
   "user.password_changed": () => "Password changed",
   "user.password_reset": ({ by }) => `Password reset by ${by}`,
   "api_key.issued": ({ keyName, by }) => `Key “${keyName}” created by ${by}`,

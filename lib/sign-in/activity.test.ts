@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
+import { changeRole, changeStatus } from "@/lib/accounts/mutations"
+import type { OwnerId } from "@/lib/accounts/owner"
 import { grantCredits } from "@/lib/credits/mutations"
 import { issueKey, revokeKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
 import type { Role } from "@/lib/permissions"
@@ -7,8 +9,6 @@ import { db } from "@/lib/postgres/prisma"
 import { auditFailedSignIn, auditSignIn, auditSignOut, endSessions } from "@/lib/sign-in/sessions"
 import { createKey, createSession, createUser } from "@/tests/support/factories"
 import { recentActivity } from "./activity"
-import { changeRole, changeStatus } from "./mutations"
-import type { OwnerId } from "./owner"
 
 const address = "192.0.2.1"
 

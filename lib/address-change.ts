@@ -10,11 +10,11 @@ import { revoke } from "@/lib/keys/mutations"
 import { isUniqueViolation } from "@/lib/postgres/failures"
 import { db, type Transaction } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
+import { type Client, type TooMany, tooMany } from "@/lib/sign-in/attempts"
+import { confirmPassword } from "@/lib/sign-in/confirm-password"
+import { hashOf, newToken } from "@/lib/sign-in/link-token"
+import { verificationHours } from "@/lib/sign-in/sign-up"
 import { log } from "@/lib/telemetry/log"
-import { type Client, type TooMany, tooMany } from "./attempts"
-import { confirmPassword } from "./confirm-password"
-import { hashOf, newToken } from "./link-token"
-import { verificationHours } from "./sign-up"
 
 /** How long a change of address can be undone from the previous address. */
 export const undoHours = 72
@@ -49,7 +49,7 @@ async function sendLink({ id: userId, email: from }: User, to: string): Promise<
   try {
     if (!(await consume("verificationAccount", to)).allowed) return
     const holder = await db().user.findUnique({ where: { email: to } })
-    if (holder) return await sendEmail(holder, "already_registered", {})
+    if (holder) return await sendEmail(holder, "already_registered")
     const token = newToken()
     await db().$transaction(async (transaction) => {
       await lockAccounts(transaction, idIn(userId))

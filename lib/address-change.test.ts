@@ -3,10 +3,10 @@ import { beforeAll, beforeEach, expect, test } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
+import { requestReset, resetPassword } from "@/lib/sign-in/password-reset"
 import { cheapHashOf, createKey, createSession, createUser } from "@/tests/support/factories"
 import { type MailServer, startMailServer, verificationTokenIn } from "@/tests/support/mail-server"
 import { confirmAddressChange, requestAddressChange, undoAddressChange } from "./address-change"
-import { requestReset, resetPassword } from "./password-reset"
 
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
