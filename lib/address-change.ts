@@ -53,7 +53,11 @@ async function sendLink({ id: userId, email: from }: User, to: string): Promise<
     const token = newToken()
     await db().$transaction(async (transaction) => {
       await lockAccounts(transaction, idIn(userId))
-      await transaction.addressChange.deleteMany({ where: { userId, confirmedAt: null } })
+      // The previous request of this account, and all changes whose links have expired.
+      await transaction.$executeRaw`
+        DELETE FROM address_changes
+        WHERE (user_id = ${userId}::uuid AND confirmed_at IS NULL)
+          OR coalesce(confirmed_at, created_at) < now() - make_interval(hours => ${undoHours})`
       await transaction.addressChange.create({ data: { userId, from, to, token: hashOf(token) } })
     })
     await sendEmail({ id: userId, email: to }, "address_change", { token, hours: verificationHours })

@@ -17,8 +17,8 @@ const copy = new Pool({ connectionString: again.href.replace(/\/(\w+)$/, "/$1_ag
 
 beforeAll(async () => {
   await pool().query(`CREATE DATABASE ${again.pathname.slice(1)}_again TEMPLATE template`)
-  await seed(pool(), { users: 200, now })
-  await seed(copy, { users: 200, now: new Date(now.getTime() + 3_600_000) })
+  const later = new Date(now.getTime() + 3_600_000)
+  await Promise.all([seed(pool(), { users: 200, now }), seed(copy, { users: 200, now: later })])
 })
 
 afterAll(() => copy.end())

@@ -36,13 +36,13 @@ const batchSize = 1_000
 export async function seed(database: Pool, { users, now }: SeedOptions): Promise<void> {
   const end = Math.floor(now.getTime() / 86_400_000) * 86_400_000
   const random = new Random(20_26)
-  const passwordHash = await hashPassword(demoPassword, "the seed")
   const client = await database.connect()
   try {
     await client.query("BEGIN")
     // A concurrent seed waits here and then finds accounts.
     await client.query("LOCK TABLE plans IN EXCLUSIVE MODE")
     if (!(await isEmpty(client))) throw new Error("The database already has accounts. Seed an empty one.")
+    const passwordHash = await hashPassword(demoPassword, "the seed")
     // Counting in triggers would take a third of the time; rebuild_daily_sums counts all rows at the end.
     for (const table of seededTables) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`)
     await insert(client, "plans", planRows(end))
