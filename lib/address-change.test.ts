@@ -84,9 +84,9 @@ test("a change needs the password, and a session alone confirms nothing", async 
 })
 
 test("another account does not confirm a change, nor does its link work twice", async () => {
-  const [user, stranger, email] = [await account(), await account(), newEmail()]
+  const [user, another, email] = [await account(), await account(), newEmail()]
   const token = await request(user, email)
-  expect(await confirmAddressChange(stranger.id, token, client().address)).toEqual(dead)
+  expect(await confirmAddressChange(another.id, token, client().address)).toEqual(dead)
   expect(await undo(token)).toEqual(dead)
   const both = await Promise.all([1, 2].map(() => confirmAddressChange(user.id, token, client().address)))
   expect(both.filter(({ ok }) => ok)).toHaveLength(1)

@@ -130,13 +130,13 @@ test("an address gets a limited number of emails a day of all kinds, but every s
     if (count % 2) await sendEmail(user, "welcome", user)
     else await sendEmail(user, "key_created", key)
   }
-  await sendEmail({ ...user, email: user.email.toUpperCase() }, "password_reset", { token: "t", minutes: 60 })
+  await sendEmail({ ...user, email: user.email.toUpperCase() }, "verify_address", { token: "t", hours: 24 })
   await sendEmail(user, "password_changed", user)
   await sendEmail(other, "welcome", other)
   const records = await recordsOf(user.id)
   expect(records.filter(({ status }) => status === "sent")).toHaveLength(limits.emailsAddress.tokens + 1)
   expect(records.filter(({ status }) => status !== "sent")).toMatchObject([
-    { template: "password_reset", status: "not_sent", error: "limit", sentAt: null },
+    { template: "verify_address", status: "not_sent", error: "limit", sentAt: null },
   ])
   expect(mailbox()[1]).toMatchObject({ to: user.email, subject: "Your password was changed" })
   expect(mailbox()[0]).toMatchObject({ to: other.email })

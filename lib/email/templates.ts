@@ -159,7 +159,7 @@ export const templates = {
       "If you did not request this, ignore this email. Your password does not change.",
     ],
     confidential: true,
-    // Requests have a limit of their own; strangers must not keep the owner from the only way back.
+    // Requests have a limit of their own; others must not keep the owner from the only way back.
     security: true,
   }),
   password_changed: ({ name }: { name: string }) => ({

@@ -72,10 +72,7 @@ test("the link in the email sets a new password once and ends every session", as
   expect(await use(token)).toMatchObject({ ok: true, user: { id: user.id } })
   expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
   expect(await signInWithPassword({ ...user, password, ...client() })).toMatchObject({ ok: true })
-  expect(await signInWithPassword({ ...user, password: oldPassword, ...client() })).toEqual({
-    ok: false,
-    reason: "wrong",
-  })
+  expect(await signInWithPassword({ ...user, password: oldPassword, ...client() })).toMatchObject({ reason: "wrong" })
   expect(await db().auditEntry.findMany({ where: { targetId: user.id, action: "user.password_reset" } })).toMatchObject(
     [{ actorId: user.id, targetType: "user", details: {} }],
   )

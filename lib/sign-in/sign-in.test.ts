@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from "vitest"
+import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
 import { consume, type LimitName, limits } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
@@ -10,7 +10,10 @@ const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
 
 const authSecret = env().AUTH_SECRET
+// Stops the clock, so that no window of a limit ends during a test.
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }))
 afterEach(() => {
+  vi.useRealTimers()
   env().AUTH_SECRET = authSecret
 })
 
@@ -98,7 +101,7 @@ test("attempts from an address are limited across accounts", async () => {
   await useUp("signInAddress", from)
   const { email } = await createUser({ passwordHash })
   expect(await signInWithPassword({ email, address: from })).toMatchObject({ ok: false, reason: "too_many" })
-  expect(await signInWithPassword({ email, address: address() })).toEqual({ ok: false, reason: "wrong" })
+  expect(await signInWithPassword({ email, address: address() })).toMatchObject({ reason: "wrong" })
 })
 
 test("an address without attempts left does not use up those of an account", async () => {

@@ -87,7 +87,7 @@ test("an address gets one account, regardless of its spelling, also with concurr
   }
 })
 
-test("a link confirms in another browser only with the password: nobody confirms the sign-up of a stranger", async () => {
+test("a link confirms in another browser only with the password: nobody confirms the sign-up of somebody else", async () => {
   const { email, password } = await signUpAndSend()
   const other = await signUpAndSend({ email })
   const [first] = mailServer.emails

@@ -661,14 +661,14 @@ describe.each(["lean", "next"] as const)("routes, served by %s", (listener: List
         const person = provider.person({ email: `new-${randomUUID()}@example.com` })
         const response = await comeBack(api, started, headers, { code: person.id })
         expect([response.headers.get("location"), await accountOf(response)]).toEqual([
-          `${env().BASE_URL}/account/security?connection=expired`,
+          `${env().BASE_URL}/account/security?connection=expired#ways`,
           null,
         ])
         expect(await db().providerAccount.count({ where: { providerAccountId: person.id } })).toBe(0)
         expect(await db().user.count({ where: { email: String(person.email) } })).toBe(0)
         const own = await comeBack(api, started, owner.headers, { code: person.id })
         expect([own.headers.get("location"), await accountOf(own)]).toEqual([
-          `${env().BASE_URL}/account/security?connection=connected`,
+          `${env().BASE_URL}/account/security?connection=connected#ways`,
           null,
         ])
         expect(await db().providerAccount.findMany({ where: { providerAccountId: person.id } })).toMatchObject([

@@ -68,7 +68,7 @@ test("a provider is connected and then signs in to the account; the session stay
   expect(started.cookies.filter((pair) => pair.startsWith(cookieName("session")))).toEqual([])
   const response = await comeBack(server, started, headers, { code: person.id })
   expect([response.headers.get("location"), outcomeOf(response)]).toEqual([
-    `${env().BASE_URL}${page}?connection=connected`,
+    `${env().BASE_URL}${page}?connection=connected#ways`,
     "connected",
   ])
   expect(await connectedTo(person)).toEqual([user.id])

@@ -32,7 +32,7 @@ export default async function SecurityPage({ searchParams }: PageProps<"/account
   return (
     <PageFrame
       title="Security"
-      intro="Your password and address, the ways to sign in, signed-in browsers, and what happened to your account."
+      intro="How you sign in, the browsers that are signed in, and what happened to your account."
     >
       <Panel label="Password">{ways.hasPassword ? <PasswordForm email={viewer.email} /> : <NoPassword />}</Panel>
       <AddressForm email={viewer.email} needsPassword={ways.hasPassword} />

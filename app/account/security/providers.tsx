@@ -17,7 +17,7 @@ const outcomes = new Map<unknown, { tone: "good" | "bad"; text: string }>([
   ["failed", { tone: "bad", text: "Nothing was connected: the sign-in there was cancelled or failed." }],
   ["expired", { tone: "bad", text: "Nothing was connected: this took too long, or you were signed out. Try again." }],
   ["second", { tone: "bad", text: "Nothing was connected: disconnect the one that is connected first." }],
-  ["taken", { tone: "bad", text: "Nothing was connected: you chose one that signs in to another account here." }],
+  ["taken", { tone: "bad", text: "Nothing was connected: your account there signs in to another account here." }],
 ])
 
 /** What signs in to the account. Without JavaScript, the buttons open a query, which shows the confirmation here. */
@@ -29,7 +29,7 @@ export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; p
   const connecting = available.find(({ id }) => id === query.connect)
   const disconnecting = connected.find(({ id }) => id === query.disconnect)
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+    <div id="ways" className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <h2 className="text-base font-semibold">Ways to sign in</h2>
       {outcome && (
         <Notice tone={outcome.tone} role={outcome.tone === "good" ? "status" : "alert"}>
@@ -76,7 +76,7 @@ export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; p
                 id={id}
                 name={name}
                 status="Not connected"
-                button={{ name: "connect", kind: "quiet", text: "Connect" }}
+                button={{ name: "connect", kind: "plain", text: "Connect" }}
               />
             ))}
         </Table>
@@ -94,7 +94,7 @@ function Row({
   id: string
   name: string
   status: ReactNode
-  button?: { name: "connect" | "disconnect"; kind: "quiet" | "danger-quiet"; text: string } | undefined
+  button?: { name: "connect" | "disconnect"; kind: "plain" | "danger-quiet"; text: string } | undefined
 }) {
   return (
     <TableRow>

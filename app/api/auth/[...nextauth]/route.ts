@@ -40,7 +40,7 @@ async function connect(request: NextRequest, context: Context, provider: Provide
     log().error({ why: String(error) }, "provider_not_connected")
     return "failed"
   })
-  const response = NextResponse.redirect(new URL(`/account/security?connection=${outcome}`, env().BASE_URL), 303)
+  const response = NextResponse.redirect(new URL(`/account/security?connection=${outcome}#ways`, env().BASE_URL), 303)
   for (const name of ["connect", "state", "pkce"]) {
     response.cookies.set(cookieName(name), "", { ...cookieOptions(), maxAge: 0 })
   }
