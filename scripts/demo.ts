@@ -47,7 +47,7 @@ async function run({ port, reset }: Options): Promise<void> {
   const address = `http://localhost:${port}`
   if (!(await waitForServer(server, `${address}/`))) throw new Error(`The server exited:\n\n${output()}`)
   console.log(
-    `\n  ${address}\n\n${signIns()}\n\n${publicNotice(process.env.HOST || "localhost")}  Press Ctrl-C to stop; data is kept in .data. Run npm run demo -- --reset to start with new data.\n`,
+    `\n  ${address}\n  ${address}/dev/mailbox has the emails\n\n${signIns()}\n\n${publicNotice(process.env.HOST || "localhost")}  Press Ctrl-C to stop; data is kept in .data. Run npm run demo -- --reset to start with new data.\n`,
   )
   server.process.stderr?.pipe(process.stderr)
   await server.exited

@@ -1,5 +1,3 @@
-import { Prisma } from "@/generated/prisma/client"
-
 /** SQLSTATE classes and codes of temporary errors (PostgreSQL manual, appendix A). */
 const temporarySqlStates = [
   /^08/, // connection exceptions
@@ -35,5 +33,5 @@ export function isDatabaseUnavailable(error: unknown, depth = 0): boolean {
 
 /** Whether an error means that a unique value, such as an email address, belongs to another row. */
 export function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Prisma.PrismaClientKnownRequestError && error.code === "P2002"
+  return (error as { code?: unknown } | null)?.code === "P2002"
 }
