@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto"
+import { randomBytes, randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { type APIRequestContext, type BrowserContext, test as base, expect, request } from "@playwright/test"
 import pg from "pg"
@@ -100,10 +100,10 @@ export function uniqueEmail(): string {
 async function newAccount(baseURL: string): Promise<Account> {
   const email = uniqueEmail()
   const password = `password of ${email}`
-  const client = await request.newContext({ baseURL, extraHTTPHeaders: { Origin: new URL(baseURL).origin } })
+  const client = await browserless(baseURL)
   const signedUp = await submit(client, "/sign-up", { name: "Nova Newcomer", email, password })
   expect(signedUp.url()).toMatch(/\/verify$/)
-  const verified = await submit(client, `/verify/${verificationTokenIn(await emailTo(email, 1))}`)
+  const verified = await submit(client, `/verify/${verificationTokenIn(await emailTo(email, "/verify/"))}`)
   expect(verified.url()).toMatch(/\/api-keys$/)
   return { email, password, cookies: await cookiesOf(client) }
 }
@@ -112,9 +112,16 @@ function demoCookies(baseURL: string, role: Role): Promise<Cookies> {
   return sessionCookies(baseURL, `${role}@example.com`, demoPassword)
 }
 
+/** A client that submits forms from its own network address, because sign-ups are limited by address. */
+function browserless(baseURL: string): Promise<APIRequestContext> {
+  const address = [10, ...randomBytes(3)].join(".")
+  const extraHTTPHeaders = { Origin: new URL(baseURL).origin, "X-Forwarded-For": address }
+  return request.newContext({ baseURL, extraHTTPHeaders })
+}
+
 /** The cookies of another browser that signs in. */
 export async function sessionCookies(baseURL: string, email: string, password: string): Promise<Cookies> {
-  const client = await request.newContext({ baseURL, extraHTTPHeaders: { Origin: new URL(baseURL).origin } })
+  const client = await browserless(baseURL)
   expect((await submit(client, "/sign-in", { email, password })).url()).toMatch(/\/api-keys$/)
   return cookiesOf(client)
 }

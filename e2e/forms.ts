@@ -1,8 +1,8 @@
 import { expect, type Page } from "@playwright/test"
 
 /** The hidden fields of the page's action form, as a browser sends them without JavaScript. */
-export async function hiddenFields(page: Page): Promise<Record<string, string>> {
-  const form = page.locator("main form[method=POST]")
+export async function hiddenFields(page: Page, part = page.getByRole("main")): Promise<Record<string, string>> {
+  const form = part.locator("form[method=POST]")
   await expect(form).toHaveCount(1)
   const fields = await form
     .locator("input[type=hidden]")

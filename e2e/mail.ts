@@ -11,8 +11,9 @@ export async function emailsTo(email: string): Promise<string[]> {
   return emails.filter((message) => message.includes(`\nTo: ${email}\r\n`))
 }
 
-/** Waits for `count` emails to an address, which are sent after the response, and returns the last one. */
-export async function emailTo(email: string, count: number): Promise<string> {
-  await expect.poll(async () => (await emailsTo(email)).length).toBe(count)
-  return (await emailsTo(email)).at(-1) ?? ""
+/** Waits for `count` emails to an address that contain the text, which are sent after the response, and returns the last. */
+export async function emailTo(email: string, text: string, count = 1): Promise<string> {
+  const found = async () => (await emailsTo(email)).filter((message) => message.includes(text))
+  await expect.poll(async () => (await found()).length).toBe(count)
+  return (await found()).at(-1) ?? ""
 }

@@ -42,7 +42,7 @@ for (const javaScriptEnabled of [true, false]) {
       await page.goto("/account/security")
       await expect(page.getByRole("heading", { name: "Change password" })).toBeVisible()
       // The first email reported the second browser.
-      expect(await emailTo(email, 2)).toContain("Subject: Your password was changed")
+      await emailTo(email, "Subject: Your password was changed")
     })
 
     test("the address changes by a link to the new one, and a link to the old one undoes it", async ({
@@ -53,19 +53,19 @@ for (const javaScriptEnabled of [true, false]) {
       await signInWithOld(page, email)
       await page.goto("/account/security")
       await page.getByLabel("New email address").fill(next)
-      await page.getByRole("region", { name: "Email address" }).getByLabel("Current password").fill(old)
+      await page.getByLabel("Your password").fill(old)
       await page.getByRole("button", { name: "Send confirmation link" }).click()
       await expect(page.getByRole("heading", { name: "Check the new address" })).toBeVisible()
 
-      await page.goto(`/verify/${verificationTokenIn(await emailTo(next, 1))}`)
-      await expectAccessibleWithoutSidewaysScroll(page)
+      await page.goto(`/verify/${verificationTokenIn(await emailTo(next, "/verify/"))}`)
+      if (javaScriptEnabled) await expectAccessibleWithoutSidewaysScroll(page)
       await page.getByRole("button", { name: "Change address" }).click()
       await expect(page.getByRole("heading", { name: "Your address was changed" })).toBeVisible()
       await page.getByRole("link", { name: "Go to your account" }).click()
       await expect(page.getByText(`You sign in as ${next}.`)).toBeVisible()
 
-      await page.goto(`/verify/${verificationTokenIn(await emailTo(email, 1))}`)
-      await expectAccessibleWithoutSidewaysScroll(page)
+      await page.goto(`/verify/${verificationTokenIn(await emailTo(email, "/verify/"))}`)
+      if (javaScriptEnabled) await expectAccessibleWithoutSidewaysScroll(page)
       await page.getByRole("button", { name: "Undo the change" }).click()
       await expect(page.getByRole("heading", { name: "Your address is restored" })).toBeVisible()
       await page.goto("/account/security")
@@ -154,7 +154,7 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByText("GitHub is disconnected.")).toBeVisible()
       await page.goto("/account/security")
       await expect(ways.getByRole("button", { name: "Disconnect" })).toHaveCount(0)
-      expect(await emailTo(email, 2)).toContain("Subject: GitHub was disconnected from your account")
+      await emailTo(email, "Subject: GitHub was disconnected from your account")
     })
 
     test("errors of a password change are shown at their field", async ({ page, database }) => {
@@ -187,7 +187,7 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByRole("heading", { name: "Reset password" })).toBeVisible()
       await requestReset(page, email.toUpperCase())
       await expect(page.getByRole("heading", { name: "Check your email" })).toBeVisible()
-      const token = resetTokenIn(await emailTo(email, 1))
+      const token = resetTokenIn(await emailTo(email, "/reset-password/"))
 
       const link = `/reset-password/${token}`
       const response = await page.goto(link)
@@ -211,7 +211,7 @@ for (const javaScriptEnabled of [true, false]) {
 
       await page.goto(link)
       await expect(page.getByRole("heading", { name: "This link is invalid or has expired" })).toBeVisible()
-      expect(await emailTo(email, 2)).toContain("Subject: Your password was changed")
+      await emailTo(email, "Subject: Your password was changed")
       const logged = await database.query("SELECT * FROM emails WHERE template = 'password_reset'")
       const log = JSON.stringify(logged.rows)
       expect(log).toContain(email)
@@ -245,7 +245,7 @@ for (const javaScriptEnabled of [true, false]) {
         results.push([(await posted).status(), await page.getByRole("main").textContent()])
       }
       expect(results[1]).toEqual(results[0])
-      await emailTo(known, 1)
+      await emailTo(known, "/reset-password/")
       expect(await emailsTo(unknown)).toEqual([])
     })
 
@@ -284,9 +284,10 @@ test("an account without a password sets one by email", async ({ page, database 
   await page.goto("/account/security")
   await expect(page.getByRole("button", { name: "Change password" })).toHaveCount(0)
   await page.getByRole("link", { name: "Set a password by email" }).click()
+  await expect(page).toHaveURL(/\/reset-password$/)
   await expect(page.getByLabel("Email")).toHaveValue(email)
   await page.getByRole("button", { name: "Send reset link" }).click()
-  await page.goto(`/reset-password/${resetTokenIn(await emailTo(email, 1))}`)
+  await page.goto(`/reset-password/${resetTokenIn(await emailTo(email, "/reset-password/"))}`)
   await setPassword(page, password)
   await expect(page.getByRole("heading", { name: "Your password is set" })).toBeVisible()
   await page.goto("/account/security")
@@ -307,7 +308,8 @@ for (const origin of [undefined, "https://evil.example", "null"]) {
     }
     await signInWithOld(page, email)
     await page.goto("/account/security")
-    const multipart = { ...(await hiddenFields(page)), current: old, password }
+    const form = await hiddenFields(page, page.getByRole("region", { name: "Password" }))
+    const multipart = { ...form, current: old, password }
     await page.request.post("/account/security", { multipart, headers })
     const { rows } = await database.query("SELECT session_version FROM users WHERE email = $1", [email])
     expect(rows).toEqual([{ session_version: 0 }])
@@ -388,7 +390,7 @@ async function linkFor(page: Page, email: string): Promise<string> {
   await page.goto("/reset-password")
   await requestReset(page, email)
   await expect(page.getByRole("heading", { name: "Check your email" })).toBeVisible()
-  return `/reset-password/${resetTokenIn(await emailTo(email, 1))}`
+  return `/reset-password/${resetTokenIn(await emailTo(email, "/reset-password/"))}`
 }
 
 async function signIn(page: Page, email: string, secret: string): Promise<void> {

@@ -28,7 +28,7 @@ test("a user key and an admin key each work only on their own surface, and a rev
   await page.getByLabel("Password").fill("four words make sense")
   await page.getByRole("button", { name: "Create account" }).click()
   await expect(page).toHaveURL(/\/verify$/)
-  await page.goto(`/verify/${verificationTokenIn(await emailTo(email, 1))}`)
+  await page.goto(`/verify/${verificationTokenIn(await emailTo(email, "/verify/"))}`)
   await page.getByRole("button", { name: "Confirm address" }).click()
   await expect(page.getByRole("heading", { name: "API keys" })).toBeVisible()
   await expect(page.getByText("No keys yet")).toBeVisible()

@@ -3,10 +3,11 @@ import { beforeAll, beforeEach, expect, test } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
+import { changePassword } from "@/lib/sign-in/password-change"
 import { requestReset, resetPassword } from "@/lib/sign-in/password-reset"
 import { cheapHashOf, createKey, createSession, createUser } from "@/tests/support/factories"
 import { type MailServer, startMailServer, verificationTokenIn } from "@/tests/support/mail-server"
-import { confirmAddressChange, requestAddressChange, undoAddressChange } from "./address-change"
+import { confirmAddressChange, findAddressChange, requestAddressChange, undoAddressChange } from "./address-change"
 
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
@@ -116,6 +117,40 @@ test("an address that has an account is told so, and one that got an account mea
   expect(await addressOf(user)).toBe(user.email)
 })
 
+test("an account without a password changes no address: its session alone proves nothing", async () => {
+  const { id } = await createUser({ passwordHash: null })
+  const result = await requestAddressChange(id as OwnerId, { email: newEmail(), current: "" }, client())
+  expect(result).toEqual({ ok: false, reason: "no_password" })
+})
+
+test("a link to the new address stops working when the password changes", async () => {
+  const user = await account()
+  const token = await request(user, newEmail())
+  await changePassword(user.id, { current: password, password: "four words make sense" }, client())
+  expect(await confirmAddressChange(user.id, token, client().address)).toEqual(dead)
+})
+
+test("a request whose password has changed before its email is sent stores nothing", async () => {
+  const user = await account()
+  const result = await requestAddressChange(user.id, { email: newEmail(), current: password }, client())
+  if (!result.ok) throw new Error(result.reason)
+  await changePassword(user.id, { current: password, password: "four words make sense" }, client())
+  await result.message()
+  expect(await db().addressChange.count({ where: { userId: user.id } })).toBe(0)
+  expect(mailServer.emails).toEqual([])
+})
+
+test("an earlier link dies with the next request, whether its address has an account or not", async () => {
+  for (const email of [newEmail(), (await account()).email]) {
+    const user = await account()
+    const token = await request(user, newEmail())
+    const next = await requestAddressChange(user.id, { email, current: password }, client())
+    if (!next.ok) throw new Error(next.reason)
+    await next.message()
+    expect(await findAddressChange(token)).toBeUndefined()
+  }
+})
+
 test("a reset link that went to the previous address stops working", async () => {
   const user = await account()
   const reset = await requestReset(user.email, client())
@@ -126,22 +161,26 @@ test("a reset link that went to the previous address stops working", async () =>
   expect(await resetPassword({ token, password: "four words make sense" }, client().address)).toEqual(dead)
 })
 
-test("for 72 hours the previous address undoes the change and everything that was added since", async () => {
+test("for 72 hours the previous address undoes the change, ends every way in and the keys issued since", async () => {
   const user = await account()
   const before = await createKey({ user, surface: "user" })
   const provider = { userId: user.id, type: "oauth", provider: "github" }
   await db().providerAccount.create({ data: { ...provider, providerAccountId: randomUUID() } })
   const token = await change(user, newEmail())
   const after = await createKey({ user, surface: "user" })
-  await db().providerAccount.create({ data: { ...provider, provider: "google", providerAccountId: randomUUID() } })
   await createSession(user)
-  expect(await undo(token)).toMatchObject({ ok: true })
+  const replaced = await addressOf(user)
+  const result = await undo(token)
+  if (!result.ok) throw new Error(result.reason)
+  await result.message()
+  const told = mailServer.emails.filter((message) => message.includes(`\nTo: ${replaced}\r\n`))
+  expect(told.at(-1)).toContain("A change of email address was undone")
   expect(await db().user.findUniqueOrThrow({ where: { id: user.id } })).toMatchObject({
     email: user.email,
     passwordHash: null,
   })
   expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
-  expect(await db().providerAccount.findMany({ where: { userId: user.id } })).toMatchObject([{ provider: "github" }])
+  expect(await db().providerAccount.count({ where: { userId: user.id } })).toBe(0)
   const working = await db().apiKey.findMany({ where: { userId: user.id, revokedAt: null } })
   expect(working.map(({ id }) => id)).toEqual([before.key.id])
   expect(after.key.id).not.toBe(before.key.id)

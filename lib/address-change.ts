@@ -3,8 +3,8 @@ import { type AddressChange, Prisma, type User } from "@/generated/prisma/client
 import { idIn, lockAccounts } from "@/lib/accounts/authority"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { audit } from "@/lib/audit"
-import { emailAddress } from "@/lib/email/address"
-import { sendEmail } from "@/lib/email/send"
+import { emailAddress, mailboxOf } from "@/lib/email/address"
+import { deliversEmails, sendEmail } from "@/lib/email/send"
 import { hidden, secret } from "@/lib/input/fields"
 import { revoke } from "@/lib/keys/mutations"
 import { isUniqueViolation } from "@/lib/postgres/failures"
@@ -25,45 +25,57 @@ export const linkForm = z.strictObject({ token: hidden(z.string()) })
 
 export type AddressChangeRequest =
   /** `message` sends the link; the caller runs it after the response. */
-  { ok: true; message: () => Promise<void> } | { ok: false; reason: "wrong" | "same" } | TooMany
+  | { ok: true; message: () => Promise<void> }
+  | { ok: false; reason: "wrong" | "no_password" | "same" | "no_email" }
+  | TooMany
 
 /**
- * Requests a change of the viewer's address. Requires the current password, if the account has one, because the session
- * may be stolen. Whether the new address has an account is looked up only after the response.
+ * Requests a change of the viewer's address. Requires the current password, because the session may be stolen. Whether
+ * the new address has an account is looked up only after the response.
  */
 export async function requestAddressChange(
   userId: OwnerId,
   { email, current }: z.output<typeof addressChangeForm>,
   client: Client,
 ): Promise<AddressChangeRequest> {
+  if (!deliversEmails()) return { ok: false, reason: "no_email" }
   const confirmed = await confirmPassword(userId, current, client)
   if (!confirmed.ok) return confirmed
-  const account = await db().user.findUniqueOrThrow({ where: { id: userId } })
+  const { account } = confirmed
   if (email === account.email) return { ok: false, reason: "same" }
   const verdict = await consume("verificationAccount", userId)
   if (!verdict.allowed) return tooMany(verdict)
   return { ok: true, message: () => sendLink(account, email) }
 }
 
-async function sendLink({ id: userId, email: from }: User, to: string): Promise<void> {
+async function sendLink(account: User, to: string): Promise<void> {
   try {
-    if (!(await consume("verificationAccount", to)).allowed) return
-    const holder = await db().user.findUnique({ where: { email: to } })
-    if (holder) return await sendEmail(holder, "already_registered")
     const token = newToken()
-    await db().$transaction(async (transaction) => {
-      await lockAccounts(transaction, idIn(userId))
-      // The previous request of this account, and all changes whose links have expired.
-      await transaction.$executeRaw`
-        DELETE FROM address_changes
-        WHERE (user_id = ${userId}::uuid AND confirmed_at IS NULL)
-          OR coalesce(confirmed_at, created_at) < now() - make_interval(hours => ${undoHours})`
-      await transaction.addressChange.create({ data: { userId, from, to, token: hashOf(token) } })
-    })
-    await sendEmail({ id: userId, email: to }, "address_change", { token, hours: verificationHours })
+    // First, and for every address: the requester may not learn from an earlier link whether this one has an account.
+    if (!(await storeChange(account, to, token))) return
+    if (!(await consume("verificationAccount", mailboxOf(to))).allowed) return
+    const holder = await db().user.findUnique({ where: { email: to } })
+    if (holder) await sendEmail(holder, "already_registered")
+    else await sendEmail({ id: account.id, email: to }, "address_change", { token, hours: verificationHours })
   } catch (error) {
     log().error({ why: String(error) }, "address_change_not_sent")
   }
+}
+
+/** Stores the only unconfirmed change of the account, unless its address or password has changed since the request. */
+function storeChange({ id: userId, email: from, passwordHash }: User, to: string, token: string): Promise<boolean> {
+  return db().$transaction(async (transaction) => {
+    const unchanged = Prisma.sql`${idIn(userId)} AND email = ${from} AND password_hash = ${passwordHash}`
+    const [account] = await lockAccounts(transaction, unchanged)
+    if (!account) return false
+    // The previous request of this account, and all changes whose links have expired.
+    await transaction.$executeRaw`
+      DELETE FROM address_changes
+      WHERE (user_id = ${userId}::uuid AND confirmed_at IS NULL)
+        OR coalesce(confirmed_at, created_at) < now() - make_interval(hours => ${undoHours})`
+    await transaction.addressChange.create({ data: { userId, from, to, token: hashOf(token) } })
+    return true
+  })
 }
 
 /** The change whose link has this token and works now. Looking changes nothing: mail scanners open links, too. */
@@ -93,7 +105,8 @@ export async function confirmAddressChange(userId: OwnerId, token: string, addre
   const used = await use(token, address, async (transaction, { id, userId: owner, from, to, confirmedAt }) => {
     if (owner !== userId || confirmedAt) return undefined
     await writeAddress(transaction, { userId, action: "user.address_changed", email: to })
-    await transaction.addressChange.update({ where: { id }, data: { confirmedAt: new Date(), token: hashOf(undo) } })
+    await transaction.$executeRaw`
+      UPDATE address_changes SET confirmed_at = now(), token = ${hashOf(undo)} WHERE id = ${id}::uuid`
     return from
   })
   if (!used.ok) return used
@@ -103,27 +116,31 @@ export async function confirmAddressChange(userId: OwnerId, token: string, addre
 }
 
 /**
- * Gives the account its previous address back and takes away what somebody else may have gained meanwhile: sessions and
- * the password, providers connected and keys issued since the change was requested, and later changes. The owner then
- * sets a new password by email.
+ * Gives the account its previous address back and ends every way in that somebody else may have: all sessions, the
+ * password and the providers, whenever they were connected. Also ends the keys issued since the change was requested and
+ * later changes. The owner then sets a new password by email.
  */
 export async function undoAddressChange(token: string, address: string): Promise<LinkUse> {
   const used = await use(token, address, async (transaction, { userId: id, from, createdAt, confirmedAt }) => {
     if (!confirmedAt) return undefined
     const userId = id as OwnerId
-    const since = { userId, createdAt: { gte: createdAt } }
+    const { email: replaced } = await transaction.user.findUniqueOrThrow({ where: { id } })
     await writeAddress(transaction, { userId, action: "user.address_restored", email: from })
     await transaction.user.update({ where: { id }, data: { passwordHash: null } })
     // A trigger ends the sessions of an account whose password changes; this one may have had none.
     await transaction.session.deleteMany({ where: { userId } })
-    await transaction.addressChange.deleteMany({ where: since })
-    await transaction.providerAccount.deleteMany({ where: since })
+    await transaction.providerAccount.deleteMany({ where: { userId } })
+    await transaction.addressChange.deleteMany({ where: { userId, createdAt: { gte: createdAt } } })
     const keys = await revoke(transaction, userId, userId, Prisma.sql`created_at >= ${createdAt}`)
-    return { account: { id, email: from }, keys }
+    return { from, replaced, keys }
   })
   if (!used.ok) return used
-  const { account, keys } = used.value
-  return { ok: true, message: async () => (keys.length > 0 ? sendEmail(account, "keys_revoked", { keys }) : undefined) }
+  const { userId, from, replaced, keys } = { userId: used.userId, ...used.value }
+  const message = async () => {
+    await sendEmail({ id: userId, email: replaced }, "address_restored")
+    if (keys.length > 0) await sendEmail({ id: userId, email: from }, "keys_revoked", { keys })
+  }
+  return { ok: true, message }
 }
 
 /** Runs `work` with the change of a live link and its account locked; `undefined` means that the link is not for it. */
@@ -131,18 +148,21 @@ async function use<Value>(
   token: string,
   address: string,
   work: (transaction: Transaction, change: AddressChange) => Promise<Value | undefined>,
-): Promise<{ ok: true; value: Value } | { ok: false; reason: "dead" | "taken" } | TooMany> {
-  const verdict = await consume("linkAddress", address)
-  if (!verdict.allowed) return tooMany(verdict)
+): Promise<{ ok: true; userId: string; value: Value } | { ok: false; reason: "dead" | "taken" } | TooMany> {
   const found = await findAddressChange(token)
-  if (!found) return { ok: false, reason: "dead" }
+  if (!found) {
+    const verdict = await consume("linkAddress", address)
+    return verdict.allowed ? { ok: false, reason: "dead" } : tooMany(verdict)
+  }
   try {
     return await db().$transaction(async (transaction) => {
       const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(found.userId)} AND status = 'active'`)
       // Read again under the lock: of two uses of a link, the second finds nothing.
       const [change] = await live(transaction, token)
       const value = account && change && (await work(transaction, change))
-      return value === undefined ? ({ ok: false, reason: "dead" } as const) : ({ ok: true, value } as const)
+      return value === undefined
+        ? ({ ok: false, reason: "dead" } as const)
+        : ({ ok: true, userId: found.userId, value } as const)
     })
   } catch (error) {
     if (isUniqueViolation(error)) return { ok: false, reason: "taken" }

@@ -32,16 +32,17 @@ export const signIn = guestFormAction({
       await reportNewBrowser(result.user, "password", client)
       redirect(localPath(callbackUrl))
     }
-    if (result.reason === "unverified") {
-      await rememberSignUp(result.signUp)
-      redirect("/verify")
-    }
     if (result.reason === "too_many") return retryLater("Too many attempts", result)
-    const { reason, userId } = result
+    const { userId } = result
+    const reason = result.reason === "suspended" ? "suspended" : "wrong"
     // After the response, whose time must not depend on whether there is an account.
     after(async () => {
       if (userId) await auditFailedSignIn(userId, { via: "password", address: client.address, reason })
     })
+    if (result.reason === "unverified") {
+      await rememberSignUp(result.signUp)
+      redirect("/verify")
+    }
     if (reason === "suspended") return refused(`This account is suspended. Contact ${product.supportEmail}.`)
     return invalid({ password: "Incorrect email address or password." })
   },

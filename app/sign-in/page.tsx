@@ -24,6 +24,7 @@ const failures = new Map([
     "The service that you signed in with does not say that your email address is verified. Verify it there, or create an account with a password.",
   ],
   ["AccessDenied", `This account is suspended. Contact ${product.supportEmail}.`],
+  ["TooMany", "Too many attempts. Try again in a few minutes."],
   ["SessionRequired", "Sign in to open this page."],
 ])
 

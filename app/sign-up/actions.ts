@@ -8,6 +8,7 @@ import { guestFormAction, invalid, retryLater } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
 import { localPath } from "@/lib/sign-in/local-path"
 import { startSession } from "@/lib/sign-in/session"
+import { auditSignIn } from "@/lib/sign-in/sessions"
 import { rememberSignUp, signUp, signUpForm, signUpUnverified, verifiesAddresses } from "@/lib/sign-in/sign-up"
 
 const tooMany = "Too many new accounts from your network"
@@ -27,6 +28,7 @@ export const createAccount = guestFormAction({
       const { user } = result
       after(() => sendEmail(user, "welcome", user))
       await startSession(user, "sign-up")
+      await auditSignIn(user.id, "sign-up", address)
       redirect(localPath(callbackUrl))
     }
     if (result.reason === "too_many") return retryLater(tooMany, result)

@@ -13,6 +13,11 @@ export function normalizeEmail(input: string): string {
   return at < 0 ? text : `${text.slice(0, at)}@${domainToASCII(text.slice(at + 1))}`
 }
 
+/** The address without what follows a plus sign, which many mail servers deliver to the same mailbox. For limits only. */
+export function mailboxOf(email: string): string {
+  return email.replace(/\+[^@]*@/, "@")
+}
+
 /** An email address from a form, normalized. */
 export const emailAddress = addressOf(
   "Enter an email address like name@example.com.",

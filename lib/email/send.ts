@@ -4,7 +4,7 @@ import { db } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
 import { singleton } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
-import { normalizeEmail } from "./address"
+import { mailboxOf, normalizeEmail } from "./address"
 import { render } from "./layout"
 import { keepEmail, keepsEmails } from "./mailbox"
 import { type EmailContent, type Template, templates } from "./templates"
@@ -44,7 +44,7 @@ type Outcome =
 async function deliver(to: string, email: EmailContent): Promise<Outcome> {
   if (!deliversEmails()) return { status: "not_sent" }
   try {
-    const { allowed } = await consume("emailsAddress", normalizeEmail(to))
+    const { allowed } = await consume("emailsAddress", mailboxOf(normalizeEmail(to)))
     if (!allowed && !email.security) return { status: "not_sent", error: "limit" }
     const { subject } = email
     const parts = await render(email)

@@ -17,6 +17,7 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   already_registered: [],
   address_change: [{ token: hostile, hours: 24 }],
   address_changed: [{ token: hostile, hours: 72 }],
+  address_restored: [],
   role_changed: [{ role: hostile }],
   account_banned: [],
   provider_connected: [{ provider: hostile }],

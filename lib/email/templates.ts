@@ -78,6 +78,15 @@ export const templates = {
     confidential: true,
     security: true,
   }),
+  address_restored: () => ({
+    subject: "A change of email address was undone",
+    body: [
+      "The previous address of your account was restored from that address. This address no longer signs in, all browsers were signed out, and the password was removed.",
+      `If this was not you, contact ${product.supportEmail}.`,
+    ],
+    because: `this was the address of an account at ${env().BASE_URL}`,
+    security: true,
+  }),
   role_changed: ({ role }: { role: string }) => ({
     subject: `Your role is now ${role}`,
     body: [

@@ -14,6 +14,8 @@ export function keepResponse(request: IncomingMessage, response: ServerResponse)
   const id = randomUUID()
   request.headers[idHeader] = id
   pending().set(id, response)
+  // One more than Node expects, besides those of Next.
+  response.setMaxListeners(response.getMaxListeners() + 1)
   response.once("close", () => pending().delete(id))
 }
 

@@ -1,7 +1,7 @@
 import { subscribe } from "node:diagnostics_channel"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { keepResponse } from "@/lib/form/responses"
-import { socketAddressHeader } from "@/lib/rate-limit/client-address"
+import { forwardedHeader, socketAddressHeader } from "@/lib/rate-limit/client-address"
 import { singleton } from "@/lib/singleton"
 import { isOfApi, recordWhenClosed } from "@/lib/telemetry/access-log"
 
@@ -15,7 +15,7 @@ function isPath(target = ""): boolean {
   }
 }
 
-/** Whether a proxy forwarded the request. The pages below /dev/ are for this machine alone. */
+/** Whether a proxy forwarded the request: the demo's mailbox is for this machine alone. */
 function isForwarded({ headers }: IncomingMessage): boolean {
   return Object.keys(headers).some((name) => /^(forwarded|via|x-forwarded-.*|x-real-ip)$/.test(name))
 }
@@ -42,8 +42,6 @@ export function watchRequests(): void {
     subscribe("http.server.request.start", (message) => {
       const { request, response } = message as { request: IncomingMessage; response: ServerResponse }
       if (!isPath(request.url)) request.url = "/api/unreadable"
-      // Next adds these headers itself, so whether a proxy forwarded the request is only known here.
-      if (request.url?.startsWith("/dev/") && isForwarded(request)) request.url = "/not-found"
       // Next would redirect these requests to a page rendering, which the API does not have.
       if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
       if (!isRouterState(request.headers["next-router-state-tree"])) delete request.headers["next-router-state-tree"]
@@ -53,7 +51,9 @@ export function watchRequests(): void {
       request.headers[socketAddressHeader] = address
       request.rawHeaders.push(socketAddressHeader, address)
       const [path = ""] = request.url?.split("?", 1) ?? []
-      if (!isOfApi(path)) recordWhenClosed(path, request, response)
+      if (isOfApi(path)) return
+      if (isForwarded(request)) request.headers[forwardedHeader] = "1"
+      recordWhenClosed(path, request, response)
       if (request.method === "POST") keepResponse(request, response)
     })
     return true

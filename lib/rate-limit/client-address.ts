@@ -6,6 +6,9 @@ import { singleton } from "@/lib/singleton"
 /** The header that lib/next/incoming-requests.ts sets to the socket's address. Its random name keeps clients from sending it. */
 export const socketAddressHeader = singleton("socket-address-header", () => `x-client-address-${randomUUID()}`)
 
+/** The header that says that a proxy forwarded the request, because Next adds the headers of proxies itself. */
+export const forwardedHeader = singleton("forwarded-header", () => `x-was-forwarded-${randomUUID()}`)
+
 /**
  * The client's address: the socket's, unless trusted proxies are configured, because only entries of `X-Forwarded-For`
  * appended by trusted proxies are reliable. Behind n proxies (`TRUSTED_PROXY_HOPS`) it is the n-th entry from the right;

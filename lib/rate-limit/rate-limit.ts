@@ -17,14 +17,16 @@ export const limits = {
   signInAddress: { tokens: 100, windowSeconds: 600 },
   /** Attempts per account from browsers that have not signed in to it before; see lib/sign-in/attempts.ts. */
   signInAccount: { tokens: 30, windowSeconds: 600 },
+  /** Sign-ups, and repeated emails of one, per client address. */
   signUpAddress: { tokens: 30, windowSeconds: 3600 },
   /** Password reset requests and uses of reset links, per client address. */
   resetAddress: { tokens: 30, windowSeconds: 3600 },
   /** Password reset emails per account. The window is shorter than a link's lifetime, so the last link still works. */
   resetAccount: { tokens: 3, windowSeconds: 900 },
-  /** Links to verify an address, per address of an account or a sign-up. */
+  resetAccountDay: { tokens: 20, windowSeconds: 86_400 },
+  /** Links to verify an address, per mailbox, and changes of address per account. */
   verificationAccount: { tokens: 3, windowSeconds: 900 },
-  /** Uses of links that verify an address, per client address. */
+  /** Invalid links that verify an address, per client address. */
   linkAddress: { tokens: 30, windowSeconds: 3600 },
   /** Keys created per account. Each sends an email, and another one when it is revoked, which is never limited. */
   keyCreationsAccount: { tokens: 80, windowSeconds: 3600 },

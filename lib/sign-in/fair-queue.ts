@@ -59,8 +59,11 @@ export function fairQueue({ maxRunning, maxWaiting, maxWaitMs }: Bounds) {
   function refuseExcess(): void {
     const queues = [...waiting.values()]
     if (queues.reduce((sum, { size }) => sum + size, 0) <= maxWaiting) return
-    const longest = queues.reduce((longest, queue) => (queue.size >= longest.size ? queue : longest))
-    ;[...longest].at(-1)?.(false)
+    // Of equally long ones a random one, so that nobody fills the queue and keeps all others out.
+    const most = Math.max(...queues.map(({ size }) => size))
+    const longest = queues.filter(({ size }) => size === most)
+    const [loser = new Set<EndWait>()] = longest.slice(Math.floor(Math.random() * longest.length))
+    ;[...loser].at(-1)?.(false)
   }
 
   return enter

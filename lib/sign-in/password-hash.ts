@@ -47,11 +47,16 @@ const bounds = {
   maxWaitMs: 10_000,
 }
 
+/** One connection may have all networks of an IPv6 /48, each of which counts as a client elsewhere. */
+function siteOf(address: string): string {
+  return address.includes(":") ? address.split(":").slice(0, 3).join(":") : address
+}
+
 async function derive(password: string, salt: Buffer, { N, r, p }: typeof cost, address: string): Promise<Buffer> {
   const { passwordsWaiting } = metrics()
   const enter = singleton("password-queue", () => fairQueue(bounds))
   passwordsWaiting.inc()
-  const leave = await enter(address)
+  const leave = await enter(siteOf(address))
   passwordsWaiting.dec()
   if (!leave) {
     log().info({ client: address }, "password_refused")

@@ -11,7 +11,7 @@ import { type MailServer, resetTokenIn, startMailServer } from "@/tests/support/
 import { countedAs, deviceFor } from "./attempts"
 import { changePassword } from "./password-change"
 import { verifyPassword } from "./password-hash"
-import { isLive, requestReset, resetForm, resetPassword, resetsByEmail } from "./password-reset"
+import { addressOf, requestReset, resetForm, resetPassword, resetsByEmail } from "./password-reset"
 import { signInWithPassword } from "./sign-in"
 
 const oldPassword = "correct horse battery staple"
@@ -51,6 +51,10 @@ async function requestAndSend(email: string, from: Parameters<typeof requestRese
 async function tokenFor({ email }: { email: string }): Promise<string> {
   await requestAndSend(email)
   return resetTokenIn(mailServer.emails.at(-1) ?? "")
+}
+
+async function isLive(token: string): Promise<boolean> {
+  return (await addressOf(token)) !== undefined
 }
 
 function use(token: string, chosen = password) {

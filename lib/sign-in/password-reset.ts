@@ -42,11 +42,11 @@ export async function requestReset(email: string, client: Client): Promise<Reset
 async function sendLink(email: string, client: Client): Promise<void> {
   try {
     // This limit does not change the response: the last email's link still works.
-    const byAccount = await consume("resetAccount", await countedAs(email, client))
-    if (!byAccount.allowed) return
+    const id = await countedAs(email, client)
+    if (!(await consume("resetAccount", id)).allowed || !(await consume("resetAccountDay", id)).allowed) return
     const token = newToken()
-    const id = await storeToken(email, token)
-    if (id) await sendEmail({ id, email }, "password_reset", { token, minutes: resetMinutes })
+    const userId = await storeToken(email, token)
+    if (userId) await sendEmail({ id: userId, email }, "password_reset", { token, minutes: resetMinutes })
   } catch (error) {
     log().error({ why: String(error) }, "reset_not_sent")
   }
@@ -65,9 +65,12 @@ function storeToken(email: string, token: string): Promise<string | undefined> {
   })
 }
 
-/** Whether the link with this token is valid now. Checking does not consume it: mail scanners open links, too. */
-export async function isLive(token: string): Promise<boolean> {
-  return (await accountOf(token)) !== undefined
+/**
+ * The address of the account whose password the link with this token sets, if the link works now. Looking does not
+ * consume it: mail scanners open links, too.
+ */
+export async function addressOf(token: string): Promise<string | undefined> {
+  return (await accountOf(token))?.email
 }
 
 export type Reset = { ok: true; user: User } | { ok: false; reason: "dead" | "guessable" } | TooMany
@@ -76,11 +79,10 @@ export type Reset = { ok: true; user: User } | { ok: false; reason: "dead" | "gu
 export async function resetPassword({ token, password }: z.output<typeof resetForm>, address: string): Promise<Reset> {
   const verdict = await consume("resetAddress", address)
   if (!verdict.allowed) return tooMany(verdict)
-  const userId = await accountOf(token)
-  if (userId === undefined) return { ok: false, reason: "dead" }
-  if (isGuessable(password, await db().user.findUniqueOrThrow({ where: { id: userId } }))) {
-    return { ok: false, reason: "guessable" }
-  }
+  const found = await accountOf(token)
+  if (!found) return { ok: false, reason: "dead" }
+  const { id: userId } = found
+  if (isGuessable(password, found)) return { ok: false, reason: "guessable" }
   const passwordHash = await hashPassword(password, address)
   return db().$transaction(async (transaction): Promise<Reset> => {
     const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(userId)} AND status = 'active'`)
@@ -92,9 +94,9 @@ export async function resetPassword({ token, password }: z.output<typeof resetFo
   })
 }
 
-async function accountOf(token: string): Promise<string | undefined> {
-  const [account] = await db().$queryRaw<{ id: string }[]>`
-    SELECT users.id FROM verification_tokens JOIN users ON users.id = identifier::uuid
+async function accountOf(token: string): Promise<Pick<User, "id" | "email" | "name"> | undefined> {
+  const [account] = await db().$queryRaw<Pick<User, "id" | "email" | "name">[]>`
+    SELECT users.id, email, name FROM verification_tokens JOIN users ON users.id = identifier::uuid
     WHERE token = ${hashOf(token)} AND expires > now() AND status = 'active'`
-  return account?.id
+  return account
 }

@@ -3,8 +3,8 @@ import { audit } from "@/lib/audit"
 import type { Transaction } from "@/lib/postgres/prisma"
 
 /**
- * Sets the password of an account, invalidates its reset links and writes the audit entry; a trigger ends all sessions.
- * The caller has locked the account.
+ * Sets the password of an account, invalidates its reset links and unconfirmed changes of address, and writes the audit
+ * entry; a trigger ends all sessions. The caller has locked the account.
  */
 export async function writePassword(
   transaction: Transaction,
@@ -22,6 +22,7 @@ export async function writePassword(
 ): Promise<User> {
   const user = await transaction.user.update({ where: { id: userId }, data: { passwordHash } })
   await transaction.verificationToken.deleteMany({ where: { identifier: userId } })
+  await transaction.addressChange.deleteMany({ where: { userId, confirmedAt: null } })
   await audit(transaction, { actorId, action, targetType: "user", targetId: userId })
   return user
 }

@@ -126,18 +126,21 @@ test("a provider that is not available is no way in", async () => {
   expect(await disconnectProvider(viewer, google.id)).toEqual({ ok: true, name: "Google" })
 })
 
-test("a password is confirmed as a sign-in attempt; an account without one has nothing to confirm", async () => {
+test("a password is confirmed as a sign-in attempt; an account without one cannot confirm it", async () => {
   const { id, email } = await createViewer()
   const attempt = (given: string) => confirmPassword(id, given, { address: randomUUID() })
-  expect([await attempt(password), await attempt("wrong"), await attempt("")]).toEqual([
-    { ok: true },
+  expect([await attempt(password), await attempt("wrong"), await attempt("")]).toMatchObject([
+    { ok: true, account: { email } },
     { ok: false, reason: "wrong" },
     { ok: false, reason: "wrong" },
   ])
   for (let count = 3; count < limits.signInAccount.tokens; count++) await consume("signInAccount", email)
   expect(await attempt(password)).toMatchObject({ ok: false, reason: "too_many" })
   const { id: withoutPassword } = await createViewer({ passwordHash: null })
-  expect(await confirmPassword(withoutPassword, "", { address: randomUUID() })).toEqual({ ok: true })
+  expect(await confirmPassword(withoutPassword, "", { address: randomUUID() })).toEqual({
+    ok: false,
+    reason: "no_password",
+  })
 })
 
 async function waitingForLocks(): Promise<number> {

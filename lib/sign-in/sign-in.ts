@@ -14,7 +14,7 @@ export type SignInResult =
   | { ok: true; user: User }
   | { ok: false; reason: "wrong" | "suspended"; userId: string | undefined }
   /** The right password of a sign-up whose address is not verified. */
-  | { ok: false; reason: "unverified"; signUp: string }
+  | { ok: false; reason: "unverified"; signUp: string; userId: string | undefined }
   | TooMany
 
 /**
@@ -35,10 +35,12 @@ async function check({ email: typed, password, ...client }: PasswordSignIn): Pro
 
   const email = isStorable(normalized) ? normalized : ""
   const [user, waiting] = await Promise.all([db().user.findUnique({ where: { email } }), latestSignUp(email)])
-  const hash = (user ?? waiting)?.passwordHash ?? null
-  const matches = await verifyPassword((password ?? "").slice(0, 1024), hash, client.address)
-  if (matches && !user && waiting) return { ok: false, reason: "unverified", signUp: waiting.id }
-  if (!user || !matches) return { ok: false, reason: "wrong", userId: user?.id }
-  if (user.status !== "active") return { ok: false, reason: "suspended", userId: user.id }
-  return { ok: true, user }
+  const text = (password ?? "").slice(0, 1024)
+  if ((await verifyPassword(text, user?.passwordHash ?? null, client.address)) && user) {
+    return user.status === "active" ? { ok: true, user } : { ok: false, reason: "suspended", userId: user.id }
+  }
+  // The same for an address that has an account: whoever signs up with it may not learn so by signing in.
+  const isWaiting = waiting !== null && (await verifyPassword(text, waiting.passwordHash, client.address))
+  if (isWaiting) return { ok: false, reason: "unverified", signUp: waiting.id, userId: user?.id }
+  return { ok: false, reason: "wrong", userId: user?.id }
 }

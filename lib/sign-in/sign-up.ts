@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto"
 import { cookies } from "next/headers"
 import { z } from "zod"
-import type { SignUp, User } from "@/generated/prisma/client"
+import { Prisma, type SignUp, type User } from "@/generated/prisma/client"
 import { createAccount } from "@/lib/accounts/create"
-import { emailAddress } from "@/lib/email/address"
+import { emailAddress, mailboxOf } from "@/lib/email/address"
 import { sendEmail } from "@/lib/email/send"
 import { env } from "@/lib/env"
 import { hidden, secret } from "@/lib/input/fields"
@@ -44,7 +44,8 @@ export async function signUp(form: z.output<typeof signUpForm>, address: string)
   const [id, passwordHash] = [randomUUID(), await hashPassword(form.password, address)]
   await db().$executeRaw`
     WITH expired AS (
-      DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups WHERE expires_at < now() FOR UPDATE SKIP LOCKED))
+      DELETE FROM sign_ups WHERE id IN (
+        SELECT id FROM sign_ups WHERE expires_at < now() LIMIT 1000 FOR UPDATE SKIP LOCKED))
     INSERT INTO sign_ups (id, email, name, password_hash, expires_at)
     VALUES (${id}::uuid, ${form.email}, ${form.name}, ${passwordHash}, now() + make_interval(hours => ${verificationHours}))`
   return { ok: true, id, message: () => sendVerification({ id, email: form.email }) }
@@ -66,14 +67,14 @@ export async function signUpUnverified(
  */
 export async function sendVerification({ id, email }: Pick<SignUp, "id" | "email">): Promise<void> {
   try {
-    if (!(await consume("verificationAccount", email)).allowed) return
-    const account = await db().user.findUnique({ where: { email } })
-    if (account) return await sendEmail(account, "already_registered")
+    if (!(await consume("verificationAccount", mailboxOf(email))).allowed) return
     const token = newToken()
     const waiting = await db().$executeRaw`
       UPDATE sign_ups SET token = ${hashOf(token)}, expires_at = now() + make_interval(hours => ${verificationHours})
       WHERE id = ${id}::uuid`
-    if (waiting > 0) await sendEmail({ id: null, email }, "verify_address", { token, hours: verificationHours })
+    const account = await db().user.findUnique({ where: { email } })
+    if (account) await sendEmail(account, "already_registered")
+    else if (waiting > 0) await sendEmail({ id: null, email }, "verify_address", { token, hours: verificationHours })
   } catch (error) {
     log().error({ why: String(error) }, "verification_not_sent")
   }
@@ -81,22 +82,25 @@ export async function sendVerification({ id, email }: Pick<SignUp, "id" | "email
 
 /** The live sign-up whose latest link has this token. Looking does not confirm it: mail scanners open links, too. */
 export function findSignUp(token: string): Promise<SignUp | null> {
-  return live({ token: hashOf(token) })
+  return live(Prisma.sql`token = ${hashOf(token)}`)
 }
 
 /** The live sign-up of this browser. */
 export async function signUpOfBrowser(): Promise<SignUp | null> {
   const id = z.uuid().safeParse((await cookies()).get(cookieName("sign-up"))?.value)
-  return id.success ? live({ id: id.data }) : null
+  return id.success ? live(Prisma.sql`id = ${id.data}::uuid`) : null
 }
 
 /** The latest live sign-up with an address. */
 export function latestSignUp(email: string): Promise<SignUp | null> {
-  return live({ email })
+  return live(Prisma.sql`email = ${email}`)
 }
 
-function live(where: { token: string } | { id: string } | { email: string }): Promise<SignUp | null> {
-  return db().signUp.findFirst({ where: { ...where, expiresAt: { gt: new Date() } }, orderBy: { expiresAt: "desc" } })
+async function live(condition: Prisma.Sql): Promise<SignUp | null> {
+  const [found] = await db().$queryRaw<SignUp[]>(Prisma.sql`
+    SELECT id, email, name, password_hash AS "passwordHash", token, expires_at AS "expiresAt"
+    FROM sign_ups WHERE ${condition} AND expires_at > now() ORDER BY expires_at DESC LIMIT 1`)
+  return found ?? null
 }
 
 /** Lets this browser confirm a sign-up without its password. Called after the password was entered in it. */
@@ -113,26 +117,29 @@ export async function forgetSignUp(): Promise<void> {
 export type Verification = { ok: true; user: User } | { ok: false; reason: "dead" | "taken" | "wrong" } | TooMany
 
 /**
- * Creates the account of a sign-up. The link proves that its reader has the address; the browser's cookie or the
- * password proves that the reader is who signed up, because anybody can sign up with the address of another person,
- * who must not confirm a password that somebody else knows.
+ * Creates the account of a sign-up. The link proves that its reader has the address; the browser's own sign-up with
+ * this address, or the password, proves that the reader is who signed up: anybody can sign up with the address of
+ * another person, who must not confirm a password that somebody else knows. The links that others cause confirm the
+ * browser's own sign-up, so that they keep nobody from signing up.
  */
 export async function confirmSignUp(
   { token, password }: z.output<typeof verificationForm>,
-  browser: string | undefined,
+  own: SignUp | null,
   client: Client,
 ): Promise<Verification> {
-  const verdict = await consume("linkAddress", client.address)
-  if (!verdict.allowed) return tooMany(verdict)
-  const waiting = await findSignUp(token)
-  if (!waiting) return { ok: false, reason: "dead" }
-  const { id, email, name, passwordHash } = waiting
-  if (browser !== id) {
-    const refused = await countAttempt(email, client)
-    if (refused) return refused
-    if (!(await verifyPassword(password.slice(0, 1024), passwordHash, client.address)))
-      return { ok: false, reason: "wrong" }
+  const linked = await findSignUp(token)
+  if (!linked) {
+    const verdict = await consume("linkAddress", client.address)
+    return verdict.allowed ? { ok: false, reason: "dead" } : tooMany(verdict)
   }
+  if (own?.email === linked.email) return createVerified(own)
+  const refused = await countAttempt(linked.email, client)
+  if (refused) return refused
+  const matches = await verifyPassword(password.slice(0, 1024), linked.passwordHash, client.address)
+  return matches ? createVerified(linked) : { ok: false, reason: "wrong" }
+}
+
+function createVerified({ email, name, passwordHash }: SignUp) {
   return createAccount({ email, name, passwordHash, emailVerified: new Date() })
 }
 

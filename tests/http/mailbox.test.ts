@@ -46,6 +46,11 @@ test.each(["lean", "next"] as const)("emails are shown to this machine and to no
     { host: "localhost.example.com" },
     { host: "" },
   ]
+  const spellings = ["/x/../dev/mailbox", "/./dev/mailbox", "/%64ev/mailbox", "/dev/mailbox?x", "/dev/mailbox/"]
+  for (const path of spellings) {
+    const { text } = await visit(server, path, { "x-forwarded-for": "127.0.0.1" })
+    expect([path, text.includes("/verify/")]).toEqual([path, false])
+  }
   for (const path of ["/dev/mailbox", email]) {
     for (const host of ["localhost", "127.0.0.1", "[::1]", "app.localhost:3000"]) {
       expect([host, (await visit(server, path, { host })).status]).toEqual([host, 200])

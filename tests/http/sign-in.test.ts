@@ -525,10 +525,11 @@ describe("what responses reveal about an email address", () => {
   test("a sign-up reveals nothing, nor does the page after it", async () => {
     const emails = { ...(await makeAccounts()), unknown: `nobody-${randomUUID()}@example.com` }
     const browsers: Record<string, string> = {}
+    const guess = "a password of somebody who guesses"
     const waiting = (email: string) => ({ cookie: browsers[email] ?? "" })
     const form = (await ask(server, { path: "/sign-up", headers: sameOriginHeaders() })).text
     await expectTheSame(emails, async (email) => {
-      const body = formOf({ ...hiddenFields(form, 'name="password"'), name: "New", email, password })
+      const body = formOf({ ...hiddenFields(form, 'name="password"'), name: "New", email, password: guess })
       const response = await ask(server, { method: "POST", path: "/sign-up", body, headers: sameOriginHeaders() })
       expect(response.headers.get("location")).toBe("/verify")
       browsers[email] = response.cookies.map((line) => line.split(";")[0]).join("; ")
@@ -536,6 +537,14 @@ describe("what responses reveal about an email address", () => {
     })
     await expectTheSame(emails, (email) => {
       return ask(server, { path: "/verify", headers: { ...sameOriginHeaders(), ...waiting(email) } })
+    })
+    // Nor does a sign-in with the password of the sign-up.
+    const signInForm = (await ask(server, { path: "/sign-in", headers: sameOriginHeaders() })).text
+    await expectTheSame(emails, async (email) => {
+      const body = formOf({ ...hiddenFields(signInForm, 'name="password"'), email, password: guess })
+      const response = await ask(server, { method: "POST", path: "/sign-in", body, headers: sameOriginHeaders() })
+      expect(response.headers.get("location")).toBe("/verify")
+      return response
     })
     // The rate limit of emails reveals nothing either.
     for (let count = 0; count <= limits.verificationAccount.tokens; count++) {

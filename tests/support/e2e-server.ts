@@ -32,6 +32,8 @@ const port = Number(process.env.E2E_PORT)
 const given = {
   DATABASE_URL: postgres.url,
   AUTH_SECRET: randomBytes(32).toString("hex"),
+  // e2e/fixtures.ts signs up from several addresses.
+  TRUSTED_PROXY_HOPS: "1",
   ...(mail && { SMTP_URL: mail.url, EMAIL_FROM: "Shop <hello@example.com>" }),
 }
 const server = serve(port, given, process.env.E2E_LISTENER === "next" ? "next" : "lean")

@@ -8,6 +8,7 @@ import { addressChangeForm, requestAddressChange } from "@/lib/address-change"
 import { sendEmail } from "@/lib/email/send"
 import { done, formAction, invalid, type Outcome, refused, retryLater } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
+import { product } from "@/lib/product"
 import { confirmPassword } from "@/lib/sign-in/confirm-password"
 import { connectUrl } from "@/lib/sign-in/connect-intent"
 import { guessable } from "@/lib/sign-in/new-password"
@@ -16,6 +17,8 @@ import { connectForm, disconnectForm, disconnectProvider } from "@/lib/sign-in/p
 import { socialProviders } from "@/lib/sign-in/providers"
 import { startSession } from "@/lib/sign-in/session"
 import { endSessions } from "@/lib/sign-in/sessions"
+
+const passwordFirst = "Set a password by email first: it confirms that this is you."
 
 export const change = formAction({
   fields: passwordChangeForm,
@@ -45,6 +48,9 @@ export const changeAddress = formAction({
       return done()
     }
     if (result.reason === "too_many") return retryLater("Too many attempts", result)
+    if (result.reason === "no_email")
+      return refused(`This service does not send email. Contact ${product.supportEmail}.`)
+    if (result.reason === "no_password") return refused(passwordFirst)
     if (result.reason === "same") return invalid({ email: "This is your current address." })
     return invalid({ current: "This is not your current password." })
   },
@@ -82,6 +88,7 @@ export const connect = formAction({
     const result = await confirmPassword(viewer.id, password, client)
     if (result.ok) redirect(await connectUrl(viewer, provider))
     if (result.reason === "too_many") return retryLater("Too many attempts", result)
+    if (result.reason === "no_password") return refused(passwordFirst)
     return invalid({ password: "This is not your password." })
   },
 })

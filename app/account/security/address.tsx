@@ -5,21 +5,31 @@ import { Panel } from "@/components/page-frame"
 import { verificationHours } from "@/lib/sign-in/sign-up"
 import { changeAddress } from "./actions"
 
-export function AddressForm({ email, needsPassword }: { email: string; needsPassword: boolean }) {
+export function AddressForm({ email, hasPassword }: { email: string; hasPassword: boolean }) {
   return (
     <Panel label="Email address">
-      <Form action={changeAddress} done={<LinkSent />}>
+      <Form action={changeAddress} done={<LinkSent />} unavailable={!hasPassword && <PasswordFirst email={email} />}>
         <h2 className="text-base font-semibold">Change email address</h2>
         <p className="text-muted">
           You sign in as <strong className="font-semibold text-ink wrap-anywhere">{email}</strong>.
         </p>
         <TextField label="New email address" name="email" type="email" autoComplete="email" required />
-        {needsPassword && (
-          <TextField label="Current password" name="current" type="password" autoComplete="current-password" required />
-        )}
+        <TextField label="Your password" name="current" type="password" autoComplete="current-password" required />
         <SubmitButton className="justify-self-start">Send confirmation link</SubmitButton>
       </Form>
     </Panel>
+  )
+}
+
+function PasswordFirst({ email }: { email: string }) {
+  return (
+    <>
+      <h2 className="text-base font-semibold">Email address</h2>
+      <p className="text-muted">
+        Your address is <strong className="font-semibold text-ink wrap-anywhere">{email}</strong>. To change it, set a
+        password first.
+      </p>
+    </>
   )
 }
 

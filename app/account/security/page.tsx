@@ -35,7 +35,7 @@ export default async function SecurityPage({ searchParams }: PageProps<"/account
       intro="How you sign in, the browsers that are signed in, and what happened to your account."
     >
       <Panel label="Password">{ways.hasPassword ? <PasswordForm email={viewer.email} /> : <NoPassword />}</Panel>
-      <AddressForm email={viewer.email} needsPassword={ways.hasPassword} />
+      <AddressForm email={viewer.email} hasPassword={ways.hasPassword} />
       <Providers ways={ways} query={query} page={page} />
       <Sessions sessions={sessions} selected={query.end} page={page} />
       <RecentActivity entries={activity} />

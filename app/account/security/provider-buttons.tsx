@@ -8,19 +8,17 @@ import { connection, disconnection, type Named } from "./provider-confirmation"
 export function ProviderButtons({
   available,
   connected,
-  hasPassword,
   children,
 }: {
   available: readonly Named[]
   connected: readonly Named[]
-  hasPassword: boolean
   children: ReactNode
 }) {
   return (
     <ConfirmButtons
       confirmationOf={(value) => {
         const provider = available.find(({ id }) => id === value)
-        if (provider) return connection(provider, hasPassword)
+        if (provider) return connection(provider)
         return disconnection(connected.find(({ id }) => id === value) ?? { id: value, name: "This service" })
       }}
     >

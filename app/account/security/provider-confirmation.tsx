@@ -5,7 +5,7 @@ import { connect, disconnect } from "./actions"
 export type Named = { id: string; name: string }
 
 /** Before a provider is connected. */
-export function connection({ id, name }: Named, hasPassword: boolean): Confirmation {
+export function connection({ id, name }: Named): Confirmation {
   return {
     title: `Connect ${name}?`,
     description: `${name} asks you to sign in there and leads you back here. From then on you can sign in with ${name}.`,
@@ -13,9 +13,7 @@ export function connection({ id, name }: Named, hasPassword: boolean): Confirmat
     fields: (
       <>
         <input type="hidden" name="provider" value={id} />
-        {hasPassword && (
-          <TextField label="Your password" name="password" type="password" autoComplete="current-password" required />
-        )}
+        <TextField label="Your password" name="password" type="password" autoComplete="current-password" required />
       </>
     ),
     submit: `Continue to ${name}`,

@@ -37,7 +37,12 @@ export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; p
         </Notice>
       )}
       {connecting && (
-        <ConfirmPanel confirmation={connection(connecting, hasPassword)} page={page} back="Back to the list" />
+        <ConfirmPanel
+          confirmation={connection(connecting)}
+          unavailable={!hasPassword && "Set a password by email first."}
+          page={page}
+          back="Back to the list"
+        />
       )}
       {typeof query.disconnect === "string" && (
         <ConfirmPanel
@@ -47,11 +52,7 @@ export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; p
           back="Back to the list"
         />
       )}
-      <ProviderButtons
-        available={available}
-        connected={connected.map(({ id, name }) => ({ id, name }))}
-        hasPassword={hasPassword}
-      >
+      <ProviderButtons available={available} connected={connected.map(({ id, name }) => ({ id, name }))}>
         <Table caption="Ways to sign in" headings={[{ label: "Way" }, { label: "Status" }, { actions: "Actions" }]}>
           <Row id="password" name="Password" status={hasPassword ? "Set" : "Not set"} />
           {connected.map(({ id, name, createdAt, isLast }) => (
@@ -75,8 +76,8 @@ export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; p
                 key={id}
                 id={id}
                 name={name}
-                status="Not connected"
-                button={{ name: "connect", kind: "plain", text: "Connect" }}
+                status={hasPassword ? "Not connected" : "Not connected; set a password first"}
+                button={hasPassword ? { name: "connect", kind: "plain", text: "Connect" } : undefined}
               />
             ))}
         </Table>

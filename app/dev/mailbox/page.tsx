@@ -4,6 +4,7 @@ import { Link } from "@/components/link"
 import { PageFrame } from "@/components/page-frame"
 import { RelativeTime } from "@/components/relative-time"
 import { type KeptEmail, mailbox } from "@/lib/email/mailbox"
+import { env } from "@/lib/env"
 import { requireMailbox } from "./access"
 
 export const metadata: Metadata = { title: "Mailbox" }
@@ -44,10 +45,10 @@ function Email({ email: { id, to, subject, sentAt, text }, now }: { email: KeptE
   )
 }
 
-/** The text with its URLs as links; they are our own, for an email contains no others. */
+/** The text with our own URLs as links; names that people typed may contain others. */
 function withLinks(text: string) {
   return text.split(/(https?:\/\/\S+)/).map((part, index) =>
-    index % 2 === 0 ? (
+    !part.startsWith(`${env().BASE_URL}/`) ? (
       part
     ) : (
       // biome-ignore lint/suspicious/noArrayIndexKey: the text never changes

@@ -8,6 +8,7 @@ import { guessable } from "@/lib/sign-in/new-password"
 import { resetForm, resetPassword } from "@/lib/sign-in/password-reset"
 import { waysIn } from "@/lib/sign-in/provider-accounts"
 import { startSession } from "@/lib/sign-in/session"
+import { auditSignIn } from "@/lib/sign-in/sessions"
 
 export const reset = guestFormAction({
   fields: resetForm,
@@ -17,6 +18,7 @@ export const reset = guestFormAction({
       const { user } = result
       after(() => sendEmail(user, "password_changed", user))
       await startSession(user, "password reset")
+      await auditSignIn(user.id, "password reset", address)
       const { providers } = await waysIn(user.id)
       return done(providers.map(({ name }) => name))
     }

@@ -4,17 +4,23 @@ import { Done } from "@/components/form/done"
 import { NewPasswordField, SubmitButton } from "@/components/form/fields"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { passwordMinLength } from "@/lib/sign-in/password-hash"
-import { isLive, resetMinutes } from "@/lib/sign-in/password-reset"
+import { addressOf, resetMinutes } from "@/lib/sign-in/password-reset"
 import { ResetForm } from "./reset-form"
 
 export const metadata: Metadata = { title: "Set a new password" }
 
 export default async function NewPasswordPage({ params }: PageProps<"/reset-password/[token]">) {
   const { token } = await params
+  const email = await addressOf(token)
   return (
     <SignInLayout title="Set a new password">
-      <ResetForm unavailable={!(await isLive(token)) && <InvalidLink />}>
+      <ResetForm unavailable={email === undefined && <InvalidLink />}>
         <input type="hidden" name="token" value={token} />
+        {/* Named, so that nobody sets the password of another person's account by mistake. */}
+        <p>
+          For the account <strong className="font-semibold wrap-anywhere">{email}</strong>.
+        </p>
+        <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
         <NewPasswordField label="New password" minLength={passwordMinLength} />
         <p className="text-muted">This signs out all other browsers. API keys keep working.</p>
         <SubmitButton>Set password</SubmitButton>

@@ -7,16 +7,18 @@ import { confirmAddressChange, type LinkUse, linkForm, undoAddressChange } from 
 import { sendEmail } from "@/lib/email/send"
 import { done, formAction, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { startSession } from "@/lib/sign-in/session"
+import { auditSignIn } from "@/lib/sign-in/sessions"
 import { confirmSignUp, forgetSignUp, signUpOfBrowser, verificationForm } from "@/lib/sign-in/sign-up"
 
 export const verify = guestFormAction({
   fields: verificationForm,
   act: async (form, client) => {
-    const result = await confirmSignUp(form, (await signUpOfBrowser())?.id, client)
+    const result = await confirmSignUp(form, await signUpOfBrowser(), client)
     if (result.ok) {
       const { user } = result
       after(() => sendEmail(user, "welcome", user))
       await startSession(user, "sign-up")
+      await auditSignIn(user.id, "sign-up", client.address)
       await forgetSignUp()
       redirect("/")
     }

@@ -21,7 +21,7 @@ export default async function VerifyLinkPage({ params }: PageProps<"/verify/[tok
     const viewer = await requireViewer(`/verify/${token}`)
     return <ConfirmChange token={token} to={change.to} unavailable={viewer.id !== change.userId && <OtherAccount />} />
   }
-  const isSameBrowser = signUp !== null && (await signUpOfBrowser())?.id === signUp.id
+  const isSameBrowser = signUp !== null && (await signUpOfBrowser())?.email === signUp.email
   return (
     <SignInLayout title="Confirm your email address">
       <Form action={verify} unavailable={!signUp && <InvalidLink />}>
@@ -85,7 +85,7 @@ function UndoChange({ token, to }: { token: string; to: string }) {
         <input type="hidden" name="token" value={token} />
         <p>
           The account gets <strong className="font-semibold wrap-anywhere">{to}</strong> back. All browsers are signed
-          out, the password is removed, and API keys and connected services that were added since are removed as well.
+          out, the password and all connected services are removed, and API keys created since are revoked.
         </p>
         <SubmitButton kind="danger">Undo the change</SubmitButton>
       </Form>

@@ -3,6 +3,8 @@ import NextAuth, { type Account, type NextAuthOptions } from "next-auth"
 import { nothing } from "@/lib/api/methods"
 import { sendEmail } from "@/lib/email/send"
 import { env } from "@/lib/env"
+import { clientAddress } from "@/lib/rate-limit/client-address"
+import { consume } from "@/lib/rate-limit/rate-limit"
 import { consumeConnectIntent } from "@/lib/sign-in/connect-intent"
 import { cookieName, cookieOptions } from "@/lib/sign-in/cookies"
 import { authOptions, onOurPages } from "@/lib/sign-in/next-auth"
@@ -19,6 +21,9 @@ export async function GET(request: NextRequest, context: Context): Promise<Respo
   const provider = socialProviders().find(({ id }) => path === `callback/${id}`)
   if (!provider) return nothing.GET(request)
   if (!hasValidCallbackUrl(request)) return clearCallbackUrl()
+  // Each sign-in is audited in a log that keeps everything.
+  const { allowed } = await consume("signInAddress", clientAddress(request.headers))
+  if (!allowed) return NextResponse.redirect(new URL("/sign-in?error=TooMany", env().BASE_URL))
   const nonce = request.cookies.get(cookieName("connect"))?.value
   if (nonce) return connect(request, context, provider.id, nonce)
   if (!isCodeResponse(request)) return NextResponse.redirect(new URL("/sign-in?error=OAuthCallback", env().BASE_URL))
