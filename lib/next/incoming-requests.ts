@@ -45,15 +45,14 @@ export function watchRequests(): void {
       // Next would redirect these requests to a page rendering, which the API does not have.
       if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
       if (!isRouterState(request.headers["next-router-state-tree"])) delete request.headers["next-router-state-tree"]
+      if (isForwarded(request)) request.headers[forwardedHeader] = "1"
       // With this header Next would fetch an action's redirect target from itself over https; TLS ends at the proxy.
       delete request.headers["x-forwarded-proto"]
       const address = request.socket.remoteAddress ?? ""
       request.headers[socketAddressHeader] = address
       request.rawHeaders.push(socketAddressHeader, address)
       const [path = ""] = request.url?.split("?", 1) ?? []
-      if (isOfApi(path)) return
-      if (isForwarded(request)) request.headers[forwardedHeader] = "1"
-      recordWhenClosed(path, request, response)
+      if (!isOfApi(path)) recordWhenClosed(path, request, response)
       if (request.method === "POST") keepResponse(request, response)
     })
     return true

@@ -214,10 +214,10 @@ test("the page after a password reset names the connected providers", async () =
   expect(text).toContain('"done":["GitHub"]')
 })
 
-test("the page lists what signs in, without a button for the last way in", async () => {
+test("the page lists what signs in, without a button for the last way in, or to connect without a password", async () => {
   const { user, headers } = await createBrowser({ passwordHash: null })
   const { id } = await createConnection(user.id)
   const { text } = await ask(server, { path: page, headers: { ...sameOriginHeaders(), ...headers } })
   expect(text).toContain("your only way to sign in")
-  expect([text.includes(`value="${id}"`), text.includes('value="google"')]).toEqual([false, true])
+  expect([text.includes(`value="${id}"`), text.includes('value="google"')]).toEqual([false, false])
 })

@@ -615,15 +615,18 @@ test("when too many passwords wait to be hashed, forms are shown again with a 50
   const hashes = [slowHash, slowHash, ...Array.from({ length: 66 }, () => passwordHash)]
   const accounts = await Promise.all(hashes.map((hash) => createUser({ passwordHash: hash })))
   const responses: Promise<RawResponse>[] = []
+  // The one with the most waiting loses its last.
+  const from = { "x-forwarded-for": anotherAddress() }
   for (const { email } of accounts) {
-    responses.push(signIn(email, "not the password"))
+    responses.push(signIn(email, "not the password", from))
     // One after the other, so that the server is not overloaded.
     await ask(server, { path: "/healthz" })
   }
   await Promise.any(responses.map((response) => response.then(({ status }) => status === 503 || expect.fail())))
   const { email } = await createUser({ passwordHash })
   const body = formOf({ ...hiddenFields(page, 'name="password"'), email, password })
-  const withoutScripts = await ask(server, { method: "POST", path: "/sign-in", body, headers: sameOriginHeaders() })
+  const headers = { ...sameOriginHeaders(), ...from }
+  const withoutScripts = await ask(server, { method: "POST", path: "/sign-in", body, headers })
   expect(withoutScripts.text).toContain(`value="${email}"`)
 
   const refused = (await Promise.all(responses)).filter(({ status }) => status !== 200)
