@@ -67,7 +67,7 @@ async function rows(request: APIRequestContext, path: string): Promise<Record<st
 }
 
 async function audited(database: Client, { id }: Target): Promise<unknown[]> {
-  const sql = `SELECT action, details FROM audit_entries WHERE target_id = $1 AND action <> 'user.signed_up'
+  const sql = `SELECT action, details FROM audit_entries WHERE target_id = $1 AND action NOT LIKE 'user.signed%'
                ORDER BY created_at, id`
   const entries = await database.query(sql, [id])
   return entries.rows.map(({ action, details }) => [action, details])

@@ -1,17 +1,22 @@
 import type { Metadata } from "next"
 import { isMailboxOpen } from "@/app/dev/mailbox/access"
+import { buttonStyle } from "@/components/button"
 import { Done } from "@/components/form/done"
 import { SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
+import { undoHours } from "@/lib/address-change"
 import { signUpOfBrowser, verificationHours } from "@/lib/sign-in/sign-up"
 import { sendAgain } from "./actions"
 
 export const metadata: Metadata = { title: "Confirm your email address" }
 
-/** Where a sign-up, and a sign-in before its address is verified, lead to. */
-export default async function VerifyPage() {
+/** Where a sign-up, a sign-in before its address is verified, and a change of address lead to. */
+export default async function VerifyPage({ searchParams }: PageProps<"/verify">) {
+  const { done } = await searchParams
+  if (done === "changed") return <AddressChanged />
+  if (done === "restored") return <AddressRestored />
   const waiting = await signUpOfBrowser()
   return (
     <SignInLayout title="Check your email">
@@ -48,6 +53,34 @@ export default async function VerifyPage() {
           Sign in
         </Link>
       </p>
+    </SignInLayout>
+  )
+}
+
+function AddressChanged() {
+  return (
+    <SignInLayout title="Your address was changed">
+      <p className="text-muted">
+        You sign in with the new address. Your previous address got an email with which the change can be undone for{" "}
+        {undoHours} hours.
+      </p>
+      <a href="/account/security" className={buttonStyle()}>
+        Go to your account
+      </a>
+    </SignInLayout>
+  )
+}
+
+function AddressRestored() {
+  return (
+    <SignInLayout title="Your address is restored">
+      <p className="text-muted">
+        All browsers are signed out, and the old password no longer works: set a new one. Then look through your API
+        keys.
+      </p>
+      <a href="/reset-password" className={buttonStyle("primary")}>
+        Set a new password
+      </a>
     </SignInLayout>
   )
 }

@@ -45,12 +45,15 @@ export function watchRequests(): void {
       // Next would redirect these requests to a page rendering, which the API does not have.
       if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
       if (!isRouterState(request.headers["next-router-state-tree"])) delete request.headers["next-router-state-tree"]
-      if (isForwarded(request)) request.headers[forwardedHeader] = "1"
+      // A request that Next sends to itself, for the target of a redirect, has the headers of the original one.
+      if (request.headers[socketAddressHeader] === undefined) {
+        if (isForwarded(request)) request.headers[forwardedHeader] = "1"
+        const address = request.socket.remoteAddress ?? ""
+        request.headers[socketAddressHeader] = address
+        request.rawHeaders.push(socketAddressHeader, address)
+      }
       // With this header Next would fetch an action's redirect target from itself over https; TLS ends at the proxy.
       delete request.headers["x-forwarded-proto"]
-      const address = request.socket.remoteAddress ?? ""
-      request.headers[socketAddressHeader] = address
-      request.rawHeaders.push(socketAddressHeader, address)
       const [path = ""] = request.url?.split("?", 1) ?? []
       if (!isOfApi(path)) recordWhenClosed(path, request, response)
       if (request.method === "POST") keepResponse(request, response)

@@ -5,7 +5,7 @@ import { redirect } from "next/navigation"
 import { after } from "next/server"
 import { confirmAddressChange, type LinkUse, linkForm, undoAddressChange } from "@/lib/address-change"
 import { sendEmail } from "@/lib/email/send"
-import { done, formAction, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
+import { formAction, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { startSession } from "@/lib/sign-in/session"
 import { auditSignIn } from "@/lib/sign-in/sessions"
 import { confirmSignUp, forgetSignUp, signUpOfBrowser, verificationForm } from "@/lib/sign-in/sign-up"
@@ -32,18 +32,19 @@ export const verify = guestFormAction({
 export const confirmChange = formAction({
   fields: linkForm,
   permission: null,
-  act: async ({ token }, { viewer, address }) => outcomeOf(await confirmAddressChange(viewer.id, token, address)),
+  act: async ({ token }, { viewer, address }) =>
+    outcomeOf(await confirmAddressChange(viewer.id, token, address), "changed"),
 })
 
 export const undoChange = guestFormAction({
   fields: linkForm,
-  act: async ({ token }, { address }) => outcomeOf(await undoAddressChange(token, address)),
+  act: async ({ token }, { address }) => outcomeOf(await undoAddressChange(token, address), "restored"),
 })
 
-function outcomeOf(result: LinkUse) {
+function outcomeOf(result: LinkUse, done: "changed" | "restored") {
   if (result.ok) {
     after(result.message)
-    return done()
+    redirect(`/verify?done=${done}`)
   }
   if (result.reason === "taken") return refused("Another account has this address now.")
   if (result.reason === "too_many") return retryLater("Too many requests from your network", result)

@@ -5,7 +5,7 @@ import { Done } from "@/components/form/done"
 import { SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { findAddressChange, undoHours } from "@/lib/address-change"
+import { findAddressChange } from "@/lib/address-change"
 import { requireViewer } from "@/lib/sign-in/session"
 import { findSignUp, signUpOfBrowser, verificationHours } from "@/lib/sign-in/sign-up"
 import { confirmChange, undoChange, verify } from "./actions"
@@ -52,7 +52,7 @@ export default async function VerifyLinkPage({ params }: PageProps<"/verify/[tok
 function ConfirmChange({ token, to, unavailable }: { token: string; to: string; unavailable: ReactNode }) {
   return (
     <SignInLayout title="Confirm your new email address">
-      <Form action={confirmChange} done={<AddressChanged to={to} />} unavailable={unavailable}>
+      <Form action={confirmChange} unavailable={unavailable}>
         <input type="hidden" name="token" value={token} />
         <p>
           From now on you sign in as <strong className="font-semibold wrap-anywhere">{to}</strong>, and all emails go
@@ -64,24 +64,10 @@ function ConfirmChange({ token, to, unavailable }: { token: string; to: string; 
   )
 }
 
-function AddressChanged({ to }: { to: string }) {
-  return (
-    <Done title="Your address was changed">
-      <p className="text-muted">
-        You sign in as {to}. Your previous address got an email with which the change can be undone for {undoHours}{" "}
-        hours.
-      </p>
-      <a href="/account/security" className={buttonStyle()}>
-        Go to your account
-      </a>
-    </Done>
-  )
-}
-
 function UndoChange({ token, to }: { token: string; to: string }) {
   return (
     <SignInLayout title="Undo the change of address">
-      <Form action={undoChange} done={<AddressRestored />}>
+      <Form action={undoChange}>
         <input type="hidden" name="token" value={token} />
         <p>
           The account gets <strong className="font-semibold wrap-anywhere">{to}</strong> back. All browsers are signed
@@ -90,17 +76,6 @@ function UndoChange({ token, to }: { token: string; to: string }) {
         <SubmitButton kind="danger">Undo the change</SubmitButton>
       </Form>
     </SignInLayout>
-  )
-}
-
-function AddressRestored() {
-  return (
-    <Done title="Your address is restored">
-      <p className="text-muted">Set a new password now: the old one no longer works.</p>
-      <a href="/reset-password" className={buttonStyle("primary")}>
-        Set a new password
-      </a>
-    </Done>
   )
 }
 
