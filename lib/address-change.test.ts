@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { beforeAll, beforeEach, expect, test } from "vitest"
+import { createAccount } from "@/lib/accounts/create"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
@@ -185,6 +186,16 @@ test("for 72 hours the previous address undoes the change, ends every way in and
   expect(working.map(({ id }) => id)).toEqual([before.key.id])
   expect(after.key.id).not.toBe(before.key.id)
   expect(await undo(token)).toEqual(dead)
+})
+
+test("while a change can be undone, nobody else gets the previous address", async () => {
+  const user = await account()
+  const token = await change(user, newEmail())
+  expect(await createAccount({ email: user.email, name: "Eve" })).toEqual({ ok: false, reason: "taken" })
+  const other = await account()
+  const link = await request(other, user.email)
+  expect(await confirmAddressChange(other.id, link, client().address)).toEqual(dead)
+  expect(await undo(token)).toMatchObject({ ok: true })
 })
 
 test("after 72 hours a change is not undone", async () => {

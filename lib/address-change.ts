@@ -1,6 +1,7 @@
 import { z } from "zod"
 import { type AddressChange, Prisma, type User } from "@/generated/prisma/client"
 import { idIn, lockAccounts } from "@/lib/accounts/authority"
+import { isReserved, undoHours } from "@/lib/accounts/create"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { audit } from "@/lib/audit"
 import { emailAddress, mailboxOf } from "@/lib/email/address"
@@ -15,9 +16,6 @@ import { confirmPassword } from "@/lib/sign-in/confirm-password"
 import { hashOf, newToken } from "@/lib/sign-in/link-token"
 import { verificationHours } from "@/lib/sign-in/sign-up"
 import { log } from "@/lib/telemetry/log"
-
-/** How long a change of address can be undone from the previous address. */
-export const undoHours = 72
 
 export const addressChangeForm = z.strictObject({ email: emailAddress, current: secret(z.string()) })
 
@@ -103,15 +101,16 @@ export type LinkUse = { ok: true; message: () => Promise<void> } | { ok: false; 
 export async function confirmAddressChange(userId: OwnerId, token: string, address: string): Promise<LinkUse> {
   const undo = newToken()
   const used = await use(token, address, async (transaction, { id, userId: owner, from, to, confirmedAt }) => {
-    if (owner !== userId || confirmedAt) return undefined
+    if (owner !== userId || confirmedAt || (await isReserved(transaction, to, userId))) return undefined
     await writeAddress(transaction, { userId, action: "user.address_changed", email: to })
     await transaction.$executeRaw`
       UPDATE address_changes SET confirmed_at = now(), token = ${hashOf(undo)} WHERE id = ${id}::uuid`
     return from
   })
   if (!used.ok) return used
-  const message = () =>
-    sendEmail({ id: userId, email: used.value }, "address_changed", { token: undo, hours: undoHours })
+  const message = async () => {
+    await sendEmail({ id: userId, email: used.value }, "address_changed", { token: undo, hours: undoHours })
+  }
   return { ok: true, message }
 }
 

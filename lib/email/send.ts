@@ -18,12 +18,13 @@ export function deliversEmails(): boolean {
  * Sends an email to an account, or to an address without one (`id` is null), through `SMTP_URL`, or keeps it in the demo's mailbox; without either it is recorded as
  * `not_sent`. Every email is recorded with its outcome. Never throws, because the event that the email reports has
  * already happened.
+ * @returns whether it was sent
  */
 export async function sendEmail<Name extends Template>(
   to: { id: string | null; email: string },
   template: Name,
   ...facts: Parameters<(typeof templates)[Name]>
-): Promise<void> {
+): Promise<boolean> {
   const compose = templates[template] as (...facts: unknown[]) => EmailContent
   const email = compose(...facts)
   const outcome = await deliver(to.email, email)
@@ -34,6 +35,7 @@ export async function sendEmail<Name extends Template>(
   } catch (error) {
     log().error({ template, why: String(error) }, "email_not_logged")
   }
+  return outcome.status === "sent"
 }
 
 type Outcome =

@@ -46,7 +46,9 @@ export function watchRequests(): void {
       if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]
       if (!isRouterState(request.headers["next-router-state-tree"])) delete request.headers["next-router-state-tree"]
       // A request that Next sends to itself, for the target of a redirect, has the headers of the original one.
-      if (request.headers[socketAddressHeader] === undefined) {
+      const isOwn = request.socket.remoteAddress === request.socket.localAddress
+      if (!isOwn || request.headers[socketAddressHeader] === undefined) {
+        delete request.headers[forwardedHeader]
         if (isForwarded(request)) request.headers[forwardedHeader] = "1"
         const address = request.socket.remoteAddress ?? ""
         request.headers[socketAddressHeader] = address

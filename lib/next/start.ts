@@ -2,7 +2,6 @@ import { startSweeper } from "@/lib/credits/sweeper"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { singleton } from "@/lib/singleton"
-import { log } from "@/lib/telemetry/log"
 import { startTracing } from "@/lib/telemetry/tracing"
 import { refuseDemoKeys } from "./demo-keys"
 import { watchRequests } from "./incoming-requests"
@@ -17,6 +16,6 @@ export async function startProcess(): ReturnType<typeof startTracing> {
   pool()
   await singleton("demo-keys", refuseDemoKeys)
   startSweeper()
-  if (env().VERIFY_EMAIL === "off") log().warn("addresses_not_verified")
+  if (env().VERIFY_EMAIL === "off") console.warn("VERIFY_EMAIL is off: anybody can sign up with any address.")
   return tracing
 }

@@ -22,8 +22,7 @@ export const limits = {
   /** Password reset requests and uses of reset links, per client address. */
   resetAddress: { tokens: 30, windowSeconds: 3600 },
   /** Password reset emails per account. The window is shorter than a link's lifetime, so the last link still works. */
-  resetAccount: { tokens: 3, windowSeconds: 900 },
-  resetAccountDay: { tokens: 20, windowSeconds: 86_400 },
+  resetAccount: { tokens: 3, windowSeconds: 2700 },
   /** Links to verify an address, per mailbox, and changes of address per account. */
   verificationAccount: { tokens: 3, windowSeconds: 900 },
   /** Invalid links that verify an address, per client address. */

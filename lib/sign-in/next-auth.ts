@@ -96,8 +96,9 @@ export function authOptions(): NextAuthOptions {
         },
       },
       events: {
-        createUser: ({ user: { id, email, name } }) =>
-          sendEmail({ id, email: email ?? "" }, "welcome", { name: name ?? "" }),
+        async createUser({ user: { id, email, name } }) {
+          await sendEmail({ id, email: email ?? "" }, "welcome", { name: name ?? "" })
+        },
       },
       // next-auth's messages contain request details, so only the code is logged. The sign-in page shows failures.
       logger: { error: (code) => log().error({ code }, "next_auth_failed") },

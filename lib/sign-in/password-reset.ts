@@ -42,8 +42,7 @@ export async function requestReset(email: string, client: Client): Promise<Reset
 async function sendLink(email: string, client: Client): Promise<void> {
   try {
     // This limit does not change the response: the last email's link still works.
-    const id = await countedAs(email, client)
-    if (!(await consume("resetAccount", id)).allowed || !(await consume("resetAccountDay", id)).allowed) return
+    if (!(await consume("resetAccount", await countedAs(email, client))).allowed) return
     const token = newToken()
     const userId = await storeToken(email, token)
     if (userId) await sendEmail({ id: userId, email }, "password_reset", { token, minutes: resetMinutes })

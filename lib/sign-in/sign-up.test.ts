@@ -103,9 +103,12 @@ test("a link confirms in another browser only with the password: nobody confirms
 test("a link that somebody else caused confirms the sign-up of the browser that opens it", async () => {
   const own = await signUpAndSend({ password: "the password of the owner" })
   await signUpAndSend({ email: own.email, name: "Eve", password: "the password of somebody else" })
-  const result = await confirm(lastToken(), { browser: own.id })
-  expect(result).toMatchObject({ ok: true, user: { name: "Ann" } })
   const { email, password } = own
+  const token = lastToken()
+  for (const wrong of ["", "the password of somebody else"]) {
+    expect(await confirm(token, { browser: own.id, password: wrong })).toEqual({ ok: false, reason: "wrong" })
+  }
+  expect(await confirm(token, { browser: own.id, password })).toMatchObject({ ok: true, user: { name: "Ann" } })
   expect(await signInWithPassword({ email, password, ...client() })).toMatchObject({ ok: true })
 })
 
@@ -173,6 +176,15 @@ test("a mailbox gets three links within 15 minutes; after that the last one stil
   const { id } = await signUpAndSend({ email })
   for (let again = 0; again < 5; again++) await sendVerification({ id, email })
   expect(mailServer.emails).toHaveLength(limits.verificationAccount.tokens)
+  expect(await confirm(lastToken(), { browser: id })).toMatchObject({ ok: true })
+})
+
+test("an email that is not sent because of the limit leaves the last link working", async () => {
+  const { id, email } = await signUpAndSend()
+  for (let count = 1; count < limits.emailsAddress.tokens; count++) await consume("emailsAddress", email)
+  const before = mailServer.emails.length
+  await sendVerification({ id, email })
+  expect(mailServer.emails).toHaveLength(before)
   expect(await confirm(lastToken(), { browser: id })).toMatchObject({ ok: true })
 })
 

@@ -69,12 +69,16 @@ export async function sendVerification({ id, email }: Pick<SignUp, "id" | "email
   try {
     if (!(await consume("verificationAccount", mailboxOf(email))).allowed) return
     const token = newToken()
-    const waiting = await db().$executeRaw`
-      UPDATE sign_ups SET token = ${hashOf(token)}, expires_at = now() + make_interval(hours => ${verificationHours})
-      WHERE id = ${id}::uuid`
     const account = await db().user.findUnique({ where: { email } })
-    if (account) await sendEmail(account, "already_registered")
-    else if (waiting > 0) await sendEmail({ id: null, email }, "verify_address", { token, hours: verificationHours })
+    const isSent = account
+      ? await sendEmail(account, "already_registered")
+      : await sendEmail({ id: null, email }, "verify_address", { token, hours: verificationHours })
+    // Otherwise the last link still works. The same for an address that has an account, to whom no token is sent.
+    if (isSent) {
+      await db().$executeRaw`
+        UPDATE sign_ups SET token = ${hashOf(token)}, expires_at = now() + make_interval(hours => ${verificationHours})
+        WHERE id = ${id}::uuid`
+    }
   } catch (error) {
     log().error({ why: String(error) }, "verification_not_sent")
   }
@@ -117,10 +121,10 @@ export async function forgetSignUp(): Promise<void> {
 export type Verification = { ok: true; user: User } | { ok: false; reason: "dead" | "taken" | "wrong" } | TooMany
 
 /**
- * Creates the account of a sign-up. The link proves that its reader has the address; the browser's own sign-up with
- * this address, or the password, proves that the reader is who signed up: anybody can sign up with the address of
+ * Creates the account of a sign-up. The link proves that its reader has the address; the browser that signed up, or
+ * the password, proves that the reader is who signed up: anybody can sign up with the address of
  * another person, who must not confirm a password that somebody else knows. The links that others cause confirm the
- * browser's own sign-up, so that they keep nobody from signing up.
+ * browser's own sign-up with its password, so that they keep nobody from signing up.
  */
 export async function confirmSignUp(
   { token, password }: z.output<typeof verificationForm>,
@@ -132,11 +136,12 @@ export async function confirmSignUp(
     const verdict = await consume("linkAddress", client.address)
     return verdict.allowed ? { ok: false, reason: "dead" } : tooMany(verdict)
   }
-  if (own?.email === linked.email) return createVerified(own)
+  if (own?.id === linked.id) return createVerified(own)
   const refused = await countAttempt(linked.email, client)
   if (refused) return refused
-  const matches = await verifyPassword(password.slice(0, 1024), linked.passwordHash, client.address)
-  return matches ? createVerified(linked) : { ok: false, reason: "wrong" }
+  const chosen = own?.email === linked.email ? own : linked
+  const matches = await verifyPassword(password.slice(0, 1024), chosen.passwordHash, client.address)
+  return matches ? createVerified(chosen) : { ok: false, reason: "wrong" }
 }
 
 function createVerified({ email, name, passwordHash }: SignUp) {

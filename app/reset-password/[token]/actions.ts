@@ -17,7 +17,9 @@ export const reset = guestFormAction({
     if (result.ok) {
       const { user } = result
       after(() => sendEmail(user, "password_changed", user))
-      await startSession(user, "password reset")
+      if (!(await startSession(user, "password reset"))) {
+        return refused("Your account was changed at this moment. Request another link.")
+      }
       await auditSignIn(user.id, "password reset", address)
       const { providers } = await waysIn(user.id)
       return done(providers.map(({ name }) => name))

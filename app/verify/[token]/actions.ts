@@ -17,7 +17,7 @@ export const verify = guestFormAction({
     if (result.ok) {
       const { user } = result
       after(() => sendEmail(user, "welcome", user))
-      await startSession(user, "sign-up")
+      if (!(await startSession(user, "sign-up"))) return refused("Your account was changed at this moment. Sign in.")
       await auditSignIn(user.id, "sign-up", client.address)
       await forgetSignUp()
       redirect("/")

@@ -21,7 +21,7 @@ export default async function VerifyLinkPage({ params }: PageProps<"/verify/[tok
     const viewer = await requireViewer(`/verify/${token}`)
     return <ConfirmChange token={token} to={change.to} unavailable={viewer.id !== change.userId && <OtherAccount />} />
   }
-  const isSameBrowser = signUp !== null && (await signUpOfBrowser())?.email === signUp.email
+  const isSameBrowser = signUp !== null && (await signUpOfBrowser())?.id === signUp.id
   return (
     <SignInLayout title="Confirm your email address">
       <Form action={verify} unavailable={!signUp && <InvalidLink />}>
