@@ -1,28 +1,20 @@
 import { randomUUID } from "node:crypto"
-import { beforeAll, beforeEach, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { createAccount } from "@/lib/accounts/create"
 import type { OwnerId } from "@/lib/accounts/owner"
-import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
 import { changePassword } from "@/lib/sign-in/password-change"
 import { requestReset, resetPassword } from "@/lib/sign-in/password-reset"
 import { cheapHashOf, createKey, createSession, createUser } from "@/tests/support/factories"
-import { type MailServer, startMailServer, verificationTokenIn } from "@/tests/support/mail-server"
+import { verificationTokenIn } from "@/tests/support/mail-server"
+import { receiveEmails } from "@/tests/support/received-emails"
 import { confirmAddressChange, findAddressChange, requestAddressChange, undoAddressChange } from "./address-change"
 
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
 const dead = { ok: false, reason: "dead" }
 
-let mailServer: MailServer
-beforeAll(async () => {
-  mailServer = await startMailServer()
-  Object.assign(env(), { SMTP_URL: mailServer.url, EMAIL_FROM: "Shop <hello@example.com>" })
-  return () => mailServer.stop()
-})
-beforeEach(() => {
-  mailServer.emails.length = 0
-})
+const received = receiveEmails()
 
 let addresses = 0
 function client() {
@@ -43,7 +35,7 @@ async function request({ id }: { id: OwnerId }, email: string, current = passwor
   const result = await requestAddressChange(id, { email, current }, client())
   if (!result.ok) throw new Error(result.reason)
   await result.message()
-  return verificationTokenIn(mailServer.emails.at(-1) ?? "")
+  return verificationTokenIn(received.emails.at(-1) ?? "")
 }
 
 /** Changes the address and returns the token in the email to the previous one. */
@@ -51,7 +43,7 @@ async function change(user: { id: OwnerId }, email: string): Promise<string> {
   const result = await confirmAddressChange(user.id, await request(user, email), client().address)
   if (!result.ok) throw new Error(result.reason)
   await result.message()
-  return verificationTokenIn(mailServer.emails.at(-1) ?? "")
+  return verificationTokenIn(received.emails.at(-1) ?? "")
 }
 
 const undo = (token: string) => undoAddressChange(token, client().address)
@@ -63,14 +55,14 @@ async function addressOf({ id }: { id: string }): Promise<string> {
 test("the address changes when the new one is confirmed, is audited, and the previous one is told", async () => {
   const [user, email] = [await account(), newEmail()]
   const token = await request(user, email)
-  expect(mailServer.emails.at(-1)).toContain(`\nTo: ${email}\r\n`)
+  expect(received.emails.at(-1)).toContain(`\nTo: ${email}\r\n`)
   expect(await addressOf(user)).toBe(user.email)
   const result = await confirmAddressChange(user.id, token, client().address)
   if (!result.ok) throw new Error(result.reason)
   await result.message()
   expect(await addressOf(user)).toBe(email)
-  expect(mailServer.emails.at(-1)).toContain(`\nTo: ${user.email}\r\n`)
-  expect(mailServer.emails.at(-1)).not.toContain(email)
+  expect(received.emails.at(-1)).toContain(`\nTo: ${user.email}\r\n`)
+  expect(received.emails.at(-1)).not.toContain(email)
   expect(await db().auditEntry.findMany({ where: { targetId: user.id } })).toMatchObject([
     { action: "user.address_changed", actorId: user.id, details: {} },
   ])
@@ -82,7 +74,7 @@ test("a change needs the password, and a session alone confirms nothing", async 
   expect(refused).toEqual({ ok: false, reason: "wrong" })
   const same = await requestAddressChange(user.id, { email: user.email, current: password }, client())
   expect(same).toEqual({ ok: false, reason: "same" })
-  expect(mailServer.emails).toEqual([])
+  expect(received.emails).toEqual([])
 })
 
 test("another account does not confirm a change, nor does its link work twice", async () => {
@@ -111,7 +103,7 @@ test("an address that has an account is told so, and one that got an account mea
   const result = await requestAddressChange(user.id, { email: holder.email, current: password }, client())
   if (!result.ok) throw new Error(result.reason)
   await result.message()
-  expect(mailServer.emails).toEqual([expect.stringContaining("already have an account")])
+  expect(received.emails).toEqual([expect.stringContaining("already have an account")])
   const token = await request(user, email)
   await createUser({ email })
   expect(await confirmAddressChange(user.id, token, client().address)).toEqual({ ok: false, reason: "taken" })
@@ -138,7 +130,7 @@ test("a request whose password has changed before its email is sent stores nothi
   await changePassword(user.id, { current: password, password: "four words make sense" }, client())
   await result.message()
   expect(await db().addressChange.count({ where: { userId: user.id } })).toBe(0)
-  expect(mailServer.emails).toEqual([])
+  expect(received.emails).toEqual([])
 })
 
 test("an earlier link dies with the next request, whether its address has an account or not", async () => {
@@ -157,7 +149,7 @@ test("a reset link that went to the previous address stops working", async () =>
   const reset = await requestReset(user.email, client())
   if (!reset.ok) throw new Error(reset.reason)
   await reset.message()
-  const token = /\/reset-password\/([\w-]+)/.exec(mailServer.emails.at(-1) ?? "")?.[1] ?? ""
+  const token = /\/reset-password\/([\w-]+)/.exec(received.emails.at(-1) ?? "")?.[1] ?? ""
   await change(user, newEmail())
   expect(await resetPassword({ token, password: "four words make sense" }, client().address)).toEqual(dead)
 })
@@ -174,7 +166,7 @@ test("for 72 hours the previous address undoes the change, ends every way in and
   const result = await undo(token)
   if (!result.ok) throw new Error(result.reason)
   await result.message()
-  const told = mailServer.emails.filter((message) => message.includes(`\nTo: ${replaced}\r\n`))
+  const told = received.emails.filter((message) => message.includes(`\nTo: ${replaced}\r\n`))
   expect(told.at(-1)).toContain("A change of email address was undone")
   expect(await db().user.findUniqueOrThrow({ where: { id: user.id } })).toMatchObject({
     email: user.email,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest"
+import { afterEach, expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
@@ -7,7 +7,8 @@ import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
 import { cheapHashOf, createSession, createUser } from "@/tests/support/factories"
-import { type MailServer, resetTokenIn, startMailServer } from "@/tests/support/mail-server"
+import { resetTokenIn } from "@/tests/support/mail-server"
+import { receiveEmails } from "@/tests/support/received-emails"
 import { countedAs, deviceFor } from "./attempts"
 import { changePassword } from "./password-change"
 import { verifyPassword } from "./password-hash"
@@ -19,21 +20,8 @@ const password = "four words make sense"
 const passwordHash = cheapHashOf(oldPassword)
 const dead = { ok: false, reason: "dead" }
 
-let mailServer: MailServer
-beforeAll(async () => {
-  mailServer = await startMailServer()
-})
-afterAll(() => mailServer.stop())
-
-beforeEach(() => {
-  Object.assign(env(), { SMTP_URL: mailServer.url, EMAIL_FROM: "Shop <hello@example.com>" })
-  mailServer.emails.length = 0
-})
-afterEach(() => {
-  delete env().SMTP_URL
-  delete env().EMAIL_FROM
-  vi.useRealTimers()
-})
+const received = receiveEmails()
+afterEach(() => vi.useRealTimers())
 
 let addresses = 0
 function client() {
@@ -50,7 +38,7 @@ async function requestAndSend(email: string, from: Parameters<typeof requestRese
 /** The token in a password reset email that was sent. */
 async function tokenFor({ email }: { email: string }): Promise<string> {
   await requestAndSend(email)
-  return resetTokenIn(mailServer.emails.at(-1) ?? "")
+  return resetTokenIn(received.emails.at(-1) ?? "")
 }
 
 async function isLive(token: string): Promise<boolean> {
@@ -68,8 +56,8 @@ async function passwordOf(id: string) {
 test("the link in the email sets a new password once and ends every session", async () => {
   const user = await createUser({ passwordHash, email: `ann-${randomUUID()}@example.com` })
   const token = await tokenFor(user)
-  expect(mailServer.emails).toEqual([expect.stringContaining(`To: ${user.email}`)])
-  expect(mailServer.emails[0]).toContain(`${env().BASE_URL}/reset-password/${token}`)
+  expect(received.emails).toEqual([expect.stringContaining(`To: ${user.email}`)])
+  expect(received.emails[0]).toContain(`${env().BASE_URL}/reset-password/${token}`)
   expect([await isLive(token), await isLive(token)]).toEqual([true, true])
 
   await createSession(user)
@@ -164,9 +152,9 @@ test("a new request invalidates older links, also when requests are concurrent",
   expect(await use(first)).toEqual(dead)
 
   const other = await createUser({ passwordHash })
-  mailServer.emails.length = 0
+  received.emails.length = 0
   await Promise.all([requestAndSend(other.email), requestAndSend(other.email), requestAndSend(other.email)])
-  const live = await Promise.all(mailServer.emails.map((message) => isLive(resetTokenIn(message))))
+  const live = await Promise.all(received.emails.map((message) => isLive(resetTokenIn(message))))
   expect(live.filter(Boolean)).toHaveLength(1)
   expect(live).toHaveLength(3)
 })
@@ -191,7 +179,7 @@ test("the response is the same for every address, and is given before any look-u
   expect(responses).toEqual(responses.map(() => ({ ok: true, message: expect.any(Function) })))
 
   for (const response of responses) if (response.ok) await response.message()
-  expect(mailServer.emails).toEqual([expect.stringContaining(`To: ${active.email}`)])
+  expect(received.emails).toEqual([expect.stringContaining(`To: ${active.email}`)])
   for (const { id } of [banned, closed]) {
     expect(await db().verificationToken.count({ where: { identifier: id } })).toBe(0)
     expect(await db().email.count({ where: { userId: id } })).toBe(0)
@@ -201,14 +189,14 @@ test("the response is the same for every address, and is given before any look-u
 test("emails to one account are limited silently: the last link works, and the owner's browser is counted separately", async () => {
   const user = await createUser({ passwordHash })
   for (let count = 0; count < limits.resetAccount.tokens; count++) await requestAndSend(user.email)
-  const last = resetTokenIn(mailServer.emails.at(-1) ?? "")
+  const last = resetTokenIn(received.emails.at(-1) ?? "")
   expect(await requestAndSend(user.email)).toMatchObject({ ok: true })
-  expect(mailServer.emails).toHaveLength(limits.resetAccount.tokens)
+  expect(received.emails).toHaveLength(limits.resetAccount.tokens)
   expect(await isLive(last)).toBe(true)
 
   const device = deviceFor(user, "0199c0de-0000-7000-8000-000000000001")
   await requestAndSend(user.email, { ...client(), device })
-  expect(mailServer.emails).toHaveLength(limits.resetAccount.tokens + 1)
+  expect(received.emails).toHaveLength(limits.resetAccount.tokens + 1)
 })
 
 test("a device cookie from before a reset is not counted separately any more", async () => {

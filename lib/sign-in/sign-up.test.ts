@@ -1,29 +1,21 @@
 import { randomUUID } from "node:crypto"
-import { beforeAll, beforeEach, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { createAccount } from "@/lib/accounts/create"
-import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { cheapHashOf, createUser } from "@/tests/support/factories"
-import { type MailServer, startMailServer, verificationTokenIn } from "@/tests/support/mail-server"
+import { verificationTokenIn } from "@/tests/support/mail-server"
+import { receiveEmails } from "@/tests/support/received-emails"
 import { verifyPassword } from "./password-hash"
 import { signInWithPassword } from "./sign-in"
-import { confirmSignUp, sendVerification, signUp, signUpForm, signUpUnverified } from "./sign-up"
+import { confirmSignUp, findSignUp, sendVerification, signUp, signUpForm, signUpUnverified } from "./sign-up"
 
 function form(overrides: Record<string, string> = {}) {
   return { name: "Ann", email: `${randomUUID()}@example.com`, password: "correct horse battery", ...overrides }
 }
 
-let mailServer: MailServer
-beforeAll(async () => {
-  mailServer = await startMailServer()
-  Object.assign(env(), { SMTP_URL: mailServer.url, EMAIL_FROM: "Shop <hello@example.com>" })
-  return () => mailServer.stop()
-})
-beforeEach(() => {
-  mailServer.emails.length = 0
-})
+const received = receiveEmails()
 
 let addresses = 0
 function client() {
@@ -40,7 +32,7 @@ async function signUpAndSend(overrides: Record<string, string> = {}) {
 }
 
 function lastToken(): string {
-  return verificationTokenIn(mailServer.emails.at(-1) ?? "")
+  return verificationTokenIn(received.emails.at(-1) ?? "")
 }
 
 /** Confirms a link, in the browser of the sign-up with the id `browser`. */
@@ -159,15 +151,15 @@ test("an expired sign-up is deleted by the next one", async () => {
 test("an address that has an account is told so by email, and gets neither a link nor another password", async () => {
   const { email, passwordHash } = await createUser({ passwordHash: cheapHashOf("the owner's own password") })
   await signUpAndSend({ email })
-  expect(mailServer.emails).toEqual([expect.stringContaining("You already have an account")])
-  expect(mailServer.emails[0]).not.toContain("/verify/")
+  expect(received.emails).toEqual([expect.stringContaining("You already have an account")])
+  expect(received.emails[0]).not.toContain("/verify/")
   expect(await db().user.findUniqueOrThrow({ where: { email } })).toMatchObject({ passwordHash })
 })
 
 test("the email to an unverified address contains no text that its writer chose", async () => {
   const { email } = await signUpAndSend({ name: "Win a prize at evil.example" })
-  expect(mailServer.emails.join()).toContain(email)
-  expect(mailServer.emails.join()).not.toMatch(/prize|evil/)
+  expect(received.emails.join()).toContain(email)
+  expect(received.emails.join()).not.toMatch(/prize|evil/)
 })
 
 test("a mailbox gets three links within 15 minutes; after that the last one still works", async () => {
@@ -175,16 +167,28 @@ test("a mailbox gets three links within 15 minutes; after that the last one stil
   await signUpAndSend({ email: email.replace("@", "+more@") })
   const { id } = await signUpAndSend({ email })
   for (let again = 0; again < 5; again++) await sendVerification({ id, email })
-  expect(mailServer.emails).toHaveLength(limits.verificationAccount.tokens)
+  expect(received.emails).toHaveLength(limits.verificationAccount.tokens)
   expect(await confirm(lastToken(), { browser: id })).toMatchObject({ ok: true })
+})
+
+test("a link works from the moment at which its email arrives, also when it is asked for again", async () => {
+  const { id, email } = await signUpAndSend()
+  const token = lastToken()
+  let found: ReturnType<typeof findSignUp> | undefined
+  received.onEmail = (message) => {
+    found = findSignUp(verificationTokenIn(message))
+  }
+  await sendVerification({ id, email })
+  expect(await found).toMatchObject({ id })
+  expect(await findSignUp(token)).toBeNull()
 })
 
 test("an email that is not sent because of the limit leaves the last link working", async () => {
   const { id, email } = await signUpAndSend()
   for (let count = 1; count < limits.emailsAddress.tokens; count++) await consume("emailsAddress", email)
-  const before = mailServer.emails.length
+  const before = received.emails.length
   await sendVerification({ id, email })
-  expect(mailServer.emails).toHaveLength(before)
+  expect(received.emails).toHaveLength(before)
   expect(await confirm(lastToken(), { browser: id })).toMatchObject({ ok: true })
 })
 

@@ -69,19 +69,24 @@ export async function sendVerification({ id, email }: Pick<SignUp, "id" | "email
   try {
     if (!(await consume("verificationAccount", mailboxOf(email))).allowed) return
     const token = newToken()
+    const last = await replaceToken(id, token)
     const account = await db().user.findUnique({ where: { email } })
     const isSent = account
       ? await sendEmail(account, "already_registered")
       : await sendEmail({ id: null, email }, "verify_address", { token, hours: verificationHours })
-    // Otherwise the last link still works. The same for an address that has an account, to whom no token is sent.
-    if (isSent) {
-      await db().$executeRaw`
-        UPDATE sign_ups SET token = ${hashOf(token)}, expires_at = now() + make_interval(hours => ${verificationHours})
-        WHERE id = ${id}::uuid`
-    }
+    if (!isSent) await db().signUp.updateMany({ where: { id, token: hashOf(token) }, data: { token: last } })
   } catch (error) {
     log().error({ why: String(error) }, "verification_not_sent")
   }
+}
+
+/** Stores the token of the latest link. Returns the hash of the one before it, if there is one. */
+async function replaceToken(id: string, token: string): Promise<string | null> {
+  const [replaced] = await db().$queryRaw<{ token: string | null }[]>`
+    UPDATE sign_ups SET token = ${hashOf(token)}, expires_at = now() + make_interval(hours => ${verificationHours})
+    FROM (SELECT token FROM sign_ups WHERE id = ${id}::uuid FOR UPDATE) AS last
+    WHERE id = ${id}::uuid RETURNING last.token`
+  return replaced?.token ?? null
 }
 
 /** The live sign-up whose latest link has this token. Looking does not confirm it: mail scanners open links, too. */
