@@ -6,6 +6,7 @@ import { db } from "@/lib/postgres/prisma"
 import { changePassword } from "@/lib/sign-in/password-change"
 import { requestReset, resetPassword } from "@/lib/sign-in/password-reset"
 import { cheapHashOf, createKey, createSession, createUser } from "@/tests/support/factories"
+import { whileUncommitted } from "@/tests/support/locks"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { receiveEmails } from "@/tests/support/received-emails"
 import { confirmAddressChange, findAddressChange, requestAddressChange, undoAddressChange } from "./address-change"
@@ -186,8 +187,25 @@ test("while a change can be undone, nobody else gets the previous address", asyn
   expect(await createAccount({ email: user.email, name: "Eve" })).toEqual({ ok: false, reason: "taken" })
   const other = await account()
   const link = await request(other, user.email)
-  expect(await confirmAddressChange(other.id, link, client().address)).toEqual(dead)
+  expect(await confirmAddressChange(other.id, link, client().address)).toEqual({ ok: false, reason: "taken" })
+  expect(await addressOf(other)).toBe(other.email)
   expect(await undo(token)).toMatchObject({ ok: true })
+})
+
+test("nor does whoever asks for it before the change is committed", async () => {
+  const [email, other] = [newEmail(), await account()]
+  const link = await request(other, email)
+  const { id } = await createUser({ email, passwordHash })
+  const user = { id: id as OwnerId }
+  const token = await request(user, newEmail())
+  const [changed, ...others] = await whileUncommitted(
+    ["SELECT FROM address_changes WHERE user_id = $1 FOR UPDATE", id],
+    () => confirmAddressChange(user.id, token, client().address),
+    () => createAccount({ email, name: "Eve" }),
+    () => confirmAddressChange(other.id, link, client().address),
+  )
+  expect(changed).toMatchObject({ ok: true })
+  expect(others).toEqual([1, 2].map(() => ({ ok: false, reason: "taken" })))
 })
 
 test("after 72 hours a change is not undone", async () => {

@@ -1,14 +1,13 @@
 import { z } from "zod"
 import { type AddressChange, Prisma, type User } from "@/generated/prisma/client"
 import { idIn, lockAccounts } from "@/lib/accounts/authority"
-import { isReserved, undoHours } from "@/lib/accounts/create"
 import type { OwnerId } from "@/lib/accounts/owner"
+import { isTaken, refuseReserved, undoHours } from "@/lib/accounts/reserved-address"
 import { audit } from "@/lib/audit"
 import { emailAddress, mailboxOf } from "@/lib/email/address"
 import { deliversEmails, sendEmail } from "@/lib/email/send"
 import { hidden, secret } from "@/lib/input/fields"
 import { revoke } from "@/lib/keys/mutations"
-import { isUniqueViolation } from "@/lib/postgres/failures"
 import { db, type Transaction } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
 import { type Client, type TooMany, tooMany } from "@/lib/sign-in/attempts"
@@ -101,8 +100,9 @@ export type LinkUse = { ok: true; message: () => Promise<void> } | { ok: false; 
 export async function confirmAddressChange(userId: OwnerId, token: string, address: string): Promise<LinkUse> {
   const undo = newToken()
   const used = await use(token, address, async (transaction, { id, userId: owner, from, to, confirmedAt }) => {
-    if (owner !== userId || confirmedAt || (await isReserved(transaction, to, userId))) return undefined
+    if (owner !== userId || confirmedAt) return undefined
     await writeAddress(transaction, { userId, action: "user.address_changed", email: to })
+    await refuseReserved(transaction, to, userId)
     await transaction.$executeRaw`
       UPDATE address_changes SET confirmed_at = now(), token = ${hashOf(undo)} WHERE id = ${id}::uuid`
     return from
@@ -164,7 +164,7 @@ async function use<Value>(
         : ({ ok: true, userId: found.userId, value } as const)
     })
   } catch (error) {
-    if (isUniqueViolation(error)) return { ok: false, reason: "taken" }
+    if (isTaken(error)) return { ok: false, reason: "taken" }
     throw error
   }
 }

@@ -6,7 +6,7 @@ import { SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { undoHours } from "@/lib/accounts/create"
+import { undoHours } from "@/lib/accounts/reserved-address"
 import { signUpOfBrowser, verificationHours } from "@/lib/sign-in/sign-up"
 import { sendAgain } from "./actions"
 

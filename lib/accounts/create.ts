@@ -1,12 +1,9 @@
 import type { User } from "@/generated/prisma/client"
 import { audit } from "@/lib/audit"
 import { env } from "@/lib/env"
-import { isUniqueViolation } from "@/lib/postgres/failures"
-import { db, type Transaction } from "@/lib/postgres/prisma"
+import { db } from "@/lib/postgres/prisma"
 import { markJoined } from "@/lib/waitlist/waitlist"
-
-/** How long a change of address can be undone from the previous address. */
-export const undoHours = 72
+import { isTaken, refuseReserved } from "./reserved-address"
 
 export type NewAccount = {
   /** Normalized. */
@@ -27,9 +24,9 @@ export async function createAccount(
   const name = data.name.trim() || data.email.slice(0, data.email.lastIndexOf("@"))
   try {
     const user = await db().$transaction(async (transaction) => {
-      if (await isReserved(transaction, data.email)) return undefined
       const creditAccount = { create: welcomeCredits(env().WELCOME_CREDITS) }
       const created = await transaction.user.create({ data: { ...data, name, creditAccount } })
+      await refuseReserved(transaction, created.email, created.id)
       await transaction.signUp.deleteMany({ where: { email: created.email } })
       await markJoined(transaction, created.email)
       await audit(transaction, {
@@ -40,20 +37,11 @@ export async function createAccount(
       })
       return created
     })
-    return user ? { ok: true, user } : { ok: false, reason: "taken" }
+    return { ok: true, user }
   } catch (error) {
-    if (isUniqueViolation(error)) return { ok: false, reason: "taken" }
+    if (isTaken(error)) return { ok: false, reason: "taken" }
     throw error
   }
-}
-
-/** Whether an account had this address until a change that can still be undone: nobody else may take it meanwhile. */
-export async function isReserved(transaction: Transaction, email: string, besides?: string): Promise<boolean> {
-  const [found] = await transaction.$queryRaw<unknown[]>`
-    SELECT FROM address_changes
-    WHERE "from" = ${email} AND confirmed_at > now() - make_interval(hours => ${undoHours})
-      AND user_id IS DISTINCT FROM ${besides}::uuid LIMIT 1`
-  return found !== undefined
 }
 
 /** The initial balance and its ledger entry: a balance equals the sum of its ledger, and an entry cannot be zero. */

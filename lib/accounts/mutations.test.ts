@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto"
 import { describe, expect, test } from "vitest"
 import { type Permission, type Role, roleNames, roles } from "@/lib/permissions"
-import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { createUser } from "@/tests/support/factories"
+import { whileUncommitted } from "@/tests/support/locks"
 import { changeRole, changeStatus, type StatusChange } from "./mutations"
 import type { OwnerId } from "./owner"
 
@@ -178,20 +178,9 @@ test.each(Array.from({ length: 8 }, (_, round) => round))(
 
 test("an actor who is demoted while their action waits for a lock is refused", async () => {
   const [actor, target] = [await as("admin"), await as("member")]
-  const demotion = await pool().connect()
-  await demotion.query("BEGIN")
-  await demotion.query("UPDATE users SET role = 'member' WHERE id = $1", [actor])
-  const ban = changeStatus("ban", actor, target, null)
-  await expect.poll(() => waitingForLocks()).toBe(1)
-  await demotion.query("COMMIT")
-  demotion.release()
-  expect(await ban).toEqual(refused("not_permitted"))
+  const [ban] = await whileUncommitted(["UPDATE users SET role = 'member' WHERE id = $1", actor], () =>
+    changeStatus("ban", actor, target, null),
+  )
+  expect(ban).toEqual(refused("not_permitted"))
   expect(await standing(target)).toEqual(["member", "active"])
 })
-
-async function waitingForLocks(): Promise<number> {
-  const { rows } = await pool().query(
-    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-  )
-  return rows[0].n
-}

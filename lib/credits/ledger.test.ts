@@ -5,6 +5,7 @@ import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
+import { whileUncommitted } from "@/tests/support/locks"
 import { release, reserve, settle } from "./ledger"
 import { deductCredits } from "./mutations"
 
@@ -76,24 +77,9 @@ test("a reservation before its end cannot be expired", async () => {
   expect(await stateOf(reserved.runId)).toEqual({ state: "reserved", balance: 20 })
 })
 
-/** Starts actions that all wait for the lock on the same balance, then releases the lock. */
-async function runBlocked<Outcome>(owner: OwnerId, actions: readonly (() => Promise<Outcome>)[]): Promise<Outcome[]> {
-  const blocker = await pool().connect()
-  try {
-    await blocker.query("BEGIN")
-    await blocker.query("SELECT 1 FROM credit_accounts WHERE user_id = $1 FOR UPDATE", [owner])
-    const outcomes = Promise.all(actions.map((action) => action()))
-    await vi.waitUntil(async () => {
-      const { rows } = await pool().query(
-        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-      )
-      return rows.length === actions.length
-    })
-    await blocker.query("COMMIT")
-    return await outcomes
-  } finally {
-    blocker.release()
-  }
+/** Runs actions that all wait for the lock on the same balance. */
+function runBlocked<Outcome>(owner: OwnerId, actions: readonly (() => Promise<Outcome>)[]): Promise<Outcome[]> {
+  return whileUncommitted(["SELECT 1 FROM credit_accounts WHERE user_id = $1 FOR UPDATE", owner], ...actions)
 }
 
 test("concurrent calls for one balance succeed only as far as it covers them", async () => {

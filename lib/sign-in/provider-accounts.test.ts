@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
-import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { cheapHashOf, createConnection, createSession, createUser } from "@/tests/support/factories"
+import { whileUncommitted } from "@/tests/support/locks"
 import { confirmPassword } from "./confirm-password"
 import { connectProvider, disconnectProvider, isConnected, waysIn } from "./provider-accounts"
 import type { Viewer } from "./sessions"
@@ -93,14 +93,10 @@ test("a sign-in waits for a disconnection that is being made, and then is refuse
   const account = atGitHub()
   await createConnection(id, account)
   expect([await isConnected(id, account), await isConnected(randomUUID(), account)]).toEqual([true, false])
-  const disconnection = await pool().connect()
-  await disconnection.query("BEGIN")
-  await disconnection.query("DELETE FROM accounts WHERE user_id = $1", [id])
-  const connected = isConnected(id, account)
-  await expect.poll(waitingForLocks).toBe(1)
-  await disconnection.query("COMMIT")
-  disconnection.release()
-  expect(await connected).toBe(false)
+  const [connected] = await whileUncommitted(["DELETE FROM accounts WHERE user_id = $1", id], () =>
+    isConnected(id, account),
+  )
+  expect(connected).toBe(false)
 })
 
 test("the connection of another account is not disconnected", async () => {
@@ -142,8 +138,3 @@ test("a password is confirmed as a sign-in attempt; an account without one canno
     reason: "no_password",
   })
 })
-
-async function waitingForLocks(): Promise<number> {
-  const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-  return (await pool().query(waiting)).rowCount ?? 0
-}

@@ -5,6 +5,7 @@ import type { Role } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { createSession as createRow, createUser } from "@/tests/support/factories"
+import { whileUncommitted } from "@/tests/support/locks"
 import { browserOf, createSession, endSessions, findViewer, listSessions, touchSession } from "./sessions"
 
 const firefox = "Mozilla/5.0 (Macintosh; Intel Mac OS X 14.5; rv:150.0) Gecko/20100101 Firefox/150.0"
@@ -35,14 +36,10 @@ test("a session belongs to the password that was checked: if it changes before t
 
 test("a session that starts while a password change commits does not survive it", async () => {
   const user = await createUser({ passwordHash: "checked" })
-  const change = await pool().connect()
-  await change.query("BEGIN")
-  await change.query("UPDATE users SET password_hash = 'changed' WHERE id = $1", [user.id])
-  const session = createSession(user, "password", new Headers())
-  await expect.poll(() => waitingForLocks()).toBe(1)
-  await change.query("COMMIT")
-  change.release()
-  expect(await session).toBeUndefined()
+  const [session] = await whileUncommitted(["UPDATE users SET password_hash = 'changed' WHERE id = $1", user.id], () =>
+    createSession(user, "password", new Headers()),
+  )
+  expect(session).toBeUndefined()
   expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
 })
 
@@ -139,10 +136,3 @@ test.each([
 ])("the browser %j is called %s", (userAgent, expected) => {
   expect(browserOf(userAgent)).toBe(expected)
 })
-
-async function waitingForLocks(): Promise<number> {
-  const { rows } = await pool().query(
-    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-  )
-  return rows[0].n
-}

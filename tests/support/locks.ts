@@ -1,0 +1,32 @@
+import { expect } from "vitest"
+import { pool } from "@/lib/postgres/pool"
+
+/**
+ * Starts actions, each of which waits for a lock, while a statement is not committed. Commits it when all of them wait,
+ * in the order given.
+ */
+export async function whileUncommitted<Actions extends readonly (() => Promise<unknown>)[]>(
+  [statement, ...values]: readonly [statement: string, ...values: unknown[]],
+  ...actions: Actions
+): Promise<{ [Action in keyof Actions]: Awaited<ReturnType<Actions[Action]>> }> {
+  const connection = await pool().connect()
+  try {
+    await connection.query("BEGIN")
+    await connection.query(statement, values)
+    const outcomes: Promise<unknown>[] = []
+    for (const action of actions) {
+      outcomes.push(action())
+      await expect.poll(waitingForLocks).toBe(outcomes.length)
+    }
+    await connection.query("COMMIT")
+    return (await Promise.all(outcomes)) as { [Action in keyof Actions]: Awaited<ReturnType<Actions[Action]>> }
+  } finally {
+    connection.release()
+  }
+}
+
+/** The number of statements in this database that wait for a lock. */
+async function waitingForLocks(): Promise<number | null> {
+  const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+  return (await pool().query(waiting)).rowCount
+}
