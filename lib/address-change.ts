@@ -173,7 +173,6 @@ type AddressWrite = { userId: string; action: "user.address_changed" | "user.add
 
 async function writeAddress(transaction: Transaction, { userId, action, email }: AddressWrite): Promise<void> {
   await transaction.user.update({ where: { id: userId }, data: { email, emailVerified: new Date() } })
-  await transaction.signUp.deleteMany({ where: { email } })
   await transaction.verificationToken.deleteMany({ where: { identifier: userId } })
   await audit(transaction, { actorId: userId, action, targetType: "user", targetId: userId })
 }

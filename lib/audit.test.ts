@@ -14,7 +14,14 @@ import { changePassword } from "@/lib/sign-in/password-change"
 import { writePassword } from "@/lib/sign-in/password-write"
 import { connectProvider, disconnectProvider } from "@/lib/sign-in/provider-accounts"
 import { auditFailedSignIn, auditSignIn, auditSignOut, endSessions } from "@/lib/sign-in/sessions"
-import { cheapHashOf, createConnection, createKey, createSession, createUser } from "@/tests/support/factories"
+import {
+  cheapHashOf,
+  createConnection,
+  createKey,
+  createSession,
+  createUser,
+  createViewer,
+} from "@/tests/support/factories"
 import type { AuditAction } from "./audit"
 
 /** In every name, email address and password of this file. */
@@ -48,9 +55,8 @@ async function addressChange(confirmedAt: Date | null) {
   return { id, token }
 }
 
-async function viewer() {
-  const user = await account()
-  return { ...user, email: newEmail(), name: marker, role: "member", sessionId: (await createSession(user)).id }
+function viewer() {
+  return createViewer({ email: newEmail(), name: `Name ${marker}`, passwordHash: cheapHashOf(password) })
 }
 
 const connection = () => ({ provider: "github", providerAccountId: randomUUID() })
@@ -99,7 +105,7 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
   "credits.deducted": async () => deductCredits((await account("owner")).id, (await account()).id, credits()),
   "api_key.issued": async () => {
     const form = { requestId: randomUUID(), name: `Key ${marker}`, expires: "never" as const, date: null }
-    return issueKey("user", (await account()).id, form)
+    return issueKey("user", await viewer(), form)
   },
   "api_key.revoked": async () => revokeKeyOfAccount((await account("owner")).id, (await key()).id),
 }

@@ -4,7 +4,8 @@ import { SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { resetMinutes, resetsByEmail } from "@/lib/sign-in/password-reset"
+import { deliversEmails } from "@/lib/email/send"
+import { resetMinutes } from "@/lib/sign-in/password-reset"
 import { currentViewer } from "@/lib/sign-in/session"
 import { request } from "./actions"
 import { ContactOperator } from "./contact-operator"
@@ -15,7 +16,7 @@ export default async function ResetPasswordPage() {
   const viewer = await currentViewer()
   return (
     <SignInLayout title="Reset password">
-      {resetsByEmail() ? (
+      {deliversEmails() ? (
         <Form action={request} done={<EmailSent />}>
           <TextField
             label="Email"

@@ -3,7 +3,7 @@
 import { redirect } from "next/navigation"
 import { after } from "next/server"
 import { z } from "zod"
-import { guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
+import { changedMeanwhile, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { hidden, secret } from "@/lib/input/fields"
 import { product } from "@/lib/product"
 import { localPath } from "@/lib/sign-in/local-path"
@@ -27,7 +27,7 @@ export const signIn = guestFormAction({
     const result = await signInWithPassword({ email, password, ...client })
     if (result.ok) {
       const isStarted = await startSession(result.user, "password")
-      if (!isStarted) return refused("Your account was changed at this moment. Sign in again.")
+      if (!isStarted) return changedMeanwhile
       await auditSignIn(result.user.id, "password", client.address)
       await reportNewBrowser(result.user, "password", client)
       redirect(localPath(callbackUrl))

@@ -4,7 +4,7 @@ import { redirect } from "next/navigation"
 import { after } from "next/server"
 import { z } from "zod"
 import { sendEmail } from "@/lib/email/send"
-import { guestFormAction, invalid, retryLater } from "@/lib/form/action"
+import { changedMeanwhile, guestFormAction, invalid, retryLater } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
 import { localPath } from "@/lib/sign-in/local-path"
 import { startSession } from "@/lib/sign-in/session"
@@ -27,7 +27,7 @@ export const createAccount = guestFormAction({
     if (result.ok) {
       const { user } = result
       after(() => sendEmail(user, "welcome", user))
-      await startSession(user, "sign-up")
+      if (!(await startSession(user, "sign-up"))) return changedMeanwhile
       await auditSignIn(user.id, "sign-up", address)
       redirect(localPath(callbackUrl))
     }

@@ -36,6 +36,18 @@ export async function lockAccounts(transaction: Transaction, condition: Prisma.S
     SELECT id, email, role, status::text AS status FROM users WHERE ${condition} ORDER BY id FOR NO KEY UPDATE`)
 }
 
+/**
+ * Locks the viewer's account until the transaction ends. Returns whether their session is still live: what an ended one
+ * leaves behind would outlive it.
+ */
+export async function lockViewer(
+  transaction: Transaction,
+  { id: userId, sessionId }: { id: string; sessionId: string },
+): Promise<boolean> {
+  const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(userId)} AND status = 'active'`)
+  return account !== undefined && (await transaction.session.count({ where: { id: sessionId, userId } })) === 1
+}
+
 export function idIn(...ids: string[]): Prisma.Sql {
   return Prisma.sql`id = ANY(${ids}::uuid[])`
 }

@@ -15,8 +15,7 @@ export type NewAccount = {
 }
 
 /**
- * Creates an account with the role `member`, its welcome credits and the audit entry in one transaction. Ends all
- * sign-ups that wait with its address.
+ * Creates an account with the role `member`, its welcome credits and the audit entry in one transaction.
  */
 export async function createAccount(
   data: NewAccount,
@@ -27,7 +26,6 @@ export async function createAccount(
       const creditAccount = { create: welcomeCredits(env().WELCOME_CREDITS) }
       const created = await transaction.user.create({ data: { ...data, name, creditAccount } })
       await refuseReserved(transaction, created.email, created.id)
-      await transaction.signUp.deleteMany({ where: { email: created.email } })
       await markJoined(transaction, created.email)
       await audit(transaction, {
         actorId: created.id,

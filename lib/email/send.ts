@@ -15,9 +15,9 @@ export function deliversEmails(): boolean {
 }
 
 /**
- * Sends an email to an account, or to an address without one (`id` is null), through `SMTP_URL`, or keeps it in the demo's mailbox; without either it is recorded as
- * `not_sent`. Every email is recorded with its outcome. Never throws, because the event that the email reports has
- * already happened.
+ * Sends an email to an account, or to an address without one (`id` is null), through `SMTP_URL`, or keeps it in the
+ * demo's mailbox; without either it is recorded as `not_sent`. Every email is recorded with its outcome. Never throws,
+ * because the event that the email reports has already happened.
  * @returns whether it was sent
  */
 export async function sendEmail<Name extends Template>(

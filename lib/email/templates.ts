@@ -13,7 +13,7 @@ export type EmailContent = {
   because?: string
   /** The mail server's message is not logged, because it may quote the email. */
   confidential?: true
-  /** Reports what happened to the account, so the limit of emails to an address never drops it. */
+  /** Reports what happened to the account, or is the way back into it: the limit of emails never drops it. */
   security?: true
 }
 
@@ -49,7 +49,7 @@ export const templates = {
   already_registered: () => ({
     subject: "You already have an account",
     body: [
-      `Somebody, perhaps you, tried to sign up at ${product.name} with this email address. It already has an account, so no new one was created.`,
+      `Somebody, perhaps you, entered this email address at ${product.name}, to sign up or as the new address of another account. It already has an account, so nothing was changed.`,
       "If it was you, sign in. If you forgot your password, set a new one.",
       { label: "Sign in", url: urlOf("/sign-in") },
       { label: "Reset your password", url: urlOf("/reset-password") },
@@ -168,7 +168,7 @@ export const templates = {
       "If you did not request this, ignore this email. Your password does not change.",
     ],
     confidential: true,
-    // Requests have a limit of their own; others must not keep the owner from the only way back.
+    // Requests have a limit of their own.
     security: true,
   }),
   password_changed: ({ name }: { name: string }) => ({

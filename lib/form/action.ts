@@ -74,7 +74,7 @@ export function formAction<Fields extends z.ZodObject, Done>({
   return (_last, data) =>
     submit(fields, data, async (client) => {
       const viewer = await currentViewer()
-      if (!viewer) return { ok: false, signedOut: true }
+      if (!viewer) return signedOut
       if (permission && !holds(viewer.role, permission)) return refused(`Your role lacks the permission ${permission}.`)
       return parsed(fields, data, (form) => act(form, { ...client, viewer }))
     })
@@ -140,6 +140,12 @@ async function client(): Promise<Client> {
 export function done<Done = undefined>(done?: Done) {
   return { ok: true, done: done as Done } as const
 }
+
+/** The form then links to the sign-in page. */
+export const signedOut = { ok: false, signedOut: true } as const
+
+/** For an account that has been authenticated, and for which no session starts: see createSession. */
+export const changedMeanwhile = refused("Your account was changed at this moment. Sign in again.")
 
 /** Refused as a whole, with a message above the fields. */
 export function refused(message: string): { ok: false; message: string } {

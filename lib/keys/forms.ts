@@ -2,7 +2,7 @@ import { revalidatePath } from "next/cache"
 import { after } from "next/server"
 import { z } from "zod"
 import { sendEmail } from "@/lib/email/send"
-import { done, invalid, refused, retryLater } from "@/lib/form/action"
+import { done, invalid, refused, retryLater, signedOut } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
 import type { Viewer } from "@/lib/sign-in/session"
 import { kinds, type Surface } from "@/lib/surfaces"
@@ -22,7 +22,7 @@ export function createKeyForm(surface: Surface) {
     fields: newKeyForm,
     permission: issuing,
     act: async (form: NewKey, { viewer }: { viewer: Viewer }) => {
-      const issued = await issueKey(surface, viewer.id, form)
+      const issued = await issueKey(surface, viewer, form)
       if (issued.ok) {
         const { name } = form
         const start = startOf(issued.secret)
@@ -32,6 +32,8 @@ export function createKeyForm(surface: Surface) {
         return done<Created>({ secret: issued.secret, name, expiresAt: issued.expiresAt?.toISOString() ?? null })
       }
       switch (issued.reason) {
+        case "signed_out":
+          return signedOut
         case "already_issued":
           revalidatePath(page)
           return done<Created>("already_issued")

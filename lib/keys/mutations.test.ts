@@ -6,7 +6,8 @@ import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
-import { createKey, createUser } from "@/tests/support/factories"
+import { createKey, createUser, createViewer } from "@/tests/support/factories"
+import { whileUncommitted } from "@/tests/support/locks"
 import { listKeys, listKeysOf } from "./data"
 import { expiryOf } from "./expiry"
 import {
@@ -25,18 +26,15 @@ function form(overrides: Partial<NewKey> = {}): NewKey {
   return { requestId: randomUUID(), name: "Nightly report", expires: "90d", date: null, ...overrides }
 }
 
-async function owner() {
-  return (await createUser({ role: "admin" })).id as OwnerId
-}
-
 function viewerOf(user: Awaited<ReturnType<typeof createUser>>): Owner {
   return { ...user, id: user.id as OwnerId }
 }
 
 describe.each(surfaces)("a key of the %s surface", (surface) => {
   test("is stored as its hash, its prefix and four more characters; no table contains the full key", async () => {
-    const id = await owner()
-    const issued = await issueKey(surface, id, form())
+    const viewer = await createViewer()
+    const { id } = viewer
+    const issued = await issueKey(surface, viewer, form())
     if (!issued.ok) throw new Error(issued.reason)
     expect(issued.secret.startsWith(kinds[surface].prefix)).toBe(true)
     expect(isWellFormed(issued.secret)).toBe(true)
@@ -61,22 +59,21 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
   })
 
   test("is issued once per form, even when the form is submitted several times concurrently", async () => {
-    const id = await owner()
+    const viewer = await createViewer()
     const submitted = form()
-    const results = await Promise.all([1, 2, 3].map(() => issueKey(surface, id, submitted)))
+    const results = await Promise.all([1, 2, 3].map(() => issueKey(surface, viewer, submitted)))
     expect(results.filter((result) => result.ok)).toHaveLength(1)
     expect(results.filter((result) => !result.ok && result.reason === "already_issued")).toHaveLength(2)
-    expect(await db().apiKey.count({ where: { userId: id } })).toBe(1)
+    expect(await db().apiKey.count({ where: { userId: viewer.id } })).toBe(1)
   })
 
   test(`is refused beyond ${maxLiveKeys} live keys, also concurrently; revoked and expired keys do not count`, async () => {
-    const user = await createUser()
-    const id = user.id as OwnerId
+    const user = await createViewer()
     await createKey({ user, surface, revokedAt: new Date() })
     await createKey({ user, surface, expiresAt: new Date(Date.now() - 1000) })
     await createKey({ user, surface: surface === "admin" ? "user" : "admin" })
     for (let count = 2; count < maxLiveKeys; count++) await createKey({ user, surface })
-    const results = await Promise.all([1, 2, 3, 4, 5].map(() => issueKey(surface, id, form())))
+    const results = await Promise.all([1, 2, 3, 4, 5].map(() => issueKey(surface, user, form())))
     expect(results.filter((result) => result.ok)).toHaveLength(2)
     expect(results.filter((result) => !result.ok && result.reason === "too_many_keys")).toHaveLength(3)
   })
@@ -230,13 +227,25 @@ test.each([
   expect(newKeyForm.safeParse({ ...valid, ...fields }).success).toBe(false)
 })
 
+test.each(["password_hash = 'another'", "status = 'banned'"])(
+  "a form that waits while its account gets %s, which ends its session, issues no key",
+  async (change) => {
+    const viewer = await createViewer()
+    const [issued] = await whileUncommitted([`UPDATE users SET ${change} WHERE id = $1`, viewer.id], () =>
+      issueKey("user", viewer, form()),
+    )
+    expect(issued).toEqual({ ok: false, reason: "signed_out" })
+    expect(await db().apiKey.count({ where: { userId: viewer.id } })).toBe(0)
+  },
+)
+
 test("creating keys is rate limited, revoking is not", async () => {
-  const viewer = viewerOf(await createUser())
+  const viewer = await createViewer()
   const { id } = viewer
-  const issued = await issueKey("user", id, form())
+  const issued = await issueKey("user", viewer, form())
   if (!issued.ok) throw new Error(issued.reason)
   for (let count = 1; count < limits.keyCreationsAccount.tokens; count++) await consume("keyCreationsAccount", id)
-  expect(await issueKey("user", id, form())).toEqual({
+  expect(await issueKey("user", viewer, form())).toEqual({
     ok: false,
     reason: "too_many_issued",
     retryAfterSeconds: expect.any(Number),

@@ -1,11 +1,13 @@
 import { z } from "zod"
 import { Prisma } from "@/generated/prisma/client"
+import { lockViewer } from "@/lib/accounts/authority"
 import { asManager, type OutOfReach } from "@/lib/accounts/mutations"
 import type { Owner, OwnerId } from "@/lib/accounts/owner"
 import { optional, requestId } from "@/lib/input/fields"
 import { plainText } from "@/lib/input/text"
 import { db, type Transaction } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
+import type { Viewer } from "@/lib/sign-in/sessions"
 import type { Surface } from "@/lib/surfaces"
 import { audit } from "../audit"
 import { keysWithin } from "./data"
@@ -27,29 +29,30 @@ export type NewKey = z.output<typeof newKeyForm>
 
 export type IssueResult =
   | { ok: true; id: string; secret: string; expiresAt: Date | null }
-  | { ok: false; reason: "too_many_keys" | "already_issued" | "bad_date" }
+  | { ok: false; reason: "signed_out" | "too_many_keys" | "already_issued" | "bad_date" }
   /** Every attempt within the hour counts, regardless of its result. */
   | { ok: false; reason: "too_many_issued"; retryAfterSeconds: number }
 
 /**
- * Issues a key to its owner and returns it; the key itself is not stored. The caller has checked the permission
+ * Issues a key to the viewer and returns it; the key itself is not stored. The caller has checked the permission
  * (kinds[surface].issuing).
  */
-export async function issueKey(surface: Surface, owner: OwnerId, form: NewKey): Promise<IssueResult> {
+export async function issueKey(surface: Surface, viewer: Viewer, form: NewKey): Promise<IssueResult> {
+  const { id: owner } = viewer
   const verdict = await consume("keyCreationsAccount", owner)
   if (!verdict.allowed) return { ok: false, reason: "too_many_issued", retryAfterSeconds: verdict.resetSeconds }
   return db().$transaction(async (transaction): Promise<IssueResult> => {
-    // Locks the owner's row, so that concurrent requests count each other's keys.
-    const [locked] = await transaction.$queryRaw<[{ now: Date }]>`
-      SELECT now() AS now FROM users WHERE id = ${owner}::uuid FOR UPDATE`
-    const expiresAt = expiryOf(form, locked.now)
+    // The lock makes concurrent requests count each other's keys.
+    if (!(await lockViewer(transaction, viewer))) return { ok: false, reason: "signed_out" }
+    const [{ now }] = await transaction.$queryRaw<[{ now: Date }]>`SELECT now() AS now`
+    const expiresAt = expiryOf(form, now)
     if (expiresAt === "bad_date") return { ok: false, reason: "bad_date" }
 
     const sent = { userId_requestId: { userId: owner, requestId: form.requestId } }
     if (await transaction.apiKey.findUnique({ where: sent })) return { ok: false, reason: "already_issued" }
 
     const live = await transaction.apiKey.count({
-      where: { userId: owner, surface, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: locked.now } }] },
+      where: { userId: owner, surface, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
     })
     if (live >= maxLiveKeys) return { ok: false, reason: "too_many_keys" }
 

@@ -33,7 +33,7 @@ export const limits = {
   renamesAccount: { tokens: 20, windowSeconds: 3600 },
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },
   waitlistAddress: { tokens: 30, windowSeconds: 3600 },
-  /** Emails to one address. Those that report what happened to its account count, but are sent regardless. */
+  /** Emails to one address. Those with `security` (lib/email/templates.ts) count, but are sent regardless. */
   emailsAddress: { tokens: 20, windowSeconds: 86_400 },
 } as const
 

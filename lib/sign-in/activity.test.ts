@@ -1,24 +1,22 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
 import { changeRole, changeStatus } from "@/lib/accounts/mutations"
-import type { OwnerId } from "@/lib/accounts/owner"
 import { grantCredits } from "@/lib/credits/mutations"
 import { issueKey, revokeKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
 import type { Role } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
-import { auditFailedSignIn, auditSignIn, auditSignOut, endSessions } from "@/lib/sign-in/sessions"
-import { createKey, createSession, createUser } from "@/tests/support/factories"
+import { auditFailedSignIn, auditSignIn, auditSignOut, endSessions, type Viewer } from "@/lib/sign-in/sessions"
+import { createKey, createSession, createViewer } from "@/tests/support/factories"
 import { recentActivity } from "./activity"
 
 const address = "192.0.2.1"
 
-async function account(role: Role = "member") {
-  const user = await createUser({ role, creditAccount: { create: {} } })
-  return { ...user, role, id: user.id as OwnerId }
+function account(role: Role = "member") {
+  return createViewer({ role, creditAccount: { create: {} } })
 }
 
-async function issue(owner: OwnerId, name: string): Promise<string> {
-  const issued = await issueKey("user", owner, { requestId: randomUUID(), name, expires: "never", date: null })
+async function issue(viewer: Viewer, name: string): Promise<string> {
+  const issued = await issueKey("user", viewer, { requestId: randomUUID(), name, expires: "never", date: null })
   if (!issued.ok) throw new Error(issued.reason)
   return issued.id
 }
@@ -31,7 +29,7 @@ test("an account reads what happened to it and its keys, the latest first, witho
   await auditFailedSignIn(viewer.id, { via: "github", address, reason: "suspended" })
   await auditSignOut(viewer.id)
   await endSessions(viewer.id, (await createSession(viewer)).id)
-  const [own, leaked] = [await issue(viewer.id, "CI"), await issue(viewer.id, "Leaked")]
+  const [own, leaked] = [await issue(viewer, "CI"), await issue(viewer, "Leaked")]
   await revokeKey("user", viewer, own)
   await revokeKeyOfAccount(staff.id, leaked)
   await changeRole(staff.id, viewer.id, "support")

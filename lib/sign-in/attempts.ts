@@ -14,12 +14,15 @@ export type Client = {
 
 export type TooMany = { ok: false; reason: "too_many"; retryAfterSeconds: number }
 
-/** Counts an attempt to enter an account's password, per client address and per account. */
-export async function countAttempt(email: string, client: Client): Promise<TooMany | null> {
+/**
+ * Counts an attempt to enter a password, per client address and per account.
+ * @param account its email address, or the id of a sign-up
+ */
+export async function countAttempt(account: string, client: Client): Promise<TooMany | null> {
   const byAddress = await consume("signInAddress", client.address)
   // An address without attempts left does not use up those of accounts.
   if (!byAddress.allowed) return tooMany(byAddress)
-  const byAccount = await consume("signInAccount", await countedAs(email, client))
+  const byAccount = await consume("signInAccount", await countedAs(account, client))
   return byAccount.allowed ? null : tooMany(byAccount)
 }
 

@@ -78,7 +78,7 @@ export function authOptions(): NextAuthOptions {
           return `${baseUrl}${localPath(path)}`
         },
         // Called only for a sign-in, because `decode` returns no earlier session.
-        async jwt({ user: { id }, account }) {
+        async jwt({ user: { id }, account, trigger }) {
           const user = await db().user.findUniqueOrThrow({ where: { id } })
           if (!account) throw new Error("A sign-in is always through a provider.")
           const [via, client] = [account.provider as SignInMethod, await headers()]
@@ -91,7 +91,8 @@ export function authOptions(): NextAuthOptions {
           }
           const address = clientAddress(client)
           await auditSignIn(id, via, address)
-          await reportNewBrowser(user, via, { address, device: (await cookies()).get(cookieName("device"))?.value })
+          const device = (await cookies()).get(cookieName("device"))?.value
+          if (trigger !== "signUp") await reportNewBrowser(user, via, { address, device })
           return token
         },
       },

@@ -19,11 +19,6 @@ export const resetRequestForm = z.strictObject({ email: emailAddress })
 
 export const resetForm = z.strictObject({ token: hidden(z.string()), password: newPassword })
 
-/** Whether password reset emails can be sent. If not, only the operator can reset a password. */
-export function resetsByEmail(): boolean {
-  return deliversEmails()
-}
-
 export type ResetRequest =
   /** `message` sends the email; the caller runs it after the response. */
   { ok: true; message: () => Promise<void> } | { ok: false; reason: "no_email" } | TooMany
@@ -33,7 +28,7 @@ export type ResetRequest =
  * the response nor its timing reveals whether the address belongs to an account.
  */
 export async function requestReset(email: string, client: Client): Promise<ResetRequest> {
-  if (!resetsByEmail()) return { ok: false, reason: "no_email" }
+  if (!deliversEmails()) return { ok: false, reason: "no_email" }
   const byAddress = await consume("resetAddress", client.address)
   if (!byAddress.allowed) return tooMany(byAddress)
   return { ok: true, message: () => sendLink(email, client) }

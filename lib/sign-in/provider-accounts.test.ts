@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
-import { cheapHashOf, createConnection, createSession, createUser } from "@/tests/support/factories"
+import { cheapHashOf, createConnection, createSession, createUser, createViewer } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
 import { confirmPassword } from "./confirm-password"
 import { connectProvider, disconnectProvider, isConnected, waysIn } from "./provider-accounts"
@@ -22,9 +22,8 @@ afterEach(() => {
   delete env().GOOGLE_CLIENT_ID
 })
 
-async function createViewer(overrides: Parameters<typeof createUser>[0] = {}, via = "password"): Promise<Viewer> {
-  const user = await createUser({ passwordHash, ...overrides })
-  return { ...user, sessionId: (await createSession(user, { via })).id } as unknown as Viewer
+function newViewer(overrides: Parameters<typeof createViewer>[0] = {}, via = "password") {
+  return createViewer({ passwordHash, ...overrides }, { via })
 }
 
 function atGitHub(providerAccountId: string = randomUUID()) {
@@ -37,7 +36,7 @@ function audited({ id }: Viewer) {
 }
 
 test("a connected provider is listed with its date, and both changes are audited", async () => {
-  const viewer = await createViewer()
+  const viewer = await newViewer()
   expect(await connectProvider(viewer, atGitHub())).toBe("connected")
   const { hasPassword, providers } = await waysIn(viewer.id)
   expect([hasPassword, providers]).toEqual([
@@ -54,14 +53,14 @@ test("a connected provider is listed with its date, and both changes are audited
 })
 
 test("an account at a provider signs in to one account, also when two connect it at once", async () => {
-  const [first, second, account] = [await createViewer(), await createViewer(), atGitHub()]
+  const [first, second, account] = [await newViewer(), await newViewer(), atGitHub()]
   const outcomes = await Promise.all([first, second].map((viewer) => connectProvider(viewer, account)))
   expect(outcomes.sort()).toEqual(["connected", "taken"])
   expect([...(await audited(first)), ...(await audited(second))]).toHaveLength(1)
 })
 
 test("a provider is connected once to an account, also when two of its accounts are connected at once", async () => {
-  const viewer = await createViewer()
+  const viewer = await newViewer()
   const outcomes = await Promise.all([1, 2].map(() => connectProvider(viewer, atGitHub())))
   expect(outcomes.sort()).toEqual(["connected", "second"])
 })
@@ -71,14 +70,14 @@ test.each([
   ["a ban", (id: string) => db().user.update({ where: { id }, data: { status: "banned" } })],
   ["a new password", (id: string) => db().user.update({ where: { id }, data: { passwordHash: "another" } })],
 ])("after %s nothing is connected", async (_what, change) => {
-  const viewer = await createViewer()
+  const viewer = await newViewer()
   await change(viewer.id)
   expect(await connectProvider(viewer, atGitHub())).toBe("expired")
   expect([(await waysIn(viewer.id)).providers, await audited(viewer)]).toEqual([[], []])
 })
 
 test("disconnecting ends the sessions that the provider started, except this one", async () => {
-  const viewer = await createViewer({}, "github")
+  const viewer = await newViewer({}, "github")
   const { id } = await createConnection(viewer.id)
   const others = { github: await createSession(viewer, { via: "github" }), kept: await createSession(viewer) }
   const foreign = await createSession(await createUser(), { via: "github" })
@@ -101,12 +100,12 @@ test("a sign-in waits for a disconnection that is being made, and then is refuse
 
 test("the connection of another account is not disconnected", async () => {
   const { id } = await createConnection((await createUser()).id)
-  expect(await disconnectProvider(await createViewer(), id)).toEqual({ ok: false, reason: "not_connected" })
+  expect(await disconnectProvider(await newViewer(), id)).toEqual({ ok: false, reason: "not_connected" })
   expect(await db().providerAccount.count({ where: { id } })).toBe(1)
 })
 
 test("the last way in stays, also when two are disconnected at once", async () => {
-  const viewer = await createViewer({ passwordHash: null })
+  const viewer = await newViewer({ passwordHash: null })
   const ids = [await createConnection(viewer.id), await createConnection(viewer.id, { provider: "google" })]
   const results = await Promise.all(ids.map(({ id }) => disconnectProvider(viewer, id)))
   expect(results.filter(({ ok }) => !ok)).toEqual([{ ok: false, reason: "last" }])
@@ -114,7 +113,7 @@ test("the last way in stays, also when two are disconnected at once", async () =
 })
 
 test("a provider that is not available is no way in", async () => {
-  const viewer = await createViewer({ passwordHash: null })
+  const viewer = await newViewer({ passwordHash: null })
   const google = await createConnection(viewer.id, { provider: "google" })
   const github = await createConnection(viewer.id)
   delete env().GOOGLE_CLIENT_ID
@@ -123,7 +122,7 @@ test("a provider that is not available is no way in", async () => {
 })
 
 test("a password is confirmed as a sign-in attempt; an account without one cannot confirm it", async () => {
-  const { id, email } = await createViewer()
+  const { id, email } = await newViewer()
   const attempt = (given: string) => confirmPassword(id, given, { address: randomUUID() })
   expect([await attempt(password), await attempt("wrong"), await attempt("")]).toMatchObject([
     { ok: true, account: { email } },
@@ -132,7 +131,7 @@ test("a password is confirmed as a sign-in attempt; an account without one canno
   ])
   for (let count = 3; count < limits.signInAccount.tokens; count++) await consume("signInAccount", email)
   expect(await attempt(password)).toMatchObject({ ok: false, reason: "too_many" })
-  const { id: withoutPassword } = await createViewer({ passwordHash: null })
+  const { id: withoutPassword } = await newViewer({ passwordHash: null })
   expect(await confirmPassword(withoutPassword, "", { address: randomUUID() })).toEqual({
     ok: false,
     reason: "no_password",

@@ -1,13 +1,11 @@
 import { z } from "zod"
-import { Prisma } from "@/generated/prisma/client"
-import { idIn, lockAccounts } from "@/lib/accounts/authority"
+import { idIn, lockAccounts, lockViewer } from "@/lib/accounts/authority"
 import { audit } from "@/lib/audit"
 import { hidden, secret } from "@/lib/input/fields"
 import { db, type Transaction } from "@/lib/postgres/prisma"
 import { providerIds, providerName, socialProviders } from "./providers"
 import type { Viewer } from "./sessions"
 
-/** The password is empty for an account that has none. */
 export const connectForm = z.strictObject({ provider: hidden(z.enum(providerIds)), password: secret(z.string()) })
 
 export const disconnectForm = z.strictObject({ id: hidden(z.uuid()) })
@@ -44,13 +42,12 @@ export async function waysIn(userId: string, database: Pick<Transaction, "user">
  * browser was at the provider, for a second account there, and for one that signs in to another account.
  */
 export function connectProvider(
-  { id: userId, sessionId }: Viewer,
+  viewer: Viewer,
   { provider, providerAccountId }: { provider: string; providerAccountId: string },
 ): Promise<"connected" | "expired" | "second" | "taken"> {
   return db().$transaction(async (transaction) => {
-    const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(userId)} AND status = 'active'`)
-    const isLive = account && (await transaction.session.count({ where: { id: sessionId, userId } })) === 1
-    if (!isLive) return "expired"
+    if (!(await lockViewer(transaction, viewer))) return "expired"
+    const { id: userId } = viewer
     if ((await transaction.providerAccount.count({ where: { userId, provider } })) > 0) return "second"
     const data = { userId, type: "oauth", provider, providerAccountId }
     const { count } = await transaction.providerAccount.createMany({ data, skipDuplicates: true })

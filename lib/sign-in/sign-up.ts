@@ -142,15 +142,18 @@ export async function confirmSignUp(
     return verdict.allowed ? { ok: false, reason: "dead" } : tooMany(verdict)
   }
   if (own?.id === linked.id) return createVerified(own)
-  const refused = await countAttempt(linked.email, client)
+  const refused = await countAttempt(linked.id, client)
   if (refused) return refused
   const chosen = own?.email === linked.email ? own : linked
   const matches = await verifyPassword(password.slice(0, 1024), chosen.passwordHash, client.address)
   return matches ? createVerified(chosen) : { ok: false, reason: "wrong" }
 }
 
-function createVerified({ email, name, passwordHash }: SignUp) {
-  return createAccount({ email, name, passwordHash, emailVerified: new Date() })
+/** Other sign-ups with the address stay until they expire: their browsers must not learn that it has an account now. */
+async function createVerified({ id, email, name, passwordHash }: SignUp) {
+  const created = await createAccount({ email, name, passwordHash, emailVerified: new Date() })
+  if (created.ok) await db().signUp.deleteMany({ where: { id } })
+  return created
 }
 
 /** Whether a sign-up waits until its address is verified. */

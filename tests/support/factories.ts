@@ -1,8 +1,10 @@
 import { randomBytes, randomUUID, scryptSync } from "node:crypto"
 import type { Prisma } from "@/generated/prisma/client"
+import type { OwnerId } from "@/lib/accounts/owner"
 import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
+import type { Viewer } from "@/lib/sign-in/sessions"
 import type { Surface } from "@/lib/surfaces"
 
 // Rows for tests, written directly to the database. Unique columns get unique values, so tests share no rows.
@@ -111,6 +113,15 @@ export function createSession(
 ) {
   const data = { id: randomUUID(), userId, via: "password", address: "192.0.2.1", browser: "Firefox on Linux" }
   return db().session.create({ data: { ...data, ...overrides } })
+}
+
+/** An account and the session in which it makes a request. */
+export async function createViewer(
+  overrides: Parameters<typeof createUser>[0] = {},
+  session: Parameters<typeof createSession>[1] = {},
+): Promise<Viewer> {
+  const user = await createUser(overrides)
+  return { ...user, id: user.id as OwnerId, sessionId: (await createSession(user, session)).id }
 }
 
 /** A provider that is connected to an account; a person of oauth-provider.ts can sign in with its id. */

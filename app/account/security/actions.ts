@@ -6,7 +6,7 @@ import { after } from "next/server"
 import { z } from "zod"
 import { addressChangeForm, requestAddressChange } from "@/lib/address-change"
 import { sendEmail } from "@/lib/email/send"
-import { done, formAction, invalid, type Outcome, refused, retryLater } from "@/lib/form/action"
+import { changedMeanwhile, done, formAction, invalid, type Outcome, refused, retryLater } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
 import { product } from "@/lib/product"
 import { confirmPassword } from "@/lib/sign-in/confirm-password"
@@ -28,8 +28,7 @@ export const change = formAction({
     if (result.ok) {
       const { user } = result
       after(() => sendEmail(user, "password_changed", user))
-      await startSession(user, "password change")
-      return done()
+      return (await startSession(user, "password change")) ? done() : changedMeanwhile
     }
     if (result.reason === "wrong") return invalid({ current: "This is not your current password." })
     if (result.reason === "guessable") return invalid({ password: guessable })

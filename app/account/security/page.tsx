@@ -5,9 +5,9 @@ import { NewPasswordField, SubmitButton, TextField } from "@/components/form/fie
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { PageFrame, Panel } from "@/components/page-frame"
+import { deliversEmails } from "@/lib/email/send"
 import { recentActivity } from "@/lib/sign-in/activity"
 import { passwordMinLength } from "@/lib/sign-in/password-hash"
-import { resetsByEmail } from "@/lib/sign-in/password-reset"
 import { waysIn } from "@/lib/sign-in/provider-accounts"
 import { requireViewer } from "@/lib/sign-in/session"
 import { listSessions } from "@/lib/sign-in/sessions"
@@ -51,7 +51,7 @@ function NoPassword() {
         You sign in through another service, so this account has no password. To set one, confirm that you own the
         account’s email address.
       </p>
-      {resetsByEmail() ? (
+      {deliversEmails() ? (
         <p>
           <Link href="/reset-password" className="text-accent underline">
             Set a password by email

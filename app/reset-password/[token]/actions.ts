@@ -3,7 +3,7 @@
 import { revalidatePath } from "next/cache"
 import { after } from "next/server"
 import { sendEmail } from "@/lib/email/send"
-import { done, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
+import { changedMeanwhile, done, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { guessable } from "@/lib/sign-in/new-password"
 import { resetForm, resetPassword } from "@/lib/sign-in/password-reset"
 import { waysIn } from "@/lib/sign-in/provider-accounts"
@@ -17,9 +17,7 @@ export const reset = guestFormAction({
     if (result.ok) {
       const { user } = result
       after(() => sendEmail(user, "password_changed", user))
-      if (!(await startSession(user, "password reset"))) {
-        return refused("Your account was changed at this moment. Request another link.")
-      }
+      if (!(await startSession(user, "password reset"))) return changedMeanwhile
       await auditSignIn(user.id, "password reset", address)
       const { providers } = await waysIn(user.id)
       return done(providers.map(({ name }) => name))

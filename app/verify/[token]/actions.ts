@@ -5,7 +5,7 @@ import { redirect } from "next/navigation"
 import { after } from "next/server"
 import { confirmAddressChange, type LinkUse, linkForm, undoAddressChange } from "@/lib/address-change"
 import { sendEmail } from "@/lib/email/send"
-import { formAction, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
+import { changedMeanwhile, formAction, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { startSession } from "@/lib/sign-in/session"
 import { auditSignIn } from "@/lib/sign-in/sessions"
 import { confirmSignUp, forgetSignUp, signUpOfBrowser, verificationForm } from "@/lib/sign-in/sign-up"
@@ -17,7 +17,7 @@ export const verify = guestFormAction({
     if (result.ok) {
       const { user } = result
       after(() => sendEmail(user, "welcome", user))
-      if (!(await startSession(user, "sign-up"))) return refused("Your account was changed at this moment. Sign in.")
+      if (!(await startSession(user, "sign-up"))) return changedMeanwhile
       await auditSignIn(user.id, "sign-up", client.address)
       await forgetSignUp()
       redirect("/")
