@@ -39,8 +39,8 @@ async function check({ email: typed, password, ...client }: PasswordSignIn): Pro
   if ((await verifyPassword(text, user?.passwordHash ?? null, client.address)) && user) {
     return user.status === "active" ? { ok: true, user } : { ok: false, reason: "suspended", userId: user.id }
   }
-  // The same for an address that has an account, and the same work without a sign-up: neither may show.
-  const isWaiting = await verifyPassword(text, waiting?.passwordHash ?? null, client.address)
-  if (isWaiting && waiting) return { ok: false, reason: "unverified", signUp: waiting.id, userId: user?.id }
+  // The same for an address that has an account: whoever signs up with it may not learn so by signing in.
+  const isWaiting = waiting !== null && (await verifyPassword(text, waiting.passwordHash, client.address))
+  if (isWaiting) return { ok: false, reason: "unverified", signUp: waiting.id, userId: user?.id }
   return { ok: false, reason: "wrong", userId: user?.id }
 }

@@ -15,7 +15,7 @@ import { type Client, countAttempt, type TooMany, tooMany } from "./attempts"
 import { cookieName, cookieOptions } from "./cookies"
 import { hashOf, newToken } from "./link-token"
 import { guessable, isGuessable, newPassword } from "./new-password"
-import { hashPassword, verifyPassword } from "./password-hash"
+import { hashPassword, noPassword, verifyPassword } from "./password-hash"
 
 /** How long a sign-up waits for its confirmation, from the latest email on. */
 export const verificationHours = 24
@@ -149,10 +149,13 @@ export async function confirmSignUp(
   return matches ? createVerified(chosen) : { ok: false, reason: "wrong" }
 }
 
-/** Other sign-ups with the address stay until they expire: their browsers must not learn that it has an account now. */
+/**
+ * All sign-ups with the address stay until they expire. Otherwise their pages, and the time that a sign-in takes, would
+ * show that it has an account now.
+ */
 async function createVerified({ id, email, name, passwordHash }: SignUp) {
   const created = await createAccount({ email, name, passwordHash, emailVerified: new Date() })
-  if (created.ok) await db().signUp.deleteMany({ where: { id } })
+  if (created.ok) await db().signUp.update({ where: { id }, data: { token: null, passwordHash: noPassword } })
   return created
 }
 
