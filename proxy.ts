@@ -30,8 +30,11 @@ export function proxy(request: NextRequest): NextResponse {
 /** Probes must get a response especially under overload. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"])
 
-/** The largest form, in bytes, that Next reads. */
-const maxFormBytes = 1024 * 1024
+/**
+ * The largest form, in bytes, that Next reads: several times the longest text of a form. Next decodes all its parts at
+ * once, before any check, and serves nothing meanwhile.
+ */
+const maxFormBytes = 64 * 1024
 
 /** Requests for which Next would return a 500 and log a stack trace. Every action also checks its origin itself. */
 function refusalOf({ method, headers }: NextRequest): { status: number; message: string } | undefined {

@@ -82,6 +82,9 @@ export const test = base.extend<ForEachTest, ForEachWorker>({
   },
 })
 
+/** The message of a sign-in with a wrong password or an unknown address. */
+export const incorrect = "Incorrect email address or password. If you have just signed up, confirm your address first."
+
 /** The API key of the demo account with the role. */
 export function keyOf(role: Role): string {
   const account = demoAccounts.find((account) => account.role === role)

@@ -4,7 +4,7 @@ import type pg from "pg"
 import { hashPassword } from "@/lib/sign-in/password-hash"
 import { resetTokenIn, verificationTokenIn } from "@/tests/support/mail-server"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
-import { sessionCookies, test, uniqueEmail } from "./fixtures"
+import { incorrect, sessionCookies, test, uniqueEmail } from "./fixtures"
 import { hiddenFields } from "./forms"
 import { emailsTo, emailTo } from "./mail"
 
@@ -34,7 +34,7 @@ for (const javaScriptEnabled of [true, false]) {
       await other.goto("/api-keys")
       await expect(other).toHaveURL(/\/sign-in/)
       await signIn(other, email, old)
-      await expect(other.getByRole("main").getByRole("alert")).toHaveText("Incorrect email address or password.")
+      await expect(other.getByRole("main").getByRole("alert")).toHaveText(incorrect)
       await signIn(other, email, password)
       await expect(other).toHaveURL(/\/api-keys$/)
       await other.context().close()
@@ -127,7 +127,7 @@ for (const javaScriptEnabled of [true, false]) {
       const email = await createAccount(database)
       await page.goto("/sign-in")
       await signIn(page, email, "not the password")
-      await expect(page.getByRole("main").getByRole("alert")).toHaveText("Incorrect email address or password.")
+      await expect(page.getByRole("main").getByRole("alert")).toHaveText(incorrect)
       await signInWithOld(page, email)
       await page.goto("/account/security")
       const sentences = page.getByRole("table", { name: "Recent activity" }).getByRole("rowheader")

@@ -2,7 +2,7 @@ import { expect, type Page } from "@playwright/test"
 import { demoPassword } from "@/lib/demo-accounts"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
-import { test, uniqueEmail } from "./fixtures"
+import { incorrect, test, uniqueEmail } from "./fixtures"
 import { emailTo } from "./mail"
 
 for (const javaScriptEnabled of [true, false]) {
@@ -20,7 +20,7 @@ for (const javaScriptEnabled of [true, false]) {
         if (!javaScriptEnabled) await expect(page.getByLabel("Password")).toHaveValue("")
         if (javaScriptEnabled) await expect(page.getByLabel("Password")).toBeFocused()
       }
-      expect(messages[0]).toBe("Incorrect email address or password.")
+      expect(messages[0]).toBe(incorrect)
       expect(messages[1]).toBe(messages[0])
     })
 
@@ -73,7 +73,7 @@ test("sign-in reveals that an account is suspended only with the correct passwor
   await context.clearCookies()
   await page.goto("/sign-in")
   await signIn(page, email, "not the password")
-  await expect(alertOf(page)).toHaveText("Incorrect email address or password.")
+  await expect(alertOf(page)).toHaveText(incorrect)
   await signIn(page, email, password)
   await expect(alertOf(page)).toContainText("suspended")
 })

@@ -3,6 +3,7 @@ import { expect, test } from "vitest"
 import { createAccount } from "@/lib/accounts/create"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { db } from "@/lib/postgres/prisma"
+import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { changePassword } from "@/lib/sign-in/password-change"
 import { requestReset, resetPassword } from "@/lib/sign-in/password-reset"
 import { cheapHashOf, createKey, createSession, createUser } from "@/tests/support/factories"
@@ -206,6 +207,34 @@ test("nor does whoever asks for it before the change is committed", async () => 
   )
   expect(changed).toMatchObject({ ok: true })
   expect(others).toEqual([1, 2].map(() => ({ ok: false, reason: "taken" })))
+})
+
+test("of several changes in a row the oldest address has the last word, however late the others act", async () => {
+  const [user, stolen] = [await account(), newEmail()]
+  const own = await change(user, stolen)
+  const almostLate = { confirmedAt: new Date(Date.now() - 71 * 3_600_000) }
+  await db().addressChange.updateMany({ where: { userId: user.id }, data: almostLate })
+  // The owner moves on, and the address in between undoes that.
+  const between = await change(user, newEmail())
+  await db().addressChange.updateMany({ where: { userId: user.id }, data: almostLate })
+  expect(await undo(between)).toMatchObject({ ok: true })
+  expect(await addressOf(user)).toBe(stolen)
+  const [{ confirmedAt } = { confirmedAt: null }] = await db().addressChange.findMany({ where: { userId: user.id } })
+  expect(Number(confirmedAt)).toBeGreaterThan(Date.now() - 3_600_000)
+  expect(await undo(own)).toMatchObject({ ok: true })
+  expect(await addressOf(user)).toBe(user.email)
+  expect(await db().addressChange.count({ where: { userId: user.id } })).toBe(0)
+})
+
+test("above the limit of emails to an address a request leaves the last link working", async () => {
+  const [user, email] = [await account(), newEmail()]
+  const token = await request(user, email)
+  for (let count = 1; count < limits.verificationAccount.tokens; count++) await consume("verificationAccount", email)
+  const again = await requestAddressChange(user.id, { email, current: password }, client())
+  if (!again.ok) throw new Error(again.reason)
+  await again.message()
+  expect(received.emails).toHaveLength(1)
+  expect(await confirmAddressChange(user.id, token, client().address)).toMatchObject({ ok: true })
 })
 
 test("after 72 hours a change is not undone", async () => {

@@ -48,9 +48,10 @@ export async function requestAddressChange(
 async function sendLink(account: User, to: string): Promise<void> {
   try {
     const token = newToken()
-    // First, and for every address: the requester may not learn from an earlier link whether this one has an account.
-    if (!(await storeChange(account, to, token))) return
+    // Above the limit the link in the last email still works.
     if (!(await consume("verificationAccount", mailboxOf(to))).allowed) return
+    // For every address: the requester may not learn from an earlier link whether this one has an account.
+    if (!(await storeChange(account, to, token))) return
     const holder = await db().user.findUnique({ where: { email: to } })
     if (holder) await sendEmail(holder, "already_registered")
     else await sendEmail({ id: account.id, email: to }, "address_change", { token, hours: verificationHours })
@@ -105,6 +106,7 @@ export async function confirmAddressChange(userId: OwnerId, token: string, addre
     await refuseReserved(transaction, to, userId)
     await transaction.$executeRaw`
       UPDATE address_changes SET confirmed_at = now(), token = ${hashOf(undo)} WHERE id = ${id}::uuid`
+    await prolongUndo(transaction, userId)
     return from
   })
   if (!used.ok) return used
@@ -131,6 +133,7 @@ export async function undoAddressChange(token: string, address: string): Promise
     await transaction.providerAccount.deleteMany({ where: { userId } })
     await transaction.addressChange.deleteMany({ where: { userId, createdAt: { gte: createdAt } } })
     const keys = await revoke(transaction, userId, userId, Prisma.sql`created_at >= ${createdAt}`)
+    await prolongUndo(transaction, userId)
     return { from, replaced, keys }
   })
   if (!used.ok) return used
@@ -140,6 +143,16 @@ export async function undoAddressChange(token: string, address: string): Promise
     if (keys.length > 0) await sendEmail({ id: userId, email: from }, "keys_revoked", { keys })
   }
   return { ok: true, message }
+}
+
+/**
+ * Lets every earlier address undo its change for as long as the latest one can, so that the oldest has the last word:
+ * whoever took over an account may have moved it to addresses of their own.
+ */
+async function prolongUndo(transaction: Transaction, userId: string): Promise<void> {
+  await transaction.$executeRaw`
+    UPDATE address_changes SET confirmed_at = now()
+    WHERE user_id = ${userId}::uuid AND confirmed_at > now() - make_interval(hours => ${undoHours})`
 }
 
 /** Runs `work` with the change of a live link and its account locked; `undefined` means that the link is not for it. */

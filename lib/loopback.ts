@@ -1,6 +1,6 @@
 /** Whether a host name or an IP address names this machine. */
 export function isLoopback(host: string): boolean {
-  return /^(localhost|.+\.localhost|(::ffff:)?127\.\d+\.\d+\.\d+|\[?::1\]?)$/.test(host)
+  return /^(localhost|[\w.-]+\.localhost|(::ffff:)?127\.\d+\.\d+\.\d+|\[?::1\]?)$/.test(host)
 }
 
 export function isLoopbackUrl(url: string): boolean {

@@ -42,3 +42,10 @@ export function isRole(value: string): value is Role {
 export function holds(role: string, permission: Permission): boolean {
   return isRole(role) && (roles[role] as readonly Permission[]).includes(permission)
 }
+
+const day = 24 * 3600
+
+/** The time without a request after which a session ends; shorter for roles that can change what is not their own. */
+export function maxIdleSeconds(role: string): number {
+  return all.some((name) => /\.manage(_all)?$/.test(name) && holds(role, name)) ? day : 14 * day
+}

@@ -13,7 +13,7 @@ import { socialProviders } from "@/lib/sign-in/providers"
 import { currentViewer, endSession, startSession } from "@/lib/sign-in/session"
 import { auditFailedSignIn, auditSignIn, auditSignOut } from "@/lib/sign-in/sessions"
 import { signInWithPassword } from "@/lib/sign-in/sign-in"
-import { rememberSignUp } from "@/lib/sign-in/sign-up"
+import { signUpOfBrowser } from "@/lib/sign-in/sign-up"
 
 const callbackUrl = hidden(z.string())
 
@@ -24,7 +24,7 @@ export const signIn = guestFormAction({
     callbackUrl,
   }),
   act: async ({ email, password, callbackUrl }, client) => {
-    const result = await signInWithPassword({ email, password, ...client })
+    const result = await signInWithPassword({ email, password, ...client }, await signUpOfBrowser())
     if (result.ok) {
       const isStarted = await startSession(result.user, "password")
       if (!isStarted) return changedMeanwhile
@@ -39,12 +39,11 @@ export const signIn = guestFormAction({
     after(async () => {
       if (userId) await auditFailedSignIn(userId, { via: "password", address: client.address, reason })
     })
-    if (result.reason === "unverified") {
-      await rememberSignUp(result.signUp)
-      redirect("/verify")
-    }
+    if (result.reason === "unverified") redirect("/verify")
     if (reason === "suspended") return refused(`This account is suspended. Contact ${product.supportEmail}.`)
-    return invalid({ password: "Incorrect email address or password." })
+    return invalid({
+      password: "Incorrect email address or password. If you have just signed up, confirm your address first.",
+    })
   },
 })
 
@@ -63,9 +62,9 @@ export const signOut = guestFormAction({
   act: async () => {
     // The cookie is removed even if the database cannot be reached.
     const viewer = await currentViewer().catch(() => null)
-    await endSession()
+    const isEnded = await endSession()
     // The sign-out has happened, whether it can be recorded or not; the log says when the database is away.
     if (viewer) await auditSignOut(viewer.id).catch(() => {})
-    redirect("/sign-in")
+    redirect(isEnded ? "/sign-in" : "/sign-in?error=SignOut")
   },
 })

@@ -13,7 +13,7 @@ import { ProviderButtons } from "./provider-buttons"
 
 export const metadata: Metadata = { title: "Sign in" }
 
-/** Messages for the error codes that a provider's callback adds to the URL. The code itself is never shown. */
+/** Messages for the error codes in the URL, most of which a provider's callback adds. The code itself is never shown. */
 const failures = new Map([
   [
     "OAuthAccountNotLinked",
@@ -25,6 +25,10 @@ const failures = new Map([
   ],
   ["AccessDenied", `This account is suspended. Contact ${product.supportEmail}.`],
   ["TooMany", "Too many attempts. Try again in a few minutes."],
+  [
+    "SignOut",
+    "You are signed out in this browser, but the service was unavailable: a copy of its cookie may still be signed in. Sign in later and end that session under Security.",
+  ],
   ["SessionRequired", "Sign in to open this page."],
 ])
 

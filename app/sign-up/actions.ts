@@ -26,7 +26,7 @@ export const createAccount = guestFormAction({
     const result = await signUpUnverified(form, address)
     if (result.ok) {
       const { user } = result
-      after(() => sendEmail(user, "welcome", user))
+      after(() => sendEmail(user, "welcome"))
       if (!(await startSession(user, "sign-up"))) return changedMeanwhile
       await auditSignIn(user.id, "sign-up", address)
       redirect(localPath(callbackUrl))

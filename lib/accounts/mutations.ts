@@ -2,7 +2,7 @@ import type { UserStatus } from "@/generated/prisma/enums"
 import { type AuditAction, audit } from "@/lib/audit"
 import { optional } from "@/lib/input/fields"
 import { plainText } from "@/lib/input/text"
-import type { Role } from "@/lib/permissions"
+import { maxIdleSeconds, type Role } from "@/lib/permissions"
 import { db, type Transaction } from "@/lib/postgres/prisma"
 import { idIn, lockAccounts, type Obstacle, obstacle, outranks, type Standing } from "./authority"
 import type { OwnerId } from "./owner"
@@ -61,6 +61,10 @@ export async function writeRole(
   to: Role,
 ): Promise<void> {
   await transaction.user.update({ where: { id }, data: { role: to } })
+  // A session that has ended may be within the limit of the new role.
+  await transaction.$executeRaw`
+    DELETE FROM sessions
+    WHERE user_id = ${id}::uuid AND last_seen_at < now() - make_interval(secs => ${maxIdleSeconds(from)})`
   await audit(transaction, {
     actorId,
     action: "user.role_changed",

@@ -13,9 +13,12 @@ export function normalizeEmail(input: string): string {
   return at < 0 ? text : `${text.slice(0, at)}@${domainToASCII(text.slice(at + 1))}`
 }
 
-/** The address without what follows a plus sign, which many mail servers deliver to the same mailbox. For limits only. */
+/**
+ * What limits count emails to an address by. Many mail servers deliver to one mailbox whatever follows a plus sign, so
+ * all such spellings count as one. They never use up the limit of the plain address, which others know.
+ */
 export function mailboxOf(email: string): string {
-  return email.replace(/\+[^@]*@/, "@")
+  return email.replace(/\+[^@]*@/, "+@")
 }
 
 /** An email address from a form, normalized. */

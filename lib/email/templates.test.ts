@@ -12,7 +12,7 @@ const key = { name: hostile, start: hostile }
 
 /** Facts for every template; each text is hostile. */
 const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
-  welcome: [{ name: hostile }],
+  welcome: [],
   verify_address: [{ token: hostile, hours: 24 }],
   already_registered: [],
   address_change: [{ token: hostile, hours: 24 }],
@@ -23,11 +23,11 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   provider_connected: [{ provider: hostile }],
   provider_disconnected: [{ provider: hostile }],
   new_browser: [{ browser: hostile, address: hostile, via: hostile }],
-  key_created: [{ surface: "user", keyName: hostile, start: hostile }],
+  key_created: [{ surface: "user", ...key }],
   admin_key_created: [{ email: hostile, start: hostile }],
   keys_revoked: [{ keys: [key, { ...key, start: "second" }] }],
   password_reset: [{ token: hostile, minutes: 60 }],
-  password_changed: [{ name: hostile }],
+  password_changed: [],
 }
 
 const names = Object.keys(facts) as Template[]

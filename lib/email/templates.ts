@@ -17,7 +17,7 @@ export type EmailContent = {
   security?: true
 }
 
-type KeyFacts = { surface: Surface; keyName: string; start: string }
+type KeyFacts = { surface: Surface; name: string; start: string }
 
 /** `hours`: how long the link with the token works. */
 type TokenFacts = { token: string; hours: number }
@@ -27,10 +27,9 @@ type TokenFacts = { token: string; hours: number }
  * addresses that nobody has verified contain no text that a person typed.
  */
 export const templates = {
-  welcome: ({ name }: { name: string }) => ({
+  welcome: () => ({
     subject: `Welcome to ${product.name}`,
     body: [
-      `Hello ${name},`,
       "Your account is ready. Create your first API key to call the API.",
       { label: "Create an API key", url: urlOf(kinds.user.page) },
     ],
@@ -135,7 +134,7 @@ export const templates = {
   key_created: (key: KeyFacts) => ({
     subject: `A new API key was created: ${key.start}…`,
     body: [
-      `The key "${key.keyName}" (${key.start}…) was created for your account.`,
+      `The key ${named(key)} was created for your account.`,
       "If this was not you, revoke the key and change your password.",
       { label: "See your API keys", url: urlOf(kinds[key.surface].page) },
     ],
@@ -153,10 +152,7 @@ export const templates = {
   }),
   keys_revoked: ({ keys }: { keys: readonly { name: string; start: string }[] }) => ({
     subject: keys[1] ? `${keys.length} API keys were revoked` : `An API key was revoked: ${keys[0]?.start}…`,
-    body: [
-      "These keys of your account were revoked. Requests with them are now rejected.",
-      { list: keys.map(({ name, start }) => `"${name}" (${start}…)`) },
-    ],
+    body: ["These keys of your account were revoked. Requests with them are now rejected.", { list: keys.map(named) }],
     security: true,
   }),
   password_reset: ({ token, minutes }: { token: string; minutes: number }) => ({
@@ -171,10 +167,9 @@ export const templates = {
     // Requests have a limit of their own.
     security: true,
   }),
-  password_changed: ({ name }: { name: string }) => ({
+  password_changed: () => ({
     subject: "Your password was changed",
     body: [
-      `Hello ${name},`,
       "The password of your account was changed, and all other browsers were signed out. API keys keep working.",
       "If this was not you, reset your password and revoke any keys that you do not recognize.",
       { label: "Reset your password", url: urlOf("/reset-password") },
@@ -183,6 +178,11 @@ export const templates = {
     security: true,
   }),
 } satisfies Record<string, (facts: never) => EmailContent>
+
+/** Without verification the address may be that of a person who does not know the account, and the name a message. */
+function named({ name, start }: { name: string; start: string }): string {
+  return env().VERIFY_EMAIL === "on" ? `"${name}" (${start}…)` : `${start}…`
+}
 
 function urlOf(path: string): string {
   return `${env().BASE_URL}${path}`

@@ -20,6 +20,8 @@ test.each([
   ["a lone surrogate", "a\ud800", "cannot be stored"],
   ["an escape character", "a\u001b[31m", "control characters"],
   ["a right-to-left override", "a\u202eb", "control characters"],
+  ["tags, which hide text in an emoji", "👍\u{E0068}\u{E0069}", "control characters"],
+  ["an interlinear annotation", "a\ufff9b", "control characters"],
   ["one character too many", "12345678901", "at most 10 characters"],
 ])("plainText and plainParagraphs refuse %s", (_what, text, reason) => {
   expect(refusal(name, text)).toContain(reason)

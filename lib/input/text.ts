@@ -6,10 +6,11 @@ export function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed()
 }
 
-// Control characters, line and paragraph separators, and bidirectional formatting characters.
-const invisible = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
+// Control characters, line and paragraph separators, bidirectional and deprecated formatting characters, and tags, whose
+// text only programs read.
+const invisible = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u206F\uFFF9-\uFFFB\u{E0000}-\u{E007F}]/u
 // Paragraphs may contain right-to-left marks, but no characters that reorder the surrounding text.
-const invisibleInParagraphs = /[^\P{Cc}\n\t]|[\u202A-\u202E\u2066-\u2069]/u
+const invisibleInParagraphs = /[^\P{Cc}\n\t]|[\u202A-\u202E\u2066-\u206F\uFFF9-\uFFFB\u{E0000}-\u{E007F}]/u
 // Unicode classifies invisible fillers as letters, and the empty braille cell as a symbol.
 const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u
 // Every line break that a browser, a clipboard or a form may use in place of a line feed.

@@ -26,7 +26,7 @@ export function createKeyForm(surface: Surface) {
       if (issued.ok) {
         const { name } = form
         const start = startOf(issued.secret)
-        after(() => sendEmail(viewer, "key_created", { surface, keyName: name, start }))
+        after(() => sendEmail(viewer, "key_created", { surface, name, start }))
         if (reportedToOwners) after(() => reportNewAdminKey(viewer, start))
         revalidatePath(page)
         return done<Created>({ secret: issued.secret, name, expiresAt: issued.expiresAt?.toISOString() ?? null })

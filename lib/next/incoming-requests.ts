@@ -17,7 +17,9 @@ function isPath(target = ""): boolean {
 
 /** Whether a proxy forwarded the request: the demo's mailbox is for this machine alone. */
 function isForwarded({ headers }: IncomingMessage): boolean {
-  return Object.keys(headers).some((name) => /^(forwarded|via|x-forwarded-.*|x-real-ip)$/.test(name))
+  return Object.keys(headers).some((name) =>
+    /^(forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|cf-connecting-ip|true-client-ip)$/.test(name),
+  )
 }
 
 const renderingHeaders = ["rsc", "next-router-state-tree", "next-router-prefetch", "next-router-segment-prefetch"]

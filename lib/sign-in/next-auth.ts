@@ -97,8 +97,8 @@ export function authOptions(): NextAuthOptions {
         },
       },
       events: {
-        async createUser({ user: { id, email, name } }) {
-          await sendEmail({ id, email: email ?? "" }, "welcome", { name: name ?? "" })
+        async createUser({ user: { id, email } }) {
+          await sendEmail({ id, email: email ?? "" }, "welcome")
         },
       },
       // next-auth's messages contain request details, so only the code is logged. The sign-in page shows failures.
@@ -122,7 +122,8 @@ export function onOurPages(location: string | null): string {
 export const accountsAdapter: Adapter = {
   async createUser(profile: Omit<AdapterUser, "id">) {
     const created = await createAccount({
-      email: normalizeEmail(profile.email),
+      // `signIn` does not check the address of a linked provider, which may have been disconnected since.
+      email: emailAddress.parse(profile.email),
       // As strict as the sign-up form; without a valid name the account is named after its address.
       name: plainText({ name: "Name", max: 100 }).safeParse(profile.name).data ?? "",
       // An address that the provider does not call verified never gets here: see `signIn`.

@@ -28,12 +28,12 @@ function stored(salt: Buffer, hash: Buffer): string {
   return ["scrypt", cost.N, cost.r, cost.p, salt.toString("base64url"), hash.toString("base64url")].join("$")
 }
 
-/** No password has this hash; to verify one takes as long as with any other. */
-export const noPassword = stored(randomBytes(16), randomBytes(hashBytes))
+/** No password has this hash. */
+const decoy = stored(randomBytes(16), randomBytes(hashBytes))
 
-/** Takes the same time for an account without a password (`null`): it then verifies against `noPassword`. */
+/** Takes the same time for an account without a password (`null`): it then verifies against a decoy hash. */
 export async function verifyPassword(password: string, hash: string | null, address: string): Promise<boolean> {
-  const [, N, r, p, salt = "", expected = ""] = (hash ?? noPassword).split("$")
+  const [, N, r, p, salt = "", expected = ""] = (hash ?? decoy).split("$")
   const own = { N: Number(N), r: Number(r), p: Number(p) }
   const actual = await derive(password, Buffer.from(salt, "base64url"), own, address)
   return timingSafeEqual(actual, Buffer.from(expected, "base64url")) && hash !== null

@@ -109,15 +109,22 @@ export async function clearSessionCookies(): Promise<void> {
   for (const name of names) jar.set(name, "", { ...cookieOptions(), maxAge: 0 })
 }
 
-/** Signs the browser out. Its cookie is removed in any case, and copies of the cookie become invalid. */
-export async function endSession(): Promise<void> {
-  await revokeSession()
+/** Signs the browser out. Its cookie is removed in any case. Returns whether copies of the cookie are invalid, too. */
+export async function endSession(): Promise<boolean> {
+  const isRevoked = await revokeSession()
   await clearSessionCookies()
+  return isRevoked
 }
 
-/** Makes the browser's session cookie and its copies invalid. */
-export async function revokeSession(): Promise<void> {
+/** Makes the browser's session cookie and its copies invalid. Returns false if the database cannot be written. */
+export async function revokeSession(): Promise<boolean> {
   const token = await readSession()
-  if (!token) return
-  await deleteSession(token).catch((error) => log().error({ why: String(error) }, "session_not_ended"))
+  if (!token) return true
+  try {
+    await deleteSession(token)
+    return true
+  } catch (error) {
+    log().error({ why: String(error) }, "session_not_ended")
+    return false
+  }
 }

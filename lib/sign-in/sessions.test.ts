@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
+import { changeRole } from "@/lib/accounts/mutations"
 import type { OwnerId } from "@/lib/accounts/owner"
 import type { Role } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
@@ -74,6 +75,14 @@ test.each<[Role, number, "live" | "over"]>([
   const user = await createUser({ role })
   const { id } = await createRow(user, { lastSeenAt: ago(hours), createdAt: ago(hours) })
   expect((await findViewer({ sub: user.id, sid: id })) !== null).toBe(expected === "live")
+})
+
+test("a session that was idle too long for its role does not come back with another role", async () => {
+  const [staff, { id: owner }] = [await createUser({ role: "admin" }), await createUser({ role: "owner" })]
+  const [idle, live] = [await createRow(staff, { lastSeenAt: ago(25) }), await createRow(staff)]
+  await changeRole(owner as OwnerId, staff.id, "member")
+  expect(await findViewer({ sub: staff.id, sid: idle.id })).toBeNull()
+  expect(await findViewer({ sub: staff.id, sid: live.id })).not.toBeNull()
 })
 
 test("a session ends after 90 days, and the next one that starts deletes it", async () => {

@@ -2,7 +2,7 @@ import Bowser from "bowser"
 import type { User } from "@/generated/prisma/client"
 import type { Owner, OwnerId } from "@/lib/accounts/owner"
 import { audit } from "@/lib/audit"
-import { holds, type Permission, permissions } from "@/lib/permissions"
+import { maxIdleSeconds } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
 import { clientAddress } from "@/lib/rate-limit/client-address"
 import { log } from "@/lib/telemetry/log"
@@ -16,14 +16,6 @@ export type SignInMethod = "password" | "github" | "google" | "sign-up" | "passw
 
 /** What the cookie of a session contains. */
 export type SessionToken = { sub: string; sid: string }
-
-const days = 24 * 3600
-
-/** The time without a request after which a session ends; shorter for roles that can change what is not their own. */
-function maxIdleSeconds(role: string): number {
-  const names = Object.keys(permissions) as Permission[]
-  return names.some((name) => /\.manage(_all)?$/.test(name) && holds(role, name)) ? days : 14 * days
-}
 
 /**
  * The account of a live session, read in one statement, so that a ban, a closure or the end of a session acts at once.

@@ -15,7 +15,7 @@ import { type Client, countAttempt, type TooMany, tooMany } from "./attempts"
 import { cookieName, cookieOptions } from "./cookies"
 import { hashOf, newToken } from "./link-token"
 import { guessable, isGuessable, newPassword } from "./new-password"
-import { hashPassword, noPassword, verifyPassword } from "./password-hash"
+import { hashPassword, verifyPassword } from "./password-hash"
 
 /** How long a sign-up waits for its confirmation, from the latest email on. */
 export const verificationHours = 24
@@ -100,19 +100,14 @@ export async function signUpOfBrowser(): Promise<SignUp | null> {
   return id.success ? live(Prisma.sql`id = ${id.data}::uuid`) : null
 }
 
-/** The latest live sign-up with an address. */
-export function latestSignUp(email: string): Promise<SignUp | null> {
-  return live(Prisma.sql`email = ${email}`)
-}
-
 async function live(condition: Prisma.Sql): Promise<SignUp | null> {
   const [found] = await db().$queryRaw<SignUp[]>(Prisma.sql`
     SELECT id, email, name, password_hash AS "passwordHash", token, expires_at AS "expiresAt"
-    FROM sign_ups WHERE ${condition} AND expires_at > now() ORDER BY expires_at DESC LIMIT 1`)
+    FROM sign_ups WHERE ${condition} AND expires_at > now()`)
   return found ?? null
 }
 
-/** Lets this browser confirm a sign-up without its password. Called after the password was entered in it. */
+/** Lets this browser confirm its sign-up without the password. */
 export async function rememberSignUp(id: string): Promise<void> {
   const jar = await cookies()
   jar.set(cookieName("sign-up"), id, { ...cookieOptions(), maxAge: verificationHours * 3600 })
@@ -149,13 +144,10 @@ export async function confirmSignUp(
   return matches ? createVerified(chosen) : { ok: false, reason: "wrong" }
 }
 
-/**
- * All sign-ups with the address stay until they expire. Otherwise their pages, and the time that a sign-in takes, would
- * show that it has an account now.
- */
+/** Other sign-ups with the address stay until they expire: their browsers must not learn that it has an account now. */
 async function createVerified({ id, email, name, passwordHash }: SignUp) {
   const created = await createAccount({ email, name, passwordHash, emailVerified: new Date() })
-  if (created.ok) await db().signUp.update({ where: { id }, data: { token: null, passwordHash: noPassword } })
+  if (created.ok) await db().signUp.deleteMany({ where: { id } })
   return created
 }
 

@@ -45,6 +45,10 @@ test.each(["lean", "next"] as const)("emails are shown to this machine and to no
     { host: "192.168.1.5:3000" },
     { host: "localhost.example.com" },
     { host: "" },
+    { host: "x@localhost" },
+    { host: "localhost#.example.com" },
+    { host: "mail.example.com/.localhost" },
+    { "cf-connecting-ip": "127.0.0.1" },
   ]
   const spellings = [
     "/x/../dev/mailbox",
@@ -68,6 +72,7 @@ test.each(["lean", "next"] as const)("emails are shown to this machine and to no
     }
   }
   const page = await visit(server, email)
+  expect(page.headers.get("cache-control")).toBe("no-store")
   expect(page.headers.get("content-security-policy")).toContain("script-src 'self' 'nonce-")
 })
 

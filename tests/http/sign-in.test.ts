@@ -539,11 +539,13 @@ describe("what responses reveal about an email address", () => {
     await expectTheSame(emails, (email) => {
       return ask(server, { path: "/verify", headers: { ...sameOriginHeaders(), ...waiting(email) } })
     })
-    // Nor does a sign-in with the password of the sign-up.
+    // Nor does a sign-in with the password of the sign-up, in this browser and in another.
+    await expectTheSame(emails, (email) => signIn(email, guess))
     const signInForm = (await ask(server, { path: "/sign-in", headers: sameOriginHeaders() })).text
     await expectTheSame(emails, async (email) => {
       const body = formOf({ ...hiddenFields(signInForm, 'name="password"'), email, password: guess })
-      const response = await ask(server, { method: "POST", path: "/sign-in", body, headers: sameOriginHeaders() })
+      const headers = { ...sameOriginHeaders(), ...waiting(email) }
+      const response = await ask(server, { method: "POST", path: "/sign-in", body, headers })
       expect(response.headers.get("location")).toBe("/verify")
       return response
     })
@@ -562,17 +564,17 @@ describe("what responses reveal about an email address", () => {
   })
 })
 
-test("the right password of an unconfirmed sign-up leads to its page, without a session", async () => {
+test("in the browser that signed up, the right password leads to the page of the sign-up, without a session", async () => {
   const email = `new-${randomUUID()}@example.com`
   const { id } = await createSignUp({ email, passwordHash, token: null })
-  const response = await signIn(email, password)
+  const cookie = `${cookieName("sign-up")}=${id}`
+  const response = await signIn(email, password, { cookie })
   expect(response.headers.get("x-action-redirect")).toBe("/verify;push")
-  expect(response.cookies).toEqual([expect.stringContaining(`${cookieName("sign-up")}=${id}`)])
-  const page = await ask(server, {
-    path: "/verify",
-    headers: { ...sameOriginHeaders(), cookie: response.cookies.join() },
-  })
+  expect(response.cookies).toEqual([])
+  const page = await ask(server, { path: "/verify", headers: { ...sameOriginHeaders(), cookie } })
   expect(page.text).toContain(email)
+  expect(resultOf(await signIn(email, "not the password", { cookie }))).toContain("Incorrect email address")
+  expect(resultOf(await signIn(email, password))).toContain("confirm your address first")
 })
 
 test("the server sends no request to a host that a request header names, for any action", async () => {

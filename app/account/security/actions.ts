@@ -27,7 +27,7 @@ export const change = formAction({
     const result = await changePassword(viewer.id, form, client)
     if (result.ok) {
       const { user } = result
-      after(() => sendEmail(user, "password_changed", user))
+      after(() => sendEmail(user, "password_changed"))
       return (await startSession(user, "password change")) ? done() : changedMeanwhile
     }
     if (result.reason === "wrong") return invalid({ current: "This is not your current password." })

@@ -11,9 +11,9 @@ import { forwardedHeader, socketAddressHeader } from "@/lib/rate-limit/client-ad
  */
 export async function isMailboxOpen(): Promise<boolean> {
   const given = await headers()
-  const urls = [env().BASE_URL, `http://${given.get("host")}`]
+  const [host = ""] = given.get("host")?.split(/:\d+$/) ?? []
   const isDirect = isLoopback(given.get(socketAddressHeader) ?? "") && !given.has(forwardedHeader)
-  return keepsEmails() && urls.every(isLoopbackUrl) && isDirect
+  return keepsEmails() && isLoopbackUrl(env().BASE_URL) && isLoopback(host) && isDirect
 }
 
 export async function requireMailbox(): Promise<void> {

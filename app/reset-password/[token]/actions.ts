@@ -16,7 +16,7 @@ export const reset = guestFormAction({
     const result = await resetPassword(form, address)
     if (result.ok) {
       const { user } = result
-      after(() => sendEmail(user, "password_changed", user))
+      after(() => sendEmail(user, "password_changed"))
       if (!(await startSession(user, "password reset"))) return changedMeanwhile
       await auditSignIn(user.id, "password reset", address)
       const { providers } = await waysIn(user.id)

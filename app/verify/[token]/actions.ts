@@ -16,7 +16,7 @@ export const verify = guestFormAction({
     const result = await confirmSignUp(form, await signUpOfBrowser(), client)
     if (result.ok) {
       const { user } = result
-      after(() => sendEmail(user, "welcome", user))
+      after(() => sendEmail(user, "welcome"))
       if (!(await startSession(user, "sign-up"))) return changedMeanwhile
       await auditSignIn(user.id, "sign-up", client.address)
       await forgetSignUp()

@@ -7,5 +7,6 @@ export async function GET(_request: Request, { params }: RouteContext<"/dev/mail
   const { id } = await params
   const email = mailbox().find((kept) => kept.id === id)
   if (!email) return new Response("There is no such email.", { status: 404 })
-  return new Response(email.html, { headers: { "Content-Type": "text/html; charset=utf-8" } })
+  const headers = { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" }
+  return new Response(email.html, { headers })
 }
