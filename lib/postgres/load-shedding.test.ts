@@ -1,3 +1,4 @@
+import { once } from "node:events"
 import { afterEach, expect, test, vi } from "vitest"
 import { isOverloaded } from "./load-shedding"
 import { pool } from "./pool"
@@ -39,4 +40,16 @@ test("waiting for a new connection to open does not count as overload", async ()
   expect(isOverloaded()).toBe(false)
   const client = await connecting
   client.release()
+})
+
+test("a wait no longer counts once the pool opens a connection for it", async () => {
+  const broken = await pool().connect()
+  const waiting = pool().connect()
+  broken.release(true)
+  await once(pool(), "remove")
+  advanceClock(1_001)
+  expect(isOverloaded()).toBe(false)
+  const next = pool().connect()
+  expect(isOverloaded()).toBe(false)
+  for (const connecting of [waiting, next]) (await connecting).release()
 })

@@ -1,3 +1,4 @@
+import type { Pool } from "pg"
 import { singleton } from "@/lib/singleton"
 
 /** The 503 response to a refused request. */
@@ -9,8 +10,10 @@ export const overloaded = {
 /** New requests are refused while any request has waited for a connection longer than this. */
 const maxWaitMs = 1_000
 
-/** The start times of the waits for a connection of the full pool, oldest first. */
-function connectionQueue(): Set<{ since: number }> {
+type Wait = { since: number; pool: Pick<Pool, "waitingCount"> }
+
+/** The waits for a connection, oldest first. */
+function connectionQueue(): Set<Wait> {
   return singleton("connection-queue", () => new Set())
 }
 
@@ -18,8 +21,8 @@ function connectionQueue(): Set<{ since: number }> {
  * Records the start of a wait for a connection.
  * @returns a function that records its end
  */
-export function enterConnectionQueue(): () => void {
-  const wait = { since: performance.now() }
+export function enterConnectionQueue(pool: Wait["pool"]): () => void {
+  const wait = { since: performance.now(), pool }
   connectionQueue().add(wait)
   return () => connectionQueue().delete(wait)
 }
@@ -29,6 +32,10 @@ export function enterConnectionQueue(): () => void {
  * out and waste the work done for it.
  */
 export function isOverloaded(): boolean {
-  const [oldest] = connectionQueue()
+  const waits = [...connectionQueue()]
+  // The pool serves its queue in order. The first waits may have left it: a connection is being opened for each of
+  // them, which may hang while other connections work.
+  const opening = waits.length - (waits[0]?.pool.waitingCount ?? 0)
+  const oldest = waits[opening]
   return oldest !== undefined && performance.now() - oldest.since > maxWaitMs
 }

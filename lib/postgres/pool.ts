@@ -35,8 +35,9 @@ class MonitoredPool extends Pool {
   override connect(): Promise<PoolClient>
   override connect(callback: Connected): void
   override connect(callback?: Connected): Promise<PoolClient> | undefined {
-    const isFull = this.idleCount === 0 && this.totalCount >= this.options.max
-    const endWait = isFull ? enterConnectionQueue() : () => {}
+    // As in pg-pool, which queues a request for an idle connection too, until the next tick.
+    const isQueued = this.idleCount > 0 || this.totalCount >= this.options.max
+    const endWait = isQueued ? enterConnectionQueue(this) : () => {}
     if (!callback) return super.connect().finally(endWait)
     super.connect((error, client, release) => {
       endWait()
