@@ -67,6 +67,32 @@ test("an account reads nothing about others, not even what it did to them itself
   expect(await recentActivity(viewer.id)).toEqual([])
 })
 
+test("failed sign-ins hide nothing else: the latest five are read, and what happened before and after them", async () => {
+  const { id } = await account()
+  const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute))
+  const entry = { targetType: "user", targetId: id }
+  const failed = Array.from({ length: 30 }, (_, index) => ({
+    ...entry,
+    action: "user.sign_in_failed",
+    details: { via: "password", reason: "wrong", address: `192.0.2.${index}` },
+    createdAt: at(index + 2),
+  }))
+  await db().auditEntry.createMany({
+    data: [
+      { ...entry, actorId: id, action: "user.password_changed", createdAt: at(0) },
+      { ...entry, actorId: id, action: "user.signed_in", details: { via: "password", address }, createdAt: at(1) },
+      ...failed,
+      { ...entry, actorId: id, action: "user.signed_out", createdAt: at(40) },
+    ],
+  })
+  expect((await recentActivity(id)).map(({ sentence, address }) => [sentence, address])).toEqual([
+    ["Signed out", null],
+    ...[29, 28, 27, 26, 25].map((last) => ["Sign-in by password failed: wrong password", `192.0.2.${last}`]),
+    ["Signed in by password", address],
+    ["Password changed", null],
+  ])
+})
+
 test("the last 20 entries are read, also of an account with more keys", async () => {
   const { id } = await account()
   const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))

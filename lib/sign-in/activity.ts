@@ -58,22 +58,28 @@ function wayIn(via: string | undefined): string {
   return via ? ` by ${via}` : ""
 }
 
+const failedSignIn: AuditAction = "user.sign_in_failed"
+
 /**
- * The last 20 entries about the account and its keys. They are about at most the 20 keys that were created or revoked
- * last, so an account with thousands of keys is read as fast.
+ * The last 20 entries about the account and its keys. At most 5 are failed sign-ins: anybody can cause those, and would
+ * hide all others. Only the 20 keys that were created or revoked last count, so an account with thousands of keys is
+ * read as fast.
  */
 export async function recentActivity(userId: OwnerId): Promise<Activity[]> {
+  const others = Object.keys(sentences).filter((action) => action !== failedSignIn)
   const found = await db().$queryRaw<Found[]>`
     WITH targets AS (
-      SELECT ${userId}::text AS id, NULL AS key_name
+      SELECT ${userId}::text AS id, NULL AS key_name, ${others}::text[] AS actions, 20 AS entries
+      UNION ALL
+      SELECT ${userId}::text, NULL, ${[failedSignIn]}::text[], 5
       UNION ALL (
-        SELECT id::text, name FROM api_keys WHERE user_id = ${userId}::uuid
+        SELECT id::text, name, ${others}::text[], 20 FROM api_keys WHERE user_id = ${userId}::uuid
         ORDER BY greatest(created_at, revoked_at) DESC LIMIT 20))
     SELECT entry.id, action, CASE WHEN actor_id = ${userId}::uuid THEN 'you' ELSE 'staff' END AS by,
       key_name AS "keyName", details, entry.created_at AS "createdAt"
     FROM targets, LATERAL (
-      SELECT * FROM audit_entries WHERE target_id = targets.id AND action = ANY (${Object.keys(sentences)})
-      ORDER BY created_at DESC, id DESC LIMIT 20) entry
+      SELECT * FROM audit_entries WHERE target_id = targets.id AND action = ANY (targets.actions)
+      ORDER BY created_at DESC, id DESC LIMIT targets.entries) entry
     ORDER BY entry.created_at DESC, entry.id DESC LIMIT 20`
   return found.map((entry) => {
     const { id, action, details, createdAt } = entry
