@@ -52,8 +52,14 @@ export function deviceFor(
   return `${id}.${createHmac("sha256", secret).update(`device ${id} ${email} ${passwordHash}`).digest("base64url")}`
 }
 
+/** The id of the account if the browser has signed in to it before. Its passwords are then hashed before others. */
+export function knownTo(user: Pick<User, "id" | "email" | "passwordHash">, { device }: Client): string | undefined {
+  return isDeviceOf(user, device) ? user.id : undefined
+}
+
 /** Whether the browser with this `device` cookie has signed in to the account before. */
-export function isDeviceOf(user: Pick<User, "email" | "passwordHash">, device: string): boolean {
+export function isDeviceOf(user: Pick<User, "email" | "passwordHash">, device: string | undefined): boolean {
+  if (device === undefined) return false
   const id = device.slice(0, device.indexOf("."))
   const actual = Buffer.from(device)
   return authSecrets().some((secret) => {

@@ -1,7 +1,7 @@
 import type { User } from "@/generated/prisma/client"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { db } from "@/lib/postgres/prisma"
-import { type Client, countAttempt, type TooMany } from "./attempts"
+import { type Client, countAttempt, knownTo, type TooMany } from "./attempts"
 import { verifyPassword } from "./password-hash"
 
 /**
@@ -17,6 +17,7 @@ export async function confirmPassword(
   if (account.passwordHash === null) return { ok: false, reason: "no_password" }
   const refused = await countAttempt(account.email, client)
   if (refused) return refused
-  const matches = await verifyPassword(password.slice(0, 1024), account.passwordHash, client.address)
+  const typed = password.slice(0, 1024)
+  const matches = await verifyPassword(typed, account.passwordHash, client.address, knownTo(account, client))
   return matches ? { ok: true, account } : { ok: false, reason: "wrong" }
 }

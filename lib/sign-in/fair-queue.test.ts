@@ -18,10 +18,11 @@ function queue(bounds: Partial<Parameters<typeof fairQueue>[0]> = {}) {
   return fairQueue({ maxRunning: 2, maxWaiting: 64, maxWaitMs: 10_000, ...bounds })
 }
 
-/** Adds tasks. The first letter of a task is its client. */
+/** Adds tasks. A task is its client and a number; a client in lower case is known. */
 async function add(enter: ReturnType<typeof fairQueue>, ...tasks: string[]): Promise<void> {
   for (const task of tasks) {
-    enter(task.slice(0, 1)).then((leave) => {
+    const id = task.replace(/\d+$/, "")
+    enter({ id, isKnown: id === id.toLowerCase() }).then((leave) => {
       if (!leave) return refused.push(task)
       running.push(leave)
       return started.push(task)
@@ -40,6 +41,9 @@ async function endAll(): Promise<void> {
 }
 
 const many = (client: string, count: number) => Array.from({ length: count }, (_, index) => `${client}${index + 1}`)
+
+/** A task of each of forty clients. */
+const forty = Array.from({ length: 40 }, (_, index) => `A${index}-1`)
 
 test("sixteen tasks of one client delay that of another by less than one task", async () => {
   const enter = queue()
@@ -99,4 +103,31 @@ test("when too many tasks wait, the client with the most loses its last one", as
   expect(refused).toEqual(["A6", "A5", "A4", "D1", "E1"])
   await endAll()
   expect(started).toEqual(["A1", "A2", "B1", "A3", "C1"])
+})
+
+test("a known client goes before forty others that wait", async () => {
+  const enter = queue()
+  await add(enter, ...forty, "k1")
+  await endOldest()
+  expect(started).toEqual(["A0-1", "A1-1", "k1"])
+  await endAll()
+  expect([started.length, refused]).toEqual([41, []])
+})
+
+test("known clients take turns, also with the others while a known one is running", async () => {
+  await add(queue(), ...many("k", 4), ...many("A", 3), "m1", "B1")
+  await endAll()
+  expect(started).toEqual(["k1", "k2", "A1", "k3", "m1", "B1", "k4", "A2", "A3"])
+})
+
+test("known clients and others are not refused because of each other", async () => {
+  const enter = queue({ maxWaiting: 3 })
+  await add(enter, ...many("A", 5), ...many("k", 3))
+  expect(refused).toEqual([])
+  await add(enter, "B1")
+  expect(refused).toEqual(["A5"])
+  await add(enter, "m1")
+  expect(refused).toEqual(["A5", "k3"])
+  await endAll()
+  expect(started).toHaveLength(8)
 })

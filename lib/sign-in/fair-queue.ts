@@ -1,4 +1,8 @@
+/** `maxWaiting` tasks of known clients may wait, and as many of others: neither are refused because of the other. */
 type Bounds = { maxRunning: number; maxWaiting: number; maxWaitMs: number }
+
+/** An id is that of a known client or that of another one, never both. */
+type Client = { id: string; isKnown: boolean }
 
 /** Ends the wait of a task: it may run, or it is refused. */
 type EndWait = (mayRun: boolean) => void
@@ -6,58 +10,62 @@ type EndWait = (mayRun: boolean) => void
 /**
  * A queue in which clients take turns, so that one with many tasks delays another by less than one task. A task is
  * refused when it has waited too long. When too many wait, the client with the most loses its last one.
+ *
+ * A known client goes before all others, unless a known one is running: they cannot keep the others out either.
  */
 export function fairQueue({ maxRunning, maxWaiting, maxWaitMs }: Bounds) {
   /** The client of each running task. */
-  const running: string[] = []
+  const running: Client[] = []
   /** The waiting tasks of each client, oldest first. The clients are in the order of their turns. */
-  const waiting = new Map<string, Set<EndWait>>()
+  const waiting = new Map<string, Client & { tasks: Set<EndWait> }>()
 
   /**
    * Waits for a turn of the client.
    * @returns a function that ends the task, or undefined if the task is refused
    */
-  async function enter(client: string): Promise<(() => void) | undefined> {
+  async function enter(client: Client): Promise<(() => void) | undefined> {
     if (!(await turnOf(client))) return undefined
     return () => {
-      running.splice(running.indexOf(client), 1)
+      const index = running.findIndex(({ id }) => id === client.id)
+      running.splice(index, 1)
       startNext()
     }
   }
 
-  function turnOf(client: string): Promise<boolean> {
+  function turnOf(client: Client): Promise<boolean> {
     return new Promise((resolve) => {
-      const own = waiting.get(client) ?? new Set()
+      const own = waiting.get(client.id) ?? { ...client, tasks: new Set() }
       const endWait: EndWait = (mayRun) => {
         clearTimeout(timer)
-        own.delete(endWait)
-        if (own.size === 0) waiting.delete(client)
+        own.tasks.delete(endWait)
+        if (own.tasks.size === 0) waiting.delete(client.id)
         resolve(mayRun)
       }
       const timer = setTimeout(endWait, maxWaitMs, false)
-      waiting.set(client, own.add(endWait))
+      waiting.set(client.id, own)
+      own.tasks.add(endWait)
       startNext()
-      refuseExcess()
+      refuseExcess(client.isKnown)
     })
   }
 
   function startNext(): void {
     if (running.length === maxRunning) return
-    const turns = [...waiting]
+    const turns = [...waiting.values()]
+    const known = running.some(({ isKnown }) => isKnown) ? undefined : turns.find(({ isKnown }) => isKnown)
     // A client without a running task comes first.
-    const [client, [endWait] = []] = turns.find(([client]) => !running.includes(client)) ?? turns[0] ?? []
-    if (client === undefined || !endWait) return
-    running.push(client)
+    const next = known ?? turns.find(({ id }) => !running.some((client) => client.id === id)) ?? turns[0]
+    const [endWait] = next?.tasks ?? []
+    if (!next || !endWait) return
+    running.push(next)
     endWait(true)
-    const others = waiting.get(client)
-    if (others) {
-      waiting.delete(client)
-      waiting.set(client, others)
-    }
+    if (next.tasks.size === 0) return
+    waiting.delete(next.id)
+    waiting.set(next.id, next)
   }
 
-  function refuseExcess(): void {
-    const queues = [...waiting.values()]
+  function refuseExcess(ofKnown: boolean): void {
+    const queues = [...waiting.values()].filter(({ isKnown }) => isKnown === ofKnown).map(({ tasks }) => tasks)
     if (queues.reduce((sum, { size }) => sum + size, 0) <= maxWaiting) return
     // Of equally long ones a random one, so that nobody fills the queue and keeps all others out.
     const most = Math.max(...queues.map(({ size }) => size))

@@ -15,7 +15,7 @@ export async function reportNewBrowser(
   method: SignInMethod,
   { address, device }: Client,
 ): Promise<void> {
-  if (device !== undefined && isDeviceOf(user, device)) return
+  if (isDeviceOf(user, device)) return
   const browser = browserOf((await headers()).get("user-agent"))
   const via = socialProviders().find(({ id }) => id === method)?.name ?? method
   after(() => sendEmail(user, "new_browser", { browser, address, via }))

@@ -4,7 +4,7 @@ import { idIn, lockAccounts } from "@/lib/accounts/authority"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { secret } from "@/lib/input/fields"
 import { db } from "@/lib/postgres/prisma"
-import { type Client, countAttempt, type TooMany } from "./attempts"
+import { type Client, countAttempt, knownTo, type TooMany } from "./attempts"
 import { isGuessable, newPassword } from "./new-password"
 import { hashPassword, verifyPassword } from "./password-hash"
 import { writePassword } from "./password-write"
@@ -34,10 +34,11 @@ export async function changePassword(
   if (before.passwordHash === null) return { ok: false, reason: "no_password" }
   const refused = await countAttempt(before.email, client)
   if (refused) return refused
-  const matches = await verifyPassword(current.slice(0, 1024), before.passwordHash, client.address)
+  const known = knownTo(before, client)
+  const matches = await verifyPassword(current.slice(0, 1024), before.passwordHash, client.address, known)
   if (!matches) return { ok: false, reason: "wrong" }
   if (isGuessable(password, before)) return { ok: false, reason: "guessable" }
-  const passwordHash = await hashPassword(password, client.address)
+  const passwordHash = await hashPassword(password, client.address, known)
   return db().$transaction(async (transaction): Promise<PasswordChange> => {
     // Checks again under the lock: of two concurrent changes, the second has the wrong current password.
     const unchanged = Prisma.sql`${idIn(userId)} AND status = 'active' AND password_hash = ${before.passwordHash}`

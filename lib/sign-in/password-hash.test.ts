@@ -1,9 +1,16 @@
 import { readFile } from "node:fs/promises"
-import { expect, test, vi } from "vitest"
+import { afterEach, expect, test, vi } from "vitest"
+import type { OwnerId } from "@/lib/accounts/owner"
 import { log } from "@/lib/telemetry/log"
 import { metrics } from "@/lib/telemetry/metrics"
-import { cheapHashOf } from "@/tests/support/factories"
-import { TooManyPasswords, verifyPassword } from "./password-hash"
+import { cheapHashOf, createUser } from "@/tests/support/factories"
+import { deviceFor } from "./attempts"
+import { confirmPassword } from "./confirm-password"
+import { changePassword } from "./password-change"
+import { passwordQueue, TooManyPasswords, verifyPassword } from "./password-hash"
+import { type PasswordSignIn, signInWithPassword } from "./sign-in"
+
+afterEach(() => vi.useRealTimers())
 
 const password = "correct horse battery staple"
 const cheapHash = cheapHashOf(password)
@@ -52,4 +59,46 @@ test("a full queue refuses the address with the most passwords, and no other", a
   expect(progress).toEqual({ verified: 65, refused: 15 })
   expect(logged.mock.calls).toEqual(Array(15).fill([{ client: address }, "password_refused"]))
   expect(await waiting()).toBe(0)
+})
+
+test("a browser that signed in to the account goes before forty addresses, and no other browser does", async () => {
+  // Nobody waits too long, however slow the machine is.
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  const mediumHash = cheapHashOf(password, 2 ** 12)
+  const user = await createUser({ passwordHash: mediumHash })
+  const { email } = user
+  const other = await createUser({ passwordHash: mediumHash })
+  const owner = { address, device: deviceFor(user, "1") }
+
+  const finished: string[] = []
+  const noted = (who: string, task: Promise<unknown>) => task.then(() => finished.push(who))
+  const signIn = (client: Partial<PasswordSignIn>) => signInWithPassword({ email, password, address, ...client })
+
+  const enter = passwordQueue()
+  const leave = await enter({ id: "one that is being hashed", isKnown: false })
+  const leaveLater = await enter({ id: "another one", isKnown: false })
+  const others = Array.from({ length: 40 }, (_, index) =>
+    noted("address", verifyPassword("wrong", mediumHash, `198.51.100.${index}`)),
+  )
+  others.push(
+    noted("forged", signIn({ device: `${owner.device}x` })),
+    noted("of another account", signIn({ device: deviceFor(other, "1") })),
+    noted("without an account", signIn({ ...owner, email: "nobody@example.com" })),
+  )
+  await expect.poll(waiting).toBe(43)
+  const owners = [
+    noted("wrong", signIn({ ...owner, password: "wrong" })),
+    noted("sign-in", signIn(owner)),
+    noted("confirmation", confirmPassword(user.id as OwnerId, password, owner)),
+    noted(
+      "change",
+      changePassword(user.id as OwnerId, { current: password, password: "four words make sense" }, owner),
+    ),
+  ]
+  await expect.poll(waiting).toBe(47)
+  leave?.()
+  await Promise.all(owners)
+  leaveLater?.()
+  await Promise.all(others)
+  expect(new Set(finished.slice(0, 40))).toEqual(new Set(["wrong", "sign-in", "confirmation", "change", "address"]))
 })

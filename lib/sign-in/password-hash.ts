@@ -17,10 +17,13 @@ const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scr
 /** Thrown when too many passwords wait to be hashed; the form then shows it. */
 export class TooManyPasswords extends Error {}
 
-/** @param address that of the client, whose hashes take turns with those of others */
-export async function hashPassword(password: string, address: string): Promise<string> {
+/**
+ * @param address that of the client, whose hashes take turns with those of others
+ * @param account the account that the browser has signed in to before, which goes before others; see `knownTo`
+ */
+export async function hashPassword(password: string, address: string, account?: string): Promise<string> {
   const salt = randomBytes(16)
-  return stored(salt, await derive(password, salt, cost, address))
+  return stored(salt, await derive(password, salt, cost, { address, account }))
 }
 
 /** `scrypt$N$r$p$salt$hash`, the last two in base64url. */
@@ -31,11 +34,19 @@ function stored(salt: Buffer, hash: Buffer): string {
 /** No password has this hash. */
 const decoy = stored(randomBytes(16), randomBytes(hashBytes))
 
-/** Takes the same time for an account without a password (`null`): it then verifies against a decoy hash. */
-export async function verifyPassword(password: string, hash: string | null, address: string): Promise<boolean> {
+/**
+ * Takes the same time for an account without a password (`null`): it then verifies against a decoy hash. For the
+ * client see `hashPassword`.
+ */
+export async function verifyPassword(
+  password: string,
+  hash: string | null,
+  address: string,
+  account?: string,
+): Promise<boolean> {
   const [, N, r, p, salt = "", expected = ""] = (hash ?? decoy).split("$")
   const own = { N: Number(N), r: Number(r), p: Number(p) }
-  const actual = await derive(password, Buffer.from(salt, "base64url"), own, address)
+  const actual = await derive(password, Buffer.from(salt, "base64url"), own, { address, account })
   return timingSafeEqual(actual, Buffer.from(expected, "base64url")) && hash !== null
 }
 
@@ -47,16 +58,26 @@ const bounds = {
   maxWaitMs: 10_000,
 }
 
+export function passwordQueue() {
+  return singleton("password-queue", () => fairQueue(bounds))
+}
+
 /** One connection may have all networks of an IPv6 /48, each of which counts as a client elsewhere. */
 function siteOf(address: string): string {
   return address.includes(":") ? address.split(":").slice(0, 3).join(":") : address
 }
 
-async function derive(password: string, salt: Buffer, { N, r, p }: typeof cost, address: string): Promise<Buffer> {
+async function derive(
+  password: string,
+  salt: Buffer,
+  { N, r, p }: typeof cost,
+  { address, account }: { address: string; account: string | undefined },
+): Promise<Buffer> {
   const { passwordsWaiting } = metrics()
-  const enter = singleton("password-queue", () => fairQueue(bounds))
+  const enter = passwordQueue()
   passwordsWaiting.inc()
-  const leave = await enter(siteOf(address))
+  // All browsers of an account are one client: by signing in, it gets any number of them.
+  const leave = await enter(account ? { id: account, isKnown: true } : { id: siteOf(address), isKnown: false })
   passwordsWaiting.dec()
   if (!leave) {
     log().info({ client: address }, "password_refused")

@@ -3,7 +3,7 @@ import { normalizeEmail } from "@/lib/email/address"
 import { isStorable } from "@/lib/input/text"
 import { db } from "@/lib/postgres/prisma"
 import { log } from "@/lib/telemetry/log"
-import { type Client, countAttempt, type TooMany } from "./attempts"
+import { type Client, countAttempt, knownTo, type TooMany } from "./attempts"
 import { verifyPassword } from "./password-hash"
 
 export type PasswordSignIn = Client & { email?: string | undefined; password?: string | undefined }
@@ -36,11 +36,12 @@ async function check({ email: typed, password, ...client }: PasswordSignIn, own:
   const email = isStorable(normalized) ? normalized : ""
   const user = await db().user.findUnique({ where: { email } })
   const text = (password ?? "").slice(0, 1024)
-  if ((await verifyPassword(text, user?.passwordHash ?? null, client.address)) && user) {
+  const known = user ? knownTo(user, client) : undefined
+  if ((await verifyPassword(text, user?.passwordHash ?? null, client.address, known)) && user) {
     return user.status === "active" ? { ok: true, user } : { ok: false, reason: "suspended", userId: user.id }
   }
   // The same for an address that has an account: whoever signs up with it may not learn so by signing in.
-  const isWaiting = own?.email === email && (await verifyPassword(text, own.passwordHash, client.address))
-  if (isWaiting) return { ok: false, reason: "unverified", userId: user?.id }
+  const isOwn = own?.email === email && (await verifyPassword(text, own.passwordHash, client.address, known))
+  if (isOwn) return { ok: false, reason: "unverified", userId: user?.id }
   return { ok: false, reason: "wrong", userId: user?.id }
 }
