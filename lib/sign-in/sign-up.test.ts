@@ -173,7 +173,7 @@ test("a mailbox gets three links within 15 minutes; after that the last one stil
 test("spellings of an address with a plus sign are limited as one, and never use up the limit of the address itself", async () => {
   const email = `${randomUUID()}@example.com`
   for (let count = 0; count < limits.emailsAddress.tokens; count++) {
-    await signUpAndSend({ email: email.replace("@", `+${count}@`) })
+    await sendVerification({ id: randomUUID(), email: email.replace("@", `+${count}@`) })
   }
   expect(received.emails).toHaveLength(limits.verificationAccount.tokens)
   const { id } = await signUpAndSend({ email })
