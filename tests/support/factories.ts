@@ -131,7 +131,7 @@ export function createConnection(userId: string, overrides: Partial<Prisma.Provi
 }
 
 /** A sign-up that waits until its address is verified. */
-export function createSignUp(data: Pick<Prisma.SignUpCreateInput, "email" | "passwordHash" | "token">) {
+export function createSignUp(data: Omit<Prisma.SignUpCreateInput, "id" | "name" | "expiresAt"> & { name?: string }) {
   const expiresAt = new Date(Date.now() + 3_600_000)
   return db().signUp.create({ data: { id: randomUUID(), name: "New", expiresAt, ...data } })
 }
