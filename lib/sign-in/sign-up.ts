@@ -121,10 +121,10 @@ export async function forgetSignUp(): Promise<void> {
 export type Verification = { ok: true; user: User } | { ok: false; reason: "dead" | "taken" | "wrong" } | TooMany
 
 /**
- * Creates the account of a sign-up. The link proves that its reader has the address; the browser that signed up, or
- * the password, proves that the reader is who signed up: anybody can sign up with the address of
- * another person, who must not confirm a password that somebody else knows. The links that others cause confirm the
- * browser's own sign-up with its password, so that they keep nobody from signing up.
+ * Creates the account of a sign-up. The link proves that its reader has the address; the browser that signed up, or the
+ * password, proves that the reader is who signed up: anybody can sign up with the address of another person, who must
+ * not confirm a password that somebody else knows. The links that others cause confirm the browser's own sign-up with
+ * its password, so that they keep nobody from signing up.
  */
 export async function confirmSignUp(
   { token, password }: z.output<typeof verificationForm>,
