@@ -7,7 +7,8 @@ import { log } from "@/lib/telemetry/log"
 export async function reportNewAdminKey(issuer: Pick<Owner, "id" | "email">, start: string): Promise<void> {
   try {
     const owners = await db().user.findMany({ where: { role: "owner", status: "active", id: { not: issuer.id } } })
-    await Promise.all(owners.map((owner) => sendEmail(owner, "admin_key_created", { email: issuer.email, start })))
+    // One after the other, so that they leave connections for requests.
+    for (const owner of owners) await sendEmail(owner, "admin_key_created", { email: issuer.email, start })
   } catch (error) {
     log().error({ why: String(error) }, "email_not_sent")
   }
