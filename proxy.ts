@@ -46,6 +46,8 @@ function refusalOf({ method, headers }: NextRequest): { status: number; message:
   if (/^multipart\/form-data(?!.*;\s*boundary=.)/i.test(headers.get("content-type") ?? "")) {
     return { status: 400, message: "This multipart form has no boundary." }
   }
+  // Browsers send forms with their length; of others, Next would read up to 1 MB.
+  if (headers.has("transfer-encoding")) return { status: 411, message: "This form has no Content-Length." }
   if (Number(headers.get("content-length") ?? 0) > maxFormBytes)
     return { status: 413, message: "This form is too large." }
   return undefined

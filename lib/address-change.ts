@@ -48,7 +48,7 @@ export async function requestAddressChange(
 async function sendLink(account: User, to: string): Promise<void> {
   try {
     const token = newToken()
-    // Above the limit the link in the last email still works.
+    // Above this limit the link in the last email still works.
     if (!(await consume("verificationAccount", mailboxOf(to))).allowed) return
     // For every address: the requester may not learn from an earlier link whether this one has an account.
     if (!(await storeChange(account, to, token))) return

@@ -13,8 +13,10 @@ export type EmailContent = {
   because?: string
   /** The mail server's message is not logged, because it may quote the email. */
   confidential?: true
-  /** Reports what happened to the account, or is the way back into it: the limit of emails never drops it. */
+  /** Reports what happened to the account: the limit of emails never drops it where addresses are verified. */
   security?: true
+  /** Has a limit of its own, so that of all emails never drops it. */
+  limited?: true
 }
 
 type KeyFacts = { surface: Surface; name: string; start: string }
@@ -164,8 +166,7 @@ export const templates = {
       "If you did not request this, ignore this email. Your password does not change.",
     ],
     confidential: true,
-    // Requests have a limit of their own.
-    security: true,
+    limited: true,
   }),
   password_changed: () => ({
     subject: "Your password was changed",

@@ -20,7 +20,7 @@ test.each([
   ["a lone surrogate", "a\ud800", "cannot be stored"],
   ["an escape character", "a\u001b[31m", "control characters"],
   ["a right-to-left override", "a\u202eb", "control characters"],
-  ["tags, which hide text in an emoji", "👍\u{E0068}\u{E0069}", "control characters"],
+  ["tags, which hide text in an emoji", "👍\u{E0068}\u{E0069}", "hidden characters"],
   ["an interlinear annotation", "a\ufff9b", "control characters"],
   ["one character too many", "12345678901", "at most 10 characters"],
 ])("plainText and plainParagraphs refuse %s", (_what, text, reason) => {
@@ -50,4 +50,12 @@ test("a CRLF from a form counts as one character", () => {
 
 test("plainParagraphs accepts every script, emoji and right-to-left marks", () => {
   for (const text of ["שלום\u200f!", "👩‍👩‍👧", "Zoë — ok", "你好", "नमस्ते"]) expect(message.parse(text)).toBe(text)
+})
+
+test("a flag that consists of tags is accepted, but no text behind it", () => {
+  const england = "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}"
+  for (const schema of [plainText({ name: "Name", max: 100 }), plainParagraphs({ name: "Name", max: 100 })]) {
+    expect(schema.parse(`Ann ${england}${england}`)).toBe(`Ann ${england}${england}`)
+    expect(refusal(schema, `${england}\u{E0061}`)).toContain("hidden characters")
+  }
 })

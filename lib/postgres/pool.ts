@@ -30,7 +30,7 @@ export function pool(): Pool {
 
 type Connected = (error: Error | undefined, client: PoolClient | undefined, release: (error?: unknown) => void) => void
 
-/** Records how long requests wait for a connection while all connections are in use. */
+/** Records how long requests wait in the queue of the pool. */
 class MonitoredPool extends Pool {
   override connect(): Promise<PoolClient>
   override connect(callback: Connected): void

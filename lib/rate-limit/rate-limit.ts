@@ -15,7 +15,7 @@ export const limits = {
   /** Failed key checks per client address. */
   failedKey: { tokens: 300, windowSeconds: 60 },
   signInAddress: { tokens: 100, windowSeconds: 600 },
-  /** Attempts per account from browsers that have not signed in to it before; see lib/sign-in/attempts.ts. */
+  /** Attempts per account or sign-up from browsers that have not signed in to it before; see lib/sign-in/attempts.ts. */
   signInAccount: { tokens: 30, windowSeconds: 600 },
   /** Sign-ups, and repeated emails of one, per client address. */
   signUpAddress: { tokens: 30, windowSeconds: 3600 },
@@ -33,7 +33,7 @@ export const limits = {
   renamesAccount: { tokens: 20, windowSeconds: 3600 },
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },
   waitlistAddress: { tokens: 30, windowSeconds: 3600 },
-  /** Emails to one address. Those with `security` (lib/email/templates.ts) count, but are sent regardless. */
+  /** Emails to one address. Which of them are sent regardless: lib/email/templates.ts. */
   emailsAddress: { tokens: 20, windowSeconds: 86_400 },
 } as const
 

@@ -67,7 +67,7 @@ test("an account reads nothing about others, not even what it did to them itself
   expect(await recentActivity(viewer.id)).toEqual([])
 })
 
-test("failed sign-ins hide nothing else: the latest five are read, and what happened before and after them", async () => {
+test("of thirty failed sign-ins the latest five are read, and what happened before and after them", async () => {
   const { id } = await account()
   const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute))
   const entry = { targetType: "user", targetId: id }

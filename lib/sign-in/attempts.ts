@@ -30,10 +30,10 @@ export async function countAttempt(account: string, client: Client): Promise<Too
  * The id by which an account's limit counts. Browsers that signed in to the account before are counted separately, so
  * that an attacker who exhausts the account's limit does not lock out its owner.
  */
-export async function countedAs(email: string, { device }: Client): Promise<string> {
-  if (device === undefined || !isStorable(email)) return email
-  const user = await db().user.findUnique({ where: { email } })
-  return user && isDeviceOf(user, device) ? `${email} ${device}` : email
+export async function countedAs(account: string, { device }: Client): Promise<string> {
+  if (device === undefined || !isStorable(account)) return account
+  const user = await db().user.findUnique({ where: { email: account } })
+  return user && isDeviceOf(user, device) ? `${account} ${device}` : account
 }
 
 export function tooMany({ resetSeconds }: Verdict): TooMany {

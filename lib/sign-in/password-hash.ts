@@ -53,7 +53,7 @@ export async function verifyPassword(
 const bounds = {
   /** Half of Node's four threads, which file reads and DNS look-ups share. */
   maxRunning: 2,
-  /** About ten seconds of work, after which a form is refused anyway. */
+  /** Of each kind about ten seconds of work, after which a form is refused anyway. */
   maxWaiting: 64,
   maxWaitMs: 10_000,
 }

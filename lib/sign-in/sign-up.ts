@@ -68,9 +68,9 @@ export async function signUpUnverified(
 export async function sendVerification({ id, email }: Pick<SignUp, "id" | "email">): Promise<void> {
   try {
     if (!(await consume("verificationAccount", mailboxOf(email))).allowed) return
+    const account = await db().user.findUnique({ where: { email } })
     const token = newToken()
     const last = await replaceToken(id, token)
-    const account = await db().user.findUnique({ where: { email } })
     const isSent = account
       ? await sendEmail(account, "already_registered")
       : await sendEmail({ id: null, email }, "verify_address", { token, hours: verificationHours })

@@ -21,7 +21,8 @@ export async function whileUncommitted<Actions extends readonly (() => Promise<u
     await connection.query("COMMIT")
     return (await Promise.all(outcomes)) as { [Action in keyof Actions]: Awaited<ReturnType<Actions[Action]>> }
   } finally {
-    connection.release()
+    // Closes the connection, because after a failure its transaction is still open.
+    connection.release(true)
   }
 }
 
