@@ -4,7 +4,7 @@ import { after } from "next/server"
 import { z } from "zod"
 import { done, guestFormAction, refused, retryLater } from "@/lib/form/action"
 import { consume } from "@/lib/rate-limit/rate-limit"
-import { rememberSignUp, sendVerification, signUpOfBrowser } from "@/lib/sign-in/sign-up"
+import { sendVerification, signUpOfBrowser } from "@/lib/sign-in/sign-up"
 
 export const sendAgain = guestFormAction({
   fields: z.object({}),
@@ -13,8 +13,6 @@ export const sendAgain = guestFormAction({
     if (!waiting) return refused("This sign-up has expired. Sign up again.")
     const { allowed, resetSeconds } = await consume("signUpAddress", address)
     if (!allowed) return retryLater("Too many requests from your network", { retryAfterSeconds: resetSeconds })
-    // The sign-up waits from the latest email on, and its browser remembers it for as long.
-    await rememberSignUp(waiting.id)
     after(() => sendVerification(waiting))
     return done()
   },
