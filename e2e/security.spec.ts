@@ -314,7 +314,9 @@ for (const origin of [undefined, "https://evil.example", "null"]) {
     const { rows } = await database.query("SELECT session_version FROM users WHERE email = $1", [email])
     expect(rows).toEqual([{ session_version: 0 }])
     // Besides the report of the sign-in above, only the email with the link was sent.
-    const emails = (await emailsTo(email)).filter((message) => !message.includes("Subject: New sign-in to your account"))
+    const emails = (await emailsTo(email)).filter(
+      (message) => !message.includes("Subject: New sign-in to your account"),
+    )
     expect(emails).toEqual([expect.stringContaining("/reset-password/")])
     await page.goto(link)
     await expect(page.getByRole("button", { name: "Set password" })).toBeVisible()
