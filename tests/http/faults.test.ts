@@ -123,16 +123,21 @@ function bodyOf({ words }: Charged): string {
 
 /** Retries every call that has no response yet, then checks the charges and the ledger. */
 async function settleAll(server: TestServer, owner: Customer): Promise<void> {
+  for (const call of owner.calls) if (call.bodies.length === 0) await settle(server, owner, call)
+  expect(await checkCharges(pool(), owner.calls, [owner.id])).toEqual([])
+  expect(await findViolations(pool(), [owner.id])).toEqual([])
+}
+
+/** Retries a call until it has a response. Its first reservation may commit as late as the retry: that one gets a 409. */
+async function settle(server: TestServer, owner: Customer, call: Charged): Promise<void> {
   // Expires the reservations of requests that got no response.
   await pool().query(
     "UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE state = 'reserved' AND user_id = $1",
     [owner.id],
   )
-  for (const call of owner.calls) {
-    if (call.bodies.length === 0) expect(await send(server, owner, call)).toMatchObject({ status: 200 })
-  }
-  expect(await checkCharges(pool(), owner.calls, [owner.id])).toEqual([])
-  expect(await findViolations(pool(), [owner.id])).toEqual([])
+  const response = await send(server, owner, call)
+  if (response?.status === 409) return settle(server, owner, call)
+  expect(response).toMatchObject({ status: 200 })
 }
 
 /** Tolerance for a busy machine. A request has a deadline of 2.4 seconds; without it, a request takes five. */
