@@ -12,6 +12,7 @@ let userId = ""
 beforeAll(async () => {
   userId = (await createUser()).id
   await grantCredits(userId, 100)
+  await createKey({ user: { id: userId }, surface: "user" })
   await db().auditEntry.create({ data: { action: "user.signed_in", targetType: "user", targetId: userId } })
 })
 
@@ -72,6 +73,26 @@ test.each([
     "a rating of six",
     "INSERT INTO feedback (id, user_id, rating, message) VALUES (gen_random_uuid(), $1, 6, 'x')",
     "feedback_rating",
+  ],
+  ["a key with an empty list of scopes", "UPDATE api_keys SET scopes = '{}' WHERE user_id = $1", "scopes_not_empty"],
+  ["a key that no address may use", "UPDATE api_keys SET allowed_cidrs = '{}' WHERE user_id = $1", "cidrs_1_to_50"],
+  ["a key without requests", "UPDATE api_keys SET requests_per_minute = 0 WHERE user_id = $1", "requests_1_to_300"],
+  ["a spending limit without a period", "UPDATE api_keys SET spend_limit = 1 WHERE user_id = $1", "spend_limit"],
+  [
+    "a negative spending limit",
+    "UPDATE api_keys SET spend_limit = -1, spend_period = 'day' WHERE user_id = $1",
+    "spend_limit",
+  ],
+  ["a key that succeeds itself", "UPDATE api_keys SET successor_id = id WHERE user_id = $1", "api_keys_successor"],
+  [
+    "a reason without a revocation",
+    "UPDATE api_keys SET revocation_reason = 'leaked' WHERE user_id = $1",
+    "revoked_why",
+  ],
+  [
+    "spending below zero",
+    "INSERT INTO key_spending (root_id, period, starts_at, held) SELECT id, 'day', now(), -1 FROM api_keys WHERE user_id = $1",
+    "key_spending_not_negative",
   ],
 ])("the database refuses %s", async (_what, statement, constraint) => {
   await expect(sql(statement, userId)).rejects.toThrow(constraint)
