@@ -38,6 +38,10 @@ export function isRole(value: string): value is Role {
   return Object.hasOwn(roles, value)
 }
 
+export function isPermission(value: string): value is Permission {
+  return Object.hasOwn(permissions, value)
+}
+
 /** An unknown role holds no permission. */
 export function holds(role: string, permission: Permission): boolean {
   return isRole(role) && (roles[role] as readonly Permission[]).includes(permission)

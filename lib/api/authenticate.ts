@@ -1,25 +1,44 @@
 import type { User } from "@/generated/prisma/client"
 import type { Owner, OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
-import { clientAddress } from "@/lib/rate-limit/client-address"
+import { clientAddress, wholeClientAddress } from "@/lib/rate-limit/client-address"
+import { isWithin } from "@/lib/rate-limit/ip-address"
 import { consume, type Verdict } from "@/lib/rate-limit/rate-limit"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { log } from "@/lib/telemetry/log"
 import { hashSecret, isWellFormed } from "../keys/secret"
 import { holds, type Permission } from "../permissions"
 import { singleton } from "../singleton"
+import type { Endpoint } from "./endpoint"
 import { refuseAs } from "./errors"
 
-export type Caller = { keyId: string; owner: Owner }
+/** What an endpoint requires of its caller. */
+type Access = Pick<Endpoint, "surface" | "permission" | "scope">
 
-type KeyRow = Pick<User, "email" | "name" | "role" | "status"> & {
+/** An owner and their key: what every endpoint knows of its caller. */
+export type Caller = { key: LiveKey; owner: Owner; verdict: Verdict }
+
+/** A key that is neither revoked nor expired, with what limits it. */
+export type LiveKey = {
   id: string
   surface: Surface
-  revoked: boolean
-  expired: boolean
-  unrecorded: boolean
-  owner_id: OwnerId
+  /** What the key may do; `null`: everything that its owner may. */
+  scopes: readonly string[] | null
+  /** The networks that may use the key; `null`: all. */
+  allowed_cidrs: readonly string[] | null
+  requests_per_minute: number | null
+  has_spend_limit: boolean
+  /** When the key ends because another one has replaced it. */
+  replaced_until: Date | null
 }
+
+type KeyRow = LiveKey &
+  Pick<User, "email" | "name" | "role" | "status"> & {
+    revoked: boolean
+    expired: boolean
+    unrecorded: boolean
+    owner_id: OwnerId
+  }
 
 // Expiry is checked against the database clock, so a wrong clock on this server cannot accept an expired key.
 const findKey = {
@@ -28,6 +47,8 @@ const findKey = {
     SELECT k.id, k.surface, k.revoked_at IS NOT NULL AS revoked,
            coalesce(k.expires_at <= now(), false) AS expired,
            coalesce(k.last_used_at < now() - interval '1 minute', true) AS unrecorded,
+           k.scopes, k.allowed_cidrs, k.requests_per_minute, k.spend_limit IS NOT NULL AS has_spend_limit,
+           CASE WHEN k.successor_id IS NOT NULL THEN k.expires_at END AS replaced_until,
            u.id AS owner_id, u.email, u.name, u.role, u.status
     FROM api_keys k JOIN users u ON u.id = k.user_id
     WHERE k.hash = $1`,
@@ -40,28 +61,38 @@ const recordUse = {
     WHERE id = $1 AND coalesce(last_used_at < now() - interval '1 minute', true)`,
 }
 
-/** A valid key with its owner, and whether its rate limit allows this request. */
-export type Identity = { key: KeyRow; verdict: Verdict }
-
 /**
- * Identifies the caller by the key that it sends, and counts the request. One statement reads the key and its owner on
- * every request; neither is cached.
+ * Identifies the caller by the key that it sends. One statement reads the key, its limits and its owner on every request;
+ * nothing is cached.
  * @throws Refusal 400, 401 or, for too many requests without a valid key, 429
  */
-export async function identify(headers: Headers): Promise<Identity> {
+export async function identify(headers: Headers): Promise<KeyRow> {
   const secret = readCredentials(headers)
   if (secret === undefined) return refuseKey()
   const key = isWellFormed(secret) ? await loadKey(secret) : undefined
   if (!key || key.revoked || key.expired) return refuseFailedKey(clientAddress(headers))
-  if (key.unrecorded) recordUseLater(key.id)
-  return { key, verdict: await consume("key", key.id) }
+  return key
 }
 
 /**
- * Authorizes an identified caller. Checks in this order: rate limit, surface, owner, permission.
+ * Counts a request with a key. One from an address that may not use the key counts against the address instead, so that
+ * nobody else uses up the key's limit.
+ * @throws Refusal 403 or 429 for such an address
+ */
+export async function countRequest(key: KeyRow, headers: Headers): Promise<Verdict> {
+  if (key.allowed_cidrs) {
+    const address = wholeClientAddress(headers)
+    if (!address || !isWithin(address, key.allowed_cidrs)) return refuseAddress(address, clientAddress(headers))
+  }
+  if (key.unrecorded) recordUseLater(key.id)
+  return consume("key", key.id)
+}
+
+/**
+ * Authorizes an identified caller. Checks in this order: rate limit, surface, owner, permission, scope.
  * @throws Refusal 403 or 429
  */
-export function authorize({ key, verdict }: Identity, surface: Surface, permission: Permission | undefined): Caller {
+export function authorize(key: KeyRow, verdict: Verdict, { surface, permission, scope }: Access): Caller {
   if (!verdict.allowed) {
     refuseAs(
       "rate_limited",
@@ -79,8 +110,11 @@ export function authorize({ key, verdict }: Identity, surface: Surface, permissi
   if (permission && !holds(key.role, permission)) {
     refuseAs("forbidden", `The key owner lacks the permission ${permission}.`)
   }
+  if (scope && key.scopes && !key.scopes.includes(scope)) {
+    refuseAs("missing_scope", `This key lacks the scope ${scope}. It has: ${key.scopes.join(", ")}.`)
+  }
   const owner = { id: key.owner_id, email: key.email, name: key.name, role: key.role }
-  return { keyId: key.id, owner }
+  return { key, owner, verdict }
 }
 
 /** The key in `Authorization: Bearer` (the scheme is case-insensitive, RFC 9110 section 11.1) or in `x-api-key`. */
@@ -98,12 +132,25 @@ async function loadKey(secret: string): Promise<KeyRow | undefined> {
   return rows[0]
 }
 
-async function refuseFailedKey(address: string): Promise<never> {
-  const verdict = await consume("failedKey", address)
-  if (verdict.allowed) return refuseKey()
+async function refuseFailedKey(client: string): Promise<never> {
+  await countFailure(client, "without a valid key")
+  return refuseKey()
+}
+
+async function refuseAddress(address: string | undefined, client: string): Promise<never> {
+  await countFailure(client, "with a key that it may not use")
   return refuseAs(
+    "address_not_allowed",
+    `This key does not work from ${address ?? "an unknown address"}: its owner has limited it to other addresses.`,
+  )
+}
+
+async function countFailure(client: string, what: string): Promise<void> {
+  const verdict = await consume("failedKey", client)
+  if (verdict.allowed) return
+  refuseAs(
     "rate_limited",
-    `Too many requests without a valid key from this address. Try again in ${verdict.resetSeconds} seconds.`,
+    `Too many requests ${what} from this address. Try again in ${verdict.resetSeconds} seconds.`,
     { "Retry-After": String(verdict.resetSeconds) },
   )
 }

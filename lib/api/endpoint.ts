@@ -3,8 +3,9 @@ import { databaseDeadline, type WithinDeadline } from "@/lib/postgres/deadline"
 import { isOverloaded, overloaded } from "@/lib/postgres/load-shedding"
 import { limits, type Verdict } from "@/lib/rate-limit/rate-limit"
 import type { Surface } from "@/lib/surfaces"
+import type { Scope } from "../keys/scopes"
 import type { Permission } from "../permissions"
-import { authorize, type Caller, identify } from "./authenticate"
+import { authorize, type Caller, countRequest, identify } from "./authenticate"
 import { refuseAs } from "./errors"
 import { eachMethod, handleEach, type Method } from "./methods"
 import type { Parameters } from "./parameters"
@@ -17,6 +18,8 @@ export type Endpoint = {
   readonly summary: string
   /** The permission that the key's owner must hold; none on the user surface. */
   readonly permission: Permission | undefined
+  /** The scope that the key must have; none for what every key may read. */
+  readonly scope: Scope | undefined
   /** Whether `data` is a page of rows with `meta`, or one object. */
   readonly shape: "list" | "object"
   readonly filters: Parameters
@@ -47,10 +50,12 @@ export function routes<Row extends Endpoint>(
     return respond(request, pathOf(request), async (draft) => {
       if (isOverloaded()) return refuseAs("service_unavailable", overloaded.message, overloaded.headers)
       const withinDeadline = databaseDeadline()
-      const identity = await withinDeadline(identify(request.headers))
-      draft.keyId = identity.key.id
-      setAll(draft.headers, rateLimitHeaders(identity.verdict))
-      const caller = authorize(identity, endpoint.surface, endpoint.permission)
+      const key = await withinDeadline(identify(request.headers))
+      draft.keyId = key.id
+      if (key.replaced_until) draft.headers.set("Key-Expires", key.replaced_until.toISOString())
+      const verdict = await countRequest(key, request.headers)
+      setAll(draft.headers, rateLimitHeaders(verdict))
+      const caller = authorize(key, verdict, endpoint)
       return handle(request, caller, withinDeadline, draft.headers)
     })
   }

@@ -3,11 +3,17 @@ export const errors = {
   bad_request: { status: 400, meaning: "The query or the body is invalid; the message states what is accepted." },
   unauthorized: { status: 401, meaning: "The key is missing, unknown, malformed, revoked or expired." },
   insufficient_credits: { status: 402, meaning: "The balance cannot cover the maximum cost of the call." },
+  key_limit_reached: {
+    status: 402,
+    meaning: "The call could cost more than what is left of the key's spending limit; the message states both.",
+  },
   wrong_scope: { status: 403, meaning: "The key was issued for the other surface." },
   forbidden: {
     status: 403,
     meaning: "The key's owner is banned or closed, or lacks the permission named in the message.",
   },
+  missing_scope: { status: 403, meaning: "The key lacks the scope named in the message." },
+  address_not_allowed: { status: 403, meaning: "The key's owner has limited it to other network addresses." },
   not_found: { status: 404, meaning: "There is nothing at this path." },
   method_not_allowed: {
     status: 405,

@@ -47,7 +47,7 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
 }): Routes<AdminEndpoint<z.output<Row>, z.output<Meta>>> {
   const { common, read } = list(row)
   return routes(
-    { ...common, surface: "admin", permission, recipes, read: (search: string) => read(search, {}) },
+    { ...common, surface: "admin", permission, scope: permission, recipes, read: (search: string) => read(search, {}) },
     async (request, _caller, withinDeadline) =>
       listEnvelope(await withinDeadline(read(new URL(request.url).search, {}))),
   )
@@ -67,6 +67,7 @@ export function userList<
       ...common,
       surface: "user",
       permission: undefined,
+      scope: "read",
       recipes: {},
       read: (userId: OwnerId, search: string) => read(search, { userId }),
     },

@@ -29,15 +29,22 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
   work: (body: z.output<Body>, context: { runId: string; signal: AbortSignal }) => Promise<Worked<z.input<Result>>>
 }): Routes {
   return routes(
-    { ...ownObject, method: "POST", summary, data: settledRun(maxCost, result), metered: { body, maxCost } },
-    async (request, { keyId, owner }, withinDeadline, headers) => {
+    {
+      ...ownObject,
+      method: "POST",
+      scope: "run",
+      summary,
+      data: settledRun(maxCost, result),
+      metered: { body, maxCost },
+    },
+    async (request, { key, owner }, withinDeadline, headers) => {
       const { pathname, search } = new URL(request.url)
       parseParameters(search, ownObject.parameters)
       const idempotencyKey = readIdempotencyKey(request.headers)
       const input = await readBody(request, body)
       const fingerprint = fingerprintOf(pathname, input)
       const outcome = await run(
-        { owner: owner.id, keyId, idempotencyKey, fingerprint, amount: maxCost },
+        { owner: owner.id, keyId: key.id, idempotencyKey, fingerprint, amount: maxCost },
         async (context) => {
           const worked = await work(input, context)
           return { ...worked, result: result.parse(worked.result) }

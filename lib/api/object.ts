@@ -8,6 +8,7 @@ import { parseParameters } from "./query"
 export const ownObject = {
   surface: "user",
   permission: undefined,
+  scope: "read",
   shape: "object",
   filters: {},
   parameters: {},

@@ -33,17 +33,17 @@ test("an IPv6 address counts as its /64", () => {
   const one = address(0, { [socketAddressHeader]: "2001:db8:1:2:3:4:5:6" })
   expect(one).toBe("2001:db8:1:2::/64")
   expect(address(0, { [socketAddressHeader]: "2001:db8:1:2::9" })).toBe(one)
-  expect(address(0, { [socketAddressHeader]: "2001:db8::9" })).toBe("2001:db8:0:0::/64")
-  expect(address(0, { [socketAddressHeader]: "::1" })).toBe("0:0:0:0::/64")
+  expect(address(0, { [socketAddressHeader]: "2001:db8::9" })).toBe("2001:db8::/64")
+  expect(address(0, { [socketAddressHeader]: "::1" })).toBe("::/64")
 })
 
 test.each([
   ["203.0.113.7:55555", "203.0.113.7"],
   ["::ffff:cb00:7107", "203.0.113.7"],
   ["::ffff:203.0.113.7", "203.0.113.7"],
-  ["[2001:db8::9]:443", "2001:db8:0:0::/64"],
-  ["2001:0DB8:0:0::1", "2001:db8:0:0::/64"],
-  ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["[2001:db8::9]:443", "2001:db8::/64"],
+  ["2001:0DB8:0:0::1", "2001:db8::/64"],
+  ["fe80::1%eth0", "fe80::/64"],
   ["%", "10.0.0.9"],
   ["unknown", "10.0.0.9"],
   ["1.2.3.4.5", "10.0.0.9"],
@@ -63,7 +63,7 @@ test("behind trusted networks the first untrusted entry from the right is used; 
 test("a request from elsewhere than the trusted networks counts by its socket, whatever it forwards", () => {
   for (const forwarded of ["203.0.113.7", "203.0.113.7, 10.0.0.1", "10.0.0.9"]) {
     expect(addressBehind("10.0.0.0/8", "192.0.2.1", forwarded)).toBe("192.0.2.1")
-    expect(addressBehind("10.0.0.0/8", "2001:db8::9", forwarded)).toBe("2001:db8:0:0::/64")
+    expect(addressBehind("10.0.0.0/8", "2001:db8::9", forwarded)).toBe("2001:db8::/64")
   }
   expect(addressBehind("10.0.0.0/8", "", "203.0.113.7")).toBe("unknown")
 })
