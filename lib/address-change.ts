@@ -132,7 +132,7 @@ export async function undoAddressChange(token: string, address: string): Promise
     await transaction.session.deleteMany({ where: { userId } })
     await transaction.providerAccount.deleteMany({ where: { userId } })
     await transaction.addressChange.deleteMany({ where: { userId, createdAt: { gte: createdAt } } })
-    const keys = await revoke(transaction, userId, userId, Prisma.sql`created_at >= ${createdAt}`)
+    const keys = await revoke(transaction, userId, userId, Prisma.sql`created_at >= ${createdAt}`, "other")
     await prolongUndo(transaction, userId)
     return { from, replaced, keys }
   })

@@ -6,7 +6,9 @@ import type { OwnerId } from "@/lib/accounts/owner"
 import { renameAccount } from "@/lib/accounts/rename"
 import { confirmAddressChange, undoAddressChange } from "@/lib/address-change"
 import { deductCredits, grantCredits } from "@/lib/credits/mutations"
+import { changeKey } from "@/lib/keys/change"
 import { issueKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
+import { rotateKey } from "@/lib/keys/rotation"
 import type { Role } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
 import { hashOf } from "@/lib/sign-in/link-token"
@@ -104,10 +106,23 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
   "credits.granted": async () => grantCredits((await account("owner")).id, (await account()).id, credits()),
   "credits.deducted": async () => deductCredits((await account("owner")).id, (await account()).id, credits()),
   "api_key.issued": async () => {
-    const form = { requestId: randomUUID(), name: `Key ${marker}`, expires: "never" as const, date: null }
-    return issueKey("user", await viewer(), form)
+    const limits = { scopes: ["read" as const], addresses: [], requestsPerMinute: null }
+    const form = { requestId: randomUUID(), name: `Key ${marker}`, expires: "never" as const, date: null, ...limits }
+    return issueKey("user", await viewer(), form, ["read"])
   },
-  "api_key.revoked": async () => revokeKeyOfAccount((await account("owner")).id, (await key()).id),
+  "api_key.rotated": async () => {
+    const user = await viewer()
+    const { id } = (await createKey({ user, surface: "user", name: `Key ${marker}` })).key
+    return rotateKey("user", user, { id, requestId: randomUUID(), grace: "24h" })
+  },
+  "api_key.changed": async () => {
+    const user = await viewer()
+    const { id } = (await createKey({ user, surface: "user" })).key
+    const change = { id, name: `Key ${marker}`, addresses: ["203.0.113.0/24"], requestsPerMinute: 5 }
+    return changeKey("user", user, change)
+  },
+  "api_key.revoked": async () =>
+    revokeKeyOfAccount((await account("owner")).id, { id: (await key()).id, reason: "leaked" }),
 }
 
 test.each(Object.entries(actions))(

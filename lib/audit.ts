@@ -20,6 +20,8 @@ export type AuditAction =
   | "credits.granted"
   | "credits.deducted"
   | "api_key.issued"
+  | "api_key.rotated"
+  | "api_key.changed"
   | "api_key.revoked"
 
 export type AuditRecord = {

@@ -1,8 +1,13 @@
 "use server"
 
+import { scopesOf } from "@/app/api/v1/scopes"
 import { formAction } from "@/lib/form/action"
-import { createKeyForm, revokeKeyForm } from "@/lib/keys/forms"
+import { changeKeyForm, createKeyForm, revokeKeyForm, rotateKeyForm } from "@/lib/keys/forms"
 
-export const createUserKey = formAction(createKeyForm("user"))
+export const createUserKey = formAction(createKeyForm("user", (role) => scopesOf("user", role)))
+
+export const rotateUserKey = formAction(rotateKeyForm("user"))
+
+export const changeUserKey = formAction(changeKeyForm("user"))
 
 export const revokeUserKey = formAction(revokeKeyForm("user"))

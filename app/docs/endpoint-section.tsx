@@ -17,7 +17,7 @@ import { readableJson } from "./readable-json"
 
 /** The reference of one endpoint: parameters, fields, and example requests with the response. */
 export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
-  const { method, path, summary, permission, filters, parameters, metered, data, meta, example } = endpoint
+  const { method, path, summary, permission, scope, filters, parameters, metered, data, meta, example } = endpoint
   const id = operationId(endpoint)
   const extra = describeFields(meta)
   return (
@@ -36,9 +36,9 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
           <p>
             <Prose>{`${summary}.`}</Prose>
           </p>
-          {permission && (
+          {scope && (
             <p className="text-muted">
-              Permission: <Code>{permission}</Code>
+              {permission ? "Permission and scope" : "Scope"}: <Code>{scope}</Code>
             </p>
           )}
         </div>

@@ -1,5 +1,7 @@
 import type { FormAction } from "@/lib/form/action"
+import { revocationReasons } from "@/lib/keys/choices"
 import type { Confirmation } from "../confirm/confirm-form"
+import { SelectField } from "../form/fields"
 
 export type RevocableKey = {
   id: string
@@ -9,7 +11,7 @@ export type RevocableKey = {
   used: string
 }
 
-export type RevokeAction = FormAction<"id", string>
+export type RevokeAction = FormAction<"id" | "reason", string>
 
 /** Names the key and its last use, and says what revoking it does. */
 export function revocation({ id, name, start, used }: RevocableKey, action: RevokeAction): Confirmation {
@@ -23,8 +25,17 @@ export function revocation({ id, name, start, used }: RevocableKey, action: Revo
       </>
     ),
     action,
-    fields: <input type="hidden" name="id" value={id} />,
+    fields: (
+      <>
+        <input type="hidden" name="id" value={id} />
+        <RevocationReasonField />
+      </>
+    ),
     submit: "Revoke key",
     kind: "danger",
   }
+}
+
+export function RevocationReasonField() {
+  return <SelectField label="Reason" name="reason" options={revocationReasons} defaultValue="not_needed" />
 }

@@ -24,14 +24,24 @@ export function exampleBody({ metered }: Endpoint): Record<string, unknown> | un
   return fields && Object.fromEntries(Object.entries(fields).map(([name, { examples }]) => [name, examples?.[0]]))
 }
 
-/** The documented errors of an endpoint, one for each status. */
-export function errorCodes({ permission, metered }: Endpoint): ErrorCode[] {
+const meteredErrors: readonly ErrorCode[] = [
+  "insufficient_credits",
+  "key_limit_reached",
+  "idempotency_in_progress",
+  "payload_too_large",
+  "idempotency_mismatch",
+]
+
+/** The documented errors of an endpoint. */
+export function errorCodes({ scope, metered }: Endpoint): ErrorCode[] {
   return [
     "bad_request",
     "unauthorized",
-    ...(metered ? (["insufficient_credits"] as const) : []),
-    permission ? "forbidden" : "wrong_scope",
-    ...(metered ? (["idempotency_in_progress", "payload_too_large", "idempotency_mismatch"] as const) : []),
+    "wrong_scope",
+    "forbidden",
+    ...(scope ? (["missing_scope"] as const) : []),
+    "address_not_allowed",
+    ...(metered ? meteredErrors : []),
     "rate_limited",
     "internal",
     "service_unavailable",

@@ -62,13 +62,17 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
         ),
       },
       headers: Object.fromEntries(
-        Object.entries({ ...responseHeaders, ...meteredHeaders, ...retryHeaders }).map(([name, description]) => [
-          name,
-          { description, schema: { type: /^(X-RateLimit|Retry)/.test(name) ? "integer" : "string" } },
-        ]),
+        Object.entries({ ...responseHeaders, ...replacedHeaders, ...meteredHeaders, ...retryHeaders }).map(
+          ([name, description]) => [
+            name,
+            { description, schema: { type: /^(X-RateLimit|Retry)/.test(name) ? "integer" : "string" } },
+          ],
+        ),
       ),
       responses: Object.fromEntries(
-        [...new Set(endpoints.flatMap(errorCodes))].map((code) => [code, errorResponse(code)]),
+        endpoints.flatMap((endpoint) =>
+          errorResponses(endpoint).map((codes) => [responseName(codes), errorResponse(codes)]),
+        ),
       ),
     },
   })
@@ -100,19 +104,44 @@ function operation(endpoint: Documented) {
     responses: {
       200: {
         description: "Success",
-        headers: headersOf([...Object.keys(responseHeaders), ...(metered ? Object.keys(meteredHeaders) : [])]),
+        headers: headersOf([
+          ...Object.keys({ ...responseHeaders, ...replacedHeaders }),
+          ...(metered ? Object.keys(meteredHeaders) : []),
+        ]),
         content: { "application/json": { schema: envelope(endpoint), example: endpoint.example } },
       },
       ...Object.fromEntries(
-        errorCodes(endpoint).map((code) => [errors[code].status, { $ref: `#/components/responses/${code}` }]),
+        errorResponses(endpoint).map((codes) => [
+          errors[codes[0]].status,
+          { $ref: `#/components/responses/${responseName(codes)}` },
+        ]),
       ),
     },
   }
 }
 
-function descriptionOf({ permission, metered }: Documented): string {
-  if (permission) return `The key's owner must hold the permission \`${permission}\`.`
-  return metered ? `Costs up to ${metered.maxCost} credits. ${conventions.metered}` : "Only the key owner's own data."
+type Codes = readonly [ErrorCode, ...ErrorCode[]]
+
+/** The errors of an endpoint, by status: the document has one response for each. */
+function errorResponses(endpoint: Documented): Codes[] {
+  const all = errorCodes(endpoint)
+  const statuses = [...new Set(all.map((code) => errors[code].status))]
+  return statuses.map((status) => all.filter((code) => errors[code].status === status) as unknown as Codes)
+}
+
+function responseName(codes: Codes): string {
+  return codes.join("-or-")
+}
+
+function descriptionOf({ permission, scope, metered }: Documented): string {
+  if (permission) {
+    return `The key's owner must hold the permission \`${permission}\`, and the key must have it as a scope.`
+  }
+  if (!scope) return "Every key may read this about itself."
+  const needed = `The key must have the scope \`${scope}\`.`
+  return metered
+    ? `${needed} Costs up to ${metered.maxCost} credits. ${conventions.metered}`
+    : `${needed} Only its owner's own data.`
 }
 
 const idempotencyKey = {
@@ -129,20 +158,26 @@ const meteredHeaders: Readonly<Record<string, string>> = {
 
 const retryable: readonly ErrorCode[] = ["idempotency_in_progress", "rate_limited", "service_unavailable"]
 
+const replacedHeaders: Readonly<Record<string, string>> = {
+  "Key-Expires": "Only for a key that was replaced by another one: when it stops working (ISO 8601, UTC)",
+}
+
 const retryHeaders: Readonly<Record<string, string>> = { "Retry-After": "Seconds to wait before trying again" }
 
-function errorResponse(code: ErrorCode) {
-  const { status, meaning } = errors[code]
+function errorResponse(codes: Codes) {
+  const [first] = codes
   return {
-    description: meaning,
+    description: codes.map((code) => `\`${code}\`: ${errors[code].meaning}`).join("\n\n"),
     headers: headersOf([
-      ...(status === errors.unauthorized.status ? ["X-Request-Id"] : Object.keys(responseHeaders)),
-      ...(retryable.includes(code) ? Object.keys(retryHeaders) : []),
+      ...(errors[first].status === errors.unauthorized.status ? ["X-Request-Id"] : Object.keys(responseHeaders)),
+      ...(retryable.includes(first) ? Object.keys(retryHeaders) : []),
     ]),
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/Error" },
-        example: { error: { code, message: meaning } },
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { value: { error: { code, message: errors[code].meaning } } }]),
+        ),
       },
     },
   }

@@ -40,7 +40,7 @@ export const texts: Record<Surface, { name: string; title: string; description: 
     title: "Admin data API",
     description: `Reads accounts, subscriptions, orders, credits and daily statistics of a SaaS through its read-only admin data API. Use it to answer questions about growth, revenue, churn, retention and credit burn, or to export data. Needs an API key that begins with ${kinds.admin.prefix}.`,
     reads:
-      "Read-only: every endpoint is GET. You can read what the current role of the key's owner permits; a 403 names the missing permission.",
+      "Read-only: every endpoint is GET. You can read what the key's scopes and the current role of its owner permit; a 403 names what is missing.",
   },
   user: {
     name: `${product.slug}-user-api`,
@@ -83,8 +83,11 @@ function errorTable(surface: Surface, endpoints: readonly Documented[]): string 
     bad_request: "Read the message and fix the request.",
     unauthorized: "Ask for a working key.",
     insufficient_credits: "Tell the owner that the balance does not cover the call.",
+    key_limit_reached: "Tell the owner which limit the message names; it resets at the time that it states.",
     wrong_scope: `Ask for a key that begins with \`${kinds[surface].prefix}\`.`,
     forbidden: "Continue without this data, and report that it is missing.",
+    missing_scope: "Continue without this data, and report which scope the key lacks.",
+    address_not_allowed: "Tell the owner the address that the message names.",
     not_found: "Use one of the paths below.",
     idempotency_in_progress: "Wait `Retry-After` seconds, then repeat the request.",
     payload_too_large: "Send a smaller body.",
@@ -93,7 +96,7 @@ function errorTable(surface: Surface, endpoints: readonly Documented[]): string 
     internal: "Try again once, then report the request id.",
     service_unavailable: "Wait `Retry-After` seconds, then try again.",
   }
-  const returned = new Set<string>([...endpoints.flatMap(errorCodes), "wrong_scope", "forbidden", "not_found"])
+  const returned = new Set<string>([...endpoints.flatMap(errorCodes), "not_found"])
   const rows = Object.entries(advice)
     .filter(([code]) => returned.has(code))
     .map(([code, what]) => `| ${errors[code as ErrorCode].status} | \`${code}\` | ${what} |`)
@@ -101,8 +104,8 @@ function errorTable(surface: Surface, endpoints: readonly Documented[]): string 
 }
 
 function describeEndpoint(endpoint: Documented): string {
-  const { path, method, summary, permission, filters, metered, data, meta } = endpoint
-  const permissionText = permission ? ` Permission: \`${permission}\`.` : ""
+  const { path, method, summary, permission, scope, filters, metered, data, meta } = endpoint
+  const requirement = permission ? ` Permission: \`${permission}\`.` : scope ? ` Scope: \`${scope}\`.` : ""
   const filterTexts = describeParameters(filters).map(describeInline)
   const fields = [
     ...describeFields(data),
@@ -110,7 +113,7 @@ function describeEndpoint(endpoint: Documented): string {
   ]
   return [
     `### ${method} ${path}`,
-    `${summary}.${permissionText}${filterTexts.length > 0 ? ` Filters: ${filterTexts.join(", ")}.` : ""}`,
+    `${summary}.${requirement}${filterTexts.length > 0 ? ` Filters: ${filterTexts.join(", ")}.` : ""}`,
     ...(metered ? [describeMetered(metered, exampleBody(endpoint))] : []),
     fields.map(describeField).join("\n"),
   ].join("\n\n")

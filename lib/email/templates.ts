@@ -1,4 +1,5 @@
 import { env } from "@/lib/env"
+import { absoluteTime } from "@/lib/format-time"
 import { product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
 
@@ -138,6 +139,15 @@ export const templates = {
     body: [
       `The key ${named(key)} was created for your account.`,
       "If this was not you, revoke the key and change your password.",
+      { label: "See your API keys", url: urlOf(kinds[key.surface].page) },
+    ],
+    security: true,
+  }),
+  key_rotated: ({ oldStart, oldExpiresAt, ...key }: KeyFacts & { oldStart: string; oldExpiresAt: Date }) => ({
+    subject: `An API key was replaced: ${oldStart}…`,
+    body: [
+      `The key ${named(key)} of your account replaces ${oldStart}…, which works until ${absoluteTime(oldExpiresAt)}.`,
+      "If this was not you, revoke both keys and change your password.",
       { label: "See your API keys", url: urlOf(kinds[key.surface].page) },
     ],
     security: true,

@@ -4,7 +4,7 @@ import { statusReason } from "@/lib/accounts/mutations"
 import { renameForm } from "@/lib/accounts/rename"
 import { creditForm } from "@/lib/credits/mutations"
 import { feedbackForm } from "@/lib/feedback"
-import { newKeyForm } from "@/lib/keys/mutations"
+import { newKeyForms } from "@/lib/keys/mutations"
 import { resetRequestForm } from "@/lib/sign-in/password-reset"
 import { connectForm, disconnectForm } from "@/lib/sign-in/provider-accounts"
 import { signUpForm } from "@/lib/sign-in/sign-up"
@@ -46,7 +46,7 @@ test.each<[string, ZodType, Record<string, string>, string[]]>([
   ["the waitlist", waitlistForm, { email: "a@example.com", note: "Soon?", source: "blog" }, ["email", "note"]],
   [
     "a new key",
-    newKeyForm,
+    newKeyForms.user,
     { ...sent, name: "CI", expires: "never", date: "" },
     ["requestId", "name", "expires", "date"],
   ],

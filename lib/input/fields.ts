@@ -39,11 +39,29 @@ function metaOf({ shape }: z.ZodObject, name: string) {
 
 const text = z.string().catch("")
 
+/** A field of several values, one per line or separated by commas, or of several checkboxes. */
+export function several<Schema extends z.ZodType<unknown, string[]>>(schema: Schema) {
+  return z
+    .string()
+    .transform((text) =>
+      text
+        .split(/[\n,]/)
+        .map((value) => value.trim())
+        .filter(Boolean),
+    )
+    .pipe(schema)
+}
+
 /**
- * The texts of the form that a server action was called with, for each of its fields. A missing field, a file or a
- * value that is not a form, which any client can send, becomes an empty string.
+ * The texts of the form that a server action was called with, for each of its fields; of several checkboxes a line each.
+ * A missing field, a file or a value that is not a form, which any client can send, becomes an empty string.
  */
 export function textsOf({ shape }: z.ZodObject, data: unknown): Record<string, string> {
   const form = data instanceof FormData ? data : new FormData()
-  return Object.fromEntries(Object.keys(shape).map((name) => [name, text.parse(form.get(name))]))
+  const textOf = (name: string) =>
+    form
+      .getAll(name)
+      .map((value) => text.parse(value))
+      .join("\n")
+  return Object.fromEntries(Object.keys(shape).map((name) => [name, textOf(name)]))
 }

@@ -1,12 +1,14 @@
-import type { Prisma, User } from "@/generated/prisma/client"
+import type { ApiKey, Prisma, User } from "@/generated/prisma/client"
 import { exceeds } from "@/lib/accounts/authority"
 import type { Owner } from "@/lib/accounts/owner"
 import { holds, roleNames } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
 import { kinds, type Surface } from "@/lib/surfaces"
+import type { RevocationReason } from "./choices"
+import { findSpending, type Spending } from "./spending"
 
 /** A key as listed; the key itself is not stored anywhere. */
-export type ListedKey = {
+export type ListedKey = KeyLimits & {
   id: string
   name: string
   /** The prefix and four random characters. */
@@ -15,7 +17,28 @@ export type ListedKey = {
   createdAt: Date
   lastUsedAt: Date | null
   expiresAt: Date | null
-  owner: Pick<User, "id" | "email">
+  revocationReason: RevocationReason | null
+  /** Whether another key has replaced it. */
+  isReplaced: boolean
+  /** The key that it replaced, as long as that one works. */
+  predecessor: Predecessor | null
+  owner: Pick<User, "id" | "email" | "status">
+}
+
+/** What limits a key; `null` is no limit. */
+export type KeyLimits = {
+  /** What the key may do. */
+  scopes: string[] | null
+  /** The networks that may use the key. */
+  addresses: string[] | null
+  requestsPerMinute: number | null
+  spending: Spending | null
+}
+
+export type Predecessor = Pick<ListedKey, "id" | "start" | "lastUsedAt"> & {
+  expiresAt: Date
+  /** Nothing has used it for at least a minute since it was replaced. */
+  isIdle: boolean
 }
 
 export type KeyState = "active" | "expired" | "revoked"
@@ -45,6 +68,9 @@ export function listKeysOf(userId: string, viewer: Owner): Promise<ListedKey[]> 
   return list({ userId, OR: [{ surface: "user" }, ...seen] })
 }
 
+// The last use is recorded at most once a minute, so after two minutes without a record there was none for one.
+const idleAfterMs = 2 * 60_000
+
 /** Revoked keys last, newest first. Expiry is determined by the database clock, as on every request with a key. */
 async function list(where: Prisma.ApiKeyWhereInput): Promise<ListedKey[]> {
   const [clock, keys] = await db().$transaction([
@@ -52,23 +78,63 @@ async function list(where: Prisma.ApiKeyWhereInput): Promise<ListedKey[]> {
     db().apiKey.findMany({
       where,
       orderBy: [{ revokedAt: { sort: "desc", nulls: "first" } }, { createdAt: "desc" }, { id: "desc" }],
-      select: {
-        id: true,
-        name: true,
-        start: true,
-        createdAt: true,
-        lastUsedAt: true,
-        expiresAt: true,
-        revokedAt: true,
-        user: { select: { id: true, email: true } },
-      },
+      omit: { hash: true },
+      include: { user: { select: { id: true, email: true, status: true } }, predecessor: { omit: { hash: true } } },
       take: 1000,
     }),
   ])
   const { now } = clock[0]
-  return keys.map(({ user, revokedAt, ...key }) => ({
-    ...key,
+  const limited = keys.filter(({ spendLimit }) => spendLimit !== null)
+  const spending = await findSpending(limited.map(({ id }) => id))
+  return keys.map(({ user, predecessor, ...key }) => ({
+    ...pick(key),
+    ...limitsOf(key),
+    spending: spending.get(key.id) ?? null,
     owner: user,
-    state: revokedAt ? "revoked" : key.expiresAt && key.expiresAt <= now ? "expired" : "active",
+    state: stateOf(key, now),
+    isReplaced: key.successorId !== null,
+    predecessor: predecessor && predecessorOf(predecessor, key.createdAt, now),
   }))
+}
+
+type Row = Omit<ApiKey, "hash">
+
+function pick({ id, name, start, createdAt, lastUsedAt, expiresAt, revocationReason }: Row) {
+  return { id, name, start, createdAt, lastUsedAt, expiresAt, revocationReason }
+}
+
+/** Prisma reads NULL as an empty list, which a key cannot have. */
+export function limitsOf({ scopes, allowedCidrs, requestsPerMinute }: Row): Omit<KeyLimits, "spending"> {
+  const orNull = (list: string[]) => (list.length > 0 ? list : null)
+  return { scopes: orNull(scopes), addresses: orNull(allowedCidrs), requestsPerMinute }
+}
+
+export function stateOf({ revokedAt, expiresAt }: Pick<Row, "revokedAt" | "expiresAt">, now: Date): KeyState {
+  if (revokedAt) return "revoked"
+  return expiresAt && expiresAt <= now ? "expired" : "active"
+}
+
+function predecessorOf(key: Row, replacedAt: Date, now: Date): Predecessor | null {
+  const { id, start, lastUsedAt, expiresAt } = key
+  if (stateOf(key, now) !== "active" || !expiresAt) return null
+  const lastActivity = Math.max(replacedAt.getTime(), lastUsedAt?.getTime() ?? 0)
+  return { id, start, lastUsedAt, expiresAt, isIdle: now.getTime() - lastActivity >= idleAfterMs }
+}
+
+/** A key as GET /me/key and /admin/key describe it. */
+export async function findOwnKey(id: string) {
+  const select = {
+    id: true,
+    name: true,
+    start: true,
+    surface: true,
+    createdAt: true,
+    expiresAt: true,
+    successorId: true,
+  }
+  const [{ predecessor, ...key }, spending] = await Promise.all([
+    db().apiKey.findUniqueOrThrow({ where: { id }, select: { ...select, predecessor: { select: { id: true } } } }),
+    findSpending([id]),
+  ])
+  return { ...key, predecessorId: predecessor?.id ?? null, spending: spending.get(id) ?? null }
 }

@@ -1,56 +1,165 @@
 import { revalidatePath } from "next/cache"
+import { headers } from "next/headers"
 import { after } from "next/server"
 import { z } from "zod"
 import { sendEmail } from "@/lib/email/send"
 import { done, invalid, refused, retryLater, signedOut } from "@/lib/form/action"
+import { absoluteTime } from "@/lib/format-time"
 import { hidden } from "@/lib/input/fields"
+import { wholeClientAddress } from "@/lib/rate-limit/client-address"
+import { isWithin } from "@/lib/rate-limit/ip-address"
 import type { Viewer } from "@/lib/sign-in/session"
 import { kinds, type Surface } from "@/lib/surfaces"
-import { issueKey, maxLiveKeys, type NewKey, newKeyForm, revokeKey } from "./mutations"
+import { changeForms, changeKey, type KeyChange } from "./change"
+import { type RevocationReason, revocationReasons } from "./choices"
+import { issueKey, maxLiveKeys, type NewKey, type NotIssued, newKeyForms, revokeKey } from "./mutations"
 import { reportNewAdminKey } from "./report"
+import { type Rotation, rotateKey, rotationForm } from "./rotation"
+import type { Scope } from "./scopes"
 import { startOf } from "./secret"
 
-/** What the create form shows when it is done: the key, or that the same form issued one before. */
+/** What the forms that issue a key show when they are done: the key, or that the same form issued one before. */
 export type Created =
   /** The only response that contains the key. */
-  { secret: string; name: string; expiresAt: string | null } | "already_issued"
+  | {
+      secret: string
+      name: string
+      expiresAt: string | null
+      /** When the key that it replaces stops working. */
+      replacedUntil?: string
+      warning?: string
+    }
+  | "already_issued"
 
-/** The form on a key page that issues a key. */
-export function createKeyForm(surface: Surface) {
-  const { issuing, page, reportedToOwners } = kinds[surface]
+type Context = { viewer: Viewer }
+
+/** The form on a key page that issues a key. @param scopesOf the scopes that a role can give */
+export function createKeyForm(surface: Surface, scopesOf: (role: string) => Promise<Scope[]>) {
+  const { issuing, page } = kinds[surface]
   return {
-    fields: newKeyForm,
+    // The form for admin keys lacks the fields of spending.
+    fields: newKeyForms[surface] as (typeof newKeyForms)["user"],
     permission: issuing,
-    act: async (form: NewKey, { viewer }: { viewer: Viewer }) => {
-      const issued = await issueKey(surface, viewer, form)
+    act: async (form: NewKey, { viewer }: Context) => {
+      const issued = await issueKey(surface, viewer, form, await scopesOf(viewer.role))
       if (issued.ok) {
-        const { name } = form
-        const start = startOf(issued.secret)
+        const { name, addresses } = form
+        const { secret, expiresAt } = issued
+        const start = startOf(secret)
         after(() => sendEmail(viewer, "key_created", { surface, name, start }))
-        if (reportedToOwners) after(() => reportNewAdminKey(viewer, start))
+        reportIfAdmin(surface, viewer, start)
         revalidatePath(page)
-        return done<Created>({ secret: issued.secret, name, expiresAt: issued.expiresAt?.toISOString() ?? null })
+        const warning = await warningAbout(addresses)
+        return done<Created>({ secret, name, expiresAt: expiresAt?.toISOString() ?? null, ...(warning && { warning }) })
       }
       switch (issued.reason) {
-        case "signed_out":
-          return signedOut
-        case "already_issued":
-          revalidatePath(page)
-          return done<Created>("already_issued")
         case "bad_date":
           return invalid({ date: "Choose a date from today to ten years from now." })
-        case "too_many_issued":
-          return retryLater("Too many keys were created within an hour", issued)
+        case "not_offered":
+          return invalid({ scopes: "Your role no longer has one of these permissions. Choose again." })
         case "too_many_keys":
           return refused(
             `You have ${maxLiveKeys} active keys on this page, which is the limit. Revoke one that you no longer need, then try again.`,
           )
+        default:
+          return notIssued(issued, page)
       }
     },
   }
 }
 
-const revocation = z.object({ id: hidden(z.uuid()) })
+/** The form on a key page that replaces a key by a new one. */
+export function rotateKeyForm(surface: Surface) {
+  const { issuing, page } = kinds[surface]
+  return {
+    fields: rotationForm,
+    permission: issuing,
+    act: async (form: Rotation, { viewer }: Context) => {
+      const rotated = await rotateKey(surface, viewer, form)
+      if (rotated.ok) {
+        const { secret, name, expiresAt, oldStart, oldExpiresAt } = rotated
+        const start = startOf(secret)
+        after(() => sendEmail(viewer, "key_rotated", { surface, name, start, oldStart, oldExpiresAt }))
+        reportIfAdmin(surface, viewer, start)
+        revalidatePath(page)
+        const replacedUntil = oldExpiresAt.toISOString()
+        return done<Created>({ secret, name, expiresAt: expiresAt?.toISOString() ?? null, replacedUntil })
+      }
+      switch (rotated.reason) {
+        case "not_found":
+          return refused("There is no such key of yours on this page. Reload it to see the current list.")
+        case "ended":
+          return refused("This key no longer works, so it cannot be rotated. Create another one.")
+        case "already_rotated":
+          return refused("This key was replaced already. Rotate the key that replaced it.")
+        case "predecessor_works":
+          return refused(
+            `The key before this one works until ${absoluteTime(rotated.until)}. Revoke it first, or choose that this one leaked.`,
+          )
+        default:
+          return notIssued(rotated, page)
+      }
+    },
+  }
+}
+
+function reportIfAdmin(surface: Surface, viewer: Viewer, start: string): void {
+  if (kinds[surface].reportedToOwners) after(() => reportNewAdminKey(viewer, start))
+}
+
+function notIssued(result: NotIssued, page: string) {
+  switch (result.reason) {
+    case "signed_out":
+      return signedOut
+    case "already_issued":
+      revalidatePath(page)
+      return done<Created>("already_issued")
+    case "too_many_issued":
+      return retryLater("Too many keys were created within an hour", result)
+  }
+}
+
+/** The form on a key page that changes the name and the limits of a key. */
+export function changeKeyForm(surface: Surface) {
+  const { issuing, page } = kinds[surface]
+  return {
+    fields: changeForms[surface] as (typeof changeForms)["user"],
+    permission: issuing,
+    act: async (form: KeyChange, { viewer }: Context) => {
+      const changed = await changeKey(surface, viewer, form)
+      if (changed.ok) {
+        revalidatePath(page)
+        const warning = await warningAbout(form.addresses)
+        return done([`The key “${form.name}” is changed.`, warning].filter(Boolean).join(" "))
+      }
+      switch (changed.reason) {
+        case "signed_out":
+          return signedOut
+        case "not_found":
+          return refused("There is no such key of yours on this page. Reload it to see the current list.")
+        case "ended":
+          return refused("This key no longer works, so it cannot be changed.")
+        case "too_many_changes":
+          return retryLater("Keys were changed too often within an hour", changed)
+      }
+    },
+  }
+}
+
+/** What to say if the viewer's own address may not use the key. */
+async function warningAbout(addresses: readonly string[]): Promise<string | undefined> {
+  if (addresses.length === 0) return undefined
+  const address = wholeClientAddress(await headers())
+  if (address && isWithin(address, addresses)) return undefined
+  return `It does not work from ${address ? `your own address, ${address}` : "your own address, which is unknown"}.`
+}
+
+/** Why a key is revoked. */
+export const reasonField = z.enum(Object.keys(revocationReasons) as [RevocationReason, ...RevocationReason[]], {
+  error: "Choose a reason.",
+})
+
+const revocation = z.object({ id: hidden(z.uuid()), reason: reasonField })
 
 /** The form on a key page that revokes a key. */
 export function revokeKeyForm(surface: Surface) {
@@ -58,8 +167,8 @@ export function revokeKeyForm(surface: Surface) {
   return {
     fields: revocation,
     permission: issuing,
-    act: async ({ id }: z.output<typeof revocation>, { viewer }: { viewer: Viewer }) => {
-      const result = await revokeKey(surface, viewer, id)
+    act: async (form: z.output<typeof revocation>, { viewer }: Context) => {
+      const result = await revokeKey(surface, viewer, form)
       if (!result.ok) return refused("There is no such key on this page. Reload it to see the current list.")
       const { key, repeated } = result
       if (!repeated) {

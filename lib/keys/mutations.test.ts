@@ -5,6 +5,7 @@ import type { Role } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
+import type { Viewer } from "@/lib/sign-in/sessions"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 import { createKey, createUser, createViewer } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
@@ -15,7 +16,7 @@ import {
   issueKey,
   maxLiveKeys,
   type NewKey,
-  newKeyForm,
+  newKeyForms,
   revokeKey,
   revokeKeyOfAccount,
   revokeKeysOf,
@@ -23,7 +24,12 @@ import {
 import { hashSecret, isWellFormed, newSecret, startOf } from "./secret"
 
 function form(overrides: Partial<NewKey> = {}): NewKey {
-  return { requestId: randomUUID(), name: "Nightly report", expires: "90d", date: null, ...overrides }
+  const limits = { scopes: ["read" as const], addresses: [], requestsPerMinute: null }
+  return { requestId: randomUUID(), name: "Nightly report", expires: "90d", date: null, ...limits, ...overrides }
+}
+
+function issue(surface: Surface, viewer: Viewer, form: NewKey) {
+  return issueKey(surface, viewer, form, ["read"])
 }
 
 function viewerOf(user: Awaited<ReturnType<typeof createUser>>): Owner {
@@ -34,7 +40,7 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
   test("is stored as its hash, its prefix and four more characters; no table contains the full key", async () => {
     const viewer = await createViewer()
     const { id } = viewer
-    const issued = await issueKey(surface, viewer, form())
+    const issued = await issue(surface, viewer, form())
     if (!issued.ok) throw new Error(issued.reason)
     expect(issued.secret.startsWith(kinds[surface].prefix)).toBe(true)
     expect(isWellFormed(issued.secret)).toBe(true)
@@ -61,7 +67,7 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
   test("is issued once per form, even when the form is submitted several times concurrently", async () => {
     const viewer = await createViewer()
     const submitted = form()
-    const results = await Promise.all([1, 2, 3].map(() => issueKey(surface, viewer, submitted)))
+    const results = await Promise.all([1, 2, 3].map(() => issue(surface, viewer, submitted)))
     expect(results.filter((result) => result.ok)).toHaveLength(1)
     expect(results.filter((result) => !result.ok && result.reason === "already_issued")).toHaveLength(2)
     expect(await db().apiKey.count({ where: { userId: viewer.id } })).toBe(1)
@@ -73,7 +79,7 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
     await createKey({ user, surface, expiresAt: new Date(Date.now() - 1000) })
     await createKey({ user, surface: surface === "admin" ? "user" : "admin" })
     for (let count = 2; count < maxLiveKeys; count++) await createKey({ user, surface })
-    const results = await Promise.all([1, 2, 3, 4, 5].map(() => issueKey(surface, user, form())))
+    const results = await Promise.all([1, 2, 3, 4, 5].map(() => issue(surface, user, form())))
     expect(results.filter((result) => result.ok)).toHaveLength(2)
     expect(results.filter((result) => !result.ok && result.reason === "too_many_keys")).toHaveLength(3)
   })
@@ -84,15 +90,25 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
     const { key } = await createKey({ user, surface })
     const other = surface === "admin" ? "user" : "admin"
     const viewer = viewerOf(user)
-    expect(await revokeKey(other, viewer, key.id)).toEqual({ ok: false, reason: "not_found" })
+    expect(await revokeKey(other, viewer, { id: key.id, reason: "leaked" })).toEqual({ ok: false, reason: "not_found" })
     const named = { name: key.name, start: key.start, owner: { id, email: user.email } }
-    expect(await revokeKey(surface, viewer, key.id)).toEqual({ ok: true, repeated: false, key: named })
-    const { revokedAt, revokedById } = await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })
-    expect(revokedById).toBe(id)
-    expect(await revokeKey(surface, viewer, key.id)).toEqual({ ok: true, repeated: true, key: named })
+    expect(await revokeKey(surface, viewer, { id: key.id, reason: "leaked" })).toEqual({
+      ok: true,
+      repeated: false,
+      key: named,
+    })
+    const { revokedAt, revokedById, revocationReason } = await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })
+    expect([revokedById, revocationReason]).toEqual([id, "leaked"])
+    expect(await revokeKey(surface, viewer, { id: key.id, reason: "leaked" })).toEqual({
+      ok: true,
+      repeated: true,
+      key: named,
+    })
     expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toEqual(revokedAt)
     const entries = await db().auditEntry.findMany({ where: { targetId: key.id } })
-    expect(entries).toMatchObject([{ actorId: id, action: "api_key.revoked", details: { surface, ownerId: id } }])
+    expect(entries).toMatchObject([
+      { actorId: id, action: "api_key.revoked", details: { surface, ownerId: id, reason: "leaked" } },
+    ])
   })
 })
 
@@ -112,7 +128,7 @@ test.each<[Role, Surface, Role, "sees" | "does not see"]>([
     const [own, { key }] = [await createKey({ user: viewer, surface }), await createKey({ user, surface })]
     const listed = (await listKeys(surface, viewer)).map(({ id }) => id)
     expect([listed.includes(own.key.id), listed.includes(key.id)]).toEqual([true, expected === "sees"])
-    expect((await revokeKey(surface, viewer, key.id)).ok).toBe(expected === "sees")
+    expect((await revokeKey(surface, viewer, { id: key.id, reason: "leaked" })).ok).toBe(expected === "sees")
     const { revokedById } = await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })
     expect(revokedById).toBe(expected === "sees" ? viewer.id : null)
   },
@@ -129,13 +145,14 @@ test("an account that manages another revokes one of its keys, then all others, 
   const [first, ...others] = keys.map(({ id }) => id)
   const idsOf = (result: AccountRevocation) => (result.ok ? result.keys.map(({ id }) => id).sort() : result.reason)
   const owner = { id: user.id, email: user.email }
+  const reason = "left_team"
 
-  const one = await revokeKeyOfAccount(actor.id, String(first))
+  const one = await revokeKeyOfAccount(actor.id, { id: String(first), reason })
   expect(one).toMatchObject({ ok: true, owner, keys: [{ id: first }] })
-  expect(idsOf(await revokeKeyOfAccount(actor.id, String(first)))).toEqual([])
-  expect(idsOf(await revokeKeysOf(actor.id, user.id))).toEqual(others.sort())
-  expect(idsOf(await revokeKeysOf(actor.id, user.id))).toEqual([])
-  expect(idsOf(await revokeKeyOfAccount(actor.id, randomUUID()))).toBe("no_such_key")
+  expect(idsOf(await revokeKeyOfAccount(actor.id, { id: String(first), reason }))).toEqual([])
+  expect(idsOf(await revokeKeysOf(actor.id, user.id, reason))).toEqual(others.sort())
+  expect(idsOf(await revokeKeysOf(actor.id, user.id, reason))).toEqual([])
+  expect(idsOf(await revokeKeyOfAccount(actor.id, { id: randomUUID(), reason }))).toBe("no_such_key")
 
   const revoked = await db().apiKey.findMany({ where: { revokedById: actor.id } })
   expect(revoked.map(({ id }) => id).sort()).toEqual(keys.map(({ id }) => id).sort())
@@ -154,8 +171,8 @@ test.each<[Role, Role, string]>([
     const { id } = viewerOf(await createUser({ role }))
     const user = await createUser({ role: otherRole })
     const { key } = await createKey({ user, surface: "user" })
-    expect(await revokeKeyOfAccount(id, key.id)).toEqual({ ok: false, reason })
-    expect(await revokeKeysOf(id, user.id)).toEqual({ ok: false, reason })
+    expect(await revokeKeyOfAccount(id, { id: key.id, reason: "leaked" })).toEqual({ ok: false, reason })
+    expect(await revokeKeysOf(id, user.id, "leaked")).toEqual({ ok: false, reason })
     expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toBeNull()
   },
 )
@@ -223,8 +240,8 @@ test.each([
   ["an unknown field", { userId: randomUUID() }],
 ])("the form refuses %s", (_what, fields) => {
   const valid = { ...form(), date: "" }
-  expect(newKeyForm.safeParse(valid).success).toBe(true)
-  expect(newKeyForm.safeParse({ ...valid, ...fields }).success).toBe(false)
+  expect(newKeyForms.user.safeParse(valid).success).toBe(true)
+  expect(newKeyForms.user.safeParse({ ...valid, ...fields }).success).toBe(false)
 })
 
 test.each(["password_hash = 'another'", "status = 'banned'"])(
@@ -232,7 +249,7 @@ test.each(["password_hash = 'another'", "status = 'banned'"])(
   async (change) => {
     const viewer = await createViewer()
     const [issued] = await whileUncommitted([`UPDATE users SET ${change} WHERE id = $1`, viewer.id], () =>
-      issueKey("user", viewer, form()),
+      issue("user", viewer, form()),
     )
     expect(issued).toEqual({ ok: false, reason: "signed_out" })
     expect(await db().apiKey.count({ where: { userId: viewer.id } })).toBe(0)
@@ -242,16 +259,16 @@ test.each(["password_hash = 'another'", "status = 'banned'"])(
 test("creating keys is rate limited, revoking is not", async () => {
   const viewer = await createViewer()
   const { id } = viewer
-  const issued = await issueKey("user", viewer, form())
+  const issued = await issue("user", viewer, form())
   if (!issued.ok) throw new Error(issued.reason)
   for (let count = 1; count < limits.keyCreationsAccount.tokens; count++) await consume("keyCreationsAccount", id)
-  expect(await issueKey("user", viewer, form())).toEqual({
+  expect(await issue("user", viewer, form())).toEqual({
     ok: false,
     reason: "too_many_issued",
     retryAfterSeconds: expect.any(Number),
   })
   expect(await db().apiKey.count({ where: { userId: id } })).toBe(1)
-  expect(await revokeKey("user", viewer, issued.id)).toMatchObject({
+  expect(await revokeKey("user", viewer, { id: issued.id, reason: "other" })).toMatchObject({
     ok: true,
     repeated: false,
     key: { name: "Nightly report" },

@@ -10,73 +10,111 @@ import { consume } from "@/lib/rate-limit/rate-limit"
 import type { Viewer } from "@/lib/sign-in/sessions"
 import type { Surface } from "@/lib/surfaces"
 import { audit } from "../audit"
+import type { RevocationReason } from "./choices"
 import { keysWithin } from "./data"
 import { expiryChoices, expiryOf } from "./expiry"
+import { type LimitForm, limitColumns, limitFields, scopesField, spendingLimitFields } from "./limit-fields"
+import type { Scope } from "./scopes"
 import { hashSecret, newSecret, startOf } from "./secret"
 
 /** The maximum number of live keys (neither revoked nor expired) per owner and surface. */
 export const maxLiveKeys = 25
 
-/** The new key form. `expires` is a lifetime, `never` or `date`; then the field `date` is the key's last day. */
-export const newKeyForm = z.strictObject({
+export const keyName = plainText({ name: "Name", max: 80 })
+
+const newKeyFields = {
   requestId,
-  name: plainText({ name: "Name", max: 80 }),
+  name: keyName,
   expires: z.enum(expiryChoices, { error: "Choose when the key expires." }),
   date: optional(z.iso.date("Choose a date, or one of the lifetimes.")),
-})
+  scopes: scopesField,
+}
 
-export type NewKey = z.output<typeof newKeyForm>
+/** The new key forms. `expires` is a lifetime, `never` or `date`; then the field `date` is the key's last day. */
+export const newKeyForms = {
+  admin: z.strictObject({ ...newKeyFields, ...limitFields.shape }),
+  user: z.strictObject({ ...newKeyFields, ...spendingLimitFields.shape }),
+} as const satisfies Record<Surface, z.ZodObject>
 
-export type IssueResult =
-  | { ok: true; id: string; secret: string; expiresAt: Date | null }
-  | { ok: false; reason: "signed_out" | "too_many_keys" | "already_issued" | "bad_date" }
+export type NewKey = Omit<z.output<(typeof newKeyForms)["admin"]>, keyof LimitForm> & LimitForm
+
+export type IssuedKey = { ok: true; id: string; secret: string; expiresAt: Date | null }
+
+/** Why a key is neither issued nor rotated. */
+export type NotIssued =
+  | { ok: false; reason: "signed_out" | "already_issued" }
   /** Every attempt within the hour counts, regardless of its result. */
   | { ok: false; reason: "too_many_issued"; retryAfterSeconds: number }
+
+export type IssueResult = IssuedKey | NotIssued | { ok: false; reason: "too_many_keys" | "bad_date" | "not_offered" }
 
 /**
  * Issues a key to the viewer and returns it; the key itself is not stored. The caller has checked the permission
  * (kinds[surface].issuing).
+ * @param offered the scopes that the viewer can give
  */
-export async function issueKey(surface: Surface, viewer: Viewer, form: NewKey): Promise<IssueResult> {
-  const { id: owner } = viewer
-  const verdict = await consume("keyCreationsAccount", owner)
-  if (!verdict.allowed) return { ok: false, reason: "too_many_issued", retryAfterSeconds: verdict.resetSeconds }
-  return db().$transaction(async (transaction): Promise<IssueResult> => {
-    // The lock makes concurrent requests count each other's keys.
-    if (!(await lockViewer(transaction, viewer))) return { ok: false, reason: "signed_out" }
-    const [{ now }] = await transaction.$queryRaw<[{ now: Date }]>`SELECT now() AS now`
+export async function issueKey(
+  surface: Surface,
+  viewer: Viewer,
+  form: NewKey,
+  offered: readonly Scope[],
+): Promise<IssueResult> {
+  if (!form.scopes.every((scope) => offered.includes(scope))) return { ok: false, reason: "not_offered" }
+  return asIssuer(viewer, form.requestId, async (transaction, now): Promise<IssueResult> => {
     const expiresAt = expiryOf(form, now)
     if (expiresAt === "bad_date") return { ok: false, reason: "bad_date" }
-
-    const sent = { userId_requestId: { userId: owner, requestId: form.requestId } }
-    if (await transaction.apiKey.findUnique({ where: sent })) return { ok: false, reason: "already_issued" }
-
     const live = await transaction.apiKey.count({
-      where: { userId: owner, surface, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
+      where: { userId: viewer.id, surface, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
     })
     if (live >= maxLiveKeys) return { ok: false, reason: "too_many_keys" }
-
-    const secret = newSecret(surface)
-    const { id } = await transaction.apiKey.create({
-      data: {
-        userId: owner,
-        surface,
-        name: form.name,
-        start: startOf(secret),
-        hash: hashSecret(secret),
-        requestId: form.requestId,
-        expiresAt,
-      },
-    })
-    await audit(transaction, {
-      actorId: owner,
-      action: "api_key.issued",
-      targetType: "api_key",
-      targetId: id,
-      details: { surface, start: startOf(secret), expiresAt: expiresAt?.toISOString() ?? null },
-    })
-    return { ok: true, id, secret, expiresAt }
+    const { name, requestId, scopes } = form
+    const key = { surface, name, requestId, expiresAt, scopes, ...withoutEmptyLists(limitColumns(form)) }
+    return createKey(transaction, viewer.id, key)
   })
+}
+
+/**
+ * Issues a key within a transaction that holds the lock of the viewer's account, so that concurrent requests see each
+ * other's keys. A form that has issued one issues no other.
+ */
+export async function asIssuer<Result>(
+  viewer: Viewer,
+  requestId: string,
+  issue: (transaction: Transaction, now: Date) => Promise<Result>,
+): Promise<Result | NotIssued> {
+  const verdict = await consume("keyCreationsAccount", viewer.id)
+  if (!verdict.allowed) return { ok: false, reason: "too_many_issued", retryAfterSeconds: verdict.resetSeconds }
+  return db().$transaction(async (transaction): Promise<Result | NotIssued> => {
+    if (!(await lockViewer(transaction, viewer))) return { ok: false, reason: "signed_out" }
+    const sent = { userId_requestId: { userId: viewer.id, requestId } }
+    if (await transaction.apiKey.findUnique({ where: sent })) return { ok: false, reason: "already_issued" }
+    const [{ now }] = await transaction.$queryRaw<[{ now: Date }]>`SELECT now() AS now`
+    return issue(transaction, now)
+  })
+}
+
+type NewColumns = Omit<Prisma.ApiKeyUncheckedCreateInput, "id" | "userId" | "start" | "hash"> & {
+  surface: Surface
+  expiresAt: Date | null
+}
+
+/** Creates a key with an audit entry. */
+export async function createKey(transaction: Transaction, owner: OwnerId, columns: NewColumns): Promise<IssuedKey> {
+  const { surface, expiresAt } = columns
+  const secret = newSecret(surface)
+  const start = startOf(secret)
+  const { id } = await transaction.apiKey.create({
+    data: { ...columns, userId: owner, start, hash: hashSecret(secret) },
+  })
+  const details = { surface, start, expiresAt: expiresAt?.toISOString() ?? null }
+  await audit(transaction, { actorId: owner, action: "api_key.issued", targetType: "api_key", targetId: id, details })
+  return { ok: true, id, secret, expiresAt }
+}
+
+/** Without lists that are empty: Prisma writes NULL only by omission. */
+export function withoutEmptyLists<Columns extends { allowedCidrs: string[]; scopes?: string[] }>(columns: Columns) {
+  const isKept = ([, value]: [string, unknown]) => !Array.isArray(value) || value.length > 0
+  return Object.fromEntries(Object.entries(columns).filter(isKept)) as Partial<Columns>
 }
 
 export type RevokedKey = { id: string; surface: Surface; name: string; start: string }
@@ -87,7 +125,11 @@ export type RevokeResult =
   | { ok: false; reason: "not_found" }
 
 /** Revokes a key that the viewer's page shows; revoking it again changes nothing. */
-export async function revokeKey(surface: Surface, viewer: Owner, id: string): Promise<RevokeResult> {
+export async function revokeKey(
+  surface: Surface,
+  viewer: Owner,
+  { id, reason }: { id: string; reason: RevocationReason },
+): Promise<RevokeResult> {
   return db().$transaction(async (transaction): Promise<RevokeResult> => {
     const key = await transaction.apiKey.findFirst({
       where: { id, ...keysWithin(surface, viewer) },
@@ -95,7 +137,7 @@ export async function revokeKey(surface: Surface, viewer: Owner, id: string): Pr
     })
     if (!key) return { ok: false, reason: "not_found" }
     const { name, start, user: owner } = key
-    const revoked = await revoke(transaction, viewer.id, owner.id, Prisma.sql`id = ${id}::uuid`)
+    const revoked = await revoke(transaction, viewer.id, owner.id, Prisma.sql`id = ${id}::uuid`, reason)
     return { ok: true, repeated: revoked.length === 0, key: { name, start, owner } }
   })
 }
@@ -109,17 +151,22 @@ export type AccountRevocation =
 export function revokeKeysOf(
   actorId: OwnerId,
   userId: string,
+  reason: RevocationReason,
   which = Prisma.sql`(expires_at IS NULL OR expires_at > now())`,
 ): Promise<AccountRevocation> {
   return asManager(actorId, userId, async (transaction, { target: owner }): Promise<AccountRevocation> => {
-    return { ok: true, owner, keys: await revoke(transaction, actorId, userId, which) }
+    return { ok: true, owner, keys: await revoke(transaction, actorId, userId, which, reason) }
   })
 }
 
 /** Revokes a key of either surface, by an account that manages its owner. */
-export async function revokeKeyOfAccount(actorId: OwnerId, keyId: string): Promise<AccountRevocation> {
-  const key = await db().apiKey.findUnique({ where: { id: keyId } })
-  return key ? revokeKeysOf(actorId, key.userId, Prisma.sql`id = ${keyId}::uuid`) : { ok: false, reason: "no_such_key" }
+export async function revokeKeyOfAccount(
+  actorId: OwnerId,
+  { id, reason }: { id: string; reason: RevocationReason },
+): Promise<AccountRevocation> {
+  const key = await db().apiKey.findUnique({ where: { id } })
+  if (!key) return { ok: false, reason: "no_such_key" }
+  return revokeKeysOf(actorId, key.userId, reason, Prisma.sql`id = ${id}::uuid`)
 }
 
 /** Revokes those keys of the owner that are not revoked yet, each with an audit entry. */
@@ -128,13 +175,15 @@ export async function revoke(
   actorId: OwnerId,
   ownerId: string,
   which: Prisma.Sql,
+  reason: RevocationReason,
 ): Promise<RevokedKey[]> {
   const keys = await transaction.$queryRaw<RevokedKey[]>(Prisma.sql`
-    UPDATE api_keys SET revoked_at = now(), revoked_by_id = ${actorId}::uuid
+    UPDATE api_keys SET revoked_at = now(), revoked_by_id = ${actorId}::uuid,
+      revocation_reason = ${reason}::revocation_reason
     WHERE user_id = ${ownerId}::uuid AND revoked_at IS NULL AND ${which}
     RETURNING id, surface::text AS surface, name, start`)
   for (const { id, surface, start } of keys) {
-    const details = { surface, start, ownerId }
+    const details = { surface, start, ownerId, reason }
     await audit(transaction, { actorId, action: "api_key.revoked", targetType: "api_key", targetId: id, details })
   }
   return keys

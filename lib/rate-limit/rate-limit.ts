@@ -27,8 +27,10 @@ export const limits = {
   verificationAccount: { tokens: 3, windowSeconds: 900 },
   /** Invalid links that verify an address, per client address. */
   linkAddress: { tokens: 30, windowSeconds: 3600 },
-  /** Keys created per account. Each sends an email, and another one when it is revoked, which is never limited. */
+  /** Keys created per account, also by rotation. Each sends an email, and another one when it is revoked, which is never limited. */
   keyCreationsAccount: { tokens: 80, windowSeconds: 3600 },
+  /** Changes of the names and limits of an account's keys. Each writes to the audit log. */
+  keyChangesAccount: { tokens: 80, windowSeconds: 3600 },
   /** Changes of an account's name. Each writes to the audit log, from which nothing is deleted. */
   renamesAccount: { tokens: 20, windowSeconds: 3600 },
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },

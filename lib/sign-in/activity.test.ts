@@ -16,7 +16,9 @@ function account(role: Role = "member") {
 }
 
 async function issue(viewer: Viewer, name: string): Promise<string> {
-  const issued = await issueKey("user", viewer, { requestId: randomUUID(), name, expires: "never", date: null })
+  const limits = { scopes: ["read" as const], addresses: [], requestsPerMinute: null }
+  const form = { requestId: randomUUID(), name, expires: "never" as const, date: null, ...limits }
+  const issued = await issueKey("user", viewer, form, ["read"])
   if (!issued.ok) throw new Error(issued.reason)
   return issued.id
 }
@@ -30,8 +32,8 @@ test("an account reads what happened to it and its keys, the latest first, witho
   await auditSignOut(viewer.id)
   await endSessions(viewer.id, (await createSession(viewer)).id)
   const [own, leaked] = [await issue(viewer, "CI"), await issue(viewer, "Leaked")]
-  await revokeKey("user", viewer, own)
-  await revokeKeyOfAccount(staff.id, leaked)
+  await revokeKey("user", viewer, { id: own, reason: "not_needed" })
+  await revokeKeyOfAccount(staff.id, { id: leaked, reason: "leaked" })
   await changeRole(staff.id, viewer.id, "support")
   await changeStatus("ban", staff.id, viewer.id, marker)
   await changeStatus("unban", staff.id, viewer.id, marker)
@@ -60,7 +62,7 @@ test("an account reads nothing about others, not even what it did to them itself
   const [viewer, other] = [await account("owner"), await account()]
   const { key } = await createKey({ user: other, surface: "user" })
   await auditSignIn(other.id, "password", address)
-  await revokeKeyOfAccount(viewer.id, key.id)
+  await revokeKeyOfAccount(viewer.id, { id: key.id, reason: "leaked" })
   await changeRole(viewer.id, other.id, "support")
   await changeStatus("ban", viewer.id, other.id, null)
   expect(await recentActivity(other.id)).toHaveLength(4)

@@ -51,6 +51,8 @@ const sentences: Record<Exclude<AuditAction, `credits.${string}`>, (entry: Found
   "user.password_changed": () => "Password changed",
   "user.password_reset": ({ by }) => `Password reset by ${by}`,
   "api_key.issued": ({ keyName, by }) => `Key “${keyName}” created by ${by}`,
+  "api_key.rotated": ({ keyName, by }) => `Key “${keyName}” rotated by ${by}`,
+  "api_key.changed": ({ keyName, by }) => `Key “${keyName}” changed by ${by}`,
   "api_key.revoked": ({ keyName, by }) => `Key “${keyName}” revoked by ${by}`,
 }
 

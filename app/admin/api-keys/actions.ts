@@ -1,8 +1,13 @@
 "use server"
 
+import { scopesOf } from "@/app/api/v1/scopes"
 import { formAction } from "@/lib/form/action"
-import { createKeyForm, revokeKeyForm } from "@/lib/keys/forms"
+import { changeKeyForm, createKeyForm, revokeKeyForm, rotateKeyForm } from "@/lib/keys/forms"
 
-export const createAdminKey = formAction(createKeyForm("admin"))
+export const createAdminKey = formAction(createKeyForm("admin", (role) => scopesOf("admin", role)))
+
+export const rotateAdminKey = formAction(rotateKeyForm("admin"))
+
+export const changeAdminKey = formAction(changeKeyForm("admin"))
 
 export const revokeAdminKey = formAction(revokeKeyForm("admin"))

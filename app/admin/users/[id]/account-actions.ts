@@ -9,8 +9,8 @@ import type { Permission } from "@/lib/permissions"
 /** The account shown in a confirmation; `balance` is null for viewers who may not read balances. */
 export type Subject = { id: string; name: string; email: string; role: string; balance: number | null }
 
-/** A field of an action's form; `why` is an optional reason. */
-export type ActionField = "role" | "requestId" | "amount" | "reason" | "why"
+/** A field of an action's form; `why` is an optional reason, `revocation` one of the reasons to revoke a key. */
+export type ActionField = "role" | "requestId" | "amount" | "reason" | "why" | "revocation"
 
 type Action = {
   /** The label of the button that opens the confirmation, and of the one that confirms. */
@@ -67,7 +67,7 @@ export const accountActions = {
     kind: "danger",
     permission: "users.manage",
     statuses: ["active", "banned"],
-    fields: [],
+    fields: ["revocation"],
   },
   unban: {
     label: "Unban",

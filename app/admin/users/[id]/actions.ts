@@ -9,6 +9,7 @@ import { inCredits } from "@/lib/credits/words"
 import { sendEmail } from "@/lib/email/send"
 import { done, formAction, invalid, refused } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
+import { reasonField } from "@/lib/keys/forms"
 import { type AccountRevocation, revokeKeyOfAccount, revokeKeysOf } from "@/lib/keys/mutations"
 import { roleNames } from "@/lib/permissions"
 import type { Viewer } from "@/lib/sign-in/session"
@@ -17,6 +18,7 @@ import { accountActions, refusals } from "./account-actions"
 const id = hidden(z.uuid())
 const statusFields = z.object({ id, reason: statusReason })
 const creditFields = creditForm.extend({ id })
+const revocationFields = z.object({ id, reason: reasonField })
 
 export const ban = formAction(status("ban", "The account is banned.", "The account is already banned."))
 
@@ -37,15 +39,15 @@ export const setRole = formAction({
 })
 
 export const revokeKeys = formAction({
-  fields: z.object({ id }),
+  fields: revocationFields,
   permission: accountActions.revokeKeys.permission,
-  act: async ({ id }, { viewer }) => ofRevocation(await revokeKeysOf(viewer.id, id)),
+  act: async ({ id, reason }, { viewer }) => ofRevocation(await revokeKeysOf(viewer.id, id, reason)),
 })
 
 export const revokeKey = formAction({
-  fields: z.object({ id }),
+  fields: revocationFields,
   permission: accountActions.revokeKeys.permission,
-  act: async ({ id }, { viewer }) => ofRevocation(await revokeKeyOfAccount(viewer.id, id)),
+  act: async (form, { viewer }) => ofRevocation(await revokeKeyOfAccount(viewer.id, form)),
 })
 
 export const grant = formAction(credits("grant", grantCredits))

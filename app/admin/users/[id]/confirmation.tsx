@@ -1,5 +1,6 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
 import { RequestId, SelectField, TextField } from "@/components/form/fields"
+import { RevocationReasonField } from "@/components/keys/revocation"
 import type { FormAction } from "@/lib/form/action"
 import { type AccountAction, type ActionField, accountActions, type Subject } from "./account-actions"
 import { ban, close, deduct, grant, revokeKeys, setRole, unban } from "./actions"
@@ -64,6 +65,8 @@ function ActionInput({ field, requestId, roles }: FormFacts & { field: ActionFie
       return <TextField label="Credits" name="amount" inputMode="numeric" autoComplete="off" required />
     case "reason":
       return <TextField label="Reason" name="reason" autoComplete="off" maxLength={200} required />
+    case "revocation":
+      return <RevocationReasonField />
     case "why":
       return (
         <TextField

@@ -1,0 +1,4 @@
+import { scopesOf } from "@/app/api/v1/scopes"
+import { ownKeyRoutes } from "@/lib/api/own-key"
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = ownKeyRoutes("user", (role) => scopesOf("user", role))

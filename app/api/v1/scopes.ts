@@ -1,0 +1,12 @@
+import { mayGive, type Scope, scopeMeanings } from "@/lib/keys/scopes"
+import type { Surface } from "@/lib/surfaces"
+import { endpoints } from "./endpoints"
+
+/** The scopes that an account with this role can give to a key: those that endpoints of the surface require. */
+export async function scopesOf(surface: Surface, role: string): Promise<Scope[]> {
+  const required = new Set(
+    (await endpoints()).filter((endpoint) => endpoint.surface === surface).map(({ scope }) => scope),
+  )
+  const all = Object.keys(scopeMeanings) as Scope[]
+  return all.filter((scope) => required.has(scope) && mayGive(role, scope))
+}

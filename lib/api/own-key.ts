@@ -1,0 +1,82 @@
+import { z } from "zod"
+import { id, timestamp } from "@/lib/fields"
+import { findOwnKey } from "@/lib/keys/data"
+import type { Scope } from "@/lib/keys/scopes"
+import { limits } from "@/lib/rate-limit/rate-limit"
+import type { Surface } from "@/lib/surfaces"
+import { type Routes, routes } from "./endpoint"
+import { objectEnvelope } from "./envelope"
+import { ownObject } from "./object"
+import { parseParameters } from "./query"
+
+const credits = z.int().min(0)
+
+const ownKey = z.object({
+  id,
+  name: z.string(),
+  start: z.string().describe("The first characters of the key, as in lists"),
+  surface: z.enum(["admin", "user"]),
+  scopes: z.array(z.string()).describe("What the key may do now, which its owner's role can narrow"),
+  createdAt: timestamp,
+  expiresAt: timestamp.nullable(),
+  predecessorId: id.nullable().describe("The key that this one replaced in a rotation"),
+  successorId: id.nullable().describe("The key that replaced this one"),
+  limits: z.object({
+    requests: z.object({
+      perMinute: z.int().min(1).max(limits.key.tokens),
+      remaining: z.int().min(0),
+      resetSeconds: z.int().min(1).describe("Seconds until the window ends"),
+    }),
+    spending: z
+      .object({
+        limit: credits.describe("Credits per period"),
+        period: z.enum(["day", "week", "month", "never"]).describe("In UTC; weeks start on Monday"),
+        spent: credits,
+        held: credits.describe("The most that running calls can still cost"),
+        remaining: credits,
+        resetsAt: timestamp.nullable().describe("The start of the next period"),
+      })
+      .nullable()
+      .describe("Null without a limit"),
+    addresses: z.array(z.string()).nullable().describe("The networks that may use the key; null: all"),
+  }),
+})
+
+/** The calling key: every key may read what it is, what it may do and what is left of its limits. */
+export function ownKeyRoutes(surface: Surface, scopesOf: (role: string) => Promise<Scope[]>): Routes {
+  return routes(
+    {
+      ...ownObject,
+      surface,
+      scope: undefined,
+      method: "GET",
+      summary: "Returns the calling key: its scopes, its expiry, and what is left of its limits",
+      data: ownKey,
+    },
+    async (request, { key, owner, verdict }, withinDeadline) => {
+      parseParameters(new URL(request.url).search, ownObject.parameters)
+      const { scopes, allowed_cidrs: addresses } = key
+      const [{ spending, ...described }, offered] = await Promise.all([
+        withinDeadline(findOwnKey(key.id)),
+        scopesOf(owner.role),
+      ])
+      const { limit: perMinute, remaining, resetSeconds } = verdict
+      return objectEnvelope(
+        ownKey.parse({
+          ...described,
+          scopes: offered.filter((scope) => !scopes || scopes.includes(scope)),
+          limits: {
+            requests: { perMinute, remaining, resetSeconds },
+            spending: spending && { ...spending, remaining: remainingOf(spending) },
+            addresses,
+          },
+        }),
+      )
+    },
+  )
+}
+
+/** A limit that was lowered can be below what is spent. */
+function remainingOf({ limit, spent, held }: { limit: number; spent: number; held: number }): number {
+  return Math.max(0, limit - spent - held)
+}

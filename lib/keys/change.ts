@@ -1,0 +1,56 @@
+import { z } from "zod"
+import { lockViewer } from "@/lib/accounts/authority"
+import { hidden } from "@/lib/input/fields"
+import { db } from "@/lib/postgres/prisma"
+import { consume } from "@/lib/rate-limit/rate-limit"
+import type { Viewer } from "@/lib/sign-in/sessions"
+import type { Surface } from "@/lib/surfaces"
+import { audit } from "../audit"
+import { stateOf } from "./data"
+import { type LimitForm, limitColumns, limitFields, spendingLimitFields } from "./limit-fields"
+import { keyName } from "./mutations"
+
+const named = { id: hidden(z.uuid()), name: keyName }
+
+/** The forms that change the name and the limits of a key. Its scopes never change. */
+export const changeForms = {
+  admin: z.strictObject({ ...named, ...limitFields.shape }),
+  user: z.strictObject({ ...named, ...spendingLimitFields.shape }),
+} as const satisfies Record<Surface, z.ZodObject>
+
+export type KeyChange = { id: string; name: string } & LimitForm
+
+export type ChangeResult =
+  | { ok: true }
+  | { ok: false; reason: "signed_out" | "not_found" | "ended" }
+  | { ok: false; reason: "too_many_changes"; retryAfterSeconds: number }
+
+/** Changes the name and the limits of a key of the viewer's own that works. They apply from the next request. */
+export async function changeKey(surface: Surface, viewer: Viewer, form: KeyChange): Promise<ChangeResult> {
+  const verdict = await consume("keyChangesAccount", viewer.id)
+  if (!verdict.allowed) return { ok: false, reason: "too_many_changes", retryAfterSeconds: verdict.resetSeconds }
+  const { id, name } = form
+  return db().$transaction(async (transaction): Promise<ChangeResult> => {
+    if (!(await lockViewer(transaction, viewer))) return { ok: false, reason: "signed_out" }
+    const [{ now }] = await transaction.$queryRaw<[{ now: Date }]>`SELECT now() AS now`
+    const key = await transaction.apiKey.findFirst({ where: { id, surface, userId: viewer.id } })
+    if (!key) return { ok: false, reason: "not_found" }
+    if (stateOf(key, now) !== "active") return { ok: false, reason: "ended" }
+    const { allowedCidrs, requestsPerMinute, spendLimit, spendPeriod } = limitColumns(form)
+    // Prisma cannot write NULL to a list.
+    await transaction.$executeRaw`
+      UPDATE api_keys SET name = ${name}, allowed_cidrs = nullif(${allowedCidrs}::text[], '{}'),
+        requests_per_minute = ${requestsPerMinute}, spend_limit = ${spendLimit}, spend_period = ${spendPeriod}::spend_period
+      WHERE id = ${id}::uuid`
+    const addresses = allowedCidrs.length > 0 ? allowedCidrs.join(", ") : null
+    const details = { surface, start: key.start, addresses, requestsPerMinute, spendLimit, spendPeriod }
+    await audit(transaction, {
+      actorId: viewer.id,
+      action: "api_key.changed",
+      targetType: "api_key",
+      targetId: id,
+      details,
+    })
+    return { ok: true }
+  })
+}

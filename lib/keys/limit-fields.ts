@@ -1,0 +1,64 @@
+import { z } from "zod"
+import { optional, several } from "@/lib/input/fields"
+import { parseNetwork } from "@/lib/rate-limit/ip-address"
+import { limits } from "@/lib/rate-limit/rate-limit"
+import { type SpendPeriod, spendPeriods } from "./choices"
+import { type Scope, scopeMeanings } from "./scopes"
+
+export const maxNetworks = 50
+
+const maxSpendLimit = 1_000_000_000
+
+/** What a key may do, from checkboxes. */
+export const scopesField = several(
+  z
+    .array(z.enum(Object.keys(scopeMeanings) as [Scope, ...Scope[]], { error: "Reload the page and choose again." }))
+    .min(1, "Choose at least one permission."),
+)
+
+/** The limits of a key that can be changed; an empty field is no limit. */
+export const limitFields = z.strictObject({
+  addresses: several(
+    z
+      .array(
+        z.string().transform((text, context) => {
+          const network = parseNetwork(text)
+          if (network) return network
+          const message = `“${text.slice(0, 60)}” is neither an address nor a network such as 203.0.113.0/24 or 2001:db8::/32.`
+          context.addIssue({ code: "custom", message })
+          return z.NEVER
+        }),
+      )
+      .transform((networks) => [...new Set(networks)])
+      .refine((networks) => networks.length <= maxNetworks, `Enter at most ${maxNetworks} addresses and networks.`),
+  ),
+  requestsPerMinute: optional(wholeNumber(1, limits.key.tokens)),
+})
+
+/** The limits of user keys, which alone can make metered calls. */
+export const spendingLimitFields = limitFields.extend({
+  spendLimit: optional(wholeNumber(0, maxSpendLimit)),
+  spendPeriod: optional(z.enum(Object.keys(spendPeriods) as [SpendPeriod, ...SpendPeriod[]])),
+})
+
+export type LimitForm = z.output<typeof limitFields> & Partial<z.output<typeof spendingLimitFields>>
+
+function wholeNumber(min: number, max: number) {
+  const error = `Enter a whole number from ${min} to ${max.toLocaleString("en")}, or leave this empty.`
+  return z
+    .string()
+    .trim()
+    .regex(/^\d{1,10}$/, error)
+    .transform(Number)
+    .refine((number) => number >= min && number <= max, error)
+}
+
+/** The columns of a key's limits. */
+export function limitColumns({ addresses, requestsPerMinute, spendLimit = null, spendPeriod = null }: LimitForm) {
+  return {
+    allowedCidrs: addresses,
+    requestsPerMinute,
+    spendLimit,
+    spendPeriod: spendLimit === null ? null : (spendPeriod ?? "month"),
+  }
+}
