@@ -38,7 +38,9 @@ export const limitFields = z.strictObject({
 /** The limits of user keys, which alone can make metered calls. */
 export const spendingLimitFields = limitFields.extend({
   spendLimit: optional(wholeNumber(0, maxSpendLimit)),
-  spendPeriod: optional(z.enum(Object.keys(spendPeriods) as [SpendPeriod, ...SpendPeriod[]])),
+  spendPeriod: optional(
+    z.enum(Object.keys(spendPeriods) as [SpendPeriod, ...SpendPeriod[]], { error: "Choose a period." }),
+  ),
 })
 
 export type LimitForm = z.output<typeof limitFields> & Partial<z.output<typeof spendingLimitFields>>

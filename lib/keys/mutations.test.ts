@@ -237,9 +237,21 @@ test.each([
   ["an empty lifetime", { expires: "" }],
   ["30 February", { expires: "date", date: "2027-02-30" }],
   ["an invalid request id", { requestId: "1" }],
+  ["no scope", { scopes: "" }],
+  ["an unknown scope", { scopes: "read\nwrite" }],
+  ["a host name as an address", { addresses: "example.com" }],
+  ["51 addresses", { addresses: Array.from({ length: 51 }, (_, index) => `10.0.0.${index}`).join("\n") }],
+  ["0 requests a minute", { requestsPerMinute: "0" }],
+  ["301 requests a minute", { requestsPerMinute: "301" }],
+  ["half a request", { requestsPerMinute: "0.5" }],
+  ["a negative spending limit", { spendLimit: "-1" }],
+  ["an exponent as a spending limit", { spendLimit: "1e3" }],
+  ["a spending limit of more than a billion", { spendLimit: "1000000001" }],
+  ["an unknown period", { spendLimit: "5", spendPeriod: "year" }],
   ["an unknown field", { userId: randomUUID() }],
 ])("the form refuses %s", (_what, fields) => {
-  const valid = { ...form(), date: "" }
+  const limits = { scopes: "read", addresses: "", requestsPerMinute: "", spendLimit: "", spendPeriod: "" }
+  const valid = { ...form(), date: "", ...limits }
   expect(newKeyForms.user.safeParse(valid).success).toBe(true)
   expect(newKeyForms.user.safeParse({ ...valid, ...fields }).success).toBe(false)
 })

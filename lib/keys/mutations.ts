@@ -68,7 +68,8 @@ export async function issueKey(
     })
     if (live >= maxLiveKeys) return { ok: false, reason: "too_many_keys" }
     const { name, requestId, scopes } = form
-    const key = { surface, name, requestId, expiresAt, scopes, ...withoutEmptyLists(limitColumns(form)) }
+    const limits = withoutEmptyLists(limitColumns(form))
+    const key = { surface, name, requestId, createdAt: now, expiresAt, scopes, ...limits }
     return createKey(transaction, viewer.id, key)
   })
 }
@@ -95,6 +96,7 @@ export async function asIssuer<Result>(
 
 type NewColumns = Omit<Prisma.ApiKeyUncheckedCreateInput, "id" | "userId" | "start" | "hash"> & {
   surface: Surface
+  createdAt: Date
   expiresAt: Date | null
 }
 

@@ -48,6 +48,7 @@ export function rotateKey(surface: Surface, viewer: Viewer, { id, requestId, gra
       surface,
       name,
       requestId,
+      createdAt: now,
       expiresAt: lifetime === null ? null : new Date(now.getTime() + lifetime),
       rootId: old.rootId ?? old.id,
       requestsPerMinute,

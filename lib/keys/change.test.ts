@@ -1,0 +1,77 @@
+import { expect, test } from "vitest"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { limits } from "@/lib/rate-limit/rate-limit"
+import { createKey, createViewer } from "@/tests/support/factories"
+import { changeKey } from "./change"
+
+const unlimited = { name: "CI", addresses: [], requestsPerMinute: null, spendLimit: null, spendPeriod: null }
+const limited = {
+  name: "Night",
+  addresses: ["203.0.113.0/24", "2001:db8::1"],
+  requestsPerMinute: 5,
+  spendLimit: 0,
+  spendPeriod: "day" as const,
+}
+
+test("limits are set, audited without the name, and removed again; scopes stay", async () => {
+  const user = await createViewer()
+  const { id, start } = (await createKey({ user, surface: "user", scopes: ["read"] })).key
+  const columns = async () =>
+    (
+      await pool().query(
+        "SELECT name, scopes, allowed_cidrs, requests_per_minute, spend_limit, spend_period FROM api_keys WHERE id = $1",
+        [id],
+      )
+    ).rows
+  expect(await changeKey("user", user, { id, ...limited })).toEqual({ ok: true })
+  const own = { scopes: ["read"], allowed_cidrs: limited.addresses, requests_per_minute: 5 }
+  expect(await columns()).toEqual([{ name: "Night", ...own, spend_limit: "0", spend_period: "day" }])
+  expect(await changeKey("user", user, { id, ...unlimited })).toEqual({ ok: true })
+  const none = { allowed_cidrs: null, requests_per_minute: null, spend_limit: null, spend_period: null }
+  expect(await columns()).toEqual([{ name: "CI", scopes: ["read"], ...none }])
+  const entries = await db().auditEntry.findMany({ where: { targetId: id }, orderBy: { createdAt: "asc" } })
+  const about = { surface: "user", start }
+  expect(entries.map(({ action, actorId, details }) => ({ action, actorId, details }))).toEqual([
+    {
+      action: "api_key.changed",
+      actorId: user.id,
+      details: {
+        ...about,
+        addresses: "203.0.113.0/24, 2001:db8::1",
+        requestsPerMinute: 5,
+        spendLimit: 0,
+        spendPeriod: "day",
+      },
+    },
+    {
+      action: "api_key.changed",
+      actorId: user.id,
+      details: { ...about, addresses: null, requestsPerMinute: null, spendLimit: null, spendPeriod: null },
+    },
+  ])
+})
+
+test("keys that are revoked or expired, of another account or of the other surface are not changed", async () => {
+  const user = await createViewer()
+  const past = new Date(Date.now() - 1000)
+  const own = async (overrides: object) => (await createKey({ user, surface: "user", ...overrides })).key.id
+  const change = async (id: string, by = user) => changeKey("user", by, { id, ...limited })
+  expect(await change(await own({ revokedAt: past }))).toEqual({ ok: false, reason: "ended" })
+  expect(await change(await own({ expiresAt: past }))).toEqual({ ok: false, reason: "ended" })
+  expect(await change(await own({}), await createViewer())).toEqual({ ok: false, reason: "not_found" })
+  const { key } = await createKey({ user, surface: "admin" })
+  expect(await change(key.id)).toEqual({ ok: false, reason: "not_found" })
+  expect(await db().apiKey.count({ where: { userId: user.id, name: limited.name } })).toBe(0)
+})
+
+test("changes are limited per hour, because each writes to the audit log", async () => {
+  const user = await createViewer()
+  const { id } = (await createKey({ user, surface: "user" })).key
+  const results = []
+  for (let count = 0; count <= limits.keyChangesAccount.tokens; count++) {
+    results.push(await changeKey("user", user, { id, ...unlimited }))
+  }
+  expect(results.filter(({ ok }) => ok)).toHaveLength(limits.keyChangesAccount.tokens)
+  expect(results.at(-1)).toEqual({ ok: false, reason: "too_many_changes", retryAfterSeconds: expect.any(Number) })
+})
