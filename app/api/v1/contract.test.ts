@@ -3,11 +3,12 @@ import { readdirSync } from "node:fs"
 import fc from "fast-check"
 import { afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
-import { jsonSchemaOf } from "@/lib/api/document"
+import { exampleBody, jsonSchemaOf } from "@/lib/api/document"
 import { encodeCursor } from "@/lib/api/parameters"
 import { reserve, settle } from "@/lib/credits/ledger"
+import { userScopes } from "@/lib/keys/scopes"
 import { newSecret } from "@/lib/keys/secret"
-import { type Permission, permissions, roles } from "@/lib/permissions"
+import { holds, type Permission, permissions, roles } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { socketAddressHeader } from "@/lib/rate-limit/client-address"
@@ -44,7 +45,14 @@ const all = await endpoints()
 const lists = all.filter(({ shape }) => shape === "list")
 const readable = all.filter(({ method }) => method === "GET")
 
-type Call = { key?: string; search?: string; method?: string; headers?: Record<string, string>; address?: string }
+type Call = {
+  key?: string
+  search?: string
+  method?: string
+  headers?: Record<string, string>
+  address?: string
+  body?: string
+}
 
 let addresses = 0
 
@@ -53,9 +61,10 @@ let addresses = 0
  * is given.
  */
 async function call(endpoint: ServedEndpoint, options: Call = {}) {
-  const { key, search = "", method = endpoint.method, headers = {}, address = nextAddress() } = options
+  const { key, search = "", method = endpoint.method, headers = {}, address = nextAddress(), body = null } = options
   const request = new Request(`${server?.address ?? "http://localhost:3000"}${endpoint.path}${search}`, {
     method,
+    body,
     headers: {
       [server ? "x-forwarded-for" : socketAddressHeader]: address,
       "accept-encoding": "identity",
@@ -142,16 +151,20 @@ test("the table of endpoints contains every route file and nothing else", () => 
   expect(files.length).toBeGreaterThan(5)
 })
 
-test("the folder determines the surface: admin requires admin keys and a permission, me requires user keys", () => {
-  for (const { path, surface, permission } of all) {
+test("the folder determines the surface; each endpoint but those of the calling key requires a scope, on the admin surface a permission", () => {
+  for (const { path, surface, permission, scope } of all) {
     expect(path.startsWith("/api/v1/admin/") ? "admin" : "user", path).toBe(surface)
-    if (surface === "admin") expect(Object.keys(permissions), path).toContain(permission)
-    else expect(permission, path).toBeUndefined()
+    expect(scope === undefined, path).toBe(path.endsWith("/key"))
+    expect(permission, path).toBe(surface === "admin" ? scope : undefined)
+    if (scope) expect(Object.keys(surface === "admin" ? permissions : userScopes), path).toContain(scope)
   }
 })
 
 test("the reviewed list states who may call each endpoint", () => {
-  const access = all.map(({ path, permission }) => [path, permission ?? "user key"])
+  const access = all.map(({ path, permission }) => [
+    path,
+    permission ?? (path.includes("/admin/") ? "admin key" : "user key"),
+  ])
   expect(reviewedAccess).toMatchObject(Object.fromEntries(access))
 })
 
@@ -465,10 +478,10 @@ describe.each(all.filter(({ surface, method }) => surface === "user" && method =
       await createSubscription({ userId: otherAccount.id, planId: plan.id })
       await createOrder({ userId: otherAccount.id, description: marker })
       await grantCredits(otherAccount.id, 100)
-      const { user, secret } = await callerWithRows(endpoint)
+      const { user, key, secret } = await callerWithRows(endpoint)
       const { status, text } = await outcome(call(endpoint, { key: secret }))
       expect(status).toBe(200)
-      expect(text).toContain(user.id)
+      expect(text).toContain(endpoint.scope ? user.id : key.id)
       expect(text).not.toContain(marker)
       expect(text).not.toContain(otherAccount.id)
     })
@@ -557,3 +570,161 @@ function validPair({ parameters }: ServedEndpoint, name: string): string {
   const [value = ""] = positions[name] ? [positions[name]] : fc.sample(valuesOf(name, jsonSchemaOf(schema, "input")), 1)
   return `${name}=${encodeURIComponent(value)}`
 }
+
+const scoped = all.filter(({ scope }) => scope)
+
+describe.each(scoped)("$method $path requires the scope $scope", (endpoint) => {
+  const scopes = [...new Set(scoped.filter(({ surface }) => surface === endpoint.surface).map(({ scope }) => scope))]
+
+  test.each(scopes)("of a key with the scope %s alone", async (scope) => {
+    const user = await createUser({ role: "owner" })
+    await grantCredits(user.id, 100)
+    const { secret } = await createKey({ user, surface: endpoint.surface, scopes: [String(scope)] })
+    const response = await outcome(callValidly(endpoint, secret))
+    if (scope === endpoint.scope) return expect(response.status).toBe(200)
+    expect(response.status).toBe(403)
+    const message = `This key lacks the scope ${endpoint.scope}. It has: ${scope}.`
+    expect(response.body).toEqual(refusalOf("missing_scope", message))
+    expect(response.headers.get("x-ratelimit-remaining")).toBe("299")
+    expect(await db().run.count({ where: { userId: user.id } })).toBe(0)
+  })
+
+  test("of a key with all others, and a key without a list may do everything", async () => {
+    const user = await createUser({ role: "owner" })
+    await grantCredits(user.id, 100)
+    const others = scopes.filter((scope) => scope !== endpoint.scope).map(String)
+    const lacking = await createKey({ user, surface: endpoint.surface, scopes: others })
+    expect((await outcome(callValidly(endpoint, lacking.secret))).body).toEqual(refusalOf("missing_scope"))
+    const unlimited = await createKey({ user, surface: endpoint.surface })
+    expect((await callValidly(endpoint, unlimited.secret)).status).toBe(200)
+  })
+})
+
+function callValidly(endpoint: ServedEndpoint, key: string): Promise<Response> {
+  const body = exampleBody(endpoint)
+  const sent = { body: JSON.stringify(body), headers: { "content-type": "application/json" } }
+  return call(endpoint, { key, ...(body && sent) })
+}
+
+test("the role of the owner is checked before the scope of the key", async () => {
+  for (const endpoint of scoped.filter(({ permission }) => permission)) {
+    const user = await createUser({ role: "member" })
+    const { secret } = await createKey({ user, surface: "admin", scopes: [String(endpoint.scope)] })
+    expect((await outcome(call(endpoint, { key: secret }))).body, endpoint.path).toEqual(refusalOf("forbidden"))
+  }
+})
+
+describe.each(all)("the network addresses of a key at $method $path", (endpoint) => {
+  const { surface } = endpoint
+
+  async function boundTo(...allowedCidrs: string[]) {
+    return createKey({ user: await createUser({ role: "owner" }), surface, allowedCidrs })
+  }
+
+  test.each([
+    ["192.0.2.7", "192.0.2.7", "192.0.2.8"],
+    ["192.0.2.0/25", "192.0.2.127", "192.0.2.128"],
+    ["192.0.2.0/25", "::ffff:192.0.2.127", "::ffff:192.0.2.128"],
+    ["2001:db8::/127", "2001:db8::1", "2001:db8::2"],
+    ["2001:db8:1:2::3", "2001:DB8:1:2:0::3", "2001:db8:1:2::4"],
+  ])("a key limited to %s works from %s and not from %s", async (network, inside, outside) => {
+    const { secret } = await boundTo(network)
+    expect((await call(endpoint, { key: secret, address: inside })).headers.get("x-ratelimit-remaining")).toBe("299")
+    const refused = await outcome(call(endpoint, { key: secret, address: outside }))
+    expect(refused.status).toBe(403)
+    const seen = outside.replace("::ffff:", "")
+    const message = `This key does not work from ${seen}: its owner has limited it to other addresses.`
+    expect(refused.body).toEqual(refusalOf("address_not_allowed", message))
+    expect(refused.headers.get("ratelimit")).toBeNull()
+    expect((await call(endpoint, { key: secret, address: inside })).headers.get("x-ratelimit-remaining")).toBe("298")
+  })
+
+  test("only the address that the nearest proxy states counts", async () => {
+    const { secret } = await boundTo("192.0.2.7")
+    const headers = { forwarded: "for=192.0.2.7", "x-real-ip": "192.0.2.7", "x-client-ip": "192.0.2.7" }
+    const response = await outcome(call(endpoint, { key: secret, headers, address: "192.0.2.7, 198.51.100.9" }))
+    expect(response.body).toEqual(
+      refusalOf("address_not_allowed", expect.stringContaining(server ? "198.51.100.9" : "")),
+    )
+  })
+})
+
+test("requests from other addresses use up the limit of failed requests of their address, not that of the key", async () => {
+  stopClock()
+  const endpoint = all.find(({ path }) => path === "/api/v1/me") ?? expect.fail()
+  const { secret } = await createKey({ user: await createUser(), surface: "user", allowedCidrs: ["192.0.2.7"] })
+  const address = nextAddress()
+  const responses = await callMany(301, () => call(endpoint, { key: secret, address }))
+  expect(responses.filter(({ status }) => status === 403)).toHaveLength(300)
+  expect(responses.filter(({ status }) => status === 429)).toHaveLength(1)
+  expect((await call(endpoint, { key: newSecret("user"), address })).status).toBe(429)
+  const own = await call(endpoint, { key: secret, address: "192.0.2.7" })
+  expect([own.status, own.headers.get("x-ratelimit-remaining")]).toEqual([200, "299"])
+})
+
+test("responses to a key that was replaced say when it ends; those to its successor do not", async () => {
+  for (const endpoint of all) {
+    const user = await createUser({ role: "owner" })
+    const successor = await createKey({ user, surface: endpoint.surface })
+    const expiresAt = new Date(Date.now() + 3_600_000)
+    const replaced = { expiresAt, successorId: successor.key.id }
+    const { secret } = await createKey({ user, surface: endpoint.surface, ...replaced })
+    for (const search of ["", "?colour=red"]) {
+      const response = await call(endpoint, { key: secret, search })
+      expect(response.headers.get("key-expires"), endpoint.path).toBe(expiresAt.toISOString())
+    }
+    expect((await call(endpoint, { key: successor.secret })).headers.get("key-expires")).toBeNull()
+  }
+})
+
+describe.each(all.filter(({ scope }) => !scope))("$path", (endpoint) => {
+  const { surface } = endpoint
+
+  test("describes a key without limits, with the scopes that its owner's role allows", async () => {
+    for (const role of ["owner", "finance"] as const) {
+      const { secret, key } = await keyFor(endpoint, role)
+      const response = await outcome(call(endpoint, { key: secret }))
+      const offered = new Set(scoped.filter((other) => other.surface === surface).map(({ scope }) => String(scope)))
+      const held = [...offered].filter((scope) => surface === "user" || holds(role, scope as Permission))
+      const { id, name, start, createdAt } = key
+      expect(response.body).toEqual({
+        data: {
+          ...{ id, name, start, surface, createdAt: createdAt.toISOString(), expiresAt: null },
+          scopes: expect.arrayContaining(held),
+          ...{ predecessorId: null, successorId: null },
+          limits: {
+            requests: { perMinute: 300, remaining: 299, resetSeconds: expect.any(Number) },
+            spending: null,
+            addresses: null,
+          },
+        },
+      })
+      expect(response.body.data.scopes).toHaveLength(held.length)
+    }
+  })
+
+  test("describes the limits of a key and what is left of them; no scope is needed", async () => {
+    const user = await createUser({ role: "finance" })
+    const scope = surface === "user" ? "run" : "credits.read"
+    const allowedCidrs = ["10.0.0.0/8"]
+    const spending = { spendLimit: 50n, spendPeriod: "day" as const }
+    const old = await createKey({ user, surface })
+    const limits = { allowedCidrs, ...spending, scopes: [scope, "audit.read"], rootId: old.key.id }
+    const { secret, key } = await createKey({ user, surface, ...limits })
+    await db().apiKey.update({ where: { id: old.key.id }, data: { successorId: key.id } })
+    await pool().query(
+      `INSERT INTO key_spending (root_id, period, starts_at, spent, held)
+       VALUES ($1, 'day', date_trunc('day', now(), 'UTC'), 30, 5), ($1, 'day', date_trunc('day', now(), 'UTC') - interval '1 day', 50, 0)`,
+      [old.key.id],
+    )
+    const { data } = (await outcome(call(endpoint, { key: secret }))).body
+    expect(data).toMatchObject({
+      scopes: [scope],
+      predecessorId: old.key.id,
+      limits: { addresses: allowedCidrs, spending: { limit: 50, period: "day", spent: 30, held: 5, remaining: 15 } },
+    })
+    const { rows } = await pool().query("SELECT date_trunc('day', now(), 'UTC') + interval '1 day' AS next")
+    expect(data.limits.spending.resetsAt).toBe(rows[0].next.toISOString())
+    expect((await outcome(call(endpoint, { key: old.secret }))).body.data.successorId).toBe(key.id)
+  })
+})
