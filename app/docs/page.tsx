@@ -22,6 +22,7 @@ export const metadata: Metadata = {
 
 const sections = [
   { id: "authentication", label: "Authentication" },
+  { id: "keys", label: "Limits and rotation of keys" },
   { id: "responses", label: "Responses" },
   { id: "lists", label: "Lists and pagination" },
   { id: "money-and-times", label: "Amounts and timestamps" },
@@ -71,6 +72,11 @@ export default function OverviewPage() {
             . To set it without writing the key to the shell history:
           </p>
           <CodePanel title="Shell" code={`read -rs ${keyVariable} && export ${keyVariable}`} />
+        </Section>
+
+        <Section of="keys">
+          <Sentence>{conventions.keys}</Sentence>
+          <Sentence>{conventions.rotation}</Sentence>
         </Section>
 
         <Section of="responses">

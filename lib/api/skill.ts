@@ -74,6 +74,7 @@ ${[
   conventions.strict,
   conventions.untrusted,
   conventions.rate,
+  conventions.keys,
 ]
   .map((line) => `- ${line}`)
   .join("\n")}`
