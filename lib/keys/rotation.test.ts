@@ -25,7 +25,7 @@ function keyOf(id: string) {
   return db().apiKey.findUniqueOrThrow({ where: { id } })
 }
 
-/** Milliseconds from the creation of the new key, which is when the database's transaction began. */
+/** Milliseconds from the creation of the new key, which is when the transaction of the database started. */
 async function graceOf(oldId: string, newId: string): Promise<number> {
   const [old, successor] = await Promise.all([keyOf(oldId), keyOf(newId)])
   return Number(old.expiresAt) - successor.createdAt.getTime()
