@@ -83,6 +83,28 @@ test("trusted proxies are either a number or a list", () => {
   expect(problemsOf({ ...complete, TRUSTED_PROXIES: "10.0.0.0/8,," })[1]).toContain('TRUSTED_PROXIES contains ""')
 })
 
+test("REDIS_URL is one URL or those of several nodes of a cluster, all with TLS or all without", () => {
+  const urlsOf = (value: string) => parseEnv({ ...complete, REDIS_URL: value }).REDIS_URL
+  expect(urlsOf("redis://localhost")).toEqual(["redis://localhost"])
+  expect(urlsOf("rediss://app:secret@one:7000,rediss://two:7000 , rediss://[::1]:7000")).toEqual([
+    "rediss://app:secret@one:7000",
+    "rediss://two:7000",
+    "rediss://[::1]:7000",
+  ])
+  for (const value of [
+    "localhost:6379",
+    "redis://one:port",
+    "redis://one,two:7000",
+    "redis://one,",
+    "redis://one,rediss://two",
+  ]) {
+    expect(problemsOf({ ...complete, REDIS_URL: value })).toEqual([
+      expect.any(String),
+      expect.stringMatching(/^ {2}REDIS_URL must be a URL that starts with redis:\/\/ or rediss:\/\/, or several/),
+    ])
+  }
+})
+
 test("more than one process requires a shared rate limit store", () => {
   expect(problemsOf({ ...complete, WEB_CONCURRENCY: "2" })[1]).toMatch(/WEB_CONCURRENCY above 1 requires REDIS_URL/)
   const shared = { ...complete, WEB_CONCURRENCY: "2", REDIS_URL: "redis://localhost" }

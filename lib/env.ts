@@ -25,7 +25,12 @@ const schema = z
       .transform((value) => new URL(value).origin),
     REDIS_URL: z
       .string()
-      .regex(/^rediss?:\/\//, "must start with redis:// or rediss://")
+      .transform((value) => value.split(/ *, */))
+      .refine(
+        (urls) =>
+          ["redis://", "rediss://"].some((start) => urls.every((url) => url.startsWith(start) && URL.canParse(url))),
+        "must be a URL that starts with redis:// or rediss://, or several of one kind, which a comma separates: nodes of a Redis Cluster",
+      )
       .optional(),
     UPSTASH_REDIS_REST_URL: z.url({ protocol: /^https?$/ }).optional(),
     UPSTASH_REDIS_REST_TOKEN: optional,

@@ -108,7 +108,7 @@ describe("built and served", () => {
     expect(output()).not.toMatch(originalName)
     const keys = await redis.keys("*")
     expect(keys.length).toBeGreaterThan(0)
-    expect(keys.filter((key) => !key.startsWith(`${slug}:`))).toEqual([])
+    expect(keys.filter((key) => !key.startsWith(`{${slug}:`))).toEqual([])
     const { rows } = await pool().query(`
       SELECT relname AS text FROM pg_class UNION ALL SELECT attname FROM pg_attribute
       UNION ALL SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint

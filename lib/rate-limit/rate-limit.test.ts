@@ -24,18 +24,18 @@ afterEach(() => {
 
 /** Simulates a new process: the limiters are rebuilt for the store that the environment names now. */
 function resetStore() {
-  for (const name of [...Object.keys(limits).map((limit) => `limiters.${limit}`), "limit-store", "limit-store-state"]) {
-    Reflect.deleteProperty(globalThis, Symbol.for(`app.${name}`))
+  for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
+    if (/^app\.(limit|counts)/.test(symbol.description ?? "")) Reflect.deleteProperty(globalThis, symbol)
   }
 }
 
 function setStoreUrl(url: string) {
   resetStore()
-  env().REDIS_URL = url
+  env().REDIS_URL = url.split(",")
 }
 
-async function consumeMany(id: string, times: number) {
-  const verdicts = await Promise.all(Array.from({ length: times }, () => consume("key", id)))
+async function consumeMany(id: string, times: number, tokens?: number) {
+  const verdicts = await Promise.all(Array.from({ length: times }, () => consume("key", id, tokens)))
   return verdicts.filter(({ allowed }) => allowed).length
 }
 
@@ -56,7 +56,7 @@ test("with Redis all instances together allow 300 calls a minute, and other keys
     setStoreUrl(redis.url)
     const id = randomUUID()
     const otherInstance = new Ratelimit({
-      redis: connectRedis(redis.url, 2_000),
+      redis: connectRedis([redis.url], 2_000).client,
       limiter: Ratelimit.slidingWindow(limits.key.tokens, "60 s"),
       prefix: `${product.slug}:key`,
       ephemeralCache: false,
@@ -74,6 +74,31 @@ test("with Redis all instances together allow 300 calls a minute, and other keys
   } finally {
     vi.useRealTimers()
     await redis.stop()
+  }
+})
+
+test.each([
+  ["in Redis", true],
+  ["in the process", false],
+])("a call may have a lower limit, and the count, %s, is the same for every limit", async (_, isShared) => {
+  const redis = isShared ? await startRedis() : undefined
+  try {
+    if (redis) setStoreUrl(redis.url)
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() })
+    const id = randomUUID()
+    expect(await consume("key", id, 10)).toMatchObject({ allowed: true, limit: 10, remaining: 9 })
+    expect(await consumeMany(id, 20, 10)).toBe(9)
+    expect(await consume("key", id, 10)).toMatchObject({ allowed: false, limit: 10, remaining: 0 })
+    expect(await consume("key", id, 12)).toMatchObject({ allowed: true, limit: 12, remaining: 1 })
+    expect(await consume("key", id)).toMatchObject({ allowed: true, limit: 300, remaining: 288 })
+    let allowed = 0
+    for (let round = 0; round < 30; round++) allowed += await consumeMany(id, 10, 1_000)
+    expect(allowed).toBe(288)
+    expect(await consume("key", id, 1_000)).toMatchObject({ allowed: false, limit: 300 })
+    expect(degradedCount()).toBe(0)
+  } finally {
+    vi.useRealTimers()
+    await redis?.stop()
   }
 })
 
@@ -106,6 +131,24 @@ test("a Redis that hangs delays one call by 250 ms and is then skipped for a whi
     for (let call = 0; call < 10; call++) await consume("key", id)
     expect(degradedCount()).toBe(1)
     expect((await consume("key", id)).remaining).toBe(288)
+  } finally {
+    silent.server.close()
+  }
+})
+
+test("of many concurrent calls only one a second tries a Redis that hangs", async () => {
+  const silent = await listen(() => {})
+  try {
+    setStoreUrl(silent.url)
+    await consume("key", randomUUID())
+    expect(degradedCount()).toBe(1)
+    const callOften = async () => {
+      await consumeMany(randomUUID(), 20)
+      return degradedCount()
+    }
+    await expect.poll(callOften).toBeGreaterThan(1)
+    expect(degradedCount()).toBe(2)
+    expect(warnings).toHaveBeenCalledTimes(1)
   } finally {
     silent.server.close()
   }

@@ -5,8 +5,8 @@ import { product } from "@/lib/product"
 import { singleton } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { metrics } from "@/lib/telemetry/metrics"
-import { slidingWindowInProcess } from "./in-process"
-import { connectRedis } from "./redis"
+import { type Count, slidingWindowInProcess } from "./in-process"
+import { connectRedis, type SharedStore } from "./redis"
 
 /** Every rate limit of the product; documents and pages read their numbers from here. */
 export const limits = {
@@ -44,33 +44,18 @@ export type LimitName = keyof typeof limits
 /** `resetSeconds`: whole seconds until the window ends, at least 1. */
 export type Verdict = { allowed: boolean; limit: number; remaining: number; resetSeconds: number }
 
-/** How long a request waits for the shared store, and how long a failed store is skipped. */
+/** How long a request waits for the shared store, and how long a shard that failed is skipped. */
 const storeTimeoutMs = 250
 const storeSkipMs = 1_000
 
-type Limiters = { shared?: Ratelimit; local: Ratelimit }
-
 /**
  * Counts one event of `id` against a limit (sliding window). All instances share the count when a Redis is configured;
- * when Redis fails or is slow, this process enforces the same limit.
+ * while Redis, or the node of its cluster that counts `id`, fails or is slow, this process enforces the same limit.
+ * @param tokens a lower limit for this call; the count does not depend on it
  */
-export async function consume(name: LimitName, id: string): Promise<Verdict> {
-  const { shared, local } = limiters(name)
-  const store = storeState()
-  if (shared && Date.now() >= store.skipUntil) {
-    try {
-      const response = await shared.limit(id)
-      // When its store times out, the library allows the call and returns zeros.
-      if (response.reason !== "timeout") {
-        recover(store)
-        return verdict(response)
-      }
-      degrade(store, "timed out")
-    } catch (error) {
-      degrade(store, error instanceof Error ? error.message : String(error))
-    }
-  }
-  return verdict(await local.limit(id))
+export async function consume(name: LimitName, id: string, tokens: number = limits[name].tokens): Promise<Verdict> {
+  const limit = Math.min(tokens, limits[name].tokens)
+  return verdict((await countInStore(name, id, limit)) ?? countInProcess(name)(id, limit))
 }
 
 /** How often the shared store failed since the process started. */
@@ -78,63 +63,94 @@ export function degradedCount(): number {
   return storeState().degraded
 }
 
-function limiters(name: LimitName): Limiters {
-  return singleton(`limiters.${name}`, () => {
-    const { tokens, windowSeconds } = limits[name]
-    const window = `${windowSeconds} s` as const
-    const local = new Ratelimit({
-      // The in-process algorithm keeps its own counts and never touches the store.
-      redis: {} as UpstashRedis,
-      limiter: slidingWindowInProcess(tokens, windowSeconds * 1000),
-      ephemeralCache: false,
-      timeout: 0,
-    })
-    const redis = sharedStore()
-    if (!redis) return { local }
-    const shared = new Ratelimit({
-      redis,
-      limiter: Ratelimit.slidingWindow(tokens, window),
-      prefix: `${product.slug}:${name}`,
+/** Returns undefined if there is no shared store, or if it fails. */
+async function countInStore(name: LimitName, id: string, tokens: number): Promise<Count | undefined> {
+  const store = sharedStore()
+  if (!store) return undefined
+  const { down } = storeState()
+  const key = `${prefixOf(name)}:${id}`
+  const shard = store.shardOf(key)
+  const outage = down.get(shard)
+  if (outage) {
+    if (performance.now() < outage.skipUntil) return undefined
+    // This call tries the shard again; the others do not wait for it.
+    outage.skipUntil = performance.now() + storeSkipMs
+  }
+  try {
+    const response = await limiterInStore(store, name, tokens).limit(id)
+    // When its store times out, the library allows the call and returns zeros.
+    if (response.reason === "timeout") throw new Error("timed out")
+    if (outage) recover(shard)
+    // A failed node never responds again for a key that another node has taken over.
+    for (const [other, { key: failed }] of down) if (store.shardOf(failed) !== other) recover(other)
+    return response
+  } catch (error) {
+    degrade(shard, key, error instanceof Error ? error.message : String(error))
+    return undefined
+  }
+}
+
+/** One limiter for each number of tokens; they count under the same keys. */
+function limiterInStore({ client }: SharedStore, name: LimitName, tokens: number): Ratelimit {
+  return singleton(`limiters.${name}.${tokens}`, () => {
+    const limiter = Ratelimit.slidingWindow(tokens, `${limits[name].windowSeconds} s`)
+    return new Ratelimit({
+      redis: client,
+      limiter,
+      prefix: prefixOf(name),
       ephemeralCache: false,
       timeout: storeTimeoutMs,
     })
-    return { shared, local }
   })
 }
 
-function sharedStore(): UpstashRedis | undefined {
+function countInProcess(name: LimitName) {
+  return singleton(`counts.${name}`, () => slidingWindowInProcess(limits[name].windowSeconds * 1000))
+}
+
+function prefixOf(name: LimitName): string {
+  return `${product.slug}:${name}`
+}
+
+function sharedStore(): SharedStore | undefined {
   return singleton("limit-store", () => {
     const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token, REDIS_URL } = env()
-    if (url && token) return new UpstashRedis({ url, token, retry: false, enableTelemetry: false })
+    if (url && token) {
+      const client = new UpstashRedis({ url, token, retry: false, enableTelemetry: false })
+      return { client, shardOf: () => "all" }
+    }
     return REDIS_URL ? connectRedis(REDIS_URL, storeTimeoutMs) : undefined
   })
 }
 
-/** `isDown`: whether the last call to the store failed, so that an outage is logged when it starts and when it ends. */
-type StoreState = { skipUntil: number; degraded: number; isDown: boolean }
+/** `key`: the key whose call failed. `skipUntil`: when the shard is tried again, on the clock of `performance.now`. */
+type Outage = { key: string; skipUntil: number }
+
+/** `down`: the shards that failed and have not responded since, so that an outage is logged when it starts and ends. */
+type StoreState = { degraded: number; down: Map<string, Outage> }
 
 function storeState(): StoreState {
-  return singleton("limit-store-state", () => ({ skipUntil: 0, degraded: 0, isDown: false }))
+  return singleton("limit-store-state", () => ({ degraded: 0, down: new Map() }))
 }
 
-function degrade(store: StoreState, why: string): void {
-  store.degraded++
+function degrade(shard: string, key: string, why: string): void {
+  const state = storeState()
+  state.degraded++
   metrics().degraded.inc()
-  store.skipUntil = Date.now() + storeSkipMs
-  if (!store.isDown) log().warn({ why, degraded: store.degraded }, "ratelimit_degraded")
-  store.isDown = true
+  if (!state.down.has(shard)) log().warn({ why, shard, degraded: state.degraded }, "ratelimit_degraded")
+  state.down.set(shard, { key, skipUntil: performance.now() + storeSkipMs })
 }
 
-function recover(store: StoreState): void {
-  if (store.isDown) log().warn({ degraded: store.degraded }, "ratelimit_recovered")
-  store.isDown = false
+function recover(shard: string): void {
+  const { down, degraded } = storeState()
+  if (down.delete(shard)) log().warn({ shard, degraded }, "ratelimit_recovered")
 }
 
-function verdict(response: { success: boolean; limit: number; remaining: number; reset: number }): Verdict {
+function verdict({ success, limit, remaining, reset }: Count): Verdict {
   return {
-    allowed: response.success,
-    limit: response.limit,
-    remaining: Math.max(0, response.remaining),
-    resetSeconds: Math.max(1, Math.ceil((response.reset - Date.now()) / 1000)),
+    allowed: success,
+    limit,
+    remaining: Math.max(0, remaining),
+    resetSeconds: Math.max(1, Math.ceil((reset - Date.now()) / 1000)),
   }
 }

@@ -373,7 +373,7 @@ describe.concurrent.each(listeners)("Redis, %s", (listener) => {
   async function isShared({ keyId, secret }: Customer): Promise<boolean> {
     await get(server, secret)
     const client = new Redis(redis.url)
-    const names = await client.keys(`${product.slug}:key:${keyId}:*`)
+    const names = await client.keys(`{${product.slug}:key:${keyId}}:*`)
     client.disconnect()
     return names.length > 0
   }
