@@ -1,6 +1,7 @@
 import { z } from "zod"
 import { fingerprintOf, type RunResult, run, type Worked } from "../credits/run"
 import { id, timestamp } from "../fields"
+import { overloaded } from "../postgres/load-shedding"
 import { readBody } from "./body"
 import { type Routes, routes } from "./endpoint"
 import { runEnvelope } from "./envelope"
@@ -94,6 +95,12 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
         {
           "Retry-After": "1",
         },
+      )
+    case "overloaded":
+      return refuseAs(
+        "service_unavailable",
+        "Too many calls of this account are waiting. Nothing was charged; try again in 2 seconds.",
+        overloaded.headers,
       )
     case "timed_out":
     case "too_late":

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto"
+import type { OwnerId } from "@/lib/accounts/owner"
 import { databaseDeadline, type WithinDeadline } from "@/lib/postgres/deadline"
 import { log } from "@/lib/telemetry/log"
 import { metrics } from "@/lib/telemetry/metrics"
+import { inTurn, isAccountOverloaded } from "./account-queue"
 import { type Reservation, type ReserveRequest, type ReserveResult, release, reserve, settle } from "./ledger"
 
 /** The time limit for work. Together with the attempts to settle, it is well below the lifetime of a reservation. */
@@ -16,6 +18,8 @@ export type Worked<Result> = { result: Result; cost: number }
 export type RunResult =
   | { ok: true; replayed: boolean; body: string }
   | Exclude<ReserveResult, { ok: true } | { reason: "settled" }>
+  /** Too many calls of the account wait for its balance; nothing was reserved. */
+  | { ok: false; reason: "overloaded" }
   /** The work exceeded its time limit; nothing is charged. */
   | { ok: false; reason: "timed_out" }
   /** The work finished after its reservation had expired; nothing is charged. */
@@ -52,40 +56,48 @@ async function attempt<Result>(
   write: (run: Reservation & Worked<Result>) => readonly [string, string],
   withinDeadline: WithinDeadline,
 ): Promise<RunResult> {
+  const { owner, amount } = request
+  if (isAccountOverloaded(owner)) return { ok: false, reason: "overloaded" }
   const reserved = await reserveWithinDeadline(request, withinDeadline)
   if (!reserved.ok) {
     return reserved.reason === "settled" ? { ok: true, replayed: true, body: reserved.body } : reserved
   }
   const { runId, createdAt } = reserved
-  metrics().credits.inc({ kind: "reserved" }, request.amount)
+  metrics().credits.inc({ kind: "reserved" }, amount)
   const signal = AbortSignal.timeout(workDeadlineMs)
   const withinCloseDeadline = databaseDeadline()
   try {
     const { result, cost } = await beforeAbort(signal, work({ runId, signal }))
-    const charged = chargeable(cost, request.amount, runId)
+    const charged = chargeable(cost, amount, runId)
     const response = write({ runId, createdAt, result: storable(result), cost: charged })
     const length = response[0].length + response[1].length
     if (length > maxResponseLength) throw new RangeError(`The work's result has ${length} characters as JSON.`)
-    const settled = await withinCloseDeadline(settle(runId, charged, response))
+    const settled = await withinCloseDeadline(inTurn(owner, "close", () => settle(runId, charged, response)))
     if (!settled.ok) return settled
     metrics().credits.inc({ kind: "settled" }, charged)
     return { ok: true, replayed: false, body: settled.body }
   } catch (error) {
     // A late settlement or release continues; the first one closes the run, and a retry returns its outcome.
-    await withinCloseDeadline(tryRelease(runId)).catch(() => {})
+    await withinCloseDeadline(tryRelease(owner, runId)).catch(() => {})
     if (signal.aborted && error === signal.reason) return { ok: false, reason: "timed_out" }
     throw error
   }
 }
 
-/** Releases a reservation that exceeds the deadline, because its call has already failed. */
+/**
+ * A reservation that exceeds the deadline leaves the account's queue, or is released if it is running, because its call
+ * has already failed.
+ */
 async function reserveWithinDeadline(request: ReserveRequest, withinDeadline: WithinDeadline): Promise<ReserveResult> {
-  const reservation = reserve(request)
+  const { owner } = request
+  const deadline = new AbortController()
+  const reservation = inTurn(owner, "reserve", () => reserve(request), deadline.signal)
   try {
     return await withinDeadline(reservation)
   } catch (error) {
+    deadline.abort()
     reservation.then(
-      (reserved) => void (reserved.ok && tryRelease(reserved.runId)),
+      (reserved) => void (reserved.ok && tryRelease(owner, reserved.runId)),
       () => {},
     )
     throw error
@@ -126,9 +138,9 @@ function storable<Result>(result: Result): Result {
 }
 
 /** If the release fails, the reservation expires and the sweeper releases it. */
-async function tryRelease(runId: string): Promise<void> {
+async function tryRelease(owner: OwnerId, runId: string): Promise<void> {
   try {
-    await release(runId, "failed")
+    await inTurn(owner, "close", () => release(runId, "failed"))
   } catch (error) {
     log().warn({ runId, why: String(error) }, "release_left_to_sweeper")
   }

@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto"
 import pg from "pg"
 import { afterAll, afterEach, expect, test, vi } from "vitest"
 import { z } from "zod"
+import type { OwnerId } from "@/lib/accounts/owner"
 import { refuse } from "@/lib/api/errors"
 import { userMetered } from "@/lib/api/metered"
+import { inTurn } from "@/lib/credits/account-queue"
 import { readBalance } from "@/lib/credits/balance"
 import { sweep } from "@/lib/credits/ledger"
 import type { Worked } from "@/lib/credits/run"
@@ -581,6 +583,27 @@ test("a call that loses every race for the balance returns 503 with Retry-After,
   expect(response.headers.get("retry-after")).toBe("1")
   vi.restoreAllMocks()
   expect(await history(id)).toEqual(noHistory)
+})
+
+test("while a run of the account has waited for a second, a call returns 503 with Retry-After and is not charged", async () => {
+  const { id, secret } = await customer({ balance: 30 })
+  let finish = () => {}
+  const working = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const waiting = [1, 2, 3].map(() => inTurn(id as OwnerId, "reserve", () => working))
+  const now = performance.now()
+  vi.spyOn(performance, "now").mockReturnValue(now + 1_001)
+  const response = await call(POST, secret, textOf(1))
+  expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"])
+  expect(response.body).toEqual(
+    refusal("service_unavailable", expect.stringContaining("calls of this account are waiting")),
+  )
+  expect(await history(id)).toEqual(noHistory)
+  vi.restoreAllMocks()
+  finish()
+  await Promise.all(waiting)
+  expect((await call(POST, secret, textOf(1))).status).toBe(200)
 })
 
 test("a settlement whose connection is terminated is repeated on another connection and charges once", async () => {
