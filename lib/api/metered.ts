@@ -1,6 +1,8 @@
 import { z } from "zod"
 import { fingerprintOf, type RunResult, run, type Worked } from "../credits/run"
+import { inCredits } from "../credits/words"
 import { id, timestamp } from "../fields"
+import type { Spending } from "../keys/spending"
 import { overloaded } from "../postgres/load-shedding"
 import { readBody } from "./body"
 import { type Routes, routes } from "./endpoint"
@@ -17,6 +19,7 @@ import { parseParameters } from "./query"
 export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
   summary,
   maxCost,
+  costOf = () => maxCost,
   body,
   result,
   work,
@@ -24,6 +27,8 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
   summary: string
   /** In credits, at least 1. No call is charged more, whatever cost `work` returns. */
   maxCost: number
+  /** The most that a call with this body can cost, which it holds of its key's spending limit; `maxCost` if omitted. */
+  costOf?: (body: z.output<Body>) => number
   body: Body
   result: Result
   /** `signal` aborts when the time is up. A thrown error becomes the response, and nothing is charged. */
@@ -44,8 +49,9 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
       const idempotencyKey = readIdempotencyKey(request.headers)
       const input = await readBody(request, body)
       const fingerprint = fingerprintOf(pathname, input)
+      const keyHold = key.has_spend_limit ? Math.min(maxCost, costOf(input)) : undefined
       const outcome = await run(
-        { owner: owner.id, keyId: key.id, idempotencyKey, fingerprint, amount: maxCost },
+        { owner: owner.id, keyId: key.id, idempotencyKey, fingerprint, amount: maxCost, keyHold },
         async (context) => {
           const worked = await work(input, context)
           return { ...worked, result: result.parse(worked.result) }
@@ -77,6 +83,8 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
         "insufficient_credits",
         `A call can cost up to ${maxCost} credits, and the balance is ${outcome.balance}. Nothing was charged. Contact the service operator to add credits.`,
       )
+    case "key_limit":
+      return refuseAs("key_limit_reached", describeLimit(outcome.spending, outcome.keyHold))
     case "mismatch":
       return refuseAs(
         "idempotency_mismatch",
@@ -108,4 +116,10 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
         "Retry-After": "2",
       })
   }
+}
+
+function describeLimit({ limit, period, spent, held, resetsAt }: Spending, cost: number): string {
+  const per = period === "never" ? "in total" : `per ${period}`
+  const reset = resetsAt ? `resets at ${resetsAt.toISOString()}` : "never resets"
+  return `This key may spend ${inCredits(limit)} ${per}. Spent: ${spent}; held by running calls: ${held}; this call: up to ${cost}. The limit ${reset}. Nothing was charged.`
 }

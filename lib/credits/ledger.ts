@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from "uuid"
 import type { OwnerId } from "@/lib/accounts/owner"
+import { findSpending, type Spending } from "@/lib/keys/spending"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { pool } from "@/lib/postgres/pool"
 
@@ -15,6 +16,8 @@ export type ReserveResult =
   | ({ ok: true } & Reservation)
   /** Nothing was stored, so the idempotency key is still free. */
   | { ok: false; reason: "insufficient"; balance: number }
+  /** The call could cost more than is left of its key's spending limit. As above, nothing was stored. */
+  | { ok: false; reason: "key_limit"; spending: Spending; keyHold: number }
   /** A run with this idempotency key and body has settled; `body` is its response. */
   | { ok: false; reason: "settled"; body: string }
   | { ok: false; reason: "in_progress"; secondsLeft: number }
@@ -31,6 +34,8 @@ export type ReserveRequest = {
   fingerprint: Buffer
   /** Credits, at least 1. */
   amount: number
+  /** Credits that the call holds of its key's spending limit, from 0 to `amount`; absent if the key has no limit. */
+  keyHold?: number | undefined
 }
 
 // An entry's time is read after its account's row is locked, and its id contains the sequence number, so ordering a
@@ -49,6 +54,43 @@ export const reserveStatement = {
     run AS (
       INSERT INTO runs (id, user_id, key_id, reserved, idempotency_key, fingerprint, created_at, expires_at)
       SELECT $1::uuid, $2::uuid, $3::uuid, $4::bigint, $5, $6::bytea, made_at, made_at + make_interval(secs => $7)
+      FROM debit
+      RETURNING created_at),
+    entry AS (
+      INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, run_id, created_at)
+      SELECT credit_entry_id(made_at, seq), $2::uuid, seq, 'reserve', -$4::bigint, balance, $1::uuid, made_at FROM debit)
+    SELECT created_at FROM run`,
+}
+
+// For a key with a spending limit. The clock is read after the account's row is locked, so that no call is counted in a
+// period that ended while it waited. A limit that was removed since the key was read is unlimited. The upsert decides on
+// the newest values of the period's row; when it refuses, it returns no row, and nothing is debited.
+export const limitedReserveStatement = {
+  name: "reserve-credits-within-limit",
+  text: `
+    WITH account AS (
+      SELECT user_id FROM credit_accounts
+      WHERE user_id = $2 AND balance >= $4::bigint
+        AND NOT EXISTS (SELECT 1 FROM runs WHERE user_id = $2 AND idempotency_key = $5)
+      FOR NO KEY UPDATE),
+    api_key AS MATERIALIZED (
+      SELECT coalesce(k.root_id, k.id) AS root_id, coalesce(k.spend_period, 'never') AS period,
+             coalesce(k.spend_limit, 9223372036854775807) AS spend_limit,
+             date_trunc('milliseconds', clock_timestamp()) AS made_at
+      FROM account, api_keys k WHERE k.id = $3),
+    spending AS (
+      INSERT INTO key_spending AS s (root_id, period, starts_at, held)
+      SELECT root_id, period, spend_period_start(period, made_at), $8::bigint FROM api_key WHERE $8::bigint <= spend_limit
+      ON CONFLICT (root_id, period, starts_at) DO UPDATE SET held = s.held + excluded.held
+        WHERE s.spent + s.held + excluded.held <= (SELECT spend_limit FROM api_key)
+      RETURNING id),
+    debit AS (
+      UPDATE credit_accounts SET balance = balance - $4::bigint, seq = seq + 1
+      FROM api_key, spending WHERE user_id = $2
+      RETURNING balance, seq, made_at, spending.id AS spending_id),
+    run AS (
+      INSERT INTO runs (id, user_id, key_id, reserved, idempotency_key, fingerprint, created_at, expires_at, spending_id, key_hold)
+      SELECT $1::uuid, $2::uuid, $3::uuid, $4::bigint, $5, $6::bytea, made_at, made_at + make_interval(secs => $7), spending_id, $8::bigint
       FROM debit
       RETURNING created_at),
     entry AS (
@@ -79,7 +121,10 @@ type KeyHolder = {
   seconds_left: number
 }
 
-/** Takes the maximum cost of a call from the balance, unless its idempotency key is in use or the balance too low. */
+/**
+ * Takes the maximum cost of a call from the balance, and what it can cost from its key's spending limit, unless its
+ * idempotency key is in use, the balance too low or the limit reached.
+ */
 export async function reserve(request: ReserveRequest): Promise<ReserveResult> {
   // Between the two statements, a concurrent call may free the key or add credits, so the attempt is repeated.
   for (let attempt = 0; attempt < 5; attempt++) {
@@ -92,11 +137,15 @@ export async function reserve(request: ReserveRequest): Promise<ReserveResult> {
 }
 
 async function tryReserve(request: ReserveRequest): Promise<Reservation | undefined> {
-  const { owner, keyId, idempotencyKey, fingerprint, amount } = request
+  const { owner, keyId, idempotencyKey, fingerprint, amount, keyHold } = request
   const runId = uuidv7()
   const values = [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds]
+  const statement =
+    keyHold === undefined
+      ? { ...reserveStatement, values }
+      : { ...limitedReserveStatement, values: [...values, keyHold] }
   try {
-    const { rows } = await pool().query<{ created_at: Date }>({ ...reserveStatement, values })
+    const { rows } = await pool().query<{ created_at: Date }>(statement)
     return rows[0] && { runId, createdAt: rows[0].created_at }
   } catch (error) {
     if (isKeyInUse(error)) return undefined
@@ -114,7 +163,7 @@ async function findRefusal(request: ReserveRequest): Promise<Exclude<ReserveResu
   const [holder] = rows
   if (!holder?.id) {
     const balance = Number(holder?.balance ?? 0)
-    return balance < amount ? { ok: false, reason: "insufficient", balance } : undefined
+    return balance < amount ? { ok: false, reason: "insufficient", balance } : findLimitReached(request)
   }
   if (holder.expired) {
     await (holder.state === "reserved" ? release(holder.id, "expired") : freeKeys([holder.id]))
@@ -124,6 +173,14 @@ async function findRefusal(request: ReserveRequest): Promise<Exclude<ReserveResu
   return holder.state === "settled"
     ? { ok: false, reason: "settled", body: holder.response_body }
     : { ok: false, reason: "in_progress", secondsLeft: Math.max(1, holder.seconds_left) }
+}
+
+/** Returns undefined if the key has no limit, or again enough left of it. */
+async function findLimitReached({ keyId, keyHold }: ReserveRequest) {
+  if (keyHold === undefined) return undefined
+  const spending = (await findSpending([keyId])).get(keyId)
+  if (!spending || spending.spent + spending.held + keyHold <= spending.limit) return undefined
+  return { ok: false, reason: "key_limit", spending, keyHold } as const
 }
 
 function isKeyInUse(error: unknown): boolean {

@@ -68,7 +68,7 @@ async function attempt<Result>(
   const withinCloseDeadline = databaseDeadline()
   try {
     const { result, cost } = await beforeAbort(signal, work({ runId, signal }))
-    const charged = chargeable(cost, amount, runId)
+    const charged = chargeable(cost, request.keyHold ?? amount, runId)
     const response = write({ runId, createdAt, result: storable(result), cost: charged })
     const length = response[0].length + response[1].length
     if (length > maxResponseLength) throw new RangeError(`The work's result has ${length} characters as JSON.`)

@@ -58,17 +58,37 @@ const violations = `
   SELECT 'settled without stored response', id::text
   FROM calls WHERE state = 'settled' AND (response_status IS NULL OR response_body IS NULL)
   UNION ALL
-  SELECT 'cost out of range', id::text FROM calls WHERE cost < 0 OR cost > reserved`
+  SELECT 'cost out of range', id::text FROM calls WHERE cost < 0 OR cost > reserved OR cost > key_hold
+  UNION ALL
+  SELECT 'run that holds of the limit of another key', r.id::text
+  FROM calls r JOIN api_keys k ON k.id = r.key_id JOIN key_spending s ON s.id = r.spending_id
+  WHERE s.root_id <> coalesce(k.root_id, k.id)
+  UNION ALL
+  SELECT 'spent or held of a period is not that of its runs', s.id::text
+  FROM key_spending s JOIN api_keys k ON k.id = s.root_id JOIN accounts a USING (user_id) LEFT JOIN (
+    SELECT spending_id, sum(cost) AS cost, sum(key_hold) FILTER (WHERE state = 'reserved') AS held FROM calls GROUP BY 1) r
+    ON r.spending_id = s.id
+  WHERE s.spent <> coalesce(r.cost, 0) OR s.held <> coalesce(r.held, 0)`
+
+/** Periods in which a key exceeds its spending limit, for tests in which limits do not change. */
+const overspending = `
+  SELECT 'key above its spending limit' AS rule, k.id::text AS subject
+  FROM api_keys k JOIN key_spending s ON s.root_id = coalesce(k.root_id, k.id) AND s.period = k.spend_period
+  WHERE s.spent + s.held > k.spend_limit AND ($1::uuid[] IS NULL OR k.user_id = ANY ($1))`
+
+type Violation = { rule: string; subject: string }
 
 /** @param of ids of the accounts to check; all accounts if omitted */
-export async function findViolations(
-  database: Pool,
-  of?: readonly string[],
-): Promise<{ rule: string; subject: string }[]> {
-  const { rows } = await database.query<{ rule: string; subject: string }>({
+export async function findViolations(database: Pool, of?: readonly string[]): Promise<Violation[]> {
+  const { rows } = await database.query<Violation>({
     name: "find-violations",
     text: violations,
     values: [of ?? null],
   })
   return rows
+}
+
+/** @param of as for `findViolations` */
+export async function findOverspending(database: Pool, of?: readonly string[]): Promise<Violation[]> {
+  return (await database.query<Violation>(overspending, [of ?? null])).rows
 }
