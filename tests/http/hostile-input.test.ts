@@ -808,10 +808,10 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     expect((await db().creditAccount.findUniqueOrThrow({ where: { userId: id } })).balance).toBe(5n)
   })
 
-  test("a run that costs nothing releases its whole reservation", async () => {
+  test("a text without words is not free", async () => {
     const { id, own } = await customer()
     await expectEach(runOf(own, '{"text":"… — !"}'), "200")
-    expect(await record(id)).toEqual({ runs: ["settled 0"], entries: ["reserve -10", "settle 10"] })
+    expect(await record(id)).toEqual({ runs: ["settled 1"], entries: ["reserve -10", "settle 9"] })
   })
 
   test("a client that disconnects during a run gets the stored response on retry and is charged once", async () => {

@@ -82,6 +82,18 @@ test.each([
 })
 
 test.each([
+  ["a space", " ", 1],
+  ["2,000 line feeds", "\n".repeat(2_000), 1],
+  ["2,001 line feeds", "\n".repeat(2_001), 2],
+  ["a word of 20,000 characters", "a".repeat(20_000), 10],
+  ["4,000 emoji, 8,000 UTF-16 code units", "😀".repeat(4_000), 2],
+  ["150 words of 30 characters", `${"a".repeat(29)} `.repeat(150), 3],
+])("%s: charged 1 credit per 2,000 characters if that is more, rounded up", async (_case, text, cost) => {
+  const response = await post(bodyOf(text))
+  expect(response.body.data.cost).toBe(cost)
+})
+
+test.each([
   ["an empty text", bodyOf(""), /^text must not be empty\.$/],
   ["1,001 words", bodyOf("word ".repeat(1_001)), /^text must have at most 1000 words/],
   ["20,001 characters", bodyOf("a".repeat(20_001)), /^text must have at most 20000 characters\.$/],

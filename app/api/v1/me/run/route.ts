@@ -4,14 +4,27 @@ import { digest, wordsOf } from "./digest"
 
 const maxCost = 10
 const wordsPerCredit = 100
+const charactersPerCredit = 2_000
 const maxWords = maxCost * wordsPerCredit
-const maxCharacters = 20_000
+const maxCharacters = maxCost * charactersPerCredit
+
+function charactersOf(text: string): number {
+  return [...text].length
+}
+
+function costOf({ text }: { text: string }): number {
+  return Math.max(
+    1,
+    Math.ceil(wordsOf(text).length / wordsPerCredit),
+    Math.ceil(charactersOf(text) / charactersPerCredit),
+  )
+}
 
 const body = z.strictObject({
   text: z
     .string()
     .min(1, "must not be empty")
-    .refine((text) => [...text].length <= maxCharacters, {
+    .refine((text) => charactersOf(text) <= maxCharacters, {
       error: `must have at most ${maxCharacters} characters`,
       abort: true,
     })
@@ -36,12 +49,10 @@ const digestSchema = z.object({
 })
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userMetered({
-  summary: `Counts the words and sentences of a text and finds its key terms; costs 1 credit per ${wordsPerCredit} words, rounded up`,
+  summary: `Counts the words and sentences of a text and finds its key terms; costs 1 credit per ${wordsPerCredit} words or ${charactersPerCredit} characters, whichever is more, rounded up`,
   maxCost,
+  costOf,
   body,
   result: digestSchema,
-  work: async ({ text }) => {
-    const result = digest(text)
-    return { result, cost: Math.ceil(result.words / wordsPerCredit) }
-  },
+  work: async (body) => ({ result: digest(body.text), cost: costOf(body) }),
 })

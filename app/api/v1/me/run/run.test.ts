@@ -24,13 +24,20 @@ afterAll(async () => {
   expect(await findViolations(pool())).toEqual([])
 })
 
-/** An account with user keys and credits; without a `balance` it has no credit account. */
-async function customer({ balance, keys = 1 }: { balance?: number; keys?: number }) {
+/** An account with user keys and credits; without a `balance` it has no credit account. `limit` is per month. */
+async function customer({ balance, keys = 1, limit }: { balance?: number; keys?: number; limit?: number }) {
   const user = await createUser(balance === 0 ? { creditAccount: { create: {} } } : {})
   if (balance) await grantCredits(user.id, balance)
   const created = await Promise.all(
     // A recent last use is not recorded again, so calls make no extra statement.
-    Array.from({ length: keys }, () => createKey({ user, surface: "user", lastUsedAt: new Date() })),
+    Array.from({ length: keys }, () =>
+      createKey({
+        user,
+        surface: "user",
+        lastUsedAt: new Date(),
+        ...(limit !== undefined && { spendLimit: limit, spendPeriod: "month" }),
+      }),
+    ),
   )
   const secrets = created.map(({ secret }) => secret)
   return { id: user.id, secret: secrets[0] ?? expect.fail(), secrets }
@@ -138,14 +145,20 @@ test("a call reserves its maximum cost, runs, and releases the unused credits", 
   expect(await history(id)).toEqual({ runs: ["settled 1"], entries: ["reserve -10", "settle 9"] })
 })
 
-test("a successful call with an Idempotency-Key takes three statements, including authentication, and no transaction", async () => {
-  const { secret } = await customer({ balance: 100 })
-  const query = vi.spyOn(pg.Client.prototype, "query")
-  const response = await call(POST, secret, textOf(3), { key: randomUUID() })
-  const statements: unknown[] = query.mock.calls.map(([statement]) => statement)
-  expect(response.status).toBe(200)
-  expect(statements).toMatchObject([{ name: "find-key" }, { name: "reserve-credits" }, { name: "close-run" }])
-})
+test.each([
+  ["no", {}, "reserve-credits"],
+  ["a", { limit: 3 }, "reserve-credits-within-limit"],
+])(
+  "a successful call with %s spending limit takes three statements, including authentication, and no transaction",
+  async (_a, limit, reserving) => {
+    const { secret } = await customer({ balance: 100, ...limit })
+    const query = vi.spyOn(pg.Client.prototype, "query")
+    const response = await call(POST, secret, textOf(3), { key: randomUUID() })
+    const statements: unknown[] = query.mock.calls.map(([statement]) => statement)
+    expect(response.status).toBe(200)
+    expect(statements).toMatchObject([{ name: "find-key" }, { name: reserving }, { name: "close-run" }])
+  },
+)
 
 test.each([
   [undefined, 402],
@@ -164,6 +177,44 @@ test.each([
     )
     expect(await history(id)).toEqual(noHistory)
   }
+})
+
+test("a call that could cost more than is left of its key's spending limit returns 402 and charges nothing", async () => {
+  const { id, secret } = await customer({ balance: 100, limit: 6 })
+  const key = randomUUID()
+  const first = await call(POST, secret, textOf(3), { key })
+  expect(first.status).toBe(200)
+  const refused = await call(POST, secret, textOf(4))
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([402, null])
+  const message =
+    /^This key may spend 6 credits per month\. Spent: 3; held by running calls: 0; this call: up to 4\. The limit resets at \d{4}-\d\d-01T00:00:00\.000Z\. Nothing was charged\.$/
+  expect(refused.body).toEqual(refusal("key_limit_reached", expect.stringMatching(message)))
+  // Without `costOf`, a call holds its maximum.
+  const unpriced = metered(async () => expect.fail("The work must not start"))
+  const upToTen = refusal("key_limit_reached", expect.stringContaining("up to 10."))
+  expect((await call(unpriced, secret, { text: "x" })).body).toEqual(upToTen)
+  expect((await call(POST, secret, textOf(3))).status).toBe(200)
+  // The limit is used up: a retry is still a replay, and another body still a mistake.
+  expect((await call(POST, secret, textOf(3), { key })).text).toBe(first.text)
+  expect((await call(POST, secret, textOf(2), { key })).status).toBe(422)
+  expect((await call(POST, secret, { text: "x" })).body).toEqual(refusal("key_limit_reached"))
+  expect(await history(id)).toEqual({
+    runs: ["settled 3", "settled 3"],
+    entries: ["reserve -10", "settle 7", "reserve -10", "settle 7"],
+  })
+})
+
+test("a spending limit that never resets says so, and a balance that is too low is reported first", async () => {
+  const { id, secret } = await customer({ balance: 10, limit: 0 })
+  await db().apiKey.updateMany({ where: { userId: id }, data: { spendPeriod: "never" } })
+  const refused = await call(POST, secret, textOf(1))
+  const message =
+    "This key may spend 0 credits in total. Spent: 0; held by running calls: 0; this call: up to 1. The limit never resets. Nothing was charged."
+  expect(refused.body).toEqual(refusal("key_limit_reached", message))
+  await pool().query("UPDATE api_keys SET spend_limit = NULL, spend_period = NULL WHERE user_id = $1", [id])
+  expect((await call(POST, secret, textOf(1))).status).toBe(200)
+  await pool().query("UPDATE api_keys SET spend_limit = 0, spend_period = 'day' WHERE user_id = $1", [id])
+  expect((await call(POST, secret, textOf(1))).body).toEqual(refusal("insufficient_credits"))
 })
 
 test("without an Idempotency-Key, two identical calls are charged twice", async () => {
@@ -703,6 +754,14 @@ test.each([
     expect((await history(id)).entries).toEqual(Array.from({ length: 9 }, () => "reserve -10"))
   },
 )
+
+test("of 100 concurrent calls of one credit with a key whose spending limit is 9, exactly nine are charged", async () => {
+  const { id, secret } = await customer({ balance: 1_000, limit: 9 })
+  const responses = await concurrently(100, () => call(POST, secret, textOf(1)))
+  expect(statuses(responses)).toEqual({ 200: 9, 402: 91 })
+  for (const { status, body } of responses) if (status === 402) expect(body).toEqual(refusal("key_limit_reached"))
+  expect(await balanceOf(id)).toEqual({ balance: 991, held: 0 })
+})
 
 test("100 concurrent calls that cost less than they reserve are charged exactly their cost", async () => {
   const { id, secret } = await customer({ balance: 45 })
