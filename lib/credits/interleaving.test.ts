@@ -6,7 +6,7 @@ import { afterAll, expect, inject, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
 import { createKey, createUser, grantCredits as fund } from "@/tests/support/factories"
-import { findViolations } from "@/tests/support/ledger-invariants"
+import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
 import { env } from "../env"
 import { inTurn } from "./account-queue"
 import { sweep } from "./ledger"
@@ -35,7 +35,15 @@ afterAll(async () => {
   await observer.end()
 })
 
-type Call = { account: number; key: string | null; body: string; amount: number; cost: number | null }
+/** `hold`: what the call holds of its key's spending limit; `null` for a call that was made without one. */
+type Call = {
+  account: number
+  key: string | null
+  body: string
+  amount: number
+  hold: number | null
+  cost: number | null
+}
 type Action = { call: Call } | { book: { account: number; change: number } } | { expire: number } | "sweep"
 
 /** The response to a call or one of its retries. */
@@ -44,6 +52,8 @@ type Attempt = { call: Call; response: RunResult | { error: unknown } }
 type Account = { id: OwnerId; keyId: string }
 
 const startingBalance = 15
+/** It has no period that could end during the test. */
+const limit = { spendLimit: 12, spendPeriod: "never" } as const
 const connectionLost = new Error("Connection terminated unexpectedly")
 const workFailed = new Error("The work failed")
 
@@ -124,6 +134,7 @@ async function interleave(scheduler: fc.Scheduler, actions: readonly Action[], n
     const attempts = await scheduler.waitFor(results, async (step) => {
       await step()
       expect(await findViolations(observer, ids)).toEqual([])
+      expect(await findOverspending(observer, ids)).toEqual([])
     })
     await reconcile(accounts, actions, attempts.flat(), faulty)
   } finally {
@@ -148,7 +159,7 @@ async function openAccounts(): Promise<Account[]> {
     [0, 1].map(async () => {
       const user = await createUser()
       await fund(user.id, startingBalance)
-      return { id: user.id as OwnerId, keyId: (await createKey({ user, surface: "user" })).key.id }
+      return { id: user.id as OwnerId, keyId: (await createKey({ user, surface: "user", ...limit })).key.id }
     }),
   )
 }
@@ -192,13 +203,15 @@ async function callUntilFinal(call: Call, account: Account, schedule: Schedule):
   return attempts
 }
 
-function attempt({ key, body, amount, cost }: Call, { id, keyId }: Account, schedule: Schedule): Promise<RunResult> {
+function attempt(call: Call, { id, keyId }: Account, schedule: Schedule): Promise<RunResult> {
+  const { key, body, amount, hold, cost } = call
+  const fingerprint = createHash("sha256").update(body).digest()
   return run(
-    { owner: id, keyId, idempotencyKey: key, fingerprint: createHash("sha256").update(body).digest(), amount },
+    { owner: id, keyId, idempotencyKey: key, fingerprint, amount, keyHold: hold ?? undefined },
     () =>
       schedule("work", async () => {
         if (cost === null) throw workFailed
-        return { result: body, cost: Math.min(cost, amount) }
+        return { result: body, cost: Math.min(cost, hold ?? amount) }
       }),
     ({ runId, cost, result }) => [`${runId} cost ${cost}, left `, `, result ${result}`],
   )
@@ -218,6 +231,7 @@ async function reconcile(
   )
   await sweep(observer)
   expect(await findViolations(observer, ids)).toEqual([])
+  expect(await findOverspending(observer, ids)).toEqual([])
   const { rows: open } = await observer.query("SELECT 1 FROM runs WHERE state = 'reserved' AND user_id = ANY ($1)", [
     ids,
   ])
@@ -243,7 +257,7 @@ type Context = { owner: string; actions: readonly Action[]; settled: readonly Se
 
 /** Checks that a response is possible, given all actions and the settled runs. */
 function expectConsistent(
-  { key, body, amount, cost }: Call,
+  { key, body, amount, hold, cost }: Call,
   response: Attempt["response"],
   { owner, actions, settled, faulty }: Context,
 ) {
@@ -257,9 +271,12 @@ function expectConsistent(
     expect(settled).toContainEqual({ owner, key, body: response.body })
     expect(response.body).toContain(`result ${body}`)
     if (response.replayed) expect(key).not.toBeNull()
-    else expect(response.body).toContain(`cost ${Math.min(cost ?? Number.NaN, amount)},`)
+    else expect(response.body).toContain(`cost ${Math.min(cost ?? Number.NaN, hold ?? amount)},`)
   } else if (response.reason === "insufficient") {
     expect(response.balance).toBeLessThan(amount)
+  } else if (response.reason === "key_limit") {
+    const { spent, held } = response.spending
+    expect(spent + held + (hold ?? Number.NaN)).toBeGreaterThan(limit.spendLimit)
   } else if (response.reason === "too_late") {
     expect(actions.some((action) => action !== "sweep" && "expire" in action)).toBe(true)
   } else if (response.reason !== "busy" && response.reason !== "overloaded") {
@@ -274,13 +291,16 @@ function pick<Item>(items: readonly Item[], index: number): Item {
 
 function anyAction(): fc.Arbitrary<Action> {
   const account = fc.constantFrom(0, 0, 1)
-  const call = fc.record<Call>({
-    account,
-    key: fc.constantFrom("a", "a", "b", null),
-    body: fc.constantFrom("one", "one", "one", "other"),
-    amount: fc.constantFrom(1, 5, 10, 10, 10),
-    cost: fc.constantFrom(0, 1, 5, 10, 10, null),
-  })
+  const call = fc
+    .record<Call>({
+      account,
+      key: fc.constantFrom("a", "a", "b", null),
+      body: fc.constantFrom("one", "one", "one", "other"),
+      amount: fc.constantFrom(1, 5, 10, 10, 10),
+      hold: fc.constantFrom(null, 1, 5, 5, 10),
+      cost: fc.constantFrom(0, 1, 5, 10, 10, null),
+    })
+    .map((call) => ({ ...call, hold: call.hold && Math.min(call.hold, call.amount) }))
   const book = fc.record({ account, change: fc.constantFrom(9, 15, -4, -12) })
   return fc.oneof(
     { weight: 6, arbitrary: fc.record({ call }) },

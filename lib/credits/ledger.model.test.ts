@@ -1,17 +1,20 @@
 import { createHash, randomInt, randomUUID } from "node:crypto"
 import fc from "fast-check"
-import { beforeAll, expect, inject, test, vi } from "vitest"
+import pg from "pg"
+import { afterAll, beforeAll, expect, inject, test, vi } from "vitest"
+import type { SpendPeriod } from "@/generated/prisma/client"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
 import { log } from "@/lib/telemetry/log"
 import { createKey, createOrder, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
+import { env } from "../env"
 import { sweep } from "./ledger"
 import { deductCredits, grantCredits } from "./mutations"
 import { grantPurchase } from "./purchases"
 import { type RunResult, run, type Worked } from "./run"
 
-// Runs random sequences of everything that changes a balance, and compares the results with a simple model.
+// Runs random sequences of everything that changes a balance or a key's spending, and compares the results with a simple model.
 // `LEDGER_SEQUENCES=5000 npx vitest run lib/credits/ledger.model.test.ts` tests more sequences.
 const numRuns = Number(process.env.LEDGER_SEQUENCES || (inject("isLong") ? 1_000 : 100))
 /** Bounds the test on a busy machine. fast-check's own time limit would interrupt the last sequence. */
@@ -20,7 +23,13 @@ const seed = Number(process.env.LEDGER_SEED || randomInt(2 ** 31))
 
 const startingBalance = 25
 
-type Account = { id: OwnerId; apiKeys: readonly string[]; balance: number; runs: ModelRun[] }
+type Account = { id: OwnerId; apiKeys: readonly ApiKey[]; balance: number; runs: ModelRun[]; spending: Spending[] }
+
+/** `root`: the first key of its rotations. */
+type ApiKey = { id: string; root: string; limit: { credits: number; period: SpendPeriod } | null }
+
+/** A period of a key's spending limit in the model. */
+type Spending = { root: string; period: SpendPeriod; startsAt: number; spent: number; held: number }
 
 /** A run in the model. */
 type ModelRun = {
@@ -29,6 +38,9 @@ type ModelRun = {
   key: string | null
   body: string
   amount: number
+  /** What it holds of its key's limit, if it was made as a call with a limit. */
+  hold: number | null
+  spending: Spending | null
   state: "reserved" | "settled" | "failed" | "expired"
   working: boolean
   /** Past the end of its reservation, or of the 24 hours of its idempotency key. */
@@ -37,7 +49,8 @@ type ModelRun = {
   response: string
 }
 
-type Model = { accounts: Account[]; loggedErrors: number }
+/** `clock`: the time that decides periods. */
+type Model = { accounts: Account[]; clock: Date; loggedErrors: number }
 
 /** Work in progress, which a later step of the sequence finishes. */
 type Work = {
@@ -55,11 +68,23 @@ type Step = fc.AsyncCommand<Model, Real>
 let admin: OwnerId
 const timeouts = new WeakMap<AbortSignal, AbortController>()
 
+/** Has its own clock for periods, which no test can cross by chance. */
+const clocked = new pg.Pool({ connectionString: env().DATABASE_URL, options: "-c search_path=clocked,public", max: 10 })
+
 beforeAll(async () => {
+  await pool().query(`
+    CREATE SCHEMA clocked;
+    CREATE TABLE clocked.clock (at timestamptz);
+    INSERT INTO clocked.clock VALUES (now());
+    CREATE FUNCTION clocked.spend_period_start(period spend_period, made_at timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS
+      'SELECT public.spend_period_start(period, at) FROM clocked.clock'`)
+  Object.assign(globalThis, { [Symbol.for("app.pool")]: clocked })
   admin = (await createUser({ role: "admin" })).id as OwnerId
 })
 
-test("after any sequence of operations, every response, balance and run matches the model", {
+afterAll(() => clocked.end())
+
+test("after any sequence of operations, every response, balance, run and spending matches the model", {
   timeout: timeLimit + 60_000,
 }, async () => {
   const logError = vi.spyOn(log(), "error")
@@ -75,10 +100,12 @@ test("after any sequence of operations, every response, balance and run matches 
     if (performance.now() > end) return
     sequences++
     logError.mockClear()
-    const accounts = await Promise.all([openAccount(), openAccount()])
+    const accounts = await Promise.all([openAccount("rotated"), openAccount("separate")])
+    const clock = new Date("2026-06-24T12:00:00Z")
+    await setClock(clock)
     const real: Real = { admin, work: new Map(), loggedErrors: () => logError.mock.calls.length }
     try {
-      await fc.asyncModelRun(() => ({ model: { accounts, loggedErrors: 0 }, real }), commands)
+      await fc.asyncModelRun(() => ({ model: { accounts, clock, loggedErrors: 0 }, real }), commands)
     } finally {
       await finishAll(real)
       // An open reservation or a stored response would expire during a later sequence.
@@ -93,11 +120,18 @@ test("after any sequence of operations, every response, balance and run matches 
   expect(await findViolations(pool())).toEqual([])
 })
 
-async function openAccount(): Promise<Account> {
+/** An account with two keys, of which one replaced the other if they are `rotated`. */
+async function openAccount(keys: "rotated" | "separate"): Promise<Account> {
   const user = await createUser()
-  const [one, other] = await Promise.all([createKey({ user, surface: "user" }), createKey({ user, surface: "user" })])
+  const { key: one } = await createKey({ user, surface: "user" })
+  const { key: other } = await createKey({ user, surface: "user", rootId: keys === "rotated" ? one.id : null })
   await fund(user.id, startingBalance)
-  return { id: user.id as OwnerId, apiKeys: [one.key.id, other.key.id], balance: startingBalance, runs: [] }
+  const apiKeys = [one, other].map(({ id, rootId }) => ({ id, root: rootId ?? id, limit: null }))
+  return { id: user.id as OwnerId, apiKeys, balance: startingBalance, runs: [], spending: [] }
+}
+
+async function setClock(at: Date): Promise<void> {
+  await pool().query("UPDATE clocked.clock SET at = $1", [at])
 }
 
 /** Ends all work, so that the next sequence starts without open runs. */
@@ -133,6 +167,14 @@ async function check(model: Model, real: Real): Promise<void> {
       .map(({ runId, state, cost, key, response }) => ({ runId, state, cost, key, response }))
       .sort((one, other) => (one.runId < other.runId ? -1 : 1)),
   )
+  const spending = await pool().query({
+    name: "spending",
+    text: `SELECT s.root_id AS root, period, starts_at AS "startsAt", spent::int, held::int
+           FROM key_spending s JOIN api_keys k ON k.id = s.root_id WHERE k.user_id = ANY ($1)`,
+    values: [ids],
+  })
+  const periods = spending.rows.map((row) => ({ ...row, startsAt: row.startsAt.getTime() }))
+  expect(new Set(periods)).toEqual(new Set(accounts.flatMap(({ spending }) => spending)))
   expect(real.loggedErrors()).toBe(loggedErrors)
 }
 
@@ -156,27 +198,59 @@ function hasActiveKey({ state, expired }: ModelRun): boolean {
 function releaseInModel(run: ModelRun, state: "failed" | "expired"): void {
   Object.assign(run, { state, key: null, cost: 0, expired: false })
   run.account.balance += run.amount
+  spendInModel(run, 0)
 }
 
-type Call = { account: number; apiKey: number; key: string | null; body: string; amount: number }
+function spendInModel({ spending, hold }: ModelRun, cost: number): void {
+  if (!spending || hold === null) return
+  spending.held -= hold
+  spending.spent += cost
+}
+
+/** The start of the period that contains a time. */
+function startOf(period: SpendPeriod, at: Date): number {
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()]
+  const daysSinceMonday = (at.getUTCDay() + 6) % 7
+  return {
+    day: Date.UTC(year, month, day),
+    week: Date.UTC(year, month, day - daysSinceMonday),
+    month: Date.UTC(year, month),
+    never: 0,
+  }[period]
+}
+
+/** What a key has spent in its current period; only a call that reserves stores it. A key without a limit has no end. */
+function currentSpending({ spending }: Account, { root, limit }: ApiKey, clock: Date): Spending {
+  const period = limit?.period ?? "never"
+  const startsAt = startOf(period, clock)
+  const found = spending.find((one) => one.root === root && one.period === period && one.startsAt === startsAt)
+  return found ?? { root, period, startsAt, spent: 0, held: 0 }
+}
+
+/** `hold`: what the call holds if its key had a limit when it was read; `null` if not, and in the previous release. */
+type Call = { account: number; apiKey: number; key: string | null; body: string; amount: number; hold: number | null }
 
 function start(call: Call): Step {
   return {
     check: () => true,
     async run(model, real) {
       const account = pick(model.accounts, call.account)
-      const expected = expectedResponse(account, call)
+      const expected = expectedResponse(account, call, model.clock)
       const started = await startRun(account, call)
       if ("response" in started) {
         expect(started.response).toEqual(expected)
       } else {
         expect(expected).toBe("working")
         real.work.set(started.runId, started)
-        const { key, body, amount } = call
+        const { key, body, amount, hold } = call
         const { runId } = started
         account.balance -= amount
+        const spending =
+          hold === null ? null : currentSpending(account, pick(account.apiKeys, call.apiKey), model.clock)
+        if (spending) spending.held += hold ?? 0
+        if (spending && !account.spending.includes(spending)) account.spending.push(spending)
         const open = { state: "reserved", working: true, expired: false, cost: null, response: "" } as const
-        account.runs.push({ runId, account, key, body, amount, ...open })
+        account.runs.push({ runId, account, key, body, amount, hold, spending, ...open })
       }
       await check(model, real)
     },
@@ -185,7 +259,11 @@ function start(call: Call): Step {
 }
 
 /** The response that the model expects. Like a call, it closes an overdue run with the same key. */
-function expectedResponse(account: Account, { key, body, amount }: Call): RunResult | "working" {
+function expectedResponse(
+  account: Account,
+  { apiKey, key, body, amount, hold }: Call,
+  clock: Date,
+): RunResult | "working" {
   const holder = key === null ? undefined : account.runs.find((run) => run.key === key)
   if (holder?.expired) {
     if (isOpen(holder)) releaseInModel(holder, "expired")
@@ -195,19 +273,29 @@ function expectedResponse(account: Account, { key, body, amount }: Call): RunRes
     if (holder.state === "settled") return { ok: true, replayed: true, body: holder.response }
     return { ok: false, reason: "in_progress", secondsLeft: expect.toSatisfy((left) => left > 0 && left <= 60) }
   }
-  return account.balance < amount ? { ok: false, reason: "insufficient", balance: account.balance } : "working"
+  if (account.balance < amount) return { ok: false, reason: "insufficient", balance: account.balance }
+  const caller = pick(account.apiKeys, apiKey)
+  const { limit } = caller
+  const { period, spent, held } = currentSpending(account, caller, clock)
+  if (hold === null || limit === null || spent + held + hold <= limit.credits) return "working"
+  const spending = { limit: limit.credits, period, spent, held, resetsAt: period === "never" ? null : expect.any(Date) }
+  return { ok: false, reason: "key_limit", keyHold: hold, spending }
 }
 
 /** Makes a call, and resolves once it has a response or its work has started. */
-function startRun(account: Account, { apiKey, key, body, amount }: Call): Promise<Work | { response: RunResult }> {
+function startRun(
+  account: Account,
+  { apiKey, key, body, amount, hold }: Call,
+): Promise<Work | { response: RunResult }> {
   return new Promise((resolve, reject) => {
     const done = run<string>(
       {
         owner: account.id,
-        keyId: pick(account.apiKeys, apiKey),
+        keyId: pick(account.apiKeys, apiKey).id,
         idempotencyKey: key,
         fingerprint: createHash("sha256").update(body).digest(),
         amount,
+        keyHold: hold ?? undefined,
       },
       ({ runId, signal }) =>
         new Promise((finish, fail) => {
@@ -258,12 +346,13 @@ function finish(index: number, ending: Ending): Step {
 
 /** The response that the model expects for finished work; a late run is not charged. */
 function settleInModel(model: Model, run: ModelRun, cost: number): RunResult {
-  const charged = Number.isNaN(cost) ? 0 : Math.min(run.amount, Math.max(0, Math.ceil(cost)))
+  const charged = Number.isNaN(cost) ? 0 : Math.min(run.hold ?? run.amount, Math.max(0, Math.ceil(cost)))
   if (charged !== cost) model.loggedErrors++
   if (isOpen(run) && run.expired) releaseInModel(run, "expired")
   if (!isOpen(run)) return { ok: false, reason: "too_late" }
   const balance = run.account.balance + run.amount - charged
   run.account.balance = balance
+  spendInModel(run, charged)
   const response = `${run.runId} cost ${charged}, left ${balance}, result ${run.body}`
   Object.assign(run, { state: "settled", cost: charged, response })
   return { ok: true, replayed: false, body: response }
@@ -324,6 +413,36 @@ function sweepConcurrently(sweepers: number): Step {
   }
 }
 
+function setLimit(account: number, apiKey: number, limit: ApiKey["limit"]): Step {
+  return {
+    check: () => true,
+    async run(model, real) {
+      const key = pick(pick(model.accounts, account).apiKeys, apiKey)
+      key.limit = limit
+      await pool().query("UPDATE api_keys SET spend_limit = $2, spend_period = $3 WHERE id = $1", [
+        key.id,
+        limit?.credits,
+        limit?.period,
+      ])
+      await check(model, real)
+    },
+    toString: () => `limit key ${apiKey} of ${account} to ${JSON.stringify(limit)}`,
+  }
+}
+
+/** Moves the clock that decides periods, and no other. */
+function passTime(hours: number): Step {
+  return {
+    check: () => true,
+    async run(model, real) {
+      model.clock = new Date(model.clock.getTime() + hours * 3_600_000)
+      await setClock(model.clock)
+      await check(model, real)
+    },
+    toString: () => `pass ${hours} hours`,
+  }
+}
+
 function book(account: number, change: number): Step {
   return {
     check: () => true,
@@ -373,8 +492,13 @@ const starts = fc
     key: fc.constantFrom("a", "a", "b", null),
     body: fc.constantFrom("one", "one", "one", "other"),
     amount: fc.integer({ min: 1, max: 10 }),
+    hold: fc.option(fc.nat(10), { freq: 4 }),
   })
-  .map(start)
+  .map((call) => start({ ...call, hold: call.hold === null ? null : Math.min(call.hold, call.amount) }))
+const limit = fc.option(
+  fc.record({ credits: fc.nat(15), period: fc.constantFrom<SpendPeriod>("day", "week", "month", "never") }),
+  { freq: 4 },
+)
 const cost = fc.oneof(
   { weight: 5, arbitrary: fc.nat(10) },
   { weight: 1, arbitrary: fc.constantFrom(-3, 2.5, 11, 1e300, Number.NaN, Number.POSITIVE_INFINITY) },
@@ -397,6 +521,9 @@ const steps: fc.Arbitrary<Step>[] = [
   index.map((which) => expire(which, "settled")),
   index.map(nearlyExpire),
   fc.integer({ min: 1, max: 3 }).map(sweepConcurrently),
+  fc.tuple(which, which, limit).map(([account, apiKey, to]) => setLimit(account, apiKey, to)),
+  fc.tuple(which, which, limit).map(([account, apiKey, to]) => setLimit(account, apiKey, to)),
+  fc.constantFrom(1, 12, 24, 24 * 5, 24 * 20).map(passTime),
   fc.tuple(which, fc.constantFrom(1, 12, 30, -1, -7, -20)).map(([account, change]) => book(account, change)),
   fc
     .tuple(which, fc.constantFrom(5, 15), fc.integer({ min: 1, max: 3 }))
