@@ -24,7 +24,7 @@ const sizes = { "one account": 500, "200 accounts": 1_000 } as const
 const amount = 10
 const cost = 3
 
-type Account = { owner: OwnerId; keyId: string; secret: string }
+type Account = { owner: OwnerId; keyId: string; limitedKeyId: string; secret: string }
 type Spread = keyof typeof sizes
 /** Executes one run for an account. `worker` is the index of the connection. */
 type Contender = (account: Account, worker: number) => Promise<void>
@@ -50,6 +50,10 @@ async function main(): Promise<void> {
   const counting = await compare({ counted: viaCore, uncounted: viaCore }, accounts, count)
   console.log("\nThe core with and without the triggers that maintain the daily sums")
   for (const spread of Object.keys(sizes) as Spread[]) printTable(spread, counting[spread], ["uncounted"])
+
+  const limiting = await compare({ unlimited: viaCore, "spending limit": viaLimit }, accounts)
+  console.log("\nThe core with keys without and with a spending limit")
+  for (const spread of Object.keys(sizes) as Spread[]) printTable(spread, limiting[spread], ["unlimited"])
 
   await printStatementCounts(accounts)
   await provideBuild()
@@ -120,6 +124,13 @@ async function viaCore({ owner, keyId }: Account): Promise<void> {
   if (!done.ok) throw new Error(done.reason)
 }
 
+/** With a key whose limit is never reached; the call holds as much of it as of the balance. */
+async function viaLimit({ owner, limitedKeyId }: Account): Promise<void> {
+  const request = { ...requestOf(owner, limitedKeyId), keyHold: amount }
+  const done = await run(request, async () => ({ result: {}, cost }), runEnvelope)
+  if (!done.ok) throw new Error(done.reason)
+}
+
 function viaStatements(clients: readonly pg.Client[]): Contender {
   return async ({ owner, keyId }, worker) => {
     const client = clientOf(clients, worker)
@@ -181,8 +192,10 @@ async function connect(url: string): Promise<pg.Client> {
 async function createAccount(): Promise<Account> {
   const user = await createUser()
   const { key, secret } = await createKey({ user, surface: "user" })
+  const limit = { spendLimit: 1_000_000, spendPeriod: "never" } as const
+  const { key: limited } = await createKey({ user, surface: "user", ...limit })
   await grantCredits(user.id, 1_000_000)
-  return { owner: user.id as OwnerId, keyId: key.id, secret }
+  return { owner: user.id as OwnerId, keyId: key.id, limitedKeyId: limited.id, secret }
 }
 
 /** Prints the number of statements that the driver sends for a successful run. */
