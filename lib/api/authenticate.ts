@@ -85,7 +85,7 @@ export async function countRequest(key: KeyRow, headers: Headers): Promise<Verdi
     if (!address || !isWithin(address, key.allowed_cidrs)) return refuseAddress(address, clientAddress(headers))
   }
   if (key.unrecorded) recordUseLater(key.id)
-  return consume("key", key.id)
+  return consume("key", key.id, key.requests_per_minute ?? undefined)
 }
 
 /**
