@@ -52,7 +52,7 @@ const longSuites: readonly Suite[] = [
   { name: "The contract with Next alone", run: (results) => vitest(results, "next-http") },
   {
     name: "Every fault at every endpoint, and 30,000 generated requests",
-    run: (results) => vitest(results, "http", { args: ["faults", "fuzz"], env: LONG }),
+    run: (results) => vitest(results, "http", { args: ["faults", "redis-cluster", "fuzz"], env: LONG }),
   },
   {
     name: "Fifty kills, and ten minutes of load while dependencies fail",

@@ -71,8 +71,7 @@ export async function startRedisCluster(replicas: 0 | 1): Promise<RunningCluster
   const urls = nodes.map(({ url }) => url)
   const clients = urls.map((url) => new Redis(url))
   for (const client of clients) while (!(await isReady(client))) await new Promise((done) => setTimeout(done, 50))
-  type Range = [from: number, to: number, master: [host: string, port: number]]
-  const ranges = (await clients[0]?.cluster("SLOTS")) as Range[]
+  const ranges = (await clients[0]?.cluster("SLOTS")) ?? []
   for (const client of clients) client.disconnect()
   return {
     url: urls.slice(0, 3).join(),
