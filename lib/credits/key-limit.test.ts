@@ -282,7 +282,7 @@ test("a run that cannot be stored holds nothing", async () => {
 
 // Changes of the limit.
 
-test("a changed limit takes effect on the next call; one that already waits is decided by the limit at its start", async () => {
+test("a changed limit takes effect on the next call; one that already waits is decided by the one at its start", async () => {
   const call = await limitedCall({ limit: 1 })
   expect([await reasonOf(call), await reasonOf(call)]).toEqual(["ok", "key_limit"])
   await setLimit(call, 2)

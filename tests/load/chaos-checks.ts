@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Pool } from "pg"
-import { findViolations } from "@/tests/support/ledger-invariants"
+import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
 import type { Account, Call } from "./chaos-clients"
 
 /** A call and the responses it received, to be checked against the runs that were charged. */
@@ -55,9 +55,21 @@ export async function checkCharges(
 }
 
 export async function checkLedger(database: Pool): Promise<string[]> {
-  const broken = (await findViolations(database)).map(({ rule, subject }) => `${rule}: ${subject}`)
-  const { rows } = await database.query<{ id: string }>("SELECT id FROM runs WHERE state = 'reserved'")
-  return [...broken, ...rows.map(({ id }) => `reservation lost: ${id}`)]
+  const { rows: lost } = await database.query<{ id: string }>("SELECT id FROM runs WHERE state = 'reserved'")
+  return [...(await checkCommitted(database)), ...lost.map(({ id }) => `reservation lost: ${id}`)]
+}
+
+/** What is never wrong, not even while calls run: the ledger, and how much keys spend. Their limits do not change. */
+export async function checkCommitted(database: Pool): Promise<string[]> {
+  const { rows } = await database.query<{ id: string }>(
+    `SELECT r.id FROM runs r JOIN key_spending s ON s.id = r.spending_id
+     WHERE s.starts_at <> spend_period_start(s.period, r.created_at)`,
+  )
+  const broken = [...(await findViolations(database)), ...(await findOverspending(database))]
+  return [
+    ...broken.map(({ rule, subject }) => `${rule}: ${subject}`),
+    ...rows.map(({ id }) => `run counted in another period than the one in which it reserved: ${id}`),
+  ]
 }
 
 /** The ledger entries in the API add up to the account's balance: the credits granted minus the cost of its calls. */

@@ -45,7 +45,7 @@ const vocabulary = [
   "and",
 ] as const
 
-/** Statuses after which a call is retried: too few credits, key in use, rate limit reached, database unavailable. */
+/** Statuses after which a call is retried: too few credits or limit reached, key in use, too many requests, database unavailable. */
 const retryable = new Set([402, 409, 429, 503])
 
 /** The first account has more keys than the others, since each key has its own rate limit. */
@@ -55,11 +55,16 @@ export async function createAccounts(count: number, granted: number): Promise<Ac
   return accounts
 }
 
+/** Every second key has a spending limit: from 0, which refuses every call, to one that few runs of this test reach. */
 async function createAccount(keys: number, granted: number): Promise<Account> {
   const user = await createUser()
-  const newKey = async () => (await createKey({ user, surface: "user" })).secret
-  const account: Account = { id: user.id, keys: [await newKey()], granted }
-  while (account.keys.length < keys) account.keys.push(await newKey())
+  const periods = ["day", "week", "month", "never"] as const
+  const newKey = async (index: number) => {
+    const limit = { spendLimit: 10 * (index - 1), spendPeriod: periods[(index >> 1) % 4] ?? "never" }
+    return (await createKey({ user, surface: "user", ...(index % 2 === 1 && limit) })).secret
+  }
+  const account: Account = { id: user.id, keys: [await newKey(0)], granted }
+  while (account.keys.length < keys) account.keys.push(await newKey(account.keys.length))
   await grantCredits(user.id, granted)
   return account
 }
@@ -129,6 +134,7 @@ export function createClients({
     const response = await exchange(url, { method: "POST", headers, body }, timeoutMs)
     count(String(response?.status ?? "lost"))
     if (!response) return undefined
+    if (response.body.includes('"key_limit_reached"')) count("key_limit_reached")
     const { "idempotency-replayed": replayed, "retry-after": seconds = 0 } = response.headers
     return {
       status: response.status,

@@ -9,9 +9,8 @@ import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { Random } from "@/prisma/random"
 import { migrate } from "@/scripts/migrate"
 import { createUser } from "@/tests/support/factories"
-import { findViolations } from "@/tests/support/ledger-invariants"
 import { stopAll, stopAtExit } from "@/tests/support/lifecycle"
-import { checkBalance, checkCharges, checkLedger, reportViolation, violations } from "./chaos-checks"
+import { checkBalance, checkCharges, checkCommitted, checkLedger, reportViolation, violations } from "./chaos-checks"
 import { type Accounts, type Clients, createAccounts, createClients, type Phase } from "./chaos-clients"
 import { type Database, prepareServer, type Server, startDatabase } from "./chaos-servers"
 
@@ -112,8 +111,7 @@ async function disturb(
     expiredByTest.push(...rows.map(({ id }) => id))
   }
   async function observe(): Promise<void> {
-    for (const { rule, subject } of await findViolations(observer))
-      reportViolation(`${rule}: ${subject}, while calls ran`)
+    for (const text of await checkCommitted(observer)) reportViolation(`${text}, while calls ran`)
     done.abandoned = await countAbandoned(observer)
     if (clients.silenceMs() > maxSilenceMs) throw new Error("No call has been acknowledged for three minutes.")
   }
@@ -213,6 +211,7 @@ async function report(
       `… returned ${status}`,
       clients.countOf(status),
     ]),
+    ["… of 402, for the spending limit of the key", clients.countOf("key_limit_reached")],
     ["… returned 200, acknowledged", clients.countOf("200")],
     ["… replayed on retry", clients.countOf("replayed")],
     ["distinct Idempotency-Keys, each acknowledged", clients.acknowledged()],
