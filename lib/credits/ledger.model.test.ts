@@ -22,6 +22,8 @@ const timeLimit = numRuns * 200
 const seed = Number(process.env.LEDGER_SEED || randomInt(2 ** 31))
 
 const startingBalance = 25
+/** That of the first key of an account; the second one has none. */
+const initialLimit = { credits: 12, period: "week" } as const
 
 type Account = { id: OwnerId; apiKeys: readonly ApiKey[]; balance: number; runs: ModelRun[]; spending: Spending[] }
 
@@ -123,10 +125,15 @@ test("after any sequence of operations, every response, balance, run and spendin
 /** An account with two keys, of which one replaced the other if they are `rotated`. */
 async function openAccount(keys: "rotated" | "separate"): Promise<Account> {
   const user = await createUser()
-  const { key: one } = await createKey({ user, surface: "user" })
+  const { credits, period } = initialLimit
+  const { key: one } = await createKey({ user, surface: "user", spendLimit: credits, spendPeriod: period })
   const { key: other } = await createKey({ user, surface: "user", rootId: keys === "rotated" ? one.id : null })
   await fund(user.id, startingBalance)
-  const apiKeys = [one, other].map(({ id, rootId }) => ({ id, root: rootId ?? id, limit: null }))
+  const apiKeys = [one, other].map(({ id, rootId, spendLimit }) => ({
+    id,
+    root: rootId ?? id,
+    limit: spendLimit === null ? null : initialLimit,
+  }))
   return { id: user.id as OwnerId, apiKeys, balance: startingBalance, runs: [], spending: [] }
 }
 

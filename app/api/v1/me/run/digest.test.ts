@@ -15,6 +15,10 @@ test("counts words and sentences, estimates the reading time and finds the most 
   expect(digest(" \n")).toEqual({ words: 0, sentences: 0, readingSeconds: 0, keyTerms: [] })
 })
 
+test("the words of a text are its own, whichever text came before", () => {
+  for (const text of ["a b", "abc", "a b", "a c"]) expect(wordsOf(text)).toEqual(text.split(" "))
+})
+
 const prose = "It can't be 3.14, she said (or so I heard). Wasn't it? “Yes!” e.g. Dr. Who… naïve café. "
 
 test.each([

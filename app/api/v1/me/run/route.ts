@@ -12,12 +12,9 @@ function charactersOf(text: string): number {
   return [...text].length
 }
 
+/** At least 1, because no text is empty. */
 function costOf({ text }: { text: string }): number {
-  return Math.max(
-    1,
-    Math.ceil(wordsOf(text).length / wordsPerCredit),
-    Math.ceil(charactersOf(text) / charactersPerCredit),
-  )
+  return Math.ceil(Math.max(wordsOf(text).length / wordsPerCredit, charactersOf(text) / charactersPerCredit))
 }
 
 const body = z.strictObject({
