@@ -4,26 +4,36 @@ import type { ReactNode } from "react"
 export const controlStyle =
   "h-9 w-full min-w-0 rounded-md border border-edge bg-panel px-2.5 text-base text-ink sm:h-8 sm:text-sm aria-invalid:border-bad"
 
+type Noted = { id: string; hint?: ReactNode; error?: string | undefined }
+
 /** A label and its control, with the error and the hint below. */
-export function Field({
-  id,
-  label,
-  hint,
-  error,
-  children,
-}: {
-  id: string
-  label: string
-  hint?: ReactNode
-  error?: string | undefined
-  children: ReactNode
-}) {
+export function Field({ id, label, hint, error, children }: Noted & { label: string; children: ReactNode }) {
   return (
     <div className="grid gap-1.5">
       <label htmlFor={id} className="font-medium">
         {label}
       </label>
       {children}
+      <FieldNotes id={id} error={error} hint={hint} />
+    </div>
+  )
+}
+
+/** Several controls under one legend, such as checkboxes, with one error and one hint. */
+export function FieldGroup({ id, legend, hint, error, children }: Noted & { legend: string; children: ReactNode }) {
+  const { "aria-describedby": notes } = describedBy(id, { hint: hint !== undefined, error })
+  return (
+    <fieldset className="grid min-w-0 gap-1.5" aria-describedby={notes} {...(error && { "data-invalid": "" })}>
+      <legend className="mb-1.5 font-medium">{legend}</legend>
+      {children}
+      <FieldNotes id={id} error={error} hint={hint} />
+    </fieldset>
+  )
+}
+
+function FieldNotes({ id, error, hint }: Noted) {
+  return (
+    <>
       {error && (
         <p id={`${id}-error`} role="alert" className="text-bad">
           {error}
@@ -34,7 +44,7 @@ export function Field({
           {hint}
         </div>
       )}
-    </div>
+    </>
   )
 }
 

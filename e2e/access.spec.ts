@@ -97,9 +97,11 @@ test.describe("an action with a foreign origin", () => {
         const response = await plain.request.post(path, { multipart, headers: origin ? { Origin: origin } : {} })
         return response.text()
       }
-      expect(await send("/api-keys?new", { name: "Forged", expires: "90d", date: "" })).not.toContain("New API key")
+      expect(await send("/api-keys?new", { name: "Forged", expires: "90d", date: "", scopes: "read" })).not.toContain(
+        "New API key",
+      )
       const revoke = await database.query("SELECT id FROM api_keys WHERE name = $1", [kept])
-      await send(`/api-keys?revoke=${revoke.rows[0].id}`, {})
+      await send(`/api-keys?revoke=${revoke.rows[0].id}`, { reason: "leaked" })
       expect(await keysOf(database, email)).toEqual([{ name: kept, revoked: false }])
       await plain.close()
     })
@@ -113,7 +115,7 @@ test.describe("an action with a foreign origin", () => {
   }) => {
     const { email } = await signUp()
     await page.goto("/api-keys?new")
-    const multipart = { ...(await hiddenFields(page)), name: "Sent by hand", expires: "90d", date: "" }
+    const multipart = { ...(await hiddenFields(page)), name: "Sent by hand", expires: "90d", date: "", scopes: "read" }
     const response = await page.request.post("/api-keys?new", { multipart, headers: { Origin: String(baseURL) } })
     expect(response.headers()["cache-control"]).toContain("no-store")
     expect(await response.text()).toContain("New API key")

@@ -208,8 +208,10 @@ for (const javaScriptEnabled of [true, false]) {
       await signInAs("admin")
       await page.goto(target.page)
       await row(page, "Leaked").getByRole("button", { name: "Revoke" }).click()
+      await page.getByLabel("Reason").selectOption("It leaked")
       await page.getByRole("button", { name: "Revoke key" }).click()
-      await expect(row(page, "Leaked")).toContainText("Revoked")
+      await expect(page.getByText("The key “Leaked” is revoked.")).toBeVisible()
+      await expect(row(page, "Leaked")).toHaveCount(0)
       await emailTo(target.email, "Leaked")
 
       await page.goto(target.page)
@@ -220,6 +222,8 @@ for (const javaScriptEnabled of [true, false]) {
       await confirmation.getByRole("button", { name: "Revoke all keys" }).click()
       await expect(statusOf(page)).toContainText("2 keys are revoked.")
       const email = await emailTo(target.email, "Second")
+      await page.goto(`${target.page}?show=all`)
+      await expect(row(page, "Leaked")).toContainText("It leaked")
       for (const [name, isNamed] of Object.entries({ Leaked: false, Second: true, Third: true })) {
         await expect(row(page, name)).toContainText("Revoked")
         expect(email.includes(`"${name}"`)).toBe(isNamed)

@@ -18,6 +18,20 @@ export async function openDialog(page: Page): Promise<Locator> {
   return dialog
 }
 
+/** Unfolds the limits of the new key form. */
+export async function unfoldLimits(form: Locator | Page): Promise<void> {
+  await form.getByText("Limit what this key can do").click()
+}
+
+/** Rotates a key in the dialog and returns the new one; the dialog stays open and shows it. */
+export async function rotateKey(page: Page, name: string, grace: string): Promise<string> {
+  await row(page, name).getByRole("button", { name: "Rotate" }).click()
+  const dialog = page.getByRole("dialog", { name: "Rotate this key?" })
+  await dialog.getByLabel("How long the old key keeps working").selectOption(grace)
+  await dialog.getByRole("button", { name: "Rotate key" }).click()
+  return shownKey(page)
+}
+
 export async function shownKey(page: Page): Promise<string> {
   const field = page.getByLabel("New API key")
   await expect(field).toHaveValue(new RegExp(`^${keyPattern}$`))

@@ -1,8 +1,8 @@
-import { expect, type Page } from "@playwright/test"
+import { type APIRequestContext, expect, type Page } from "@playwright/test"
 import { startOf } from "@/lib/keys/secret"
-import { kinds } from "@/lib/surfaces"
+import { kinds, type Surface } from "@/lib/surfaces"
 import { test, uniqueName } from "./fixtures"
-import { createKey, openDialog, row, saved, shownKey } from "./key-page"
+import { createKey, openDialog, rotateKey, row, saved, shownKey, unfoldLimits } from "./key-page"
 
 // The key pages must not lose or leak a new key.
 
@@ -11,7 +11,7 @@ const day = 86_400_000
 for (const { surface, path } of [
   { surface: "user", path: "/api-keys" },
   { surface: "admin", path: "/admin/api-keys" },
-]) {
+] as const) {
   test.describe(`${surface} keys`, () => {
     test.beforeEach(async ({ context, customer, signInAs, page }) => {
       if (surface === "user") await context.addCookies(customer.cookies)
@@ -109,7 +109,9 @@ for (const { surface, path } of [
       await expect(page.getByLabel("New API key")).toHaveValue(key)
     })
 
-    test("a revoked key is shown as revoked, and its row gets the focus", async ({ page }) => {
+    test("a revoked key leaves the list, the message gets the focus, and a link shows it with its reason", async ({
+      page,
+    }) => {
       const name = uniqueName("Revoked")
       await createKey(page, name)
       await saved(page)
@@ -123,12 +125,48 @@ for (const { surface, path } of [
       await expect(button).toBeFocused()
       await expect(row(page, name)).toContainText("Active")
       await button.click()
+      await alert.getByLabel("Reason").selectOption("It leaked")
       await alert.getByRole("button", { name: "Revoke key" }).click()
-      await expect(row(page, name)).toContainText("Revoked")
+      await expect(page.getByRole("status").filter({ hasText: `The key “${name}” is revoked.` })).toBeFocused()
+      await expect(row(page, name)).toHaveCount(0)
+      await page.getByRole("link", { name: /^Show \d+ revoked$/ }).click()
+      await expect(row(page, name)).toContainText(/Revoked\s*It leaked, just now/)
       await expect(row(page, name)).not.toContainText("Active")
       await expect(button).toHaveCount(0)
-      await expect(page.getByRole("rowheader", { name })).toBeFocused()
-      await expect(page.getByText(`The key “${name}” is revoked.`)).toBeAttached()
+      await page.getByRole("link", { name: "Hide revoked" }).click()
+      await expect(row(page, name)).toHaveCount(0)
+    })
+
+    test("a rotated key keeps working for the grace chosen, as part of the row of the new one", async ({
+      page,
+      request,
+    }) => {
+      const name = uniqueName("Rotated")
+      const old = await createKey(page, name)
+      await saved(page)
+      const key = await rotateKey(page, name, "7 days")
+      expect(key).not.toBe(old)
+      await expect(page.getByRole("dialog")).toContainText(/The old key works until \d+ \w+ \d{4}, \d\d:\d\d UTC\./)
+      await page.keyboard.press("Escape")
+      await expect(page.getByLabel("New API key")).toHaveValue(key)
+      await saved(page)
+
+      await expect(row(page, name)).toHaveCount(1)
+      await expect(row(page, name)).toContainText(`${startOf(key)}…`)
+      const replaces = row(page, name).getByText(new RegExp(`^Replaces ${startOf(old)}…, which works until`))
+      await expect(replaces).toBeFocused()
+      const present = await ownKey(request, surface, key)
+      expect(present.headers()["key-expires"]).toBeUndefined()
+      expect((await present.json()).data.name).toBe(name)
+      const end = Date.parse(String((await ownKey(request, surface, old)).headers()["key-expires"]))
+      expect(Math.abs(end - Date.now() - 7 * day)).toBeLessThan(10 * 60_000)
+
+      await row(page, name).getByRole("button", { name: "Revoke the old key" }).click()
+      await expect(page.getByRole("alertdialog")).toContainText(startOf(old))
+      await page.getByRole("button", { name: "Revoke key" }).click()
+      await expect(replaces).toHaveCount(0)
+      expect((await ownKey(request, surface, old)).status()).toBe(401)
+      expect((await ownKey(request, surface, key)).status()).toBe(200)
     })
   })
 }
@@ -247,6 +285,261 @@ test.describe("the form", () => {
   })
 })
 
+test.describe("the limits of a new key", () => {
+  test.beforeEach(async ({ context, customer, page }) => {
+    await context.addCookies(customer.cookies)
+    await page.goto("/api-keys")
+  })
+
+  test("are folded, with every permission chosen; a key without one is refused what needs it", async ({
+    page,
+    request,
+  }) => {
+    const name = uniqueName("Reader")
+    const dialog = await openDialog(page)
+    await expect(dialog.getByRole("group", { name: "Permissions" })).toBeHidden()
+    await unfoldLimits(dialog)
+    const permissions = dialog.getByRole("group", { name: "Permissions" })
+    await expect(permissions.getByRole("checkbox", { checked: true })).toHaveCount(2)
+    await permissions.getByRole("checkbox", { name: "run Make metered calls" }).uncheck()
+    await dialog.getByLabel("Name").fill(name)
+    await dialog.getByRole("button", { name: "Create key" }).click()
+    const key = await shownKey(page)
+    await saved(page)
+    await expect(row(page, name).getByText("read", { exact: true })).toBeVisible()
+    expect(await statusOf(request, key)).toEqual([200, undefined])
+    expect(await run(request, key)).toEqual([403, "missing_scope"])
+  })
+
+  test("of addresses: the page warns that one's own is outside, and only they may use the key", async ({
+    page,
+    request,
+  }) => {
+    const name = uniqueName("Office")
+    const dialog = await openDialog(page)
+    await unfoldLimits(dialog)
+    await dialog.getByLabel("Name").fill(name)
+    await dialog.getByLabel("Allowed addresses").fill("203.0.113.0/24\n2001:db8::7")
+    await dialog.getByRole("button", { name: "Create key" }).click()
+    const key = await shownKey(page)
+    await expect(dialog.getByText("It does not work from your own address")).toBeVisible()
+    await saved(page)
+    await expect(row(page, name)).toContainText("2 addresses")
+    expect(await statusOf(request, key, { "X-Forwarded-For": "203.0.113.9" })).toEqual([200, undefined])
+    expect(await statusOf(request, key, { "X-Forwarded-For": "2001:db8::7" })).toEqual([200, undefined])
+    expect(await statusOf(request, key, { "X-Forwarded-For": "2001:db8::8" })).toEqual([403, "address_not_allowed"])
+  })
+
+  test("of spending and of requests: they are listed and enforced", async ({ page, request }) => {
+    const name = uniqueName("Capped")
+    const dialog = await openDialog(page)
+    await unfoldLimits(dialog)
+    await dialog.getByLabel("Name").fill(name)
+    await dialog.getByLabel("Spending limit").fill("11")
+    await dialog.getByLabel("Period").selectOption("in total")
+    await dialog.getByLabel("Requests per minute").fill("60")
+    // The period that never ends is not the expiry that never comes.
+    await expect(dialog.getByLabel("Expires")).toHaveAccessibleDescription(/^Expires on/)
+    await dialog.getByRole("button", { name: "Create key" }).click()
+    const key = await shownKey(page)
+    await saved(page)
+    await expect(row(page, name)).toContainText("0 of 11 credits in total · 60 requests a minute")
+    expect(await run(request, key)).toEqual([200, undefined])
+    await page.reload()
+    await expect(row(page, name)).toContainText("1 of 11 credits in total")
+    expect(await run(request, key)).toEqual([200, undefined])
+    expect(await run(request, key)).toEqual([402, "key_limit_reached"])
+  })
+
+  test("are unfolded when one of them has an error, which is at its field; the input stays", async ({ page }) => {
+    const name = uniqueName("Corrected")
+    const dialog = await openDialog(page)
+    await unfoldLimits(dialog)
+    for (const box of await dialog.getByRole("checkbox").all()) await box.uncheck()
+    await dialog.getByLabel("Name").fill(name)
+    await dialog.getByLabel("Spending limit").fill("1e3")
+    await dialog.getByLabel("Requests per minute").fill("301")
+    await dialog.getByLabel("Allowed addresses").fill("203.0.113.7\noffice")
+    await unfoldLimits(dialog)
+    await expect(dialog.getByLabel("Spending limit")).toBeHidden()
+    await dialog.getByRole("button", { name: "Create key" }).click()
+    const permissions = dialog.getByRole("group", { name: "Permissions" })
+    await expect(permissions).toHaveAccessibleDescription(/Choose at least one permission\./)
+    await expect(permissions.getByRole("checkbox").first()).toBeFocused()
+    await expect(dialog.getByLabel("Spending limit")).toHaveAccessibleDescription(/whole number from 0 to/)
+    await expect(dialog.getByLabel("Requests per minute")).toHaveAccessibleDescription(/whole number from 1 to 300/)
+    await expect(dialog.getByLabel("Allowed addresses")).toHaveAccessibleDescription(/“office” is neither an address/)
+    await expect(dialog.getByLabel("Allowed addresses")).toHaveValue("203.0.113.7\noffice")
+    await permissions.getByRole("checkbox").first().check()
+    for (const label of ["Spending limit", "Requests per minute", "Allowed addresses"]) {
+      await dialog.getByLabel(label).fill("")
+    }
+    await dialog.getByRole("button", { name: "Create key" }).click()
+    await shownKey(page)
+    await saved(page)
+    await expect(row(page, name)).toHaveCount(1)
+  })
+})
+
+test.describe("a key of one's own", () => {
+  test.beforeEach(async ({ context, customer, page }) => {
+    await context.addCookies(customer.cookies)
+    await page.goto("/api-keys")
+  })
+
+  test("changes its name and its limits, with a warning about one's own address", async ({ page, request }) => {
+    const [name, changed] = [uniqueName("Before"), uniqueName("After")]
+    const key = await createKey(page, name)
+    await saved(page)
+    await row(page, name).getByRole("button", { name: "Edit" }).click()
+    const dialog = page.getByRole("alertdialog", { name: "Edit this key" })
+    await expect(dialog.getByLabel("Name")).toHaveValue(name)
+    await expect(dialog.getByRole("checkbox")).toHaveCount(0)
+    await dialog.getByLabel("Name").fill(" ")
+    await dialog.getByRole("button", { name: "Save changes" }).click()
+    await expect(dialog.getByLabel("Name")).toHaveAccessibleDescription(/must not be empty/)
+    await dialog.getByLabel("Name").fill(changed)
+    await dialog.getByLabel("Spending limit").fill("50")
+    await dialog.getByLabel("Allowed addresses").fill("203.0.113.7")
+    await dialog.getByRole("button", { name: "Save changes" }).click()
+    await expect(page.getByRole("status").filter({ hasText: `The key “${changed}” is changed.` })).toContainText(
+      "It does not work from your own address",
+    )
+    await expect(row(page, changed)).toContainText("0 of 50 credits this month · 1 address")
+    await expect(row(page, changed).getByText(changed)).toBeFocused()
+    expect(await statusOf(request, key)).toEqual([403, "address_not_allowed"])
+
+    await row(page, changed).getByRole("button", { name: "Edit" }).click()
+    await expect(dialog.getByLabel("Spending limit")).toHaveValue("50")
+    await expect(dialog.getByLabel("Allowed addresses")).toHaveValue("203.0.113.7/32")
+    for (const label of ["Spending limit", "Allowed addresses"]) await dialog.getByLabel(label).fill("")
+    await dialog.getByRole("button", { name: "Save changes" }).click()
+    await expect(row(page, changed)).not.toContainText("address")
+    await expect(row(page, changed)).not.toContainText("credits")
+    expect(await statusOf(request, key)).toEqual([200, undefined])
+  })
+
+  test("that leaked is revoked at once when it is rotated", async ({ page, request }) => {
+    const name = uniqueName("Leaked")
+    const old = await createKey(page, name)
+    await saved(page)
+    const key = await rotateKey(page, name, "It leaked: revoke it now")
+    await expect(page.getByRole("dialog")).toContainText("The old key no longer works.")
+    expect(await statusOf(request, old)).toEqual([401, "unauthorized"])
+    expect(await statusOf(request, key)).toEqual([200, undefined])
+    await saved(page)
+    await expect(row(page, name)).toHaveCount(1)
+    await expect(row(page, name)).not.toContainText("Replaces")
+    await page.goto("/api-keys?show=all")
+    await expect(row(page, name)).toHaveCount(2)
+    await expect(row(page, name).last()).toContainText(/Revoked\s*It leaked/)
+  })
+
+  test("makes one successor when its rotation is submitted again after a lost response", async ({ page }) => {
+    const name = uniqueName("Once")
+    await createKey(page, name)
+    await saved(page)
+    await row(page, name).getByRole("button", { name: "Rotate" }).click()
+    const dialog = page.getByRole("dialog")
+    await page.route("**/api-keys", async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await dialog.getByRole("button", { name: "Rotate key" }).click()
+    await expect(dialog.getByRole("alert")).toContainText("There was no response.")
+    await page.unroute("**/api-keys")
+    await dialog.getByRole("button", { name: "Rotate key" }).click()
+    await expect(dialog.getByRole("heading", { name: "This key was already created" })).toBeVisible()
+    await dialog.getByRole("link", { name: "Back to the list" }).click()
+    await expect(row(page, name)).toHaveCount(1)
+    await expect(row(page, name)).toContainText("Replaces")
+  })
+
+  test("that replaced one which still works says so before it is rotated again", async ({ page }) => {
+    const name = uniqueName("Again")
+    await createKey(page, name)
+    await saved(page)
+    await rotateKey(page, name, "1 hour")
+    await saved(page)
+    await row(page, name).getByRole("button", { name: "Rotate" }).click()
+    const dialog = page.getByRole("dialog")
+    await expect(dialog).toContainText("The key before this one works until")
+    await dialog.getByRole("button", { name: "Rotate key" }).click()
+    await expect(dialog.getByRole("alert")).toContainText("Revoke it first, or choose that this one leaked.")
+    await expect(dialog.getByRole("alert")).toBeFocused()
+    await dialog.getByRole("button", { name: "Cancel" }).click()
+    await expect(row(page, name).getByRole("button", { name: "Rotate" })).toBeFocused()
+  })
+})
+
+test("when the successor is revoked, the replaced key is a row of its own again", async ({ page, signUp }) => {
+  await signUp()
+  await page.goto("/api-keys")
+  const name = uniqueName("Pair")
+  const old = await createKey(page, name)
+  await saved(page)
+  await rotateKey(page, name, "24 hours")
+  await saved(page)
+  await row(page, name).getByRole("button", { name: "Revoke", exact: true }).click()
+  await page.getByRole("button", { name: "Revoke key" }).click()
+  await expect(row(page, name)).toContainText(`${startOf(old)}…`)
+  await expect(row(page, name).getByRole("button")).toHaveText(["Edit", "Revoke"])
+  await expect(page.getByRole("link", { name: "Show 1 revoked" })).toBeVisible()
+})
+
+test("keys with a problem are counted and can be filtered", async ({ page, signUp, database }) => {
+  const { email } = await signUp()
+  await page.goto("/api-keys")
+  const [fine, forever, forgotten] = ["Fine", "Forever", "Forgotten"].map(uniqueName) as [string, string, string]
+  await createKey(page, fine)
+  await saved(page)
+  await expect(page.getByLabel("Health")).toHaveCount(0)
+  for (const name of [forever, forgotten]) {
+    await createKey(page, name, "Never")
+    await saved(page)
+  }
+  await database.query(
+    `UPDATE api_keys SET created_at = now() - interval '8 days' FROM users
+     WHERE users.id = user_id AND email = $1 AND api_keys.name = $2`,
+    [email, forgotten],
+  )
+  await page.reload()
+  await expect(page.getByLabel("Health").locator("option")).toHaveText([
+    "All keys",
+    "Any problem (2)",
+    "Never used (1)",
+    "No expiry (2)",
+  ])
+  await page.getByLabel("Health").selectOption("Never used (1)")
+  await page.getByRole("button", { name: "Apply" }).click()
+  await expect(page).toHaveURL(/health=never_used/)
+  await expect(page.getByRole("rowheader")).toHaveText([new RegExp(`^${forgotten}.*Never used · No expiry$`)])
+  await page.getByRole("link", { name: "Clear" }).click()
+  await expect(page.getByRole("rowheader")).toHaveCount(3)
+})
+
+test("a manager of admin keys only revokes those of others, and the overview counts those with a problem", async ({
+  page,
+  signInAs,
+}) => {
+  await signInAs("admin")
+  await page.goto("/admin")
+  const needed = page.getByRole("link", { name: /^\d+ admin keys? needs? attention$/ })
+  const count = Number.parseInt(String(await needed.textContent()), 10)
+  await needed.click()
+  await expect(page.getByLabel("Health")).toHaveValue("any")
+  await expect(page.getByLabel("Health").locator("option:checked")).toHaveText(`Any problem (${count})`)
+  await expect(page.getByRole("rowheader")).toHaveCount(count)
+  const foreign = page.getByRole("row", { name: /finance@example\.com/ }).first()
+  await expect(foreign.getByRole("button")).toHaveText(["Revoke"])
+  const own = page.getByRole("row", { name: /admin@example\.com/ }).first()
+  await expect(own.getByRole("button")).toHaveText(["Rotate", "Edit", "Revoke"])
+  await signInAs("support")
+  await page.goto("/admin")
+  await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible()
+  await expect(needed).toHaveCount(0)
+})
+
 test.describe("copying", () => {
   test.beforeEach(async ({ context, customer, page }) => {
     await context.addCookies(customer.cookies)
@@ -317,6 +610,21 @@ test("the test call of an admin key uses an endpoint that its owner may read", a
   await expect(page.getByText("Status 200: the key works")).toBeVisible()
   await expect(page.getByRole("dialog")).toContainText('"total"')
 })
+
+function ownKey(request: APIRequestContext, surface: Surface, key: string) {
+  return request.get(`${kinds[surface].api}/key`, { headers: { "x-api-key": key } })
+}
+
+async function statusOf(request: APIRequestContext, key: string, headers: Record<string, string> = {}) {
+  const response = await request.get("/api/v1/me", { headers: { ...headers, Authorization: `Bearer ${key}` } })
+  return [response.status(), (await response.json()).error?.code]
+}
+
+async function run(request: APIRequestContext, key: string) {
+  const headers = { Authorization: `Bearer ${key}` }
+  const response = await request.post("/api/v1/me/run", { headers, data: { text: "One sentence." } })
+  return [response.status(), (await response.json()).error?.code]
+}
 
 /** Everything that the page and the browser's storage contain. */
 function pageState(page: Page): Promise<string> {

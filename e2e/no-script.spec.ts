@@ -1,7 +1,7 @@
 import { expect } from "@playwright/test"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
-import { row, shownKey } from "./key-page"
+import { row, shownKey, unfoldLimits } from "./key-page"
 import { emailTo } from "./mail"
 
 test.use({ javaScriptEnabled: false })
@@ -43,9 +43,12 @@ test("without JavaScript: sign up, create a key, save it, revoke it, sign out", 
   await page.getByRole("link", { name: "Back to the list" }).click()
   await row(page, name).getByRole("button", { name: "Revoke" }).click()
   await expect(page.getByRole("region", { name: "Revoke this key?" })).toContainText(name)
+  await page.getByLabel("Reason").selectOption("Its user left the team")
   await page.getByRole("button", { name: "Revoke key" }).click()
   await expect(page.getByText(`The key “${name}” is revoked.`)).toBeVisible()
-  await expect(row(page, name)).toContainText("Revoked")
+  await expect(row(page, name)).toHaveCount(0)
+  await page.getByRole("link", { name: "Show 1 revoked" }).click()
+  await expect(row(page, name)).toContainText(/Revoked\s*Its user left the team/)
   expect((await request.get("/api/v1/me", { headers })).status()).toBe(401)
 
   await page.getByRole("button", { name: /^Account menu/ }).click()
@@ -53,6 +56,60 @@ test("without JavaScript: sign up, create a key, save it, revoke it, sign out", 
   await expect(page).toHaveURL(/\/sign-in$/)
   await page.goto("/api-keys")
   await expect(page).toHaveURL(/\/sign-in\?callbackUrl=%2Fapi-keys$/)
+})
+
+test("without JavaScript: create a key with limits, change it, rotate it", async ({ page, signUp, request }) => {
+  const name = uniqueName("Plain limits")
+  await signUp()
+  await page.goto("/api-keys?new")
+  await unfoldLimits(page)
+  await page.getByLabel("Name").fill(name)
+  for (const box of await page.getByRole("checkbox").all()) await box.uncheck()
+  await page.getByLabel("Requests per minute").fill("60")
+  await page.getByRole("button", { name: "Create key" }).click()
+  await expect(page.getByRole("group", { name: "Permissions" })).toHaveAccessibleDescription(/Choose at least one/)
+  await expect(page.getByRole("checkbox", { checked: true })).toHaveCount(0)
+  await expect(page.getByLabel("Requests per minute")).toHaveValue("60")
+  await page.getByRole("checkbox", { name: "read" }).check()
+  await page.getByRole("button", { name: "Create key" }).click()
+  const old = await shownKey(page)
+  await expect(row(page, name)).toContainText("read · 60 requests a minute")
+  const post = () => request.post("/api/v1/me/run", { headers: { "x-api-key": old }, data: { text: "A text." } })
+  expect((await post()).status()).toBe(403)
+
+  await page.goto("/api-keys")
+  await row(page, name).getByRole("button", { name: "Edit" }).click()
+  const form = page.getByRole("region", { name: "Edit this key" })
+  await form.getByLabel("Requests per minute").fill("0")
+  await form.getByRole("button", { name: "Save changes" }).click()
+  await expect(form.getByLabel("Requests per minute")).toHaveAccessibleDescription(/whole number from 1 to 300/)
+  await form.getByLabel("Requests per minute").fill("30")
+  await form.getByLabel("Spending limit").fill("5")
+  await form.getByRole("button", { name: "Save changes" }).click()
+  await expect(page.getByText(`The key “${name}” is changed.`)).toBeVisible()
+  await expect(row(page, name)).toContainText("read · 0 of 5 credits this month · 30 requests a minute")
+
+  await page.getByRole("link", { name: "Back to the list" }).click()
+  await row(page, name).getByRole("button", { name: "Rotate" }).click()
+  await page.getByLabel("How long the old key keeps working").selectOption("1 hour")
+  await page.getByRole("button", { name: "Rotate key" }).click()
+  const key = await shownKey(page)
+  await expect(page.getByText(/The old key works until/)).toBeVisible()
+  await expect(row(page, name)).toHaveCount(1)
+  await expect(row(page, name)).toContainText("Replaces")
+  for (const secret of [old, key]) {
+    expect((await request.get("/api/v1/me", { headers: { "x-api-key": secret } })).status()).toBe(200)
+  }
+  await page.reload()
+  await expect(page.getByRole("heading", { name: "This key was already created" })).toBeVisible()
+  expect(await page.content()).not.toContain(key)
+  await page.getByRole("link", { name: "Back to the list" }).click()
+  await page.getByRole("button", { name: "Revoke the old key" }).click()
+  await page.getByLabel("Reason").selectOption("Another reason")
+  await page.getByRole("button", { name: "Revoke key" }).click()
+  await expect(page.getByText(`The key “${name}” is revoked.`)).toBeVisible()
+  expect((await request.get("/api/v1/me", { headers: { "x-api-key": old } })).status()).toBe(401)
+  await expect(row(page, name)).not.toContainText("Replaces")
 })
 
 test("without JavaScript, errors are shown at their field and the input stays", async ({ page, context, customer }) => {

@@ -1,8 +1,9 @@
 import { demoAccounts, demoKey } from "@/lib/demo-accounts"
+import type { RevocationReason } from "@/lib/keys/choices"
 import { hashSecret, secretOf, startOf } from "@/lib/keys/secret"
 import { creditPacks, plans, product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
-import type { Random } from "./random"
+import { Random } from "./random"
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -13,6 +14,7 @@ type Row = Record<string, string | number | boolean | object | null>
 export type Rows = Record<
   | "users"
   | "api_keys"
+  | "key_spending"
   | "subscriptions"
   | "orders"
   | "credit_accounts"
@@ -58,11 +60,14 @@ type Person = {
   createdAt: number
 }
 
+type Fate = { revokedAt?: number; reason?: RevocationReason; expiresAt?: number }
+
 /** Builds the rows of one account. They can be added in any order; `finish` builds the ledger from the events. */
 class StoryBuilder {
   readonly rows: Rows = {
     users: [],
     api_keys: [],
+    key_spending: [],
     subscriptions: [],
     orders: [],
     credit_accounts: [],
@@ -80,7 +85,7 @@ class StoryBuilder {
   #seq = 0
 
   constructor(
-    readonly random: Random,
+    public random: Random,
     readonly person: Person,
     /** No row is later than this time. */
     readonly end: number,
@@ -142,16 +147,12 @@ class StoryBuilder {
     })
   }
 
-  key(
-    at: number,
-    surface: Surface,
-    name: string,
-    secret: string,
-    fate: { revokedAt?: number; expiresAt?: number } = {},
-  ) {
+  /** @returns the row, to which limits can be added */
+  key(at: number, surface: Surface, name: string, secret: string, fate: Fate = {}): Row {
     const id = this.random.uuid(at)
     const start = startOf(secret)
-    this.rows.api_keys.push({
+    const { revokedAt, expiresAt, reason = null } = fate
+    const row: Row = {
       id,
       user_id: this.person.id,
       surface,
@@ -160,20 +161,48 @@ class StoryBuilder {
       hash: `\\x${hashSecret(secret).toString("hex")}`,
       request_id: this.random.uuid(at),
       created_at: iso(at),
-      expires_at: fate.expiresAt === undefined ? null : iso(fate.expiresAt),
-      revoked_at: fate.revokedAt === undefined ? null : iso(fate.revokedAt),
-      revoked_by_id: fate.revokedAt === undefined ? null : this.person.id,
+      expires_at: expiresAt === undefined ? null : iso(expiresAt),
+      revoked_at: revokedAt === undefined ? null : iso(revokedAt),
+      revoked_by_id: revokedAt === undefined ? null : this.person.id,
+      revocation_reason: reason,
       last_used_at: this.random.chance(0.7) ? iso(Math.min(at + this.random.between(1, 200) * hour, this.end)) : null,
-    })
+      scopes: null,
+      allowed_cidrs: null,
+      requests_per_minute: null,
+      spend_limit: null,
+      spend_period: null,
+      root_id: null,
+      successor_id: null,
+    }
+    this.rows.api_keys.push(row)
     const details = { surface, start }
     this.audit(at, this.person.id, "api_key.issued", "api_key", id, details)
     this.email(at, "key_created", "A new API key was created")
-    if (fate.revokedAt === undefined) return
-    this.audit(fate.revokedAt, this.person.id, "api_key.revoked", "api_key", id, {
+    if (revokedAt === undefined) return row
+    this.audit(revokedAt, this.person.id, "api_key.revoked", "api_key", id, {
       ...details,
       ownerId: this.person.id,
+      ...(reason && { reason }),
     })
-    this.email(fate.revokedAt, "keys_revoked", "An API key was revoked")
+    this.email(revokedAt, "keys_revoked", "An API key was revoked")
+    return row
+  }
+
+  /** Adds rows without a change to those that are generated after them. */
+  apart(add: () => void) {
+    const { random } = this
+    this.random = new Random(this.person.createdAt)
+    add()
+    this.random = random
+  }
+
+  /** Limits what a key can spend in total. @returns where its runs are counted */
+  cap(key: Row, limit: number): Row {
+    Object.assign(key, { spend_limit: limit, spend_period: "never" })
+    const id = this.random.uuid(this.person.createdAt)
+    const spending = { id, root_id: String(key.id), period: "never", starts_at: iso(0), spent: 0, held: 0 }
+    this.rows.key_spending.push(spending)
+    return spending
   }
 
   /** Subscribes at `at`; each period is paid, fails or is canceled. Returns when the subscription ended, if it did. */
@@ -267,8 +296,11 @@ class StoryBuilder {
     return status !== "failed"
   }
 
-  /** One metered call: reserves 10, then settles its cost or fails. Does nothing if the balance is below 10. */
-  run(at: number) {
+  /**
+   * One metered call: reserves 10, then settles its cost or fails. Does nothing if the balance is below 10.
+   * @param spending of the key that made it, if that has a limit
+   */
+  run(at: number, spending?: Row) {
     this.#events.push({
       at,
       apply: () => {
@@ -278,6 +310,7 @@ class StoryBuilder {
         const failed = this.random.chance(0.03)
         const cost = failed ? 0 : this.random.between(1, 10)
         this.#spent += cost
+        if (spending) spending.spent = Number(spending.spent) + cost
         this.#entry(at, "reserve", -10, { runId: id })
         if (failed) this.#entry(ended, "release", 10, { runId: id })
         else if (cost < 10) this.#entry(ended, "settle", 10 - cost, { runId: id })
@@ -287,7 +320,7 @@ class StoryBuilder {
         this.rows.runs.push({
           id,
           user_id: this.person.id,
-          key_id: null,
+          key_id: spending?.root_id ?? null,
           idempotency_key: null,
           released_key: null,
           fingerprint: this.random.bytea(32),
@@ -299,6 +332,8 @@ class StoryBuilder {
           created_at: iso(at),
           expires_at: iso(at + 60_000),
           ended_at: iso(ended),
+          spending_id: spending?.id ?? null,
+          key_hold: spending ? 10 : null,
         })
       },
     })
@@ -444,21 +479,60 @@ export function demoStories(random: Random, end: number, passwordHash: string): 
       story.audit(createdAt + hour, null, "user.role_changed", "user", person.id, { from: "member", to: role })
     story.key(end - 40 * day, surface, "Demo", demoKey({ email, surface }))
     if (role === "member") addMemberData(story)
+    if (role === "admin") story.apart(() => addScopedAdminKey(story))
     return story.finish()
   })
 }
 
 function addMemberData(story: StoryBuilder) {
   const { random, end } = story
+  let spending: Row | undefined
+  story.apart(() => {
+    spending = addLimitedKeys(story)
+  })
   story.subscription(end - 250 * day, planOf(plans[1] ?? plans[0], "month", "usd"), 0)
   story.pack(end - 120 * day, creditPacks[0], "usd")
   story.pack(end - 33 * day, creditPacks[1] ?? creditPacks[0], "usd")
-  for (let count = 0; count < 60; count++) story.run(Math.floor(end - random.next() * 30 * day))
-  const secret = (letter: string) => secretOf(kinds.user.prefix, letter.repeat(43))
-  story.key(end - 200 * day, "user", "Old laptop", secret("a"), { revokedAt: end - 90 * day })
-  story.key(end - 150 * day, "user", "Billing export", secret("b"), { expiresAt: end - 60 * day })
-  story.key(end - 80 * day, "user", "Nightly report", secret("c"), { expiresAt: end + 10 * day })
+  for (let count = 0; count < 60; count++) {
+    story.run(Math.floor(end - random.next() * 30 * day), count % 3 === 0 ? spending : undefined)
+  }
+  const old = { revokedAt: end - 90 * day, reason: "not_needed" } as const
+  story.key(end - 200 * day, "user", "Old laptop", demoSecret("user", "a"), old)
+  story.key(end - 150 * day, "user", "Billing export", demoSecret("user", "b"), { expiresAt: end - 60 * day })
+  story.key(end - 80 * day, "user", "Nightly report", demoSecret("user", "c"), { expiresAt: end + 10 * day })
   story.feedback(end - 12 * day, 5, "The run endpoint just works, retries included.")
+}
+
+/** One key for each kind of limit, and one that was rotated. @returns the spending of the one with a spending limit */
+function addLimitedKeys(story: StoryBuilder): Row {
+  const { end } = story
+  const add = (name: string, letter: string, ages: { created: number; expires: number; used: number }, limits = {}) => {
+    const key = story.key(end - ages.created * day, "user", name, demoSecret("user", letter), {
+      expiresAt: end + ages.expires * day,
+    })
+    return Object.assign(key, { last_used_at: iso(end - ages.used * hour), ...limits })
+  }
+  add("Dashboard", "d", { created: 70, expires: 20, used: 3 }, { scopes: ["read"] })
+  const networks = ["203.0.113.0/24", "2001:db8::/32"]
+  add("Office server", "e", { created: 50, expires: 40, used: 1 }, { allowed_cidrs: networks, requests_per_minute: 60 })
+  const replaced = add("Shop backend", "f", { created: 60, expires: 6, used: 2 })
+  const successor = add("Shop backend", "g", { created: 1, expires: 89, used: 1 }, { root_id: String(replaced.id) })
+  replaced.successor_id = String(successor.id)
+  const rotation = { surface: "user", start: replaced.start, successorId: String(successor.id), grace: "7d" }
+  story.audit(end - day, story.person.id, "api_key.rotated", "api_key", String(replaced.id), rotation)
+  return story.cap(add("Trial project", "h", { created: 35, expires: 55, used: 5 }), 500)
+}
+
+function addScopedAdminKey(story: StoryBuilder) {
+  const { end } = story
+  const secret = demoSecret("admin", "a")
+  const key = story.key(end - 20 * day, "admin", "Revenue report", secret, { expiresAt: end + 70 * day })
+  Object.assign(key, { scopes: ["admin.access", "billing.read"], last_used_at: iso(end - 4 * hour) })
+}
+
+/** The key of an example that nothing prints. */
+function demoSecret(surface: Surface, letter: string): string {
+  return secretOf(kinds[surface].prefix, letter.repeat(43))
 }
 
 export function waitlist(random: Random, end: number, entries: number): Row[] {

@@ -15,6 +15,7 @@ export type SeedOptions = {
 export const seededTables = [
   "users",
   "api_keys",
+  "key_spending",
   "subscriptions",
   "orders",
   "credit_accounts",

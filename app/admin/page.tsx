@@ -2,22 +2,27 @@ import type { Metadata } from "next"
 import { forbidden, redirect } from "next/navigation"
 import { firstAdminPage } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/stats/route"
-import { StatsCharts, StatsTable, StatsTiles, TruncationNotice } from "@/components/console/overview"
+import { allScopesOf } from "@/app/api/v1/scopes"
+import { KeysInNeed, StatsCharts, StatsTable, StatsTiles, TruncationNotice } from "@/components/console/overview"
 import { RangePicker } from "@/components/console/range-picker"
 import { ApiRequest } from "@/components/list/api-request"
 import { cleanQuery, orRefused } from "@/components/list/query"
 import { RefusedQuery } from "@/components/list/refused-query"
 import { PageFrame } from "@/components/page-frame"
 import { limitBounds } from "@/lib/api/parameters"
+import { listKeys } from "@/lib/keys/data"
+import { findProblems } from "@/lib/keys/health"
 import { holds } from "@/lib/permissions"
-import { requireViewer } from "@/lib/sign-in/session"
+import { requireViewer, type Viewer } from "@/lib/sign-in/session"
+import { kinds } from "@/lib/surfaces"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }
 
 /** The overview. A role that may not open it is redirected to the first admin page that it may open. */
 export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
-  const { role } = await requireViewer("/admin")
+  const viewer = await requireViewer("/admin")
+  const { role } = viewer
   if (!holds(role, GET.endpoint.permission)) redirect((await firstAdminPage(role)) ?? forbidden())
   const query = cleanQuery("/admin", await searchParams)
   const apiQuery = new URLSearchParams(query)
@@ -30,6 +35,7 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
       {"data" in found ? (
         <>
           <StatsTiles summary={found.meta.summary} />
+          <KeysInNeed count={await countKeysInNeed(viewer)} />
           <TruncationNotice shown={found.data.length} total={found.meta.total} />
           <StatsCharts rows={found.data} />
           <StatsTable rows={found.data} />
@@ -40,4 +46,10 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
       )}
     </PageFrame>
   )
+}
+
+/** The admin keys with a problem among those that the viewer manages. */
+async function countKeysInNeed(viewer: Viewer): Promise<number> {
+  if (!holds(viewer.role, kinds.admin.issuing)) return 0
+  return findProblems(await listKeys("admin", viewer), await allScopesOf(viewer.role), new Date()).size
 }

@@ -1,11 +1,12 @@
 import type { Metadata } from "next"
 import { endpoints } from "@/app/api/v1/endpoints"
+import { allScopesOf } from "@/app/api/v1/scopes"
 import { KeysPage } from "@/components/keys/keys-page"
 import type { MeteredCall } from "@/components/keys/run-call"
 import { exampleBody } from "@/lib/api/document"
 import { requireViewer } from "@/lib/sign-in/session"
 import { kinds } from "@/lib/surfaces"
-import { createUserKey, revokeUserKey } from "./actions"
+import { changeUserKey, createUserKey, revokeUserKey, rotateUserKey } from "./actions"
 
 export const metadata: Metadata = { title: kinds.user.title }
 
@@ -16,9 +17,12 @@ export default async function UserKeysPage({ searchParams }: PageProps<"/api-key
       surface="user"
       viewer={viewer}
       query={await searchParams}
+      offered={await allScopesOf(viewer.role)}
       testPath={kinds.user.api}
       runs={await meteredCalls()}
       create={createUserKey}
+      rotate={rotateUserKey}
+      change={changeUserKey}
       revoke={revokeUserKey}
     />
   )

@@ -1,5 +1,6 @@
 "use client"
 
+import { FieldGroup } from "@/components/field"
 import { useFormField } from "@/components/form/fields"
 import { product } from "@/lib/product"
 
@@ -8,8 +9,7 @@ const ratings = { 1: "Bad", 2: "Poor", 3: "Fair", 4: "Good", 5: "Great" } as con
 export function RatingField() {
   const { id, error, value } = useFormField("rating")
   return (
-    <fieldset className="grid gap-1.5" {...(error && { "aria-describedby": `${id}-error`, "data-invalid": "" })}>
-      <legend className="mb-1.5 font-medium">How would you rate {product.name}?</legend>
+    <FieldGroup id={id} legend={`How would you rate ${product.name}?`} error={error}>
       <div className="grid gap-1.5 sm:grid-cols-5">
         {Object.entries(ratings).map(([rating, word]) => (
           <label
@@ -30,11 +30,6 @@ export function RatingField() {
           </label>
         ))}
       </div>
-      {error && (
-        <p id={`${id}-error`} role="alert" className="text-bad">
-          {error}
-        </p>
-      )}
-    </fieldset>
+    </FieldGroup>
   )
 }

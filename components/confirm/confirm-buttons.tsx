@@ -1,11 +1,14 @@
 "use client"
 
-import { type ComponentType, type ReactNode, type SubmitEvent, useRef, useState } from "react"
+import { type ReactNode, type SubmitEvent, useRef, useState } from "react"
 import { Notice } from "../notice"
+import { useDialog } from "../use-dialog"
 import type { ConfirmDialogProps } from "./confirm-dialog"
 import type { Confirmation } from "./confirm-form"
 
-const loadDialog = () => import("./confirm-dialog")
+const loadDialog = async () => (await import("./confirm-dialog")).ConfirmDialog
+
+type Pressed = { value: string; name: string }
 
 /**
  * A form whose submit buttons open confirmations. One listener serves all buttons, so they can be server-rendered.
@@ -14,41 +17,43 @@ const loadDialog = () => import("./confirm-dialog")
  */
 export function ConfirmButtons({
   confirmationOf,
+  openOther,
   onOpen,
   changed,
   children,
   className,
 }: {
-  /** The confirmation that the button with this value opens; it must outlast the change that it confirms. */
-  confirmationOf: (value: string) => Confirmation | undefined
+  /** The confirmation that the button with this value and name opens; it must outlast the change that it confirms. */
+  confirmationOf: (value: string, name: string) => Confirmation | undefined
+  /** Opens what a button without a confirmation opens. */
+  openOther?: (button: HTMLButtonElement) => void
   onOpen?: () => void
   /** What a confirmed change leaves to focus; by default the message, because the button may be gone. */
   changed?: (value: string) => HTMLElement | null
   children: ReactNode
   className?: string | undefined
 }) {
-  const [Dialog, setDialog] = useState<ComponentType<ConfirmDialogProps>>()
-  const [opened, setOpened] = useState<string>()
+  const { Dialog, opened, open, close, preload } = useDialog<ConfirmDialogProps, Pressed>(loadDialog)
   const [message, setMessage] = useState("")
   const focusAfter = useRef<() => HTMLElement | null>(() => null)
   const status = useRef<HTMLDivElement>(null)
 
-  async function open(event: SubmitEvent<HTMLFormElement>) {
+  function press(event: SubmitEvent<HTMLFormElement>) {
     const button = event.nativeEvent.submitter
     if (!(button instanceof HTMLButtonElement)) return
     event.preventDefault()
     focusAfter.current = () => button
     setMessage("")
-    setOpened(button.value)
     onOpen?.()
-    const { ConfirmDialog } = await loadDialog()
-    setDialog(() => ConfirmDialog)
+    const { value, name } = button
+    if (openOther && !confirmationOf(value, name)) openOther(button)
+    else open({ value, name })
   }
 
   function closeDone(done: string) {
-    focusAfter.current = () => (opened !== undefined && changed?.(opened)) || status.current
+    focusAfter.current = () => (opened && changed?.(opened.value)) || status.current
     setMessage(done)
-    setOpened(undefined)
+    close()
   }
 
   return (
@@ -56,19 +61,13 @@ export function ConfirmButtons({
       <div ref={status} role="status" tabIndex={-1} className="outline-none *:mb-3">
         {message && <Notice tone="good">{message}</Notice>}
       </div>
-      <form
-        method="get"
-        onSubmit={open}
-        onPointerEnter={() => void loadDialog()}
-        onFocus={() => void loadDialog()}
-        className={className}
-      >
+      <form method="get" onSubmit={press} onPointerEnter={preload} onFocus={preload} className={className}>
         {children}
       </form>
       {Dialog && (
         <Dialog
-          confirmation={opened === undefined ? undefined : confirmationOf(opened)}
-          onClose={() => setOpened(undefined)}
+          confirmation={opened && confirmationOf(opened.value, opened.name)}
+          onClose={close}
           onDone={closeDone}
           focusAfter={() => focusAfter.current()}
         />

@@ -1,12 +1,14 @@
 import type { z } from "zod"
 import type { Series } from "@/components/chart"
 import { ChartPanel } from "@/components/chart-panel"
+import { Link } from "@/components/link"
 import { money } from "@/components/list/cells"
 import { Notice } from "@/components/notice"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
 import { formatters, type Unit } from "@/components/units"
 import type { StatsSummary, statsRow } from "@/lib/stats/rows"
+import { kinds } from "@/lib/surfaces"
 
 type Stats = z.output<typeof statsRow>
 type Amounts = Stats["mrr"]
@@ -29,6 +31,18 @@ export function StatsTiles({ summary }: { summary: StatsSummary }) {
         {whole(creditsSpent)}
       </Tile>
     </dl>
+  )
+}
+
+/** Links to the admin keys that have a problem. */
+export function KeysInNeed({ count }: { count: number }) {
+  if (count === 0) return null
+  return (
+    <p className="text-muted">
+      <Link href={`${kinds.admin.page}?health=any`} className="text-warn underline underline-offset-2">
+        {count === 1 ? "1 admin key needs attention" : `${whole(count)} admin keys need attention`}
+      </Link>
+    </p>
   )
 }
 

@@ -2,7 +2,7 @@
 
 import { type ComponentProps, type ReactNode, useState } from "react"
 import { Button } from "../button"
-import { controlStyle, describedBy, Field } from "../field"
+import { controlStyle, describedBy, Field, FieldGroup } from "../field"
 import { useFormState } from "./form"
 
 type Labeled = { name: string; label: string; hint?: ReactNode }
@@ -41,14 +41,14 @@ export function NewPasswordField({ label, minLength }: { label: string; minLengt
   )
 }
 
-export function TextAreaField({ name, label, hint, ...area }: ComponentProps<"textarea"> & Labeled) {
+export function TextAreaField({ name, label, hint, defaultValue, ...area }: ComponentProps<"textarea"> & Labeled) {
   const { id, error, value } = useFormField(name)
   return (
     <Field id={id} label={label} hint={hint} error={error}>
       <textarea
         {...describedBy(id, { hint: hint !== undefined, error })}
         name={name}
-        defaultValue={value}
+        defaultValue={value ?? defaultValue}
         className={`${controlStyle} min-h-32 py-1.5`}
         {...area}
       />
@@ -81,6 +81,33 @@ export function SelectField({
         ))}
       </select>
     </Field>
+  )
+}
+
+/** One checkbox per option; their values arrive as lines of one field. All are checked at first. */
+export function CheckboxesField({
+  name,
+  label,
+  hint,
+  options,
+}: Labeled & { options: Readonly<Record<string, ReactNode>> }) {
+  const { id, error, value } = useFormField(name)
+  const checked = value?.split("\n") ?? Object.keys(options)
+  return (
+    <FieldGroup id={id} legend={label} hint={hint} error={error}>
+      {Object.entries(options).map(([option, text]) => (
+        <label key={option} className="flex items-start gap-2">
+          <input
+            type="checkbox"
+            name={name}
+            value={option}
+            defaultChecked={checked.includes(option)}
+            className="mt-0.5 size-4 shrink-0 accent-accent"
+          />
+          <span className="min-w-0">{text}</span>
+        </label>
+      ))}
+    </FieldGroup>
   )
 }
 

@@ -17,3 +17,13 @@ export async function callApi(path: string, secret: string, init: RequestInit = 
     return undefined
   }
 }
+
+type Body = { data?: { cost: number; balance: number }; error?: { message: string } }
+
+export function bodyOf({ text }: ApiResponse): Body | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

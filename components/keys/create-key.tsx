@@ -1,32 +1,20 @@
 "use client"
 
 import { Plus } from "lucide-react"
-import { useRouter } from "next/navigation"
-import { type ComponentType, type MouseEvent, useCallback, useRef, useState } from "react"
+import { type MouseEvent, useRef } from "react"
 import { Button } from "../button"
-import type { CreateKeyDialogProps } from "./create-key-dialog"
-import type { Creation } from "./key-creation"
-
-const loadDialog = () => import("./create-key-dialog")
+import type { Shown } from "./key-reveal"
+import { newKey } from "./new-key"
+import { useKeyDialog } from "./use-key-dialog"
 
 /** Without JavaScript, the button opens `?new`, which shows the form in the page. */
-export function CreateKey(creation: Creation) {
-  const [Dialog, setDialog] = useState<ComponentType<CreateKeyDialogProps>>()
-  const [open, setOpen] = useState(false)
+export function CreateKey({ shown, ...form }: Omit<Parameters<typeof newKey>[0], "now"> & { shown: Shown }) {
+  const { Dialog, opened, open, close, preload } = useKeyDialog<{ now: string }>()
   const button = useRef<HTMLButtonElement>(null)
-  const router = useRouter()
-  const close = useCallback(() => {
-    setOpen(false)
-    // The new key may have been used while the dialog was open.
-    router.refresh()
-  }, [router])
-  const preload = () => void loadDialog()
 
-  async function openDialog(event: MouseEvent) {
+  function press(event: MouseEvent) {
     event.preventDefault()
-    setOpen(true)
-    const { CreateKeyDialog } = await loadDialog()
-    setDialog(() => CreateKeyDialog)
+    open({ now: new Date().toISOString() })
   }
 
   return (
@@ -37,7 +25,7 @@ export function CreateKey(creation: Creation) {
           kind="primary"
           type="submit"
           name="new"
-          onClick={openDialog}
+          onClick={press}
           onPointerEnter={preload}
           onFocus={preload}
         >
@@ -45,7 +33,14 @@ export function CreateKey(creation: Creation) {
           Create key
         </Button>
       </form>
-      {Dialog && <Dialog {...creation} open={open} onClose={close} opener={button} />}
+      {Dialog && (
+        <Dialog
+          creation={opened && newKey({ ...form, ...opened })}
+          shown={shown}
+          onClose={close}
+          focusAfter={() => button.current}
+        />
+      )}
     </>
   )
 }

@@ -5,64 +5,63 @@ import { Link } from "@/components/link"
 import type { FormAction } from "@/lib/form/action"
 import type { Created } from "@/lib/keys/forms"
 import { buttonStyle } from "../button"
+import { SubmitButton } from "../form/fields"
 import { Form } from "../form/form"
 import { Notice } from "../notice"
-import { KeyReveal } from "./key-reveal"
-import { NewKeyFields } from "./new-key-fields"
-import type { MeteredCall } from "./run-call"
-import type { Snippet } from "./snippet"
+import { KeyReveal, type Shown } from "./key-reveal"
 
-export type CreateAction = FormAction<"requestId" | "name" | "expires" | "date", Created>
+export type CreateAction = FormAction<string, Created>
 
+/** A form that creates a key. */
 export type Creation = {
+  title: string
   action: CreateAction
-  /** The path of the keys page. */
-  page: string
-  requestId: string
-  testPath: string | null
-  runs: readonly MeteredCall[]
-  snippets: readonly Snippet[]
+  fields: ReactNode
+  submit: string
 }
 
 /** Shows the form, then the new key: in the dialog or, without JavaScript, in the page. */
 export function KeyCreation({
-  action,
-  page,
-  requestId,
-  now,
+  creation: { title, action, fields, submit },
+  shown,
+  unavailable,
   cancel,
   onClose,
-  ...reveal
-}: Creation & {
-  /** ISO 8601; the server's time when the server renders the form. */
-  now: string
+}: {
+  creation: Creation
+  shown: Shown
+  /** Why the key cannot be created, if it cannot. */
+  unavailable?: ReactNode
   cancel?: ReactNode
-  /** Called when the key is saved or abandoned; without it, the browser navigates to `page`. */
+  /** Called when the key is saved or abandoned; without it, the browser navigates to the keys page. */
   onClose?: () => void
 }) {
+  const { page } = shown
   return (
     <Form
       action={action}
       ifLost="Submitting this form twice creates only one key."
+      unavailable={unavailable}
       done={(created) =>
         created === "already_issued" ? (
           <AlreadyIssued page={page} />
         ) : (
-          <KeyReveal {...reveal} issued={created} page={page} onClose={onClose} />
+          <KeyReveal issued={created} shown={shown} onClose={onClose} />
         )
       }
     >
-      <NewKeyFields
-        requestId={requestId}
-        now={now}
-        cancel={
-          cancel ?? (
-            <Link href={page} className={buttonStyle()}>
-              Cancel
-            </Link>
-          )
-        }
-      />
+      <h2 id="creation-title" className="text-base font-semibold">
+        {title}
+      </h2>
+      {fields}
+      <div className="flex flex-wrap justify-end gap-2">
+        {cancel ?? (
+          <Link href={page} className={buttonStyle()}>
+            Cancel
+          </Link>
+        )}
+        <SubmitButton>{submit}</SubmitButton>
+      </div>
     </Form>
   )
 }

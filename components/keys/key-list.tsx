@@ -1,71 +1,133 @@
 import type { ReactNode } from "react"
-import { relativeTime } from "@/lib/format-time"
 import type { ListedKey } from "@/lib/keys/data"
+import { findProblems, hasProblem, type Problem, problemIn } from "@/lib/keys/health"
+import { rowsOf } from "@/lib/keys/rows"
+import type { Surface } from "@/lib/surfaces"
 import { ConfirmPanel } from "../confirm/confirm-panel"
+import { EmptyState } from "../empty-state"
+import { Link } from "../link"
 import { Notice } from "../notice"
+import { Panel } from "../page-frame"
+import { HealthFilter } from "./health-filter"
+import { KeyButtons } from "./key-buttons"
+import { KeyCreation } from "./key-creation"
 import { KeyTable, type Owners } from "./key-table"
-import { type RevocableKey, type RevokeAction, revocation } from "./revocation"
-import { RevokeButtons } from "./revoke-buttons"
+import { rotation } from "./rotation"
+import { confirmationOf, obstacleTo, type RowForms, rowActions, rowKeyOf } from "./row-forms"
 
-/** A table of keys. Its buttons open dialogs; without JavaScript they open `?revoke=<id>`, which shows the form here. */
+type Query = Readonly<Record<string, string | string[] | undefined>>
+
+/**
+ * A table of keys. Its buttons open dialogs; without JavaScript they open `?rotate=<id>`, `?change=<id>` and
+ * `?revoke=<id>`, which show the forms here. `?show=all` adds the keys that have ended, `?health` filters.
+ */
 export function KeyList({
   keys,
   caption,
   owners = "hidden",
   page,
-  revoke,
-  selected,
+  query,
+  offered,
+  forms,
   empty,
 }: {
   keys: readonly ListedKey[]
   caption: string
   owners?: Owners
   page: string
+  query: Query
+  /** The scopes that the viewer can give to keys of each surface. */
+  offered: Readonly<Record<Surface, readonly string[]>>
   /** Omitted for viewers who may only read the keys. */
-  revoke?: RevokeAction | undefined
-  /** The value of `revoke` in the query. */
-  selected: string | string[] | undefined
+  forms?: RowForms | undefined
   /** Shown when there are no keys. */
   empty: ReactNode
 }) {
-  const now = new Date()
   if (keys.length === 0) return empty
-  const table = <KeyTable keys={keys} caption={caption} owners={owners} revocable={revoke !== undefined} now={now} />
-  if (!revoke) return table
+  const now = new Date()
+  const own = forms?.own
+  const { rows, ended } = rowsOf(keys)
+  const health = own ? findProblems(rows, offered, now) : new Map<string, Problem[]>()
+  const problem = own && problemIn(query.health)
+  const showsEnded = query.show === "all" && !problem
+  const filtered = problem ? rows.filter(({ id }) => hasProblem(health.get(id), problem)) : rows
+  const shown = showsEnded ? [...rows, ...ended] : filtered
+  const table =
+    shown.length === 0 ? (
+      <EmptyState title={problem ? "No key has this problem" : "All keys have ended"} />
+    ) : (
+      <KeyTable
+        keys={shown}
+        caption={caption}
+        owners={owners}
+        offered={offered}
+        revocable={forms !== undefined}
+        ownerId={own?.viewerId}
+        health={problem ? health : new Map()}
+        now={now}
+      />
+    )
   return (
     <>
-      {typeof selected === "string" && (
-        <RevokePanel selected={keys.find(({ id }) => id === selected)} page={page} action={revoke} now={now} />
+      {own && <HealthFilter page={page} health={health} chosen={problem} />}
+      {forms && <RowPanel keys={keys} page={page} query={query} forms={forms} now={now} />}
+      {/* Always present, because its dialog can show a key. */}
+      {forms ? (
+        <KeyButtons keys={keys.map((key) => rowKeyOf(key, key.owner.id === own?.viewerId, now))} {...forms}>
+          {table}
+        </KeyButtons>
+      ) : (
+        table
       )}
-      <RevokeButtons keys={keys.map((key) => revocable(key, now))} action={revoke}>
-        {table}
-      </RevokeButtons>
+      {ended.length > 0 && !problem && (
+        <Link href={showsEnded ? page : `${page}?show=all`} className="justify-self-start text-muted underline">
+          {showsEnded ? "Hide revoked" : `Show ${ended.length} revoked`}
+        </Link>
+      )}
     </>
   )
 }
 
-function RevokePanel({
-  selected,
+/** The form that the query names, for browsers without JavaScript. It remains to show the result. */
+function RowPanel({
+  keys,
   page,
-  action,
+  query,
+  forms,
   now,
 }: {
-  selected: ListedKey | undefined
+  keys: readonly ListedKey[]
   page: string
-  action: RevokeAction
+  query: Query
+  forms: RowForms
   now: Date
 }) {
+  const action = rowActions.find((name) => typeof query[name] === "string")
+  if (!action) return null
+  const selected = keys.find(({ id }) => id === query[action])
   if (!selected) return <Notice tone="warn">There is no such key on this page.</Notice>
+  const { own } = forms
+  const isOwn = selected.owner.id === own?.viewerId
+  const obstacle = obstacleTo(action, selected, isOwn)
+  const key = rowKeyOf(selected, isOwn, now)
+  const confirmation = confirmationOf(action, key, forms)
+  if (confirmation) {
+    return <ConfirmPanel confirmation={confirmation} unavailable={obstacle} page={page} back={back} />
+  }
+  const unavailable = obstacle && (
+    <Notice tone="warn">
+      {obstacle}{" "}
+      <Link href={page} className="underline">
+        {back}
+      </Link>
+    </Notice>
+  )
+  if (!own || !isOwn) return unavailable
   return (
-    <ConfirmPanel
-      confirmation={revocation(revocable(selected, now), action)}
-      unavailable={selected.state === "revoked" && `The key “${selected.name}” is revoked.`}
-      page={page}
-      back="Back to the list"
-    />
+    <Panel label="Rotate key">
+      <KeyCreation creation={rotation(key, own)} shown={own.shown} unavailable={unavailable} />
+    </Panel>
   )
 }
 
-function revocable({ id, name, start, lastUsedAt }: ListedKey, now: Date): RevocableKey {
-  return { id, name, start, used: lastUsedAt ? relativeTime(lastUsedAt, now) : "" }
-}
+const back = "Back to the list"

@@ -2,33 +2,38 @@
 
 import { Tabs } from "@base-ui/react/tabs"
 import { useEffect, useRef } from "react"
-import { longDate } from "@/lib/format-time"
+import { absoluteTime, longDate } from "@/lib/format-time"
 import type { Created } from "@/lib/keys/forms"
 import { Button } from "../button"
 import { CopyField } from "../copy-field"
+import { Notice } from "../notice"
 import { useHydrated } from "../use-hydrated"
 import { type MeteredCall, RunCalls } from "./run-call"
 import { type Snippet, withKey } from "./snippet"
 import { TestCall } from "./test-call"
 import { useLeaveGuard } from "./use-leave-guard"
 
+/** What is shown with a new key. */
+export type Shown = {
+  /** The path of the keys page. */
+  page: string
+  /** The path that "Test it now" requests; `null` when the viewer's role has no read permission. */
+  testPath: string | null
+  /** The metered endpoints that can be tried with the key. */
+  runs: readonly MeteredCall[]
+  snippets: readonly Snippet[]
+}
+
 /** The only component that shows a key. The key exists only in `issued` and is gone when this component unmounts. */
 export function KeyReveal({
-  issued,
-  snippets,
-  testPath,
-  runs,
-  page,
+  issued: { secret, name, expiresAt, replacedUntil, warning },
+  shown: { snippets, testPath, runs, page },
   onClose,
 }: {
   issued: Exclude<Created, "already_issued">
-  snippets: readonly Snippet[]
-  testPath: string | null
-  runs: readonly MeteredCall[]
-  page: string
+  shown: Shown
   onClose?: (() => void) | undefined
 }) {
-  const { secret, name, expiresAt } = issued
   const container = useRef<HTMLDivElement>(null)
   const hydrated = useHydrated()
   const release = useLeaveGuard(container, onClose ?? (() => location.replace(page)))
@@ -46,7 +51,15 @@ export function KeyReveal({
           {expiresAt ? `works until ${longDate(new Date(expiresAt))}.` : "works until it is revoked."} It is shown only
           once, and we do not store it: copy it to where you keep your secrets.
         </p>
+        {replacedUntil !== undefined && (
+          <p className="text-muted">
+            {replacedUntil
+              ? `The old key works until ${absoluteTime(new Date(replacedUntil))}.`
+              : "The old key no longer works."}
+          </p>
+        )}
       </div>
+      {warning && <Notice tone="warn">{warning}</Notice>}
       <CopyField id="new-key" label="New API key" value={secret} copy="Copy key" kind="primary" />
       {hydrated ? (
         <SnippetTabs snippets={snippets} secret={secret} />

@@ -5,8 +5,12 @@ const day = 86_400_000
 const warnDays = 14
 
 /** The status label of a key; it announces the expiry early enough to replace the key. */
-export function keyStatus({ state, expiresAt }: Pick<ListedKey, "state" | "expiresAt">, now: Date): KeyStatus {
+export function keyStatus(
+  { state, expiresAt, isReplaced }: Pick<ListedKey, "state" | "expiresAt" | "isReplaced">,
+  now: Date,
+): KeyStatus {
   if (state === "revoked") return { tone: "off", text: "Revoked" }
+  if (state === "expired" && isReplaced) return { tone: "off", text: "Replaced" }
   if (state === "expired") return { tone: "bad", text: "Expired" }
   const daysLeft = expiresAt ? Math.max(1, Math.round((expiresAt.getTime() - now.getTime()) / day)) : null
   if (daysLeft === null || daysLeft > warnDays) return { tone: "good", text: "Active" }

@@ -1,68 +1,83 @@
 import type { ReactNode } from "react"
-import type { ListedKey } from "@/lib/keys/data"
+import { absoluteTime, relativeTime } from "@/lib/format-time"
+import { revocationReasons } from "@/lib/keys/choices"
+import type { ListedKey, Predecessor } from "@/lib/keys/data"
+import { type Problem, problems } from "@/lib/keys/health"
+import { limitsInWords } from "@/lib/keys/words"
+import type { Surface } from "@/lib/surfaces"
 import { Button } from "../button"
 import { AccountLink } from "../console/cells"
 import { RelativeTime } from "../relative-time"
 import { StatusBadge } from "../status-badge"
 import { cellStyle, Table, TableCell, TableRow } from "../table"
 import { keyStatus } from "./key-status"
+import { obstacleTo, type RowAction, rowActions } from "./row-forms"
 
 /** How the owners of the keys are named. */
 export type Owners = "hidden" | "ids" | "addresses"
 
-/** On narrow screens, each row is a card whose cells show the name of their column. */
-export function KeyTable({
-  keys,
-  caption,
-  owners,
-  revocable,
-  now,
-}: {
-  keys: readonly ListedKey[]
-  caption: string
+type Shared = {
   owners: Owners
+  /** The scopes that the viewer can give to keys of each surface. */
+  offered: Readonly<Record<Surface, readonly string[]>>
+  /** Whether the viewer may revoke the keys. */
   revocable: boolean
+  /** Whose keys can be rotated and changed, if anyone's can. */
+  ownerId: string | undefined
+  /** The problems to show, by the id of the key. */
+  health: ReadonlyMap<string, readonly Problem[]>
   now: Date
-}) {
-  const labels = ["Name", "Key", ...(owners === "hidden" ? [] : ["Owner"]), "Status", "Created", "Last used", "Expires"]
+}
+
+/** On narrow screens, each row is a card whose cells show the name of their column. */
+export function KeyTable({ keys, caption, ...shared }: Shared & { keys: readonly ListedKey[]; caption: string }) {
+  const { owners, revocable } = shared
+  const columns = [
+    "Name",
+    "Key",
+    ...(owners === "hidden" ? [] : ["Owner"]),
+    "Status",
+    "Created",
+    "Last used",
+    "Expires",
+  ]
   return (
     <Table
       caption={caption}
-      headings={[...labels.map((label) => ({ label })), ...(revocable ? [{ actions: "Actions" }] : [])]}
+      headings={[...columns.map((label) => ({ label })), ...(revocable ? [{ actions: "Actions" }] : [])]}
     >
       {keys.map((key) => (
-        <KeyRow key={key.id} listed={key} owners={owners} revocable={revocable} now={now} />
+        <KeyRow key={key.id} listed={key} {...shared} />
       ))}
     </Table>
   )
 }
 
-function KeyRow({
-  listed,
-  owners,
-  revocable,
-  now,
-}: {
-  listed: ListedKey
-  owners: Owners
-  revocable: boolean
-  now: Date
-}) {
-  const { id, name, start, state, createdAt, lastUsedAt, expiresAt, owner } = listed
+function KeyRow({ listed, owners, offered, revocable, ownerId, health, now }: Shared & { listed: ListedKey }) {
+  const { id, surface, name, start, state, createdAt, lastUsedAt, expiresAt, owner, predecessor } = listed
+  const { revokedAt, revocationReason } = listed
   const status = keyStatus(listed, now)
+  const limits = state === "active" && limitsInWords(listed, offered[surface])
+  const found = health.get(id) ?? []
   return (
     <TableRow data-state={state}>
       <th
         scope="row"
-        id={`key-${id}`}
-        tabIndex={-1}
-        className={`${cellStyle} ${keyCellStyle} max-w-72 min-w-32 font-medium wrap-anywhere max-lg:text-base`}
+        aria-labelledby={`key-${id}`}
+        className={`${cellStyle} ${keyCellStyle} max-w-96 min-w-32 font-normal wrap-anywhere`}
       >
-        {name}
+        <span id={`key-${id}`} tabIndex={-1} className="font-medium max-lg:text-base">
+          {name}
+        </span>
+        <Line>
+          <Start of={start} />
+          {limits && ` · ${limits}`}
+        </Line>
+        {found.length > 0 && (
+          <p className="text-xs text-warn">{found.map((problem) => problems[problem]).join(" · ")}</p>
+        )}
+        {predecessor && state !== "revoked" && <Replaced predecessor={predecessor} revocable={revocable} now={now} />}
       </th>
-      <Cell label="Key">
-        <code className="font-mono text-[0.8125rem] whitespace-nowrap">{start}…</code>
-      </Cell>
       {owners !== "hidden" && (
         <Cell label="Owner">
           <AccountLink id={owner.id} email={owners === "addresses" ? owner.email : undefined} />
@@ -70,6 +85,12 @@ function KeyRow({
       )}
       <Cell label="Status">
         <StatusBadge tone={status.tone}>{status.text}</StatusBadge>
+        {revokedAt && (
+          <Line>
+            {revocationReason && `${revocationReasons[revocationReason]}, `}
+            <RelativeTime date={revokedAt} now={now} />
+          </Line>
+        )}
       </Cell>
       <Cell label="Created">
         <RelativeTime date={createdAt} now={now} />
@@ -77,22 +98,69 @@ function KeyRow({
       <Cell label="Last used">{lastUsedAt ? <RelativeTime date={lastUsedAt} now={now} /> : "Never used"}</Cell>
       <Cell label="Expires">{expiresAt ? <RelativeTime date={expiresAt} now={now} /> : "Never"}</Cell>
       {revocable && (
-        <td className={`${cellStyle} text-right lg:pr-1.5`}>
+        <td className={`${cellStyle} lg:pr-1.5`}>
           {state === "active" && (
-            <Button
-              kind="danger-quiet"
-              type="submit"
-              name="revoke"
-              value={id}
-              aria-describedby={`key-${id}`}
-              className="max-lg:w-full max-lg:border max-lg:border-line lg:h-7"
-            >
-              Revoke
-            </Button>
+            <div className="flex gap-1.5 lg:justify-end lg:gap-0">
+              {rowActions
+                .filter((action) => !obstacleTo(action, listed, owner.id === ownerId))
+                .map((action) => (
+                  <RowButton key={action} action={action} id={id} />
+                ))}
+            </div>
           )}
         </td>
       )}
     </TableRow>
+  )
+}
+
+/** The key that a row's key has replaced, as long as it works. */
+function Replaced({
+  predecessor: { id, start, expiresAt, lastUsedAt, isIdle },
+  revocable,
+  now,
+}: {
+  predecessor: Predecessor
+  revocable: boolean
+  now: Date
+}) {
+  return (
+    <div className="text-xs text-muted">
+      <p id={`key-${id}`} tabIndex={-1}>
+        Replaces <Start of={start} />, which works until {absoluteTime(expiresAt)}
+        {lastUsedAt && `; last used ${relativeTime(lastUsedAt, now)}`}
+        {isIdle && "; nothing uses the old key any more"}.
+      </p>
+      {revocable && (
+        <Button
+          kind="danger-quiet"
+          type="submit"
+          name="revoke"
+          value={id}
+          aria-describedby={`key-${id}`}
+          className="max-lg:mt-1 max-lg:border max-lg:border-line lg:-ml-1.5 lg:h-6 lg:px-1.5 lg:text-xs"
+        >
+          Revoke the old key
+        </Button>
+      )}
+    </div>
+  )
+}
+
+const labels: Record<RowAction, string> = { rotate: "Rotate", change: "Edit", revoke: "Revoke" }
+
+function RowButton({ action, id }: { action: RowAction; id: string }) {
+  return (
+    <Button
+      kind={action === "revoke" ? "danger-quiet" : "quiet"}
+      type="submit"
+      name={action}
+      value={id}
+      aria-describedby={`key-${id}`}
+      className="max-lg:grow max-lg:border max-lg:border-line lg:h-7 lg:px-2"
+    >
+      {labels[action]}
+    </Button>
   )
 }
 
@@ -104,4 +172,12 @@ function Cell({ label, children }: { label: string; children: ReactNode }) {
       {children}
     </TableCell>
   )
+}
+
+function Line({ children }: { children: ReactNode }) {
+  return <p className="text-xs text-muted">{children}</p>
+}
+
+function Start({ of }: { of: string }) {
+  return <code className="font-mono whitespace-nowrap">{of}…</code>
 }

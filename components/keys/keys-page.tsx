@@ -1,17 +1,21 @@
 import { randomUUID } from "node:crypto"
 import { Link } from "@/components/link"
 import { listKeys, managesAll } from "@/lib/keys/data"
+import { type Scope, scopeMeanings } from "@/lib/keys/scopes"
 import { holds } from "@/lib/permissions"
+import { limits } from "@/lib/rate-limit/rate-limit"
 import type { Viewer } from "@/lib/sign-in/session"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { EmptyState } from "../empty-state"
 import { PageFrame, Panel } from "../page-frame"
+import type { ChangeAction } from "./change"
 import { CreateKey } from "./create-key"
 import { type CreateAction, KeyCreation } from "./key-creation"
 import { KeyList } from "./key-list"
+import type { Shown } from "./key-reveal"
+import { newKey } from "./new-key"
 import { readyToPaste } from "./ready-to-paste"
 import type { RevokeAction } from "./revocation"
-import type { MeteredCall } from "./run-call"
 
 const intros: Record<Surface, string> = {
   user: "For your own code. A key gives access to your account only.",
@@ -20,32 +24,38 @@ const intros: Record<Surface, string> = {
 }
 
 /**
- * The page for one kind of key. The buttons open dialogs; without JavaScript they open `?new` and `?revoke=<id>`, which
- * show the same forms in the page.
+ * The page for one kind of key. The buttons open dialogs; without JavaScript they open `?new` and the parameters of
+ * KeyList, which show the same forms in the page.
  */
 export async function KeysPage({
   surface,
   viewer,
   query,
+  offered,
   testPath,
   runs,
   create,
+  rotate,
+  change,
   revoke,
-}: {
+}: Pick<Shown, "testPath" | "runs"> & {
   surface: Surface
   viewer: Viewer
   query: Record<string, string | string[] | undefined>
-  /** The path that "Test it now" requests; `null` when the viewer's role has no read permission. */
-  testPath: string | null
-  /** The metered endpoints that can be tried with a new key. */
-  runs: readonly MeteredCall[]
+  /** The scopes that the viewer can give to keys of each surface. */
+  offered: Readonly<Record<Surface, readonly Scope[]>>
   create: CreateAction
+  rotate: CreateAction
+  change: ChangeAction
   revoke: RevokeAction
 }) {
   const { title, page, api, prefix } = kinds[surface]
   const keys = await listKeys(surface, viewer)
-  const creation = { page, testPath, runs, action: create, requestId: randomUUID(), snippets: readyToPaste(surface) }
-  const now = new Date()
+  const shown = { page, testPath, runs, snippets: readyToPaste(surface) }
+  const rules = { hasSpending: surface === "user", perMinute: limits.key.tokens }
+  const meanings = Object.fromEntries(offered[surface].map((scope) => [scope, scopeMeanings[scope]]))
+  const form = { action: create, requestId: randomUUID(), offered: meanings, rules }
+  const own = { viewerId: viewer.id, rotate, requestId: randomUUID(), shown, change, rules }
   return (
     <PageFrame
       title={title}
@@ -62,11 +72,11 @@ export async function KeysPage({
           </p>
         </>
       }
-      actions={query.new === undefined && <CreateKey {...creation} />}
+      actions={query.new === undefined && <CreateKey {...form} shown={shown} />}
     >
       {query.new !== undefined && (
         <Panel label="Create key">
-          <KeyCreation {...creation} now={now.toISOString()} />
+          <KeyCreation creation={newKey({ ...form, now: new Date().toISOString() })} shown={shown} />
         </Panel>
       )}
       <KeyList
@@ -74,8 +84,9 @@ export async function KeysPage({
         caption={title}
         owners={ownersFor(surface, viewer)}
         page={page}
-        revoke={revoke}
-        selected={query.revoke}
+        query={query}
+        offered={offered}
+        forms={{ revoke, own }}
         empty={
           <EmptyState title="No keys yet">
             Create a key, copy it, and try it with the example that is shown with it.

@@ -3,15 +3,23 @@
 import { type ReactNode, useState } from "react"
 import { longDate } from "@/lib/format-time"
 import { type Expires, expiryChoices, expiryOf, type Lifetime, lifetimes, preselectedExpiry } from "@/lib/keys/expiry"
-import { RequestId, SelectField, SubmitButton, TextField, useFormField } from "../form/fields"
+import { CheckboxesField, RequestId, SelectField, TextField, useFormField } from "../form/fields"
+import { useFormState } from "../form/form"
+import { LimitFields, type LimitRules } from "./limit-fields"
 
-export function NewKeyFields({ requestId, now, cancel }: { requestId: string; now: string; cancel: ReactNode }) {
+export type NewKeyFacts = {
+  requestId: string
+  /** The scopes that the viewer can give to the key, with their meanings. */
+  offered: Readonly<Record<string, string>>
+  rules: LimitRules
+  /** ISO 8601; the server's time when the server renders the form. */
+  now: string
+}
+
+export function NewKeyFields({ requestId, offered, rules, now }: NewKeyFacts) {
   const [started] = useState(() => new Date(now))
   return (
     <>
-      <h2 id="creation-title" className="text-base font-semibold">
-        Create key
-      </h2>
       <RequestId id={requestId} />
       <TextField
         label="Name"
@@ -22,11 +30,42 @@ export function NewKeyFields({ requestId, now, cancel }: { requestId: string; no
         autoComplete="off"
       />
       <ExpiresFields now={started} />
-      <div className="flex flex-wrap justify-end gap-2">
-        {cancel}
-        <SubmitButton>Create key</SubmitButton>
-      </div>
+      <Fold summary="Limit what this key can do" names={limitNames}>
+        <CheckboxesField
+          label="Permissions"
+          hint="They cannot be changed later."
+          name="scopes"
+          options={Object.fromEntries(
+            Object.entries(offered).map(([scope, meaning]) => [
+              scope,
+              <>
+                <code className="font-mono text-[0.8125rem]">{scope}</code>{" "}
+                <span className="text-muted">{meaning}</span>
+              </>,
+            ]),
+          )}
+        />
+        <LimitFields rules={rules} />
+      </Fold>
     </>
+  )
+}
+
+const limitNames = ["scopes", "spendLimit", "spendPeriod", "requestsPerMinute", "addresses"]
+
+/** Fields that are folded at first. It unfolds when one of them has an error. */
+function Fold({ summary, names, children }: { summary: string; names: readonly string[]; children: ReactNode }) {
+  const { errors } = useFormState()
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details
+      open={isOpen || names.some((name) => errors[name])}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+      className="rounded-md border border-line"
+    >
+      <summary className="cursor-pointer px-3 py-2 font-medium">{summary}</summary>
+      <div className="grid gap-4 border-t border-line p-3">{children}</div>
+    </details>
   )
 }
 

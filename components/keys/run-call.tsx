@@ -4,7 +4,7 @@ import { type FormEvent, useId, useState } from "react"
 import { inCredits } from "@/lib/credits/words"
 import { Button } from "../button"
 import { controlStyle, describedBy, Field } from "../field"
-import { type ApiResponse, callApi } from "./call"
+import { type ApiResponse, bodyOf, callApi } from "./call"
 import { ResponseText } from "./response-text"
 
 /** A metered endpoint with the example of its body, as indented JSON. */
@@ -79,21 +79,11 @@ function newDraft(body: string): { body: string; idempotencyKey: string } {
 
 function outcomeOf(response: ApiResponse | undefined): string {
   if (!response) return "No response: the server could not be reached. Try again: a run is never charged twice."
-  const body = parsed(response.text)
+  const body = bodyOf(response)
   if (!body?.data) return `Status ${response.status}: ${body?.error?.message ?? "the call failed"}`
   const { cost, balance } = body.data
   if (response.headers.get("Idempotency-Replayed") === "true") {
     return `Stored response: nothing was charged this time. The original run cost ${inCredits(cost)}.`
   }
   return `Cost ${inCredits(cost)}. Balance: ${inCredits(balance)}.`
-}
-
-type Body = { data?: { cost: number; balance: number }; error?: { message: string } }
-
-function parsed(text: string): Body | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

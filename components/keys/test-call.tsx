@@ -2,7 +2,7 @@
 
 import { useState } from "react"
 import { Button } from "../button"
-import { type ApiResponse, callApi } from "./call"
+import { type ApiResponse, bodyOf, callApi } from "./call"
 import { ResponseText } from "./response-text"
 
 /** Tests a new key with a read-only request. */
@@ -35,5 +35,6 @@ export function TestCall({ path, secret }: { path: string | null; secret: string
 
 function outcomeOf(response: ApiResponse | undefined): string {
   if (!response) return "No response: the server could not be reached"
-  return `Status ${response.status}: ${response.status === 200 ? "the key works" : "the request failed"}`
+  if (response.status === 200) return "Status 200: the key works"
+  return `Status ${response.status}: ${bodyOf(response)?.error?.message ?? "the request failed"}`
 }

@@ -10,6 +10,7 @@ import { findSpending, type Spending } from "./spending"
 /** A key as listed; the key itself is not stored anywhere. */
 export type ListedKey = KeyLimits & {
   id: string
+  surface: Surface
   name: string
   /** The prefix and four random characters. */
   start: string
@@ -17,6 +18,7 @@ export type ListedKey = KeyLimits & {
   createdAt: Date
   lastUsedAt: Date | null
   expiresAt: Date | null
+  revokedAt: Date | null
   revocationReason: RevocationReason | null
   /** Whether another key has replaced it. */
   isReplaced: boolean
@@ -99,8 +101,8 @@ async function list(where: Prisma.ApiKeyWhereInput): Promise<ListedKey[]> {
 
 type Row = Omit<ApiKey, "hash">
 
-function pick({ id, name, start, createdAt, lastUsedAt, expiresAt, revocationReason }: Row) {
-  return { id, name, start, createdAt, lastUsedAt, expiresAt, revocationReason }
+function pick({ id, surface, name, start, createdAt, lastUsedAt, expiresAt, revokedAt, revocationReason }: Row) {
+  return { id, surface, name, start, createdAt, lastUsedAt, expiresAt, revokedAt, revocationReason }
 }
 
 /** Prisma reads NULL as an empty list, which a key cannot have. */

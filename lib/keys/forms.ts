@@ -11,7 +11,7 @@ import { isWithin } from "@/lib/rate-limit/ip-address"
 import type { Viewer } from "@/lib/sign-in/session"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { changeForms, changeKey, type KeyChange } from "./change"
-import { type RevocationReason, revocationReasons } from "./choices"
+import { graces, type RevocationReason, revocationReasons } from "./choices"
 import { issueKey, maxLiveKeys, type NewKey, type NotIssued, newKeyForms, revokeKey } from "./mutations"
 import { reportNewAdminKey } from "./report"
 import { type Rotation, rotateKey, rotationForm } from "./rotation"
@@ -25,8 +25,8 @@ export type Created =
       secret: string
       name: string
       expiresAt: string | null
-      /** When the key that it replaces stops working. */
-      replacedUntil?: string
+      /** When the key that it replaces stops working; `null` if it has stopped. */
+      replacedUntil?: string | null
       warning?: string
     }
   | "already_issued"
@@ -82,7 +82,7 @@ export function rotateKeyForm(surface: Surface) {
         after(() => sendEmail(viewer, "key_rotated", { surface, name, start, oldStart, oldExpiresAt }))
         reportIfAdmin(surface, viewer, start)
         revalidatePath(page)
-        const replacedUntil = oldExpiresAt.toISOString()
+        const replacedUntil = graces[form.grace].hours > 0 ? oldExpiresAt.toISOString() : null
         return done<Created>({ secret, name, expiresAt: expiresAt?.toISOString() ?? null, replacedUntil })
       }
       switch (rotated.reason) {

@@ -111,7 +111,7 @@ const redirectedRoles: Record<string, string> = { "/admin": "bookkeeper" }
 /** Operators authenticate with a metrics token, which none of the callers below has. */
 const routes: Record<
   string,
-  "everyone" | "no caller" | "operators" | "sign-in page" | "demo" | "user key" | Permission
+  "everyone" | "no caller" | "operators" | "sign-in page" | "demo" | "user key" | "admin key" | Permission
 > = {
   "/healthz": "everyone",
   "/readyz": "everyone",
@@ -303,13 +303,29 @@ const actionCases: Record<string, ActionCase> = {
       return { fields: { id }, isDone: async () => (await db().providerAccount.count({ where: { id } })) === 0 }
     },
   },
-  "api-keys createUserKey": { access: "accounts", path: "/api-keys", prepare: newKey },
+  "api-keys createUserKey": { access: "accounts", path: "/api-keys", prepare: () => newKey("read") },
+  "api-keys rotateUserKey": { access: "accounts", path: "/api-keys", prepare: (user) => rotation(user, "user") },
+  "api-keys changeUserKey": { access: "accounts", path: "/api-keys", prepare: (user) => change(user, "user") },
   "api-keys revokeUserKey": {
     access: "accounts",
     path: "/api-keys",
     prepare: async (user) => revocation(await createKey({ user, surface: "user" })),
   },
-  "admin/api-keys createAdminKey": { access: "api_keys.manage", path: "/admin/api-keys", prepare: newKey },
+  "admin/api-keys createAdminKey": {
+    access: "api_keys.manage",
+    path: "/admin/api-keys",
+    prepare: () => newKey("billing.read"),
+  },
+  "admin/api-keys rotateAdminKey": {
+    access: "api_keys.manage",
+    path: "/admin/api-keys",
+    prepare: (user) => rotation(user, "admin"),
+  },
+  "admin/api-keys changeAdminKey": {
+    access: "api_keys.manage",
+    path: "/admin/api-keys",
+    prepare: (user) => change(user, "admin"),
+  },
   "admin/api-keys revokeAdminKey": {
     access: "api_keys.manage",
     path: "/admin/api-keys",
@@ -334,7 +350,8 @@ const actionCases: Record<string, ActionCase> = {
     path: "/admin/users/[id]",
     prepare: async () => {
       const user = await createUser()
-      return { ...(await revocation(await createKey({ user, surface: "user" }))), fields: { id: user.id } }
+      const { fields, isDone } = await revocation(await createKey({ user, surface: "user" }))
+      return { fields: { ...fields, id: user.id }, isDone }
     },
   },
   "admin/users/[id] unban": onAccount("users.manage", {}, "status = 'active'", { status: "banned" }),
@@ -348,14 +365,27 @@ function setsSession({ cookies }: RawResponse): boolean {
   return cookies.some((line) => line.startsWith(`${cookieName("session")}=ey`))
 }
 
-async function newKey() {
+async function newKey(scopes: string) {
   const name = `Key ${randomUUID()}`
-  const fields = { requestId: randomUUID(), name, expires: "never", date: "" }
+  const fields = { requestId: randomUUID(), name, expires: "never", date: "", scopes }
   return { fields, isDone: () => exists("api_keys", "name", name) }
 }
 
+async function rotation(user: User, surface: Surface) {
+  const { id } = (await createKey({ user, surface })).key
+  const fields = { id, requestId: randomUUID(), grace: "1h" }
+  return { fields, isDone: () => rowMatches("api_keys", id, "successor_id IS NOT NULL") }
+}
+
+async function change(user: User, surface: Surface) {
+  const { id } = (await createKey({ user, surface })).key
+  const fields = { id, name: "Another name", requestsPerMinute: "7" }
+  return { fields, isDone: () => rowMatches("api_keys", id, "name = 'Another name' AND requests_per_minute = 7") }
+}
+
 async function revocation({ key }: Awaited<ReturnType<typeof createKey>>) {
-  return { fields: { id: key.id }, isDone: () => rowMatches("api_keys", key.id, "revoked_at IS NOT NULL") }
+  const fields = { id: key.id, reason: "leaked" }
+  return { fields, isDone: () => rowMatches("api_keys", key.id, "revocation_reason = 'leaked'") }
 }
 
 function balanceIs(credits: number): string {
@@ -572,7 +602,7 @@ function expectedOf(path: string, access: (typeof pages)[string], role: string):
 }
 
 function isHolder(role: string, access: string): boolean {
-  return access === "accounts" || access === "user key" || holders[access as Permission].split(" ").includes(role)
+  return access === "accounts" || access.endsWith(" key") || holders[access as Permission].split(" ").includes(role)
 }
 
 async function visit(path: string, { headers }: Caller): Promise<string> {
@@ -927,7 +957,7 @@ const renderedForms = {
     may: "analyst",
     mayNot: "support",
     pathFor: () => "/admin/api-keys?new",
-    input: { name: "From a form", expires: "never", date: "" },
+    input: { name: "From a form", expires: "never", date: "", scopes: "users.read" },
   },
   "a ban": {
     may: "admin",
@@ -973,7 +1003,7 @@ test.each([
   const fields = hiddenFields((await ask(server, { path, headers })).text, 'name="expires"')
 
   await db().user.update({ where: { id: account.id }, data: change })
-  const body = formOf({ ...fields, name: "Too late", expires: "never", date: "" })
+  const body = formOf({ ...fields, name: "Too late", expires: "never", date: "", scopes: "users.read" })
   await ask(server, { method: "POST", path, body, headers: { ...sameOriginHeaders(), ...headers } })
   expect(await db().apiKey.count({ where: { userId: account.id } })).toBe(1)
   expect(await statuses()).toEqual({ key, page })

@@ -54,10 +54,10 @@ test("a changed role and a ban are reported to the account, in both parts of the
 
 test("a new admin key is reported to the owners, a new user key is not", async () => {
   const [owner, admin] = [await createUser({ role: "owner" }), await createUser({ role: "admin" })]
-  const fields = () => ({ requestId: randomUUID(), name: "Nightly report", expires: "never" })
-  const own = { path: kinds.user.page, fields: fields(), to: admin.email }
+  const fields = (scopes: string) => ({ requestId: randomUUID(), name: "Nightly report", expires: "never", scopes })
+  const own = { path: kinds.user.page, fields: fields("read"), to: admin.email }
   expect((await emailAfter("api-keys createUserKey", admin, own)).text).toContain("Nightly report")
-  const issued = { path: kinds.admin.page, fields: fields(), to: owner.email }
+  const issued = { path: kinds.admin.page, fields: fields("users.read"), to: owner.email }
   const { text, html } = await emailAfter("admin/api-keys createAdminKey", admin, issued)
   expect(text).toContain(`${admin.email} created the admin key ${kinds.admin.prefix}`)
   expect(html).toContain(`${admin.email} created the admin key ${kinds.admin.prefix}`)

@@ -123,25 +123,30 @@ async function useSecrets(): Promise<void> {
 
 const pageOf = { user: "/api-keys", admin: "/admin/api-keys" } as const
 const issuing = { user: "createUserKey", admin: "createAdminKey" } as const
+const scopeOf = { user: "read", admin: "users.read" } as const
+const rotating = { user: "rotateUserKey", admin: "rotateAdminKey" } as const
 const revoking = { user: "revokeUserKey", admin: "revokeAdminKey" } as const
 
 async function workWithKeys(surface: Surface): Promise<void> {
   const path = pageOf[surface]
-  const issue = async (name: string) => {
-    const fields = { requestId: randomUUID(), name, expires: "90d", date: "" }
-    const response = await send(`${path.slice(1)} ${issuing[surface]}`, path, fields)
+  const created = async (name: string, action: string, fields: Record<string, string>) => {
+    const response = await send(`${path.slice(1)} ${action}`, path, { requestId: randomUUID(), ...fields })
     const secret = new RegExp(keyPattern).exec(response.text)?.[0]
     if (!secret) throw new Error(`The response contains no key: ${response.text}`)
     // The start of a key is not secret: it is stored, and shown in lists.
     keep(`${name} of surface ${surface}`, secret.slice(startOf(secret).length))
     return secret
   }
+  const issue = (name: string) =>
+    created(name, issuing[surface], { name, expires: "90d", date: "", scopes: scopeOf[surface] })
   const secret = await issue("the key")
   await misuse(secret)
   const revoked = await issue("the revoked key")
   const { id } = await db().apiKey.findFirstOrThrow({ where: { surface, name: "the revoked key" } })
-  await send(`${path.slice(1)} ${revoking[surface]}`, path, { id })
+  await send(`${path.slice(1)} ${revoking[surface]}`, path, { id, reason: "leaked" })
   await misuse(revoked)
+  const replaced = await db().apiKey.findFirstOrThrow({ where: { surface, name: "the key" } })
+  await misuse(await created("the rotated key", rotating[surface], { id: replaced.id, grace: "1h" }))
 }
 
 async function misuse(key: string): Promise<void> {

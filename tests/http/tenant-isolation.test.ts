@@ -27,6 +27,7 @@ const unique = randomBytes(6).toString("hex")
 const unmarked = [
   "users.role",
   "api_keys.start",
+  "api_keys.scopes",
   "plans.currency",
   "subscriptions.currency",
   "orders.currency",
@@ -99,7 +100,7 @@ async function createMarked() {
     browser: m("sessions.browser"),
     connecting: bytes("sessions.connecting"),
   })
-  const named = { name: m("api_keys.name") }
+  const named = { name: m("api_keys.name"), allowedCidrs: [m("api_keys.allowed_cidrs")] }
   const { key: own } = await createKey({ user, surface: "user", ...named, hash: bytes("api_keys.hash") })
   const { key: admin } = await createKey({ user, surface: "admin", ...named })
   const plan = await createPlan({ id: m("plans.id"), name: m("plans.name") })

@@ -1,10 +1,11 @@
 import type { Metadata } from "next"
 import { endpoints } from "@/app/api/v1/endpoints"
+import { allScopesOf } from "@/app/api/v1/scopes"
 import { KeysPage } from "@/components/keys/keys-page"
 import { holds } from "@/lib/permissions"
 import { requirePermission } from "@/lib/sign-in/session"
 import { kinds } from "@/lib/surfaces"
-import { createAdminKey, revokeAdminKey } from "./actions"
+import { changeAdminKey, createAdminKey, revokeAdminKey, rotateAdminKey } from "./actions"
 
 export const metadata: Metadata = { title: kinds.admin.title }
 
@@ -15,9 +16,12 @@ export default async function AdminKeysPage({ searchParams }: PageProps<"/admin/
       surface="admin"
       viewer={viewer}
       query={await searchParams}
+      offered={await allScopesOf(viewer.role)}
       testPath={await firstReadable(viewer.role)}
       runs={[]}
       create={createAdminKey}
+      rotate={rotateAdminKey}
+      change={changeAdminKey}
       revoke={revokeAdminKey}
     />
   )

@@ -10,3 +10,9 @@ export async function scopesOf(surface: Surface, role: string): Promise<Scope[]>
   const all = Object.keys(scopeMeanings) as Scope[]
   return all.filter((scope) => required.has(scope) && mayGive(role, scope))
 }
+
+/** The scopes that an account with this role can give to the keys of each surface. */
+export async function allScopesOf(role: string): Promise<Record<Surface, Scope[]>> {
+  const [admin, user] = await Promise.all([scopesOf("admin", role), scopesOf("user", role)])
+  return { admin, user }
+}

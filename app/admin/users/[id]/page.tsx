@@ -3,6 +3,7 @@ import type { Metadata } from "next"
 import { notFound } from "next/navigation"
 import { z } from "zod"
 import { GET } from "@/app/api/v1/admin/users/route"
+import { allScopesOf } from "@/app/api/v1/scopes"
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { KeyList } from "@/components/keys/key-list"
 import { Link } from "@/components/link"
@@ -28,7 +29,8 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
   const viewer = await requirePermission(`/admin/users/${id}`, GET.endpoint.permission)
   const account = z.uuid().safeParse(id).success ? await findAccount(id) : null
   if (!account) notFound()
-  const { action: requested, revoke: selected } = await searchParams
+  const query = await searchParams
+  const { action: requested } = query
   const actions = availableActions(viewer, account)
   const mayAct = actionNames.some((action) => isPermitted(viewer, action))
   const { name, email, role, balance } = account
@@ -70,8 +72,9 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
           keys={await listKeysOf(id, viewer)}
           caption="API keys"
           page={`/admin/users/${id}`}
-          revoke={obstacle(viewer, account) === null ? revokeKey : undefined}
-          selected={selected}
+          query={query}
+          offered={await allScopesOf(viewer.role)}
+          forms={obstacle(viewer, account) === null ? { revoke: revokeKey } : undefined}
           empty={<p className="text-muted">No keys.</p>}
         />
       </div>

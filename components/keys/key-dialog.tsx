@@ -1,20 +1,22 @@
 "use client"
 
 import { Dialog } from "@base-ui/react/dialog"
-import { type RefObject, useRef } from "react"
+import { useRef } from "react"
 import { Button } from "../button"
 import { backdropStyle, popupStyle } from "../dialog-style"
 import { type Creation, KeyCreation } from "./key-creation"
+import type { Shown } from "./key-reveal"
 
-export type CreateKeyDialogProps = Creation & {
-  open: boolean
+export type KeyDialogProps = {
+  /** The dialog is closed while it is `undefined`. */
+  creation: Creation | undefined
+  shown: Shown
   onClose: () => void
-  /** Receives the focus when the dialog closes. */
-  opener: RefObject<HTMLElement | null>
+  focusAfter: () => HTMLElement | null
 }
 
 /** Esc and Cancel close the form, but not a key that is being created or shown. A click on the backdrop never closes the dialog. */
-export function CreateKeyDialog({ open, onClose, opener, ...creation }: CreateKeyDialogProps) {
+export function KeyDialog({ creation, shown, onClose, focusAfter }: KeyDialogProps) {
   const popup = useRef<HTMLDivElement>(null)
 
   function close(): void {
@@ -22,21 +24,23 @@ export function CreateKeyDialog({ open, onClose, opener, ...creation }: CreateKe
   }
 
   return (
-    <Dialog.Root open={open} onOpenChange={(next) => !next && close()} disablePointerDismissal>
+    <Dialog.Root open={creation !== undefined} onOpenChange={(next) => !next && close()} disablePointerDismissal>
       <Dialog.Portal>
         <Dialog.Backdrop className={backdropStyle} />
         <Dialog.Popup
           ref={popup}
           aria-labelledby="creation-title"
-          finalFocus={opener}
+          finalFocus={focusAfter}
           className={`${popupStyle} max-w-lg has-[#new-key]:max-w-2xl`}
         >
-          <KeyCreation
-            {...creation}
-            now={new Date().toISOString()}
-            cancel={<Button onClick={close}>Cancel</Button>}
-            onClose={onClose}
-          />
+          {creation && (
+            <KeyCreation
+              creation={creation}
+              shown={shown}
+              cancel={<Button onClick={close}>Cancel</Button>}
+              onClose={onClose}
+            />
+          )}
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

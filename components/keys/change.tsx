@@ -1,0 +1,34 @@
+import type { FormAction } from "@/lib/form/action"
+import type { Confirmation } from "../confirm/confirm-form"
+import { TextField } from "../form/fields"
+import { LimitFields, type LimitRules, type Limits } from "./limit-fields"
+
+export type ChangeableKey = { id: string; name: string; start: string; limits: Limits }
+
+export type ChangeAction = FormAction<string, string>
+
+/** Asks for the name and the limits of a key. */
+export function change(
+  { id, name, start, limits }: ChangeableKey,
+  { change: action, rules }: { change: ChangeAction; rules: LimitRules },
+): Confirmation {
+  return {
+    title: "Edit this key",
+    description: (
+      <>
+        Changes of <code className="font-mono">{start}…</code> apply from the next request. Its permissions never
+        change: create another key for others.
+      </>
+    ),
+    action,
+    fields: (
+      <>
+        <input type="hidden" name="id" value={id} />
+        <TextField label="Name" name="name" required maxLength={80} autoComplete="off" defaultValue={name} />
+        <LimitFields rules={rules} given={limits} />
+      </>
+    ),
+    submit: "Save changes",
+    kind: "primary",
+  }
+}

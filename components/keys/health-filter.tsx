@@ -1,0 +1,44 @@
+import Form from "next/form"
+import { type Problem, problems } from "@/lib/keys/health"
+import { Button, buttonStyle } from "../button"
+import { controlStyle } from "../field"
+import { Link } from "../link"
+
+/** Filters a list of keys by their problems; absent while there are none. */
+export function HealthFilter({
+  page,
+  health,
+  chosen,
+}: {
+  page: string
+  health: ReadonlyMap<string, readonly Problem[]>
+  chosen: string | undefined
+}) {
+  if (health.size === 0 && chosen === undefined) return null
+  const found = [...health.values()]
+  const counted = (Object.keys(problems) as Problem[])
+    .map((problem) => [problem, found.filter((problems) => problems.includes(problem)).length] as const)
+    .filter(([problem, count]) => count > 0 || problem === chosen)
+  return (
+    <Form action={page} key={chosen} role="search" aria-label="Filter" className="flex flex-wrap items-center gap-2">
+      <label htmlFor="health" className="text-muted">
+        Health
+      </label>
+      <select id="health" name="health" defaultValue={chosen ?? ""} className={`${controlStyle} w-auto`}>
+        <option value="">All keys</option>
+        <option value="any">Any problem ({health.size})</option>
+        {counted.map(([problem, count]) => (
+          <option key={problem} value={problem}>
+            {problems[problem]} ({count})
+          </option>
+        ))}
+      </select>
+      <Button type="submit">Apply</Button>
+      {chosen && (
+        <Link href={page} className={buttonStyle("quiet")}>
+          Clear
+        </Link>
+      )}
+    </Form>
+  )
+}

@@ -1,0 +1,71 @@
+import { absoluteTime, relativeTime } from "@/lib/format-time"
+import type { ListedKey } from "@/lib/keys/data"
+import type { Confirmation } from "../confirm/confirm-form"
+import { type ChangeAction, change } from "./change"
+import type { CreateAction } from "./key-creation"
+import type { Shown } from "./key-reveal"
+import type { LimitRules, Limits } from "./limit-fields"
+import { type RevokeAction, revocation } from "./revocation"
+
+/** What the buttons of a row open; also the names of the buttons, and of the parameters that open it in the page. */
+export const rowActions = ["rotate", "change", "revoke"] as const
+
+export type RowAction = (typeof rowActions)[number]
+
+/** The forms of a list of keys. */
+export type RowForms = {
+  revoke: RevokeAction
+  /** The forms for the viewer's own keys. */
+  own?: OwnForms | undefined
+}
+
+export type OwnForms = {
+  viewerId: string
+  rotate: CreateAction
+  requestId: string
+  shown: Shown
+  change: ChangeAction
+  rules: LimitRules
+}
+
+/** What the forms show of a key. */
+export type RowKey = {
+  id: string
+  name: string
+  start: string
+  /** The last use as relative time; empty if the key was never used. */
+  used: string
+  /** When the key that it replaced stops working, if that one still works. */
+  predecessorUntil: string | null
+  /** `null` for the keys of others: their addresses are not shown. */
+  limits: Limits | null
+}
+
+export function rowKeyOf(key: ListedKey, isOwn: boolean, now: Date): RowKey {
+  const { id, name, start, lastUsedAt, predecessor, addresses, requestsPerMinute, spending } = key
+  return {
+    id,
+    name,
+    start,
+    used: lastUsedAt ? relativeTime(lastUsedAt, now) : "",
+    predecessorUntil: predecessor && absoluteTime(predecessor.expiresAt),
+    limits: isOwn ? { addresses, requestsPerMinute, spending } : null,
+  }
+}
+
+/** The confirmation that an action opens, if it opens one. */
+export function confirmationOf(action: string, key: RowKey, { revoke, own }: RowForms): Confirmation | undefined {
+  const { limits } = key
+  if (action === "revoke") return revocation(key, revoke)
+  if (action === "change" && own && limits) return change({ ...key, limits }, own)
+  return undefined
+}
+
+/** Why an action is not available for a key; `undefined` if it is. */
+export function obstacleTo(action: RowAction, key: ListedKey, isOwn: boolean): string | undefined {
+  const { name, state, isReplaced } = key
+  if (action === "revoke") return state === "revoked" ? `The key “${name}” is revoked.` : undefined
+  if (!isOwn) return `The key “${name}” is not yours: you can only revoke it.`
+  if (state !== "active") return `The key “${name}” no longer works.`
+  return action === "rotate" && isReplaced ? `The key “${name}” was replaced already.` : undefined
+}

@@ -1,0 +1,62 @@
+import type { Surface } from "@/lib/surfaces"
+import type { ListedKey } from "./data"
+
+/** What can be wrong with a live key. */
+export const problems = {
+  never_used: "Never used",
+  unused: "Unused for 90 days",
+  no_expiry: "No expiry",
+  every_scope: "Every permission",
+  owner_gone: "Owner banned or closed",
+} as const
+
+export type Problem = keyof typeof problems
+
+const day = 86_400_000
+
+/**
+ * The problems of a key. One that has ended, or that another key has replaced, has none.
+ * @param offered the scopes that the viewer can give to a key of its surface
+ */
+export function healthOf(key: ListedKey, offered: readonly string[], now: Date): Problem[] {
+  if (key.state !== "active" || key.isReplaced) return []
+  const { createdAt, lastUsedAt, expiresAt, scopes, surface, owner } = key
+  const daysSince = (time: Date) => (now.getTime() - time.getTime()) / day
+  const found: Record<Problem, boolean> = {
+    never_used: lastUsedAt === null && daysSince(createdAt) > 7,
+    unused: lastUsedAt !== null && daysSince(lastUsedAt) > 90,
+    no_expiry: expiresAt === null,
+    // Of user keys, which have two scopes, most need both.
+    every_scope: surface === "admin" && offered.length > 1 && isUnscoped(scopes, offered),
+    owner_gone: owner.status !== "active",
+  }
+  return (Object.keys(problems) as Problem[]).filter((problem) => found[problem])
+}
+
+/** Whether a key has every scope that is offered. */
+export function isUnscoped(scopes: readonly string[] | null, offered: readonly string[]): boolean {
+  return scopes === null || offered.every((scope) => scopes.includes(scope))
+}
+
+/** The problems of those keys that have any, by the id of the key. */
+export function findProblems(
+  keys: readonly ListedKey[],
+  offered: Readonly<Record<Surface, readonly string[]>>,
+  now: Date,
+): Map<string, Problem[]> {
+  const all = keys.map((key) => [key.id, healthOf(key, offered[key.surface], now)] as const)
+  return new Map(all.filter(([, problems]) => problems.length > 0))
+}
+
+/** A problem to filter by, or any. */
+export type ProblemFilter = Problem | "any"
+
+/** The filter in a query; anything else is none. */
+export function problemIn(value: unknown): ProblemFilter | undefined {
+  if (value === "any") return value
+  return (Object.keys(problems) as Problem[]).find((problem) => problem === value)
+}
+
+export function hasProblem(found: readonly Problem[] = [], filter: ProblemFilter): boolean {
+  return filter === "any" ? found.length > 0 : found.includes(filter)
+}

@@ -1,0 +1,43 @@
+import { inCredits } from "@/lib/credits/words"
+import type { SpendPeriod } from "./choices"
+import type { KeyLimits } from "./data"
+import { isUnscoped } from "./health"
+import type { Spending } from "./spending"
+
+const longestList = 3
+
+/**
+ * The limits of a key in one line: "read · 50 of 500 credits this month · 60 requests a minute · 2 addresses". Empty if
+ * the key has none.
+ * @param offered the scopes that the viewer can give to a key of its surface
+ */
+export function limitsInWords(limits: KeyLimits, offered: readonly string[]): string {
+  const { scopes, addresses, requestsPerMinute, spending } = limits
+  const parts = [
+    scopes && !isUnscoped(scopes, offered) && scopesInWords(scopes),
+    spending && spendingInWords(spending),
+    requestsPerMinute !== null && counted(requestsPerMinute, "request a minute", "requests a minute"),
+    addresses && counted(addresses.length, "address", "addresses"),
+  ]
+  return parts.filter(Boolean).join(" · ")
+}
+
+function scopesInWords(scopes: readonly string[]): string {
+  return scopes.length > longestList ? `${scopes.length} permissions` : scopes.join(", ")
+}
+
+const periods: Record<SpendPeriod, string> = {
+  day: "today",
+  week: "this week",
+  month: "this month",
+  never: "in total",
+}
+
+function spendingInWords({ limit, period, spent, held }: Spending): string {
+  const used = spent.toLocaleString("en") + (held > 0 ? ` (+${held.toLocaleString("en")} held)` : "")
+  return `${used} of ${inCredits(limit)} ${periods[period]}`
+}
+
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
+}
