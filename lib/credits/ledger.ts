@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid"
 import type { OwnerId } from "@/lib/accounts/owner"
-import { findSpending, type Spending } from "@/lib/keys/spending"
+import { findSpending, type Spending } from "@/lib/credits/spending"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { pool } from "@/lib/postgres/pool"
 

@@ -1,11 +1,11 @@
 import type { ApiKey, Prisma, User } from "@/generated/prisma/client"
 import { exceeds } from "@/lib/accounts/authority"
 import type { Owner } from "@/lib/accounts/owner"
+import { findSpending, type Spending } from "@/lib/credits/spending"
 import { holds, roleNames } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
 import { kinds, type Surface } from "@/lib/surfaces"
 import type { RevocationReason } from "./choices"
-import { findSpending, type Spending } from "./spending"
 
 /** A key as listed; the key itself is not stored anywhere. */
 export type ListedKey = KeyLimits & {

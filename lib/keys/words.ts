@@ -1,8 +1,8 @@
+import type { Spending } from "@/lib/credits/spending"
 import { inCredits } from "@/lib/credits/words"
 import type { SpendPeriod } from "./choices"
 import type { KeyLimits } from "./data"
 import { isUnscoped } from "./health"
-import type { Spending } from "./spending"
 
 const longestList = 3
 
