@@ -74,7 +74,7 @@ test.each([
     "INSERT INTO feedback (id, user_id, rating, message) VALUES (gen_random_uuid(), $1, 6, 'x')",
     "feedback_rating",
   ],
-  ["a key with an empty list of scopes", "UPDATE api_keys SET scopes = '{}' WHERE user_id = $1", "scopes_not_empty"],
+  ["a key with an empty list of scopes", "UPDATE api_keys SET scopes = '{}' WHERE user_id = $1", "scopes_1_to_50"],
   ["a key that no address may use", "UPDATE api_keys SET allowed_cidrs = '{}' WHERE user_id = $1", "cidrs_1_to_50"],
   ["a key without requests", "UPDATE api_keys SET requests_per_minute = 0 WHERE user_id = $1", "requests_1_to_300"],
   ["a spending limit without a period", "UPDATE api_keys SET spend_limit = 1 WHERE user_id = $1", "spend_limit"],

@@ -52,8 +52,8 @@ export function routes<Row extends Endpoint>(
       const withinDeadline = databaseDeadline()
       const key = await withinDeadline(identify(request.headers))
       draft.keyId = key.id
-      if (key.replaced_until) draft.headers.set("Key-Expires", key.replaced_until.toISOString())
       const verdict = await countRequest(key, request.headers)
+      if (key.replaced_until) draft.headers.set("Key-Expires", key.replaced_until.toISOString())
       setAll(draft.headers, rateLimitHeaders(verdict))
       const caller = authorize(key, verdict, endpoint)
       return handle(request, caller, withinDeadline, draft.headers)

@@ -152,6 +152,15 @@ export const templates = {
     ],
     security: true,
   }),
+  key_changed: (key: KeyFacts) => ({
+    subject: `The limits of an API key were changed: ${key.start}…`,
+    body: [
+      `The name or the limits of the key ${named(key)} of your account were changed.`,
+      "If this was not you, revoke the key and change your password.",
+      { label: "See your API keys", url: urlOf(kinds[key.surface].page) },
+    ],
+    security: true,
+  }),
   admin_key_created: ({ email, start }: { email: string; start: string }) => ({
     subject: `A new admin key was created: ${start}…`,
     body: [

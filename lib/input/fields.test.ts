@@ -9,7 +9,7 @@ import { resetRequestForm } from "@/lib/sign-in/password-reset"
 import { connectForm, disconnectForm } from "@/lib/sign-in/provider-accounts"
 import { signUpForm } from "@/lib/sign-in/sign-up"
 import { waitlistForm } from "@/lib/waitlist/waitlist"
-import { hidden, isHidden, isShownAgain, requestId, secret, textsOf } from "./fields"
+import { hidden, isHidden, isShownAgain, requestId, secret, several, textsOf } from "./fields"
 
 const fields = z.object({ name: z.string(), file: z.string(), missing: z.string() })
 
@@ -25,6 +25,14 @@ test("a form's several checkboxes of one name are a line each", () => {
   const form = new FormData()
   for (const name of ["Nova", "Ann"]) form.append("name", name)
   expect(textsOf(fields, form)).toEqual({ name: "Nova\nAnn", file: "", missing: "" })
+})
+
+test("a field of several values counts each once, and refuses too many before it looks at any", () => {
+  const field = several(3, z.array(z.string().regex(/^[abc]$/, "Write a, b or c.")))
+  expect(field.parse(" a,b\n\na , c\n")).toEqual(["a", "b", "c"])
+  const messages = (text: string) => field.safeParse(text).error?.issues.map(({ message }) => message)
+  expect(messages("x")).toEqual(["Write a, b or c."])
+  expect(messages("w,x,y,z")).toEqual(["Enter at most 3 values."])
 })
 
 test.each([[null], [undefined], ["x\n{}"], [["x\ny"]], [{ name: "x" }]])(

@@ -39,16 +39,12 @@ function metaOf({ shape }: z.ZodObject, name: string) {
 
 const text = z.string().catch("")
 
-/** A field of several values, one per line or separated by commas, or of several checkboxes. */
-export function several<Schema extends z.ZodType<unknown, string[]>>(schema: Schema) {
+/** A field of several values, one per line or separated by commas, or of several checkboxes; each counts once. */
+export function several<Schema extends z.ZodType<unknown, string[]>>(max: number, schema: Schema) {
   return z
     .string()
-    .transform((text) =>
-      text
-        .split(/[\n,]/)
-        .map((value) => value.trim())
-        .filter(Boolean),
-    )
+    .transform((text) => [...new Set(text.split(/[\n,]/).map((value) => value.trim()))].filter(Boolean))
+    .pipe(z.array(z.string()).max(max, `Enter at most ${max} values.`))
     .pipe(schema)
 }
 

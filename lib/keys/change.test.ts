@@ -24,14 +24,14 @@ test("limits are set, audited without the name, and removed again; scopes stay",
         [id],
       )
     ).rows
-  expect(await changeKey("user", user, { id, ...limited })).toEqual({ ok: true })
+  expect(await changeKey("user", user, { id, ...limited })).toEqual({ ok: true, start })
   const own = { scopes: ["read"], allowed_cidrs: limited.addresses, requests_per_minute: 5 }
   expect(await columns()).toEqual([{ name: "Night", ...own, spend_limit: "0", spend_period: "day" }])
-  expect(await changeKey("user", user, { id, ...unlimited })).toEqual({ ok: true })
+  expect(await changeKey("user", user, { id, ...unlimited })).toEqual({ ok: true, start })
   const none = { allowed_cidrs: null, requests_per_minute: null, spend_limit: null, spend_period: null }
   expect(await columns()).toEqual([{ name: "CI", scopes: ["read"], ...none }])
   const entries = await db().auditEntry.findMany({ where: { targetId: id }, orderBy: { createdAt: "asc" } })
-  const about = { surface: "user", start }
+  const about = { surface: "user", start, scopes: "read" }
   expect(entries.map(({ action, actorId, details }) => ({ action, actorId, details }))).toEqual([
     {
       action: "api_key.changed",
@@ -50,6 +50,17 @@ test("limits are set, audited without the name, and removed again; scopes stay",
       details: { ...about, addresses: null, requestsPerMinute: null, spendLimit: null, spendPeriod: null },
     },
   ])
+})
+
+test("the key that a changed one replaced gets the same limits", async () => {
+  const user = await createViewer()
+  const { key } = await createKey({ user, surface: "user" })
+  const other = await createKey({ user, surface: "user" })
+  const replaced = await createKey({ user, surface: "user", successorId: key.id })
+  await changeKey("user", user, { id: key.id, ...limited })
+  const changed = await db().apiKey.findMany({ where: { userId: user.id, requestsPerMinute: 5 } })
+  expect(changed.map(({ id }) => id).sort()).toEqual([key.id, replaced.key.id].sort())
+  expect(changed.map(({ id }) => id)).not.toContain(other.key.id)
 })
 
 test("keys that are revoked or expired, of another account or of the other surface are not changed", async () => {

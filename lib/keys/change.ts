@@ -8,7 +8,7 @@ import type { Surface } from "@/lib/surfaces"
 import { audit } from "../audit"
 import { stateOf } from "./data"
 import { type LimitForm, limitColumns, limitFields, spendingLimitFields } from "./limit-fields"
-import { keyName } from "./mutations"
+import { auditedLimits, keyName } from "./mutations"
 
 const named = { id: hidden(z.uuid()), name: keyName }
 
@@ -21,7 +21,7 @@ export const changeForms = {
 export type KeyChange = { id: string; name: string } & LimitForm
 
 export type ChangeResult =
-  | { ok: true }
+  | { ok: true; start: string }
   | { ok: false; reason: "signed_out" | "not_found" | "ended" }
   | { ok: false; reason: "too_many_changes"; retryAfterSeconds: number }
 
@@ -37,13 +37,13 @@ export async function changeKey(surface: Surface, viewer: Viewer, form: KeyChang
     if (!key) return { ok: false, reason: "not_found" }
     if (stateOf(key, now) !== "active") return { ok: false, reason: "ended" }
     const { allowedCidrs, requestsPerMinute, spendLimit, spendPeriod } = limitColumns(form)
-    // Prisma cannot write NULL to a list.
+    // Also of the key that it replaced, which may still work. Prisma cannot write NULL to a list.
     await transaction.$executeRaw`
       UPDATE api_keys SET name = ${name}, allowed_cidrs = nullif(${allowedCidrs}::text[], '{}'),
         requests_per_minute = ${requestsPerMinute}, spend_limit = ${spendLimit}, spend_period = ${spendPeriod}::spend_period
-      WHERE id = ${id}::uuid`
-    const addresses = allowedCidrs.length > 0 ? allowedCidrs.join(", ") : null
-    const details = { surface, start: key.start, addresses, requestsPerMinute, spendLimit, spendPeriod }
+      WHERE id = ${id}::uuid OR successor_id = ${id}::uuid`
+    const limits = { scopes: key.scopes, allowedCidrs, requestsPerMinute, spendLimit, spendPeriod }
+    const details = { surface, start: key.start, ...auditedLimits(limits) }
     await audit(transaction, {
       actorId: viewer.id,
       action: "api_key.changed",
@@ -51,6 +51,6 @@ export async function changeKey(surface: Surface, viewer: Viewer, form: KeyChang
       targetId: id,
       details,
     })
-    return { ok: true }
+    return { ok: true, start: key.start }
   })
 }

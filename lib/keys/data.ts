@@ -3,6 +3,7 @@ import { exceeds } from "@/lib/accounts/authority"
 import type { Owner } from "@/lib/accounts/owner"
 import { findSpending, type Spending } from "@/lib/credits/spending"
 import { holds, roleNames } from "@/lib/permissions"
+import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { kinds, type Surface } from "@/lib/surfaces"
 import type { RevocationReason } from "./choices"
@@ -81,21 +82,21 @@ async function list(where: Prisma.ApiKeyWhereInput): Promise<ListedKey[]> {
       where,
       orderBy: [{ revokedAt: { sort: "desc", nulls: "first" } }, { createdAt: "desc" }, { id: "desc" }],
       omit: { hash: true },
-      include: { user: { select: { id: true, email: true, status: true } }, predecessor: { omit: { hash: true } } },
+      include: { user: { select: { id: true, email: true, status: true } }, predecessors: { omit: { hash: true } } },
       take: 1000,
     }),
   ])
   const { now } = clock[0]
   const limited = keys.filter(({ spendLimit }) => spendLimit !== null)
   const spending = await findSpending(limited.map(({ id }) => id))
-  return keys.map(({ user, predecessor, ...key }) => ({
+  return keys.map(({ user, predecessors: [predecessor], ...key }) => ({
     ...pick(key),
     ...limitsOf(key),
     spending: spending.get(key.id) ?? null,
     owner: user,
     state: stateOf(key, now),
     isReplaced: key.successorId !== null,
-    predecessor: predecessor && predecessorOf(predecessor, key.createdAt, now),
+    predecessor: predecessor ? predecessorOf(predecessor, key.createdAt, now) : null,
   }))
 }
 
@@ -123,20 +124,24 @@ function predecessorOf(key: Row, replacedAt: Date, now: Date): Predecessor | nul
   return { id, start, lastUsedAt, expiresAt, isIdle: now.getTime() - lastActivity >= idleAfterMs }
 }
 
+type OwnKey = Pick<ListedKey, "id" | "name" | "start" | "surface" | "createdAt" | "expiresAt"> & {
+  predecessorId: string | null
+  successorId: string | null
+}
+
+const findKeyById = {
+  name: "find-key-by-id",
+  text: `
+    SELECT k.id, k.name, k.start, k.surface, k.created_at AS "createdAt", k.expires_at AS "expiresAt",
+           k.successor_id AS "successorId", p.id AS "predecessorId"
+    FROM api_keys k LEFT JOIN api_keys p ON p.successor_id = k.id WHERE k.id = $1`,
+}
+
 /** A key as GET /me/key and /admin/key describe it. */
-export async function findOwnKey(id: string) {
-  const select = {
-    id: true,
-    name: true,
-    start: true,
-    surface: true,
-    createdAt: true,
-    expiresAt: true,
-    successorId: true,
-  }
-  const [{ predecessor, ...key }, spending] = await Promise.all([
-    db().apiKey.findUniqueOrThrow({ where: { id }, select: { ...select, predecessor: { select: { id: true } } } }),
-    findSpending([id]),
+export async function findOwnKey({ id, has_spend_limit: hasLimit }: { id: string; has_spend_limit: boolean }) {
+  const [{ rows }, spending] = await Promise.all([
+    pool().query<OwnKey>({ ...findKeyById, values: [id] }),
+    hasLimit ? findSpending([id]) : undefined,
   ])
-  return { ...key, predecessorId: predecessor?.id ?? null, spending: spending.get(id) ?? null }
+  return { ...rows[0], spending: spending?.get(id) ?? null }
 }

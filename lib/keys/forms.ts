@@ -128,6 +128,8 @@ export function changeKeyForm(surface: Surface) {
     act: async (form: KeyChange, { viewer }: Context) => {
       const changed = await changeKey(surface, viewer, form)
       if (changed.ok) {
+        const { start } = changed
+        after(() => sendEmail(viewer, "key_changed", { surface, name: form.name, start }))
         revalidatePath(page)
         const warning = await warningAbout(form.addresses)
         return done([`The key “${form.name}” is changed.`, warning].filter(Boolean).join(" "))

@@ -11,6 +11,7 @@ const maxSpendLimit = 1_000_000_000
 
 /** What a key may do, from checkboxes. */
 export const scopesField = several(
+  Object.keys(scopeMeanings).length,
   z
     .array(z.enum(Object.keys(scopeMeanings) as [Scope, ...Scope[]], { error: "Reload the page and choose again." }))
     .min(1, "Choose at least one permission."),
@@ -19,6 +20,7 @@ export const scopesField = several(
 /** The limits of a key that can be changed; an empty field is no limit. */
 export const limitFields = z.strictObject({
   addresses: several(
+    maxNetworks,
     z
       .array(
         z.string().transform((text, context) => {
@@ -29,8 +31,7 @@ export const limitFields = z.strictObject({
           return z.NEVER
         }),
       )
-      .transform((networks) => [...new Set(networks)])
-      .refine((networks) => networks.length <= maxNetworks, `Enter at most ${maxNetworks} addresses and networks.`),
+      .transform((networks) => [...new Set(networks)]),
   ),
   requestsPerMinute: optional(wholeNumber(1, limits.key.tokens)),
 })

@@ -52,7 +52,8 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
 
     const [entry] = await db().auditEntry.findMany({ where: { targetId: issued.id } })
     expect(entry).toMatchObject({ actorId: id, action: "api_key.issued", targetType: "api_key" })
-    expect(entry?.details).toMatchObject({ surface, start: startOf(issued.secret) })
+    const audited = { scopes: "read", addresses: null, requestsPerMinute: null, spendLimit: null, spendPeriod: null }
+    expect(entry?.details).toMatchObject({ surface, start: startOf(issued.secret), ...audited })
 
     const tables = await pool().query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
     for (const { tablename } of tables.rows) {

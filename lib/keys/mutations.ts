@@ -108,9 +108,26 @@ export async function createKey(transaction: Transaction, owner: OwnerId, column
   const { id } = await transaction.apiKey.create({
     data: { ...columns, userId: owner, start, hash: hashSecret(secret) },
   })
-  const details = { surface, start, expiresAt: expiresAt?.toISOString() ?? null }
+  const details = { surface, start, expiresAt: expiresAt?.toISOString() ?? null, ...auditedLimits(columns) }
   await audit(transaction, { actorId: owner, action: "api_key.issued", targetType: "api_key", targetId: id, details })
   return { ok: true, id, secret, expiresAt }
+}
+
+type LimitColumns = Pick<
+  Prisma.ApiKeyUncheckedCreateInput,
+  "scopes" | "allowedCidrs" | "requestsPerMinute" | "spendLimit" | "spendPeriod"
+>
+
+/** The scopes and limits of a key as the details of an audit entry. */
+export function auditedLimits({ scopes, allowedCidrs, requestsPerMinute, spendLimit, spendPeriod }: LimitColumns) {
+  const inOneLine = (list: LimitColumns["scopes"]) => (Array.isArray(list) && list.length > 0 ? list.join(", ") : null)
+  return {
+    scopes: inOneLine(scopes),
+    addresses: inOneLine(allowedCidrs),
+    requestsPerMinute: requestsPerMinute ?? null,
+    spendLimit: spendLimit == null ? null : Number(spendLimit),
+    spendPeriod: spendPeriod ?? null,
+  }
 }
 
 /** Without lists that are empty: Prisma writes NULL only by omission. */

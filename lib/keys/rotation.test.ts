@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto"
 import { describe, expect, test } from "vitest"
+import { reserve } from "@/lib/credits/ledger"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
-import { createKey, createViewer } from "@/tests/support/factories"
+import { createKey, createViewer, grantCredits } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
 import type { Grace } from "./choices"
 import { listKeys } from "./data"
@@ -142,6 +143,23 @@ test("a rotation that waits while its session ends issues no key", async () => {
   )
   expect(rotated).toEqual({ ok: false, reason: "signed_out" })
   expect(await db().apiKey.count({ where: { userId: user.id } })).toBe(1)
+})
+
+test("a rotation that has not committed yet does not keep runs with the old key waiting", async () => {
+  const user = await createViewer()
+  await grantCredits(user.id, 10)
+  const { key } = await createKey({ user, surface: "user" })
+  const successor = (await createKey({ user, surface: "user" })).key
+  const call = { owner: user.id, keyId: key.id, idempotencyKey: null, fingerprint: Buffer.alloc(32), amount: 10 }
+  const connection = await pool().connect()
+  try {
+    await connection.query("BEGIN")
+    await connection.query("UPDATE api_keys SET successor_id = $2 WHERE id = $1", [key.id, successor.id])
+    expect(await reserve(call)).toMatchObject({ ok: true })
+  } finally {
+    await connection.query("ROLLBACK")
+    connection.release()
+  }
 })
 
 test("the list says whether something still uses the old key, once that has been so for a minute", async () => {

@@ -32,13 +32,13 @@ export function rotateKey(surface: Surface, viewer: Viewer, { id, requestId, gra
   return asIssuer(viewer, requestId, async (transaction, now): Promise<RotateResult> => {
     const found = await transaction.apiKey.findFirst({
       where: { id, surface, userId: viewer.id },
-      include: { predecessor: true },
+      include: { predecessors: true },
     })
     if (!found) return { ok: false, reason: "not_found" }
-    const { predecessor, ...old } = found
+    const { predecessors, ...old } = found
     if (old.successorId) return { ok: false, reason: "already_rotated" }
     if (stateOf(old, now) !== "active") return { ok: false, reason: "ended" }
-    const works = predecessor !== null && stateOf(predecessor, now) === "active" ? predecessor : null
+    const works = predecessors.find((predecessor) => stateOf(predecessor, now) === "active")
     if (works?.expiresAt && grace !== "leaked") {
       return { ok: false, reason: "predecessor_works", until: works.expiresAt }
     }

@@ -27,7 +27,8 @@ export function wholeClientAddress(headers: Headers): string | undefined {
   let client = parseAddress(headers.get(socketAddressHeader) ?? "")
   if (hops > 0) {
     const forwarded = forwardedFor(headers)
-    client = parseAddress(forwarded[Math.max(0, forwarded.length - hops)] ?? "") ?? client
+    const stated = forwarded[Math.max(0, forwarded.length - hops)]
+    if (stated !== undefined) client = parseAddress(stated)
   } else if (proxies) {
     const forwarded = forwardedFor(headers)
     while (client && proxies.check(client, isIPv4(client) ? "ipv4" : "ipv6")) {

@@ -33,29 +33,32 @@ export function parseNetwork(value: string): string | undefined {
 
 /** The network that contains an address, as a CIDR. @param bits the length of its prefix */
 export function networkOf(address: string, bits: number): string {
-  if (isIPv4(address)) return `${masked(address.split(".").map(Number), 8, bits).join(".")}/${bits}`
-  const groups = masked(groupsOf(address), 16, bits).map((group) => group.toString(16))
-  return `${parseAddress(groups.join(":"))}/${bits}`
+  const parts = masked(partsOf(address), bits)
+  if (isIPv4(address)) return `${parts.join(".")}/${bits}`
+  return `${parseAddress(parts.map((group) => group.toString(16)).join(":"))}/${bits}`
 }
 
 /** Whether an address, as parseAddress returns it, is in one of the networks, as parseNetwork returns them. */
 export function isWithin(address: string, networks: readonly string[]): boolean {
+  const own = partsOf(address)
   return networks.some((network) => {
     const [first = "", bits] = network.split("/")
     if (bits === undefined || isIPv4(first) !== isIPv4(address)) return network === address
-    return network === networkOf(address, Number(bits))
+    return String(masked(own, Number(bits))) === String(partsOf(first))
   })
 }
 
-/** The eight groups of an IPv6 address in RFC 5952's form, in which only "::" has to be expanded. */
-function groupsOf(address: string): number[] {
+/** The four bytes of an IPv4 address, or the eight groups of an IPv6 address in RFC 5952's form. */
+function partsOf(address: string): number[] {
+  if (isIPv4(address)) return address.split(".").map(Number)
   const [head = [], tail = []] = address.split("::").map((part) => part.split(":").filter(Boolean))
   const zeros = Array.from({ length: 8 - head.length - tail.length }, () => "0")
   return [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16))
 }
 
-/** Clears all but the first bits of an address, which is given in parts of `size` bits. */
-function masked(parts: readonly number[], size: 8 | 16, bits: number): number[] {
+/** Clears all but the first bits of an address. */
+function masked(parts: readonly number[], bits: number): number[] {
+  const size = parts.length === 4 ? 8 : 16
   return parts.map((part, index) => {
     const cleared = size - Math.min(size, Math.max(0, bits - index * size))
     return (part >> cleared) << cleared

@@ -14,10 +14,10 @@ ALTER TABLE "api_keys"
   ADD COLUMN "root_id" UUID
     CONSTRAINT "api_keys_root_id_fkey" REFERENCES "api_keys"("id") ON DELETE SET NULL ON UPDATE CASCADE,
   ADD COLUMN "revocation_reason" "revocation_reason",
-  ADD CONSTRAINT "api_keys_scopes_not_empty" CHECK (cardinality(scopes) > 0 AND array_position(scopes, NULL) IS NULL) NOT VALID,
+  ADD CONSTRAINT "api_keys_scopes_1_to_50" CHECK (cardinality(scopes) BETWEEN 1 AND 50 AND array_position(scopes, NULL) IS NULL) NOT VALID,
   ADD CONSTRAINT "api_keys_cidrs_1_to_50" CHECK (cardinality(allowed_cidrs) BETWEEN 1 AND 50) NOT VALID,
   ADD CONSTRAINT "api_keys_requests_1_to_300" CHECK (requests_per_minute BETWEEN 1 AND 300) NOT VALID,
-  ADD CONSTRAINT "api_keys_spend_limit" CHECK (spend_limit >= 0 AND (spend_limit IS NULL) = (spend_period IS NULL)) NOT VALID,
+  ADD CONSTRAINT "api_keys_spend_limit" CHECK (spend_limit BETWEEN 0 AND 1000000000 AND (spend_limit IS NULL) = (spend_period IS NULL)) NOT VALID,
   ADD CONSTRAINT "api_keys_successor" CHECK (successor_id <> id) NOT VALID,
   ADD CONSTRAINT "api_keys_revoked_why" CHECK (revoked_at IS NOT NULL OR revocation_reason IS NULL) NOT VALID;
 
@@ -34,21 +34,6 @@ CREATE TABLE "key_spending" (
     CONSTRAINT "key_spending_not_negative" CHECK (spent >= 0 AND held >= 0)
 );
 CREATE UNIQUE INDEX "key_spending_root_id_period_starts_at_key" ON "key_spending"("root_id", "period", "starts_at");
-
-ALTER TABLE "runs"
-  ADD COLUMN "spending_id" UUID
-    CONSTRAINT "runs_spending_id_fkey" REFERENCES "key_spending"("id") ON DELETE RESTRICT ON UPDATE CASCADE,
-  ADD COLUMN "key_hold" BIGINT,
-  ADD CONSTRAINT "runs_key_hold" CHECK ((spending_id IS NULL) = (key_hold IS NULL) AND key_hold >= 0) NOT VALID;
-
--- Closing a run moves what it cost from held to spent, whichever statement closes it.
-CREATE FUNCTION close_key_hold() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE key_spending SET held = held - OLD.key_hold, spent = spent + NEW.cost WHERE id = OLD.spending_id;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER runs_close_key_hold AFTER UPDATE OF state ON runs FOR EACH ROW
-  WHEN (OLD.spending_id IS NOT NULL AND OLD.state = 'reserved' AND NEW.state <> 'reserved') EXECUTE FUNCTION close_key_hold();
 
 -- The start of the period that contains a time, in UTC; weeks start on Monday.
 CREATE FUNCTION spend_period_start(period spend_period, at timestamptz) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$

@@ -1,1 +1,1 @@
-CREATE UNIQUE INDEX CONCURRENTLY "api_keys_successor_id_key" ON "api_keys"("successor_id");
+CREATE INDEX CONCURRENTLY "api_keys_successor_id_idx" ON "api_keys"("successor_id");

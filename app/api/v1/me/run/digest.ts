@@ -33,11 +33,16 @@ function* segmentsOf(segmenter: Intl.Segmenter, text: string): Generator<Intl.Se
 /** Kept because a call needs the words of its text three times: to be accepted, for its price and for the work. */
 let latest: { text: string; words: readonly string[] } = { text: "", words: [] }
 
-/** The words of a text in any script, by Unicode text segmentation (UAX #29). */
-export function wordsOf(text: string): readonly string[] {
+/**
+ * The words of a text in any script, by Unicode text segmentation (UAX #29).
+ * @param enough stops after one more than this, so that refusing a text with too many costs little
+ */
+export function wordsOf(text: string, enough = Number.POSITIVE_INFINITY): readonly string[] {
   if (text === latest.text) return latest.words
   const found: string[] = []
-  for (const { segment, isWordLike } of segmentsOf(words, text)) if (isWordLike) found.push(segment)
+  for (const { segment, isWordLike } of segmentsOf(words, text)) {
+    if (isWordLike && found.push(segment) > enough) return found
+  }
   latest = { text, words: found }
   return found
 }

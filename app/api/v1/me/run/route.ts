@@ -29,7 +29,7 @@ const body = z.strictObject({
       error: "must be valid Unicode text without NUL",
       abort: true,
     })
-    .refine((text) => wordsOf(text).length <= maxWords, `must have at most ${maxWords} words`)
+    .refine((text) => wordsOf(text, maxWords).length <= maxWords, `must have at most ${maxWords} words`)
     .meta({
       minLength: 1,
       maxLength: maxCharacters,
