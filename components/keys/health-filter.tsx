@@ -24,15 +24,17 @@ export function HealthFilter({
       <label htmlFor="health" className="text-muted">
         Health
       </label>
-      <select id="health" name="health" defaultValue={chosen ?? ""} className={`${controlStyle} w-auto`}>
-        <option value="">All keys</option>
-        <option value="any">Any problem ({health.size})</option>
-        {counted.map(([problem, count]) => (
-          <option key={problem} value={problem}>
-            {problems[problem]} ({count})
-          </option>
-        ))}
-      </select>
+      <div className="w-56">
+        <select id="health" name="health" defaultValue={chosen ?? ""} className={controlStyle}>
+          <option value="">All keys</option>
+          <option value="any">Any problem ({health.size})</option>
+          {counted.map(([problem, count]) => (
+            <option key={problem} value={problem}>
+              {problems[problem]} ({count})
+            </option>
+          ))}
+        </select>
+      </div>
       <Button type="submit">Apply</Button>
       {chosen && (
         <Link href={page} className={buttonStyle("quiet")}>

@@ -32,15 +32,7 @@ type Shared = {
 /** On narrow screens, each row is a card whose cells show the name of their column. */
 export function KeyTable({ keys, caption, ...shared }: Shared & { keys: readonly ListedKey[]; caption: string }) {
   const { owners, revocable } = shared
-  const columns = [
-    "Name",
-    "Key",
-    ...(owners === "hidden" ? [] : ["Owner"]),
-    "Status",
-    "Created",
-    "Last used",
-    "Expires",
-  ]
+  const columns = ["Key", ...(owners === "hidden" ? [] : ["Owner"]), "Status", "Created", "Last used", "Expires"]
   return (
     <Table
       caption={caption}
@@ -125,7 +117,7 @@ function Replaced({
   now: Date
 }) {
   return (
-    <div className="text-xs text-muted">
+    <div className="mt-0.5 text-xs text-muted">
       <p id={`key-${id}`} tabIndex={-1}>
         Replaces <Start of={start} />, which works until {absoluteTime(expiresAt)}
         {lastUsedAt && `; last used ${relativeTime(lastUsedAt, now)}`}
