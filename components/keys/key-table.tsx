@@ -76,13 +76,15 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, now }: Sh
         </Cell>
       )}
       <Cell label="Status">
-        <StatusBadge tone={status.tone}>{status.text}</StatusBadge>
-        {revokedAt && (
-          <Line>
-            {revocationReason && `${revocationReasons[revocationReason]}, `}
-            <RelativeTime date={revokedAt} now={now} />
-          </Line>
-        )}
+        <div>
+          <StatusBadge tone={status.tone}>{status.text}</StatusBadge>
+          {revokedAt && (
+            <Line>
+              {revocationReason && `${revocationReasons[revocationReason]}, `}
+              <RelativeTime date={revokedAt} now={now} />
+            </Line>
+          )}
+        </div>
       </Cell>
       <Cell label="Created">
         <RelativeTime date={createdAt} now={now} />
