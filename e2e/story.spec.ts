@@ -83,6 +83,7 @@ test("a user key and an admin key each work only on their own surface, and a rev
   await expect(alert).toContainText(adminKeyName)
   await expect(alert).toContainText("was last used just now")
   await alert.getByRole("button", { name: "Revoke key" }).click()
+  await expect(page.getByText(`The key “${adminKeyName}” is revoked.`)).toBeVisible()
   await expect(row(page, adminKeyName)).toHaveCount(0)
   expect(await call("/api/v1/admin/users", adminKey)).toEqual([401, "unauthorized"])
   expect(await call("/api/v1/me", userKey)).toEqual([200, undefined])

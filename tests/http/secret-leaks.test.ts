@@ -123,7 +123,7 @@ async function useSecrets(): Promise<void> {
 
 const pageOf = { user: "/api-keys", admin: "/admin/api-keys" } as const
 const issuing = { user: "createUserKey", admin: "createAdminKey" } as const
-const scopeOf = { user: "read", admin: "users.read" } as const
+const scopesOf = { user: "read, run", admin: "users.read" } as const
 const rotating = { user: "rotateUserKey", admin: "rotateAdminKey" } as const
 const revoking = { user: "revokeUserKey", admin: "revokeAdminKey" } as const
 
@@ -138,7 +138,7 @@ async function workWithKeys(surface: Surface): Promise<void> {
     return secret
   }
   const issue = (name: string) =>
-    created(name, issuing[surface], { name, expires: "90d", date: "", scopes: scopeOf[surface] })
+    created(name, issuing[surface], { name, expires: "90d", date: "", scopes: scopesOf[surface] })
   const secret = await issue("the key")
   await misuse(secret)
   const revoked = await issue("the revoked key")
@@ -260,8 +260,8 @@ function secretsIn(text: string): string[] {
 }
 
 test("every secret was used", async () => {
-  expect(Object.keys(secrets)).toHaveLength(19)
-  expect(await db().apiKey.count({ where: { revokedAt: null } })).toBe(2)
+  expect(Object.keys(secrets)).toHaveLength(21)
+  expect(await db().apiKey.count({ where: { revokedAt: null } })).toBe(4)
   expect(await db().run.count({ where: { state: "settled" } })).toBeGreaterThan(0)
   expect(new Set(Object.values(secrets).map((secret) => secret.length > 8))).toEqual(new Set([true]))
 })

@@ -312,8 +312,8 @@ test("no action of a customer reaches another account's rows", async () => {
   const before = await rowsOf(userId)
   const { requestId } = await db().apiKey.findUniqueOrThrow({ where: { id: key } })
   const forms = [
-    { id: key },
-    { id: adminKey },
+    { id: key, requestId: randomUUID(), name: "Mine", reason: "leaked", grace: "leaked" },
+    { id: adminKey, requestId: randomUUID(), name: "Mine", reason: "leaked", grace: "leaked" },
     { id: userId, userId, action: "ban", requestId },
     { id: userId, action: "grant", amount: "5", reason: "A reason", requestId },
     { requestId, name: "My own", expires: "never", date: "", userId },
