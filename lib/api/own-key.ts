@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { id, timestamp } from "@/lib/fields"
-import { findOwnKey } from "@/lib/keys/data"
+import { findOwnKey } from "@/lib/keys/own-key"
 import type { Scope } from "@/lib/keys/scopes"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import type { Surface } from "@/lib/surfaces"

@@ -99,6 +99,8 @@ export const limitedReserveStatement = {
     SELECT created_at FROM run`,
 }
 
+type TakeTurn = <Outcome>(lock: () => Promise<Outcome>) => Promise<Outcome>
+
 const findKeyHolder = {
   name: "find-held-key",
   text: `
@@ -124,11 +126,12 @@ type KeyHolder = {
 /**
  * Takes the maximum cost of a call from the balance, and what it can cost from its key's spending limit, unless its
  * idempotency key is in use, the balance too low or the limit reached.
+ * @param takeTurn runs the statements that lock the account's row; why they took nothing is read without a turn
  */
-export async function reserve(request: ReserveRequest): Promise<ReserveResult> {
+export async function reserve(request: ReserveRequest, takeTurn: TakeTurn = (lock) => lock()): Promise<ReserveResult> {
   // Between the two statements, a concurrent call may free the key or add credits, so the attempt is repeated.
   for (let attempt = 0; attempt < 5; attempt++) {
-    const reservation = await tryReserve(request)
+    const reservation = await takeTurn(() => tryReserve(request))
     if (reservation) return { ok: true, ...reservation }
     const refusal = await findRefusal(request)
     if (refusal) return refusal

@@ -3,7 +3,6 @@ import { exceeds } from "@/lib/accounts/authority"
 import type { Owner } from "@/lib/accounts/owner"
 import { findSpending, type Spending } from "@/lib/credits/spending"
 import { holds, roleNames } from "@/lib/permissions"
-import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { kinds, type Surface } from "@/lib/surfaces"
 import type { RevocationReason } from "./choices"
@@ -122,26 +121,4 @@ function predecessorOf(key: Row, replacedAt: Date, now: Date): Predecessor | nul
   if (stateOf(key, now) !== "active" || !expiresAt) return null
   const lastActivity = Math.max(replacedAt.getTime(), lastUsedAt?.getTime() ?? 0)
   return { id, start, lastUsedAt, expiresAt, isIdle: now.getTime() - lastActivity >= idleAfterMs }
-}
-
-type OwnKey = Pick<ListedKey, "id" | "name" | "start" | "surface" | "createdAt" | "expiresAt"> & {
-  predecessorId: string | null
-  successorId: string | null
-}
-
-const findKeyById = {
-  name: "find-key-by-id",
-  text: `
-    SELECT k.id, k.name, k.start, k.surface, k.created_at AS "createdAt", k.expires_at AS "expiresAt",
-           k.successor_id AS "successorId", p.id AS "predecessorId"
-    FROM api_keys k LEFT JOIN api_keys p ON p.successor_id = k.id WHERE k.id = $1`,
-}
-
-/** A key as GET /me/key and /admin/key describe it. */
-export async function findOwnKey({ id, has_spend_limit: hasLimit }: { id: string; has_spend_limit: boolean }) {
-  const [{ rows }, spending] = await Promise.all([
-    pool().query<OwnKey>({ ...findKeyById, values: [id] }),
-    hasLimit ? findSpending([id]) : undefined,
-  ])
-  return { ...rows[0], spending: spending?.get(id) ?? null }
 }
