@@ -7,13 +7,11 @@ import { singleton } from "@/lib/singleton"
 /** Of one account in one process: while one holds the lock, another one waits for it. */
 const maxRunning = 2
 
-/** New runs of an account are refused while any of its runs has waited longer than this. */
-const maxWaitMs = 1_000
+/** New runs of an account are refused while so many of its runs wait to be reserved in one process. */
+export const maxWaiting = 200
 
-type Wait = { since: number; start: () => void }
-
-/** `waiting`: oldest first. Tasks wait only while `maxRunning` are running. */
-type Queue = { running: number; waiting: Record<Kind, Set<Wait>> }
+/** `waiting`: what starts each task, oldest first. Tasks wait only while `maxRunning` are running. */
+type Queue = { running: number; waiting: Record<Kind, Set<() => void>> }
 
 type Kind = "close" | "reserve"
 
@@ -33,6 +31,7 @@ export async function inTurn<Outcome>(
   task: () => Promise<Outcome>,
   signal?: AbortSignal,
 ): Promise<Outcome> {
+  signal?.throwIfAborted()
   const queue = queues().get(account) ?? { running: 0, waiting: { close: new Set(), reserve: new Set() } }
   queues().set(account, queue)
   if (queue.running < maxRunning) queue.running++
@@ -42,16 +41,16 @@ export async function inTurn<Outcome>(
   } finally {
     const { close, reserve } = queue.waiting
     const [next] = close.size > 0 ? close : reserve
-    if (next) next.start()
+    if (next) next()
     else if (--queue.running === 0) queues().delete(account)
   }
 }
 
 /** Waits until a task that ends passes its place on. */
-function turnOf(waiting: Set<Wait>, signal: AbortSignal | undefined): Promise<void> {
+function turnOf(waiting: Set<() => void>, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const leave = () => {
-      waiting.delete(wait)
+      waiting.delete(start)
       signal?.removeEventListener("abort", abandon)
     }
     const abandon = () => {
@@ -62,14 +61,12 @@ function turnOf(waiting: Set<Wait>, signal: AbortSignal | undefined): Promise<vo
       leave()
       resolve()
     }
-    const wait = { since: performance.now(), start }
-    waiting.add(wait)
+    waiting.add(start)
     signal?.addEventListener("abort", abandon)
   })
 }
 
 /** Whether new runs of the account should be refused: they would wait, time out and waste the work done for them. */
 export function isAccountOverloaded(account: OwnerId): boolean {
-  const [oldest] = queues().get(account)?.waiting.reserve ?? []
-  return oldest !== undefined && performance.now() - oldest.since > maxWaitMs
+  return (queues().get(account)?.waiting.reserve.size ?? 0) >= maxWaiting
 }

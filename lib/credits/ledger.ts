@@ -99,8 +99,6 @@ export const limitedReserveStatement = {
     SELECT created_at FROM run`,
 }
 
-type TakeTurn = <Outcome>(lock: () => Promise<Outcome>) => Promise<Outcome>
-
 const findKeyHolder = {
   name: "find-held-key",
   text: `
@@ -123,23 +121,29 @@ type KeyHolder = {
   seconds_left: number
 }
 
+/** Executes a statement that locks the account's row, when it is its turn. */
+type InTurn = <Outcome>(statement: () => Promise<Outcome>) => Promise<Outcome>
+
 /**
  * Takes the maximum cost of a call from the balance, and what it can cost from its key's spending limit, unless its
  * idempotency key is in use, the balance too low or the limit reached.
- * @param takeTurn runs the statements that lock the account's row; why they took nothing is read without a turn
+ * @param inTurn see account-queue.ts; without it, statements are executed at once
  */
-export async function reserve(request: ReserveRequest, takeTurn: TakeTurn = (lock) => lock()): Promise<ReserveResult> {
+export async function reserve(
+  request: ReserveRequest,
+  inTurn: InTurn = (statement) => statement(),
+): Promise<ReserveResult> {
   // Between the two statements, a concurrent call may free the key or add credits, so the attempt is repeated.
   for (let attempt = 0; attempt < 5; attempt++) {
-    const reservation = await takeTurn(() => tryReserve(request))
+    const reservation = await tryReserve(request, inTurn)
     if (reservation) return { ok: true, ...reservation }
-    const refusal = await findRefusal(request)
+    const refusal = await findRefusal(request, inTurn)
     if (refusal) return refusal
   }
   return { ok: false, reason: "busy" }
 }
 
-async function tryReserve(request: ReserveRequest): Promise<Reservation | undefined> {
+async function tryReserve(request: ReserveRequest, inTurn: InTurn): Promise<Reservation | undefined> {
   const { owner, keyId, idempotencyKey, fingerprint, amount, keyHold } = request
   const runId = uuidv7()
   const values = [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds]
@@ -148,7 +152,7 @@ async function tryReserve(request: ReserveRequest): Promise<Reservation | undefi
       ? { ...reserveStatement, values }
       : { ...limitedReserveStatement, values: [...values, keyHold] }
   try {
-    const { rows } = await pool().query<{ created_at: Date }>(statement)
+    const { rows } = await inTurn(() => pool().query<{ created_at: Date }>(statement))
     return rows[0] && { runId, createdAt: rows[0].created_at }
   } catch (error) {
     if (isKeyInUse(error)) return undefined
@@ -157,7 +161,10 @@ async function tryReserve(request: ReserveRequest): Promise<Reservation | undefi
 }
 
 /** Returns undefined if the call can be tried again, after closing an overdue run or freeing an expired key. */
-async function findRefusal(request: ReserveRequest): Promise<Exclude<ReserveResult, { ok: true }> | undefined> {
+async function findRefusal(
+  request: ReserveRequest,
+  inTurn: InTurn,
+): Promise<Exclude<ReserveResult, { ok: true }> | undefined> {
   const { owner, idempotencyKey, fingerprint, amount } = request
   const { rows } = await pool().query<KeyHolder>({
     ...findKeyHolder,
@@ -169,7 +176,8 @@ async function findRefusal(request: ReserveRequest): Promise<Exclude<ReserveResu
     return balance < amount ? { ok: false, reason: "insufficient", balance } : findLimitReached(request)
   }
   if (holder.expired) {
-    await (holder.state === "reserved" ? release(holder.id, "expired") : freeKeys([holder.id]))
+    const { id, state } = holder
+    await (state === "reserved" ? inTurn(() => release(id, "expired")) : freeKeys([id]))
     return undefined
   }
   if (!holder.fingerprint.equals(fingerprint)) return { ok: false, reason: "mismatch" }

@@ -91,7 +91,7 @@ async function attempt<Result>(
 async function reserveWithinDeadline(request: ReserveRequest, withinDeadline: WithinDeadline): Promise<ReserveResult> {
   const { owner } = request
   const deadline = new AbortController()
-  const reservation = reserve(request, (lock) => inTurn(owner, "reserve", lock, deadline.signal))
+  const reservation = reserve(request, (statement) => inTurn(owner, "reserve", statement, deadline.signal))
   try {
     return await withinDeadline(reservation)
   } catch (error) {

@@ -380,7 +380,7 @@ function expectedStatus(endpoint: ServedEndpoint, one: Case, account: Account): 
 const everywhere = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
 
 /** Documented headers that only some responses have. */
-const optional = ["Idempotency-Replayed"]
+const optional = ["Idempotency-Replayed", "Key-Expires"]
 
 describe.each(listeners)("%s", (listener) => {
   let server: TestServer

@@ -636,22 +636,19 @@ test("a call that loses every race for the balance returns 503 with Retry-After,
   expect(await history(id)).toEqual(noHistory)
 })
 
-test("while a run of the account has waited for a second, a call returns 503 with Retry-After and is not charged", async () => {
+test("while 200 runs of the account wait, a call returns 503 with Retry-After and is not charged", async () => {
   const { id, secret } = await customer({ balance: 30 })
   let finish = () => {}
   const working = new Promise<void>((resolve) => {
     finish = resolve
   })
-  const waiting = [1, 2, 3].map(() => inTurn(id as OwnerId, "reserve", () => working))
-  const now = performance.now()
-  vi.spyOn(performance, "now").mockReturnValue(now + 1_001)
+  const waiting = Array.from({ length: 202 }, () => inTurn(id as OwnerId, "reserve", () => working))
   const response = await call(POST, secret, textOf(1))
   expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"])
   expect(response.body).toEqual(
     refusal("service_unavailable", expect.stringContaining("calls of this account are waiting")),
   )
   expect(await history(id)).toEqual(noHistory)
-  vi.restoreAllMocks()
   finish()
   await Promise.all(waiting)
   expect((await call(POST, secret, textOf(1))).status).toBe(200)
