@@ -24,7 +24,7 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   provider_disconnected: [{ provider: hostile }],
   new_browser: [{ browser: hostile, address: hostile, via: hostile }],
   key_created: [{ surface: "user", ...key }],
-  key_rotated: [{ surface: "user", ...key, oldStart: hostile, oldExpiresAt: new Date(0) }],
+  key_rotated: [{ surface: "user", ...key, oldStart: hostile, oldWorksUntil: new Date(0) }],
   key_changed: [{ surface: "user", ...key }],
   admin_key_created: [{ email: hostile, start: hostile }],
   keys_revoked: [{ keys: [key, { ...key, start: "second" }] }],

@@ -143,10 +143,10 @@ export const templates = {
     ],
     security: true,
   }),
-  key_rotated: ({ oldStart, oldExpiresAt, ...key }: KeyFacts & { oldStart: string; oldExpiresAt: Date }) => ({
+  key_rotated: ({ oldStart, oldWorksUntil, ...key }: KeyFacts & { oldStart: string; oldWorksUntil: Date | null }) => ({
     subject: `An API key was replaced: ${oldStart}…`,
     body: [
-      `The key ${named(key)} of your account replaces ${oldStart}…, which works until ${absoluteTime(oldExpiresAt)}.`,
+      `The key ${named(key)} of your account replaces ${oldStart}…, which ${oldWorksUntil ? `works until ${absoluteTime(oldWorksUntil)}` : "no longer works"}.`,
       "If this was not you, revoke both keys and change your password.",
       { label: "See your API keys", url: urlOf(kinds[key.surface].page) },
     ],

@@ -11,7 +11,7 @@ import { isWithin } from "@/lib/rate-limit/ip-address"
 import type { Viewer } from "@/lib/sign-in/session"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { changeForms, changeKey, type KeyChange } from "./change"
-import { graces, type RevocationReason, revocationReasons } from "./choices"
+import { type RevocationReason, revocationReasons } from "./choices"
 import { issueKey, maxLiveKeys, type NewKey, type NotIssued, newKeyForms, revokeKey } from "./mutations"
 import { reportNewAdminKey } from "./report"
 import { type Rotation, rotateKey, rotationForm } from "./rotation"
@@ -77,12 +77,12 @@ export function rotateKeyForm(surface: Surface) {
     act: async (form: Rotation, { viewer }: Context) => {
       const rotated = await rotateKey(surface, viewer, form)
       if (rotated.ok) {
-        const { secret, name, expiresAt, oldStart, oldExpiresAt } = rotated
+        const { secret, name, expiresAt, oldStart, oldWorksUntil } = rotated
         const start = startOf(secret)
-        after(() => sendEmail(viewer, "key_rotated", { surface, name, start, oldStart, oldExpiresAt }))
+        after(() => sendEmail(viewer, "key_rotated", { surface, name, start, oldStart, oldWorksUntil }))
         reportIfAdmin(surface, viewer, start)
         revalidatePath(page)
-        const replacedUntil = graces[form.grace].hours > 0 ? oldExpiresAt.toISOString() : null
+        const replacedUntil = oldWorksUntil?.toISOString() ?? null
         return done<Created>({ secret, name, expiresAt: expiresAt?.toISOString() ?? null, replacedUntil })
       }
       switch (rotated.reason) {
