@@ -104,6 +104,31 @@ test("twelve runs that wait for one account's row use two connections, while run
   expect((await ledgerOf(busy)).balance).toBe(balance - 12 * 4)
 })
 
+test.each([
+  ["settlements", async () => {}, "fulfilled"],
+  ["releases", () => Promise.reject(new Error("The work failed")), "rejected"],
+] as const)("twelve %s that wait for one account's row use two connections", async (_name, end, status) => {
+  const account = await customer()
+  const working = gate()
+  let started = 0
+  const calls = many(12, () =>
+    call(account, () => {
+      started++
+      return working.opened.then(end)
+    }),
+  )
+  await expect.poll(() => started).toBe(12)
+  const twelve = () => {
+    working.open()
+    return calls
+  }
+  const results = await callWhileLocked(account, twelve, async () => {
+    const { totalCount, idleCount, waitingCount } = pool()
+    expect([totalCount - idleCount, waitingCount]).toEqual([2, 0])
+  })
+  expect(results).toMatchObject(many(12, () => ({ status })))
+})
+
 test("runs that exceed the deadline in the queue are never reserved, and those at the row are released", async () => {
   const account = await customer()
   const tooLate = new Error("Too late")
@@ -180,5 +205,6 @@ test("of one account two tasks run at once: first those that close runs, then th
     expect(running.length).toBeLessThanOrEqual(2)
   }
   await Promise.all([...tasks, failed])
+  await expect(add("reserve", "R6", leaving.signal)).rejects.toBe("left")
   expect(started).toEqual(["R1", "R2", "C1", "C2", "R3", "R5"])
 })

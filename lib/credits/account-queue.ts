@@ -21,7 +21,7 @@ function queues(): Map<OwnerId, Queue> {
 }
 
 /**
- * Runs a task that locks the account's row when two at most are running; until then it waits without a connection.
+ * Runs a task that locks the account's row once fewer than two are running; until then it waits without a connection.
  * Tasks that close runs go first, because the work is done and its reservation expires; others run in their order.
  * @param signal aborts the wait: the task then never runs, and the promise rejects with the signal's reason
  */
