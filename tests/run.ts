@@ -86,7 +86,7 @@ export async function testEverything({ isLong }: { isLong: boolean }): Promise<v
   })
   // Vitest and Next set NODE_ENV; a value from the shell could be wrong.
   Reflect.deleteProperty(process.env, "NODE_ENV")
-  await provide()
+  await provide("redis", "haproxy", "libfaketime", "browser", "curl", "python")
   const total = { passed: 0, failed: 0 }
   const failures: string[] = []
   for (const { name, run } of isLong ? longSuites : suites) {

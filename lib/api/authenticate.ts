@@ -41,7 +41,7 @@ type KeyRow = LiveKey &
   }
 
 // Expiry is checked against the database clock, so a wrong clock on this server cannot accept an expired key.
-const findKey = {
+export const findKey = {
   name: "find-key",
   text: `
     SELECT k.id, k.surface, k.revoked_at IS NOT NULL AS revoked,

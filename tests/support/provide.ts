@@ -21,7 +21,7 @@ type Program = {
   variable?: string
 }
 
-/** The programs that tests need besides the npm packages. */
+/** The programs that tests and measurements need besides the npm packages. */
 const programs = {
   redis: { find: findRedis, packages: ["redis-server"], variable: "REDIS_SERVER_PATH" },
   haproxy: { find: findHaproxy, packages: ["haproxy"], variable: "HAPROXY_PATH" },
@@ -34,6 +34,7 @@ const programs = {
   },
   curl: { find: () => onPath("curl"), packages: ["curl"] },
   python: { find: () => onPath("python3"), packages: ["python3"] },
+  wrk: { find: () => onPath("wrk"), packages: ["wrk"] },
 } satisfies Record<string, Program>
 
 type ProgramName = keyof typeof programs
@@ -43,9 +44,8 @@ type ProgramName = keyof typeof programs
  * them then fail, except for libfaketime, which has a fallback.
  */
 export async function provide(...names: readonly ProgramName[]): Promise<void> {
-  const chosen = names.length > 0 ? names : (Object.keys(programs) as ProgramName[])
   const missing: string[] = []
-  for (const name of chosen) {
+  for (const name of names) {
     const program: Program = programs[name]
     if (program.find()) continue
     console.log(`· Installing ${name}`)
@@ -55,7 +55,7 @@ export async function provide(...names: readonly ProgramName[]): Promise<void> {
     }
     if (!program.find()) missing.push(program.variable ? `${name} (or set ${program.variable} to its path)` : name)
   }
-  if (missing.length > 0) console.error(`The tests need programs that could not be installed: ${missing.join(", ")}.`)
+  if (missing.length > 0) console.error(`Programs that could not be installed: ${missing.join(", ")}.`)
 }
 
 function downloadBrowser(): Promise<unknown> {

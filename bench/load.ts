@@ -1,0 +1,57 @@
+import { join } from "node:path"
+import { collect } from "@/scripts/build-and-serve"
+import { startChild } from "@/scripts/child"
+import { root } from "@/scripts/root"
+import { stopAtExit } from "@/tests/support/lifecycle"
+import { onPath } from "@/tests/support/on-path"
+import { provide } from "@/tests/support/provide"
+import { quantile } from "./bench"
+
+/** GET requests to `url`, as many as possible; `keys` are sent in turn. */
+type Load = { url: string; keys: readonly string[]; connections: number; seconds: number }
+/** `p50` and `p99`: of the time until a response, in ms. */
+type Result = { requests: number; perSecond: number; p50: number; p99: number }
+
+type Client = {
+  name: string
+  /** @throws Error if any request fails or its status is not 2xx */
+  load: (load: Load) => Promise<Result>
+}
+
+/** wrk, or autocannon where wrk cannot be installed: it takes several times the CPU from the server that it measures. */
+export async function provideClient(): Promise<Client> {
+  await provide("wrk")
+  const wrk = onPath("wrk")
+  if (wrk) return { name: "wrk, one thread", load: (load) => loadWithWrk(wrk, load) }
+  return { name: "autocannon, because wrk cannot be installed", load: loadWithAutocannon }
+}
+
+async function loadWithWrk(wrk: string, { url, keys, connections, seconds }: Load): Promise<Result> {
+  const options = [
+    "-t1",
+    `-c${connections}`,
+    `-d${seconds}s`,
+    "--timeout",
+    "10s",
+    "-s",
+    join(root, "bench/wrk.lua"),
+    url,
+    "--",
+    ...keys,
+  ]
+  const command = stopAtExit(startChild(wrk, options, { signal: "TERM", cwd: root, env: process.env }))
+  const output = collect(command)
+  await command.exited
+  const json = /^\{.*\}$/m.exec(output())?.[0]
+  if (!json) throw new Error(`${url}: ${output()}`)
+  const { failures, requests, seconds: took, p50, p99 } = JSON.parse(json)
+  if (failures > 0) throw new Error(`${url}: ${failures} of ${requests} requests failed.`)
+  return { requests, perSecond: requests / took, p50, p99 }
+}
+
+async function loadWithAutocannon(load: Load): Promise<Result> {
+  // Imported here because its packages are installed at run time.
+  const autocannon = await import("./rivals/load.js")
+  const { perSecond, requests, times } = await autocannon.load(load)
+  return { perSecond, requests, p50: quantile(times, 0.5), p99: quantile(times, 0.99) }
+}
