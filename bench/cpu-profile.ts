@@ -1,5 +1,4 @@
-import { readdir, readFile } from "node:fs/promises"
-import { join } from "node:path"
+import { readFile } from "node:fs/promises"
 
 /** What is read of a CPU profile of V8; times in microseconds of the monotonic clock, as in `process.hrtime`. */
 type Profile = {
@@ -27,10 +26,9 @@ const parts: readonly [name: string, isPart: (frame: Frame) => boolean][] = [
   ["the product's own functions", ({ url }) => url.endsWith("/dist/main.js")],
 ]
 
-/** The share of each part in the busy time of the main thread, from the one profile in a directory. */
-export async function readShares(directory: string, { start, end }: Period): Promise<[name: string, share: number][]> {
-  const [file = ""] = await readdir(directory)
-  const { nodes, samples, timeDeltas, startTime }: Profile = JSON.parse(await readFile(join(directory, file), "utf8"))
+/** The share of each part in the busy time of the main thread, in a period of a profile. */
+export async function readShares(file: string, { start, end }: Period): Promise<[name: string, share: number][]> {
+  const { nodes, samples, timeDeltas, startTime }: Profile = JSON.parse(await readFile(file, "utf8"))
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]))
   const callers = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])))
 

@@ -9,6 +9,7 @@ import { pool } from "@/lib/postgres/pool"
 import { seed } from "@/prisma/seed"
 import { serve } from "@/scripts/build-and-serve"
 import { type Child, startChild } from "@/scripts/child"
+import { root } from "@/scripts/root"
 import { provideBuild, runProgram, stopAtExit } from "@/tests/support/lifecycle"
 import {
   cpuMsOf,
@@ -178,7 +179,8 @@ function printGoals({ json, floor, lean, rival, ordersFloor, orders }: Measures)
 async function printParts(given: Given, keys: readonly string[], client: Client): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "profile-"))
   try {
-    const profiled = { ...given, NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${directory}` }
+    const file = join(directory, "cpu.json")
+    const profiled = { ...given, CPU_PROFILE: file, NODE_OPTIONS: `--import ${join(root, "bench/profile-server.mjs")}` }
     const { command, address } = await startServer((port) => serve(port, profiled), me)
     const target = { url: address + me, keys }
     await warmUp(target, client)
@@ -188,7 +190,7 @@ async function printParts(given: Given, keys: readonly string[], client: Client)
     // The profile is written when the server exits.
     await command.stop()
     console.log("\nWhere the main thread of GET me, lean listener, spends its time")
-    for (const [name, share] of await readShares(directory, period)) {
+    for (const [name, share] of await readShares(file, period)) {
       console.log(`${name.padEnd(54)}${(100 * share).toFixed(0).padStart(3)} %`)
     }
   } finally {

@@ -1,4 +1,4 @@
-import { createHash, randomInt } from "node:crypto"
+import { hash, randomInt } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { anyPrefix, kinds, type Surface } from "@/lib/surfaces"
 
@@ -32,7 +32,7 @@ export function isWellFormed(text: string): boolean {
 
 /** The hash that is stored instead of the key. A key has 256 random bits, so a fast hash cannot be brute-forced. */
 export function hashSecret(secret: string): Buffer<ArrayBuffer> {
-  return Buffer.from(createHash("sha256").update(secret).digest())
+  return hash("sha256", secret, "buffer")
 }
 
 /** What listings show of a key: its prefix and four random characters. */
