@@ -272,8 +272,12 @@ export function createTraffic({
   async function createAndRevoke({ session, keys, keyId }: Customer): Promise<void> {
     const kind = "key created and revoked"
     const name = `Soak ${randomUUID()}`
-    const made = await submit(kind, "/api-keys?new", session, { name, expires: "never", date: "" }, (response) =>
-      new RegExp(keyPattern).test(response.body) ? undefined : `${response.status} without a key`,
+    const made = await submit(
+      kind,
+      "/api-keys?new",
+      session,
+      { name, expires: "never", date: "", scopes: "read, run" },
+      (response) => (new RegExp(keyPattern).test(response.body) ? undefined : `${response.status} without a key`),
     )
     const [secret] = new RegExp(keyPattern).exec(made?.response?.body ?? "") ?? []
     if (!secret || secret === keys[0]) return
@@ -282,10 +286,10 @@ export function createTraffic({
     const shown = await send(kind, "/api-keys", { headers: { cookie: session } }, (response) =>
       response.body.includes(name) ? undefined : `${response.status} without the new key`,
     )
-    const ids = [...(shown?.body.matchAll(/revoke=([0-9a-f-]{36})/g) ?? [])].map(([, id = ""]) => id)
+    const ids = [...(shown?.body.matchAll(/name="revoke" value="([0-9a-f-]{36})"/g) ?? [])].map(([, id = ""]) => id)
     const [id] = ids.filter((one) => one !== keyId)
     if (!id) return
-    const revoked = await submit(kind, `/api-keys?revoke=${id}`, session, { id }, (response) =>
+    const revoked = await submit(kind, `/api-keys?revoke=${id}`, session, { id, reason: "not_needed" }, (response) =>
       response.status === 200 && response.body.includes("is revoked") ? undefined : `${response.status}, not revoked`,
     )
     if (revoked?.response) await send(kind, "/api/v1/me", { headers }, envelope(401, "unauthorized"))
