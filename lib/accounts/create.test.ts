@@ -4,14 +4,14 @@ import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { accountsAdapter } from "@/lib/sign-in/next-auth"
+import { singletons } from "@/lib/singleton"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { createAccount } from "./create"
 
-const slot = Symbol.for("app.env")
 const environment = env()
 
 afterEach(() => {
-  Object.assign(globalThis, { [slot]: environment })
+  singletons.env = environment
 })
 
 afterAll(async () => {
@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 function setWelcomeCredits(amount: number): void {
-  Object.assign(globalThis, { [slot]: { ...environment, WELCOME_CREDITS: amount } })
+  singletons.env = { ...environment, WELCOME_CREDITS: amount }
 }
 
 function newEmail(): string {

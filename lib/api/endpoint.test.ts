@@ -3,6 +3,7 @@ import { afterEach, expect, test, vi } from "vitest"
 import { z } from "zod"
 import { pool } from "@/lib/postgres/pool"
 import { db, snapshot } from "@/lib/postgres/prisma"
+import { singletons } from "@/lib/singleton"
 import { kinds } from "@/lib/surfaces"
 import { log } from "@/lib/telemetry/log"
 import { createKey, createUser } from "@/tests/support/factories"
@@ -10,8 +11,6 @@ import { newSecret } from "../keys/secret"
 import { refuse } from "./errors"
 import { nothing } from "./methods"
 import { userObject } from "./object"
-
-const slot = Symbol.for("app.pool")
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -70,7 +69,7 @@ test("a database that refuses connections returns 503 with Retry-After, and requ
   const { GET } = userObject({ summary: "A test", data: z.unknown(), get: async () => "fine" })
   const request = () => new Request("http://localhost:3000/", { headers: { "x-api-key": secret } })
   try {
-    Object.assign(globalThis, { [slot]: new Pool({ connectionString: "postgresql://unreachable@127.0.0.1:9/none" }) })
+    singletons.pool = new Pool({ connectionString: "postgresql://unreachable@127.0.0.1:9/none" })
     const response = await readResponse(await GET(request()))
     expect(response.status).toBe(503)
     expect(response.headers.get("retry-after")).toBe("2")
@@ -79,7 +78,7 @@ test("a database that refuses connections returns 503 with Retry-After, and requ
     })
     expect(logged).toHaveBeenCalled()
   } finally {
-    Object.assign(globalThis, { [slot]: workingPool })
+    singletons.pool = workingPool
   }
   expect((await GET(request())).status).toBe(200)
 })

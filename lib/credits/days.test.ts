@@ -3,11 +3,11 @@ import { Pool } from "pg"
 import { expect, test } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
+import { singletons } from "@/lib/singleton"
 import { createUser, grantCredits } from "@/tests/support/factories"
 import { env } from "../env"
 import { creditDays, shownDays } from "./days"
 
-const slot = Symbol.for("app.pool")
 const day = 86_400_000
 const today = Math.floor(Date.now() / day) * day
 
@@ -101,10 +101,10 @@ test.each(["Pacific/Kiritimati", "America/Los_Angeles"])(
     const defaultPool = pool()
     const zonedPool = new Pool({ connectionString: env().DATABASE_URL, options: `-c timezone=${zone}` })
     try {
-      Object.assign(globalThis, { [slot]: zonedPool })
+      singletons.pool = zonedPool
       expect(await creditDays(owner)).toEqual(days)
     } finally {
-      Object.assign(globalThis, { [slot]: defaultPool })
+      singletons.pool = defaultPool
       await zonedPool.end()
     }
   },

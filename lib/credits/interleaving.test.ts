@@ -5,6 +5,7 @@ import { Pool, type QueryConfig } from "pg"
 import { afterAll, expect, inject, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
+import { singletons } from "@/lib/singleton"
 import { createKey, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
 import { env } from "../env"
@@ -23,7 +24,6 @@ const seed = Number(process.env.LEDGER_SEED || randomInt(2 ** 31))
 
 vi.mock("./account-queue", { spy: true })
 
-const slot = Symbol.for("app.pool")
 /** For the statements of the test itself, which are not scheduled. */
 const observer = new Pool({ connectionString: env().DATABASE_URL, max: 2 })
 const workingPool = pool()
@@ -128,7 +128,7 @@ async function interleave(scheduler: fc.Scheduler, actions: readonly Action[], n
   const timers = scheduleShortTimers(schedule)
   // Several processes execute any number of an account's statements at once.
   vi.mocked(inTurn).mockImplementation((_account, _kind, task) => task())
-  Object.assign(globalThis, { [slot]: { query } })
+  singletons.pool = { query }
   try {
     const results = Promise.all(actions.map((action) => perform(action, accounts, schedule)))
     const attempts = await scheduler.waitFor(results, async (step) => {
@@ -138,7 +138,7 @@ async function interleave(scheduler: fc.Scheduler, actions: readonly Action[], n
     })
     await reconcile(accounts, actions, attempts.flat(), faulty)
   } finally {
-    Object.assign(globalThis, { [slot]: workingPool })
+    singletons.pool = workingPool
     timers.mockRestore()
     vi.mocked(inTurn).mockReset()
   }

@@ -7,6 +7,7 @@ import { findSpending } from "@/lib/credits/spending"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
+import { singletons } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
@@ -349,12 +350,11 @@ const setClock = ["UPDATE moved.clock SET at = $1"] as const
 async function at<Result>(time: string, act: () => Promise<Result>): Promise<Result> {
   const usual = pool()
   await usual.query(...setClock, [time])
-  const slot = Symbol.for("app.pool")
-  Object.assign(globalThis, { [slot]: moved })
+  singletons.pool = moved
   try {
     return await act()
   } finally {
-    Object.assign(globalThis, { [slot]: usual })
+    singletons.pool = usual
   }
 }
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, inject, test, vi } from "vitest"
 import type { SpendPeriod } from "@/generated/prisma/client"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
+import { singletons } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { createKey, createOrder, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
@@ -80,7 +81,7 @@ beforeAll(async () => {
     INSERT INTO clocked.clock VALUES (now());
     CREATE FUNCTION clocked.spend_period_start(period spend_period, made_at timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS
       'SELECT public.spend_period_start(period, at) FROM clocked.clock'`)
-  Object.assign(globalThis, { [Symbol.for("app.pool")]: clocked })
+  singletons.pool = clocked
   admin = (await createUser({ role: "admin" })).id as OwnerId
 })
 

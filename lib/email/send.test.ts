@@ -3,6 +3,7 @@ import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
 import { limits } from "@/lib/rate-limit/rate-limit"
+import { singletons } from "@/lib/singleton"
 import { kinds } from "@/lib/surfaces"
 import { log } from "@/lib/telemetry/log"
 import { createUser } from "@/tests/support/factories"
@@ -20,7 +21,7 @@ afterEach(() => {
   delete env().SMTP_URL
   delete env().EMAIL_FROM
   Object.assign(env(), { DEMO: "off", VERIFY_EMAIL: "on" })
-  Reflect.deleteProperty(globalThis, Symbol.for("app.smtp"))
+  delete singletons.smtp
 })
 
 function setMailServer(url: string) {

@@ -1,12 +1,13 @@
 import { afterEach, expect, test } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
+import { singletons } from "@/lib/singleton"
 import { currentSubscription } from "@/lib/subscriptions"
 import { createUser } from "@/tests/support/factories"
 import { pool } from "./pool"
 
 afterEach(async () => {
   await pool().end()
-  for (const name of ["env", "pool"]) Reflect.deleteProperty(globalThis, Symbol.for(`app.${name}`))
+  for (const name of ["env", "pool"]) delete singletons[name]
 })
 
 /** The statements that the only connection of a pool has prepared after one read. */

@@ -5,6 +5,7 @@ import { Ratelimit } from "@upstash/ratelimit"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
 import { product } from "@/lib/product"
+import { singletons } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { freePort } from "@/scripts/postgres"
 import { startRedis } from "@/tests/support/redis"
@@ -24,8 +25,8 @@ afterEach(() => {
 
 /** Simulates a new process: the limiters are rebuilt for the store that the environment names now. */
 function resetStore() {
-  for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
-    if (/^app\.(limit|counts)/.test(symbol.description ?? "")) Reflect.deleteProperty(globalThis, symbol)
+  for (const name of Object.keys(singletons)) {
+    if (/^(limit|counts)/.test(name)) delete singletons[name]
   }
 }
 
