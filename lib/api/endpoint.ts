@@ -9,7 +9,7 @@ import { authorize, type Caller, countRequest, identify } from "./authenticate"
 import { refuseAs } from "./errors"
 import { eachMethod, handleEach, type Method } from "./methods"
 import type { Parameters } from "./parameters"
-import { pathOf, respond, setAll } from "./respond"
+import { pathOf, type ResponseHeaders, respond, setAll } from "./respond"
 
 /** The definition of an endpoint, which documents, console pages and tests read. Its path is its folder. */
 export type Endpoint = {
@@ -42,7 +42,12 @@ export type Routes<Row = Endpoint> = Readonly<Record<Method, Route<Row>>>
 /** Turns an endpoint and its handler, which returns the body of the response, into the routes of all methods. */
 export function routes<Row extends Endpoint>(
   endpoint: Row,
-  handle: (request: Request, caller: Caller, withinDeadline: WithinDeadline, headers: Headers) => Promise<string>,
+  handle: (
+    request: Request,
+    caller: Caller,
+    withinDeadline: WithinDeadline,
+    headers: ResponseHeaders,
+  ) => Promise<string>,
 ): Routes<Row> {
   const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : `${endpoint.method}, OPTIONS`
 
@@ -53,7 +58,7 @@ export function routes<Row extends Endpoint>(
       const key = await withinDeadline(identify(request.headers))
       draft.keyId = key.id
       const verdict = await countRequest(key, request.headers)
-      if (key.replaced_until) draft.headers.set("Key-Expires", key.replaced_until.toISOString())
+      if (key.replaced_until) setAll(draft.headers, { "Key-Expires": key.replaced_until.toISOString() })
       setAll(draft.headers, rateLimitHeaders(verdict))
       const caller = authorize(key, verdict, endpoint)
       return handle(request, caller, withinDeadline, draft.headers)

@@ -11,6 +11,7 @@ import { refuseAs } from "./errors"
 import { readIdempotencyKey } from "./idempotency-key"
 import { ownObject } from "./object"
 import { parseParameters } from "./query"
+import { setAll } from "./respond"
 
 /**
  * A metered endpoint: reserves the maximum cost, does the work and settles the actual cost. A retry with the same
@@ -60,7 +61,7 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
         withinDeadline,
       )
       if (!outcome.ok) return refuseRun(outcome, maxCost)
-      if (outcome.replayed) headers.set("Idempotency-Replayed", "true")
+      if (outcome.replayed) setAll(headers, { "Idempotency-Replayed": "true" })
       return outcome.body
     },
   )

@@ -51,7 +51,7 @@ export function handleEach(supported: "GET" | "POST", allowed: string, serve: Ha
 
   function listMethods(request: Request): Promise<Response> {
     return respond(request, pathOf(request), async ({ headers }) => {
-      headers.set("Allow", allowed)
+      setAll(headers, { Allow: allowed })
       return null
     })
   }
