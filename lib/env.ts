@@ -46,6 +46,7 @@ const schema = z
     PORT: z.coerce.number().int().min(1).max(65_535).default(3000),
     HOST: optional,
     WEB_CONCURRENCY: z.coerce.number().int().min(1).max(64).default(1),
+    REQUEST_LOG_DAYS: z.coerce.number().int().min(0).max(400).default(30),
     SWEEPER: z.enum(["on", "off"]).default("on"),
     LOG_LEVEL: z.enum(["info", "warn", "error", "silent"]).default("info"),
     METRICS_TOKEN: z.string().min(16, "must have at least 16 characters").optional(),

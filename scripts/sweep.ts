@@ -1,6 +1,5 @@
 import pg from "pg"
-import { sweep } from "@/lib/credits/ledger"
-import { foldDailyChanges } from "@/lib/postgres/daily-sums"
+import { jobs } from "@/lib/sweeper"
 import { loadEnvFiles } from "./env-files.mjs"
 
 // For cron, if no server runs the sweeper. Requires DATABASE_URL and never uses the database in .data.
@@ -12,11 +11,7 @@ if (!connectionString) {
 }
 const pool = new pg.Pool({ connectionString, max: 1 })
 try {
-  const { released, freed } = await sweep(pool)
-  const folded = await foldDailyChanges(pool)
-  console.log(
-    `${released} overdue reservations released, ${freed} idempotency keys freed, ${folded} changes folded into the daily sums.`,
-  )
+  for (const job of Object.values(jobs)) console.log(`${await job.run(pool)}.`)
 } finally {
   await pool.end()
 }

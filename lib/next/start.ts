@@ -1,4 +1,4 @@
-import { startSweeper } from "@/lib/credits/sweeper"
+import { startSweeper } from "@/lib/sweeper"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { singleton } from "@/lib/singleton"
