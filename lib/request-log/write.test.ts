@@ -32,7 +32,7 @@ async function logged(keyId: string) {
 test("a request is logged with what it read, and never with its secrets or values", async () => {
   const { user, key, secret, send } = await caller("user")
   await send(readOrders, `/api/v1/me/orders?limit=7&since=2026-01-01`, {
-    headers: { "user-agent": `agent ${secret} \u202Eline\u0007two ${"x".repeat(300)}` },
+    headers: { "user-agent": `agent ${secret} \u0085line\u00ADtwo ${"x".repeat(300)}` },
   })
   const [entry] = await logged(key.id)
   expect(entry).toMatchObject({
@@ -110,10 +110,17 @@ test("a request without a key that exists is not logged", async () => {
   expect(await db().keyRequest.count()).toBe(before)
 })
 
-test("entries that wait for an unreachable database are written when it responds", async () => {
+test("entries that the database refuses are counted, and later ones are written", async () => {
   const { key, send } = await caller("user")
   await send(readAccount, "/api/v1/me")
   await pool().query("ALTER TABLE key_requests RENAME TO hidden")
-  await pool().query("ALTER TABLE hidden RENAME TO key_requests")
+  try {
+    await drainRequestLog()
+  } finally {
+    await pool().query("ALTER TABLE hidden RENAME TO key_requests")
+  }
+  await send(readAccount, "/api/v1/me")
   expect(await logged(key.id)).toHaveLength(1)
+  const day = await db().keyUsage.findMany({ where: { keyId: key.id, unit: "day" } })
+  expect(day).toMatchObject([{ requests: 1n, unlogged: 1n }])
 })
