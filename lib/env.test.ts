@@ -18,6 +18,7 @@ test("the required variables are sufficient, and all others have defaults", () =
     TRUSTED_PROXY_HOPS: 0,
     PORT: 3000,
     WEB_CONCURRENCY: 1,
+    REQUEST_LOG_DAYS: 30,
     SWEEPER: "on",
     LOG_LEVEL: "info",
     VERIFY_EMAIL: "on",

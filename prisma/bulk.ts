@@ -144,7 +144,7 @@ async function fillRequestLog(
   for (let day = 0; day < logDays && day * perDay < rows; day++) {
     const start = (today - logDays + 1 + day) * dayMs
     const last = Math.min(rows, (day + 1) * perDay) - 1
-    // Today has just begun when this runs at midnight UTC.
+    // Only a part of today is over.
     const length = Math.min(dayMs, Date.now() - start)
     await client.query("SELECT add_request_log_day(utc_day(to_timestamp($1 / 1000::float8)))", [start])
     await client.query(
