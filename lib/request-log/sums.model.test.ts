@@ -81,7 +81,9 @@ async function perform(change: Step): Promise<Entry[]> {
   }
 }
 
-test("at every commit, sums, usage, reach and totals equal the logged rows", { timeout: timeLimit + 30_000 }, async () => {
+test("at every commit, sums, usage, reach and totals equal the logged rows", {
+  timeout: timeLimit + 30_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
       await database.query("TRUNCATE key_requests, key_request_sums, key_usage, key_reach")
@@ -172,5 +174,9 @@ async function compare(written: readonly Entry[]): Promise<void> {
 
 function networkOf(address: string | undefined): string {
   if (!address) return "unknown"
-  return { "2001:db8::1": "2001:db8::/64", "2001:db8::2": "2001:db8::/64", "2001:db8:0:1::1": "2001:db8:0:1::/64" }[address] ?? address
+  return (
+    { "2001:db8::1": "2001:db8::/64", "2001:db8::2": "2001:db8::/64", "2001:db8:0:1::1": "2001:db8:0:1::/64" }[
+      address
+    ] ?? address
+  )
 }

@@ -79,7 +79,7 @@ export function logRequest(request: LoggedRequest): Promise<void> | undefined {
   if (env().REQUEST_LOG_DAYS === 0) return undefined
   const { waiting, isRefusalLogged, isDraining } = state()
   const isLogged = waiting.length < maxWaiting && (request.status < 400 || isRefusalLogged(request.keyId))
-  if (isLogged) waiting.push({ ...request, id: uuidv7() })
+  if (isLogged) waiting.push({ ...request, userAgent: shown(request.userAgent), id: uuidv7() })
   else countUnlogged(request)
   if (isDraining) return drain()
   scheduleWrite()
@@ -163,11 +163,7 @@ export async function writeEntries(database: Pool, entries: readonly Entry[]): P
        method text, route text, status int, code text, ms int, rows int, credits int, address inet, "userAgent" text,
        parameters text[])
      ON CONFLICT DO NOTHING`,
-    [
-      JSON.stringify(
-        entries.map((entry) => ({ ...entry, ms: Math.round(entry.ms), userAgent: shown(entry.userAgent) })),
-      ),
-    ],
+    [JSON.stringify(entries.map((entry) => ({ ...entry, ms: Math.round(entry.ms) })))],
   )
 }
 
@@ -183,10 +179,14 @@ async function addUnlogged(place: string, n: number): Promise<void> {
 
 const apiKey = new RegExp(`${anyPrefix}\\w*`, "g")
 const invisible = /[\p{C}\p{Zl}\p{Zp}]/gu
+const maxUserAgent = 200
 
 /** A user agent as it is stored: at most 200 characters in one line, with API keys masked. */
 function shown(userAgent: string | null): string | null {
-  return userAgent && userAgent.slice(0, 1_000).replaceAll(apiKey, "[key]").replaceAll(invisible, " ").slice(0, 200)
+  if (!userAgent) return null
+  const masked = userAgent.replaceAll(apiKey, "[key]").replaceAll(invisible, " ")
+  // A slice would keep the whole header in memory.
+  return masked.length <= maxUserAgent ? masked : Buffer.from(masked.slice(0, maxUserAgent)).toString()
 }
 
 /** One connection that requests never wait for, and that never waits for them. */
