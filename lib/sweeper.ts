@@ -1,6 +1,7 @@
 import type { Pool } from "pg"
 import { sweep } from "./credits/ledger"
 import { env } from "./env"
+import { remindOfExpiry } from "./keys/reminders"
 import { foldDailyChanges } from "./postgres/daily-sums"
 import { pool } from "./postgres/pool"
 import { dropOldRequests } from "./request-log/retention"
@@ -24,6 +25,10 @@ export const jobs = {
   request_log: {
     everyMs: 600_000,
     run: async (database) => `${await dropOldRequests(database)} days dropped from the request log`,
+  },
+  reminders: {
+    everyMs: 60_000,
+    run: async (database) => `${await remindOfExpiry(database)} emails sent about keys that expire`,
   },
 } as const satisfies Record<string, Job>
 

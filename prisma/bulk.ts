@@ -12,7 +12,7 @@ export type BulkSize = {
 /** The rows in each table of one extra account, `bulkUserId(users)`, regardless of the size of the rest. */
 export const ownRows = 100
 
-const tables = ["plans", ...seededTables]
+const tables = ["plans", ...seededTables, "key_reminders"]
 
 /** Filled by the trigger on `key_requests`, or emptied with it. */
 const logTables = ["key_requests", "key_request_sums", "key_usage", "key_reach"]
@@ -84,8 +84,11 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
      SELECT user_id, 'bulk-' || number || '@example.com', 'Bulk ' || number, CASE n % 100 WHEN 1 THEN 'support' ELSE 'member' END,
             CASE n % 100 WHEN 7 THEN 'banned'::user_status WHEN 8 THEN 'closed' ELSE 'active' END, at, at
      FROM ${account}`,
-    `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id, created_at)
-     SELECT user_id, user_id, 'user', 'Bulk', '${kinds.user.prefix}bulk', sha256(number::text::bytea), user_id, at FROM ${account}`,
+    `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id, created_at, expires_at)
+     SELECT user_id, user_id, 'user', 'Bulk', '${kinds.user.prefix}bulk', sha256(number::text::bytea), user_id, at,
+            CASE WHEN n % 10 > 0 THEN at + interval '2 years' END
+     FROM ${account}`,
+    `INSERT INTO key_reminders (key_id, user_id, days, send_at, sent_at) SELECT user_id, user_id, 30, at, at FROM ${account}`,
     `INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, created_at,
                                 current_period_start, current_period_end, canceled_at)
      SELECT user_id, user_id, CASE n % 100 WHEN 4 THEN 'bulk_team' ELSE 'bulk_pro' END,

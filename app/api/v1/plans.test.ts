@@ -6,6 +6,7 @@ import { encodeCursor } from "@/lib/api/parameters"
 import { creditDays } from "@/lib/credits/days"
 import { sweep } from "@/lib/credits/ledger"
 import { env } from "@/lib/env"
+import { remindOfExpiry } from "@/lib/keys/reminders"
 import { pool } from "@/lib/postgres/pool"
 import { bulkUserId, fillInBulk } from "@/prisma/bulk"
 import { seededTables } from "@/prisma/seed"
@@ -15,7 +16,7 @@ import { endpoints, type ServedEndpoint } from "./endpoints"
 // The plan that PostgreSQL chooses for each statement. The tables are large enough for the plans used at ten million rows.
 
 const size = { rows: 30_000, users: 3_000 }
-const largeTables: readonly string[] = [...seededTables, "key_request_sums", "key_usage", "key_reach"]
+const largeTables: readonly string[] = [...seededTables, "key_request_sums", "key_usage", "key_reach", "key_reminders"]
 /** The partitions of the request log. */
 const partition = /^day_\d{8}$/
 const owner = bulkUserId(size.users) as OwnerId
@@ -63,7 +64,7 @@ describe.each(lists)("$path", (endpoint) => {
   })
 })
 
-test("calls, runs, the sweep, the usage of an account and the statistics never scan a whole table", async () => {
+test("calls, runs, the sweep, reminders, the usage of an account and the statistics never scan a whole table", async () => {
   const statements: Statement[] = []
   const user = { id: owner }
   const { secret } = await createKey({ user, surface: "user" })
@@ -80,6 +81,15 @@ test("calls, runs, the sweep, the usage of an account and the statistics never s
     }
   }
   statements.push(...(await statementsOf(() => sweep())), ...(await statementsOf(() => creditDays(owner))))
+  // A user key and an admin key whose owner can no longer use it.
+  for (const surface of ["user", "admin"] as const) {
+    const times = { createdAt: new Date(Date.now() - 90 * 86_400_000), expiresAt: new Date() }
+    await createKey({ user, surface, ...times })
+  }
+  await pool().query("INSERT INTO key_reminder_progress (days, reached_at) VALUES (0, now() - interval '1 hour')")
+  env().DEMO = "on"
+  statements.push(...(await statementsOf(() => remindOfExpiry())))
+  expect(statements.some(({ text }) => text.includes("key_reminder_days"))).toBe(true)
   for (const endpoint of stats) {
     const call = await caller(endpoint)
     statements.push(...(await statementsOf(() => call(`interval=month&since=${Date.now() - 700 * 86_400_000}`))))

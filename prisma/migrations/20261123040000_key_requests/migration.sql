@@ -97,6 +97,9 @@ CREATE INDEX "key_usage_unit_created_at_id_idx" ON "key_usage"("unit", "created_
 -- CreateIndex
 CREATE INDEX "key_usage_user_id_unit_created_at_id_idx" ON "key_usage"("user_id", "unit", "created_at" DESC, "id" DESC);
 
+-- CreateIndex
+CREATE INDEX "key_reach_first_at_idx" ON "key_reach"("first_at");
+
 -- What the Prisma schema cannot express.
 
 ALTER TABLE "key_usage" SET (fillfactor = 80);
