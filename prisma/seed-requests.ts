@@ -48,16 +48,18 @@ export async function seedRequests(database: PoolClient, demo: readonly Story[],
   )
   await database.query(
     `INSERT INTO key_requests (id, key_id, user_id, created_at, method, route, status, ms, rows, credits, address, user_agent, parameters)
-     SELECT id, id, user_id, least(last_used_at, $2), 'GET', '/api/v1/me', 200, 4, 1, 0, '198.51.100.200', 'curl/8.14.1', '{}'
+     SELECT ${uuidOf("id")}, id, user_id, least(last_used_at, $2), 'GET', '/api/v1/me', 200, 4, 1, 0, '198.51.100.200', 'curl/8.14.1', '{}'
      FROM api_keys k WHERE last_used_at >= $1 AND last_used_at < coalesce(revoked_at, expires_at, 'infinity')
        AND NOT EXISTS (SELECT FROM key_requests WHERE key_id = k.id)`,
     [new Date(start), new Date(end - 1)],
   )
   // The database gives usage random ids.
-  await database.query(
-    `UPDATE key_usage SET id =
-       overlay(overlay(md5(concat(key_id, unit, created_at)) PLACING '4' FROM 13) PLACING '8' FROM 17)::uuid`,
-  )
+  await database.query(`UPDATE key_usage SET id = ${uuidOf("concat(key_id, unit, extract(epoch FROM created_at))")}`)
+}
+
+/** A UUID that is the same for the same value, as SQL. */
+function uuidOf(value: string): string {
+  return `overlay(overlay(md5(${value}::text) PLACING '4' FROM 13) PLACING '8' FROM 17)::uuid`
 }
 
 async function totalsOf(database: PoolClient): Promise<Totals> {
@@ -219,8 +221,8 @@ class Traffic {
 
   /** The requests that read a whole list, or the start of a long one. */
   #pagesOf(name: keyof Totals): Request[] {
-    const size = 100
-    return Array.from({ length: Math.min(40, Math.ceil(this.totals[name] / size)) }, (_, page) => ({
+    const size = 20
+    return Array.from({ length: Math.min(60, Math.ceil(this.totals[name] / size)) }, (_, page) => ({
       route: `/api/v1/admin/${name}`,
       rows: Math.min(size, this.totals[name] - page * size),
       parameters: pageOf(page),

@@ -46,7 +46,7 @@ function FailureRow({ failure, page, now }: { failure: Failure; page: string; no
       </TableCell>
       <TableCell label="Request">
         <Link
-          href={`${page}?${new URLSearchParams({ status: String(status), route })}#requests`}
+          href={`${page}?${new URLSearchParams({ status: String(status), route })}`}
           className="underline decoration-line underline-offset-2 hover:decoration-current"
         >
           <Request method={method} route={route} />

@@ -23,7 +23,7 @@ import { Addresses } from "./reached"
 import { type RequestLog, Requests } from "./requests"
 import { Usage } from "./usage"
 
-const shownAddresses = 10
+const shownAddresses = 5
 
 /**
  * What a key is and what it did. `?usage=hour` shows the last hours instead of days; every other parameter is one of the
@@ -58,6 +58,7 @@ export async function KeyPage({
   const status = keyStatus(listed, now)
   const { total, unlogged, addresses } = report
   const isUnused = total.requests + unlogged === 0
+  const isReading = Object.keys(query).length > 0
   return (
     <PageFrame
       back={back}
@@ -84,31 +85,20 @@ export async function KeyPage({
           </Link>
         </Notice>
       )}
-      <KeyFacts
-        listed={listed}
-        isOwn={listed.owner.id === viewer.id}
-        ownerEmail={ownerEmail}
-        offered={offered}
-        now={now}
-      />
-      {isUnused ? (
-        <>
-          <LiveUpdates path={`${page}/count`} requests={total.requests} />
-          <Unused listed={listed} />
-        </>
-      ) : (
+      {/* A filter or page number in the URL means that the viewer reads the requests, so all else is left out. */}
+      {!isReading && (
+        <KeyFacts
+          listed={listed}
+          isOwn={listed.owner.id === viewer.id}
+          ownerEmail={ownerEmail}
+          offered={offered}
+          now={now}
+        />
+      )}
+      {!isUnused && !isReading && (
         <>
           <Usage usage={used} unit={unit} surface={surface} page={page} />
           <Failures failures={failures} page={page} now={now} />
-          <section aria-labelledby="requests" className="grid grid-cols-[minmax(0,1fr)] gap-3">
-            <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-1">
-              <h2 id="requests" className="text-base font-semibold">
-                Last requests
-              </h2>
-              <LiveUpdates path={`${page}/count`} requests={total.requests} />
-            </div>
-            <Requests keyId={id} surface={surface} page={page} query={query} log={log} />
-          </section>
           <section aria-labelledby="addresses" className="grid grid-cols-[minmax(0,1fr)] gap-3">
             <div className="flex flex-wrap items-baseline justify-between gap-x-4">
               <h2 id="addresses" className="text-base font-semibold">
@@ -122,6 +112,19 @@ export async function KeyPage({
           </section>
         </>
       )}
+      <section aria-labelledby="requests" className="grid grid-cols-[minmax(0,1fr)] gap-3">
+        <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-1">
+          <h2 id="requests" className="text-base font-semibold">
+            Last requests
+          </h2>
+          <LiveUpdates path={`${page}/count`} requests={total.requests} />
+        </div>
+        {isUnused ? (
+          <Unused listed={listed} />
+        ) : (
+          <Requests keyId={id} surface={surface} page={page} query={query} log={log} />
+        )}
+      </section>
       <Limits report={report} />
     </PageFrame>
   )

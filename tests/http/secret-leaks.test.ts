@@ -168,6 +168,8 @@ async function misuse(key: string): Promise<void> {
     `/docs/${key}`,
     `/reset-password/${key}`,
     `/admin/users/${key}`,
+    `/api-keys/${key}`,
+    `/admin/api-keys/${key}/report/csv`,
     `/api-keys?revoke=${key}`,
     `/sign-in?callbackUrl=/${key}&error=${key}`,
     `//${key}`,
@@ -319,9 +321,20 @@ test("no column of any table contains a secret", async () => {
 })
 
 test("no page or page payload contains a secret", async () => {
-  const { pages } = await builtPaths()
+  const { pages, routes } = await builtPaths()
   const { id } = await db().user.findUniqueOrThrow({ where: { email } })
-  const paths = pages.map((path) => path.replace("[id]", id).replace("[surface]", "user").replace("[token]", "x"))
+  const key = (surface: Surface) => db().apiKey.findFirstOrThrow({ where: { surface, name: "the revoked key" } })
+  const ids = { "/api-keys/[id]": (await key("user")).id, "/admin/api-keys/[id]": (await key("admin")).id }
+  const aboutKeys = [...pages, ...routes].flatMap((path) =>
+    Object.entries(ids)
+      .filter(([page]) => path.startsWith(page))
+      .map(([page, id]) => path.replace(page, page.replace("[id]", id)).replace("[format]", "json")),
+  )
+  expect(aboutKeys).toHaveLength(8)
+  const paths = [
+    ...pages.map((path) => path.replace("[id]", id).replace("[surface]", "user").replace("[token]", "x")),
+    ...aboutKeys,
+  ]
   for (const path of [...paths, "/api-keys?new", "/admin/api-keys?new"]) {
     for (const headers of [{}, { cookie }, { cookie, rsc: "1" }]) {
       const response = await ask(server, { path, headers })
