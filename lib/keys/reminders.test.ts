@@ -8,6 +8,7 @@ import { db } from "@/lib/postgres/prisma"
 import { singletons } from "@/lib/singleton"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { createKey, createUser } from "@/tests/support/factories"
+import { whileUncommitted } from "@/tests/support/locks"
 import { startMailServer } from "@/tests/support/mail-server"
 import { receiveEmails } from "@/tests/support/received-emails"
 import { remindOfExpiry } from "./reminders"
@@ -306,6 +307,17 @@ test("six instances that sweep at once send every person one email about every k
       for (const { start } of own) expect(email.split(`(${start}…)`)).toHaveLength(2)
     }
   }
+})
+
+test("an instance that finds a key while another queues and sends it does not send it again", async () => {
+  const user = await createUser()
+  const { id } = await keyOf(user, { expires: noon + 7 * day })
+  const sentByAnother = "INSERT INTO key_reminders (key_id, user_id, days, send_at, sent_at) VALUES ($1, $2, 7, $3, $3)"
+  await setClock(noon)
+  const [sent] = await whileUncommitted([sentByAnother, id, user.id, new Date(noon)], () =>
+    remindOfExpiry(instances[0]),
+  )
+  expect(sent).toBe(0)
 })
 
 test("instances that find keys of one person one after the other send one email a day", async () => {

@@ -38,16 +38,14 @@ type Database = ReturnType<typeof pool>
 type Range = { days: number; reached_at: Date; after: Date; until: Date }
 
 // A threshold is looked for from where the last round ended, or from now in the first round ever. Except for the expiry
-// itself, the rest of the day (UTC) is included, so that one email of the day tells of all. Keys that have passed the next
-// threshold too are left to that one; those that expired more than a day ago to none. If the clock was set back, the day
-// is read again; keys in the queue are not queued twice.
+// itself, the rest of the day (UTC) is included, so that one email of the day tells of all. A key that has passed several
+// thresholds has one reminder, of the nearest; one that expired more than a day ago has none. If the clock was set back,
+// the day is read again; keys in the queue are not queued twice.
 const findRanges = `
   SELECT days, until AS reached_at, until + ahead AS until,
-         greatest(CASE WHEN since <= until THEN since ELSE until - interval '24 hours' END + ahead, moment + next_ahead) AS after
+         greatest(CASE WHEN since <= until THEN since ELSE until - interval '24 hours' END + ahead, moment - interval '24 hours') AS after
   FROM (
-    SELECT days, moment, make_interval(hours => 24 * days) AS ahead,
-           make_interval(hours => 24 * coalesce(lead(days) OVER (ORDER BY days DESC), -1)) AS next_ahead,
-           coalesce(reached_at, moment) AS since,
+    SELECT days, moment, make_interval(hours => 24 * days) AS ahead, coalesce(reached_at, moment) AS since,
            CASE days WHEN 0 THEN moment ELSE (utc_day(moment) + 1)::timestamp AT TIME ZONE 'UTC' END AS until
     FROM unnest($1::int[]) days LEFT JOIN key_reminder_progress USING (days), date_trunc('milliseconds', now()) moment
   ) threshold`
