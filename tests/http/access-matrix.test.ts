@@ -82,6 +82,7 @@ const pages: Record<string, "everyone" | "guests" | "accounts" | "demo" | Permis
   "/waitlist": "everyone",
   "/docs": "everyone",
   "/docs/[surface]": "everyone",
+  "/docs/leaks": "everyone",
   "/account": "accounts",
   "/account/credits": "accounts",
   "/account/orders": "accounts",
@@ -111,7 +112,16 @@ const redirectedRoles: Record<string, string> = { "/admin": "bookkeeper" }
 /** Operators authenticate with a metrics token, which none of the callers below has. */
 const routes: Record<
   string,
-  "everyone" | "no caller" | "operators" | "sign-in page" | "demo" | "user key" | "admin key" | Permission
+  | "everyone"
+  | "no caller"
+  | "reporters"
+  | "GitHub"
+  | "operators"
+  | "sign-in page"
+  | "demo"
+  | "user key"
+  | "admin key"
+  | Permission
 > = {
   "/healthz": "everyone",
   "/readyz": "everyone",
@@ -123,11 +133,14 @@ const routes: Record<
   "/api/[[...path]]": "no caller",
   // Its own test covers the paths that next-auth serves below it.
   "/api/auth/[...nextauth]": "no caller",
+  "/api/leaks": "reporters",
+  "/api/leaks/github": "GitHub",
   "/sign-in/clear": "sign-in page",
   "/dev/mailbox/[id]": "demo",
   "/api/v1/openapi.json": "everyone",
   "/api/v1/admin/skill.md": "everyone",
   "/api/v1/me/skill.md": "everyone",
+  "/api/v1/secret-pattern.json": "everyone",
   ...reviewedAccess,
 }
 
@@ -626,7 +639,7 @@ describe.each(["lean", "next"] as const)("routes, served by %s", (listener: List
       const surface = path.startsWith("/api/v1/admin/") ? "admin" : "user"
       const address = path.replace("[[...path]]", "nothing").replace("[...nextauth]", "session")
       const endpoint = table.find((candidate) => candidate.path === path)
-      const body = endpoint && exampleBody(endpoint)
+      const body = endpoint ? exampleBody(endpoint) : posted[path]
       const outcomes: Record<string, string> = {}
       const expected: Record<string, unknown> = {}
       for (const [name, { headers, search = "", refused }] of Object.entries(callers[surface])) {
@@ -634,7 +647,7 @@ describe.each(["lean", "next"] as const)("routes, served by %s", (listener: List
         const given = { "content-type": "application/json", "x-forwarded-for": anotherAddress(), ...headers }
         const { status, text } = await ask(api, { ...sent, path: address + search, headers: given })
         outcomes[name] =
-          status === 200 || !text.startsWith("{") ? String(status) : `${status} ${JSON.parse(text).error.code}`
+          status < 300 || !text.startsWith("{") ? String(status) : `${status} ${JSON.parse(text).error.code}`
         expected[name] = sameForAll[access] ?? refused ?? (isHolder(name, access) ? "200" : "403 forbidden")
       }
       expect(outcomes).toEqual(expected)
@@ -783,10 +796,16 @@ async function accountOf({ cookies }: RawResponse): Promise<string | null> {
 const sameForAll: Record<string, string> = {
   everyone: "200",
   "no caller": "404 not_found",
+  reporters: "202",
+  // Its own test signs messages as GitHub does.
+  GitHub: "403 invalid_signature",
   demo: "404",
   operators: "401",
   "sign-in page": "307",
 }
+
+/** The bodies for the routes outside of the table of endpoints that take one. */
+const posted: Record<string, object> = { "/api/leaks": { keys: ["a text that is no key"] }, "/api/leaks/github": [] }
 
 type KeyHolder = { headers: SentHeaders; search?: string; refused?: string }
 
