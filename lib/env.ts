@@ -52,6 +52,10 @@ const schema = z
     METRICS_TOKEN: z.string().min(16, "must have at least 16 characters").optional(),
     OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
     WELCOME_CREDITS: z.coerce.number().int().min(0).max(1_000_000).default(100),
+    GITHUB_KEYS_URL: z
+      .url({ protocol: /^https?$/ })
+      .refine((url) => url.startsWith("https:") || isLoopbackUrl(url), "must start with https://")
+      .default("https://api.github.com/meta/public_keys/secret_scanning"),
     GITHUB_CLIENT_ID: optional,
     GITHUB_CLIENT_SECRET: optional,
     GOOGLE_CLIENT_ID: optional,

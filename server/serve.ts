@@ -1,8 +1,8 @@
 import { once } from "node:events"
 import { Server } from "node:http"
+import { drain } from "@/lib/drain"
 import { env } from "@/lib/env"
 import { startProcess } from "@/lib/next/start"
-import { drainRequestLog } from "@/lib/request-log/write"
 import { shareMetrics } from "@/lib/telemetry/cluster-metrics"
 import { log } from "@/lib/telemetry/log"
 import { createListener } from "./listener"
@@ -35,7 +35,7 @@ export async function serve(): Promise<void> {
   console.log(`Process ${process.pid} listens on http://${host ?? "localhost"}:${port}, sweeper ${sweeper}`)
   onShutdown(async () => {
     setTimeout(() => process.exit(1), graceMs).unref()
-    await Promise.all([close(), drainRequestLog()])
+    await Promise.all([close(), drain()])
     await app.close()
     await tracing?.flush()
     process.exit(0)

@@ -18,6 +18,8 @@ export type ResponseHeaders = Record<string, string>
 /** A response in progress: its headers, which an error response keeps, and what the logs say of the request. */
 export type Draft = {
   readonly headers: ResponseHeaders
+  /** The status of a response with a body that is no error; 200 if omitted. */
+  status?: number
   /** The API key that was used, and its owner. */
   key?: { id: string; owner_id: string } | undefined
   /** The code of an error. */
@@ -111,7 +113,7 @@ async function responseOf(
 ): Promise<Response> {
   try {
     const body = await work(draft)
-    return createResponse(body === null ? 204 : 200, draft.headers, body)
+    return createResponse(body === null ? 204 : (draft.status ?? 200), draft.headers, body)
   } catch (error) {
     const refusal = error instanceof Refusal ? error : unexpected(error, requestId)
     draft.code = refusal.code

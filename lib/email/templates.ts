@@ -192,6 +192,33 @@ export const templates = {
     ],
     security: true,
   }),
+  key_leaked: ({ id, predecessor, ...key }: KeyFacts & { id: string; predecessor: string | null }) => ({
+    subject: `A leaked API key was revoked: ${key.start}…`,
+    body: [
+      `The key ${named(key)} of your account was found where others can read it, and reported to us. It was revoked: requests with it are now rejected.`,
+      ...(predecessor ? [`The key that it replaced, ${predecessor}…, was revoked too.`] : []),
+      {
+        list: [
+          "See what was done with the key, and whether that was you.",
+          "Create another key, and use it wherever you used this one.",
+          "Remove the key from where it was found, so that nobody reports it again.",
+        ],
+      },
+      { label: "See what was done with the key", url: reportOf(key.surface, id) },
+      { label: "Create another key", url: urlOf(kinds[key.surface].page) },
+    ],
+    security: true,
+  }),
+  admin_key_leaked: ({ email, id, start }: { email: string; id: string; start: string }) => ({
+    subject: `A leaked admin key was revoked: ${start}…`,
+    body: [
+      `The admin key ${start}… of ${email} was found where others can read it, and reported to us. It was revoked: requests with it are now rejected.`,
+      "See what was read with it. If that was not its owner, tell the customers whose data it was.",
+      { label: "See what was done with the key", url: reportOf("admin", id) },
+    ],
+    because: `you are an owner of ${product.name} at ${env().BASE_URL}`,
+    security: true,
+  }),
   password_reset: ({ token, minutes }: { token: string; minutes: number }) => ({
     subject: "Reset your password",
     body: [
@@ -232,6 +259,10 @@ function expirySubject(keys: readonly ExpiringKey[]): string {
 function expiryOf({ expiresAt, hasExpired, ownerEmail, ...key }: ExpiringKey): string {
   const whose = ownerEmail ? `${named(key)} of ${ownerEmail}` : named(key)
   return `${whose} ${hasExpired ? "expired" : "expires"} on ${absoluteTime(expiresAt)}`
+}
+
+function reportOf(surface: Surface, id: string): string {
+  return urlOf(`${kinds[surface].page}/${id}/report`)
 }
 
 function urlOf(path: string): string {

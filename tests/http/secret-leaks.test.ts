@@ -52,6 +52,8 @@ beforeAll(async () => {
     EMAIL_FROM: "shop@example.com",
     LOG_LEVEL: "info",
     METRICS_TOKEN: metricsToken,
+    // The collector's responses hold no public keys.
+    GITHUB_KEYS_URL: traces.url,
     OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
     OTEL_BSP_SCHEDULE_DELAY: "100",
   })
@@ -145,6 +147,7 @@ async function workWithKeys(surface: Surface): Promise<void> {
   const { id } = await db().apiKey.findFirstOrThrow({ where: { surface, name: "the revoked key" } })
   await send(`${path.slice(1)} ${revoking[surface]}`, path, { id, reason: "leaked" })
   await misuse(revoked)
+  await leak(await issue("the leaked key"))
   const replaced = await db().apiKey.findFirstOrThrow({ where: { surface, name: "the key" } })
   await misuse(await created("the rotated key", rotating[surface], { id: replaced.id, grace: "1h" }))
 }
@@ -199,6 +202,20 @@ async function misuse(key: string): Promise<void> {
     await ask(server, { ...run, headers: json, body })
   }
   await ask(server, { method: "POST", path: "/api-keys", body: key, headers: { ...sameOriginHeaders(), cookie } })
+}
+
+/** Reports a key that works, correctly and incorrectly, until its owner has an email about it. */
+async function leak(key: string): Promise<void> {
+  const headers = { "content-type": "application/json" }
+  const github = { "github-public-key-identifier": "a".repeat(64), "github-public-key-signature": key }
+  for (const body of [key, `{"keys":"${key}"}`, `{"keys":["${key}",1]}`, `{"${key}":1}`, `{"keys":["${key}"]}`]) {
+    await ask(server, { method: "POST", path: "/api/leaks", headers, body })
+    await ask(server, { method: "POST", path: `/api/leaks?key=${key}`, headers: { ...headers, "x-request-id": key } })
+  }
+  const message = { headers: { ...headers, ...github }, body: `[{"token":"${key}","type":"a"}]` }
+  await ask(server, { method: "POST", path: "/api/leaks/github", ...message })
+  await emailWith(`A leaked API key was revoked: ${startOf(key)}`)
+  await misuse(key)
 }
 
 async function changePasswords(first: string): Promise<void> {
@@ -262,7 +279,7 @@ function secretsIn(text: string): string[] {
 }
 
 test("every secret was used", async () => {
-  expect(Object.keys(secrets)).toHaveLength(21)
+  expect(Object.keys(secrets)).toHaveLength(23)
   expect(await db().apiKey.count({ where: { revokedAt: null } })).toBe(4)
   expect(await db().run.count({ where: { state: "settled" } })).toBeGreaterThan(0)
   expect(new Set(Object.values(secrets).map((secret) => secret.length > 8))).toEqual(new Set([true]))
