@@ -48,6 +48,9 @@ const refusalsPerMinute = 300
 /** How long a shutdown waits for the database. */
 const drainMs = 3_000
 
+/** The name of the connection in `pg_stat_activity`. */
+export const logApplication = "request log"
+
 type State = {
   waiting: Entry[]
   /** The number of requests that are not logged, by key, owner and hour. */
@@ -194,6 +197,7 @@ function connection(): Pool {
   return singleton("request-log-connection", () => {
     const created = new Pool({
       connectionString: env().DATABASE_URL,
+      application_name: logApplication,
       max: 1,
       connectionTimeoutMillis: 5_000,
       statement_timeout: 10_000,
