@@ -41,8 +41,10 @@ function FailureRow({ failure, page, now }: { failure: Failure; page: string; no
   return (
     <TableRow>
       <TableCell label="Status" names className="lg:max-w-96">
-        <ResponseStatus status={status} code={code} />
-        {meaning && <p className="mt-0.5 text-xs text-muted">{meaning}</p>}
+        <div>
+          <ResponseStatus status={status} code={code} />
+          {meaning && <p className="mt-0.5 text-xs text-muted">{meaning.replaceAll("`", "")}</p>}
+        </div>
       </TableCell>
       <TableCell label="Request">
         <Link

@@ -55,6 +55,7 @@ export async function KeyPage({
   const unit = usage === "hour" ? "hour" : "day"
   const [report, used, failures] = await Promise.all([reportOf(listed), usageOf(id, unit), failuresOf(id)])
   const now = new Date()
+  const isOwn = listed.owner.id === viewer.id
   const status = keyStatus(listed, now)
   const { total, unlogged, addresses } = report
   const isUnused = total.requests + unlogged === 0
@@ -70,7 +71,7 @@ export async function KeyPage({
       intro={<code className="font-mono">{start}…</code>}
       actions={
         <div className="flex flex-wrap gap-2">
-          <Actions listed={listed} viewer={viewer} />
+          <Actions listed={listed} isOwn={isOwn} />
           <Link href={`${page}/report`} className={buttonStyle()}>
             Report
           </Link>
@@ -86,15 +87,7 @@ export async function KeyPage({
         </Notice>
       )}
       {/* A filter or page number in the URL means that the viewer reads the requests, so all else is left out. */}
-      {!isReading && (
-        <KeyFacts
-          listed={listed}
-          isOwn={listed.owner.id === viewer.id}
-          ownerEmail={ownerEmail}
-          offered={offered}
-          now={now}
-        />
-      )}
+      {!isReading && <KeyFacts listed={listed} isOwn={isOwn} ownerEmail={ownerEmail} offered={offered} now={now} />}
       {!isUnused && !isReading && (
         <>
           <Usage usage={used} unit={unit} surface={surface} page={page} />
@@ -120,7 +113,7 @@ export async function KeyPage({
           <LiveUpdates path={`${page}/count`} requests={total.requests} />
         </div>
         {isUnused ? (
-          <Unused listed={listed} />
+          <Unused listed={listed} isOwn={isOwn} />
         ) : (
           <Requests keyId={id} surface={surface} page={page} query={query} log={log} />
         )}
@@ -131,8 +124,7 @@ export async function KeyPage({
 }
 
 /** Links that open the forms of the key's row in its list. */
-function Actions({ listed, viewer }: { listed: ListedKey; viewer: Viewer }) {
-  const isOwn = listed.owner.id === viewer.id
+function Actions({ listed, isOwn }: { listed: ListedKey; isOwn: boolean }) {
   const { page } = kinds[listed.surface]
   // The list of user keys has only the viewer's own.
   if (listed.surface === "user" && !isOwn) return null
@@ -151,22 +143,25 @@ function Actions({ listed, viewer }: { listed: ListedKey; viewer: Viewer }) {
 
 const actionLabels = { rotate: "Rotate", change: "Edit", revoke: "Revoke" } as const
 
-/** What to do with a key that was never used. */
-function Unused({ listed: { surface, state, lastUsedAt } }: { listed: ListedKey }) {
-  if (lastUsedAt)
-    return <EmptyState title="No logged requests">The key was last used while there was no log.</EmptyState>
-  if (state !== "active") return <EmptyState title="No requests">The key was never used.</EmptyState>
+/** What to do with a key without a logged request. */
+function Unused({ listed: { surface, state, lastUsedAt }, isOwn }: { listed: ListedKey; isOwn: boolean }) {
   const path = surface === "user" ? kinds.user.api : `${kinds.admin.api}/key`
+  const isUsable = isOwn && state === "active"
   return (
     <div className="grid gap-4">
-      <EmptyState title="No requests yet">Send one with this key: it appears here within seconds.</EmptyState>
-      <CopyField
-        id="first-request"
-        label="First request"
-        value={requestIn("curl", { url: env().BASE_URL + path })}
-        copy="Copy request"
-        lines={2}
-      />
+      <EmptyState title={isUsable ? "No requests yet" : "No requests"}>
+        {lastUsedAt && "The key was last used before there was a log. "}
+        {isUsable && "Send a request with this key: it appears here within seconds."}
+      </EmptyState>
+      {isUsable && (
+        <CopyField
+          id="first-request"
+          label="First request"
+          value={requestIn("curl", { url: env().BASE_URL + path })}
+          copy="Copy request"
+          lines={2}
+        />
+      )}
     </div>
   )
 }

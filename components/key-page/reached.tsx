@@ -27,8 +27,10 @@ export function Routes({
       {routes.map(({ route, addresses, ...reached }) => (
         <TableRow key={route}>
           <TableCell label="Endpoint" names>
-            <code className="font-mono text-xs wrap-anywhere">{route}</code>
-            <p className="text-xs text-muted">{summaries.get(route)}</p>
+            <div>
+              <code className="font-mono text-xs wrap-anywhere">{route}</code>
+              <p className="text-xs text-muted">{summaries.get(route)}</p>
+            </div>
           </TableCell>
           <Numbers {...reached} />
           <TableCell label="Addresses" numeric>
@@ -98,8 +100,12 @@ function Numbers({ requests, errors, rows }: Pick<ReachEntry, "requests" | "erro
 function Times({ firstAt, lastAt }: Pick<ReachEntry, "firstAt" | "lastAt">) {
   return (
     <>
-      <TableCell label="First">{absoluteTime(firstAt)}</TableCell>
-      <TableCell label="Last">{absoluteTime(lastAt)}</TableCell>
+      <TableCell label="First" className="whitespace-nowrap">
+        {absoluteTime(firstAt)}
+      </TableCell>
+      <TableCell label="Last" className="whitespace-nowrap">
+        {absoluteTime(lastAt)}
+      </TableCell>
     </>
   )
 }

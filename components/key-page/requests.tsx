@@ -1,9 +1,9 @@
 import { z } from "zod"
 import { EmptyState } from "@/components/empty-state"
-import { Count, None, Text, Time } from "@/components/list/cells"
+import { Count } from "@/components/list/cells"
 import { type Column, ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
-import { Request, ResponseStatus } from "@/components/list/request-cells"
+import { Moment, Request, ResponseStatus, Sender } from "@/components/list/request-cells"
 import type { List } from "@/lib/api/envelope"
 import type { requestRow } from "@/lib/request-log/lists"
 import { seenOf } from "@/lib/request-log/of-key"
@@ -15,14 +15,13 @@ type Row = z.output<typeof requestRow>
 export type RequestLog = { path: string; read: (search: string) => Promise<List<Row>> }
 
 const columns: readonly Column<Row>[] = [
-  { label: "Time", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { label: "Time (UTC)", cell: ({ createdAt }) => <Moment at={createdAt} /> },
   { label: "Request", cell: (row) => <Request {...row} /> },
   { label: "Status", cell: (row) => <ResponseStatus {...row} /> },
   { label: "Rows", numeric: true, cell: ({ rows }) => <Count of={rows} /> },
   { label: "Credits", numeric: true, cell: ({ credits }) => <Count of={credits} /> },
   { label: "ms", numeric: true, cell: ({ ms }) => <Count of={ms} /> },
-  { label: "Address", cell: ({ address }) => address ?? <None /> },
-  { label: "Client", cell: ({ userAgent }) => <Text>{userAgent}</Text> },
+  { label: "From", cell: (row) => <Sender {...row} /> },
 ]
 
 /** The logged requests with a key, filtered by what it did. */

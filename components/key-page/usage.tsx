@@ -47,7 +47,7 @@ export function Usage({
         </h2>
         <Units page={page} unit={unit} />
       </div>
-      <dl className="grid grid-cols-2 gap-3 sm:grid-cols-4">
+      <dl className="grid grid-cols-[repeat(auto-fit,minmax(8rem,1fr))] gap-3">
         {shown.map((column) => (
           <Tile key={column.label} label={column.label}>
             {whole(sumOf(column))}

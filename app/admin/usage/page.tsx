@@ -2,7 +2,7 @@ import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/usage/route"
 import { KeyLink } from "@/components/console/cells"
 import { ResourcePage } from "@/components/console/resource-page"
-import { Count, Time } from "@/components/list/cells"
+import { Count } from "@/components/list/cells"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }
@@ -15,7 +15,7 @@ export default function UsagePage({ searchParams }: PageProps<"/admin/usage">) {
       endpoint={GET.endpoint}
       searchParams={searchParams}
       columns={[
-        { label: "Period", cell: ({ createdAt, unit }) => <Period startsAt={createdAt} unit={unit} /> },
+        { label: "Period (UTC)", cell: ({ createdAt, unit }) => <Period startsAt={createdAt} unit={unit} /> },
         { label: "Account", cell: ({ userId }, account) => account(userId) },
         { label: "Key", cell: ({ keyId }) => <KeyLink id={keyId} list="/admin/usage" /> },
         { label: "Requests", numeric: true, cell: ({ requests }) => <Count of={requests} /> },
@@ -23,7 +23,6 @@ export default function UsagePage({ searchParams }: PageProps<"/admin/usage">) {
         { label: "Rows", numeric: true, cell: ({ rows }) => <Count of={rows} /> },
         { label: "Credits", numeric: true, cell: ({ credits }) => <Count of={credits} /> },
         { label: "Not logged", numeric: true, cell: ({ unlogged }) => <Count of={unlogged} /> },
-        { label: "Started", cell: ({ createdAt }) => <Time at={createdAt} /> },
       ]}
     />
   )
