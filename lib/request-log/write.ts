@@ -36,8 +36,11 @@ export type LoggedRequest = {
 
 export type Entry = LoggedRequest & { id: string }
 
-/** Bounds the memory: an entry takes about half a kilobyte. */
+/** Bounds the memory: an entry takes about half a kilobyte, and 1.5 at most. */
 const maxWaiting = 10_000
+
+/** As much of a user agent as is kept until keys in it are masked. */
+const maxUserAgent = 1_000
 
 const batch = 1_000
 const writeEveryMs = 500
@@ -79,11 +82,25 @@ export function logRequest(request: LoggedRequest): Promise<void> | undefined {
   if (env().REQUEST_LOG_DAYS === 0) return undefined
   const { waiting, isRefusalLogged, isDraining } = state()
   const isLogged = waiting.length < maxWaiting && (request.status < 400 || isRefusalLogged(request.keyId))
-  if (isLogged) waiting.push({ ...request, id: uuidv7() })
+  if (isLogged) waiting.push(withoutHeaders({ ...request, id: uuidv7() }))
   else countUnlogged(request)
   if (isDraining) return drain()
   scheduleWrite()
   return undefined
+}
+
+/** Replaces texts that were cut out of a header: a slice keeps the whole header in memory. */
+function withoutHeaders({ address, userAgent, ...entry }: Entry): Entry {
+  const isLong = userAgent !== null && userAgent.length > maxUserAgent
+  return {
+    ...entry,
+    address: address && copyOf(address),
+    userAgent: isLong ? copyOf(userAgent.slice(0, maxUserAgent)) : userAgent,
+  }
+}
+
+function copyOf(text: string): string {
+  return Buffer.from(text).toString()
 }
 
 /** Writes everything at once from now on: before a process exits. */
@@ -186,7 +203,7 @@ const invisible = /[\p{C}\p{Zl}\p{Zp}]/gu
 
 /** A user agent as it is stored: at most 200 characters in one line, with API keys masked. */
 function shown(userAgent: string | null): string | null {
-  return userAgent && userAgent.slice(0, 1_000).replaceAll(apiKey, "[key]").replaceAll(invisible, " ").slice(0, 200)
+  return userAgent?.replaceAll(apiKey, "[key]").replaceAll(invisible, " ").slice(0, 200) ?? null
 }
 
 /** One connection that requests never wait for, and that never waits for them. */
