@@ -111,6 +111,7 @@ test("keys that do not expire, are revoked or have a successor are not reminded 
   await keyOf(user, { expires, revokedAt: new Date() })
   await keyOf(user, { expires, successorId: successor.key.id })
   for (let time = noon; time < expires + day; time += 12 * hour) expect(await roundAt(time)).toBe(0)
+  expect(await db().keyReminder.count()).toBe(0)
 })
 
 test("a key that was revoked or replaced after it was queued is left out", async () => {
@@ -195,6 +196,7 @@ test.each([
     expect(emailsTo(owner)[0]).toContain(` of ${staff.email} expires on`)
     expect(emailsTo(owner)[0]).toContain(`${env().BASE_URL}${kinds.admin.page}`)
   }
+  expect(await db().keyReminder.count({ where: { userId: { notIn: owners.map(({ id }) => id) } } })).toBe(0)
   for (const user of [staff, ...others]) expect(emailsTo(user)).toEqual([])
 })
 
@@ -272,16 +274,16 @@ test("the first round reminds of no threshold that passed before it, and later o
   expect(subjectsTo(user)).toEqual(["2 API keys expire soon"])
 })
 
-test("without a mail server nothing is recorded, and the first round with one is the first", async () => {
+test("without a mail server nothing is queued or recorded", async () => {
   const user = await createUser()
-  await pool().query("TRUNCATE key_reminder_progress")
   await keyOf(user, { expires: noon + 7 * day })
   const { SMTP_URL } = env()
   delete env().SMTP_URL
   expect(await roundAt(noon)).toBe(0)
   Object.assign(env(), { SMTP_URL })
-  expect(await roundAt(noon + hour)).toBe(0)
   expect(await db().email.count({ where: { userId: user.id } })).toBe(0)
+  expect(await db().keyReminder.count()).toBe(0)
+  expect(await roundAt(noon + hour)).toBe(1)
 })
 
 test("six instances that sweep at once send every person one email about every key", async () => {
@@ -362,6 +364,14 @@ test("a clock of the database that jumps ahead and back sends nothing twice, and
   expect(emailsTo(user).filter((email) => email.includes(second.start))).toHaveLength(4)
 })
 
+test("on the day to which a clock is set back, no reminder is skipped", async () => {
+  const [user, other] = [await createUser(), await createUser()]
+  expect(await roundAt(noon + 365 * day)).toBe(0)
+  await keyOf(user, { expires: noon + 7 * day })
+  await keyOf(other, { expires: noon - hour })
+  expect(await roundAt(noon)).toBe(2)
+})
+
 test("a clock that is set back within the day neither repeats nor skips a reminder", async () => {
   const user = await createUser()
   const expires = noon + 8 * day
@@ -401,9 +411,9 @@ test("more keys than a statement reads, which expire in the same millisecond, ar
   )
   await setClock(noon)
   await dyingAt((text, [, expires]) => text.includes("FROM api_keys") && expires === noon + 7 * day)
-  const { rowCount } = await pool().query("SELECT FROM key_reminders")
-  expect(rowCount).toBeGreaterThan(0)
-  expect(rowCount).toBeLessThan(1200)
+  const queued = await db().keyReminder.count()
+  expect(queued).toBeGreaterThan(0)
+  expect(queued).toBeLessThan(1200)
   expect(await roundAt(noon)).toBe(1)
   expect(subjectsTo(user)).toEqual(["1200 API keys expire soon"])
 })
@@ -464,10 +474,13 @@ test("an email that always fails is tried eight times within a day", async () =>
   await keyOf(user, { expires: noon + 7 * day })
   const server = await startMailServer({ refuse: () => "mailbox unavailable" })
   await withMailServer(server.url, async () => {
-    for (let time = noon; time < noon + 2 * day; time += 10 * 60_000) await roundAt(time)
+    const tries = () => db().email.count({ where: { userId: user.id, status: "failed" } })
+    for (let time = noon; time < noon + 2 * hour; time += 10 * 60_000) await roundAt(time)
+    expect(await tries()).toBe(4)
+    for (let time = noon + 2 * hour; time < noon + 2 * day; time += hour) await roundAt(time)
+    expect(await tries()).toBe(8)
   })
   await server.stop()
-  expect(await db().email.count({ where: { userId: user.id, status: "failed" } })).toBe(8)
   // The next threshold is sent.
   expect(await roundAt(noon + 6 * day)).toBe(1)
 })

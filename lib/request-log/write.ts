@@ -82,7 +82,7 @@ export function logRequest(request: LoggedRequest): Promise<void> | undefined {
   if (env().REQUEST_LOG_DAYS === 0) return undefined
   const { waiting, isRefusalLogged, isDraining } = state()
   const isLogged = waiting.length < maxWaiting && (request.status < 400 || isRefusalLogged(request.keyId))
-  if (isLogged) waiting.push({ ...request, userAgent: shown(request.userAgent), id: uuidv7() })
+  if (isLogged) waiting.push(entryOf(request))
   else countUnlogged(request)
   if (isDraining) return drain()
   scheduleWrite()
@@ -184,12 +184,19 @@ const apiKey = new RegExp(`${anyPrefix}\\w*`, "g")
 const invisible = /[\p{C}\p{Zl}\p{Zp}]/gu
 const maxUserAgent = 200
 
+/** An entry that keeps no header in memory, of which the address and the user agent can be slices. */
+function entryOf({ address, userAgent, ...request }: LoggedRequest): Entry {
+  return { ...request, id: uuidv7(), address: address && copyOf(address), userAgent: shown(userAgent) }
+}
+
 /** A user agent as it is stored: at most 200 characters in one line, with API keys masked. */
 function shown(userAgent: string | null): string | null {
-  if (!userAgent) return null
-  const masked = userAgent.replaceAll(apiKey, "[key]").replaceAll(invisible, " ")
-  // A slice would keep the whole header in memory.
-  return masked.length <= maxUserAgent ? masked : Buffer.from(masked.slice(0, maxUserAgent)).toString()
+  const masked = userAgent?.replaceAll(apiKey, "[key]").replaceAll(invisible, " ")
+  return masked ? copyOf(masked.slice(0, maxUserAgent)) : null
+}
+
+function copyOf(text: string): string {
+  return Buffer.from(text).toString()
 }
 
 /** One connection that requests never wait for, and that never waits for them. */
