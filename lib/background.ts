@@ -44,18 +44,17 @@ export function isLaneFull(name: string): boolean {
 export function inBackground(name: string, work: Work): void {
   const lane = laneOf(name)
   lane.waiting.push({ work, due: performance.now() + startAfterMs })
-  lane.working ??= workOff(name, lane).finally(() => {
-    lane.working = undefined
-  })
+  lane.working ??= workOff(name, lane)
 }
 
-async function workOff(lane: string, { waiting }: Lane): Promise<void> {
+async function workOff(name: string, lane: Lane): Promise<void> {
+  const { waiting } = lane
   for (let next = waiting[0]; next; next = waiting[0]) {
-    await wait(next.due - performance.now())
+    await wait(Math.max(0, next.due - performance.now()))
     try {
       await next.work()
     } catch (error) {
-      log().error({ lane, why: String(error) }, "background_work_failed")
+      log().error({ lane: name, why: String(error) }, "background_work_failed")
       if (isDatabaseUnavailable(error)) {
         await wait(retryAfterMs)
         continue
@@ -63,6 +62,8 @@ async function workOff(lane: string, { waiting }: Lane): Promise<void> {
     }
     waiting.shift()
   }
+  // Not later than the last look, or work that is added in between would wait for more.
+  lane.working = undefined
 }
 
 /** Finishes all lanes, before the process exits; `finishIfExiting` finishes what is added from now on. */
@@ -78,14 +79,14 @@ export async function finishIfExiting(): Promise<void> {
 
 /** Waits until all lanes are empty, for a limited time. */
 export async function finishBackground(): Promise<void> {
-  const lanes = [...state().lanes.values()]
-  const isDone = await Promise.race([finish(lanes), wait(drainMs, false, { ref: false })])
-  const lost = lanes.reduce((sum, { waiting }) => sum + waiting.length, 0)
+  const isDone = await Promise.race([finish(), wait(drainMs, false, { ref: false })])
+  const lost = [...state().lanes.values()].reduce((sum, { waiting }) => sum + waiting.length, 0)
   if (!isDone) log().error({ lost }, "background_work_lost")
 }
 
-/** Work may add work to another lane. */
-async function finish(lanes: readonly Lane[]): Promise<true> {
-  while (lanes.some(({ working }) => working)) await Promise.all(lanes.map(({ working }) => working))
+/** Looks again after each round, because work may add work to another lane, and lanes. */
+async function finish(): Promise<true> {
+  const working = () => [...state().lanes.values()].flatMap((lane) => lane.working ?? [])
+  for (let left = working(); left.length > 0; left = working()) await Promise.all(left)
   return true
 }

@@ -147,7 +147,7 @@ async function workWithKeys(surface: Surface): Promise<void> {
   const { id } = await db().apiKey.findFirstOrThrow({ where: { surface, name: "the revoked key" } })
   await send(`${path.slice(1)} ${revoking[surface]}`, path, { id, reason: "leaked" })
   await misuse(revoked)
-  await leak(await issue("the leaked key"))
+  await leak(surface, await issue("the leaked key"))
   const replaced = await db().apiKey.findFirstOrThrow({ where: { surface, name: "the key" } })
   await misuse(await created("the rotated key", rotating[surface], { id: replaced.id, grace: "1h" }))
 }
@@ -205,7 +205,8 @@ async function misuse(key: string): Promise<void> {
 }
 
 /** Reports a key that works, correctly and incorrectly, until its owner has an email about it. */
-async function leak(key: string): Promise<void> {
+async function leak(surface: Surface, key: string): Promise<void> {
+  const { id } = await db().apiKey.findFirstOrThrow({ where: { surface, name: "the leaked key" } })
   const headers = { "content-type": "application/json" }
   const github = { "github-public-key-identifier": "a".repeat(64), "github-public-key-signature": key }
   for (const body of [key, `{"keys":"${key}"}`, `{"keys":["${key}",1]}`, `{"${key}":1}`, `{"keys":["${key}"]}`]) {
@@ -214,7 +215,7 @@ async function leak(key: string): Promise<void> {
   }
   const message = { headers: { ...headers, ...github }, body: `[{"token":"${key}","type":"a"}]` }
   await ask(server, { method: "POST", path: "/api/leaks/github", ...message })
-  await emailWith(`A leaked API key was revoked: ${startOf(key)}`)
+  await emailWith(`${pageOf[surface]}/${id}/report`)
   await misuse(key)
 }
 

@@ -62,7 +62,7 @@ export default function LeaksPage() {
         <Section of="your-own-key">
           <p>
             Revoke it at{" "}
-            <Link href={user.page} className="font-medium text-accent hover:underline">
+            <Link href={user.page} className="text-accent underline">
               {user.page}
             </Link>
             , or replace it there with “It leaked”, which gives you a new key at once. Both take effect on the next
@@ -74,7 +74,7 @@ export default function LeaksPage() {
           <p>A rule for gitleaks:</p>
           <CodePanel title=".gitleaks.toml" code={gitleaksToml} />
           <p>
-            <a href="/api/v1/secret-pattern.json" className="text-accent hover:underline">
+            <a href="/api/v1/secret-pattern.json" className="text-accent underline">
               /api/v1/secret-pattern.json
             </a>{" "}
             contains this rule and the patterns for GitHub&apos;s secret scanning partner program, which reports to{" "}
