@@ -3,9 +3,14 @@ import type { Instrumentation } from "next"
 /** Runs once in each server process, before the first request. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== "nodejs") return
-  const [{ checkEnvironment }, { startProcess }] = await Promise.all([import("./lib/env"), import("./lib/next/start")])
+  const [{ checkEnvironment }, { startProcess }, { delayExit }] = await Promise.all([
+    import("./lib/env"),
+    import("./lib/next/start"),
+    import("./lib/next/delay-exit"),
+  ])
   checkEnvironment()
   await startProcess()
+  delayExit()
 }
 
 /** Called for errors thrown by pages and actions; the API handles its own errors. */

@@ -5,7 +5,7 @@ import { type Color, rgbOf } from "@/lib/color"
 import { root } from "@/scripts/root"
 
 const css = readFileSync(join(root, "app/globals.css"), "utf8")
-const [light = "", dark = ""] = css.split("@media (prefers-color-scheme: dark)")
+const [light = "", dark = ""] = css.split("@media screen and (prefers-color-scheme: dark)")
 
 test.each([
   ["light", light],

@@ -73,6 +73,7 @@ async function startContenders(given: Given) {
   const ordersPage = statementOf({ table: "orders", row: orderRow }, {}, { limit: 500, offset: 0, order: "desc" })
 
   const lean = await startServer((port) => serve(port, given, "lean"), me)
+  const unlogged = await startServer((port) => serve(port, { ...given, REQUEST_LOG_DAYS: "0" }, "lean"), me)
   const next = await startServer((port) => serve(port, given, "next"), me)
   const floor = await startServer(
     (port) => startRival(["floor.js", String(port), JSON.stringify(ordersPage), JSON.stringify(findKey)], given),
@@ -92,6 +93,7 @@ async function startContenders(given: Given) {
     json: contender("an empty JSON route of Next", idle, "/json", userKeys),
     floor: contender("bare listener, same statement", floor, "/owner", userKeys),
     lean: contender("GET /api/v1/me, lean listener", lean, me, userKeys),
+    unlogged: contender("the same without the request log", unlogged, me, userKeys),
     next: contender("GET /api/v1/me, Next alone", next, me, userKeys),
     rival: contender("the same with better-auth", rival, "/me", rivalKeys),
     ordersFloor: contender("its query and JSON.stringify", floor, "/orders", adminKeys),
@@ -162,11 +164,16 @@ function printTable(measures: readonly ({ name: string } & Measure)[]): void {
   }
 }
 
-function printGoals({ json, floor, lean, rival, ordersFloor, orders }: Measures): void {
+function printGoals({ json, floor, lean, unlogged, rival, ordersFloor, orders }: Measures): void {
   const goals = [
     { name: "GET me, CPU vs. an empty JSON route of Next", ratio: lean.cpuMs / json.cpuMs, atMost: 0.35 },
     { name: "better-auth's CPU vs. GET me", ratio: rival.cpuMs / lean.cpuMs, atLeast: 8 },
     { name: "GET me, CPU vs. a bare listener, same statement", ratio: lean.cpuMs / floor.cpuMs, atMost: 2.2 },
+    {
+      name: "GET me, requests/s vs. without the request log",
+      ratio: lean.perSecond / unlogged.perSecond,
+      atLeast: 0.87,
+    },
     { name: "500 orders, CPU vs. their query, JSON.stringify", ratio: orders.cpuMs / ordersFloor.cpuMs, atMost: 1.5 },
   ]
   console.log(`\n${"Goals".padEnd(54)}ratio      goal`)

@@ -15,6 +15,8 @@ const everyPage: Record<string, { title: string; permission: Permission }> = {
   "/admin/credits": { title: "Credit ledger", permission: "credits.read" },
   "/admin/orders": { title: "Orders", permission: "billing.read" },
   "/admin/subscriptions": { title: "Subscriptions", permission: "billing.read" },
+  "/admin/requests": { title: "API requests", permission: "audit.read" },
+  "/admin/usage": { title: "API usage", permission: "audit.read" },
   "/admin/audit": { title: "Audit log", permission: "audit.read" },
   "/admin/emails": { title: "Emails", permission: "email.read" },
   "/admin/api-keys": { title: "Admin keys", permission: "api_keys.manage" },

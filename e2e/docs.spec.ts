@@ -13,7 +13,7 @@ const surfaces = Object.keys(pages) as Surface[]
 test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
 
-  for (const path of ["/docs", ...Object.values(pages)]) {
+  for (const path of ["/docs", "/docs/leaks", ...Object.values(pages)]) {
     test(`${path} is accessible and fits narrow screens`, async ({ page }) => {
       await page.goto(path)
       await expectAccessibleWithoutSidewaysScroll(page)

@@ -18,10 +18,12 @@ test("the required variables are sufficient, and all others have defaults", () =
     TRUSTED_PROXY_HOPS: 0,
     PORT: 3000,
     WEB_CONCURRENCY: 1,
+    REQUEST_LOG_DAYS: 30,
     SWEEPER: "on",
     LOG_LEVEL: "info",
     VERIFY_EMAIL: "on",
     DEMO: "off",
+    GITHUB_KEYS_URL: "https://api.github.com/meta/public_keys/secret_scanning",
     WELCOME_CREDITS: 100,
   })
 })
@@ -73,6 +75,16 @@ test.each(["10.0.0.0/33", "2001:db8::/129", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0
     expect(problems).toEqual([expect.any(String), expect.stringContaining(`TRUSTED_PROXIES contains "${entry}"`)])
   },
 )
+
+test.each([
+  ["https://keys.example.com/list", true],
+  ["http://127.0.0.1:8080/list", true],
+  ["http://keys.example.com/list", false],
+])("GITHUB_KEYS_URL %s, whose content is trusted, is accepted: %s", (url, accepted) => {
+  const given = { ...complete, GITHUB_KEYS_URL: url }
+  if (accepted) expect(parseEnv(given).GITHUB_KEYS_URL).toBe(url)
+  else expect(problemsOf(given)[1]).toContain("GITHUB_KEYS_URL must start with https://")
+})
 
 test("trusted proxies are either a number or a list", () => {
   const list = { ...complete, TRUSTED_PROXIES: "10.0.0.0/8,2001:db8::1" }

@@ -46,11 +46,16 @@ const schema = z
     PORT: z.coerce.number().int().min(1).max(65_535).default(3000),
     HOST: optional,
     WEB_CONCURRENCY: z.coerce.number().int().min(1).max(64).default(1),
+    REQUEST_LOG_DAYS: z.coerce.number().int().min(0).max(400).default(30),
     SWEEPER: z.enum(["on", "off"]).default("on"),
     LOG_LEVEL: z.enum(["info", "warn", "error", "silent"]).default("info"),
     METRICS_TOKEN: z.string().min(16, "must have at least 16 characters").optional(),
     OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
     WELCOME_CREDITS: z.coerce.number().int().min(0).max(1_000_000).default(100),
+    GITHUB_KEYS_URL: z
+      .url({ protocol: /^https?$/ })
+      .refine((url) => url.startsWith("https:") || isLoopbackUrl(url), "must start with https://")
+      .default("https://api.github.com/meta/public_keys/secret_scanning"),
     GITHUB_CLIENT_ID: optional,
     GITHUB_CLIENT_SECRET: optional,
     GOOGLE_CLIENT_ID: optional,

@@ -4,6 +4,10 @@ const day = 24 * hour
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" })
 const dateTime = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" })
+const toTheSecond = new Intl.DateTimeFormat("en-GB", {
+  ...{ day: "numeric", month: "short", timeZone: "UTC" },
+  ...{ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
+})
 const dateOnly = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" })
 
 /** "3 days ago", "in 89 days": days up to about three months, because key lifetimes are given in days. */
@@ -26,6 +30,11 @@ export function inMinutes(seconds: number): string {
 /** "21 Nov 2026, 12:38 UTC" */
 export function absoluteTime(date: Date): string {
   return `${dateTime.format(date)} UTC`
+}
+
+/** "21 Nov, 12:38:07", for the last days; the time is UTC. */
+export function exactTime(date: Date): string {
+  return toTheSecond.format(date)
 }
 
 /** "19 February 2027" */

@@ -7,7 +7,7 @@ export const permissions = {
   "billing.read": "Read subscriptions and orders",
   "credits.read": "Read the credit ledger and balances",
   "credits.manage": "Grant and deduct credits",
-  "audit.read": "Read the audit log",
+  "audit.read": "Read the audit log and the requests with every key",
   "email.read": "Read the email log",
   "feedback.read": "Read feedback",
   "waitlist.read": "Read the waitlist",

@@ -12,7 +12,11 @@ export type BulkSize = {
 /** The rows in each table of one extra account, `bulkUserId(users)`, regardless of the size of the rest. */
 export const ownRows = 100
 
-const tables = ["plans", ...seededTables]
+const tables = ["plans", ...seededTables, "key_reminders"]
+
+/** Filled by the trigger on `key_requests`, or emptied with it. */
+const logTables = ["key_requests", "key_request_sums", "key_usage", "key_reach"]
+const logDays = 30
 
 /** Credits granted to each account. Each run reserves 10 and costs 3; in one account of a hundred all runs fail. */
 const granted = 1_000_000
@@ -32,7 +36,7 @@ export async function fillInBulk(client: Client, { rows, users }: BulkSize): Pro
   const start = Date.now() - 2 * 365 * 86_400_000
   await client.query("BEGIN")
   await client.query("SET LOCAL session_replication_role = replica")
-  await client.query(`TRUNCATE ${tables.join(", ")} CASCADE`)
+  await client.query(`TRUNCATE ${[...tables, ...logTables].join(", ")} CASCADE`)
   const indexes = await dropIndexes(client)
   await client.query(
     "INSERT INTO plans (id, name, amount, currency, interval, credits) SELECT 'bulk_' || name, name, 2900, 'usd', 'month', 1000 FROM unnest(ARRAY['pro', 'team']) name",
@@ -40,6 +44,9 @@ export async function fillInBulk(client: Client, { rows, users }: BulkSize): Pro
   await fill(client, { rows, users, firstUser: 0, firstRow: 0, start })
   await fill(client, { rows: ownRows, users: 1, firstUser: users, firstRow: rows, start })
   for (const index of indexes) await client.query(index)
+  await client.query("SET LOCAL session_replication_role = origin")
+  await fillRequestLog(client, { rows, users, firstUser: 0, firstRow: 0 })
+  await fillRequestLog(client, { rows: ownRows, users: 1, firstUser: users, firstRow: rows })
   await client.query("SELECT rebuild_daily_sums()")
   await client.query("COMMIT")
   await client.query("VACUUM ANALYZE")
@@ -77,8 +84,11 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
      SELECT user_id, 'bulk-' || number || '@example.com', 'Bulk ' || number, CASE n % 100 WHEN 1 THEN 'support' ELSE 'member' END,
             CASE n % 100 WHEN 7 THEN 'banned'::user_status WHEN 8 THEN 'closed' ELSE 'active' END, at, at
      FROM ${account}`,
-    `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id, created_at)
-     SELECT user_id, user_id, 'user', 'Bulk', '${kinds.user.prefix}bulk', sha256(number::text::bytea), user_id, at FROM ${account}`,
+    `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id, created_at, expires_at)
+     SELECT user_id, user_id, 'user', 'Bulk', '${kinds.user.prefix}bulk', sha256(number::text::bytea), user_id, at,
+            CASE WHEN n % 10 > 0 THEN at + interval '2 years' END
+     FROM ${account}`,
+    `INSERT INTO key_reminders (key_id, user_id, days, send_at, sent_at) SELECT user_id, user_id, 30, at, at FROM ${account}`,
     `INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, created_at,
                                 current_period_start, current_period_end, canceled_at)
      SELECT user_id, user_id, CASE n % 100 WHEN 4 THEN 'bulk_team' ELSE 'bulk_pro' END,
@@ -124,6 +134,34 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
      FROM ${row(few)}`,
   ]
   for (const statement of statements) await client.query(statement)
+}
+
+/** The requests of the last days, whose last one is today. Their trigger adds each day to the sums. */
+async function fillRequestLog(
+  client: Client,
+  { rows, users, firstUser, firstRow }: Omit<Part, "start">,
+): Promise<void> {
+  const dayMs = 86_400_000
+  const today = Math.floor(Date.now() / dayMs)
+  const perDay = Math.ceil(rows / logDays)
+  for (let day = 0; day < logDays && day * perDay < rows; day++) {
+    const start = (today - logDays + 1 + day) * dayMs
+    const last = Math.min(rows, (day + 1) * perDay) - 1
+    // Only a part of today is over.
+    const length = Math.min(dayMs, Date.now() - start)
+    await client.query("SELECT add_request_log_day(utc_day(to_timestamp($1 / 1000::float8)))", [start])
+    await client.query(
+      `INSERT INTO key_requests (id, key_id, user_id, created_at, method, route, status, code, ms, rows, credits, address, user_agent, parameters)
+       SELECT ${idOf("ms", `${firstRow} + n`)}, user_id, user_id, to_timestamp(ms / 1000::float8), 'GET',
+              CASE mix WHEN 3 THEN '/api/v1/me/credits' WHEN 4 THEN '/api/v1/me/run' ELSE '/api/v1/me' END,
+              CASE mix WHEN 0 THEN 503 WHEN 1 THEN 429 WHEN 2 THEN 403 ELSE 200 END,
+              CASE mix WHEN 0 THEN 'service_unavailable' WHEN 1 THEN 'rate_limited' WHEN 2 THEN 'forbidden' END,
+              mix, 1, 0, '192.0.2.1', 'curl/8.0', CASE mix WHEN 3 THEN ARRAY['limit'] ELSE '{}' END
+       FROM (SELECT n, (${start} + (n - ${day * perDay}) * ${length}::bigint / ${perDay}) AS ms,
+                    ${userIdOf(`${firstUser} + n % ${users}`)} AS user_id, (n + n / ${users}) % 100 AS mix
+             FROM generate_series(${day * perDay}::bigint, ${last}) n OFFSET 0) entry`,
+    )
+  }
 }
 
 /** Numbers from 0, each with a time, in milliseconds and as a timestamp, in even steps from `start` to now. */

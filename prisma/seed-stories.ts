@@ -5,12 +5,13 @@ import { creditPacks, plans, product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { Random } from "./random"
 
-const hour = 3_600_000
+const minute = 60_000
+const hour = 60 * minute
 const day = 24 * hour
 const span = 548 * day
 
 /** Rows by table. Their keys are column names. */
-type Row = Record<string, string | number | boolean | object | null>
+export type Row = Record<string, string | number | boolean | object | null>
 export type Rows = Record<
   | "users"
   | "api_keys"
@@ -479,7 +480,7 @@ export function demoStories(random: Random, end: number, passwordHash: string): 
       story.audit(createdAt + hour, null, "user.role_changed", "user", person.id, { from: "member", to: role })
     story.key(end - 40 * day, surface, "Demo", demoKey({ email, surface }))
     if (role === "member") addMemberData(story)
-    if (role === "admin") story.apart(() => addScopedAdminKey(story))
+    if (role === "admin") story.apart(() => addAdminKeys(story))
     return story.finish()
   })
 }
@@ -523,11 +524,18 @@ function addLimitedKeys(story: StoryBuilder): Row {
   return story.cap(add("Trial project", "h", { created: 35, expires: 55, used: 5 }), 500)
 }
 
-function addScopedAdminKey(story: StoryBuilder) {
+/** One key with few permissions, and one that leaked: see seed-requests.ts. */
+function addAdminKeys(story: StoryBuilder) {
   const { end } = story
   const secret = demoSecret("admin", "a")
   const key = story.key(end - 20 * day, "admin", "Revenue report", secret, { expiresAt: end + 70 * day })
   Object.assign(key, { scopes: ["admin.access", "billing.read"], last_used_at: iso(end - 4 * hour) })
+  const leaked = story.key(end - 26 * day + 9 * hour, "admin", "Nightly export", demoSecret("admin", "b"), {
+    expiresAt: end + 64 * day,
+    revokedAt: end - 3 * day + 15 * hour + 41 * minute,
+    reason: "leaked",
+  })
+  leaked.scopes = ["users.read", "billing.read", "email.read"]
 }
 
 /** The key of an example that nothing prints. */

@@ -45,10 +45,13 @@ test("the same options give the same rows at any hour of a day", async () => {
     "credit_entries",
     "audit_entries",
     "emails",
+    "key_requests",
+    "key_usage",
+    "key_request_sums",
+    "key_reach",
   ]) {
     const ignored = table === "users" ? "- 'password_hash'" : ""
-    const digest = `SELECT md5(string_agg((to_jsonb(t) ${ignored})::text, '' ORDER BY 1)) FROM (SELECT * FROM ${table} ORDER BY id) t`
-    const text = digest.replace("ORDER BY 1", "ORDER BY id")
+    const text = `SELECT md5(string_agg(row, '' ORDER BY row)) FROM (SELECT (to_jsonb(t) ${ignored})::text AS row FROM ${table} t) rows`
     expect((await copy.query(text)).rows, table).toEqual((await pool().query(text)).rows)
   }
 })
@@ -62,6 +65,43 @@ test("the daily sums match the rows, and later changes are counted", async () =>
     "UPDATE waitlist_entries SET status = 'invited' WHERE id = (SELECT min(id::text)::uuid FROM waitlist_entries)",
   )
   expect(await unfolded()).toBe(2)
+})
+
+test("requests and their usage are counted, and every day of the log has some", async () => {
+  const { rows } = await pool().query(
+    `SELECT series, sum(n)::int AS n FROM daily_sums WHERE series IN ('key_requests', 'key_usage') GROUP BY 1 ORDER BY 1`,
+  )
+  const [requests, usage] = [await count("key_requests"), await count("key_usage")]
+  expect(rows).toEqual([
+    { series: "key_requests", n: requests },
+    { series: "key_usage", n: usage },
+  ])
+  const days = await pool().query("SELECT DISTINCT created_at FROM key_usage WHERE unit = 'day' ORDER BY 1")
+  const [first, last] = [new Date("2026-05-16"), new Date("2026-06-14")]
+  expect([days.rowCount, days.rows[0].created_at, days.rows.at(-1).created_at]).toEqual([30, first, last])
+})
+
+test("the spending of a key is what its logged runs cost", async () => {
+  const { rows } = await pool().query(
+    `SELECT s.spent::int AS spent, (SELECT sum(credits)::int FROM key_requests WHERE key_id = s.root_id) AS logged
+     FROM key_spending s`,
+  )
+  expect(rows).toEqual([{ spent: expect.any(Number), logged: rows[0].spent }])
+  expect(rows[0].spent).toBeGreaterThan(0)
+})
+
+test("the leaked key was used from one address, then read everything from another, and was refused once revoked", async () => {
+  const { rows } = await pool().query(
+    `SELECT address, sum(r.rows)::int AS rows, min(first_at) < max(revoked_at) - interval '3 weeks' AS for_weeks,
+            (SELECT count(*)::int FROM key_requests q WHERE q.key_id = k.id AND host(q.address) = r.address
+               AND (q.created_at >= k.revoked_at) <> (q.status = 401)) AS wrong
+     FROM key_reach r JOIN api_keys k ON k.id = r.key_id WHERE k.name = 'Nightly export' GROUP BY 1, k.id ORDER BY 1`,
+  )
+  expect(rows).toEqual([
+    { address: "192.0.2.166", rows: expect.any(Number), for_weeks: false, wrong: 0 },
+    { address: "198.51.100.24", rows: expect.any(Number), for_weeks: true, wrong: 0 },
+  ])
+  expect(rows[0].rows).toBeGreaterThan((await count("users")) + (await count("emails")))
 })
 
 test("the ledger violates no invariant", async () => {

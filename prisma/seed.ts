@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from "pg"
 import { demoPassword } from "@/lib/demo-accounts"
 import { hashPassword } from "@/lib/sign-in/password-hash"
 import { Random } from "./random"
+import { seedRequests } from "./seed-requests"
 import { demoStories, planRows, type Rows, type Story, storyOf, waitlist } from "./seed-stories"
 
 export type SeedOptions = {
@@ -61,6 +62,7 @@ export async function seed(database: Pool, { users, now }: SeedOptions): Promise
     await inserting
     await insert(client, "waitlist_entries", waitlist(random, end, Math.max(20, Math.floor(users / 20))))
     for (const table of seededTables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER USER`)
+    await seedRequests(client, demo, end)
     await client.query("SELECT rebuild_daily_sums()")
     await client.query("COMMIT")
     await client.query("ANALYZE")

@@ -5,7 +5,10 @@ type RouteFile = Readonly<Record<Method, Handler>>
 
 const files = import.meta.glob<RouteFile>("../app/api/v1/**/route.ts", { eager: true })
 
-/** The API route files by path. Next handles folders with a parameter in their name. */
+/**
+ * The API route files by path. Next handles folders with a parameter in their name, and /api/leaks, whose work in the
+ * background needs Prisma.
+ */
 const routes = new Map(
   Object.entries(files)
     .map(([file, route]) => [file.slice("../app".length, -"/route.ts".length), route] as const)

@@ -1,5 +1,6 @@
 import { once } from "node:events"
 import { Server } from "node:http"
+import { drain } from "@/lib/drain"
 import { env } from "@/lib/env"
 import { startProcess } from "@/lib/next/start"
 import { shareMetrics } from "@/lib/telemetry/cluster-metrics"
@@ -34,7 +35,7 @@ export async function serve(): Promise<void> {
   console.log(`Process ${process.pid} listens on http://${host ?? "localhost"}:${port}, sweeper ${sweeper}`)
   onShutdown(async () => {
     setTimeout(() => process.exit(1), graceMs).unref()
-    await close()
+    await Promise.all([close(), drain()])
     await app.close()
     await tracing?.flush()
     process.exit(0)

@@ -28,6 +28,7 @@ export default function DocsLayout({ children }: LayoutProps<"/docs">) {
               {texts[surface].title}
             </NavigationLink>
           ))}
+          <NavigationLink href="/docs/leaks">Leaks</NavigationLink>
         </nav>
         <Link href={kinds.user.page} className={`${buttonStyle()} ml-auto`}>
           <KeyRound aria-hidden="true" className="size-4" />

@@ -141,6 +141,7 @@ export default function OverviewPage() {
               </Document>
             ))}
             <Document path="/api/v1/openapi.json">OpenAPI 3.1 description of both APIs</Document>
+            <Document path="/api/v1/secret-pattern.json">how scanners find leaked keys</Document>
             <Document path="/llms.txt">links to all of these documents</Document>
           </ul>
         </Section>

@@ -1,10 +1,12 @@
 "use client"
 
 import { type ReactNode, type SubmitEvent, useRef, useState } from "react"
+import type { Message } from "@/lib/form/action"
 import { Notice } from "../notice"
 import { useDialog } from "../use-dialog"
 import type { ConfirmDialogProps } from "./confirm-dialog"
 import type { Confirmation } from "./confirm-form"
+import { MessageText } from "./message-text"
 
 const loadDialog = async () => (await import("./confirm-dialog")).ConfirmDialog
 
@@ -34,7 +36,7 @@ export function ConfirmButtons({
   className?: string | undefined
 }) {
   const { Dialog, opened, open, close, preload } = useDialog<ConfirmDialogProps, Pressed>(loadDialog)
-  const [message, setMessage] = useState("")
+  const [message, setMessage] = useState<Message>("")
   const focusAfter = useRef<() => HTMLElement | null>(() => null)
   const status = useRef<HTMLDivElement>(null)
 
@@ -50,7 +52,7 @@ export function ConfirmButtons({
     else open({ value, name })
   }
 
-  function closeDone(done: string) {
+  function closeDone(done: Message) {
     focusAfter.current = () => (opened && changed?.(opened.value)) || status.current
     setMessage(done)
     close()
@@ -59,7 +61,11 @@ export function ConfirmButtons({
   return (
     <div>
       <div ref={status} role="status" tabIndex={-1} className="outline-none *:mb-3">
-        {message && <Notice tone="good">{message}</Notice>}
+        {message && (
+          <Notice tone="good">
+            <MessageText message={message} />
+          </Notice>
+        )}
       </div>
       <form method="get" onSubmit={press} onPointerEnter={preload} onFocus={preload} className={className}>
         {children}

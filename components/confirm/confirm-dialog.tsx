@@ -1,6 +1,7 @@
 "use client"
 
 import { AlertDialog } from "@base-ui/react/alert-dialog"
+import type { Message } from "@/lib/form/action"
 import { Button } from "../button"
 import { backdropStyle, popupStyle } from "../dialog-style"
 import { type Confirmation, ConfirmForm } from "./confirm-form"
@@ -9,7 +10,7 @@ export type ConfirmDialogProps = {
   /** The change to confirm; the dialog is closed while it is `undefined`. */
   confirmation: Confirmation | undefined
   onClose: () => void
-  onDone: (message: string) => void
+  onDone: (message: Message) => void
   focusAfter: () => HTMLElement | null
 }
 

@@ -1,7 +1,7 @@
 "use client"
 
 import type { ReactNode } from "react"
-import type { FormAction } from "@/lib/form/action"
+import type { FormAction, Message } from "@/lib/form/action"
 import type { ButtonKind } from "../button"
 import { SubmitButton } from "../form/fields"
 import { Form } from "../form/form"
@@ -11,7 +11,7 @@ export type Confirmation = {
   title: string
   /** Names what is changed, and how. */
   description: ReactNode
-  action: FormAction<string, string>
+  action: FormAction<string, Message>
   fields: ReactNode
   submit: string
   kind: ButtonKind
@@ -24,9 +24,9 @@ export function ConfirmForm({
 }: {
   confirmation: Confirmation
   cancel: ReactNode
-  done?: (message: string) => ReactNode
+  done?: (message: Message) => ReactNode
   unavailable?: ReactNode
-  onDone?: (message: string) => void
+  onDone?: (message: Message) => void
 }) {
   return (
     <Form action={action} ifLost="The change is never made twice." {...outcome}>

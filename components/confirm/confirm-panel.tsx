@@ -6,6 +6,7 @@ import { Link } from "../link"
 import { Notice } from "../notice"
 import { Panel } from "../page-frame"
 import { type Confirmation, ConfirmForm } from "./confirm-form"
+import { MessageText } from "./message-text"
 
 /** The confirmation as part of the page, for browsers without JavaScript. It remains to show the result. */
 export function ConfirmPanel({
@@ -34,7 +35,7 @@ export function ConfirmPanel({
         confirmation={confirmation}
         done={(message) => (
           <Notice tone="good" role="status">
-            {message} {link}
+            <MessageText message={message} /> {link}
           </Notice>
         )}
         unavailable={

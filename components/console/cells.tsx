@@ -15,6 +15,18 @@ export function AccountLink({ id, email }: { id: string; email: string | undefin
   )
 }
 
+/** Shows a key by its id, and filters a list by it. */
+export function KeyLink({ id, list }: { id: string; list: string }) {
+  return (
+    <Link
+      href={`${list}?keyId=${id}`}
+      className="underline decoration-line underline-offset-2 hover:decoration-current"
+    >
+      <Id value={id} />
+    </Link>
+  )
+}
+
 /** The details of an audit entry as `name: value` pairs. */
 export function Details({ of }: { of: unknown }) {
   const fields = typeof of === "object" && of !== null ? Object.entries(of) : []

@@ -28,6 +28,7 @@ export function KeyList({
   page,
   query,
   offered,
+  pageOf,
   forms,
   empty,
 }: {
@@ -38,6 +39,8 @@ export function KeyList({
   query: Query
   /** The scopes that the viewer can give to keys of each surface. */
   offered: Readonly<Record<Surface, readonly string[]>>
+  /** The page about a key, if the viewer may open it. */
+  pageOf: (key: ListedKey) => string | undefined
   /** Omitted for viewers who may only read the keys. */
   forms?: RowForms | undefined
   /** Shown when there are no keys. */
@@ -64,6 +67,7 @@ export function KeyList({
         revocable={forms !== undefined}
         ownerId={own?.viewerId}
         health={problem ? health : new Map()}
+        pageOf={pageOf}
         now={now}
       />
     )

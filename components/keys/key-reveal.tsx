@@ -26,7 +26,7 @@ export type Shown = {
 
 /** The only component that shows a key. The key exists only in `issued` and is gone when this component unmounts. */
 export function KeyReveal({
-  issued: { secret, name, expiresAt, replacedUntil, warning },
+  issued: { secret, name, expiresAt, replacedUntil, report, warning },
   shown: { snippets, testPath, runs, page },
   onClose,
 }: {
@@ -55,7 +55,13 @@ export function KeyReveal({
           <p className="text-muted">
             {replacedUntil
               ? `The old key works until ${absoluteTime(new Date(replacedUntil))}.`
-              : "The old key no longer works."}
+              : "The old key no longer works."}{" "}
+            {report && (
+              // In another tab, because leaving this one loses the key.
+              <a href={report} target="_blank" rel="noreferrer" className="text-accent underline">
+                See what it read
+              </a>
+            )}
           </p>
         )}
       </div>

@@ -7,6 +7,7 @@ import { limitsInWords } from "@/lib/keys/words"
 import type { Surface } from "@/lib/surfaces"
 import { Button } from "../button"
 import { AccountLink } from "../console/cells"
+import { Link } from "../link"
 import { RelativeTime } from "../relative-time"
 import { StatusBadge } from "../status-badge"
 import { cellStyle, Table, TableCell, TableRow } from "../table"
@@ -26,6 +27,8 @@ type Shared = {
   ownerId: string | undefined
   /** The problems to show, by the id of the key. */
   health: ReadonlyMap<string, readonly Problem[]>
+  /** The page about a key, if the viewer may open it. */
+  pageOf: (key: ListedKey) => string | undefined
   now: Date
 }
 
@@ -45,12 +48,13 @@ export function KeyTable({ keys, caption, ...shared }: Shared & { keys: readonly
   )
 }
 
-function KeyRow({ listed, owners, offered, revocable, ownerId, health, now }: Shared & { listed: ListedKey }) {
+function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, now }: Shared & { listed: ListedKey }) {
   const { id, surface, name, start, state, createdAt, lastUsedAt, expiresAt, owner, predecessor } = listed
   const { revokedAt, revocationReason } = listed
   const status = keyStatus(listed, now)
   const limits = state === "active" && limitsInWords(listed, offered[surface])
   const found = health.get(id) ?? []
+  const page = pageOf(listed)
   return (
     <TableRow data-state={state}>
       <th
@@ -59,7 +63,13 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, now }: Sh
         className={`${cellStyle} ${keyCellStyle} max-w-96 min-w-32 font-normal wrap-anywhere`}
       >
         <span id={`key-${id}`} tabIndex={-1} className="font-medium max-lg:text-base">
-          {name}
+          {page ? (
+            <Link href={page} className="underline decoration-line underline-offset-2 hover:decoration-current">
+              {name}
+            </Link>
+          ) : (
+            name
+          )}
         </span>
         <Line>
           <Start of={start} />
@@ -83,6 +93,11 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, now }: Sh
               {revocationReason && `${revocationReasons[revocationReason]}, `}
               <RelativeTime date={revokedAt} now={now} />
             </Line>
+          )}
+          {page && revocationReason === "leaked" && (
+            <Link href={`${page}/report`} className="text-xs text-accent underline">
+              What it read
+            </Link>
           )}
         </div>
       </Cell>

@@ -86,6 +86,7 @@ export async function KeysPage({
         page={page}
         query={query}
         offered={offered}
+        pageOf={({ id }) => `${page}/${id}`}
         forms={{ revoke, own }}
         empty={
           <EmptyState title="No keys yet">

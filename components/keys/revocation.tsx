@@ -1,4 +1,4 @@
-import type { FormAction } from "@/lib/form/action"
+import type { FormAction, Message } from "@/lib/form/action"
 import { revocationReasons } from "@/lib/keys/choices"
 import type { Confirmation } from "../confirm/confirm-form"
 import { SelectField } from "../form/fields"
@@ -11,7 +11,7 @@ export type RevocableKey = {
   used: string
 }
 
-export type RevokeAction = FormAction<"id" | "reason", string>
+export type RevokeAction = FormAction<"id" | "reason", Message>
 
 /** Names the key and its last use, and says what revoking it does. */
 export function revocation({ id, name, start, used }: RevocableKey, action: RevokeAction): Confirmation {

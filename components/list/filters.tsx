@@ -18,7 +18,7 @@ export function Filters({ page, filters, query }: { page: string; filters: Param
       className="grid grid-cols-2 items-end gap-x-3 gap-y-3 sm:flex sm:flex-wrap"
     >
       {Object.entries(filters).map(([name, schema]) => (
-        <Filter key={name} name={name} values={jsonSchemaOf(schema, "input").enum} given={query.get(name) ?? ""} />
+        <Filter key={name} name={name} schema={jsonSchemaOf(schema, "input")} given={query.get(name) ?? ""} />
       ))}
       <Moment name="since" label="Since" given={query.get("since") ?? ""} />
       <Moment name="until" label="Until" given={query.get("until") ?? ""} />
@@ -38,11 +38,14 @@ export function Filters({ page, filters, query }: { page: string; filters: Param
 
 const orders = { "": "Newest first", asc: "Oldest first" }
 
-function Filter({ name, values, given }: { name: string; values: (string | number)[] | undefined; given: string }) {
+function Filter({ name, schema, given }: { name: string; schema: ReturnType<typeof jsonSchemaOf>; given: string }) {
   const label = labelOf(name)
+  const { enum: values, default: preset } = schema
   if (values) {
-    const options = values.map((value) => [String(value), String(value).replaceAll("_", " ")])
-    return <Choice name={name} label={label} given={given} options={{ "": "Any", ...Object.fromEntries(options) }} />
+    const options = Object.fromEntries(values.map((value) => [String(value), String(value).replaceAll("_", " ")]))
+    if (preset !== undefined)
+      return <Choice name={name} label={label} given={given || String(preset)} options={options} />
+    return <Choice name={name} label={label} given={given} options={{ "": "Any", ...options }} />
   }
   return (
     <FilterField name={name} label={label}>

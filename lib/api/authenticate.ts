@@ -62,16 +62,25 @@ const recordUse = {
 }
 
 /**
- * Identifies the caller by the key that it sends. One statement reads the key, its limits and its owner on every request;
- * nothing is cached.
- * @throws Refusal 400, 401 or, for too many requests without a valid key, 429
+ * Finds the key that a caller sends, even one that has ended. One statement reads the key, its limits and its owner on
+ * every request; nothing is cached.
+ * @throws Refusal 400 or 401 for credentials that cannot be a key
  */
-export async function identify(headers: Headers): Promise<KeyRow> {
+export async function findKeyIn(headers: Headers): Promise<KeyRow | undefined> {
   const secret = readCredentials(headers)
-  if (secret === undefined) return refuseKey()
-  const key = isWellFormed(secret) ? await loadKey(secret) : undefined
-  if (!key || key.revoked || key.expired) return refuseFailedKey(clientAddress(headers))
-  return key
+  if (secret === undefined) return refuseCredentials()
+  if (!isWellFormed(secret)) return undefined
+  const { rows } = await pool().query<KeyRow>({ ...findKey, values: [hashSecret(secret)] })
+  return rows[0]
+}
+
+/**
+ * Refuses a key that is unknown, revoked or expired, always in the same way.
+ * @throws Refusal 401 or, for too many requests without a valid key, 429
+ */
+export async function refuseKey(headers: Headers): Promise<never> {
+  await countFailure(clientAddress(headers), "without a valid key")
+  return refuseCredentials()
 }
 
 /**
@@ -127,16 +136,6 @@ function readCredentials(headers: Headers): string | undefined {
   return bearer ?? plain
 }
 
-async function loadKey(secret: string): Promise<KeyRow | undefined> {
-  const { rows } = await pool().query<KeyRow>({ ...findKey, values: [hashSecret(secret)] })
-  return rows[0]
-}
-
-async function refuseFailedKey(client: string): Promise<never> {
-  await countFailure(client, "without a valid key")
-  return refuseKey()
-}
-
 async function refuseAddress(address: string | undefined, client: string): Promise<never> {
   await countFailure(client, "with a key that it may not use")
   return refuseAs(
@@ -156,7 +155,7 @@ async function countFailure(client: string, what: string): Promise<void> {
 }
 
 /** The same response for every invalid key, so that it reveals nothing about the key. */
-function refuseKey(): never {
+function refuseCredentials(): never {
   return refuseAs(
     "unauthorized",
     "Send a valid API key, as `Authorization: Bearer <API_KEY>` or in the header `x-api-key`. Keys that are unknown, revoked or expired do not work.",

@@ -15,8 +15,15 @@ const maxDepth = 32
  * @throws Refusal 400 or 413
  */
 export async function readBody<Body extends z.ZodType>(request: Request, schema: Body): Promise<z.output<Body>> {
-  checkType(request.headers)
-  const value = parseJson(decode(await readBytes(request)))
+  return parseBody(await readBytes(request), schema)
+}
+
+/**
+ * Parses the bytes of a JSON body, as `readBody` does.
+ * @throws Refusal 400
+ */
+export function parseBody<Body extends z.ZodType>(bytes: Buffer, schema: Body): z.output<Body> {
+  const value = parseJson(decode(bytes))
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
@@ -41,10 +48,14 @@ function checkType(headers: Headers): void {
   }
 }
 
-/** Counts the bytes while reading, because Content-Length may be wrong or missing. */
-async function readBytes(request: Request): Promise<Buffer> {
+/**
+ * Reads the bytes of a JSON body, and counts them while reading, because Content-Length may be wrong or missing.
+ * @throws Refusal 400 or 413
+ */
+export async function readBytes(request: Request, maxBytes = maxBodyBytes): Promise<Buffer> {
+  checkType(request.headers)
   const contentLength = Number(request.headers.get("content-length") ?? 0)
-  if (contentLength > maxBodyBytes) refuseSize()
+  if (contentLength > maxBytes) refuseSize(maxBytes)
   const reader = request.body?.getReader()
   let timedOut = false
   const deadline = setTimeout(() => {
@@ -56,7 +67,7 @@ async function readBytes(request: Request): Promise<Buffer> {
   try {
     for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
       size += part.value.byteLength
-      if (size > maxBodyBytes) break
+      if (size > maxBytes) break
       chunks.push(part.value)
     }
   } catch {
@@ -65,14 +76,14 @@ async function readBytes(request: Request): Promise<Buffer> {
   } finally {
     clearTimeout(deadline)
   }
-  if (size > maxBodyBytes) refuseSize()
+  if (size > maxBytes) refuseSize(maxBytes)
   if (timedOut) refuseAs("bad_request", `The body did not arrive within ${bodyDeadlineMs / 1000} seconds.`)
   return Buffer.concat(chunks)
 }
 
-function refuseSize(): never {
+function refuseSize(maxBytes: number): never {
   // The rest of the body is never read, so the connection cannot carry another request.
-  return refuseAs("payload_too_large", `A body can have at most ${maxBodyBytes} bytes.`, { Connection: "close" })
+  return refuseAs("payload_too_large", `A body can have at most ${maxBytes} bytes.`, { Connection: "close" })
 }
 
 function decode(bytes: Buffer): string {

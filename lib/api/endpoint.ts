@@ -5,11 +5,11 @@ import { limits, type Verdict } from "@/lib/rate-limit/rate-limit"
 import type { Surface } from "@/lib/surfaces"
 import type { Scope } from "../keys/scopes"
 import type { Permission } from "../permissions"
-import { authorize, type Caller, countRequest, identify } from "./authenticate"
+import { authorize, type Caller, countRequest, findKeyIn, refuseKey } from "./authenticate"
 import { refuseAs } from "./errors"
 import { eachMethod, handleEach, type Method } from "./methods"
 import type { Parameters } from "./parameters"
-import { pathOf, type ResponseHeaders, respond, setAll } from "./respond"
+import { type Draft, pathOf, respond, setAll } from "./respond"
 
 /** The definition of an endpoint, which documents, console pages and tests read. Its path is its folder. */
 export type Endpoint = {
@@ -42,12 +42,7 @@ export type Routes<Row = Endpoint> = Readonly<Record<Method, Route<Row>>>
 /** Turns an endpoint and its handler, which returns the body of the response, into the routes of all methods. */
 export function routes<Row extends Endpoint>(
   endpoint: Row,
-  handle: (
-    request: Request,
-    caller: Caller,
-    withinDeadline: WithinDeadline,
-    headers: ResponseHeaders,
-  ) => Promise<string>,
+  handle: (request: Request, caller: Caller, withinDeadline: WithinDeadline, draft: Draft) => Promise<string>,
 ): Routes<Row> {
   const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : `${endpoint.method}, OPTIONS`
 
@@ -55,18 +50,28 @@ export function routes<Row extends Endpoint>(
     return respond(request, pathOf(request), async (draft) => {
       if (isOverloaded()) return refuseAs("service_unavailable", overloaded.message, overloaded.headers)
       const withinDeadline = databaseDeadline()
-      const key = await withinDeadline(identify(request.headers))
-      draft.keyId = key.id
+      if (request.url.includes("?")) draft.parameters = declared(request.url, endpoint)
+      const key = await withinDeadline(findKeyIn(request.headers))
+      draft.key = key
+      if (!key || key.revoked || key.expired) return refuseKey(request.headers)
       const verdict = await countRequest(key, request.headers)
       if (key.replaced_until) setAll(draft.headers, { "Key-Expires": key.replaced_until.toISOString() })
       setAll(draft.headers, rateLimitHeaders(verdict))
       const caller = authorize(key, verdict, endpoint)
-      return handle(request, caller, withinDeadline, draft.headers)
+      // Lists count their rows; any other body is one object.
+      if (endpoint.method === "GET") draft.rows = 1
+      return handle(request, caller, withinDeadline, draft)
     })
   }
 
   const responses = handleEach(endpoint.method, allowed, serve)
   return eachMethod((method) => Object.assign(responses[method], { endpoint }))
+}
+
+/** The names of the endpoint's parameters in a query. Other names may be anything, even a secret. */
+function declared(url: string, { parameters }: Endpoint): string[] {
+  const given = new URL(url).searchParams
+  return Object.keys(parameters).filter((name) => given.has(name))
 }
 
 /** The headers of draft-ietf-httpapi-ratelimit-headers and their older X- form, which most clients read. */

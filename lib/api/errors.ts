@@ -14,6 +14,10 @@ export const errors = {
   },
   missing_scope: { status: 403, meaning: "The key lacks the scope named in the message." },
   address_not_allowed: { status: 403, meaning: "The key's owner has limited it to other network addresses." },
+  invalid_signature: {
+    status: 403,
+    meaning: "The request is not signed with one of GitHub's keys for secret scanning.",
+  },
   not_found: { status: 404, meaning: "There is nothing at this path." },
   method_not_allowed: {
     status: 405,

@@ -6,6 +6,7 @@ import { type Endpoint, type Routes, routes } from "./endpoint"
 import { type List, listEnvelope } from "./envelope"
 import { encodeCursor, type Parameters, sharedParameters } from "./parameters"
 import { parseListQuery } from "./query"
+import type { Draft } from "./respond"
 
 /** An admin list that pages can read too, with the same rows, parameters and errors as over HTTP. */
 export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
@@ -48,8 +49,8 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
   const { common, read } = list(row)
   return routes(
     { ...common, surface: "admin", permission, scope: permission, recipes, read: (search: string) => read(search, {}) },
-    async (request, _caller, withinDeadline) =>
-      listEnvelope(await withinDeadline(read(new URL(request.url).search, {}))),
+    async (request, _caller, withinDeadline, draft) =>
+      write(await withinDeadline(read(new URL(request.url).search, {})), draft),
   )
 }
 
@@ -71,9 +72,14 @@ export function userList<
       recipes: {},
       read: (userId: OwnerId, search: string) => read(search, { userId }),
     },
-    async (request, { owner }, withinDeadline) =>
-      listEnvelope(await withinDeadline(read(new URL(request.url).search, { userId: owner.id }))),
+    async (request, { owner }, withinDeadline, draft) =>
+      write(await withinDeadline(read(new URL(request.url).search, { userId: owner.id })), draft),
   )
+}
+
+function write(list: List<unknown>, draft: Draft): string {
+  draft.rows = list.data.length
+  return listEnvelope(list)
 }
 
 /** What the lists of both surfaces have in common. `read` adds `own` to the conditions from the query. */

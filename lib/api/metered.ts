@@ -44,7 +44,7 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
       data: settledRun(maxCost, result),
       metered: { body, maxCost },
     },
-    async (request, { key, owner }, withinDeadline, headers) => {
+    async (request, { key, owner }, withinDeadline, draft) => {
       const { pathname, search } = new URL(request.url)
       parseParameters(search, ownObject.parameters)
       const idempotencyKey = readIdempotencyKey(request.headers)
@@ -61,7 +61,8 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
         withinDeadline,
       )
       if (!outcome.ok) return refuseRun(outcome, maxCost)
-      if (outcome.replayed) setAll(headers, { "Idempotency-Replayed": "true" })
+      draft.credits = outcome.charged
+      if (outcome.replayed) setAll(draft.headers, { "Idempotency-Replayed": "true" })
       return outcome.body
     },
   )

@@ -1,3 +1,4 @@
+import { leakReceipt, leakReport } from "@/lib/leaks/report"
 import { product } from "@/lib/product"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import { kinds } from "@/lib/surfaces"
@@ -32,12 +33,16 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
     tags: [
       { name: "admin", description: `The data of every account, read-only; keys begin with ${kinds.admin.prefix}.` },
       { name: "user", description: `The key owner's own account; keys begin with ${kinds.user.prefix}.` },
+      { name: "leaks", description: "For anybody who finds keys; needs no key." },
     ],
     // Alternatives: the key is accepted in either header.
     security: [{ bearer: [] }, { header: [] }],
-    paths: Object.fromEntries(
-      endpoints.map((endpoint) => [endpoint.path, { [endpoint.method.toLowerCase()]: operation(endpoint) }]),
-    ),
+    paths: {
+      ...Object.fromEntries(
+        endpoints.map((endpoint) => [endpoint.path, { [endpoint.method.toLowerCase()]: operation(endpoint) }]),
+      ),
+      "/api/leaks": { post: leakOperation },
+    },
     components: {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "Authorization: Bearer <API_KEY>" },
@@ -120,6 +125,36 @@ function operation(endpoint: Documented) {
   }
 }
 
+/** The only operation without a key. */
+const leakOperation = {
+  operationId: "reportLeaks",
+  tags: ["leaks"],
+  summary: "Reports keys that leaked",
+  description: `Keys that work are revoked and their owners told, after the response, which is the same for all keys. ${limits.leakReportsAddress.tokens} requests an hour per address.`,
+  security: [],
+  requestBody: {
+    required: true,
+    content: {
+      "application/json": {
+        schema: jsonSchemaOf(leakReport, "input"),
+        example: { keys: [`${kinds.user.prefix}…`] },
+      },
+    },
+  },
+  responses: {
+    202: {
+      description: "The report was received",
+      content: { "application/json": { schema: objectOf(jsonSchemaOf(leakReceipt, "output")) } },
+    },
+    ...Object.fromEntries(
+      (["bad_request", "payload_too_large", "rate_limited", "internal", "service_unavailable"] as const).map((code) => [
+        errors[code].status,
+        { description: errors[code].meaning, content: errorContent([code]) },
+      ]),
+    ),
+  },
+}
+
 type Codes = readonly [ErrorCode, ...ErrorCode[]]
 
 /** The errors of an endpoint, by status: the document has one response for each. */
@@ -172,13 +207,17 @@ function errorResponse(codes: Codes) {
       ...(errors[first].status === errors.unauthorized.status ? ["X-Request-Id"] : Object.keys(responseHeaders)),
       ...(retryable.includes(first) ? Object.keys(retryHeaders) : []),
     ]),
-    content: {
-      "application/json": {
-        schema: { $ref: "#/components/schemas/Error" },
-        examples: Object.fromEntries(
-          codes.map((code) => [code, { value: { error: { code, message: errors[code].meaning } } }]),
-        ),
-      },
+    content: errorContent(codes),
+  }
+}
+
+function errorContent(codes: Codes) {
+  return {
+    "application/json": {
+      schema: { $ref: "#/components/schemas/Error" },
+      examples: Object.fromEntries(
+        codes.map((code) => [code, { value: { error: { code, message: errors[code].meaning } } }]),
+      ),
     },
   }
 }
@@ -187,11 +226,13 @@ function parameter(name: string, { description, ...schema }: JsonSchema) {
   return { name, in: "query", required: false, ...(description && { description }), schema }
 }
 
+function objectOf(data: object) {
+  return { type: "object", required: ["data"], additionalProperties: false, properties: { data } }
+}
+
 function envelope(endpoint: Documented) {
   const data = { $ref: `#/components/schemas/${schemaName(endpoint.path)}` }
-  if (endpoint.shape === "object") {
-    return { type: "object", required: ["data"], additionalProperties: false, properties: { data } }
-  }
+  if (endpoint.shape === "object") return objectOf(data)
   const count = { type: "integer", minimum: 0 }
   const extra = jsonSchemaOf(endpoint.meta, "output")
   return {

@@ -1,4 +1,5 @@
 import { z } from "zod"
+import { integer } from "@/lib/input/integer"
 import type { Page, Position } from "@/lib/postgres/page"
 
 export const limitBounds = { min: 1, max: 500, default: 100 }
@@ -7,17 +8,6 @@ export const maxOffset = 2_147_483_647
 
 /** An offset takes time in proportion to its size; this many rows are skipped in a few milliseconds. */
 export const usefulOffset = 10_000
-
-/** An integer in plain decimal digits. Number() would also accept `0x10`, `1e2` and ` 5 `. */
-function integer(min: number, max: number) {
-  const error = `must be an integer from ${min} to ${max}`
-  return z
-    .string()
-    .regex(/^(0|[1-9]\d{0,9})$/, error)
-    .transform(Number)
-    .pipe(z.number().min(min, error).max(max, error))
-    .meta({ type: "integer", minimum: min, maximum: max })
-}
 
 const timeError =
   "must be a date (2026-01-31), an ISO 8601 time with offset (2026-01-31T12:00:00Z) or epoch milliseconds"

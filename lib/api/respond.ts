@@ -1,7 +1,8 @@
 import { STATUS_CODES } from "node:http"
 import { transportSecurity } from "@/lib/https"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
-import { clientAddress } from "@/lib/rate-limit/client-address"
+import { clientAddress, wholeClientAddress } from "@/lib/rate-limit/client-address"
+import { type LoggedRequest, logRequest } from "@/lib/request-log/write"
 import { isOfApi, recordRequest } from "@/lib/telemetry/access-log"
 import { log } from "@/lib/telemetry/log"
 import { requestIdFrom } from "@/lib/telemetry/request-id"
@@ -14,8 +15,22 @@ import { Refusal } from "./errors"
 /** Header values by name in lower case. Not a Headers object, which is much slower to fill and read. */
 export type ResponseHeaders = Record<string, string>
 
-/** A response in progress: its headers, which an error response keeps, the API key that was used and the error code. */
-type Draft = { readonly headers: ResponseHeaders; keyId?: string; code?: string }
+/** A response in progress: its headers, which an error response keeps, and what the logs say of the request. */
+export type Draft = {
+  readonly headers: ResponseHeaders
+  /** The status of a response with a body that is no error; 200 if omitted. */
+  status?: number
+  /** The API key that was used, and its owner. */
+  key?: { id: string; owner_id: string } | undefined
+  /** The code of an error. */
+  code?: string
+  /** The number of rows in the response. */
+  rows?: number
+  /** The credits that were charged. */
+  credits?: number
+  /** The names of the parameters that were used. */
+  parameters?: readonly string[]
+}
 
 /** The route label of requests that match no route file. */
 export const noRoute = "none"
@@ -48,12 +63,47 @@ export async function respond(
   setAll(draft.headers, transportSecurity())
   const response = await traced(request, route, () => responseOf(draft, requestId, work))
   if (isOfApi(route === noRoute ? new URL(request.url).pathname : route)) {
-    const { keyId, code } = draft
-    const client = keyId ? undefined : clientAddress(request.headers)
+    const { key, code } = draft
     const ms = performance.now() - start
-    recordRequest({ requestId, keyId, client, method: request.method, route, status: response.status, code, ms })
+    const client = key ? undefined : clientAddress(request.headers)
+    recordRequest({
+      requestId,
+      keyId: key?.id,
+      client,
+      method: request.method,
+      route,
+      status: response.status,
+      code,
+      ms,
+    })
+    const written = key && logRequest(entryOf(request, route, response.status, { ...draft, key }, ms))
+    if (written) await written
   }
   return response
+}
+
+function entryOf(
+  { method, headers }: Request,
+  route: string,
+  status: number,
+  { key, code, rows = 0, credits = 0, parameters = [] }: Draft & { key: NonNullable<Draft["key"]> },
+  ms: number,
+): LoggedRequest {
+  return {
+    keyId: key.id,
+    userId: key.owner_id,
+    createdAt: new Date(Date.now() - ms),
+    method,
+    route,
+    status,
+    code,
+    ms,
+    rows: status < 400 && method !== "HEAD" ? rows : 0,
+    credits,
+    address: wholeClientAddress(headers),
+    userAgent: headers.get("user-agent"),
+    parameters,
+  }
 }
 
 async function responseOf(
@@ -63,7 +113,7 @@ async function responseOf(
 ): Promise<Response> {
   try {
     const body = await work(draft)
-    return createResponse(body === null ? 204 : 200, draft.headers, body)
+    return createResponse(body === null ? 204 : (draft.status ?? 200), draft.headers, body)
   } catch (error) {
     const refusal = error instanceof Refusal ? error : unexpected(error, requestId)
     draft.code = refusal.code

@@ -278,7 +278,7 @@ function expectedResponse(
     else holder.key = null
   } else if (holder) {
     if (holder.body !== body) return { ok: false, reason: "mismatch" }
-    if (holder.state === "settled") return { ok: true, replayed: true, body: holder.response }
+    if (holder.state === "settled") return { ok: true, replayed: true, charged: 0, body: holder.response }
     return { ok: false, reason: "in_progress", secondsLeft: expect.toSatisfy((left) => left > 0 && left <= 60) }
   }
   if (account.balance < amount) return { ok: false, reason: "insufficient", balance: account.balance }
@@ -363,7 +363,7 @@ function settleInModel(model: Model, run: ModelRun, cost: number): RunResult {
   spendInModel(run, charged)
   const response = `${run.runId} cost ${charged}, left ${balance}, result ${run.body}`
   Object.assign(run, { state: "settled", cost: charged, response })
-  return { ok: true, replayed: false, body: response }
+  return { ok: true, replayed: false, charged, body: response }
 }
 
 /** Moves the end of a reservation or of a stored response into the past. */

@@ -16,7 +16,8 @@ const maxResponseLength = 1_000_000
 export type Worked<Result> = { result: Result; cost: number }
 
 export type RunResult =
-  | { ok: true; replayed: boolean; body: string }
+  /** `charged`: the credits that this call was charged, 0 if it was replayed. */
+  | { ok: true; replayed: boolean; charged: number; body: string }
   | Exclude<ReserveResult, { ok: true } | { reason: "settled" }>
   /** Too many calls of the account wait for its balance; nothing was reserved. */
   | { ok: false; reason: "overloaded" }
@@ -60,7 +61,7 @@ async function attempt<Result>(
   if (isAccountOverloaded(owner)) return { ok: false, reason: "overloaded" }
   const reserved = await reserveWithinDeadline(request, withinDeadline)
   if (!reserved.ok) {
-    return reserved.reason === "settled" ? { ok: true, replayed: true, body: reserved.body } : reserved
+    return reserved.reason === "settled" ? { ok: true, replayed: true, charged: 0, body: reserved.body } : reserved
   }
   const { runId, createdAt } = reserved
   metrics().credits.inc({ kind: "reserved" }, amount)
@@ -75,7 +76,7 @@ async function attempt<Result>(
     const settled = await withinCloseDeadline(inTurn(owner, "close", () => settle(runId, charged, response)))
     if (!settled.ok) return settled
     metrics().credits.inc({ kind: "settled" }, charged)
-    return { ok: true, replayed: false, body: settled.body }
+    return { ok: true, replayed: false, charged, body: settled.body }
   } catch (error) {
     // A late settlement or release continues; the first one closes the run, and a retry returns its outcome.
     await withinCloseDeadline(tryRelease(owner, runId)).catch(() => {})

@@ -10,6 +10,8 @@ import { type EmailContent, type Template, templates } from "./templates"
 const hostile = `<b>&"'</b><img src="https://evil.example/i.png">`
 const key = { name: hostile, start: hostile }
 
+const expiring = { surface: "user", ...key, expiresAt: new Date(0), hasExpired: false, ownerEmail: null } as const
+
 /** Facts for every template; each text is hostile. */
 const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   welcome: [],
@@ -28,6 +30,9 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   key_changed: [{ surface: "user", ...key }],
   admin_key_created: [{ email: hostile, start: hostile }],
   keys_revoked: [{ keys: [key, { ...key, start: "second" }] }],
+  keys_expiring: [{ keys: [expiring, { ...expiring, surface: "admin", hasExpired: true, ownerEmail: hostile }] }],
+  key_leaked: [{ surface: "user", ...key, id: hostile, predecessor: hostile }],
+  admin_key_leaked: [{ email: hostile, id: hostile, start: hostile }],
   password_reset: [{ token: hostile, minutes: 60 }],
   password_changed: [],
 }

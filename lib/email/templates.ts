@@ -1,7 +1,7 @@
 import { env } from "@/lib/env"
-import { absoluteTime } from "@/lib/format-time"
+import { absoluteTime, longDate } from "@/lib/format-time"
 import { product } from "@/lib/product"
-import { kinds, type Surface } from "@/lib/surfaces"
+import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 
 /** A paragraph, a list, or a link; the HTML part shows the first link as a button. */
 export type Block = string | { list: readonly string[] } | { label: string; url: string }
@@ -21,6 +21,9 @@ export type EmailContent = {
 }
 
 type KeyFacts = { surface: Surface; name: string; start: string }
+
+/** `ownerEmail`: the address of the key's owner, if that is not the recipient. */
+export type ExpiringKey = KeyFacts & { expiresAt: Date; hasExpired: boolean; ownerEmail: string | null }
 
 /** `hours`: how long the link with the token works. */
 type TokenFacts = { token: string; hours: number }
@@ -176,6 +179,46 @@ export const templates = {
     body: ["These keys of your account were revoked. Requests with them are now rejected.", { list: keys.map(named) }],
     security: true,
   }),
+  keys_expiring: ({ keys }: { keys: readonly ExpiringKey[] }) => ({
+    subject: expirySubject(keys),
+    body: [
+      "Requests with a key are rejected once it has expired.",
+      { list: keys.map(expiryOf) },
+      "If you still need a key, rotate it before it expires: the new key has the same name, permissions and limits, and both work while you replace the old one. In place of a key that has expired, or that belongs to an account that can no longer use it, create a new one.",
+      ...surfaces
+        .filter((surface) => keys.some((key) => key.surface === surface))
+        .map((surface) => ({ label: `Open ${kinds[surface].title}`, url: urlOf(kinds[surface].page) })),
+      { label: "How to rotate a key", url: urlOf("/docs#keys") },
+    ],
+    security: true,
+  }),
+  key_leaked: ({ id, predecessor, ...key }: KeyFacts & { id: string; predecessor: string | null }) => ({
+    subject: `A leaked API key was revoked: ${key.start}…`,
+    body: [
+      `The key ${named(key)} of your account was found where others can read it, and reported to us. It was revoked: requests with it are now rejected.`,
+      ...(predecessor ? [`The key that it replaced, ${predecessor}…, was revoked too.`] : []),
+      {
+        list: [
+          "See what was done with the key, and whether that was you.",
+          "Create another key, and use it wherever you used this one.",
+          "Remove the key from where it was found, so that nobody reports it again.",
+        ],
+      },
+      { label: "See what was done with the key", url: reportOf(key.surface, id) },
+      { label: "Create another key", url: urlOf(kinds[key.surface].page) },
+    ],
+    security: true,
+  }),
+  admin_key_leaked: ({ email, id, start }: { email: string; id: string; start: string }) => ({
+    subject: `A leaked admin key was revoked: ${start}…`,
+    body: [
+      `The admin key ${start}… of ${email} was found where others can read it, and reported to us. It was revoked: requests with it are now rejected.`,
+      "See what was read with it. If that was not its owner, tell the customers whose data it was.",
+      { label: "See what was done with the key", url: reportOf("admin", id) },
+    ],
+    because: `you are an owner of ${product.name} at ${env().BASE_URL}`,
+    security: true,
+  }),
   password_reset: ({ token, minutes }: { token: string; minutes: number }) => ({
     subject: "Reset your password",
     body: [
@@ -202,6 +245,24 @@ export const templates = {
 /** Without verification the address may be that of a person who does not know the account, and the name a message. */
 function named({ name, start }: { name: string; start: string }): string {
   return env().VERIFY_EMAIL === "on" ? `"${name}" (${start}…)` : `${start}…`
+}
+
+function expirySubject(keys: readonly ExpiringKey[]): string {
+  const [first, second] = keys
+  if (second)
+    return `${keys.length} API keys ${keys.every(({ hasExpired }) => hasExpired) ? "have expired" : "expire soon"}`
+  return first?.hasExpired
+    ? `An API key has expired: ${first.start}…`
+    : `An API key expires on ${first && longDate(first.expiresAt)}: ${first?.start}…`
+}
+
+function expiryOf({ expiresAt, hasExpired, ownerEmail, ...key }: ExpiringKey): string {
+  const whose = ownerEmail ? `${named(key)} of ${ownerEmail}` : named(key)
+  return `${whose} ${hasExpired ? "expired" : "expires"} on ${absoluteTime(expiresAt)}`
+}
+
+function reportOf(surface: Surface, id: string): string {
+  return urlOf(`${kinds[surface].page}/${id}/report`)
 }
 
 function urlOf(path: string): string {

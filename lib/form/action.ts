@@ -147,6 +147,9 @@ export const signedOut = { ok: false, signedOut: true } as const
 /** For an account that has been authenticated, and for which no session starts: see createSession. */
 export const changedMeanwhile = refused("Your account was changed at this moment. Sign in again.")
 
+/** What a form says when it is done, with a link to what follows from it if there is one. */
+export type Message = string | { text: string; href: string; link: string }
+
 /** Refused as a whole, with a message above the fields. */
 export function refused(message: string): { ok: false; message: string } {
   return { ok: false, message }

@@ -70,6 +70,30 @@ export function listKeysOf(userId: string, viewer: Owner): Promise<ListedKey[]> 
   return list({ userId, OR: [{ surface: "user" }, ...seen] })
 }
 
+/** A key that the page of its surface shows to the viewer. */
+export async function findKey(surface: Surface, viewer: Owner, id: string): Promise<ListedKey | null> {
+  const [key] = await list({ AND: [{ id }, keysWithin(surface, viewer)] })
+  return key ?? null
+}
+
+/** A key that the console shows to the viewer, who may issue admin keys: one of theirs, or that of a customer. */
+export async function findKeyInConsole(viewer: Owner, id: string): Promise<ListedKey | null> {
+  const ofCustomers = readsCustomerKeys(viewer.role) ? [{ surface: "user" as const }] : []
+  const [key] = await list({ id, OR: [keysWithin("admin", viewer), ...ofCustomers] })
+  return key ?? null
+}
+
+/** The console's page about a listed key, if the viewer may open it. */
+export function consolePageOf({ id, surface }: Pick<ListedKey, "id" | "surface">, { role }: Owner): string | undefined {
+  const isOpen = holds(role, kinds.admin.issuing) && (surface === "admin" || readsCustomerKeys(role))
+  return isOpen ? `${kinds.admin.page}/${id}` : undefined
+}
+
+/** What a customer's key did concerns both the account and the log of requests. */
+function readsCustomerKeys(role: string): boolean {
+  return holds(role, "users.read") && holds(role, "audit.read")
+}
+
 // The last use is recorded at most once a minute, so after two minutes without a record there was none for one.
 const idleAfterMs = 2 * 60_000
 

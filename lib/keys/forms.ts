@@ -3,7 +3,7 @@ import { headers } from "next/headers"
 import { after } from "next/server"
 import { z } from "zod"
 import { sendEmail } from "@/lib/email/send"
-import { done, invalid, refused, retryLater, signedOut } from "@/lib/form/action"
+import { done, invalid, type Message, refused, retryLater, signedOut } from "@/lib/form/action"
 import { absoluteTime } from "@/lib/format-time"
 import { hidden } from "@/lib/input/fields"
 import { wholeClientAddress } from "@/lib/rate-limit/client-address"
@@ -27,6 +27,8 @@ export type Created =
       expiresAt: string | null
       /** When the key that it replaces stops working; `null` if it has stopped. */
       replacedUntil?: string | null
+      /** The report of the key that it replaces, if that one leaked. */
+      report?: string
       warning?: string
     }
   | "already_issued"
@@ -83,7 +85,13 @@ export function rotateKeyForm(surface: Surface) {
         reportIfAdmin(surface, viewer, start)
         revalidatePath(page)
         const replacedUntil = oldWorksUntil?.toISOString() ?? null
-        return done<Created>({ secret, name, expiresAt: expiresAt?.toISOString() ?? null, replacedUntil })
+        return done<Created>({
+          secret,
+          name,
+          expiresAt: expiresAt?.toISOString() ?? null,
+          replacedUntil,
+          ...(form.grace === "leaked" && { report: `${page}/${form.id}/report` }),
+        })
       }
       switch (rotated.reason) {
         case "not_found":
@@ -178,7 +186,13 @@ export function revokeKeyForm(surface: Surface) {
         after(() => sendEmail(owner, "keys_revoked", { keys: [{ name, start }] }))
       }
       revalidatePath(page)
-      return done(`The key “${key.name}” is revoked.`)
+      return done(revokedMessage(key.name, form, `${page}/${form.id}`))
     },
   }
+}
+
+/** What is said of a key that was revoked. One that leaked leads to the report of what it did, if there is a page. */
+export function revokedMessage(name: string, { reason }: { reason: RevocationReason }, page?: string): Message {
+  const text = `The key “${name}” is revoked.`
+  return reason === "leaked" && page ? { text, href: `${page}/report`, link: "See what it read." } : text
 }

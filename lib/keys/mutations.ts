@@ -166,12 +166,14 @@ export type AccountRevocation =
   | { ok: false; reason: "no_such_key" }
   | OutOfReach
 
+export const notExpired = Prisma.sql`(expires_at IS NULL OR expires_at > now())`
+
 /** Revokes all keys of an account that work, on both surfaces, or the one given; by an account that manages it. */
 export function revokeKeysOf(
   actorId: OwnerId,
   userId: string,
   reason: RevocationReason,
-  which = Prisma.sql`(expires_at IS NULL OR expires_at > now())`,
+  which = notExpired,
 ): Promise<AccountRevocation> {
   return asManager(actorId, userId, async (transaction, { target: owner }): Promise<AccountRevocation> => {
     return { ok: true, owner, keys: await revoke(transaction, actorId, userId, which, reason) }
@@ -188,13 +190,17 @@ export async function revokeKeyOfAccount(
   return revokeKeysOf(actorId, key.userId, reason, Prisma.sql`id = ${id}::uuid`)
 }
 
-/** Revokes those keys of the owner that are not revoked yet, each with an audit entry. */
+/**
+ * Revokes those keys of the owner that are not revoked yet, each with an audit entry.
+ * @param actorId `null` if nobody who is signed in does it; then `via` says what does
+ */
 export async function revoke(
   transaction: Transaction,
-  actorId: OwnerId,
+  actorId: OwnerId | null,
   ownerId: string,
   which: Prisma.Sql,
   reason: RevocationReason,
+  via: { via?: string } = {},
 ): Promise<RevokedKey[]> {
   const keys = await transaction.$queryRaw<RevokedKey[]>(Prisma.sql`
     UPDATE api_keys SET revoked_at = now(), revoked_by_id = ${actorId}::uuid,
@@ -202,7 +208,7 @@ export async function revoke(
     WHERE user_id = ${ownerId}::uuid AND revoked_at IS NULL AND ${which}
     RETURNING id, surface::text AS surface, name, start`)
   for (const { id, surface, start } of keys) {
-    const details = { surface, start, ownerId, reason }
+    const details = { surface, start, ownerId, reason, ...via }
     await audit(transaction, { actorId, action: "api_key.revoked", targetType: "api_key", targetId: id, details })
   }
   return keys

@@ -8,9 +8,14 @@ const checksumLength = 6 // 62^6 > 2^32
 const shownLength = 4
 
 /** The source of a regular expression that matches a key, without its checksum being checked. */
-export const keyPattern = `${anyPrefix}[0-9A-Za-z]{${randomLength + checksumLength}}`
+export const keyPattern = patternOf(anyPrefix)
 
 const wholeKey = new RegExp(`^${keyPattern}$`)
+
+/** The same for keys whose prefix matches the source of another regular expression. */
+export function patternOf(prefix: string): string {
+  return `${prefix}[0-9A-Za-z]{${randomLength + checksumLength}}`
+}
 
 /** A new key: prefix, 256 random bits and, to detect typing errors without a look-up, a CRC-32 of both, in base62. */
 export function newSecret(surface: Surface): string {

@@ -17,7 +17,7 @@ export function limitsInWords(limits: KeyLimits, offered: readonly string[]): st
     scopes && !isUnscoped(scopes, offered) && scopesInWords(scopes),
     spending && spendingInWords(spending),
     requestsPerMinute !== null && counted(requestsPerMinute, "request a minute", "requests a minute"),
-    addresses && counted(addresses.length, "address", "addresses"),
+    addresses && networksInWords(addresses),
   ]
   return parts.filter(Boolean).join(" · ")
 }
@@ -33,9 +33,15 @@ const periods: Record<SpendPeriod, string> = {
   never: "in total",
 }
 
-function spendingInWords({ limit, period, spent, held }: Spending): string {
+/** "50 of 500 credits this month" */
+export function spendingInWords({ limit, period, spent, held }: Spending): string {
   const used = spent.toLocaleString("en") + (held > 0 ? ` (+${held.toLocaleString("en")} held)` : "")
   return `${used} of ${inCredits(limit)} ${periods[period]}`
+}
+
+/** "2 addresses" */
+export function networksInWords({ length }: readonly string[]): string {
+  return counted(length, "address", "addresses")
 }
 
 function counted(count: number, one: string, many: string): string {

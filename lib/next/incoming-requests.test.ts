@@ -3,10 +3,10 @@ import { createServer, type RequestListener } from "node:http"
 import { type AddressInfo, connect } from "node:net"
 import { text } from "node:stream/consumers"
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
-import { startSweeper } from "@/lib/credits/sweeper"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { socketAddressHeader } from "@/lib/rate-limit/client-address"
+import { jobs, startSweeper } from "@/lib/sweeper"
 import { createRun, createUser, grantCredits } from "@/tests/support/factories"
 import { watchRequests } from "./incoming-requests"
 
@@ -68,7 +68,7 @@ test("the sweeper releases an overdue reservation and folds the daily changes", 
   const { id } = await createRun({ userId, expiresAt: new Date(Date.now() - 60_000) })
   startSweeper()
   startSweeper()
-  expect(vi.getTimerCount()).toBe(1)
+  expect(vi.getTimerCount()).toBe(Object.keys(jobs).length)
   vi.advanceTimersByTime(10_000)
   vi.useRealTimers()
   await expect.poll(async () => (await db().run.findUniqueOrThrow({ where: { id } })).state).toBe("expired")

@@ -1,7 +1,7 @@
-import { startSweeper } from "@/lib/credits/sweeper"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { singleton } from "@/lib/singleton"
+import { startSweeper } from "@/lib/sweeper"
 import { startTracing } from "@/lib/telemetry/tracing"
 import { refuseDemoKeys } from "./demo-keys"
 import { watchRequests } from "./incoming-requests"

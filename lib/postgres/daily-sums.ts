@@ -50,45 +50,58 @@ export const countedTables = {
   emails: { status: "label", template: "sublabel" },
   feedback: { status: "label", rating: "sublabel" },
   waitlist_entries: { status: "label" },
+  key_requests: { status: "label", route: "sublabel" },
+  key_usage: { unit: "label" },
 } as const satisfies Record<string, Record<string, "label" | "sublabel">>
 
 /** The number of matching rows of a table, as SQL for lists; undefined if the series lacks one of the fields. */
 export function dailyTotal(table: keyof typeof countedTables) {
   const labels: Record<string, string> = countedTables[table]
-  return (where: object, { since, until }: Range, bind: Bind): string | undefined => {
+  const total = totalFrom({ table, sums: counted, bucket: "day", ms: day, startOf: (time) => `utc_day(${time})` })
+  return (where: object, range: Range, bind: Bind): string | undefined => {
     const filters = Object.entries(where)
     if (!filters.every(([field]) => Object.hasOwn(labels, field))) return undefined
     const conditions = filters.map(([field, value]) => `${labels[field]} = ${bind(value)}::text`)
-    const days = [`series = '${table}'`, ...conditions]
+    return total([`series = '${table}'`, ...conditions], where, range, bind)
+  }
+}
+
+/** Sums of a table's rows over periods of equal length: `bucket` is the column with the start of a period. */
+type Sums = { table: string; sums: string; bucket: string; ms: number; startOf: (time: string) => string }
+
+/** The number of a table's rows in a range, from sums that meet `conditions`, as SQL. Only parts of periods are counted. */
+export function totalFrom({ table, sums, bucket, ms, startOf }: Sums) {
+  return (conditions: readonly string[], where: object, { since, until }: Range, bind: Bind): string => {
+    const periods = [...conditions]
     const parts: string[] = []
     function count(sign: "+" | "-", from: number, to: number): void {
       if (from === to) return
       const interval = `created_at >= ${bind(new Date(from))} AND created_at < ${bind(new Date(to))}`
-      const equal = filters.map(([field, value]) => `${columnName(field)} = ${bind(value)}`)
+      const equal = Object.entries(where).map(([field, value]) => `${columnName(field)} = ${bind(value)}`)
       parts.push(` ${sign} (SELECT count(*) FROM ${table} WHERE ${[interval, ...equal].join(" AND ")})`)
     }
-    // For a day only partly in the range, the shorter part is counted: the rows outside are subtracted from the day's
-    // sum, or the rows inside are counted instead of it.
+    // For a period only partly in the range, the shorter part is counted: the rows outside are subtracted from its sum,
+    // or the rows inside are counted instead of it.
     if (since) {
-      const [start, bound] = [startOfDay(since), since.getTime()]
-      const isMostlyIn = bound - start <= day / 2
-      days.push(`day ${isMostlyIn ? ">=" : ">"} utc_day(${bind(since)})`)
+      const [start, bound] = [floor(since), since.getTime()]
+      const isMostlyIn = bound - start <= ms / 2
+      periods.push(`${bucket} ${isMostlyIn ? ">=" : ">"} ${startOf(bind(since))}`)
       if (isMostlyIn) count("-", start, bound)
-      else count("+", bound, start + day)
+      else count("+", bound, start + ms)
     }
     if (until) {
-      const [start, bound] = [startOfDay(until), until.getTime() + 1]
-      const isMostlyIn = bound - start >= day / 2
-      days.push(`day ${isMostlyIn ? "<=" : "<"} utc_day(${bind(until)})`)
-      if (isMostlyIn) count("-", bound, start + day)
+      const [start, bound] = [floor(until), until.getTime() + 1]
+      const isMostlyIn = bound - start >= ms / 2
+      periods.push(`${bucket} ${isMostlyIn ? "<=" : "<"} ${startOf(bind(until))}`)
+      if (isMostlyIn) count("-", bound, start + ms)
       else count("+", start, bound)
     }
-    return `((SELECT coalesce(sum(n), 0) FROM ${counted} c WHERE ${days.join(" AND ")})${parts.join("")})::bigint`
+    return `((SELECT coalesce(sum(n), 0) FROM ${sums} c WHERE ${periods.join(" AND ")})${parts.join("")})::bigint`
+  }
+
+  function floor(time: Date): number {
+    return Math.floor(time.getTime() / ms) * ms
   }
 }
 
 const day = 86_400_000
-
-function startOfDay(time: Date): number {
-  return Math.floor(time.getTime() / day) * day
-}

@@ -35,6 +35,8 @@ export const limits = {
   renamesAccount: { tokens: 20, windowSeconds: 3600 },
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },
   waitlistAddress: { tokens: 30, windowSeconds: 3600 },
+  /** Reports of leaked keys per client address; those that GitHub signs are not limited. */
+  leakReportsAddress: { tokens: 60, windowSeconds: 3600 },
   /** Emails to one address. Which of them are sent regardless: lib/email/templates.ts. */
   emailsAddress: { tokens: 20, windowSeconds: 86_400 },
 } as const

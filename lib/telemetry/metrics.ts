@@ -58,10 +58,15 @@ export function metrics() {
         labelNames: ["kind"],
         registers,
       }),
+      unlogged: new Counter({
+        name: `${slug}_requests_unlogged_total`,
+        help: "Requests with keys that are missing from the request log",
+        registers,
+      }),
       sweeps: new Counter({
         name: `${slug}_sweeps_total`,
-        help: "Sweeper rounds by outcome",
-        labelNames: ["outcome"],
+        help: "Rounds of the sweeper's jobs by outcome",
+        labelNames: ["job", "outcome"],
         registers,
       }),
       swept: new Counter({

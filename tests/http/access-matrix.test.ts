@@ -82,21 +82,28 @@ const pages: Record<string, "everyone" | "guests" | "accounts" | "demo" | Permis
   "/waitlist": "everyone",
   "/docs": "everyone",
   "/docs/[surface]": "everyone",
+  "/docs/leaks": "everyone",
   "/account": "accounts",
   "/account/credits": "accounts",
   "/account/orders": "accounts",
   "/account/security": "accounts",
   "/api-keys": "accounts",
+  "/api-keys/[id]": "accounts",
+  "/api-keys/[id]/report": "accounts",
   "/feedback": "accounts",
   "/admin": "admin.access",
   "/admin/api-keys": "api_keys.manage",
+  "/admin/api-keys/[id]": "api_keys.manage",
+  "/admin/api-keys/[id]/report": "api_keys.manage",
   "/admin/audit": "audit.read",
   "/admin/credits": "credits.read",
   "/admin/credits/balances": "credits.read",
   "/admin/emails": "email.read",
   "/admin/feedback": "feedback.read",
   "/admin/orders": "billing.read",
+  "/admin/requests": "audit.read",
   "/admin/subscriptions": "billing.read",
+  "/admin/usage": "audit.read",
   "/admin/users": "users.read",
   "/admin/users/[id]": "users.read",
   "/admin/waitlist": "waitlist.read",
@@ -111,7 +118,17 @@ const redirectedRoles: Record<string, string> = { "/admin": "bookkeeper" }
 /** Operators authenticate with a metrics token, which none of the callers below has. */
 const routes: Record<
   string,
-  "everyone" | "no caller" | "operators" | "sign-in page" | "demo" | "user key" | "admin key" | Permission
+  | "everyone"
+  | "no caller"
+  | "reporters"
+  | "GitHub"
+  | "operators"
+  | "sign-in page"
+  | "demo"
+  | "sessions"
+  | "user key"
+  | "admin key"
+  | Permission
 > = {
   "/healthz": "everyone",
   "/readyz": "everyone",
@@ -123,11 +140,19 @@ const routes: Record<
   "/api/[[...path]]": "no caller",
   // Its own test covers the paths that next-auth serves below it.
   "/api/auth/[...nextauth]": "no caller",
+  "/api/leaks": "reporters",
+  "/api/leaks/github": "GitHub",
   "/sign-in/clear": "sign-in page",
   "/dev/mailbox/[id]": "demo",
+  // A test of their own requests them for keys that exist.
+  "/api-keys/[id]/count": "sessions",
+  "/api-keys/[id]/report/[format]": "sessions",
+  "/admin/api-keys/[id]/count": "sessions",
+  "/admin/api-keys/[id]/report/[format]": "sessions",
   "/api/v1/openapi.json": "everyone",
   "/api/v1/admin/skill.md": "everyone",
   "/api/v1/me/skill.md": "everyone",
+  "/api/v1/secret-pattern.json": "everyone",
   ...reviewedAccess,
 }
 
@@ -569,23 +594,29 @@ describe("the tables above", () => {
   })
 })
 
-/** Fills in the parameters of a page's path: another account's id, and an invalid token. */
-async function addressOf(path: string): Promise<string> {
-  const { id } = path.includes("[id]") ? await createUser() : { id: "" }
+/** Fills in the parameters of a page's path: the id of the caller's key or of another account, and an invalid token. */
+async function addressOf(path: string, account: User): Promise<string> {
+  const id = path.includes("[id]") ? await idFor(path, account) : ""
   return path.replace("[id]", id).replace("[token]", "x").replace("[surface]", "user")
+}
+
+async function idFor(path: string, user: User): Promise<string> {
+  if (!path.includes("/api-keys/")) return (await createUser()).id
+  const surface = path.startsWith("/admin") ? "admin" : "user"
+  return (await createKey({ user, surface })).key.id
 }
 
 test.each(Object.entries(pages).filter(([path]) => built.pages.includes(path)))(
   "access to the page %s: %s",
   async (path, access) => {
-    const address = await addressOf(path)
-    const signIn = `307 /sign-in?callbackUrl=${encodeURIComponent(address)}`
     const clear = `307 /sign-in/clear?callbackUrl=${encodeURIComponent("/")}`
     const outcomes: Record<string, string> = {}
     const expected: Record<string, unknown> = {}
     const forAll = access === "everyone" || access === "guests"
     for (const [name, make] of Object.entries(access === "everyone" ? sampleCallers : callers)) {
       const caller = await make()
+      const address = await addressOf(path, caller.account)
+      const signIn = `307 /sign-in?callbackUrl=${encodeURIComponent(address)}`
       outcomes[name] = await visit(address, caller)
       const open = path === "/sign-in" && caller.headers.cookie ? clear : "200"
       expected[name] =
@@ -610,6 +641,61 @@ async function visit(path: string, { headers }: Caller): Promise<string> {
   return [status, received.get("location")].filter(Boolean).join(" ")
 }
 
+/** What there is about a key, below the page of its surface. */
+const aboutKey = ["", "/report", "/report/json", "/report/csv", "/count"]
+
+/** Who opens what there is in the console about a key of another account. */
+const keysOfOthers = {
+  "a customer's key": { surface: "user", role: "member", seenBy: "owner admin analyst" },
+  "an analyst's admin key": { surface: "admin", role: "analyst", seenBy: "owner admin" },
+  "an owner's admin key": { surface: "admin", role: "owner", seenBy: "owner" },
+} as const
+
+test.each(Object.entries(keysOfOthers))(
+  "what there is about %s is seen by few, and a 404 to others as if there were no such key",
+  async (_what, { surface, role, seenBy }) => {
+    const { key } = await createKey({ user: await createUser({ role }), surface })
+    const outcomes: Record<string, string> = {}
+    const expected: Record<string, string> = {}
+    for (const [name, make] of Object.entries(callers).filter(([name]) => roles.includes(name) || name === "banned")) {
+      const caller = await make()
+      const mayIssue = holders["api_keys.manage"].split(" ").includes(name)
+      for (const path of aboutKey) {
+        const call = `${name}, ${path}`
+        const inConsole = await visit(`/admin/api-keys/${key.id}${path}`, caller)
+        const inAccount = await visit(`/api-keys/${key.id}${path}`, caller)
+        outcomes[call] = `${inConsole.slice(0, 3)} ${inAccount.slice(0, 3)}`
+        expected[call] =
+          name === "banned"
+            ? "307 307"
+            : seenBy.split(" ").includes(name)
+              ? "200 404"
+              : mayIssue
+                ? "404 404"
+                : "403 404"
+      }
+    }
+    expect(outcomes).toEqual(expected)
+  },
+)
+
+test("the response about a key of another account is that about a key that does not exist", async () => {
+  const { key } = await createKey({ user: await createUser(), surface: "user" })
+  const { headers } = await ofRole("finance")
+  for (const page of ["/api-keys", "/admin/api-keys"]) {
+    for (const path of aboutKey) {
+      const [other, none] = await Promise.all(
+        [key.id, randomUUID()].map(async (id) => {
+          const { status, text } = await ask(server, { path: `${page}/${id}${path}`, headers })
+          return { status, text: text.replaceAll(id, "id").replaceAll(/nonce\\?"?[=:]\\?"[^"\\]+/g, "nonce") }
+        }),
+      )
+      expect(other, `${page}${path}`).toEqual(none)
+      expect(other?.status).toBe(404)
+    }
+  }
+})
+
 describe.each(["lean", "next"] as const)("routes, served by %s", (listener: Listener) => {
   let api: TestServer
   let callers: Record<Surface, Awaited<ReturnType<typeof keyHolders>>>
@@ -626,7 +712,7 @@ describe.each(["lean", "next"] as const)("routes, served by %s", (listener: List
       const surface = path.startsWith("/api/v1/admin/") ? "admin" : "user"
       const address = path.replace("[[...path]]", "nothing").replace("[...nextauth]", "session")
       const endpoint = table.find((candidate) => candidate.path === path)
-      const body = endpoint && exampleBody(endpoint)
+      const body = endpoint ? exampleBody(endpoint) : posted[path]
       const outcomes: Record<string, string> = {}
       const expected: Record<string, unknown> = {}
       for (const [name, { headers, search = "", refused }] of Object.entries(callers[surface])) {
@@ -634,8 +720,11 @@ describe.each(["lean", "next"] as const)("routes, served by %s", (listener: List
         const given = { "content-type": "application/json", "x-forwarded-for": anotherAddress(), ...headers }
         const { status, text } = await ask(api, { ...sent, path: address + search, headers: given })
         outcomes[name] =
-          status === 200 || !text.startsWith("{") ? String(status) : `${status} ${JSON.parse(text).error.code}`
-        expected[name] = sameForAll[access] ?? refused ?? (isHolder(name, access) ? "200" : "403 forbidden")
+          status < 300 || !text.startsWith("{") ? String(status) : `${status} ${JSON.parse(text).error.code}`
+        if (access === "sessions") expected[name] = name === "with a session" ? "404" : "307"
+        // A report with a query is refused before its keys are read.
+        else if (access === "reporters" && search) expected[name] = "400 bad_request"
+        else expected[name] = sameForAll[access] ?? refused ?? (isHolder(name, access) ? "200" : "403 forbidden")
       }
       expect(outcomes).toEqual(expected)
     },
@@ -783,10 +872,16 @@ async function accountOf({ cookies }: RawResponse): Promise<string | null> {
 const sameForAll: Record<string, string> = {
   everyone: "200",
   "no caller": "404 not_found",
+  reporters: "202",
+  // Its own test signs messages as GitHub does.
+  GitHub: "403 invalid_signature",
   demo: "404",
   operators: "401",
   "sign-in page": "307",
 }
+
+/** The bodies for the routes outside of the table of endpoints that take one. */
+const posted: Record<string, object> = { "/api/leaks": { keys: ["a text that is no key"] }, "/api/leaks/github": [] }
 
 type KeyHolder = { headers: SentHeaders; search?: string; refused?: string }
 

@@ -233,6 +233,17 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
     },
   )
 
+  test.sequential("a report of leaked keys gets its 202 while PostgreSQL refuses connections, and the keys are revoked afterwards", async () => {
+    const owner = await customer()
+    await proxy.set({ kind: "refused" })
+    const body = JSON.stringify({ keys: [owner.secret] })
+    const headers = { "content-type": "application/json" }
+    const response = await exchange(`${server.address}/api/leaks`, { method: "POST", headers, body })
+    expect(response).toMatchObject({ status: 202 })
+    await proxy.set({ kind: "none" })
+    await until(async () => (await get(server, owner.secret))?.status === 401)
+  })
+
   test.sequential("PostgreSQL is silent for longer than every timeout: requests return 200 within 3 s after recovery", async () => {
     const owner = await customer()
     await proxy.set({ kind: "half-open" })

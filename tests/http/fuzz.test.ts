@@ -244,6 +244,32 @@ const body: fc.Arbitrary<Body> = fc.oneof(
   },
 )
 
+/** What reporters may send: keys that were never issued, malformed keys and any other text. */
+const reported = fc.oneof(
+  fc.constantFrom("user" as const, "admin" as const).map((surface) => newSecret(surface)),
+  fc.constantFrom("user" as const, "admin" as const).map((surface) => `${newSecret(surface).slice(0, -6)}000000`),
+  fc.string({ maxLength: 200, unit: "binary" }),
+)
+
+const leakBody: fc.Arbitrary<Body> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc
+      .array(reported, { minLength: 1, maxLength: 100 })
+      .map((keys) => JSON.stringify({ keys }))
+      .map((bytes) => {
+        const isValid = Buffer.byteLength(bytes) <= 65_536
+        return { bytes, valid: isValid, tooLarge: !isValid }
+      }),
+  },
+  { weight: 1, arbitrary: fc.array(reported, { minLength: 101, maxLength: 110 }).map(tooMany) },
+  { weight: 3, arbitrary: fc.constantFrom(...wrongBodies) },
+)
+
+function tooMany(keys: readonly string[]): Body {
+  return { bytes: JSON.stringify({ keys: keys.map((key) => key.slice(0, 60)) }), valid: false }
+}
+
 type IdempotencyKey = { sent: string; valid: boolean; meaning: string }
 
 /** Few, so that requests repeat them. */
@@ -271,10 +297,11 @@ type Case = {
   idempotencyKey: IdempotencyKey | undefined
 }
 
+const methods = fc.constantFrom("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
 function cases({ path, method }: ServedEndpoint, { parameters }: Operation): fc.Arbitrary<Case> {
-  const others = fc.constantFrom("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
   return fc.record({
-    method: mostly(fc.constant<string>(method), others, 6),
+    method: mostly(fc.constant<string>(method), methods, 6),
     given: query(
       path,
       parameters.filter((parameter) => parameter.in === "query"),
@@ -377,6 +404,17 @@ function expectedStatus(endpoint: ServedEndpoint, one: Case, account: Account): 
   return one.lowBalance ? 402 : 200
 }
 
+/** How the body of a response deviates from the document. */
+async function openApiViolationsOf(
+  operation: Pick<ServedEndpoint, "path" | "method">,
+  method: string,
+  { status, headers, body }: RawResponse,
+): Promise<string | readonly unknown[]> {
+  if (method === "HEAD" || status === 204) return body === "" ? [] : ["a body"]
+  const type = { "content-type": String(headers.get("content-type")) }
+  return openApiViolations(operation, method, new Response(body, { status, headers: type })).catch(String)
+}
+
 const everywhere = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
 
 /** Documented headers that only some responses have. */
@@ -440,6 +478,32 @@ describe.each(listeners)("%s", (listener) => {
     },
   )
 
+  test(`POST /api/leaks returns the documented response to each of ${runsEach} requests, the same for all keys`, {
+    timeout: 60_000 + runsEach * 100,
+  }, async () => {
+    const one = fc.record({ method: mostly(fc.constant("POST"), methods, 6), body: leakBody, chunked: fc.boolean() })
+    const property = fc.asyncProperty(one, async ({ method, body, chunked }) => {
+      requests++
+      const response = await ask(server.address, {
+        method,
+        path: "/api/leaks",
+        headers: {
+          "content-type": "application/json",
+          "x-forwarded-for": `10.200.${(requests >> 8) & 255}.${requests & 255}`,
+          ...(method === "POST" && chunked && { "transfer-encoding": "chunked" }),
+        },
+        ...(method === "POST" && { body: body.bytes }),
+      })
+      const posted = body.tooLarge ? 413 : body.valid ? 202 : 400
+      const status = method === "OPTIONS" ? 204 : method === "POST" ? posted : 405
+      const operation = { path: "/api/leaks", method: "POST" } as const
+      expect(response.status, String(body.bytes).slice(0, 200)).toBe(status)
+      expect(await openApiViolationsOf(operation, method, response)).toEqual([])
+      if (status === 202) expect(response.body).toBe('{"data":{"received":true}}')
+    })
+    await fc.assert(property, { seed, numRuns: runsEach })
+  })
+
   /** Sends a request and returns what is wrong with the response. */
   async function attempt(endpoint: ServedEndpoint, operation: Operation, one: Case): Promise<string[]> {
     if (++sentByKeySet > requestsPerSet) {
@@ -488,11 +552,7 @@ describe.each(listeners)("%s", (listener) => {
       const isAbsent = optional.includes(name) || (credential === "two" && name !== "X-Request-Id")
       if (!isAbsent && !headers.has(name)) wrong.push(`no ${name}`)
     }
-    const violations = await openApiViolations(
-      endpoint,
-      method,
-      new Response(received, { status, headers: { "content-type": String(headers.get("content-type")) } }),
-    ).catch(String)
+    const violations = await openApiViolationsOf(endpoint, method, response)
     if (violations.length > 0) wrong.push(JSON.stringify(violations).slice(0, 500))
     return wrong
   }

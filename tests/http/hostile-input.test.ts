@@ -513,6 +513,84 @@ const bodies: readonly Row[] = [
   ],
 ]
 
+function reportOf(body: string | Buffer, headers: Record<string, string> = {}): Sent {
+  return { method: "POST", path: "/api/leaks", headers: { "content-type": "application/json", ...headers }, body }
+}
+
+/** Reports of leaked keys, each with a key that works: only a 202 revokes it. */
+const reports: readonly Row[] = [
+  [
+    "a list of keys, with texts that are none",
+    ({ own }) =>
+      reportOf(
+        JSON.stringify({ keys: [own, "", "\0", "\ud800", "' OR 1=1 --", "%", "__proto__", "a".repeat(50_000)] }),
+      ),
+    "202",
+  ],
+  ["a byte order mark", ({ own }) => reportOf(`\uFEFF{"keys":["${own}"]}`), "202"],
+  ["no content type", ({ own }) => ({ method: "POST", path: "/api/leaks", body: `{"keys":["${own}"]}` }), "202"],
+  [
+    "a body that is not an object with a list of texts",
+    ({ own }) =>
+      ["", "null", `["${own}"]`, `"${own}"`, `{"keys":"${own}"}`, `{"keys":{"0":"${own}"}}`, `{"keys":[["${own}"]]}`]
+        .concat([`{"keys":["${own}",1]}`, `{"keys":["${own}",null]}`, `{"keys":["${own}"]}x`, `{"Keys":["${own}"]}`])
+        .map((body) => reportOf(body)),
+    "400 bad_request",
+  ],
+  [
+    "other fields, repeated fields and fields of prototypes",
+    ({ own }) =>
+      ['"userId":"a"', '"keys":[]', '"__proto__":{}', '"constructor":{}'].map((more) =>
+        reportOf(`{"keys":["${own}"],${more}}`),
+      ),
+    "400 bad_request",
+  ],
+  ["101 keys", ({ own }) => reportOf(JSON.stringify({ keys: Array(101).fill(own) })), "400 bad_request"],
+  ["deep nesting", ({ own }) => reportOf(`{"keys":["${own}",${"[".repeat(30_000)}`), "400 bad_request"],
+  [
+    "bytes that are not UTF-8",
+    ({ own }) => reportOf(Buffer.concat([Buffer.from(`{"keys":["${own}`), Buffer.from([0xff]), Buffer.from('"]}')])),
+    "400 bad_request",
+  ],
+  [
+    "another content type or content encoding, which a form of another site may have",
+    ({ own }) =>
+      [
+        { "content-type": "text/plain" },
+        { "content-type": "application/x-www-form-urlencoded" },
+        { "content-encoding": "gzip" },
+      ].map((headers) => reportOf(`{"keys":["${own}"]}`, headers)),
+    "400 bad_request",
+  ],
+  [
+    "one byte more than 64 KiB, with Content-Length and in chunks",
+    ({ own }) => {
+      const body = `{"keys":["${own}"]}`.padEnd(65_537)
+      return [reportOf(body), reportOf(body, { "transfer-encoding": "chunked" })]
+    },
+    "413 payload_too_large",
+  ],
+  [
+    "a key in the query",
+    ({ own }) => ({ ...reportOf(`{"keys":["${own}"]}`), path: `/api/leaks?key=${own}` }),
+    "400 bad_request",
+  ],
+  [
+    "another method",
+    () => ["GET", "PUT", "PATCH", "DELETE"].map((method) => ({ ...reportOf(""), method })),
+    "405 method_not_allowed",
+  ],
+  [
+    "a message to GitHub's endpoint without its signature",
+    ({ own }) =>
+      [{}, { "github-public-key-identifier": "a" }, { "github-public-key-signature": "b" }].map((headers) => ({
+        ...reportOf(`[{"token":"${own}","type":"a"}]`, headers),
+        path: "/api/leaks/github",
+      })),
+    "403 invalid_signature",
+  ],
+]
+
 describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   const response = (sent: Sent) => send(listener, sent).then(summaryOf)
 
@@ -534,6 +612,13 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     expect(await record(caller.id)).toEqual(
       expected === "200" ? { runs: ["settled 1"], entries: ["reserve -10", "settle 9"] } : noRecord,
     )
+  })
+
+  test.each(reports)("a leak report: %s", async (_name, sent, expected) => {
+    const caller = await customer()
+    await expectEach(sent(caller), expected)
+    if (expected === "202") await expect.poll(() => response(withKey(me, caller.own))).toBe("401 unauthorized")
+    else await expectEach(withKey(me, caller.own), "200")
   })
 
   test("a revoked key is refused on the next request", async () => {
@@ -656,8 +741,10 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
       "/api/v1/admin/skill.md",
       "/api/v1/me/skill.md",
       "/api/v1/openapi.json",
+      "/api/v1/secret-pattern.json",
       "/llms.txt",
       "/.well-known/agent-skills/index.json",
+      "/.well-known/security.txt",
     ]) {
       const [plain, misled] = [await send(listener, { path }), await send(listener, { path, headers: forged })]
       expect([misled.status, misled.body], path).toEqual([200, plain.body])

@@ -137,6 +137,9 @@ test.each([
   "/api/v1/openapi.json",
   "/api/v1/admin/skill.md",
   "/api/v1/me/skill.md",
+  "/api/v1/secret-pattern.json",
+  "/api/leaks",
+  "/api/leaks/github",
   "/llms.txt",
   "/.well-known/agent-skills/index.json",
   "/.well-known/security.txt",
@@ -164,6 +167,34 @@ test.each(["localhost:99999", "1.2.3.999", "[:::::]", "a b"])(
     expect(status).toBe(200)
   },
 )
+
+test.each<[string, string | Buffer, Record<string, string>, number]>([
+  ["a key", JSON.stringify({ keys: [newSecret("user")] }), json, 202],
+  ["no key", '{"keys":[]}', json, 400],
+  ["invalid JSON", "{", json, 400],
+  ["invalid UTF-8", Buffer.from([0x22, 0xff, 0x22]), json, 400],
+  ["another content type", "keys=a", { "content-type": "text/plain" }, 400],
+  ["a body that is too large", JSON.stringify({ keys: ["a".repeat(70_000)] }), json, 413],
+])("a report of leaked keys gets the same response for %s", async (_name, body, headers, status) => {
+  const path = "/api/leaks"
+  expect((await expectTheSame({ method: "POST", path, headers, body })).status).toBe(status)
+  expect((await expectTheSame({ method: "POST", path: `${path}?a=b`, headers, body })).status).toBe(400)
+  const github = { ...headers, "github-public-key-identifier": "a", "github-public-key-signature": "b" }
+  const sent = { method: "POST", path: "/api/leaks/github", headers: github, body }
+  expect((await expectTheSame(sent)).status).toBe(403)
+})
+
+test("a key that is reported to either listener is revoked for both", async () => {
+  for (const listener of ["lean", "next"] as const) {
+    const { user } = await freshKeys()
+    const headers = { ...json, "x-forwarded-for": "10.2.0.1" }
+    const sent = { method: "POST", path: "/api/leaks", headers, body: JSON.stringify({ keys: [user] }) }
+    expect((await askOne(listener, sent)).status).toBe(202)
+    const me = { path: "/api/v1/me", headers: { "x-api-key": user } }
+    await expect.poll(async () => (await askOne("lean", me)).status).toBe(401)
+    await expectTheSame(me)
+  }
+})
 
 describe("a metered run", () => {
   const path = "/api/v1/me/run"

@@ -52,6 +52,8 @@ beforeAll(async () => {
     EMAIL_FROM: "shop@example.com",
     LOG_LEVEL: "info",
     METRICS_TOKEN: metricsToken,
+    // The collector's responses hold no public keys.
+    GITHUB_KEYS_URL: traces.url,
     OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
     OTEL_BSP_SCHEDULE_DELAY: "100",
   })
@@ -145,6 +147,7 @@ async function workWithKeys(surface: Surface): Promise<void> {
   const { id } = await db().apiKey.findFirstOrThrow({ where: { surface, name: "the revoked key" } })
   await send(`${path.slice(1)} ${revoking[surface]}`, path, { id, reason: "leaked" })
   await misuse(revoked)
+  await leak(surface, await issue("the leaked key"))
   const replaced = await db().apiKey.findFirstOrThrow({ where: { surface, name: "the key" } })
   await misuse(await created("the rotated key", rotating[surface], { id: replaced.id, grace: "1h" }))
 }
@@ -168,6 +171,8 @@ async function misuse(key: string): Promise<void> {
     `/docs/${key}`,
     `/reset-password/${key}`,
     `/admin/users/${key}`,
+    `/api-keys/${key}`,
+    `/admin/api-keys/${key}/report/csv`,
     `/api-keys?revoke=${key}`,
     `/sign-in?callbackUrl=/${key}&error=${key}`,
     `//${key}`,
@@ -197,6 +202,21 @@ async function misuse(key: string): Promise<void> {
     await ask(server, { ...run, headers: json, body })
   }
   await ask(server, { method: "POST", path: "/api-keys", body: key, headers: { ...sameOriginHeaders(), cookie } })
+}
+
+/** Reports a key that works, correctly and incorrectly, until its owner has an email about it. */
+async function leak(surface: Surface, key: string): Promise<void> {
+  const { id } = await db().apiKey.findFirstOrThrow({ where: { surface, name: "the leaked key" } })
+  const headers = { "content-type": "application/json" }
+  const github = { "github-public-key-identifier": "a".repeat(64), "github-public-key-signature": key }
+  for (const body of [key, `{"keys":"${key}"}`, `{"keys":["${key}",1]}`, `{"${key}":1}`, `{"keys":["${key}"]}`]) {
+    await ask(server, { method: "POST", path: "/api/leaks", headers, body })
+    await ask(server, { method: "POST", path: `/api/leaks?key=${key}`, headers: { ...headers, "x-request-id": key } })
+  }
+  const message = { headers: { ...headers, ...github }, body: `[{"token":"${key}","type":"a"}]` }
+  await ask(server, { method: "POST", path: "/api/leaks/github", ...message })
+  await emailWith(`${pageOf[surface]}/${id}/report`)
+  await misuse(key)
 }
 
 async function changePasswords(first: string): Promise<void> {
@@ -260,7 +280,7 @@ function secretsIn(text: string): string[] {
 }
 
 test("every secret was used", async () => {
-  expect(Object.keys(secrets)).toHaveLength(21)
+  expect(Object.keys(secrets)).toHaveLength(23)
   expect(await db().apiKey.count({ where: { revokedAt: null } })).toBe(4)
   expect(await db().run.count({ where: { state: "settled" } })).toBeGreaterThan(0)
   expect(new Set(Object.values(secrets).map((secret) => secret.length > 8))).toEqual(new Set([true]))
@@ -319,9 +339,20 @@ test("no column of any table contains a secret", async () => {
 })
 
 test("no page or page payload contains a secret", async () => {
-  const { pages } = await builtPaths()
+  const { pages, routes } = await builtPaths()
   const { id } = await db().user.findUniqueOrThrow({ where: { email } })
-  const paths = pages.map((path) => path.replace("[id]", id).replace("[surface]", "user").replace("[token]", "x"))
+  const key = (surface: Surface) => db().apiKey.findFirstOrThrow({ where: { surface, name: "the revoked key" } })
+  const ids = { "/api-keys/[id]": (await key("user")).id, "/admin/api-keys/[id]": (await key("admin")).id }
+  const aboutKeys = [...pages, ...routes].flatMap((path) =>
+    Object.entries(ids)
+      .filter(([page]) => path.startsWith(page))
+      .map(([page, id]) => path.replace(page, page.replace("[id]", id)).replace("[format]", "json")),
+  )
+  expect(aboutKeys).toHaveLength(8)
+  const paths = [
+    ...pages.map((path) => path.replace("[id]", id).replace("[surface]", "user").replace("[token]", "x")),
+    ...aboutKeys,
+  ]
   for (const path of [...paths, "/api-keys?new", "/admin/api-keys?new"]) {
     for (const headers of [{}, { cookie }, { cookie, rsc: "1" }]) {
       const response = await ask(server, { path, headers })

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest"
 import { roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
+import { writeEntries } from "@/lib/request-log/write"
 import type { Surface } from "@/lib/surfaces"
 import { ask, builtActions, builtPaths, callAction, type RawResponse, sessionOf } from "@/tests/support/client"
 import {
@@ -47,6 +48,13 @@ const shown: Record<string, string> = {
   "audit_entries.target_type": "owner admin analyst",
   "audit_entries.target_id": "owner admin analyst",
   "audit_entries.details": "owner admin analyst",
+  "key_requests.method": "owner admin analyst",
+  "key_requests.route": "owner admin analyst",
+  "key_requests.code": "owner admin analyst",
+  "key_requests.user_agent": "owner admin analyst",
+  "key_requests.parameters": "owner admin analyst",
+  "key_reach.route": "owner admin analyst",
+  "key_reach.address": "owner admin analyst",
   "emails.to": "owner admin analyst support",
   "emails.template": "owner admin analyst support",
   "emails.subject": "owner admin analyst support",
@@ -103,6 +111,14 @@ async function createMarked() {
   const named = { name: m("api_keys.name"), allowedCidrs: [m("api_keys.allowed_cidrs")] }
   const { key: own } = await createKey({ user, surface: "user", ...named, hash: bytes("api_keys.hash") })
   const { key: admin } = await createKey({ user, surface: "admin", ...named })
+  const logged = {
+    ...{ id: randomUUID(), keyId: own.id, userId, createdAt: new Date(), status: 500, ms: 1, rows: 1, credits: 1 },
+    ...{ method: m("key_requests.method"), route: m("key_requests.route"), code: m("key_requests.code") },
+    ...{ address: undefined, userAgent: m("key_requests.user_agent"), parameters: [m("key_requests.parameters")] },
+  }
+  await writeEntries(pool(), [logged])
+  const reached = [own.id, m("key_reach.route"), m("key_reach.address")]
+  await pool().query("INSERT INTO key_reach VALUES ($1, $2, $3, 1, 1, 1, now(), now())", reached)
   const plan = await createPlan({ id: m("plans.id"), name: m("plans.name") })
   const subscription = await createSubscription({ userId, planId: plan.id })
   const order = await createOrder({ userId, subscriptionId: subscription.id, description: m("orders.description") })
@@ -191,7 +207,7 @@ async function textColumns(): Promise<string[]> {
   const { rows } = await pool().query<{ name: string }>(
     `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
      WHERE table_schema = 'public' AND data_type IN ('text', 'character', 'character varying', 'jsonb', 'bytea', 'ARRAY')
-       AND table_name NOT IN ('_prisma_migrations', 'daily_sums', 'daily_changes')`,
+       AND table_name NOT IN ('_prisma_migrations', 'daily_sums', 'daily_changes', 'key_request_sums')`,
   )
   return rows.map(({ name }) => name)
 }
@@ -227,9 +243,10 @@ test.each(roleNames)(
     const secret = await keyFor("admin")
     const seen: string[] = []
     for (const path of built.pages.filter((page) => page.startsWith("/admin"))) {
-      const address = path.replace("[id]", other.user.id)
+      const address = path.replace("[id]", path.includes("/api-keys/") ? other.ids.key : other.user.id)
       for (const { text } of [await page(address), await payload(address)]) seen.push(...marksIn(text))
     }
+    for (const path of downloadsBelow("/admin")) seen.push(...marksIn((await page(path)).text))
     for (const path of built.routes.filter((route) => route.startsWith("/api/v1/admin/"))) {
       seen.push(...marksIn((await ask(server, { path, headers: { "x-api-key": secret } })).text))
     }
@@ -243,7 +260,10 @@ describe.each(["owner", "member"] as const)("for any request of an account with 
     const { page, payload } = await viewerOf(role)
     const own = built.pages.filter((path) => !path.startsWith("/admin") && !path.startsWith("/_"))
     const seen: string[] = []
-    for (const path of own.map((page) => page.replace("[surface]", "user").replace("[token]", other.ids.token))) {
+    const filledIn = own.map((page) =>
+      page.replace("[surface]", "user").replace("[token]", other.ids.token).replace("[id]", other.ids.key),
+    )
+    for (const path of [...filledIn, ...downloadsBelow("/api-keys")]) {
       for (const search of ["", ...searches()]) {
         seen.push(...marksIn((await page(path + search)).text, path + search))
       }
@@ -270,6 +290,14 @@ describe.each(["owner", "member"] as const)("for any request of an account with 
     expect(seen).toEqual([])
   })
 })
+
+/** The routes about the other account's key that take a session. */
+function downloadsBelow(folder: string): string[] {
+  const paths = built.routes.filter((route) => route.startsWith(folder) && route.includes("/api-keys/[id]/"))
+  expect(paths.length).toBeGreaterThan(0)
+  const formats = (path: string) => ["json", "csv"].map((format) => path.replace("[format]", format))
+  return paths.flatMap(formats).map((path) => path.replace("[id]", other.ids.key))
+}
 
 /** Creates an account and the functions that send requests with its credentials. */
 async function viewerOf(role: string) {

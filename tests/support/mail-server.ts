@@ -13,8 +13,8 @@ export type MailServer = {
 }
 
 type Behavior = {
-  /** Refuses every email with the message that it returns. */
-  refuse?: (email: string) => string
+  /** Refuses an email with the message that it returns. */
+  refuse?: (email: string) => string | undefined
   onEmail?: (email: string) => void
 }
 
@@ -31,7 +31,8 @@ export async function startMailServer({ refuse, onEmail }: Behavior = {}): Promi
       stream.on("end", () => {
         const received = Buffer.concat(chunks).toString("latin1")
         const email = `${headersOf(received)}\r\n\r\n${partOf(received, "text/plain")}`
-        if (refuse) return done(new Error(refuse(email)))
+        const refusal = refuse?.(email)
+        if (refusal) return done(new Error(refusal))
         emails.push(email)
         htmlParts.push(partOf(received, "text/html"))
         onEmail?.(email)

@@ -14,7 +14,7 @@ ajv.addSchema(document, "document")
 
 /** The differences between a response and the schema in the OpenAPI document for its path, method and status. */
 export async function openApiViolations(
-  { path, method }: ServedEndpoint,
+  { path, method }: Pick<ServedEndpoint, "path" | "method">,
   requested: string,
   response: Response,
 ): Promise<readonly unknown[]> {

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto"
+import { randomBytes, randomUUID } from "node:crypto"
 import { readdirSync } from "node:fs"
 import fc from "fast-check"
 import { afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest"
@@ -12,6 +12,7 @@ import { holds, type Permission, permissions, roles } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { socketAddressHeader } from "@/lib/rate-limit/client-address"
+import { type Entry, writeEntries } from "@/lib/request-log/write"
 import { kinds } from "@/lib/surfaces"
 import { seed } from "@/prisma/seed"
 import type { Listener } from "@/scripts/build-and-serve"
@@ -53,6 +54,8 @@ type Call = {
   address?: string
   body?: string
 }
+
+const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 
 let addresses = 0
 
@@ -389,17 +392,24 @@ describe.each(lists)("the list $path", (endpoint) => {
     )
   })
 
+  /** Of a list that every call extends, only the rows of earlier days. */
+  async function page(key: string, search: string) {
+    const isExtended = endpoint.path.endsWith("/requests") || endpoint.path.endsWith("/usage")
+    const until = isExtended && !search.includes("until=") ? `&until=${yesterday}` : ""
+    return (await outcome(call(endpoint, { key, search: search + until }))).body
+  }
+
   test("rows are sorted newest first; limit and offset select the page", async () => {
     const { secret } = await callerWithRows(endpoint)
-    const full = (await outcome(call(endpoint, { key: secret, search: "?limit=500" }))).body
+    const full = await page(secret, "?limit=500")
     const positions = full.data.map((row: { createdAt: string; id: string }) => `${row.createdAt} ${row.id}`)
     expect(positions).toEqual([...positions].sort().reverse())
-    const part = (await outcome(call(endpoint, { key: secret, search: "?limit=2&offset=1" }))).body
+    const part = await page(secret, "?limit=2&offset=1")
     expect(part.data).toEqual(full.data.slice(1, 3))
     expect(part.meta).toMatchObject({ total: full.meta.total, limit: 2, offset: 1 })
-    const beyond = (await outcome(call(endpoint, { key: secret, search: "?offset=2147483647" }))).body
+    const beyond = await page(secret, "?offset=2147483647")
     expect(beyond).toMatchObject({ data: [], meta: { total: full.meta.total, offset: 2147483647, nextCursor: null } })
-    const ascending = (await outcome(call(endpoint, { key: secret, search: "?limit=500&order=asc" }))).body
+    const ascending = await page(secret, "?limit=500&order=asc")
     if (full.meta.total <= 500) expect(ascending.data).toEqual([...full.data].reverse())
   })
 
@@ -410,7 +420,7 @@ describe.each(lists)("the list $path", (endpoint) => {
     let total = 0
     do {
       const search: string = `?limit=50&order=${order}${cursor ? `&cursor=${cursor}` : ""}`
-      const { body } = await outcome(call(endpoint, { key: secret, search }))
+      const body = await page(secret, search)
       seen.push(...body.data.map(({ id }: { id: string }) => id))
       expect(body.meta.offset).toBe(0)
       total = body.meta.total
@@ -422,33 +432,32 @@ describe.each(lists)("the list $path", (endpoint) => {
 
   test("since and until are inclusive, and the total counts only the rows in the range", async () => {
     const { secret } = await callerWithRows(endpoint)
-    const { data } = (await outcome(call(endpoint, { key: secret, search: "?limit=500" }))).body
+    const { data } = await page(secret, "?limit=500")
     const { createdAt } = data[Math.floor(data.length / 2)]
     const from = data.filter((row: { createdAt: string }) => row.createdAt >= createdAt)
-    const since = (await outcome(call(endpoint, { key: secret, search: `?limit=500&since=${createdAt}` }))).body
+    const since = await page(secret, `?limit=500&since=${createdAt}`)
     expect(since.data).toEqual(from)
     expect(since.meta.total).toBe(from.length)
     const ms = Date.parse(createdAt)
-    const moment = (await outcome(call(endpoint, { key: secret, search: `?since=${ms}&until=${ms}` }))).body
+    const moment = await page(secret, `?since=${ms}&until=${ms}`)
     expect(idsOf(moment.data)).toEqual(idsOf(data.filter((row: { createdAt: string }) => row.createdAt === createdAt)))
     const day = createdAt.slice(0, 10)
-    const within = (await outcome(call(endpoint, { key: secret, search: `?limit=500&since=${day}&until=${day}` }))).body
+    const within = await page(secret, `?limit=500&since=${day}&until=${day}`)
     expect(within.data).toEqual(data.filter((row: { createdAt: string }) => row.createdAt.startsWith(day)))
   })
 
-  test.each(Object.keys(endpoint.filters).filter((name) => columnsOf(endpoint).includes(name)))(
+  const filters = Object.entries(endpoint.filters).filter(([, schema]) => schema.meta()?.default === undefined)
+  test.each(filters.map(([name]) => name).filter((name) => columnsOf(endpoint).includes(name)))(
     "the filter %s returns only matching rows",
     async (name) => {
       const { secret } = await callerWithRows(endpoint)
-      const { data, meta } = (await outcome(call(endpoint, { key: secret, search: "?limit=500" }))).body
+      const { data, meta } = await page(secret, "?limit=500")
       const values = [...new Set<string>(data.map((row: Record<string, string>) => row[name]))].filter(
         (value) => value !== null,
       )
       expect(values.length).toBeGreaterThan(1)
       for (const value of values.slice(0, 5)) {
-        const narrowed = (
-          await outcome(call(endpoint, { key: secret, search: `?limit=500&${name}=${encodeURIComponent(value)}` }))
-        ).body
+        const narrowed = await page(secret, `?limit=500&${name}=${encodeURIComponent(value)}`)
         expect(narrowed.meta.total).toBeLessThan(meta.total)
         expect(narrowed.data.every((row: Record<string, string>) => row[name] === value)).toBe(true)
         if (meta.total <= 500) {
@@ -547,7 +556,29 @@ async function callerWithRows(endpoint: ServedEndpoint) {
     await grantCredits(caller.user.id, 100)
   }
   for (const cost of [3, 8]) await spend(caller, cost)
+  await writeEntries(pool(), await requestsOf(caller, start))
   return caller
+}
+
+/** Requests on several days, with two keys. */
+async function requestsOf({ user, key }: Awaited<ReturnType<typeof keyFor>>, start: number): Promise<Entry[]> {
+  const { key: other } = await createKey({ user, surface: "user" })
+  return Array.from({ length: 10 }, (_, index) => ({
+    id: randomUUID(),
+    keyId: index % 2 ? key.id : other.id,
+    userId: user.id,
+    createdAt: new Date(start + Math.floor(index / 3) * 86_400_000),
+    method: "GET",
+    route: index % 3 ? "/api/v1/me" : "/api/v1/me/orders",
+    status: index % 5 ? 200 : 503,
+    code: index % 5 ? undefined : "service_unavailable",
+    ms: index,
+    rows: 1,
+    credits: 0,
+    address: "192.0.2.1",
+    userAgent: "curl/8.0",
+    parameters: [],
+  }))
 }
 
 async function spend({ user, key }: Awaited<ReturnType<typeof keyFor>>, cost: number): Promise<void> {

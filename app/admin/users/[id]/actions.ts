@@ -7,9 +7,11 @@ import { type ChangeResult, changeRole, changeStatus, type StatusChange, statusR
 import { creditForm, deductCredits, grantCredits } from "@/lib/credits/mutations"
 import { inCredits } from "@/lib/credits/words"
 import { sendEmail } from "@/lib/email/send"
-import { done, formAction, invalid, refused } from "@/lib/form/action"
+import { done, formAction, invalid, type Message, refused } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
-import { reasonField } from "@/lib/keys/forms"
+import type { RevocationReason } from "@/lib/keys/choices"
+import { consolePageOf } from "@/lib/keys/data"
+import { reasonField, revokedMessage } from "@/lib/keys/forms"
 import { type AccountRevocation, revokeKeyOfAccount, revokeKeysOf } from "@/lib/keys/mutations"
 import { roleNames } from "@/lib/permissions"
 import type { Viewer } from "@/lib/sign-in/session"
@@ -41,13 +43,13 @@ export const setRole = formAction({
 export const revokeKeys = formAction({
   fields: revocationFields,
   permission: accountActions.revokeKeys.permission,
-  act: async ({ id, reason }, { viewer }) => ofRevocation(await revokeKeysOf(viewer.id, id, reason)),
+  act: async ({ id, reason }, { viewer }) => ofRevocation(await revokeKeysOf(viewer.id, id, reason), reason, viewer),
 })
 
 export const revokeKey = formAction({
   fields: revocationFields,
   permission: accountActions.revokeKeys.permission,
-  act: async (form, { viewer }) => ofRevocation(await revokeKeyOfAccount(viewer.id, form)),
+  act: async (form, { viewer }) => ofRevocation(await revokeKeyOfAccount(viewer.id, form), form.reason, viewer),
 })
 
 export const grant = formAction(credits("grant", grantCredits))
@@ -90,13 +92,15 @@ function credits(name: "grant" | "deduct", change: typeof grantCredits) {
   }
 }
 
-function ofRevocation(result: AccountRevocation) {
+function ofRevocation(result: AccountRevocation, reason: RevocationReason, viewer: Viewer) {
   if (!result.ok) return refused(refusals[result.reason])
   const { owner, keys } = result
   revalidatePath(`/admin/users/${owner.id}`)
-  if (keys.length === 0) return done("No key was left to revoke.")
+  const [first, ...others] = keys
+  if (!first) return done<Message>("No key was left to revoke.")
   after(() => sendEmail(owner, "keys_revoked", { keys }))
-  return done(keys.length === 1 ? `The key “${keys[0]?.name}” is revoked.` : `${keys.length} keys are revoked.`)
+  if (others.length > 0) return done<Message>(`${keys.length} keys are revoked.`)
+  return done(revokedMessage(first.name, { reason }, consolePageOf(first, viewer)))
 }
 
 function ofChange(result: ChangeResult, changed: string, unchanged: string) {

@@ -1,11 +1,11 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
 import { RequestId, SelectField, TextField } from "@/components/form/fields"
 import { RevocationReasonField } from "@/components/keys/revocation"
-import type { FormAction } from "@/lib/form/action"
+import type { FormAction, Message } from "@/lib/form/action"
 import { type AccountAction, type ActionField, accountActions, type Subject } from "./account-actions"
 import { ban, close, deduct, grant, revokeKeys, setRole, unban } from "./actions"
 
-const actions: Record<AccountAction, FormAction<string, string>> = {
+const actions: Record<AccountAction, FormAction<string, Message>> = {
   ban,
   unban,
   close,

@@ -11,7 +11,7 @@ import { Status } from "@/components/list/cells"
 import { PageFrame } from "@/components/page-frame"
 import { obstacle, outranks } from "@/lib/accounts/authority"
 import { type Account, findAccount } from "@/lib/console/account"
-import { listKeysOf } from "@/lib/keys/data"
+import { consolePageOf, listKeysOf } from "@/lib/keys/data"
 import { holds, roleNames } from "@/lib/permissions"
 import { requirePermission, type Viewer } from "@/lib/sign-in/session"
 import { type AccountAction, accountActions, actionNames, isAccountAction, refusals } from "./account-actions"
@@ -74,6 +74,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
           page={`/admin/users/${id}`}
           query={query}
           offered={await allScopesOf(viewer.role)}
+          pageOf={(key) => consolePageOf(key, viewer)}
           forms={obstacle(viewer, account) === null ? { revoke: revokeKey } : undefined}
           empty={<p className="text-muted">No keys.</p>}
         />

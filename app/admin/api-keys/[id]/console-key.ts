@@ -1,0 +1,20 @@
+import { notFound } from "next/navigation"
+import { z } from "zod"
+import { findKeyInConsole } from "@/lib/keys/data"
+import { holds } from "@/lib/permissions"
+import { requirePermission } from "@/lib/sign-in/session"
+import { kinds } from "@/lib/surfaces"
+
+/**
+ * The viewer and a key that the console shows them; the 404 is the same for other keys and for those that do not exist.
+ * @param below the path below the page of the key, to return to after signing in
+ */
+export async function consoleKey(params: Promise<{ id: string }>, below = "") {
+  const { id } = await params
+  const page = `${kinds.admin.page}/${id}`
+  const viewer = await requirePermission(page + below, kinds.admin.issuing)
+  const listed = z.uuid().safeParse(id).success ? await findKeyInConsole(viewer, id) : null
+  if (!listed) notFound()
+  const mayReadOwner = listed.owner.id === viewer.id || holds(viewer.role, "users.read")
+  return { viewer, listed, page, ownerEmail: mayReadOwner ? listed.owner.email : undefined }
+}

@@ -1,0 +1,8 @@
+import { countRequests } from "@/lib/request-log/reach"
+import { consoleKey } from "../console-key"
+
+/** What the page of the key asks for to know whether there is something new. */
+export async function GET(_request: Request, { params }: RouteContext<"/admin/api-keys/[id]/count">) {
+  const { listed } = await consoleKey(params)
+  return Response.json({ requests: await countRequests(listed.id) }, { headers: { "Cache-Control": "no-store" } })
+}

@@ -1,0 +1,37 @@
+import type { Metadata } from "next"
+import { GET as allRequests } from "@/app/api/v1/admin/requests/route"
+import { GET as ownRequests } from "@/app/api/v1/me/requests/route"
+import { scopesOf } from "@/app/api/v1/scopes"
+import { KeyPage } from "@/components/key-page/key-page"
+import { Link } from "@/components/link"
+import { kinds } from "@/lib/surfaces"
+import { consoleKey } from "./console-key"
+
+export const metadata: Metadata = { title: "Key" }
+
+export default async function ConsoleKeyPage({ params, searchParams }: PageProps<"/admin/api-keys/[id]">) {
+  const { viewer, listed, page, ownerEmail } = await consoleKey(params)
+  const { surface, owner } = listed
+  const log =
+    owner.id === viewer.id
+      ? { path: "/api/v1/me/requests", read: (search: string) => ownRequests.endpoint.read(viewer.id, search) }
+      : { path: "/api/v1/admin/requests", read: allRequests.endpoint.read }
+  const [list, label] =
+    surface === "admin" ? [kinds.admin.page, "All admin keys"] : [`/admin/users/${owner.id}`, "The account"]
+  return (
+    <KeyPage
+      listed={listed}
+      viewer={viewer}
+      page={page}
+      back={
+        <Link href={list} className="justify-self-start text-muted hover:text-ink">
+          ← {label}
+        </Link>
+      }
+      ownerEmail={ownerEmail}
+      offered={await scopesOf(surface, viewer.role)}
+      query={await searchParams}
+      log={log}
+    />
+  )
+}

@@ -1,0 +1,10 @@
+import { ChartColumnStacked } from "lucide-react"
+import { adminPage, type NavigationEntry } from "@/app/_shell/sections"
+import { GET } from "@/app/api/v1/admin/usage/route"
+
+export const entry: NavigationEntry = {
+  ...adminPage(GET),
+  section: "Logs",
+  label: "API usage",
+  icon: ChartColumnStacked,
+}

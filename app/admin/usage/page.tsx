@@ -1,0 +1,35 @@
+import type { Metadata } from "next"
+import { GET } from "@/app/api/v1/admin/usage/route"
+import { KeyLink } from "@/components/console/cells"
+import { ResourcePage } from "@/components/console/resource-page"
+import { Count } from "@/components/list/cells"
+import { entry } from "./navigation"
+
+export const metadata: Metadata = { title: entry.label }
+
+export default function UsagePage({ searchParams }: PageProps<"/admin/usage">) {
+  return (
+    <ResourcePage
+      resource="usage"
+      title={entry.label}
+      endpoint={GET.endpoint}
+      searchParams={searchParams}
+      columns={[
+        { label: "Period (UTC)", cell: ({ createdAt, unit }) => <Period startsAt={createdAt} unit={unit} /> },
+        { label: "Account", cell: ({ userId }, account) => account(userId) },
+        { label: "Key", cell: ({ keyId }) => <KeyLink id={keyId} list="/admin/usage" /> },
+        { label: "Requests", numeric: true, cell: ({ requests }) => <Count of={requests} /> },
+        { label: "Failed", numeric: true, cell: ({ errors }) => <Count of={errors} /> },
+        { label: "Rows", numeric: true, cell: ({ rows }) => <Count of={rows} /> },
+        { label: "Credits", numeric: true, cell: ({ credits }) => <Count of={credits} /> },
+        { label: "Not logged", numeric: true, cell: ({ unlogged }) => <Count of={unlogged} /> },
+      ]}
+    />
+  )
+}
+
+/** `2026-01-31`, or `2026-01-31 14:00`. */
+function Period({ startsAt, unit }: { startsAt: string; unit: "hour" | "day" }) {
+  const text = unit === "day" ? startsAt.slice(0, 10) : `${startsAt.slice(0, 10)} ${startsAt.slice(11, 16)}`
+  return <span className="whitespace-nowrap">{text}</span>
+}

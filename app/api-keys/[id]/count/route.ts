@@ -1,0 +1,8 @@
+import { countRequests } from "@/lib/request-log/reach"
+import { ownKey } from "../own-key"
+
+/** What the page of the key asks for to know whether there is something new. */
+export async function GET(_request: Request, { params }: RouteContext<"/api-keys/[id]/count">) {
+  const { listed } = await ownKey(params)
+  return Response.json({ requests: await countRequests(listed.id) }, { headers: { "Cache-Control": "no-store" } })
+}

@@ -1,0 +1,15 @@
+import { buttonStyle } from "@/components/button"
+import { Link } from "@/components/link"
+import { MessagePage } from "@/components/message-page"
+import { kinds } from "@/lib/surfaces"
+
+export default function KeyNotFound() {
+  return (
+    <MessagePage status="404" title="Key not found">
+      <p className="text-muted">You have no key with this ID.</p>
+      <Link href={kinds.user.page} className={buttonStyle()}>
+        View your keys
+      </Link>
+    </MessagePage>
+  )
+}

@@ -1,0 +1,28 @@
+import type { Metadata } from "next"
+import { GET } from "@/app/api/v1/me/requests/route"
+import { scopesOf } from "@/app/api/v1/scopes"
+import { KeyPage } from "@/components/key-page/key-page"
+import { Link } from "@/components/link"
+import { kinds } from "@/lib/surfaces"
+import { ownKey } from "./own-key"
+
+export const metadata: Metadata = { title: "API key" }
+
+export default async function UserKeyPage({ params, searchParams }: PageProps<"/api-keys/[id]">) {
+  const { viewer, listed, page } = await ownKey(params)
+  return (
+    <KeyPage
+      listed={listed}
+      viewer={viewer}
+      page={page}
+      back={
+        <Link href={kinds.user.page} className="justify-self-start text-muted hover:text-ink">
+          ← All API keys
+        </Link>
+      }
+      offered={await scopesOf("user", viewer.role)}
+      query={await searchParams}
+      log={{ path: "/api/v1/me/requests", read: (search) => GET.endpoint.read(viewer.id, search) }}
+    />
+  )
+}

@@ -1,0 +1,11 @@
+import type { Metadata } from "next"
+import { endpointSummaries } from "@/app/api/v1/endpoints"
+import { ReportPage } from "@/components/key-page/report-page"
+import { ownKey } from "../own-key"
+
+export const metadata: Metadata = { title: "Report of an API key" }
+
+export default async function UserKeyReport({ params }: PageProps<"/api-keys/[id]/report">) {
+  const { viewer, listed, page } = await ownKey(params, "/report")
+  return <ReportPage listed={listed} page={page} ownerEmail={viewer.email} summaries={await endpointSummaries()} />
+}

@@ -1,0 +1,192 @@
+import { expect, test, vi } from "vitest"
+import { finishBackground } from "@/lib/background"
+import { newSecret } from "@/lib/keys/secret"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { socketAddressHeader } from "@/lib/rate-limit/client-address"
+import { limits } from "@/lib/rate-limit/rate-limit"
+import type { Surface } from "@/lib/surfaces"
+import { log } from "@/lib/telemetry/log"
+import { createKey, createUser } from "@/tests/support/factories"
+import { openApiViolations } from "@/tests/support/openapi-violations"
+import { POST } from "./route"
+
+let addresses = 0
+
+function report(body: unknown, address = `10.0.0.${addresses++}`): Promise<Response> {
+  const headers = { "content-type": "application/json", [socketAddressHeader]: address }
+  const sent = typeof body === "string" ? body : JSON.stringify(body)
+  return POST(new Request("http://localhost:3000/api/leaks", { method: "POST", headers, body: sent }))
+}
+
+/** A key, with what the tests compare of it. */
+async function issued(surface: Surface = "user", overrides: Partial<Parameters<typeof createKey>[0]> = {}) {
+  const user = await createUser({ role: surface === "admin" ? "admin" : "member" })
+  const { secret, key } = await createKey({ user, surface, ...overrides })
+  return { user, secret, id: key.id, start: key.start }
+}
+
+async function stateOf(id: string) {
+  const { revocationReason, revokedById } = await db().apiKey.findUniqueOrThrow({ where: { id } })
+  return { revocationReason, revokedById }
+}
+
+function emailsTo({ email }: { email: string }) {
+  return db().email.findMany({ where: { to: email }, orderBy: { createdAt: "asc" } })
+}
+
+/** Runs `work` while nothing can revoke the keys of the account. */
+async function whileLocked({ id }: { id: string }, work: () => Promise<void>): Promise<void> {
+  const client = await pool().connect()
+  try {
+    await client.query("BEGIN")
+    await client.query("SELECT FROM users WHERE id = $1 FOR UPDATE", [id])
+    await work()
+  } finally {
+    await client.query("ROLLBACK")
+    client.release()
+  }
+}
+
+const past = () => new Date(Date.now() - 1_000)
+
+test("every kind of key gets the same status, the same body and the same headers", async () => {
+  const user = await createUser()
+  const secretOf = async (overrides = {}, surface: Surface = "user") =>
+    (await createKey({ user, surface, ...overrides })).secret
+  const keys = {
+    live: await secretOf(),
+    "of the other surface": await secretOf({}, "admin"),
+    revoked: await secretOf({ revokedAt: past() }),
+    expired: await secretOf({ expiresAt: past() }),
+    unknown: newSecret("user"),
+    malformed: `${newSecret("user").slice(0, -1)}!`,
+    "with a wrong checksum": `${newSecret("user").slice(0, -6)}000000`,
+    foreign: `ghp_${"a".repeat(36)}`,
+    empty: "",
+  }
+  const responses = await Promise.all(
+    Object.values(keys).map(async (key) => {
+      const response = await report({ keys: [key] })
+      expect(await openApiViolations({ path: "/api/leaks", method: "POST" }, "POST", response.clone())).toEqual([])
+      const headers = Object.fromEntries(response.headers)
+      return { status: response.status, body: await response.text(), headers: { ...headers, "x-request-id": "" } }
+    }),
+  )
+  expect(responses[0]).toMatchObject({ status: 202, body: '{"data":{"received":true}}' })
+  for (const response of responses) expect(response).toEqual(responses[0])
+})
+
+test("the response does not wait for the work", async () => {
+  const { id, secret, user } = await issued()
+  await whileLocked(user, async () => {
+    expect((await report({ keys: [secret] })).status).toBe(202)
+    expect(await stateOf(id)).toMatchObject({ revocationReason: null })
+  })
+  await expect.poll(() => stateOf(id)).toEqual({ revocationReason: "leaked", revokedById: null })
+})
+
+test("a key that works is revoked as leaked and audited, and its owner gets one email, however often it is reported", async () => {
+  const { id, secret, start, user } = await issued()
+  for (let times = 0; times < 3; times++) await report({ keys: [secret, secret, "no key"] })
+  await expect.poll(() => emailsTo(user)).toHaveLength(1)
+  await report({ keys: [secret] })
+  await finishBackground()
+  expect(await stateOf(id)).toEqual({ revocationReason: "leaked", revokedById: null })
+  const entries = await db().auditEntry.findMany({ where: { targetId: id } })
+  const details = { surface: "user", start, ownerId: user.id, reason: "leaked", via: "leak report" }
+  expect(entries).toMatchObject([{ actorId: null, action: "api_key.revoked", details }])
+  expect(await emailsTo(user)).toMatchObject([{ template: "key_leaked", subject: expect.stringContaining(start) }])
+})
+
+test.each([
+  ["revoked", { revokedAt: past(), revocationReason: "not_needed" as const }],
+  ["expired", { expiresAt: past() }],
+])("a key that was %s before stays as it was, and sends no email", async (_state, overrides) => {
+  const { id, secret, user } = await issued("user", overrides)
+  const before = await db().apiKey.findUniqueOrThrow({ where: { id } })
+  await report({ keys: [secret] })
+  await finishBackground()
+  expect(await db().apiKey.findUniqueOrThrow({ where: { id } })).toEqual(before)
+  expect(await db().auditEntry.count({ where: { targetId: id } })).toBe(0)
+  expect(await emailsTo(user)).toEqual([])
+})
+
+test("the hash, the start and the id of a key revoke nothing", async () => {
+  const { id, secret, start } = await issued()
+  const { hash } = await db().apiKey.findUniqueOrThrow({ where: { id } })
+  await report({ keys: [id, start, Buffer.from(hash).toString("hex"), ` ${secret}`, secret.slice(0, -1)] })
+  await finishBackground()
+  expect(await stateOf(id)).toMatchObject({ revocationReason: null })
+})
+
+test("with a key that leaked, the one that it replaced ends too; the one that replaced it works on", async () => {
+  const user = await createUser()
+  const current = await createKey({ user, surface: "user" })
+  const soon = new Date(Date.now() + 3_600_000)
+  const old = await createKey({ user, surface: "user", successorId: current.key.id, expiresAt: soon })
+  await report({ keys: [current.secret] })
+  await finishBackground()
+  expect(await stateOf(current.key.id)).toMatchObject({ revocationReason: "leaked" })
+  expect(await stateOf(old.key.id)).toMatchObject({ revocationReason: "other" })
+  expect(await emailsTo(user)).toHaveLength(1)
+
+  const successor = await createKey({ user, surface: "user" })
+  const replaced = await createKey({ user, surface: "user", successorId: successor.key.id, expiresAt: soon })
+  await report({ keys: [replaced.secret] })
+  await finishBackground()
+  expect(await stateOf(replaced.key.id)).toMatchObject({ revocationReason: "leaked" })
+  expect(await stateOf(successor.key.id)).toMatchObject({ revocationReason: null })
+})
+
+test("the owners of the service hear of a leaked admin key, and not of a user key", async () => {
+  const [owner, banned] = [await createUser({ role: "owner" }), await createUser({ role: "owner", status: "banned" })]
+  const [admin, own] = [await issued("admin"), await issued("user")]
+  await report({ keys: [admin.secret, own.secret] })
+  await finishBackground()
+  expect(await emailsTo(owner)).toMatchObject([
+    { template: "admin_key_leaked", subject: expect.stringContaining(admin.start) },
+  ])
+  expect(await emailsTo(banned)).toEqual([])
+  expect(await emailsTo(admin.user)).toMatchObject([{ template: "key_leaked" }])
+})
+
+test("a report that the database does not work off in time is tried again until it does", async () => {
+  const { id, secret, user } = await issued()
+  const failures = vi.spyOn(log(), "error").mockImplementation(() => {})
+  await whileLocked(user, async () => {
+    expect((await report({ keys: [secret] })).status).toBe(202)
+    await expect.poll(() => failures.mock.calls.map(([, event]) => event)).toContain("background_work_failed")
+  })
+  await expect.poll(() => stateOf(id)).toMatchObject({ revocationReason: "leaked" })
+  await expect.poll(() => emailsTo(user)).toHaveLength(1)
+})
+
+test.each<[string, unknown, number]>([
+  ["no keys", { keys: [] }, 400],
+  ["more than 100 keys", { keys: Array.from({ length: 101 }, () => "a") }, 400],
+  ["a key that is not in a list", { keys: newSecret("user") }, 400],
+  ["a key that is a number", { keys: [1] }, 400],
+  ["another field", { keys: ["a"], owner: "b" }, 400],
+  ["a list", [newSecret("user")], 400],
+  ["no JSON", "{", 400],
+  ["more than 64 KiB", { keys: ["a".repeat(65_536)] }, 413],
+])("%s is refused", async (_what, body, status) => {
+  const response = await report(body)
+  expect(response.status).toBe(status)
+  expect(await openApiViolations({ path: "/api/leaks", method: "POST" }, "POST", response)).toEqual([])
+})
+
+test("of 61 reports from one address within an hour the last is refused, and revokes nothing", async () => {
+  const { id, secret } = await issued()
+  const address = "192.0.2.77"
+  const { tokens } = limits.leakReportsAddress
+  const statuses = []
+  while (statuses.length < tokens) statuses.push((await report({ keys: ["no key"] }, address)).status)
+  const refused = await report({ keys: [secret] }, address)
+  expect(new Set(statuses)).toEqual(new Set([202]))
+  expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true])
+  expect((await report({ keys: ["no key"] }, "192.0.2.78")).status).toBe(202)
+  await finishBackground()
+  expect(await stateOf(id)).toMatchObject({ revocationReason: null })
+})

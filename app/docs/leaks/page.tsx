@@ -1,0 +1,105 @@
+import type { Metadata } from "next"
+import type { ReactNode } from "react"
+import { Link } from "@/components/link"
+import { SupportLink } from "@/components/support-link"
+import { env } from "@/lib/env"
+import { gitleaksToml } from "@/lib/leaks/pattern"
+import { maxReportedKeys } from "@/lib/leaks/report"
+import { limits } from "@/lib/rate-limit/rate-limit"
+import { kinds } from "@/lib/surfaces"
+import { CodePanel } from "../code-panel"
+import { WithContents } from "../contents"
+import { Code } from "../prose"
+
+export const metadata: Metadata = {
+  title: "Report leaked keys",
+  description: "How to report API keys that were published by mistake, and how scanners find them",
+}
+
+const sections = [
+  { id: "report", label: "Report keys" },
+  { id: "what-happens", label: "What happens" },
+  { id: "your-own-key", label: "If the key is yours" },
+  { id: "scanners", label: "For scanners" },
+  { id: "vulnerabilities", label: "Vulnerabilities" },
+] as const
+
+export default function LeaksPage() {
+  const report = `${env().BASE_URL}/api/leaks`
+  const { user, admin } = kinds
+  return (
+    <WithContents contents={sections}>
+      <div className="grid max-w-3xl gap-8 pt-6">
+        <header className="grid gap-3">
+          <h1 className="text-xl font-semibold tracking-tight">Report leaked keys</h1>
+          <p className="text-muted">
+            Did you find an API key in a repository, a log or a chat, where others can read it? Keys begin with{" "}
+            <Code>{user.prefix}</Code> or <Code>{admin.prefix}</Code>. Report it here, and it stops working.
+          </p>
+        </header>
+
+        <Section of="report">
+          <p>You need no account and no key. One report can contain up to {maxReportedKeys} keys.</p>
+          <CodePanel
+            title="Shell"
+            code={`curl ${report} \\\n  -H "Content-Type: application/json" \\\n  -d '{"keys":["${user.prefix}…"]}'`}
+          />
+          <p>
+            The response is always 202 with the same body, whatever the keys are. After{" "}
+            {limits.leakReportsAddress.tokens} reports from one address within an hour it is 429 with{" "}
+            <Code>Retry-After</Code>.
+          </p>
+        </Section>
+
+        <Section of="what-happens">
+          <p>
+            Within seconds, each key that works is revoked, together with the key that it has replaced if that one still
+            works. Its owner gets one email, with a link to what was done with the key. Nothing else happens: other
+            texts, and keys that no longer work, are ignored.
+          </p>
+        </Section>
+
+        <Section of="your-own-key">
+          <p>
+            Revoke it at{" "}
+            <Link href={user.page} className="text-accent underline">
+              {user.page}
+            </Link>
+            , or replace it there with “It leaked”, which gives you a new key at once. Both take effect on the next
+            request.
+          </p>
+        </Section>
+
+        <Section of="scanners">
+          <p>A rule for gitleaks:</p>
+          <CodePanel title=".gitleaks.toml" code={gitleaksToml} />
+          <p>
+            <a href="/api/v1/secret-pattern.json" className="text-accent underline">
+              /api/v1/secret-pattern.json
+            </a>{" "}
+            contains this rule and the patterns for GitHub&apos;s secret scanning partner program, which reports to{" "}
+            <Code>{`${report}/github`}</Code>. A key ends with a checksum, so a report of a text that is no key costs
+            nobody anything.
+          </p>
+        </Section>
+
+        <Section of="vulnerabilities">
+          <p>
+            Write to <SupportLink />. Please do not publish a vulnerability before it is fixed.
+          </p>
+        </Section>
+      </div>
+    </WithContents>
+  )
+}
+
+function Section({ of, children }: { of: (typeof sections)[number]["id"]; children: ReactNode }) {
+  return (
+    <section id={of} aria-labelledby={`${of}-title`} className="grid scroll-mt-4 gap-3">
+      <h2 id={`${of}-title`} className="text-base font-semibold">
+        {sections.find(({ id }) => id === of)?.label}
+      </h2>
+      {children}
+    </section>
+  )
+}

@@ -1,0 +1,70 @@
+import { Link } from "@/components/link"
+import { Count, None } from "@/components/list/cells"
+import { Request, ResponseStatus } from "@/components/list/request-cells"
+import { RelativeTime } from "@/components/relative-time"
+import { Table, TableCell, TableRow } from "@/components/table"
+import { errors } from "@/lib/api/errors"
+import type { Failure } from "@/lib/request-log/of-key"
+
+/** How the latest requests failed, what that means, and a link to them. */
+export function Failures({ failures, page, now }: { failures: readonly Failure[]; page: string; now: Date }) {
+  return (
+    <section aria-labelledby="failures" className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <h2 id="failures" className="text-base font-semibold">
+        What failed lately
+      </h2>
+      {failures.length === 0 ? (
+        <p className="text-muted">No logged request failed.</p>
+      ) : (
+        <Table
+          caption="What failed lately"
+          headings={[
+            { label: "Status" },
+            { label: "Request" },
+            { label: "Times", numeric: true },
+            { label: "Last" },
+            { label: "Last address" },
+          ]}
+        >
+          {failures.map((failure) => (
+            <FailureRow key={keyOf(failure)} failure={failure} page={page} now={now} />
+          ))}
+        </Table>
+      )}
+    </section>
+  )
+}
+
+function FailureRow({ failure, page, now }: { failure: Failure; page: string; now: Date }) {
+  const { method, route, status, code, count, lastAt, lastAddress } = failure
+  const meaning = Object.entries(errors).find(([name]) => name === code)?.[1].meaning
+  return (
+    <TableRow>
+      <TableCell label="Status" names className="lg:max-w-96">
+        <div>
+          <ResponseStatus status={status} code={code} />
+          {meaning && <p className="mt-0.5 text-xs text-muted">{meaning.replaceAll("`", "")}</p>}
+        </div>
+      </TableCell>
+      <TableCell label="Request">
+        <Link
+          href={`${page}?${new URLSearchParams({ status: String(status), route })}`}
+          className="underline decoration-line underline-offset-2 hover:decoration-current"
+        >
+          <Request method={method} route={route} />
+        </Link>
+      </TableCell>
+      <TableCell label="Times" numeric>
+        <Count of={count} />
+      </TableCell>
+      <TableCell label="Last">
+        <RelativeTime date={lastAt} now={now} />
+      </TableCell>
+      <TableCell label="Last address">{lastAddress ?? <None />}</TableCell>
+    </TableRow>
+  )
+}
+
+function keyOf({ method, route, status, code }: Failure): string {
+  return [method, route, status, code].join(" ")
+}

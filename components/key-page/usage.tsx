@@ -1,0 +1,137 @@
+import { ChartPanel } from "@/components/chart-panel"
+import { Link } from "@/components/link"
+import { Table, TableCell, TableRow } from "@/components/table"
+import { Tile } from "@/components/tile"
+import { formatters } from "@/components/units"
+import { shownPeriods, type UsagePeriod, type UsageUnit } from "@/lib/request-log/of-key"
+import type { Surface } from "@/lib/surfaces"
+
+const whole = formatters.count.full
+
+type Column = { label: string; value: (period: UsagePeriod) => number }
+
+const fastest: readonly Column[] = [
+  { label: "Under 10 ms", value: (period) => period.under_10_ms },
+  { label: "Under 50 ms", value: (period) => period.under_50_ms },
+  { label: "Under 250 ms", value: (period) => period.under_250_ms },
+  { label: "Under 1 s", value: (period) => period.under_1000_ms },
+]
+
+/** Numbers, a chart and a table of what a key was used for. */
+export function Usage({
+  usage,
+  unit,
+  surface,
+  page,
+}: {
+  usage: readonly UsagePeriod[]
+  unit: UsageUnit
+  surface: Surface
+  page: string
+}) {
+  const columns: Column[] = [
+    { label: "Requests", value: ({ requests }) => requests },
+    { label: "Failed", value: ({ errors }) => errors },
+    { label: "Rows", value: ({ rows }) => rows },
+    ...(surface === "user" ? [{ label: "Credits", value: ({ credits }: UsagePeriod) => credits }] : []),
+  ]
+  const unlogged: Column = { label: "Not logged", value: (period) => period.unlogged }
+  const sumOf = ({ value }: Column) => usage.reduce((sum, period) => sum + value(period), 0)
+  const shown = sumOf(unlogged) > 0 ? [...columns, unlogged] : columns
+  const slower = (period: UsagePeriod) => fastest.reduce((rest, { value }) => rest - value(period), period.requests)
+  return (
+    <section aria-labelledby="usage" className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <h2 id="usage" className="text-base font-semibold">
+          Use
+        </h2>
+        <Units page={page} unit={unit} />
+      </div>
+      <dl className="grid grid-cols-[repeat(auto-fit,minmax(8rem,1fr))] gap-3">
+        {shown.map((column) => (
+          <Tile key={column.label} label={column.label}>
+            {whole(sumOf(column))}
+          </Tile>
+        ))}
+      </dl>
+      <ChartPanel
+        title={`Requests ${titles[unit]}`}
+        kind="bar"
+        unit="count"
+        periods={usage.map(({ startsAt }) => nameOf(startsAt, unit))}
+        series={[
+          { label: "Succeeded", values: usage.map(({ requests, errors }) => requests - errors) },
+          { label: "Failed", values: usage.map(({ errors }) => errors) },
+        ]}
+      />
+      <details>
+        <summary className="w-fit cursor-pointer font-medium text-muted hover:text-ink">Numbers and durations</summary>
+        <div className="pt-3">
+          <UsageTable usage={usage} unit={unit} columns={[...shown, ...fastest, { label: "Slower", value: slower }]} />
+        </div>
+      </details>
+    </section>
+  )
+}
+
+const titles: Record<UsageUnit, string> = { day: "by day (UTC)", hour: "by hour (UTC)" }
+
+function Units({ page, unit }: { page: string; unit: UsageUnit }) {
+  const links = [
+    { of: "day", href: page, label: `${shownPeriods.day} days` },
+    { of: "hour", href: `${page}?usage=hour`, label: `${shownPeriods.hour} hours` },
+  ]
+  return (
+    <nav aria-label="Range" className="flex gap-1">
+      {links.map(({ of, href, label }) => (
+        <Link
+          key={of}
+          href={href}
+          aria-current={of === unit ? "true" : undefined}
+          className="flex h-9 items-center rounded-md px-2.5 font-medium text-muted hover:bg-sunken hover:text-ink sm:h-8 aria-[current=true]:bg-accent/10 aria-[current=true]:text-accent"
+        >
+          {label}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+/** Newest first; without the periods that have nothing to say. */
+function UsageTable({
+  usage,
+  unit,
+  columns,
+}: {
+  usage: readonly UsagePeriod[]
+  unit: UsageUnit
+  columns: readonly Column[]
+}) {
+  const first = unit === "day" ? "Day" : "Hour"
+  const used = usage.filter(({ requests, unlogged }) => requests + unlogged > 0)
+  return (
+    <Table
+      caption={`Use ${titles[unit]}`}
+      headings={[{ label: first }, ...columns.map(({ label }) => ({ label, numeric: true }))]}
+    >
+      {used.toReversed().map((period) => (
+        <TableRow key={period.startsAt.getTime()}>
+          <TableCell label={first} names className="whitespace-nowrap">
+            {nameOf(period.startsAt, unit)}
+          </TableCell>
+          {columns.map(({ label, value }) => (
+            <TableCell key={label} label={label} numeric>
+              {whole(value(period))}
+            </TableCell>
+          ))}
+        </TableRow>
+      ))}
+    </Table>
+  )
+}
+
+/** `2026-01-31`, or `01-31 14:00`. */
+function nameOf(startsAt: Date, unit: UsageUnit): string {
+  const text = startsAt.toISOString()
+  return unit === "day" ? text.slice(0, 10) : `${text.slice(5, 10)} ${text.slice(11, 16)}`
+}

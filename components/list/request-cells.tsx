@@ -1,0 +1,56 @@
+import { None } from "@/components/list/cells"
+import { StatusBadge, type Tone } from "@/components/status-badge"
+import { exactTime } from "@/lib/format-time"
+
+/** The endpoint of a request, with the names of the parameters that it had. */
+export function Request({
+  method,
+  route,
+  parameters = [],
+}: {
+  method: string
+  route: string
+  parameters?: readonly string[]
+}) {
+  return (
+    <code className="font-mono text-xs wrap-anywhere">
+      <span className="lg:whitespace-nowrap">
+        {method} {route}
+      </span>
+      {parameters.length > 0 && <span className="block text-muted">?{parameters.join("&")}</span>}
+    </code>
+  )
+}
+
+/** The status of a response, with the code of an error. */
+export function ResponseStatus({ status, code }: { status: number; code: string | null }) {
+  return <StatusBadge tone={toneOf(status)}>{code === null ? String(status) : `${status} ${code}`}</StatusBadge>
+}
+
+/** Where a request came from, and the program that sent it. */
+export function Sender({ address, userAgent }: { address: string | null; userAgent: string | null }) {
+  return (
+    <div className="min-w-0 lg:max-w-56">
+      {address ?? <None />}
+      {userAgent && (
+        <p title={userAgent} className="truncate text-xs text-muted">
+          {userAgent}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** A time to the second, because many requests have the same relative time. */
+export function Moment({ at }: { at: string }) {
+  return (
+    <time dateTime={at} className="whitespace-nowrap">
+      {exactTime(new Date(at))}
+    </time>
+  )
+}
+
+function toneOf(status: number): Tone {
+  if (status >= 500) return "bad"
+  return status >= 400 ? "warn" : "good"
+}

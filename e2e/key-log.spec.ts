@@ -1,0 +1,247 @@
+import { expect, type Page } from "@playwright/test"
+import { startOf } from "@/lib/keys/secret"
+import { expectAccessibleWithoutSidewaysScroll, narrow, wide } from "./accessibility"
+import { test, uniqueName } from "./fixtures"
+import { createKey, row, saved } from "./key-page"
+
+// What a key did: its page and its report. The seed has a month of requests with the demo's keys, one of which leaked.
+
+const leaked = "Nightly export"
+const outsider = "192.0.2.166"
+
+async function openKey(page: Page, list: string, name: string): Promise<void> {
+  await page.goto(list)
+  await page.getByRole("link", { name, exact: true }).click()
+  await expect(page.getByRole("heading", { level: 1 })).toContainText(name)
+}
+
+/** A table of the page, with the cells of its rows. */
+function cells(page: Page, table: string) {
+  return page.getByRole("table", { name: table }).getByRole("row")
+}
+
+test("a key's page says what it is, what failed and what it did, and filters its requests", async ({
+  page,
+  signInAs,
+}) => {
+  await signInAs("member")
+  await openKey(page, "/api-keys", "Office server")
+  const main = page.getByRole("main")
+  await expect(main.getByRole("definition").filter({ hasText: "203.0.113.0/24, 2001:db8::/32" })).toBeVisible()
+  await expect(page.locator("main svg.recharts-surface")).toHaveCount(1)
+  await expect(cells(page, "What failed lately").filter({ hasText: "address_not_allowed" })).toContainText(
+    "198.51.100.143",
+  )
+  await expect(cells(page, "What failed lately").filter({ hasText: "429 rate_limited" })).toContainText("24")
+  await expect(cells(page, "Addresses").filter({ hasText: "2001:db8:4:17::/64" })).toHaveCount(1)
+
+  await page.getByRole("link", { name: "48 hours" }).click()
+  await expect(page.getByRole("link", { name: "48 hours" })).toHaveAttribute("aria-current", "true")
+  await expect(main).toContainText("Requests by hour (UTC)")
+
+  const failure = cells(page, "What failed lately").filter({ hasText: "429 rate_limited" })
+  await failure.getByRole("link").click()
+  await expect(page).toHaveURL(/\?status=429&route=%2Fapi%2Fv1%2Fme%2Forders$/)
+  await expect(page.getByLabel("Status")).toHaveValue("429")
+  await expect(page.getByRole("navigation", { name: "Paging" })).toContainText("of 24 rows")
+  await expect(page.getByLabel("Equivalent API request")).toHaveValue(/\/me\/requests\?status=429&route=.*&keyId=/)
+})
+
+test("a new request appears without a reload, and no longer once updates are paused by keyboard", async ({
+  page,
+  signUp,
+  request,
+}) => {
+  await signUp()
+  await page.goto("/api-keys")
+  const name = uniqueName("Watched")
+  const key = await createKey(page, name)
+  await saved(page)
+  let loads = 0
+  page.on("load", () => loads++)
+  await page.getByRole("link", { name, exact: true }).click()
+  await expect(page.getByText("No requests yet")).toBeVisible()
+  await expect(page.getByLabel("First request")).toHaveValue(
+    /^curl ".*\/api\/v1\/me" \\\n {2}-H "Authorization: Bearer \$/,
+  )
+  const headers = { Authorization: `Bearer ${key}` }
+  await request.get("/api/v1/me/orders?limit=3", { headers })
+  await expect(cells(page, "Last requests").filter({ hasText: "GET /api/v1/me/orders?limit" })).toContainText("200")
+  await request.get("/api/v1/me/orders?limit=0", { headers })
+  await expect(cells(page, "What failed lately")).toContainText([/Status/, /400 bad_request/])
+  await expect(page.getByRole("status").filter({ hasText: "1 new request" })).toBeVisible()
+
+  await page.getByRole("button", { name: "Pause" }).focus()
+  await page.keyboard.press("Enter")
+  await expect(page.getByText("Updates are paused.")).toBeVisible()
+  await expect(page.getByRole("button", { name: "Resume" })).toBeFocused()
+  expect(loads).toBe(0)
+})
+
+test("a page asks for news only while it is visible, and not for ever", async ({ page, signInAs }) => {
+  await page.clock.install()
+  await signInAs("member")
+  await openKey(page, "/api-keys", "Dashboard")
+  let asked = 0
+  await page.route("**/count", (route) => {
+    asked++
+    return route.fulfill({ json: { requests: 0 } })
+  })
+  const show = (hidden: boolean) =>
+    page.evaluate((hidden) => Object.defineProperty(document, "hidden", { value: hidden, configurable: true }), hidden)
+  await show(true)
+  await page.clock.runFor("01:00")
+  expect(asked).toBe(0)
+  await show(false)
+  await page.clock.runFor("00:30")
+  await expect.poll(() => asked).toBeGreaterThan(3)
+  await page.clock.runFor("20:00")
+  await expect(page.getByText("Updates are paused.")).toBeVisible()
+  expect(asked).toBeLessThanOrEqual(120)
+})
+
+test("the report of a leaked key says what it read, from where, and since when it is complete", async ({
+  page,
+  signInAs,
+}) => {
+  await signInAs("admin")
+  await page.goto("/admin/api-keys?show=all")
+  await expect(row(page, leaked)).toContainText("It leaked")
+  await row(page, leaked).getByRole("link", { name: "What it read" }).click()
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(`What “${leaked}” did`)
+  await expect(page.getByRole("main")).toContainText(/Complete from .* UTC, when the key was created, to .* UTC\./)
+  await expect(cells(page, "What it read").filter({ hasText: "/api/v1/admin/users" })).toContainText(
+    "Lists all accounts",
+  )
+  // The newest address is the first.
+  await expect(cells(page, "Addresses").nth(1)).toContainText(outsider)
+  await expect(cells(page, "Addresses").nth(2)).toContainText("198.51.100.24")
+  const copied = cells(page, "Each endpoint from each address").filter({ hasText: outsider })
+  for (const name of ["users", "orders", "emails"]) {
+    await expect(copied.filter({ hasText: `/api/v1/admin/${name}` })).toHaveCount(1)
+  }
+
+  const json = await page.request.get(await hrefOf(page, "JSON"))
+  expect(json.headers()["content-disposition"]).toMatch(/^attachment; filename="key-report-.*\.json"$/)
+  const report = await json.json()
+  expect(report).toMatchObject({
+    key: { name: leaked, revocationReason: "leaked" },
+    isSinceCreation: true,
+    unlogged: 0,
+  })
+  expect(report.addresses.map(({ address }: { address: string }) => address)).toEqual([outsider, "198.51.100.24"])
+  const csv = await page.request.get(await hrefOf(page, "CSV"))
+  expect(csv.headers()["content-type"]).toBe("text/csv; charset=utf-8")
+  expect((await csv.text()).split("\r\n")).toHaveLength(report.entries.length + 2)
+})
+
+async function hrefOf(page: Page, name: string): Promise<string> {
+  return String(await page.getByRole("link", { name, exact: true }).getAttribute("href"))
+}
+
+test("a printed report has no navigation, dark text, and tables on narrow paper", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await openKey(page, "/admin/api-keys?show=all", leaked)
+  await page.getByRole("link", { name: "See what it read, and from where" }).click()
+  await expect(page.getByRole("button", { name: "Print" })).toBeVisible()
+  await page.emulateMedia({ media: "print", colorScheme: "dark" })
+  await page.setViewportSize({ ...narrow, width: 720 })
+  await expect(page.locator("#sidebar")).toBeHidden()
+  for (const name of ["Menu", "Print"]) await expect(page.getByRole("button", { name })).toBeHidden()
+  const style = await page.evaluate(() => {
+    const [table, body, head] = ["table", "body", "thead th"].map((name) => document.querySelector(name) as Element)
+    const styleOf = (element: Element | undefined) => getComputedStyle(element as Element)
+    return {
+      table: styleOf(table).display,
+      head: styleOf(head).display,
+      color: styleOf(body).color,
+      label: getComputedStyle(document.querySelector("td") as Element, "::before").content,
+    }
+  })
+  expect(style).toMatchObject({ table: "table", head: "table-cell", label: "none" })
+  const lightness = Number(/oklch\(([\d.]+)/.exec(style.color)?.[1])
+  expect(lightness).toBeLessThan(0.4)
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(720)
+})
+
+test("a revocation as leaked leads to the report", async ({ page, signUp, request }) => {
+  await signUp()
+  await page.goto("/api-keys")
+  const name = uniqueName("Leaky")
+  const key = await createKey(page, name)
+  await saved(page)
+  await request.get("/api/v1/me", { headers: { Authorization: `Bearer ${key}` } })
+  await row(page, name).getByRole("button", { name: "Revoke" }).click()
+  await page.getByLabel("Reason").selectOption("It leaked")
+  await page.getByRole("button", { name: "Revoke key" }).click()
+  await page.getByRole("status").getByRole("link", { name: "See what it read." }).click()
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(`What “${name}” did`)
+  await expect(page.getByRole("main")).toContainText(`${startOf(key)}…`)
+})
+
+test("staff open a customer's key from the account, and see neither its networks nor a way to change it", async ({
+  page,
+  signInAs,
+}) => {
+  await signInAs("analyst")
+  await page.goto("/admin/users?email=member@example.com")
+  await page.getByRole("link", { name: "member@example.com" }).click()
+  await page.getByRole("link", { name: "Office server", exact: true }).click()
+  await expect(page).toHaveURL(/\/admin\/api-keys\/[0-9a-f-]{36}$/)
+  await expect(page.getByRole("main")).toContainText("2 addresses")
+  await expect(page.getByRole("main")).not.toContainText("203.0.113.0/24")
+  await expect(page.getByRole("link", { name: "Revoke" })).toHaveCount(0)
+  await page.getByRole("link", { name: "← The account" }).click()
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Mia Member")
+})
+
+test("without the permission for the log, the names of a customer's keys lead nowhere", async ({ page, signInAs }) => {
+  await signInAs("support")
+  await page.goto("/admin/users?email=member@example.com")
+  await page.getByRole("link", { name: "member@example.com" }).click()
+  await expect(row(page, "Office server")).toBeVisible()
+  await expect(page.getByRole("link", { name: "Office server" })).toHaveCount(0)
+})
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false })
+
+  test("a key's page, its filters and its report work", async ({ page, signInAs }) => {
+    await signInAs("member")
+    await openKey(page, "/api-keys", "Dashboard")
+    await page.getByLabel("Status").selectOption("403")
+    await page.getByRole("button", { name: "Apply" }).click()
+    await expect(page).toHaveURL(/\?status=403$/)
+    await expect(cells(page, "Last requests")).toHaveCount(4)
+    await expect(page.getByRole("button", { name: "Pause" })).toHaveCount(0)
+    await page.getByRole("link", { name: "Report", exact: true }).click()
+    await expect(cells(page, "What it read").filter({ hasText: "/api/v1/me/orders" })).toHaveCount(1)
+    await expect(page.getByRole("main")).toContainText("when the log started; the key is older,")
+  })
+})
+
+test.describe("in light and dark mode", () => {
+  test.use({ viewport: wide })
+
+  test("the page of a key, that of an unused one, and the report are accessible and fit narrow screens", async ({
+    page,
+    signInAs,
+  }) => {
+    test.slow()
+    await signInAs("admin")
+    await openKey(page, "/admin/api-keys?show=all", leaked)
+    const path = new URL(page.url()).pathname
+    await page.getByText("Numbers and durations").click()
+    await expectAccessibleWithoutSidewaysScroll(page)
+    await page.goto(`${path}/report`)
+    await expectAccessibleWithoutSidewaysScroll(page)
+    await page.goto(`${path}?status=gone`)
+    await expect(page.getByRole("main").getByRole("alert")).toContainText("status must be")
+    await expectAccessibleWithoutSidewaysScroll(page)
+    await openKey(page, "/admin/api-keys", "Demo")
+    await expectAccessibleWithoutSidewaysScroll(page)
+    await page.goto("/admin/api-keys/00000000-0000-7000-8000-000000000000")
+    await expect(page.getByRole("heading", { name: "Key not found" })).toBeVisible()
+    await expectAccessibleWithoutSidewaysScroll(page)
+  })
+})

@@ -1,0 +1,12 @@
+import { z } from "zod"
+
+/** An integer in plain decimal digits. Number() would also accept `0x10`, `1e2` and ` 5 `. */
+export function integer(min: number, max: number) {
+  const error = `must be an integer from ${min} to ${max}`
+  return z
+    .string()
+    .regex(/^(0|[1-9]\d{0,9})$/, error)
+    .transform(Number)
+    .pipe(z.number().min(min, error).max(max, error))
+    .meta({ type: "integer", minimum: min, maximum: max })
+}

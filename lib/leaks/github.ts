@@ -1,0 +1,81 @@
+import { createPublicKey, type KeyObject, verify } from "node:crypto"
+import { z } from "zod"
+import { env } from "@/lib/env"
+import { singleton } from "@/lib/singleton"
+import { log } from "@/lib/telemetry/log"
+
+// GitHub signs its reports of leaked keys:
+// https://docs.github.com/en/code-security/secret-scanning/secret-scanning-partnership-program/secret-scanning-partner-program
+
+const listLastsMs = 24 * 3_600_000
+
+/** The list is read at most once in this time, whatever unknown identifiers are sent. */
+const readEveryMs = 60_000
+
+const timeoutMs = 2_500
+const maxListBytes = 256 * 1024
+
+const publicKeys = z.object({ public_keys: z.array(z.object({ key_identifier: z.string(), key: z.string() })) })
+
+/** Times on the clock of `performance.now`. */
+type State = { keys: Map<string, KeyObject>; readAt: number; triedAt: number; reading?: Promise<void> | undefined }
+
+function state(): State {
+  return singleton("github-keys", () => ({ keys: new Map(), readAt: -Infinity, triedAt: -Infinity }))
+}
+
+/**
+ * Finds a key of GitHub's by its identifier, in a list that is at most a day old.
+ * @returns undefined if GitHub has no such key, "unavailable" if there is no such list
+ */
+export async function findGithubKey(identifier: string): Promise<KeyObject | "unavailable" | undefined> {
+  const current = state()
+  const isCurrent = () => performance.now() - current.readAt < listLastsMs
+  if (!isCurrent() || !current.keys.has(identifier)) {
+    if (performance.now() - current.triedAt >= readEveryMs) current.reading = readList(current)
+    await current.reading
+  }
+  return isCurrent() ? current.keys.get(identifier) : "unavailable"
+}
+
+async function readList(current: State): Promise<void> {
+  current.triedAt = performance.now()
+  try {
+    const response = await fetch(env().GITHUB_KEYS_URL, {
+      // Next caches by default in some places.
+      cache: "no-store",
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+    if (!response.ok) throw new Error(`status ${response.status}`)
+    current.keys = keysIn(await textOf(response))
+    current.readAt = performance.now()
+  } catch (error) {
+    log().error({ why: String(error) }, "github_keys_not_read")
+  } finally {
+    current.reading = undefined
+  }
+}
+
+async function textOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength
+    if (size > maxListBytes) throw new Error(`more than ${maxListBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/** The P-256 keys of a list, the only ones with which GitHub signs. */
+function keysIn(list: string): Map<string, KeyObject> {
+  const { public_keys } = publicKeys.parse(JSON.parse(list))
+  const keys = public_keys.map(({ key_identifier, key }) => [key_identifier, createPublicKey(key)] as const)
+  return new Map(keys.filter(([, key]) => key.asymmetricKeyDetails?.namedCurve === "prime256v1"))
+}
+
+/** Whether the key signed these bytes: ECDSA over SHA-256. @param signature DER in base64 */
+export function isSigned(bytes: Buffer, signature: string, key: KeyObject): boolean {
+  return verify("sha256", bytes, { key, dsaEncoding: "der" }, Buffer.from(signature, "base64"))
+}

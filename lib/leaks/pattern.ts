@@ -1,0 +1,33 @@
+import { patternOf } from "@/lib/keys/secret"
+import { keyPrefixes, product } from "@/lib/product"
+import { type Surface, surfaces } from "@/lib/surfaces"
+
+// How scanners find this product's keys. The expressions use only what RE2 and Hyperscan have, too.
+
+function patternOfSurfaces(...of: readonly Surface[]): string {
+  const prefixes = of.flatMap((surface) => keyPrefixes[surface])
+  return `\\b${patternOf(`(?:${prefixes.join("|")})`)}\\b`
+}
+
+/** A rule for gitleaks; its fields have the names that they have in its configuration. */
+export const gitleaksRule = {
+  id: `${product.slug}-api-key`,
+  description: `${product.name} API key`,
+  regex: patternOfSurfaces(...surfaces),
+  keywords: surfaces.flatMap((surface) => [...keyPrefixes[surface]]),
+}
+
+/** The rule as a section of `.gitleaks.toml`. */
+export const gitleaksToml = [
+  "[[rules]]",
+  `id = "${gitleaksRule.id}"`,
+  `description = "${gitleaksRule.description}"`,
+  `regex = '''${gitleaksRule.regex}'''`,
+  `keywords = ${JSON.stringify(gitleaksRule.keywords)}`,
+].join("\n")
+
+/** What GitHub's secret scanning partner program asks for, for each type of key. */
+export const githubPatterns = surfaces.map((surface) => ({
+  type: `${product.slug}_${surface}_api_key`,
+  pattern: patternOfSurfaces(surface),
+}))

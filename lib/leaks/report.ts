@@ -1,0 +1,15 @@
+import { z } from "zod"
+
+export const maxReportedKeys = 100
+
+/** The body of a report of leaked keys. */
+export const leakReport = z.strictObject({
+  keys: z
+    .array(z.string())
+    .min(1, "must not be empty")
+    .max(maxReportedKeys, `must have at most ${maxReportedKeys} keys`)
+    .describe(`The keys that leaked, at most ${maxReportedKeys}; other texts are ignored`),
+})
+
+/** The response to every report: it says nothing about the keys. */
+export const leakReceipt = z.strictObject({ received: z.literal(true) })

@@ -1,0 +1,73 @@
+import { Prisma } from "@/generated/prisma/client"
+import { idIn, lockAccounts } from "@/lib/accounts/authority"
+import { finishIfExiting, inBackground, isLaneFull } from "@/lib/background"
+import { sendEmail } from "@/lib/email/send"
+import { notExpired, type RevokedKey, revoke } from "@/lib/keys/mutations"
+import { reportLeakedAdminKey } from "@/lib/keys/report"
+import { hashSecret, isWellFormed } from "@/lib/keys/secret"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { kinds } from "@/lib/surfaces"
+import { log } from "@/lib/telemetry/log"
+
+const revocations = "leaked keys"
+/** Emails wait for a mail server, which may be slow; revocations do not wait for them. */
+const emails = "emails about leaked keys"
+
+/** Whether so many reports wait that another one is refused. */
+export function isReportRefused(): boolean {
+  return isLaneFull(revocations)
+}
+
+/**
+ * Revokes keys that leaked, after the response: those that work are revoked as leaked, with the key that each of them has
+ * replaced, and their owners get an email. Nothing happens for other texts, and for a key that was reported before.
+ */
+export async function reportLeaks(keys: readonly string[]): Promise<void> {
+  const hashes = keys.filter(isWellFormed).map(hashSecret)
+  inBackground(revocations, () => revokeAll(hashes))
+  await finishIfExiting()
+}
+
+/** Those of the keys that exist, whether they work or not. */
+export async function issuedAmong(keys: readonly string[]): Promise<string[]> {
+  const byHash = new Map(keys.filter(isWellFormed).map((key) => [hashSecret(key).toString("hex"), key]))
+  const found = "SELECT encode(hash, 'hex') AS hash FROM api_keys WHERE hash = ANY($1)"
+  const hashes = [...byHash.keys()].map((hex) => Buffer.from(hex, "hex"))
+  const { rows } = await pool().query<{ hash: string }>(found, [hashes])
+  return rows.flatMap(({ hash }) => byHash.get(hash) ?? [])
+}
+
+async function revokeAll(hashes: readonly Buffer[]): Promise<void> {
+  const found = "SELECT id, user_id FROM api_keys WHERE hash = ANY($1) AND revoked_at IS NULL"
+  const { rows } = await pool().query<{ id: string; user_id: string }>(found, [hashes])
+  for (const { id, user_id: ownerId } of rows) {
+    const leak = await revokeLeaked(id, ownerId)
+    if (!leak) continue
+    log().warn({ keyId: id }, "key_leaked")
+    if (isLaneFull(emails)) await tell(leak)
+    else inBackground(emails, () => tell(leak))
+  }
+}
+
+type Leak = { key: RevokedKey; predecessor: RevokedKey | undefined; owner: { id: string; email: string } }
+
+/** Revokes a key and the one that it has replaced, if they work. @returns undefined if the key itself did not */
+function revokeLeaked(id: string, ownerId: string): Promise<Leak | undefined> {
+  return db().$transaction(async (transaction): Promise<Leak | undefined> => {
+    // The lock under which keys are issued, rotated and changed.
+    const [owner] = await lockAccounts(transaction, idIn(ownerId))
+    const revokeWorking = (which: Prisma.Sql, reason: "leaked" | "other") =>
+      revoke(transaction, null, ownerId, Prisma.sql`${which} AND ${notExpired}`, reason, { via: "leak report" })
+    const [key] = await revokeWorking(Prisma.sql`id = ${id}::uuid`, "leaked")
+    if (!key || !owner) return undefined
+    const [predecessor] = await revokeWorking(Prisma.sql`successor_id = ${id}::uuid`, "other")
+    return { key, predecessor, owner }
+  })
+}
+
+/** Never throws: the key is revoked already. */
+async function tell({ key, predecessor, owner }: Leak): Promise<void> {
+  await sendEmail(owner, "key_leaked", { ...key, predecessor: predecessor?.start ?? null })
+  if (kinds[key.surface].reportedToOwners) await reportLeakedAdminKey(owner, key)
+}

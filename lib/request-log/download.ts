@@ -1,0 +1,17 @@
+import { notFound } from "next/navigation"
+import type { ListedKey } from "@/lib/keys/data"
+import { fileNameOf, isReportFormat, reportFormats, reportOf } from "./report"
+
+/** The report of a key as a file; 404 for another format. */
+export async function downloadReport(key: ListedKey, format: string): Promise<Response> {
+  if (!isReportFormat(format)) notFound()
+  const report = await reportOf(key)
+  const { type, write } = reportFormats[format]
+  return new Response(write(report), {
+    headers: {
+      "Content-Type": type,
+      "Content-Disposition": `attachment; filename="${fileNameOf(report, format)}"`,
+      "Cache-Control": "no-store",
+    },
+  })
+}

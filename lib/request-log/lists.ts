@@ -1,0 +1,109 @@
+import { z } from "zod"
+import { credits, id, timestamp, untrustedText } from "@/lib/fields"
+import { integer } from "@/lib/input/integer"
+import { dailyTotal, totalFrom } from "@/lib/postgres/daily-sums"
+import { columnName, type Found, findIn, type List, type Page } from "@/lib/postgres/page"
+import { firstLoggedDay } from "./retention"
+
+const count = z.int().min(0)
+
+/** A logged request. */
+export const requestRow = z.object({
+  id,
+  keyId: id,
+  userId: id.describe("The owner of the key"),
+  createdAt: timestamp.describe("When the request arrived (ISO 8601, UTC)"),
+  method: z.string(),
+  route: z.string().describe("The path of the endpoint"),
+  status: z.int(),
+  code: z.string().nullable().describe("The code of an error"),
+  ms: count.describe("Milliseconds until the response"),
+  rows: count.describe("Rows of data in the response"),
+  credits: credits.describe("Credits that the response says were charged"),
+  address: z.string().nullable().describe("The client's network address"),
+  userAgent: untrustedText.nullable().describe("As the client sent it, shortened, with API keys masked"),
+  parameters: z.array(z.string()).describe("The names of the parameters in the query"),
+})
+
+type Request = z.input<typeof requestRow>
+
+const route = z
+  .string()
+  .regex(/^\/api\/v1(\/[\w.-]{1,40}){1,6}$/, "must be the path of an endpoint, such as /api/v1/me")
+
+/** The filters of both surfaces. */
+export const requestFilters = { keyId: id, route, status: integer(100, 599) }
+
+const daily = dailyTotal("key_requests")
+const hourly = totalFrom({
+  table: "key_requests",
+  sums: "key_request_sums",
+  bucket: "hour",
+  ms: 3_600_000,
+  startOf: (time) => `date_trunc('hour', ${time}::timestamptz, 'UTC')`,
+})
+
+const requests: List<typeof requestRow> = {
+  table: "key_requests",
+  row: requestRow,
+  columns: { address: "host(address)" },
+  total: (where, range, bind) => {
+    if (!where.keyId && !where.userId) return daily(where, range, bind)
+    const conditions = Object.entries(where).map(([field, value]) => `${columnName(field)} = ${bind(value)}`)
+    return hourly(conditions, where, range, bind)
+  },
+}
+
+/** The logged requests of the days that are kept. */
+export async function findRequests(where: Partial<Request>, page: Page): Promise<Found<Request>> {
+  const first = firstLoggedDay()
+  if (page.until && page.until < first) return { rows: [], total: 0 }
+  return findIn(requests, where, { ...page, since: page.since && page.since > first ? page.since : first })
+}
+
+export const usageUnit = z.enum(["hour", "day"])
+
+/** What a key was used for in an hour or a day. */
+export const usageRow = z.object({
+  id,
+  keyId: id,
+  userId: id.describe("The owner of the key"),
+  unit: usageUnit.describe("The length of the period"),
+  createdAt: timestamp.describe("The start of the period (ISO 8601, UTC)"),
+  requests: count.describe("Logged requests, refused ones included"),
+  errors: count.describe("Those with a status of 400 or more"),
+  rows: count.describe("Rows of data in the responses"),
+  credits: credits.describe("Credits that the responses say were charged"),
+  under10Ms: count.describe("Requests that took less than 10 ms"),
+  under50Ms: count.describe("Requests that took 10 to 49 ms"),
+  under250Ms: count.describe("Requests that took 50 to 249 ms"),
+  under1000Ms: count.describe("Requests that took 250 to 999 ms; the others took longer"),
+  unlogged: count.describe(
+    "Requests in no other number: refused too often in a minute, or lost because the database could not store them",
+  ),
+})
+
+type Usage = z.input<typeof usageRow>
+
+/** The filters of both surfaces. */
+export const usageFilters = {
+  keyId: id,
+  unit: usageUnit.meta({ default: "day", description: "The length of a period" }),
+}
+
+const usage: List<typeof usageRow> = {
+  table: "key_usage",
+  row: usageRow,
+  columns: {
+    under10Ms: "under_10_ms",
+    under50Ms: "under_50_ms",
+    under250Ms: "under_250_ms",
+    under1000Ms: "under_1000_ms",
+  },
+  total: dailyTotal("key_usage"),
+}
+
+/** What keys were used for, by day unless `unit` is another one. */
+export function findUsage({ unit = "day", ...where }: Partial<Usage>, page: Page): Promise<Found<Usage>> {
+  return findIn(usage, { ...where, unit }, page)
+}

@@ -1,0 +1,78 @@
+import type { z } from "zod"
+import { pool } from "@/lib/postgres/pool"
+import type { usageUnit } from "./lists"
+import { firstLoggedDay } from "./retention"
+
+export type UsageUnit = z.output<typeof usageUnit>
+
+/** The periods that a chart shows. */
+export const shownPeriods: Record<UsageUnit, number> = { day: 30, hour: 48 }
+
+/** What a key was used for in an hour or a day. */
+export type UsagePeriod = Record<(typeof usageColumns)[number], number> & { startsAt: Date }
+
+const usageColumns = [
+  ...(["requests", "errors", "rows", "credits", "unlogged"] as const),
+  ...(["under_10_ms", "under_50_ms", "under_250_ms", "under_1000_ms"] as const),
+] as const
+
+const usage = {
+  name: "usage-of-key",
+  text: `
+    WITH current AS (SELECT date_trunc($2::text, now(), 'UTC') AS last, CASE $2 WHEN 'day' THEN interval '24 hours' ELSE '1 hour' END AS step)
+    SELECT period AS "startsAt", ${usageColumns.map((column) => `coalesce(${column}, 0)::float8 AS ${column}`).join(", ")}
+    FROM current, generate_series(last - step * ($3::int - 1), last, step) period
+    LEFT JOIN key_usage ON key_id = $1 AND unit = $2::usage_unit AND created_at = period
+    ORDER BY period`,
+}
+
+/** The use of a key in the last hours or days including this one, oldest first, also those without a request. */
+export async function usageOf(keyId: string, unit: UsageUnit): Promise<UsagePeriod[]> {
+  const { rows } = await pool().query<UsagePeriod>({ ...usage, values: [keyId, unit, shownPeriods[unit]] })
+  return rows
+}
+
+/** Requests that failed in the same way. */
+export type Failure = {
+  method: string
+  route: string
+  status: number
+  code: string | null
+  count: number
+  lastAt: Date
+  /** Where the last of them came from. */
+  lastAddress: string | null
+}
+
+/** Bounds what is read of a key that fails all the time. */
+const latestFailures = 500
+
+const failures = {
+  name: "failures-of-key",
+  text: `
+    SELECT method, route, status, code, count(*)::int AS count, max(created_at) AS "lastAt",
+           (array_agg(host(address) ORDER BY created_at DESC))[1] AS "lastAddress"
+    FROM (
+      SELECT * FROM key_requests WHERE key_id = $1 AND status >= 400 AND created_at >= $2
+      ORDER BY created_at DESC, id DESC LIMIT ${latestFailures}) latest
+    GROUP BY method, route, status, code ORDER BY max(created_at) DESC LIMIT 10`,
+}
+
+/** How the latest requests with a key failed, the last failure first. */
+export async function failuresOf(keyId: string): Promise<Failure[]> {
+  const { rows } = await pool().query<Failure>({ ...failures, values: [keyId, firstLoggedDay()] })
+  return rows
+}
+
+const seen = {
+  name: "seen-of-key",
+  text: "SELECT DISTINCT route, status FROM key_request_sums WHERE key_id = $1 AND hour >= $2 ORDER BY route, status",
+}
+
+/** The endpoints and statuses of the logged requests with a key: what they can be filtered by. */
+export async function seenOf(keyId: string): Promise<{ routes: string[]; statuses: number[] }> {
+  const { rows } = await pool().query<{ route: string; status: number }>({ ...seen, values: [keyId, firstLoggedDay()] })
+  const routes = new Set(rows.map(({ route }) => route))
+  const statuses = new Set(rows.map(({ status }) => status))
+  return { routes: [...routes], statuses: [...statuses].sort((one, other) => one - other) }
+}

@@ -1,0 +1,220 @@
+import { describe, expect, test } from "vitest"
+import { pool } from "@/lib/postgres/pool"
+import { createKey, createUser } from "@/tests/support/factories"
+import { listedKey } from "@/tests/support/listed-key"
+import { failuresOf, seenOf, usageOf } from "./of-key"
+import { countRequests, findReach, type Reach } from "./reach"
+import { completenessOf, fileNameOf, type Report, reportFormats, reportOf } from "./report"
+import { type Entry, writeEntries } from "./write"
+
+const day = 86_400_000
+/** A time today, so that the log shows it. */
+const noon = new Date(Math.floor(Date.now() / day) * day + 1)
+const later = (ms: number) => new Date(noon.getTime() + ms)
+
+let written = 0
+
+async function keyWith(requests: readonly Partial<Entry>[], overrides: object = {}) {
+  const user = await createUser()
+  const { key } = await createKey({ user, surface: "admin", ...overrides })
+  const given = { keyId: key.id, userId: user.id, createdAt: noon, method: "GET", route: "/api/v1/admin/users" }
+  const rest = { status: 200, code: undefined, ms: 5, rows: 0, credits: 0, address: undefined, userAgent: null }
+  await writeEntries(
+    pool(),
+    requests.map((request) => ({
+      id: `00000000-0000-7000-8000-${String(++written).padStart(12, "0")}`,
+      ...given,
+      ...rest,
+      parameters: [],
+      ...request,
+    })),
+  )
+  return key
+}
+
+const orders = "/api/v1/admin/orders"
+const [home, outsider] = ["198.51.100.1", "192.0.2.9"]
+
+describe("what a key did", () => {
+  test("is added up by endpoint, by address, by both and in all, and holds nothing of another key", async () => {
+    const key = await keyWith([
+      { rows: 100, address: home },
+      { rows: 7, address: home, createdAt: later(10) },
+      { rows: 500, address: outsider, route: orders, createdAt: later(20) },
+      { status: 403, code: "missing_scope", address: outsider, createdAt: later(30) },
+    ])
+    await keyWith([{ rows: 9_999, address: outsider }])
+    const { total, routes, addresses, entries } = await findReach(key.id)
+    const of = (requests: number, errors: number, rows: number, first: number, last: number) => {
+      return { requests, errors, rows, firstAt: later(first), lastAt: later(last) }
+    }
+    expect(total).toEqual({ ...of(4, 1, 607, 0, 30), entries: 3 })
+    expect(routes).toEqual([
+      { route: orders, addresses: 1, ...of(1, 0, 500, 20, 20) },
+      { route: "/api/v1/admin/users", addresses: 2, ...of(3, 1, 107, 0, 30) },
+    ])
+    expect(addresses).toEqual([
+      { address: outsider, routes: 2, ...of(2, 1, 500, 20, 30) },
+      { address: home, routes: 1, ...of(2, 0, 107, 0, 10) },
+    ])
+    expect(entries).toEqual([
+      { route: orders, address: outsider, ...of(1, 0, 500, 20, 20) },
+      { route: "/api/v1/admin/users", address: home, ...of(2, 0, 107, 0, 10) },
+      { route: "/api/v1/admin/users", address: outsider, ...of(1, 1, 0, 30, 30) },
+    ])
+    expect(await countRequests(key.id)).toBe(4)
+  })
+
+  test("is empty for a key that was never used", async () => {
+    const key = await keyWith([])
+    const { total, routes, addresses, entries } = await findReach(key.id)
+    expect(total).toEqual({ requests: 0, errors: 0, rows: 0, firstAt: null, lastAt: null, entries: 0 })
+    expect([routes, addresses, entries]).toEqual([[], [], []])
+    expect([await countRequests(key.id), await failuresOf(key.id)]).toEqual([0, []])
+  })
+
+  test("outlives the logged requests", async () => {
+    const key = await keyWith([{ rows: 3 }])
+    await pool().query("DELETE FROM key_requests WHERE key_id = $1", [key.id])
+    expect((await findReach(key.id)).total).toMatchObject({ requests: 1, rows: 3 })
+  })
+
+  test("lists at most 10,000 entries, and says so, with exact totals", async () => {
+    const key = await keyWith([])
+    await pool().query(
+      `INSERT INTO key_reach SELECT $1, '/api/v1/admin/users', 'a' || n, 1, 1, 0, now(), now() FROM generate_series(1, 10001) n`,
+      [key.id],
+    )
+    const report = await reportOf(listedKey({ id: key.id }))
+    expect([report.entries.length, report.addresses.length, report.total.requests]).toEqual([10_000, 10_000, 10_001])
+    expect([report.isTruncated, report.routes[0]?.addresses]).toEqual([true, 10_001])
+  })
+})
+
+describe("a report is complete", () => {
+  const created = new Date("2026-06-01T00:00:00Z")
+  const hours = (count: number) => new Date(created.getTime() + count * 3_600_000)
+  const reach = (logStartedAt: Date | null, lastAt: Date | null) => ({ logStartedAt, total: { lastAt } })
+
+  test.each([
+    ["since the key was created, if the log is older", hours(-1), { completeFrom: created, isSinceCreation: true }],
+    ["since the log started, if the key is older", hours(1), { completeFrom: hours(1), isSinceCreation: false }],
+    ["for no time, if nothing was ever logged", null, { completeFrom: null, isSinceCreation: false }],
+  ])("%s", (_since, logStartedAt, expected) => {
+    expect(completenessOf({ createdAt: created, lastUsedAt: null }, reach(logStartedAt, null))).toMatchObject(expected)
+  })
+
+  test.each([
+    ["never", null, null, false],
+    ["at the last logged request", hours(2), hours(2), false],
+    ["within the minute in which uses are recorded", new Date(hours(2).getTime() + 59_000), hours(2), false],
+    ["an hour after the last logged request", hours(3), hours(2), true],
+    ["with no logged request", hours(3), null, true],
+    ["before the last logged request", hours(1), hours(2), false],
+  ])("unless the key was used while the log was off: last used %s", (_when, lastUsedAt, lastAt, isLastUseMissing) => {
+    const found = completenessOf({ createdAt: created, lastUsedAt }, reach(hours(-1), lastAt))
+    expect(found.isLastUseMissing).toBe(isLastUseMissing)
+  })
+
+  test("although the key was used before the log started", () => {
+    const key = { createdAt: created, lastUsedAt: hours(1) }
+    expect(completenessOf(key, reach(hours(5), null)).isLastUseMissing).toBe(false)
+  })
+
+  test("except for the unlogged requests, which it counts, and says when it was read", async () => {
+    const key = await keyWith([{}])
+    await pool().query("UPDATE key_usage SET unlogged = 41 WHERE key_id = $1", [key.id])
+    const report = await reportOf(listedKey({ id: key.id, createdAt: noon, lastUsedAt: null }))
+    expect(report).toMatchObject({ unlogged: 41, completeFrom: expect.any(Date), isTruncated: false })
+    expect(Math.abs(report.readAt.getTime() - Date.now())).toBeLessThan(60_000)
+  })
+})
+
+describe("a downloaded report", () => {
+  const entry = { requests: 2, errors: 1, rows: 7, firstAt: noon, lastAt: noon }
+  const report = (name: string, entries: Reach["entries"]): Report => ({
+    key: listedKey({ id: "id", name, start: "tsk_adm_1a2B" }),
+    readAt: noon,
+    logStartedAt: noon,
+    completeFrom: noon,
+    isSinceCreation: true,
+    isLastUseMissing: false,
+    isTruncated: false,
+    unlogged: 3,
+    total: { ...entry, entries: entries.length },
+    routes: [],
+    addresses: [],
+    entries,
+  })
+  const time = noon.toISOString()
+
+  test("is a table in CSV, each row with the key and the time for which it is complete", () => {
+    expect(reportFormats.csv.write(report("Nightly", [{ route: orders, address: "2001:db8::/64", ...entry }]))).toBe(
+      `key_id,key_name,complete_from,complete_to,unlogged,endpoint,address,requests,errors,rows,first_at,last_at\r\n` +
+        `id,Nightly,${time},${time},3,${orders},2001:db8::/64,2,1,7,${time},${time}\r\n`,
+    )
+  })
+
+  test.each([
+    ["=HYPERLINK(1)", `"'=HYPERLINK(1)"`],
+    ["+1", `"'+1"`],
+    ["-1", `"'-1"`],
+    ["@SUM(1)", `"'@SUM(1)"`],
+    ["\t=1", `"'\t=1"`],
+    ["\r=1", `"'\r=1"`],
+    ["a,b", `"a,b"`],
+    [`say "=1"`, `"say ""=1"""`],
+    [`",=1`, `""",=1"`],
+    ["a;=1", `"a;'=1"`],
+    ["1=1", "1=1"],
+  ])("contains no formula: a key named %j", (name, cell) => {
+    const [, line] = reportFormats.csv.write(report(name, [{ route: orders, address: home, ...entry }])).split("\r\n")
+    expect(line?.startsWith(`id,${cell},`)).toBe(true)
+  })
+
+  test("is JSON with the same numbers, and its file is named after the key and the day", () => {
+    const given = report("Nightly", [{ route: orders, address: home, ...entry }])
+    expect(JSON.parse(reportFormats.json.write(given))).toMatchObject({
+      key: { id: "id", name: "Nightly", start: "tsk_adm_1a2B", ownerId: given.key.owner.id },
+      completeFrom: time,
+      completeTo: time,
+      isSinceCreation: true,
+      unlogged: 3,
+      entries: [{ route: orders, address: home, requests: 2, errors: 1, rows: 7, firstAt: time, lastAt: time }],
+    })
+    expect(fileNameOf(given, "csv")).toBe(`key-report-tsk_adm_1a2B-${time.slice(0, 10)}.csv`)
+  })
+})
+
+describe("the page of a key reads", () => {
+  test("its failures in groups, the last first", async () => {
+    const missing = { status: 403, code: "missing_scope", address: home }
+    const key = await keyWith([
+      {},
+      { ...missing, createdAt: later(1) },
+      { status: 429, code: "rate_limited", createdAt: later(2) },
+      { ...missing, createdAt: later(3), address: outsider },
+    ])
+    expect(await failuresOf(key.id)).toMatchObject([
+      { status: 403, code: "missing_scope", count: 2, lastAt: later(3), lastAddress: outsider },
+      { status: 429, code: "rate_limited", count: 1, lastAt: later(2), lastAddress: null },
+    ])
+    expect(await seenOf(key.id)).toEqual({ routes: ["/api/v1/admin/users"], statuses: [200, 403, 429] })
+  })
+
+  test.each([
+    ["day", 30],
+    ["hour", 48],
+  ] as const)("its use by %s, with the periods in which it was not used", async (unit, periods) => {
+    const key = await keyWith([{ rows: 5 }, { status: 500, ms: 70 }])
+    const usage = await usageOf(key.id, unit)
+    expect(usage).toHaveLength(periods)
+    const sum = (name: Exclude<keyof (typeof usage)[number], "startsAt">) =>
+      usage.reduce((total, period) => total + period[name], 0)
+    expect([sum("requests"), sum("errors"), sum("rows"), sum("under_10_ms"), sum("under_250_ms")]).toEqual([
+      2, 1, 5, 1, 1,
+    ])
+    const startOf = unit === "day" ? noon.toISOString().slice(0, 10) : noon.toISOString().slice(0, 13)
+    expect(usage.find(({ requests }) => requests === 2)?.startsAt.toISOString()).toMatch(new RegExp(`^${startOf}`))
+  })
+})

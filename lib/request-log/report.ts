@@ -1,0 +1,101 @@
+import type { ListedKey } from "@/lib/keys/data"
+import { findReach, type Reach } from "./reach"
+
+/** What a key did, and for which time that is everything. */
+export type Report = Reach & {
+  key: ListedKey
+  /** From when on every request is counted; `null` if none was ever logged. */
+  completeFrom: Date | null
+  isSinceCreation: boolean
+  /** Whether the key was used when the log was off. */
+  isLastUseMissing: boolean
+  /** Whether there are more entries than are listed. */
+  isTruncated: boolean
+}
+
+export async function reportOf(key: ListedKey): Promise<Report> {
+  const reach = await findReach(key.id)
+  return {
+    ...reach,
+    ...completenessOf(key, reach),
+    key,
+    isTruncated: reach.entries.length < reach.total.entries,
+  }
+}
+
+// The last use is recorded at most once a minute, and before its request is logged.
+const toleranceMs = 60_000
+
+/** Since when the log has every request with a key, except those that it counts as unlogged. */
+export function completenessOf(
+  { createdAt, lastUsedAt }: Pick<ListedKey, "createdAt" | "lastUsedAt">,
+  { logStartedAt, total: { lastAt } }: Pick<Reach, "logStartedAt"> & { total: Pick<Reach["total"], "lastAt"> },
+): Pick<Report, "completeFrom" | "isSinceCreation" | "isLastUseMissing"> {
+  const isSinceCreation = logStartedAt !== null && createdAt >= logStartedAt
+  const completeFrom = isSinceCreation ? createdAt : logStartedAt
+  const isLater = lastUsedAt !== null && lastUsedAt.getTime() > (lastAt ?? createdAt).getTime() + toleranceMs
+  const isLastUseMissing = isLater && completeFrom !== null && lastUsedAt > completeFrom
+  return { completeFrom, isSinceCreation, isLastUseMissing }
+}
+
+/** The formats in which a report can be downloaded. */
+export const reportFormats = {
+  json: { type: "application/json; charset=utf-8", write: jsonOf },
+  csv: { type: "text/csv; charset=utf-8", write: csvOf },
+} as const satisfies Record<string, { type: string; write: (report: Report) => string }>
+
+export type ReportFormat = keyof typeof reportFormats
+
+export function isReportFormat(name: string): name is ReportFormat {
+  return Object.hasOwn(reportFormats, name)
+}
+
+/** The name of the file: `key-report-tsk_adm_1a2B-2026-01-31.csv`. */
+export function fileNameOf({ key, readAt }: Report, format: ReportFormat): string {
+  return `key-report-${key.start}-${readAt.toISOString().slice(0, 10)}.${format}`
+}
+
+function jsonOf({ key, readAt, total, routes, addresses, entries, ...report }: Report): string {
+  const { id, name, start, surface, createdAt, lastUsedAt, expiresAt, revokedAt, revocationReason, owner } = key
+  const { completeFrom, isSinceCreation, isLastUseMissing, unlogged, isTruncated } = report
+  const body = {
+    key: { id, name, start, surface, ownerId: owner.id, createdAt, lastUsedAt, expiresAt, revokedAt, revocationReason },
+    completeFrom,
+    completeTo: readAt,
+    isSinceCreation,
+    isLastUseMissing,
+    unlogged,
+    total,
+    routes,
+    addresses,
+    entries,
+    isTruncated,
+  }
+  return `${JSON.stringify(body, null, 2)}\n`
+}
+
+/** A row for each endpoint and address (RFC 4180). */
+function csvOf({ key, completeFrom, readAt, unlogged, entries }: Report): string {
+  const columns = {
+    key_id: key.id,
+    key_name: key.name,
+    complete_from: completeFrom,
+    complete_to: readAt,
+    unlogged,
+  }
+  const header = [...Object.keys(columns), "endpoint", "address", "requests", "errors", "rows", "first_at", "last_at"]
+  const lines = entries.map(({ route, address, requests, errors, rows, firstAt, lastAt }) => [
+    ...Object.values(columns),
+    ...[route, address, requests, errors, rows, firstAt, lastAt],
+  ])
+  return [header, ...lines].map((cells) => `${cells.map(cellOf).join(",")}\r\n`).join("")
+}
+
+/** Where a spreadsheet could take text for a formula: at its start, and after what some take for a separator. */
+const formula = /(^|[;\t\r\n])(?=[=+\-@\t\r\n])/g
+
+function cellOf(value: string | number | Date | null): string {
+  if (value instanceof Date) return value.toISOString()
+  const text = typeof value === "string" ? value.replaceAll(formula, "$1'") : String(value ?? "")
+  return /[",;\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -1,0 +1,126 @@
+import { expect, test } from "vitest"
+import { GET as readAudit } from "@/app/api/v1/admin/audit/route"
+import { GET as readOrders } from "@/app/api/v1/me/orders/route"
+import { GET as readAccount } from "@/app/api/v1/me/route"
+import { POST as run } from "@/app/api/v1/me/run/route"
+import { newSecret } from "@/lib/keys/secret"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import type { Surface } from "@/lib/surfaces"
+import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { drainRequestLog } from "./write"
+
+type Route = (request: Request) => Promise<Response>
+
+async function caller(surface: Surface, overrides: Partial<Parameters<typeof createKey>[0]> = {}) {
+  const user = await createUser({ role: surface === "admin" ? "owner" : "member" })
+  const { secret, key } = await createKey({ user, surface, ...overrides })
+  const send = (route: Route, path: string, init: RequestInit = {}) =>
+    route(
+      new Request(`http://localhost:3000${path}`, {
+        ...init,
+        headers: { ...Object.fromEntries(new Headers(init.headers)), authorization: `Bearer ${secret}` },
+      }),
+    )
+  return { user, key, secret, send }
+}
+
+async function logged(keyId: string) {
+  await drainRequestLog()
+  return db().keyRequest.findMany({ where: { keyId }, orderBy: [{ createdAt: "asc" }, { id: "asc" }] })
+}
+
+test("a request is logged with what it read, and never with its secrets or values", async () => {
+  const { user, key, secret, send } = await caller("user")
+  await send(readOrders, `/api/v1/me/orders?limit=7&since=2026-01-01`, {
+    headers: { "user-agent": `agent ${secret} \u0085line\u00ADtwo ${"x".repeat(300)}` },
+  })
+  const [entry] = await logged(key.id)
+  expect(entry).toMatchObject({
+    userId: user.id,
+    method: "GET",
+    route: "/api/v1/me/orders",
+    status: 200,
+    code: null,
+    rows: 0,
+    credits: 0,
+    address: null,
+    parameters: ["limit", "since"],
+  })
+  expect(entry?.userAgent).toMatch(/^agent \[key\] {2}line two x+$/)
+  expect(entry?.userAgent).toHaveLength(200)
+  expect(JSON.stringify(entry)).not.toContain(secret)
+})
+
+test("an undeclared parameter is not logged, because its name may be a secret", async () => {
+  const { key, secret, send } = await caller("user")
+  expect((await send(readOrders, `/api/v1/me/orders?${secret}=1&limit=2`)).status).toBe(400)
+  expect(await logged(key.id)).toMatchObject([{ status: 400, code: "bad_request", parameters: ["limit"], rows: 0 }])
+})
+
+test("a metered call is logged with its charge, and its replay with none", async () => {
+  const { user, key, send } = await caller("user")
+  await grantCredits(user.id, 100)
+  const init = {
+    method: "POST",
+    headers: { "content-type": "application/json", "idempotency-key": "one-two-three" },
+    body: JSON.stringify({ text: "Some words." }),
+  }
+  const { data } = await (await send(run, "/api/v1/me/run", init)).json()
+  await send(run, "/api/v1/me/run", init)
+  const entries = await logged(key.id)
+  expect(data.cost).toBeGreaterThan(0)
+  expect(entries.map(({ credits }) => credits)).toEqual([data.cost, 0])
+})
+
+test.each([
+  ["a revoked key", { revokedAt: new Date() }, 401, "unauthorized"],
+  ["an expired key", { expiresAt: new Date(Date.now() - 1000) }, 401, "unauthorized"],
+  ["a key without the scope", { scopes: ["run"] }, 403, "missing_scope"],
+  ["a key from an address that may not use it", { allowedCidrs: ["192.0.2.0/24"] }, 403, "address_not_allowed"],
+])("the refusal of %s is logged", async (_what, overrides, status, code) => {
+  const { key, send } = await caller("user", overrides)
+  expect((await send(readAccount, "/api/v1/me")).status).toBe(status)
+  expect(await logged(key.id)).toMatchObject([{ status, code, rows: 0 }])
+})
+
+test("the refusal of a key of the other surface is logged", async () => {
+  const { key, send } = await caller("user")
+  expect((await send(readAudit, "/api/v1/admin/audit")).status).toBe(403)
+  expect(await logged(key.id)).toMatchObject([{ status: 403, code: "wrong_scope", route: "/api/v1/admin/audit" }])
+})
+
+test("of the refusals of a key, 300 a minute are logged and the others counted", async () => {
+  const { key, send } = await caller("user", { requestsPerMinute: 1 })
+  for (let i = 0; i < 320; i++) await send(readAccount, "/api/v1/me")
+  const entries = await logged(key.id)
+  const usage = await db().keyUsage.findMany({ where: { keyId: key.id, unit: "day" } })
+  const requests = usage.reduce((sum, day) => sum + Number(day.requests), 0)
+  const unlogged = usage.reduce((sum, day) => sum + Number(day.unlogged), 0)
+  expect(entries).toHaveLength(requests)
+  expect(requests + unlogged).toBe(320)
+  expect(unlogged).toBeGreaterThan(0)
+})
+
+test("a request without a key that exists is not logged", async () => {
+  const before = await db().keyRequest.count()
+  const headers = { authorization: `Bearer ${newSecret("user")}` }
+  expect((await readAccount(new Request("http://localhost:3000/api/v1/me", { headers }))).status).toBe(401)
+  await drainRequestLog()
+  expect(await db().keyRequest.count()).toBe(before)
+})
+
+test("entries that the database refuses are counted, and later ones are written", async () => {
+  const { key, send } = await caller("user")
+  await pool().query("ALTER TABLE key_requests RENAME TO hidden")
+  try {
+    await send(readAccount, "/api/v1/me")
+    await drainRequestLog()
+  } finally {
+    await pool().query("ALTER TABLE hidden RENAME TO key_requests")
+  }
+  await send(readAccount, "/api/v1/me")
+  expect(await logged(key.id)).toHaveLength(1)
+  const day = await db().keyUsage.findMany({ where: { keyId: key.id, unit: "day" } })
+  expect(day).toMatchObject([{ requests: 1n, unlogged: 1n }])
+})

@@ -1,0 +1,218 @@
+import { Pool } from "pg"
+import { v7 as uuidv7 } from "uuid"
+import { env } from "@/lib/env"
+import { isDatabaseUnavailable } from "@/lib/postgres/failures"
+import { slidingWindowInProcess } from "@/lib/rate-limit/in-process"
+import { singleton } from "@/lib/singleton"
+import { anyPrefix } from "@/lib/surfaces"
+import { log } from "@/lib/telemetry/log"
+import { metrics } from "@/lib/telemetry/metrics"
+
+// The log of requests with keys. Entries wait in memory and are written in batches over a connection of their own, so a
+// slow, full or unreachable database never delays or fails a response. What is lost is counted per key and hour.
+
+/** A request with a key that exists, as the API describes it. */
+export type LoggedRequest = {
+  keyId: string
+  userId: string
+  createdAt: Date
+  method: string
+  /** The path of an endpoint, never the URL. */
+  route: string
+  status: number
+  /** The code in the envelope of an error. */
+  code: string | undefined
+  ms: number
+  /** Rows of data in the response. */
+  rows: number
+  /** Credits that the request was charged. */
+  credits: number
+  /** The whole network address of the client. */
+  address: string | undefined
+  userAgent: string | null
+  /** The names, not the values, of the parameters in the query that the endpoint declares. */
+  parameters: readonly string[]
+}
+
+export type Entry = LoggedRequest & { id: string }
+
+/** Bounds the memory: an entry takes about half a kilobyte. */
+const maxWaiting = 10_000
+
+const batch = 1_000
+const writeEveryMs = 500
+
+/** Refused requests that each process logs per key and minute. Otherwise anybody with a revoked key could fill the disk. */
+const refusalsPerMinute = 300
+
+/** How long a shutdown waits for the database. */
+const drainMs = 3_000
+
+/** The name of the connection in `pg_stat_activity`. */
+export const logApplication = "request log"
+
+type State = {
+  waiting: Entry[]
+  /** The number of requests that are not logged, by key, owner and hour. */
+  unlogged: Map<string, number>
+  isRefusalLogged: (keyId: string) => boolean
+  /** The writing in progress. */
+  writing?: Promise<void> | undefined
+  timer?: NodeJS.Timeout | undefined
+  isDraining: boolean
+}
+
+function state(): State {
+  return singleton("request-log", () => {
+    const count = slidingWindowInProcess(60_000)
+    return {
+      waiting: [],
+      unlogged: new Map(),
+      isRefusalLogged: (keyId) => count(keyId, refusalsPerMinute).success,
+      isDraining: false,
+    }
+  })
+}
+
+/**
+ * Logs a request within a second. Never throws.
+ * @returns during a shutdown, a promise that the response waits for
+ */
+export function logRequest(request: LoggedRequest): Promise<void> | undefined {
+  if (env().REQUEST_LOG_DAYS === 0) return undefined
+  const { waiting, isRefusalLogged, isDraining } = state()
+  const isLogged = waiting.length < maxWaiting && (request.status < 400 || isRefusalLogged(request.keyId))
+  if (isLogged) waiting.push(entryOf(request))
+  else countUnlogged(request)
+  if (isDraining) return drain()
+  scheduleWrite()
+  return undefined
+}
+
+/** Writes everything at once from now on: before a process exits. */
+export function drainRequestLog(): Promise<void> {
+  state().isDraining = true
+  return drain()
+}
+
+async function drain(): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, drainMs)
+  })
+  // Entries that came while a batch was being written are written after it.
+  await Promise.race([timeout, write().then(write)])
+  clearTimeout(timer)
+}
+
+function countUnlogged({ keyId, userId, createdAt }: LoggedRequest): void {
+  const { unlogged } = state()
+  const hour = `${createdAt.toISOString().slice(0, 13)}:00Z`
+  const place = [keyId, userId, hour].join(" ")
+  metrics().unlogged.inc()
+  if (unlogged.has(place) || unlogged.size < maxWaiting) unlogged.set(place, (unlogged.get(place) ?? 0) + 1)
+}
+
+function scheduleWrite(): void {
+  const current = state()
+  current.timer ??= setTimeout(async () => {
+    await write()
+    current.timer = undefined
+    if (current.waiting.length > 0 || current.unlogged.size > 0) scheduleWrite()
+  }, writeEveryMs).unref()
+}
+
+/** Writes all that waits, unless the database fails; then it continues to wait. */
+function write(): Promise<void> {
+  const current = state()
+  current.writing ??= writeAll(current)
+    .catch((error) => log().warn({ waiting: current.waiting.length, why: String(error) }, "request_log_not_written"))
+    .finally(() => {
+      current.writing = undefined
+    })
+  return current.writing
+}
+
+async function writeAll({ waiting, unlogged }: State): Promise<void> {
+  while (waiting.length > 0) {
+    const entries = waiting.slice(0, batch)
+    try {
+      await writeEntries(connection(), entries)
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) throw error
+      // The same entries would fail again.
+      for (const entry of entries) countUnlogged(entry)
+      log().error({ entries: entries.length, why: String(error) }, "request_log_refused")
+    }
+    waiting.splice(0, entries.length)
+  }
+  for (const [place, n] of [...unlogged]) {
+    await addUnlogged(place, n)
+    const left = (unlogged.get(place) ?? 0) - n
+    if (left > 0) unlogged.set(place, left)
+    else unlogged.delete(place)
+  }
+}
+
+/** Writes entries once, however often it is called with them; a trigger adds them to all sums in the same commit. */
+export async function writeEntries(database: Pool, entries: readonly Entry[]): Promise<void> {
+  const days = new Set(entries.map(({ createdAt }) => createdAt.toISOString().slice(0, 10)))
+  await database.query("SELECT add_request_log_day(day) FROM unnest($1::date[]) day", [[...days].sort()])
+  // An id that exists was written by an attempt whose response was lost.
+  await database.query(
+    `INSERT INTO key_requests (id, key_id, user_id, created_at, method, route, status, code, ms, rows, credits, address,
+       user_agent, parameters)
+     SELECT * FROM json_to_recordset($1) AS entry (id uuid, "keyId" uuid, "userId" uuid, "createdAt" timestamptz(3),
+       method text, route text, status int, code text, ms int, rows int, credits int, address inet, "userAgent" text,
+       parameters text[])
+     ON CONFLICT DO NOTHING`,
+    [JSON.stringify(entries.map((entry) => ({ ...entry, ms: Math.round(entry.ms) })))],
+  )
+}
+
+async function addUnlogged(place: string, n: number): Promise<void> {
+  await connection().query(
+    `INSERT INTO key_usage AS u (unit, key_id, user_id, created_at, unlogged)
+     SELECT unit, $1, $2, date_trunc(unit::text, $3::timestamptz, 'UTC'), $4
+     FROM unnest(enum_range(NULL::usage_unit)) unit ORDER BY unit
+     ON CONFLICT (key_id, unit, created_at) DO UPDATE SET unlogged = u.unlogged + excluded.unlogged`,
+    [...place.split(" "), n],
+  )
+}
+
+const apiKey = new RegExp(`${anyPrefix}\\w*`, "g")
+const invisible = /[\p{C}\p{Zl}\p{Zp}]/gu
+const maxUserAgent = 200
+
+/** An entry that keeps no header in memory, of which the address and the user agent can be slices. */
+function entryOf({ address, userAgent, ...request }: LoggedRequest): Entry {
+  return { ...request, id: uuidv7(), address: address && copyOf(address), userAgent: shown(userAgent) }
+}
+
+/** A user agent as it is stored: at most 200 characters in one line, with API keys masked. */
+function shown(userAgent: string | null): string | null {
+  const masked = userAgent?.replaceAll(apiKey, "[key]").replaceAll(invisible, " ")
+  return masked ? copyOf(masked.slice(0, maxUserAgent)) : null
+}
+
+function copyOf(text: string): string {
+  return Buffer.from(text).toString()
+}
+
+/** One connection that requests never wait for, and that never waits for them. */
+function connection(): Pool {
+  return singleton("request-log-connection", () => {
+    const created = new Pool({
+      connectionString: env().DATABASE_URL,
+      application_name: logApplication,
+      max: 1,
+      connectionTimeoutMillis: 5_000,
+      statement_timeout: 10_000,
+      query_timeout: 11_000,
+      allowExitOnIdle: true,
+    })
+    // The pool replaces a broken idle connection; without this listener its error would stop the process.
+    created.on("error", () => {})
+    return created
+  })
+}

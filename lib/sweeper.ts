@@ -1,0 +1,62 @@
+import type { Pool } from "pg"
+import { sweep } from "./credits/ledger"
+import { env } from "./env"
+import { remindOfExpiry } from "./keys/reminders"
+import { foldDailyChanges } from "./postgres/daily-sums"
+import { pool } from "./postgres/pool"
+import { dropOldRequests } from "./request-log/retention"
+import { singleton } from "./singleton"
+import { log } from "./telemetry/log"
+import { metrics } from "./telemetry/metrics"
+
+type Job = {
+  everyMs: number
+  /** Returns what it did, in words. Any number of processes may run it at once. */
+  run: (database: Pool) => Promise<string>
+}
+
+/** The work that no request waits for, by its name in logs and metrics. */
+export const jobs = {
+  reservations: { everyMs: 10_000, run: releaseOverdue },
+  daily_sums: {
+    everyMs: 10_000,
+    run: async (database) => `${await foldDailyChanges(database)} changes folded into the daily sums`,
+  },
+  request_log: {
+    everyMs: 600_000,
+    run: async (database) => `${await dropOldRequests(database)} days dropped from the request log`,
+  },
+  reminders: {
+    everyMs: 60_000,
+    run: async (database) => `${await remindOfExpiry(database)} emails sent about keys that expire`,
+  },
+} as const satisfies Record<string, Job>
+
+/** Runs the jobs in the background. Every instance does this unless `SWEEPER=off`, so others do the work of a crashed one. */
+export function startSweeper(): void {
+  if (env().SWEEPER === "off") return
+  singleton("sweeper", () => Object.entries(jobs).map(([name, job]) => repeat(name, job)))
+}
+
+function repeat(job: string, { everyMs, run }: Job): NodeJS.Timeout {
+  let running = false
+  const timer = setInterval(async () => {
+    if (running) return
+    running = true
+    try {
+      await run(pool())
+      metrics().sweeps.inc({ job, outcome: "done" })
+    } catch (error) {
+      metrics().sweeps.inc({ job, outcome: "failed" })
+      log().warn({ job, why: String(error) }, "sweep_failed")
+    }
+    running = false
+  }, everyMs)
+  return timer.unref()
+}
+
+async function releaseOverdue(database: Pool): Promise<string> {
+  const { released, freed } = await sweep(database)
+  metrics().swept.inc(released)
+  return `${released} overdue reservations released, ${freed} idempotency keys freed`
+}
