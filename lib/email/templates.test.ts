@@ -105,7 +105,7 @@ test("every template with a token is confidential", () => {
 
 test("the colors of emails are those of pages", () => {
   const css = readFileSync(join(root, "app/globals.css"), "utf8")
-  const [light = "", dark = ""] = css.split("@media (prefers-color-scheme: dark)")
+  const [light = "", dark = ""] = css.split("@media screen and (prefers-color-scheme: dark)")
   for (const [declarations, palette] of [
     [light, colors.light],
     [dark, colors.dark],
