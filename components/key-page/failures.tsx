@@ -9,10 +9,8 @@ import type { Failure } from "@/lib/request-log/of-key"
 /** How the latest requests failed, what that means, and a link to them. */
 export function Failures({ failures, page, now }: { failures: readonly Failure[]; page: string; now: Date }) {
   return (
-    <section aria-labelledby="failures" className="grid grid-cols-[minmax(0,1fr)] gap-3">
-      <h2 id="failures" className="text-base font-semibold">
-        What failed lately
-      </h2>
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <h2 className="text-base font-semibold">What failed lately</h2>
       {failures.length === 0 ? (
         <p className="text-muted">No logged request failed.</p>
       ) : (
@@ -31,7 +29,7 @@ export function Failures({ failures, page, now }: { failures: readonly Failure[]
           ))}
         </Table>
       )}
-    </section>
+    </div>
   )
 }
 

@@ -92,24 +92,20 @@ export async function KeyPage({
         <>
           <Usage usage={used} unit={unit} surface={surface} page={page} />
           <Failures failures={failures} page={page} now={now} />
-          <section aria-labelledby="addresses" className="grid grid-cols-[minmax(0,1fr)] gap-3">
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
             <div className="flex flex-wrap items-baseline justify-between gap-x-4">
-              <h2 id="addresses" className="text-base font-semibold">
-                Addresses, the newest first
-              </h2>
+              <h2 className="text-base font-semibold">Addresses, the newest first</h2>
               <Link href={`${page}/report`} className="font-medium text-accent hover:underline">
                 All addresses and endpoints
               </Link>
             </div>
             <Addresses addresses={addresses.slice(0, shownAddresses)} />
-          </section>
+          </div>
         </>
       )}
-      <section aria-labelledby="requests" className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
         <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-1">
-          <h2 id="requests" className="text-base font-semibold">
-            Last requests
-          </h2>
+          <h2 className="text-base font-semibold">Last requests</h2>
           <LiveUpdates path={`${page}/count`} requests={total.requests} />
         </div>
         {isUnused ? (
@@ -117,7 +113,7 @@ export async function KeyPage({
         ) : (
           <Requests keyId={id} surface={surface} page={page} query={query} log={log} />
         )}
-      </section>
+      </div>
       <Limits report={report} />
     </PageFrame>
   )

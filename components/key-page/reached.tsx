@@ -100,11 +100,11 @@ function Numbers({ requests, errors, rows }: Pick<ReachEntry, "requests" | "erro
 function Times({ firstAt, lastAt }: Pick<ReachEntry, "firstAt" | "lastAt">) {
   return (
     <>
-      <TableCell label="First" className="whitespace-nowrap">
-        {absoluteTime(firstAt)}
+      <TableCell label="First">
+        <span className="whitespace-nowrap">{absoluteTime(firstAt)}</span>
       </TableCell>
-      <TableCell label="Last" className="whitespace-nowrap">
-        {absoluteTime(lastAt)}
+      <TableCell label="Last">
+        <span className="whitespace-nowrap">{absoluteTime(lastAt)}</span>
       </TableCell>
     </>
   )

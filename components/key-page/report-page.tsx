@@ -139,9 +139,9 @@ function Totals({ report: { total, routes, addresses, unlogged } }: { report: Re
 
 function Part({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <section aria-label={title} className="grid grid-cols-[minmax(0,1fr)] gap-3">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <h2 className="text-base font-semibold">{title}</h2>
       {children}
-    </section>
+    </div>
   )
 }

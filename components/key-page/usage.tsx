@@ -40,11 +40,9 @@ export function Usage({
   const shown = sumOf(unlogged) > 0 ? [...columns, unlogged] : columns
   const slower = (period: UsagePeriod) => fastest.reduce((rest, { value }) => rest - value(period), period.requests)
   return (
-    <section aria-labelledby="usage" className="grid grid-cols-[minmax(0,1fr)] gap-3">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <div className="flex flex-wrap items-center justify-between gap-3">
-        <h2 id="usage" className="text-base font-semibold">
-          Use
-        </h2>
+        <h2 className="text-base font-semibold">Use</h2>
         <Units page={page} unit={unit} />
       </div>
       <dl className="grid grid-cols-[repeat(auto-fit,minmax(8rem,1fr))] gap-3">
@@ -70,7 +68,7 @@ export function Usage({
           <UsageTable usage={usage} unit={unit} columns={[...shown, ...fastest, { label: "Slower", value: slower }]} />
         </div>
       </details>
-    </section>
+    </div>
   )
 }
 

@@ -30,7 +30,7 @@ export function ResponseStatus({ status, code }: { status: number; code: string 
 /** Where a request came from, and the program that sent it. */
 export function Sender({ address, userAgent }: { address: string | null; userAgent: string | null }) {
   return (
-    <div className="min-w-0 lg:max-w-56">
+    <div className="max-w-full lg:max-w-36">
       {address ?? <None />}
       {userAgent && (
         <p title={userAgent} className="truncate text-xs text-muted">
