@@ -5,10 +5,11 @@ import { endpoints, type ServedEndpoint } from "@/app/api/v1/endpoints"
 import type { JsonSchema } from "@/lib/api/document"
 import { newSecret } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
+import { writeEntries } from "@/lib/request-log/write"
 import type { Surface } from "@/lib/surfaces"
 import { seed as seedDatabase } from "@/prisma/seed"
 import type { Listener } from "@/scripts/build-and-serve"
-import { createKey, createOrder, createUser, grantCredits } from "@/tests/support/factories"
+import { createKey, createOrder, createUser, grantCredits, requestWith } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { openApiViolations } from "@/tests/support/openapi-violations"
 import { valuesOf } from "@/tests/support/parameter-values"
@@ -340,6 +341,10 @@ async function newKeySet(): Promise<KeySet> {
   const keyOf = (user: { id: string }, more = {}) =>
     pair(async (surface) => (await createKey({ user, surface, ...more })).secret)
   const works = await keyOf(fundedAccount)
+  const { key } = await createKey({ user: fundedAccount, surface: "user" })
+  // A list of one row has no next cursor.
+  const days = [1, 2, 3].map((day) => requestWith(key, { createdAt: new Date(Date.now() - day * 86_400_000) }))
+  await writeEntries(pool(), days)
   return {
     works,
     other: { user: works.admin, admin: works.user },

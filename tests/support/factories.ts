@@ -4,6 +4,7 @@ import type { OwnerId } from "@/lib/accounts/owner"
 import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
+import type { Entry } from "@/lib/request-log/write"
 import type { Viewer } from "@/lib/sign-in/sessions"
 import type { Surface } from "@/lib/surfaces"
 
@@ -75,6 +76,29 @@ export function createOrder({ userId, ...overrides }: { userId: string } & Parti
 }
 
 /** Grants credits with a ledger entry, and creates the credit account if there is none. */
+/** An entry of the request log, to be written by `writeEntries`. */
+export function requestWith(
+  key: { id: string; userId: string },
+  overrides: Partial<Entry> & Pick<Entry, "createdAt">,
+): Entry {
+  return {
+    id: randomUUID(),
+    keyId: key.id,
+    userId: key.userId,
+    method: "GET",
+    route: "/api/v1/me",
+    status: 200,
+    code: undefined,
+    ms: 1,
+    rows: 1,
+    credits: 0,
+    address: "192.0.2.1",
+    userAgent: "curl/8.0",
+    parameters: [],
+    ...overrides,
+  }
+}
+
 export async function grantCredits(userId: string, amount: number): Promise<void> {
   await pool().query(
     `WITH account AS (

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto"
+import { randomBytes } from "node:crypto"
 import { readdirSync } from "node:fs"
 import fc from "fast-check"
 import { afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest"
@@ -24,6 +24,7 @@ import {
   createSubscription,
   createUser,
   grantCredits,
+  requestWith,
 } from "@/tests/support/factories"
 import { openApiViolations } from "@/tests/support/openapi-violations"
 import { valuesOf } from "@/tests/support/parameter-values"
@@ -563,22 +564,13 @@ async function callerWithRows(endpoint: ServedEndpoint) {
 /** Requests on several days, with two keys. */
 async function requestsOf({ user, key }: Awaited<ReturnType<typeof keyFor>>, start: number): Promise<Entry[]> {
   const { key: other } = await createKey({ user, surface: "user" })
-  return Array.from({ length: 10 }, (_, index) => ({
-    id: randomUUID(),
-    keyId: index % 2 ? key.id : other.id,
-    userId: user.id,
-    createdAt: new Date(start + Math.floor(index / 3) * 86_400_000),
-    method: "GET",
-    route: index % 3 ? "/api/v1/me" : "/api/v1/me/orders",
-    status: index % 5 ? 200 : 503,
-    code: index % 5 ? undefined : "service_unavailable",
-    ms: index,
-    rows: 1,
-    credits: 0,
-    address: "192.0.2.1",
-    userAgent: "curl/8.0",
-    parameters: [],
-  }))
+  return Array.from({ length: 10 }, (_, index) =>
+    requestWith(index % 2 ? key : other, {
+      createdAt: new Date(start + Math.floor(index / 3) * 86_400_000),
+      route: index % 3 ? "/api/v1/me" : "/api/v1/me/orders",
+      status: index % 5 ? 200 : 503,
+    }),
+  )
 }
 
 async function spend({ user, key }: Awaited<ReturnType<typeof keyFor>>, cost: number): Promise<void> {
