@@ -3,14 +3,17 @@ import type { Instrumentation } from "next"
 /** Runs once in each server process, before the first request. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== "nodejs") return
-  const [{ checkEnvironment }, { startProcess }, { delayExit }] = await Promise.all([
+  const [{ checkEnvironment }, { startProcess }, { delayExit }, { startSweeper }] = await Promise.all([
     import("./lib/env"),
     import("./lib/next/start"),
     import("./lib/next/delay-exit"),
+    import("./lib/sweeper"),
   ])
   checkEnvironment()
   await startProcess()
   delayExit()
+  // Not in startProcess, which our listener bundles: the sweeper sends emails and so needs Prisma.
+  startSweeper()
 }
 
 /** Called for errors thrown by pages and actions; the API handles its own errors. */

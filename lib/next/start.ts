@@ -1,7 +1,6 @@
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { singleton } from "@/lib/singleton"
-import { startSweeper } from "@/lib/sweeper"
 import { startTracing } from "@/lib/telemetry/tracing"
 import { refuseDemoKeys } from "./demo-keys"
 import { watchRequests } from "./incoming-requests"
@@ -15,7 +14,6 @@ export async function startProcess(): ReturnType<typeof startTracing> {
   // Creates the pool, so that its metrics exist from the start.
   pool()
   await singleton("demo-keys", refuseDemoKeys)
-  startSweeper()
   if (env().VERIFY_EMAIL === "off") console.warn("VERIFY_EMAIL is off: anybody can sign up with any address.")
   return tracing
 }
