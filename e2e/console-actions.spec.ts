@@ -461,6 +461,8 @@ test("an account links to those of its records that the signed-in account may re
     ["/admin/credits", "userId"],
     ["/admin/orders", "userId"],
     ["/admin/subscriptions", "userId"],
+    ["/admin/requests", "userId"],
+    ["/admin/usage", "userId"],
     ["/admin/audit", "actorId"],
     ["/admin/audit", "targetId"],
     ["/admin/emails", "userId"],

@@ -111,7 +111,7 @@ for (const { surface, path } of [
       await expect(page.getByLabel("New API key")).toHaveValue(key)
     })
 
-    test("a revoked key leaves the list, the message gets the focus, and a link shows it with its reason", async ({
+    test("a revoked key leaves the list, the link to its report gets the focus, and a link shows it with its reason", async ({
       page,
     }) => {
       const name = uniqueName("Revoked")
@@ -129,7 +129,8 @@ for (const { surface, path } of [
       await button.click()
       await alert.getByLabel("Reason").selectOption("It leaked")
       await alert.getByRole("button", { name: "Revoke key" }).click()
-      await expect(page.getByRole("status").filter({ hasText: `The key “${name}” is revoked.` })).toBeFocused()
+      const message = page.getByRole("status").filter({ hasText: `The key “${name}” is revoked.` })
+      await expect(message.getByRole("link", { name: "See what it read." })).toBeFocused()
       await expect(row(page, name)).toHaveCount(0)
       await page.getByRole("link", { name: /^Show \d+ revoked$/ }).click()
       await expect(row(page, name)).toContainText(/Revoked\s*It leaked, just now/)
