@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { GET as readAudit } from "@/app/api/v1/admin/audit/route"
+import { GET as readAllOrders } from "@/app/api/v1/admin/orders/route"
 import { GET as readOrders } from "@/app/api/v1/me/orders/route"
 import { GET as readAccount } from "@/app/api/v1/me/route"
 import { POST as run } from "@/app/api/v1/me/run/route"
@@ -86,8 +86,8 @@ test.each([
 
 test("the refusal of a key of the other surface is logged", async () => {
   const { key, send } = await caller("user")
-  expect((await send(readAudit, "/api/v1/admin/audit")).status).toBe(403)
-  expect(await logged(key.id)).toMatchObject([{ status: 403, code: "wrong_scope", route: "/api/v1/admin/audit" }])
+  expect((await send(readAllOrders, "/api/v1/admin/orders")).status).toBe(403)
+  expect(await logged(key.id)).toMatchObject([{ status: 403, code: "wrong_scope", route: "/api/v1/admin/orders" }])
 })
 
 test("of the refusals of a key, 300 a minute are logged and the others counted", async () => {
