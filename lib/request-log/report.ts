@@ -50,7 +50,7 @@ export function isReportFormat(name: string): name is ReportFormat {
   return Object.hasOwn(reportFormats, name)
 }
 
-/** The name of the file: `key-report-tsk_adm_1a2B-2026-01-31.csv`. */
+/** The name of the file, with the start of the key and the day (UTC) of the report. */
 export function fileNameOf({ key, readAt }: Report, format: ReportFormat): string {
   return `key-report-${key.start}-${readAt.toISOString().slice(0, 10)}.${format}`
 }
