@@ -15,6 +15,8 @@ const config: NextConfig = {
   // A redirect would hide that the API has no such path; pages work with either form.
   skipTrailingSlashRedirect: true,
   images: { unoptimized: true },
+  // Every browser gets the title before the page, because streamed metadata leaves a page without one while it refreshes.
+  htmlLimitedBots: /./,
   // /readyz compares the database with these migrations: see lib/postgres/readiness.ts.
   outputFileTracingIncludes: { "/readyz": ["./prisma/migrations/**"] },
   // Loaded once per process instead of once per bundle.

@@ -1,7 +1,7 @@
 import { expect } from "@playwright/test"
 import { expectAccessibleWithoutSidewaysScroll, expectNoViolations, narrow, wide } from "./accessibility"
 import { test, uniqueName } from "./fixtures"
-import { createKey, openDialog, row, saved, shownKey, unfoldLimits } from "./key-page"
+import { createKey, openDialog, press, row, rowButton, saved, shownKey, unfoldLimits } from "./key-page"
 
 test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
@@ -39,13 +39,13 @@ test.describe("in light and dark mode", () => {
     await expectAccessibleWithoutSidewaysScroll(page)
     await saved(page)
     await expectAccessibleWithoutSidewaysScroll(page)
-    await row(page, name).getByRole("button", { name: "Edit" }).click()
+    await press(rowButton(page, name, "Edit"))
     await expect(page.getByRole("alertdialog")).toBeVisible()
     await expectAccessibleWithoutSidewaysScroll(page)
     await page.getByRole("alertdialog").getByLabel("Allowed addresses").fill("203.0.113.7")
     await page.getByRole("button", { name: "Save changes" }).click()
     await expect(row(page, name)).toContainText("1 address")
-    await row(page, name).getByRole("button", { name: "Rotate" }).click()
+    await press(rowButton(page, name, "Rotate"))
     await expect(page.getByRole("dialog")).toBeVisible()
     await expectAccessibleWithoutSidewaysScroll(page)
     await page.getByRole("button", { name: "Rotate key" }).click()
@@ -54,7 +54,7 @@ test.describe("in light and dark mode", () => {
     await saved(page)
     await expect(row(page, name)).toContainText("Replaces")
     await expectAccessibleWithoutSidewaysScroll(page)
-    await row(page, name).getByRole("button", { name: "Revoke", exact: true }).click()
+    await press(rowButton(page, name, "Revoke"))
     await expect(page.getByRole("alertdialog")).toBeVisible()
     await expectAccessibleWithoutSidewaysScroll(page)
     await page.getByRole("button", { name: "Revoke key" }).click()

@@ -2,7 +2,7 @@ import { type APIRequestContext, expect, type Page } from "@playwright/test"
 import { startOf } from "@/lib/keys/secret"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { test, uniqueName } from "./fixtures"
-import { createKey, openDialog, rotateKey, row, saved, shownKey, unfoldLimits } from "./key-page"
+import { createKey, openDialog, press, rotateKey, row, rowButton, saved, shownKey, unfoldLimits } from "./key-page"
 
 // The key pages must not lose or leak a new key.
 
@@ -117,16 +117,16 @@ for (const { surface, path } of [
       const name = uniqueName("Revoked")
       await createKey(page, name)
       await saved(page)
-      const button = row(page, name).getByRole("button", { name: "Revoke" })
+      const button = rowButton(page, name, "Revoke")
       await expect(button).toHaveAccessibleDescription(name)
-      await button.click()
+      await press(button)
       const alert = page.getByRole("alertdialog", { name: "Revoke this key?" })
       await expect(alert).toHaveAccessibleDescription(new RegExp(`^${name}.*was never used`))
       await alert.getByRole("button", { name: "Cancel" }).click()
       await expect(alert).toHaveCount(0)
       await expect(button).toBeFocused()
       await expect(row(page, name)).toContainText("Active")
-      await button.click()
+      await press(button)
       await alert.getByLabel("Reason").selectOption("It leaked")
       await alert.getByRole("button", { name: "Revoke key" }).click()
       const message = page.getByRole("status").filter({ hasText: `The key “${name}” is revoked.` })
@@ -164,7 +164,7 @@ for (const { surface, path } of [
       const end = Date.parse(String((await ownKey(request, surface, old)).headers()["key-expires"]))
       expect(Math.abs(end - Date.now() - 7 * day)).toBeLessThan(10 * 60_000)
 
-      await row(page, name).getByRole("button", { name: "Revoke the old key" }).click()
+      await press(rowButton(page, name, "Revoke the old key"))
       await expect(page.getByRole("alertdialog")).toContainText(startOf(old))
       await page.getByRole("button", { name: "Revoke key" }).click()
       await expect(page.getByText(`The key “${name}” is revoked.`)).toBeVisible()

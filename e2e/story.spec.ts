@@ -3,7 +3,7 @@ import { demoPassword } from "@/lib/demo-accounts"
 import { kinds } from "@/lib/surfaces"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
-import { createKey, row, saved } from "./key-page"
+import { createKey, press, row, rowButton, saved } from "./key-page"
 import { emailTo } from "./mail"
 
 test.use({ permissions: ["clipboard-read", "clipboard-write"] })
@@ -78,7 +78,7 @@ test("a user key and an admin key each work only on their own surface, and a rev
   expect(await call("/api/v1/admin/users", adminKey)).toEqual([200, undefined])
   expect(await call("/api/v1/me", adminKey)).toEqual([403, "wrong_scope"])
 
-  await row(page, adminKeyName).getByRole("button", { name: "Revoke" }).click()
+  await press(rowButton(page, adminKeyName, "Revoke"))
   const alert = page.getByRole("alertdialog")
   await expect(alert).toContainText(adminKeyName)
   await expect(alert).toContainText("was last used just now")
