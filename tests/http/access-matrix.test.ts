@@ -637,14 +637,8 @@ function isHolder(role: string, access: string): boolean {
 }
 
 async function visit(path: string, { headers }: Caller): Promise<string> {
-  const sent = { ...sameOriginHeaders(), "user-agent": "Mozilla/5.0", ...headers }
-  const page = await ask(server, { path, headers: sent })
-  const untitled = page.status === 200 && isHtml(page.headers) && !/<title>[^<]+<\/title>.*<\/head>/s.test(page.text)
-  return [page.status, page.headers.get("location"), untitled && "without a title"].filter(Boolean).join(" ")
-}
-
-function isHtml(headers: Headers): boolean {
-  return Boolean(headers.get("content-type")?.startsWith("text/html"))
+  const { status, headers: received } = await ask(server, { path, headers: { ...sameOriginHeaders(), ...headers } })
+  return [status, received.get("location")].filter(Boolean).join(" ")
 }
 
 /** What there is about a key, below the page of its surface. */
