@@ -1,0 +1,40 @@
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
+import { expect, test } from "vitest"
+import { pool } from "@/lib/postgres/pool"
+import { createKey, createUser } from "@/tests/support/factories"
+import { startMailServer } from "@/tests/support/mail-server"
+import { root } from "./root"
+
+const run = promisify(execFile)
+
+function sweep(given: Record<string, string>) {
+  const env = { ...process.env, ...given }
+  return run(process.execPath, ["--import", "tsx", "scripts/sweep.ts"], { cwd: root, env })
+}
+
+test("the command does every job of the sweeper once, emails included, and exits", async () => {
+  const user = await createUser()
+  const times = { createdAt: new Date(Date.now() - 30 * 86_400_000), expiresAt: new Date(Date.now() - 60_000) }
+  const { key } = await createKey({ user, surface: "user", ...times })
+  await pool().query("INSERT INTO key_reminder_progress (days, reached_at) VALUES (0, now() - interval '1 hour')")
+  const mail = await startMailServer()
+  const { stdout } = await sweep({ SMTP_URL: mail.url, EMAIL_FROM: "shop@example.com" })
+  await mail.stop()
+  expect(stdout.trimEnd().split("\n")).toEqual([
+    "0 overdue reservations released, 0 idempotency keys freed.",
+    expect.stringMatching(/^\d+ changes folded into the daily sums\.$/),
+    "0 days dropped from the request log.",
+    "1 emails sent about keys that expire.",
+  ])
+  expect(mail.emails).toHaveLength(1)
+  expect(mail.emails[0]).toContain(`(${key.start}…) expired on`)
+  expect(mail.htmlParts[0]).toContain("<!DOCTYPE html>")
+})
+
+test("the command names what is missing in its configuration", async () => {
+  await expect(sweep({ AUTH_SECRET: "" })).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("AUTH_SECRET is required"),
+  })
+})
