@@ -19,7 +19,16 @@ export const subscriptionRow = z.object({
   currentPeriodEnd: timestamp,
   cancelAtPeriodEnd: z.boolean().describe("Whether the subscription ends with the current period"),
   canceledAt: timestamp.nullable().describe("When the subscription ended; null if it has not ended"),
+  payingSince: timestamp
+    .nullable()
+    .describe("From when its amount is recurring revenue: its start or the end of its trial; null if it never was"),
+  replacesId: id.nullable().describe("After a change of plan: the subscription that ended when this one started"),
+  replaced: z.boolean().describe("Whether it ended by a change of plan, which is neither churn nor a new subscription"),
 })
+
+/** The SQL of `payingSince`. */
+export const payingSince =
+  "CASE WHEN status <> 'trialing' THEN nullif(coalesce(paying_since, created_at), 'infinity') END"
 
 /** A subscription with its plan's current name and credits. The price is the subscription's own. */
 export type CurrentSubscription = z.input<typeof subscriptionRow> & {
@@ -35,8 +44,8 @@ const current = {
     SELECT s.id, s.user_id AS "userId", s.plan_id AS "planId", s.status, s.amount, s.currency, s.interval,
            s.created_at AS "createdAt", s.current_period_start AS "currentPeriodStart",
            s.current_period_end AS "currentPeriodEnd", s.cancel_at_period_end AS "cancelAtPeriodEnd",
-           s.canceled_at AS "canceledAt", p.name AS "planName", p.credits AS "planCredits"
-    FROM subscriptions s JOIN plans p ON p.id = s.plan_id
+           s.canceled_at AS "canceledAt", s.replaces_id AS "replacesId", s.replaced, s.since AS "payingSince", p.name AS "planName", p.credits AS "planCredits"
+    FROM (SELECT *, ${payingSince} AS since FROM subscriptions) s JOIN plans p ON p.id = s.plan_id
     WHERE s.user_id = $1 AND s.status <> 'canceled'`,
 }
 

@@ -101,6 +101,9 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
             1900, CASE mix WHEN 2 THEN 1900 WHEN 3 THEN 900 ELSE 0 END, CASE mix % 3 WHEN 0 THEN 'eur' ELSE 'usd' END, 500, at,
             CASE WHEN mix > 1 THEN at END, CASE WHEN mix IN (2, 3) THEN at + (now() - at) / 9 END
      FROM ${row(rows)}`,
+    `INSERT INTO refunds (id, order_id, amount, currency, created_at)
+     SELECT id, id, CASE mix WHEN 2 THEN 1900 ELSE 900 END, CASE mix % 3 WHEN 0 THEN 'eur' ELSE 'usd' END, at + (now() - at) / 9
+     FROM ${row(rows)} WHERE mix IN (2, 3)`,
     `INSERT INTO credit_accounts (user_id, balance, seq, granted, spent, created_at)
      SELECT user_id, ${granted} - cost * runs, 1 + 2 * runs, ${granted}, cost * runs, at FROM ${account}`,
     `INSERT INTO runs (id, user_id, idempotency_key, fingerprint, state, reserved, cost, response_status, response_body,

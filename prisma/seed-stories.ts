@@ -18,6 +18,7 @@ export type Rows = Record<
   | "key_spending"
   | "subscriptions"
   | "orders"
+  | "refunds"
   | "credit_accounts"
   | "runs"
   | "credit_entries"
@@ -40,6 +41,12 @@ function planOf({ slug, name, amount, credits }: (typeof plans)[number], interva
 
 type Currency = "usd" | "eur"
 type Interval = "month" | "year"
+
+/** The next plan, paid in the same way. */
+function largerThan({ name, interval, currency }: Plan): Plan | undefined {
+  const next = plans[plans.findIndex((plan) => plan.name === name) + 1]
+  return next && planOf(next, interval, currency)
+}
 
 export function planRows(end: number): Row[] {
   const table = (["usd", "eur"] as const).flatMap((currency) =>
@@ -71,6 +78,7 @@ class StoryBuilder {
     key_spending: [],
     subscriptions: [],
     orders: [],
+    refunds: [],
     credit_accounts: [],
     runs: [],
     credit_entries: [],
@@ -206,21 +214,35 @@ class StoryBuilder {
     return spending
   }
 
-  /** Subscribes at `at`; each period is paid, fails or is canceled. Returns when the subscription ended, if it did. */
+  /**
+   * Subscribes at `at`; each period is paid, fails or is canceled. Some subscriptions are replaced by one to a larger plan.
+   * Returns when the last one ended, if it did.
+   */
   subscription(at: number, plan: Plan, churn: number): number | undefined {
-    const id = this.random.uuid(at)
     const length = plan.interval === "year" ? 365 * day : 30 * day
     const trialing = at > this.end - 14 * day && this.random.chance(0.5)
+    // Apart from the numbers that the other rows are drawn from.
+    const changes = new Random(at)
+    const larger = changes.chance(0.15) ? largerThan(plan) : undefined
+    const changesAt = at + changes.between(1, 6) * length
+    let current = { id: this.random.uuid(at), plan, at, replaces: null as string | null }
     let periodStart = at
     let status = trialing ? "trialing" : "active"
     let canceledAt: number | undefined
     for (; !trialing; periodStart += length) {
+      if (larger && periodStart === changesAt) {
+        this.#subscription(
+          { ...current, replaced: true, status: "canceled", canceledAt: periodStart },
+          periodStart - length,
+        )
+        current = { id: changes.uuid(periodStart), plan: larger, at: periodStart, replaces: current.id }
+      }
       const paid = this.order(periodStart, {
-        subscriptionId: id,
-        description: `${plan.name}, one ${plan.interval}`,
-        amount: plan.amount,
+        subscriptionId: current.id,
+        description: `${current.plan.name}, one ${plan.interval}`,
+        amount: current.plan.amount,
         currency: plan.currency,
-        credits: plan.credits,
+        credits: current.plan.credits,
       })
       const periodEnd = periodStart + length
       if (periodEnd > this.end) {
@@ -232,21 +254,41 @@ class StoryBuilder {
         break
       }
     }
+    if (canceledAt !== undefined) status = "canceled"
+    this.#subscription({ ...current, replaced: false, status, canceledAt }, periodStart)
+    return canceledAt
+  }
+
+  #subscription(
+    of: {
+      id: string
+      plan: Plan
+      at: number
+      replaces: string | null
+      replaced: boolean
+      status: string
+      canceledAt: number | undefined
+    },
+    periodStart: number,
+  ) {
+    const { plan, canceledAt } = of
     this.rows.subscriptions.push({
-      id,
+      id: of.id,
       user_id: this.person.id,
       plan_id: plan.id,
-      status: canceledAt === undefined ? status : "canceled",
+      status: of.status,
       amount: plan.amount,
       currency: plan.currency,
       interval: plan.interval,
-      created_at: iso(at),
+      created_at: iso(of.at),
       current_period_start: iso(periodStart),
-      current_period_end: iso(periodStart + length),
+      current_period_end: iso(periodStart + (plan.interval === "year" ? 365 * day : 30 * day)),
       cancel_at_period_end: canceledAt === undefined && this.random.chance(0.05),
       canceled_at: canceledAt === undefined ? null : iso(canceledAt),
+      paying_since: of.status === "trialing" ? "infinity" : null,
+      replaces_id: of.replaces,
+      replaced: of.replaced,
     })
-    return canceledAt
   }
 
   pack(at: number, pack: (typeof creditPacks)[number], currency: Currency) {
@@ -273,7 +315,9 @@ class StoryBuilder {
               ? "pending"
               : "paid"
     const paidAt = status === "failed" || status === "pending" ? undefined : Math.min(at + 4_000, this.end)
-    const refunded = status === "refunded" || status === "partially_refunded"
+    const refunded =
+      status === "refunded" ? what.amount : status === "partially_refunded" ? Math.floor(what.amount / 2) : 0
+    const refundedAt = refunded > 0 ? iso(Math.min(at + this.random.between(1, 12) * day, this.end)) : null
     this.rows.orders.push({
       id,
       user_id: this.person.id,
@@ -282,14 +326,17 @@ class StoryBuilder {
       description: what.description,
       status,
       amount: what.amount,
-      refunded_amount:
-        status === "refunded" ? what.amount : status === "partially_refunded" ? Math.floor(what.amount / 2) : 0,
+      refunded_amount: refunded,
       currency: what.currency,
       credits: what.credits,
       created_at: iso(at),
       paid_at: paidAt === undefined ? null : iso(paidAt),
-      refunded_at: refunded ? iso(Math.min(at + this.random.between(1, 12) * day, this.end)) : null,
+      refunded_at: refundedAt,
     })
+    if (refundedAt !== null) {
+      // An order has at most one here, so it can have the same id.
+      this.rows.refunds.push({ id, order_id: id, amount: refunded, currency: what.currency, created_at: refundedAt })
+    }
     if (paidAt !== undefined) {
       const apply = () => this.#entry(paidAt, "purchase", what.credits, { orderId: id, reason: what.description })
       this.#events.push({ at: paidAt, apply })

@@ -19,6 +19,7 @@ export const seededTables = [
   "key_spending",
   "subscriptions",
   "orders",
+  "refunds",
   "credit_accounts",
   "runs",
   "credit_entries",

@@ -3,6 +3,7 @@ import fc from "fast-check"
 import { Pool, type PoolClient } from "pg"
 import { afterAll, beforeAll, expect, inject, test } from "vitest"
 import { env } from "@/lib/env"
+import { payingSince } from "@/lib/subscriptions"
 import { createPlan, createUser } from "@/tests/support/factories"
 import { counted, type countedTables, dailyTotal, foldDailyChanges } from "./daily-sums"
 import type { Bind, Range } from "./page"
@@ -71,36 +72,45 @@ function changesOf(table: string, insert: fc.Arbitrary<Statement>, update: fc.Ar
   ]
 }
 
-const subscriptionStatus = fc.constantFrom("trialing", "active", "past_due", "canceled")
-const canceledAt = "CASE WHEN $2 = 'canceled' THEN greatest(created_at, $3::timestamptz) END"
+/** Makes room for a subscription of an account, which has at most one that is not canceled. */
+const withoutCurrent = "NOT EXISTS (SELECT FROM subscriptions o WHERE o.user_id = $1 AND o.status <> 'canceled')"
 
-const subscriptions = changesOf(
-  "subscriptions",
-  statement(
-    fc.tuple(account, plan, amount, currency, fc.constantFrom("month", "year"), timestamp, timestamp),
-    (input) => {
-      const [account, plan, amount, currency, interval, created, canceled] = input
-      return {
+const subscriptions = [
+  ...["trialing", "active", "canceled"].map((status) =>
+    statement(
+      fc.tuple(account, plan, amount, currency, fc.constantFrom("month", "year"), timestamp, timestamp),
+      ([account, plan, amount, currency, interval, created, canceled]) => ({
         text: `INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, created_at, canceled_at, current_period_start, current_period_end)
-             VALUES (gen_random_uuid(), $1, $2, 'canceled', $3, $4, $5::plan_interval, $6::timestamptz, greatest($6::timestamptz, $7::timestamptz), $6::timestamptz, $6::timestamptz + interval '1 day')`,
+             SELECT gen_random_uuid(), $1, $2, '${status}', $3, $4, $5::plan_interval, $6::timestamptz,
+               ${status === "canceled" ? "greatest($6::timestamptz, $7::timestamptz)" : "CASE WHEN $7::text = '' THEN now() END"},
+               $6::timestamptz, $6::timestamptz + interval '1 day' WHERE '${status}' = 'canceled' OR ${withoutCurrent}`,
         values: [accounts[account], plan, amount, currency, interval, created, canceled],
-      }
-    },
+      }),
+    ),
   ),
-  fc.oneof(
-    // An account has at most one subscription that is not canceled.
-    statement(fc.tuple(which, subscriptionStatus, timestamp), (values) => ({
-      text: `UPDATE subscriptions s SET status = $2::subscription_status, canceled_at = ${canceledAt.replace("$2", "$2::text")}
-             WHERE id = ${someId("subscriptions")} AND ($2 = 'canceled' OR NOT EXISTS (
-               SELECT FROM subscriptions o WHERE o.user_id = s.user_id AND o.status <> 'canceled' AND o.id <> s.id))`,
-      values,
-    })),
-    statement(fc.tuple(which, amount, currency, fc.constantFrom("month", "year"), plan), (values) => ({
-      text: `UPDATE subscriptions SET amount = $2, currency = $3, interval = $4::plan_interval, plan_id = $5 WHERE id = ${someId("subscriptions")}`,
-      values,
-    })),
-  ),
-)
+  statement(fc.tuple(which, fc.constantFrom("active", "past_due")), (values) => ({
+    text: `UPDATE subscriptions SET status = $2::subscription_status WHERE id = ${someId("subscriptions")} AND status <> 'canceled'`,
+    values,
+  })),
+  statement(fc.tuple(which, timestamp), (values) => ({
+    text: `UPDATE subscriptions SET status = 'canceled', canceled_at = greatest(created_at, $2::timestamptz)
+           WHERE id = ${someId("subscriptions")} AND status <> 'canceled'`,
+    values,
+  })),
+  // A change of plan.
+  statement(fc.tuple(account, plan, amount, currency, timestamp), ([account, plan, amount, currency, at]) => ({
+    text: `WITH ended AS (
+             UPDATE subscriptions SET status = 'canceled', canceled_at = greatest(created_at, $5::timestamptz)
+             WHERE user_id = $1 AND status <> 'canceled' RETURNING id, canceled_at)
+           INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, created_at, replaces_id, current_period_start, current_period_end)
+           SELECT gen_random_uuid(), $1, $2, 'active', $3, $4, 'month', canceled_at, id, canceled_at, canceled_at + interval '1 day' FROM ended`,
+    values: [accounts[account], plan, amount, currency, at],
+  })),
+  statement(which, (index) => ({
+    text: `DELETE FROM subscriptions WHERE id = ${someId("subscriptions")}`,
+    values: [index],
+  })),
+]
 
 const orderState = fc.constantFrom(
   { status: "pending", paid: false, refunded: 0 },
@@ -334,18 +344,19 @@ const utc = (column: string) => `(${column} AT TIME ZONE 'UTC')::date`
 
 // The expected sums, computed from the rows without any code of the triggers.
 const counts = `
+  WITH recurring AS (
+    SELECT *, CASE interval WHEN 'year' THEN amount ELSE 12 * amount END AS twelfths, ${payingSince} AS since FROM subscriptions)
   SELECT 'users' AS series, ${utc("created_at")} AS day, status::text AS label, role AS sublabel, count(*) AS n, 0 AS amount FROM users GROUP BY 1, 2, 3, 4
   UNION ALL SELECT 'credit_accounts', ${utc("created_at")}, '', '', count(*), 0 FROM credit_accounts GROUP BY 1, 2
   UNION ALL SELECT 'subscriptions', ${utc("created_at")}, status::text, plan_id, count(*), 0 FROM subscriptions GROUP BY 1, 2, 3, 4
-  UNION ALL SELECT 'subscriptions.begun', ${utc("created_at")}, currency, '', count(*),
-    sum(CASE WHEN status = 'trialing' THEN 0 WHEN interval = 'year' THEN amount ELSE 12 * amount END) FROM subscriptions GROUP BY 1, 2, 3
-  UNION ALL SELECT 'subscriptions.ended', ${utc("canceled_at")}, currency, '', count(*),
-    sum(CASE WHEN status = 'trialing' THEN 0 WHEN interval = 'year' THEN amount ELSE 12 * amount END) FROM subscriptions
-    WHERE canceled_at IS NOT NULL GROUP BY 1, 2, 3
+  UNION ALL SELECT 'subscriptions.begun', day, currency, '', sum(n), sum(amount) FROM (
+    SELECT ${utc("created_at")} AS day, currency, 1 AS n, 0 AS amount FROM subscriptions WHERE replaces_id IS NULL
+    UNION ALL SELECT ${utc("since")}, currency, 0, twelfths FROM recurring WHERE since IS NOT NULL) begun GROUP BY 1, 2, 3
+  UNION ALL SELECT 'subscriptions.ended', ${utc("canceled_at")}, currency, '', count(*) FILTER (WHERE NOT replaced),
+    coalesce(sum(twelfths) FILTER (WHERE since IS NOT NULL), 0) FROM recurring WHERE canceled_at IS NOT NULL GROUP BY 1, 2, 3
   UNION ALL SELECT 'orders', ${utc("created_at")}, status::text, '', count(*), 0 FROM orders GROUP BY 1, 2, 3
   UNION ALL SELECT 'orders.paid', ${utc("paid_at")}, currency, '', count(*), sum(amount) FROM orders WHERE paid_at IS NOT NULL GROUP BY 1, 2, 3
-  UNION ALL SELECT 'orders.refunded', ${utc("refunded_at")}, currency, '', count(*), sum(refunded_amount) FROM orders
-    WHERE refunded_at IS NOT NULL GROUP BY 1, 2, 3
+  UNION ALL SELECT 'orders.refunded', ${utc("created_at")}, currency, '', count(*), sum(amount) FROM refunds GROUP BY 1, 2, 3
   UNION ALL SELECT 'credit_entries', ${utc("created_at")}, kind::text, '', count(*), coalesce(sum(amount) FILTER (WHERE amount > 0), 0)
     FROM credit_entries GROUP BY 1, 2, 3
   UNION ALL SELECT 'runs.ended', ${utc("ended_at")}, '', '', count(*), sum(cost) FROM runs WHERE ended_at IS NOT NULL GROUP BY 1, 2
@@ -361,7 +372,7 @@ const counts = `
 
 const differences = `
   SELECT series, day::text, label, sublabel, t.n AS counted_n, s.n AS sum_n, t.amount AS counted_amount, s.amount AS sum_amount
-  FROM (${counts}) t FULL JOIN (
+  FROM (SELECT * FROM (${counts}) every WHERE n <> 0 OR amount <> 0) t FULL JOIN (
     SELECT series, day, label, sublabel, sum(n) AS n, sum(amount) AS amount FROM ${counted} c
     GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0 OR sum(amount) <> 0) s USING (series, day, label, sublabel)
   WHERE (t.n, t.amount) IS DISTINCT FROM (s.n, s.amount)`

@@ -33,12 +33,15 @@ const statement = {
         SELECT 'users' AS series, '' AS label, count(*) AS n, 0 AS amount FROM users WHERE created_at >= since AND created_at < until
         UNION ALL SELECT f.series, f.label, f.n, f.amount FROM subscriptions r, daily_facts(r) f
           WHERE r.created_at >= since AND r.created_at < until AND series = 'subscriptions.begun'
+            AND (n = 1 OR r.paying_since IS NULL)
+        UNION ALL SELECT f.series, f.label, f.n, f.amount FROM subscriptions r, daily_facts(r) f
+          WHERE r.paying_since >= since AND r.paying_since < until AND series = 'subscriptions.begun' AND n = 0
         UNION ALL SELECT f.series, f.label, f.n, f.amount FROM subscriptions r, daily_facts(r) f
           WHERE r.canceled_at >= since AND r.canceled_at < until AND series = 'subscriptions.ended'
         UNION ALL SELECT 'orders.paid', currency, count(*), sum(amount) FROM orders
           WHERE paid_at >= since AND paid_at < until GROUP BY currency
-        UNION ALL SELECT 'orders.refunded', currency, count(*), sum(refunded_amount) FROM orders
-          WHERE refunded_at >= since AND refunded_at < until GROUP BY currency
+        UNION ALL SELECT 'orders.refunded', currency, count(*), sum(amount) FROM refunds
+          WHERE created_at >= since AND created_at < until GROUP BY currency
         UNION ALL SELECT 'credit_entries', kind::text, count(*), sum(greatest(amount, 0)) FROM credit_entries
           WHERE created_at >= since AND created_at < until GROUP BY kind
         UNION ALL SELECT 'runs.ended', '', count(*), sum(cost) FROM runs WHERE ended_at >= since AND ended_at < until
@@ -46,7 +49,7 @@ const statement = {
       WHERE place.period > 0 OR place.period = 0 AND series LIKE 'subscriptions.%')
     SELECT series, period, CASE WHEN series NOT IN ('users', 'credit_entries', 'runs.ended') THEN label END AS currency, sum(n) AS n, sum(amount) AS amount
     FROM facts WHERE series <> 'credit_entries' OR label IN ('grant', 'purchase', 'adjustment')
-    GROUP BY 1, 2, 3 HAVING sum(n) <> 0
+    GROUP BY 1, 2, 3 HAVING sum(n) <> 0 OR sum(amount) <> 0
     UNION ALL
     SELECT 'active', width_bucket(day, $3::date[]), NULL, sum(n), 0 FROM ${counted} c
     WHERE series = 'active.' || $4 AND day > ($3::date[])[1] AND day < ($3::date[])[cardinality($3::date[])] GROUP BY 2
@@ -88,7 +91,6 @@ export async function measure(
   const summary = {
     ...table.measures(1, periods.length),
     activeUsers: table.sum("active", "n", wholeRange, wholeRange),
-    churnRate: meanOf(rows.flatMap(({ churnRate }) => churnRate ?? [])),
   }
   return { rows, summary }
 }
@@ -98,11 +100,6 @@ const wholeRange = 0
 
 function dateOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
-}
-
-/** In a long range subscriptions also start and end, so a rate over those active at its start means nothing. */
-function meanOf(rates: readonly number[]): number | null {
-  return rates.length === 0 ? null : rates.reduce((sum, rate) => sum + rate, 0) / rates.length
 }
 
 type Measured = "n" | "amount"
@@ -134,16 +131,21 @@ class FactTable {
     return this.#until(series, of, last, currency) - this.#until(series, of, first - 1, currency)
   }
 
+  /** The share of the subscriptions active at the start of a period that ended in it, over all periods. */
+  churnRate(first: number, last: number): number | null {
+    let active = 0
+    for (let period = first; period <= last; period++) active += this.#subscribedAfter(period - 1)
+    return active === 0 ? null : this.sum("subscriptions.ended", "n", first, last) / active
+  }
+
   measures(first: number, last: number): Measures {
-    const activeBefore = this.#subscribedAfter(first - 1)
-    const canceledSubscriptions = this.sum("subscriptions.ended", "n", first, last)
     return {
       signups: this.sum("users", "n", first, last),
       activeUsers: this.sum("active", "n", first, last),
       newSubscriptions: this.sum("subscriptions.begun", "n", first, last),
-      canceledSubscriptions,
+      canceledSubscriptions: this.sum("subscriptions.ended", "n", first, last),
       activeSubscriptions: this.#subscribedAfter(last),
-      churnRate: activeBefore === 0 ? null : canceledSubscriptions / activeBefore,
+      churnRate: this.churnRate(first, last),
       orders: this.sum("orders.paid", "n", first, last),
       mrr: this.#money((currency) => Math.round(this.#recurringAfter(last, currency) / 12)),
       revenue: this.#money((currency) => this.sum("orders.paid", "amount", first, last, currency)),

@@ -7,8 +7,8 @@ const money = z.array(z.object({ currency, amount: cents }))
 const measures = {
   signups: z.int().describe("Accounts created"),
   activeUsers: z.int().describe("Accounts with at least one run"),
-  newSubscriptions: z.int().describe("Subscriptions started"),
-  canceledSubscriptions: z.int().describe("Subscriptions ended"),
+  newSubscriptions: z.int().describe("Subscriptions started, without changes of plan"),
+  canceledSubscriptions: z.int().describe("Subscriptions ended, without changes of plan"),
   activeSubscriptions: z
     .int()
     .describe("Subscriptions that have started and not ended at the end of the period, regardless of status"),
@@ -20,10 +20,10 @@ const measures = {
     ),
   orders: z.int().describe("Orders paid"),
   mrr: money.describe(
-    "Monthly recurring revenue at the end of the period: the amounts of subscriptions that have started and not ended, including past_due, excluding trialing; yearly amounts divided by twelve",
+    "Monthly recurring revenue at the end of the period: the amounts of subscriptions that have started and not ended, including past_due, from the end of their trial on; yearly amounts divided by twelve",
   ),
   revenue: money.describe("Amounts of orders paid, by paidAt, before refunds"),
-  refunds: money.describe("Amounts refunded, by refundedAt"),
+  refunds: money.describe("Amounts refunded, each refund at its own time"),
   creditsGranted: z.int().describe("Credits granted, purchased or added by adjustment"),
   creditsSpent: z.int().describe("Cost of settled runs"),
 }
@@ -46,7 +46,7 @@ export const statsMeta = z.object({
       interval: statsInterval,
       ...measures,
       churnRate: measures.churnRate.describe(
-        "Mean of the periods' churn rates: a rate per interval, not for the range; null if no period has one",
+        "canceledSubscriptions of all periods divided by the subscriptions active at the start of each, added up: a rate per interval, not for the range; null if none were active",
       ),
     })
     .describe("The statistics of the whole range; since and until are the bounds that were applied"),

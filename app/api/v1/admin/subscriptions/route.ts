@@ -2,7 +2,7 @@ import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
 import { id } from "@/lib/fields"
 import { listed } from "@/lib/postgres/listed"
-import { subscriptionRow, subscriptionStatus } from "@/lib/subscriptions"
+import { payingSince, subscriptionRow, subscriptionStatus } from "@/lib/subscriptions"
 
 const planId = z
   .string()
@@ -14,14 +14,14 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   permission: "billing.read",
   filters: { status: subscriptionStatus, planId, userId: id },
   row: subscriptionRow,
-  find: listed("subscriptions", subscriptionRow),
+  find: listed("subscriptions", subscriptionRow, { columns: { payingSince } }),
   recipes: {
     "Churn by plan: subscriptions started and canceled, and the average duration of canceled ones in days": `
 const plans = {}
-for (const { planId, createdAt, canceledAt } of await all("/api/v1/admin/subscriptions")) {
+for (const { planId, createdAt, canceledAt, replacesId, replaced } of await all("/api/v1/admin/subscriptions")) {
   const plan = (plans[planId] ??= { planId, started: 0, lost: 0, days: 0 })
-  plan.started += 1
-  if (canceledAt === null) continue
+  if (replacesId === null) plan.started += 1
+  if (canceledAt === null || replaced) continue
   plan.lost += 1
   plan.days += (Date.parse(canceledAt) - Date.parse(createdAt)) / 86400000
 }
