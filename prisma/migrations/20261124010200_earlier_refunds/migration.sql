@@ -13,8 +13,8 @@ BEGIN
         FROM orders o, LATERAL (SELECT coalesce(sum(amount), 0) AS amount FROM refunds WHERE order_id = o.id) recorded
         WHERE o.refunded_at >= midnight AND o.refunded_at < midnight + interval '1 day'
           AND o.refunded_amount > recorded.amount
-        RETURNING *)
-    INSERT INTO daily_changes SELECT series, day, label, sublabel, -f.n, -f.amount FROM earlier r, daily_facts(r) f;
+        RETURNING refunds AS refund)
+    INSERT INTO daily_changes SELECT series, day, label, sublabel, -n, -amount FROM earlier, daily_facts(refund);
     COMMIT;
   END LOOP;
 END $$;
