@@ -219,13 +219,14 @@ class StoryBuilder {
    * Returns when the last one ended, if it did.
    */
   subscription(at: number, plan: Plan, churn: number): number | undefined {
+    const id = this.random.uuid(at)
     const length = plan.interval === "year" ? 365 * day : 30 * day
     const trialing = at > this.end - 14 * day && this.random.chance(0.5)
     // Apart from the numbers that the other rows are drawn from.
     const changes = new Random(at)
     const larger = changes.chance(0.15) ? largerThan(plan) : undefined
     const changesAt = at + changes.between(1, 6) * length
-    let current = { id: this.random.uuid(at), plan, at, replaces: null as string | null }
+    let current = { id, plan, at, replaces: null as string | null }
     let periodStart = at
     let status = trialing ? "trialing" : "active"
     let canceledAt: number | undefined
