@@ -226,7 +226,7 @@ class StoryBuilder {
     const changes = new Random(at)
     const larger = changes.chance(0.15) ? largerThan(plan) : undefined
     const changesAt = at + changes.between(1, 6) * length
-    let current = { id, plan, at, replaces: null as string | null }
+    let current = { id, plan, at, firstAt: at, replaces: null as string | null }
     let periodStart = at
     let status = trialing ? "trialing" : "active"
     let canceledAt: number | undefined
@@ -236,7 +236,7 @@ class StoryBuilder {
           { ...current, replaced: true, status: "canceled", canceledAt: periodStart },
           periodStart - length,
         )
-        current = { id: changes.uuid(periodStart), plan: larger, at: periodStart, replaces: current.id }
+        current = { id: changes.uuid(periodStart), plan: larger, at: periodStart, firstAt: at, replaces: current.id }
       }
       const paid = this.order(periodStart, {
         subscriptionId: current.id,
@@ -265,6 +265,7 @@ class StoryBuilder {
       id: string
       plan: Plan
       at: number
+      firstAt: number
       replaces: string | null
       replaced: boolean
       status: string
@@ -289,6 +290,7 @@ class StoryBuilder {
       paying_since: of.status === "trialing" ? "infinity" : null,
       replaces_id: of.replaces,
       replaced: of.replaced,
+      first_created_at: of.replaces === null ? null : iso(of.firstAt),
     })
   }
 

@@ -1,5 +1,5 @@
 -- AlterTable
-ALTER TABLE "subscriptions" ADD COLUMN "paying_since" TIMESTAMPTZ(3), ADD COLUMN "replaced" BOOLEAN NOT NULL DEFAULT false, ADD COLUMN "replaces_id" UUID;
+ALTER TABLE "subscriptions" ADD COLUMN "paying_since" TIMESTAMPTZ(3), ADD COLUMN "replaced" BOOLEAN NOT NULL DEFAULT false, ADD COLUMN "replaces_id" UUID, ADD COLUMN "first_created_at" TIMESTAMPTZ(3);
 
 -- CreateTable
 CREATE TABLE "refunds" (
@@ -19,7 +19,7 @@ CREATE INDEX "refunds_order_id_idx" ON "refunds"("order_id");
 CREATE INDEX "refunds_created_at_idx" ON "refunds"("created_at");
 
 -- AddForeignKey
-ALTER TABLE "refunds" ADD CONSTRAINT "refunds_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+ALTER TABLE "refunds" ADD CONSTRAINT "refunds_order_id_fkey" FOREIGN KEY ("order_id") REFERENCES "orders"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- What the Prisma schema cannot say: what happened stays what it was, so that the figures of a day that is over never
 -- change.
@@ -30,6 +30,9 @@ BEGIN
   IF TG_OP = 'INSERT' THEN
     IF NEW.status = 'trialing' THEN
       NEW.paying_since := 'infinity';
+    END IF;
+    IF NEW.replaces_id IS NOT NULL THEN
+      NEW.first_created_at := (SELECT coalesce(first_created_at, created_at) FROM subscriptions WHERE id = NEW.replaces_id);
     END IF;
     RETURN NEW;
   END IF;

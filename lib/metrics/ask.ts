@@ -1,0 +1,232 @@
+import { refuseAs } from "../api/errors"
+import { counted } from "../postgres/daily-sums"
+import type { Bind } from "../postgres/page"
+import { pool } from "../postgres/pool"
+import { type Period, periodsOf, type StatsInterval } from "../stats/periods"
+import type { Fact, Family, Measure, Operand } from "./family"
+
+/** A question about the things of one family. */
+export type Question = {
+  family: Family
+  /** Names of measures. */
+  measures: readonly string[]
+  /** Names of dimensions. */
+  by: readonly string[]
+  unit: StatsInterval | undefined
+  /** Values of dimensions. */
+  where: Readonly<Record<string, unknown>>
+  /** Both inclusive, in milliseconds. */
+  since: number
+  until: number
+}
+
+/** `start` is that of the period, if the question has a unit. */
+export type Row = {
+  start: number | undefined
+  dimensions: Readonly<Record<string, string | null>>
+  measures: Readonly<Record<string, number | null>>
+}
+
+/** Rows that a question may read where sums are too coarse: they take about a fifth of a second. */
+const maxRows = 250_000
+/** Groups in an answer, of which a page is returned. */
+const maxGroups = 20_000
+
+const day = 86_400_000
+
+/**
+ * Answers a question exactly, from one snapshot.
+ * @throws Refusal 400 if that would take long, with what would take less
+ */
+export async function ask(question: Question): Promise<{ rows: Row[]; asOf: Date }> {
+  const { family, unit, since, until } = question
+  const periods = unit ? periodsOf(since, until, unit) : [{ start: since, from: since, to: until }]
+  const measures = question.measures.map((name) => [name, measureOf(family, name)] as const)
+  const hasMoney = measures.some(([, { unit }]) => unit === "cents")
+  const keys = hasMoney && !question.by.includes("currency") ? [...question.by, "currency"] : [...question.by]
+
+  const values: unknown[] = []
+  const bind: Bind = (value) => `$${values.push(value)}`
+  const parts = usesOf(measures.map(([, measure]) => measure)).flatMap((use) => partsOf(use, question, keys, periods, bind))
+  await refuseIfTooWide(parts, values)
+  const { rows: groups } = await pool().query<Group>({
+    text: `SELECT now() AS "asOf", facts.* FROM (SELECT) one LEFT JOIN (${parts.map(({ sql }) => sql).join(" UNION ALL ")} LIMIT ${maxGroups + 1}) facts ON true`,
+    values,
+  })
+  if (groups.length > maxGroups) refuseAs("bad_request", `The answer has more than ${maxGroups} groups: ${narrower}.`)
+  const [first] = groups
+  if (!first) throw new Error("The statement returns at least one row.")
+  return { rows: rowsOf(groups, question, keys, periods, measures), asOf: first.asOf }
+}
+
+const narrower = "choose fewer dimensions, a longer unit of time or a shorter range"
+
+export function measureOf({ measures, name }: Family, of: string): Measure {
+  const measure = Object.hasOwn(measures, of) ? measures[of] : undefined
+  if (!measure) throw new Error(`The family ${name} has no measure ${of}.`)
+  return measure
+}
+
+/** A fact that measures need: what happened in each period, or also what happened before the range. */
+type Use = { fact: string; column?: string; sinceEver: boolean }
+
+function usesOf(measures: readonly Measure[]): Use[] {
+  const uses = new Map<string, Use>()
+  const add = (fact: string, more: Partial<Use> = {}) => {
+    const name = factName(fact, more.column)
+    const sinceEver = Boolean(more.sinceEver || uses.get(name)?.sinceEver)
+    uses.set(name, { fact, ...more, sinceEver })
+  }
+  for (const measure of measures) {
+    if ("sum" in measure) for (const fact of [measure.sum, ...(measure.less ? [measure.less] : [])]) add(fact)
+    else if ("total" in measure) add(measure.total, { sinceEver: true })
+    else if ("distinct" in measure) add(measure.distinct, { column: measure.column })
+    else for (const { fact, at } of measure.ratio) add(fact, { sinceEver: at === "start" })
+  }
+  return [...uses.values()]
+}
+
+/** What the groups of a fact are found under. */
+function factName(fact: string, column = ""): string {
+  return `${fact} ${column}`
+}
+
+/** A part of the statement, and the SQL that counts the rows that it reads. */
+type Part = { sql: string; reads?: string }
+
+function partsOf(use: Use, question: Question, keys: readonly string[], periods: readonly Period[], bind: Bind): Part[] {
+  const { family, where, since, until } = question
+  const fact = family.facts[use.fact] as Fact
+  const { series, rows } = fact
+  const dimensions = [...keys, ...Object.keys(where)]
+  const isSummed = series && !use.column && dimensions.every((name) => Object.hasOwn(series.dimensions, name))
+  const wanted = (columns: Readonly<Record<string, string>>) =>
+    Object.entries(where).map(([name, value]) => `${columns[name]} = ${bind(value)}`)
+  const split = (columns: Readonly<Record<string, string>>) =>
+    `ARRAY[${keys.map((name) => `(${columns[name] ?? "NULL"})::text`).join(", ")}]::text[] AS keys`
+  const starts = bind(periods.map(({ from }) => new Date(from)))
+  const name = `'${factName(use.fact, use.column)}' AS fact`
+
+  /** Reads rows from a time, included, to another, excluded. */
+  function read(from: number, to: number, isBefore = false): Part[] {
+    if (from >= to) return []
+    const conditions = [`${rows.at} >= ${bind(new Date(from))}`, `${rows.at} < ${bind(new Date(to))}`, ...wanted(rows.dimensions)]
+    const source = `FROM ${rows.from} WHERE ${conditions.join(" AND ")}`
+    const period = isBefore ? "0" : `width_bucket(${rows.at}, ${starts}::timestamptz[])`
+    const [n, amount] = use.column ? [`count(DISTINCT ${use.column})`, "0"] : [`sum(${rows.n ?? 1})`, `sum(${rows.amount ?? 0})`]
+    const sql = `SELECT ${name}, ${period} AS period, ${split(rows.dimensions)}, ${n}::text AS n, ${amount}::text AS amount ${source} GROUP BY 2, 3`
+    return [{ sql, reads: `(SELECT count(*) FROM (SELECT ${source} LIMIT ${maxRows + 1}) r)` }]
+  }
+
+  if (!isSummed) {
+    const missing = dimensions.find((name) => !Object.hasOwn(rows.dimensions, name))
+    if (missing || use.sinceEver) refuseDimension(use, question, dimensions)
+    return read(since, until + 1)
+  }
+
+  const firstDay = Math.ceil(since / day) * day
+  const afterLast = Math.floor((until + 1) / day) * day
+  const sums = (condition: string, period: string) => ({
+    sql: `SELECT ${name}, ${period} AS period, ${split(series.dimensions)}, sum(n)::text AS n, sum(amount)::text AS amount FROM ${counted} c
+      WHERE ${[`series = '${series.name}'`, condition, ...wanted(series.dimensions)].join(" AND ")} GROUP BY 2, 3`,
+  })
+  const before = Math.floor(since / day) * day
+  const parts = use.sinceEver
+    ? [sums(`day < utc_day(${bind(new Date(before))})`, "0"), ...read(before, since, true)]
+    : []
+  if (firstDay > afterLast) return [...parts, ...read(since, until + 1)]
+  const whole = `day >= utc_day(${bind(new Date(firstDay))}) AND day < utc_day(${bind(new Date(afterLast))})`
+  const startDays = bind(periods.map(({ from }) => new Date(from).toISOString().slice(0, 10)))
+  return [
+    ...parts,
+    ...read(since, firstDay),
+    sums(whole, `width_bucket(day, ${startDays}::date[])`),
+    ...read(afterLast, until + 1),
+  ]
+}
+
+function refuseDimension({ fact }: Use, { family, measures }: Question, dimensions: readonly string[]): never {
+  const affected = measures.filter((name) => usesOf([measureOf(family, name)]).some((use) => use.fact === fact))
+  return refuseAs(
+    "bad_request",
+    `${affected.join(" and ")} cannot be split or filtered by ${dimensions.join(" and ")} together. Possible: ${dimensionsOf(family, measures).join(", ")}.`,
+  )
+}
+
+/** The dimensions by which all of the measures can be split. */
+export function dimensionsOf(family: Family, measures: readonly string[]): string[] {
+  const uses = usesOf(measures.map((name) => measureOf(family, name)))
+  return Object.keys(family.dimensions).filter((name) =>
+    uses.every(({ fact, column, sinceEver }) => {
+      const { series, rows } = family.facts[fact] as Fact
+      const isSummed = !column && series && Object.hasOwn(series.dimensions, name)
+      return isSummed || (!sinceEver && Object.hasOwn(rows.dimensions, name))
+    }),
+  )
+}
+
+async function refuseIfTooWide(parts: readonly Part[], values: readonly unknown[]): Promise<void> {
+  const reads = parts.flatMap(({ reads }) => reads ?? [])
+  if (reads.length === 0) return
+  // Every parameter has to occur in a statement.
+  const text = `SELECT ${reads.join(" + ")} AS count, num_nonnulls(${values.map((_, index) => `$${index + 1}`).join(", ")})`
+  const { rows } = await pool().query<{ count: string }>(text, [...values])
+  if (Number(rows[0]?.count) <= maxRows) return
+  refuseAs(
+    "bad_request",
+    `The question has to read more than ${maxRows} rows. Shorten the range, filter by account, or leave out the dimensions and measures that have no sums; whole days in UTC are read from sums.`,
+  )
+}
+
+type Group = { asOf: Date; fact: string; period: number; keys: (string | null)[]; n: string; amount: string }
+
+/** What happened in each period, and before the first. */
+type Series = { n: number[]; amount: number[] }
+
+function rowsOf(
+  groups: readonly Group[],
+  { by, unit }: Question,
+  keys: readonly string[],
+  periods: readonly Period[],
+  measures: readonly (readonly [string, Measure])[],
+): Row[] {
+  const answers = new Map<string, { values: (string | null)[]; facts: Map<string, Series> }>()
+  for (const { fact, period, keys: values, n, amount } of groups) {
+    if (fact === null) continue
+    const name = JSON.stringify(values)
+    const answer = answers.get(name) ?? { values, facts: new Map<string, Series>() }
+    answers.set(name, answer)
+    const series = answer.facts.get(fact) ?? { n: zeros(periods), amount: zeros(periods) }
+    answer.facts.set(fact, series)
+    series.n[period] = (series.n[period] ?? 0) + Number(n)
+    series.amount[period] = (series.amount[period] ?? 0) + Number(amount)
+  }
+  if (keys.length === 0 && answers.size === 0) answers.set("", { values: [], facts: new Map() })
+  const rows = [...answers.values()].flatMap(({ values, facts }) =>
+    periods.map(({ start }, index) => ({
+      start: unit && start,
+      dimensions: Object.fromEntries(keys.map((name, position) => [name, values[position] ?? null])),
+      measures: Object.fromEntries(measures.map(([name, measure]) => [name, valueOf(measure, facts, index + 1)])),
+    })),
+  )
+  // A period without anything is left out, except where periods are all that is asked for.
+  return by.length === 0 ? rows : rows.filter(({ measures }) => Object.values(measures).some((value) => value))
+}
+
+function zeros(periods: readonly Period[]): number[] {
+  return Array.from({ length: periods.length + 1 }, () => 0)
+}
+
+function valueOf(measure: Measure, facts: ReadonlyMap<string, Series>, period: number): number | null {
+  const series = (fact: string, column?: string) => facts.get(factName(fact, column))
+  const during = (fact: string, of: "n" | "amount", column?: string) => series(fact, column)?.[of][period] ?? 0
+  const until = (fact: string, of: "n" | "amount", last: number) =>
+    (series(fact)?.[of] ?? []).slice(0, last + 1).reduce((sum, value) => sum + value, 0)
+  if ("sum" in measure) return during(measure.sum, measure.of) - (measure.less ? during(measure.less, measure.of) : 0)
+  if ("total" in measure) return Math.round(until(measure.total, measure.of, period) / (measure.dividedBy ?? 1))
+  if ("distinct" in measure) return during(measure.distinct, "n", measure.column)
+  const operand = ({ fact, of, at }: Operand) => (at === "start" ? until(fact, of, period - 1) : during(fact, of))
+  const [part, whole] = [operand(measure.ratio[0]), operand(measure.ratio[1])]
+  if (whole === 0) return null
+  return measure.unit === "cents" ? Math.round(part / whole) : part / whole / (measure.dividedBy ?? 1)
+}

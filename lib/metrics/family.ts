@@ -1,0 +1,79 @@
+import { z } from "zod"
+import type { Permission } from "../permissions"
+
+// A family is a set of measures of one kind of thing, such as orders. It is declared with the endpoint that lists them.
+
+/** A property by which measures are split and filtered. */
+export type Dimension = {
+  /** What a filter accepts. */
+  schema: z.ZodType<unknown, string>
+  description: string
+  /** Whether it contains text from outsiders. */
+  untrusted?: boolean
+  /** What reading it requires, besides the family's own permission. */
+  permission?: Permission
+}
+
+/**
+ * Things that happen at a time, of which measures are sums and counts. They are read from the daily sums, by `series`,
+ * and where those are too coarse, from the rows themselves.
+ */
+export type Fact = {
+  /** The series in the daily sums, if there is one, and the SQL of the dimensions that it has. */
+  series?: { name: string; dimensions: Readonly<Record<string, string>> }
+  /** The rows, as SQL: `at` is an indexed column, `n` and `amount` are what a row counts for. */
+  rows: {
+    from: string
+    at: string
+    n?: string
+    amount?: string
+    dimensions: Readonly<Record<string, string>>
+  }
+}
+
+type Unit = "count" | "cents" | "credits" | "days" | "share" | "rating"
+
+/** How a measure follows from what happened, in a period or by its end. */
+export type Measure<FactName extends string = string> = {
+  unit: Unit
+  definition: string
+} & (
+  | { sum: FactName; of: "n" | "amount"; less?: FactName }
+  /** All that happened until the end of the period. */
+  | { total: FactName; of: "n" | "amount"; dividedBy?: number }
+  /** The number of different values of a column of the rows. */
+  | { distinct: FactName; column: string }
+  /** The part of one value in another; `null` if that is 0. */
+  | { ratio: readonly [Operand<FactName>, Operand<FactName>]; dividedBy?: number }
+)
+
+/** A value of a fact in the period, or by its start. */
+export type Operand<FactName extends string = string> = { fact: FactName; of: "n" | "amount"; at?: "start" }
+
+export type Family<FactName extends string = string> = {
+  name: string
+  dimensions: Readonly<Record<string, Dimension>>
+  facts: Readonly<Record<FactName, Fact>>
+  measures: Readonly<Record<string, Measure<FactName>>>
+}
+
+/** A family whose measures name its facts, checked by the compiler. */
+export function family<const FactName extends string>(row: Family<FactName>): Family {
+  return row as Family
+}
+
+/** The element of a series' sublabel that contains several dimensions. */
+export function packed(position: number): string {
+  return `(sublabel::text[])[${position}]`
+}
+
+/** A dimension with the values of an enumeration. */
+export function oneOf(schema: z.ZodType<unknown, string>, description: string): Dimension {
+  return { schema, description }
+}
+
+/** The currency of amounts, by which every family with amounts can be split. */
+export const currencyDimension: Dimension = {
+  schema: z.string().regex(/^[a-z]{3}$/, "must be an ISO 4217 code in lower case, like usd"),
+  description: "ISO 4217 code; amounts are always split by it",
+}
