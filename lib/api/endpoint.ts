@@ -1,4 +1,5 @@
 import type { z } from "zod"
+import type { Family } from "@/lib/metrics/family"
 import { databaseDeadline, type WithinDeadline } from "@/lib/postgres/deadline"
 import { isOverloaded, overloaded } from "@/lib/postgres/load-shedding"
 import { limits, type Verdict } from "@/lib/rate-limit/rate-limit"
@@ -30,6 +31,8 @@ export type Endpoint = {
   readonly meta: z.ZodObject
   /** The schema of the request body and the maximum cost in credits; on metered endpoints only. */
   readonly metered?: { readonly body: z.ZodType; readonly maxCost: number }
+  /** What the metrics endpoint can count of these rows. */
+  readonly metrics?: Family
   /** Code that answers a question from these rows, by the title of the question. */
   readonly recipes: Readonly<Record<string, string>>
 }

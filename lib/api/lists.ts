@@ -1,5 +1,6 @@
 import { z } from "zod"
 import type { OwnerId } from "@/lib/accounts/owner"
+import type { Family } from "@/lib/metrics/family"
 import type { Found, Page } from "@/lib/postgres/page"
 import type { Permission } from "../permissions"
 import { type Endpoint, type Routes, routes } from "./endpoint"
@@ -41,14 +42,25 @@ type ListRow<Where, AllowedFilters, Row extends z.ZodObject, Meta extends z.ZodO
 export function adminList<Where extends object, Row extends z.ZodObject, Meta extends z.ZodObject = typeof noMeta>({
   permission,
   recipes = {},
+  metrics,
   ...row
 }: ListRow<Where, Filters<Where>, Row, Meta> & {
   permission: Permission
   recipes?: Record<string, string>
+  /** What the metrics endpoint can count of these rows. */
+  metrics?: Family
 }): Routes<AdminEndpoint<z.output<Row>, z.output<Meta>>> {
   const { common, read } = list(row)
   return routes(
-    { ...common, surface: "admin", permission, scope: permission, recipes, read: (search: string) => read(search, {}) },
+    {
+      ...common,
+      surface: "admin",
+      permission,
+      scope: permission,
+      recipes,
+      ...(metrics && { metrics }),
+      read: (search: string) => read(search, {}),
+    },
     async (request, _caller, withinDeadline, draft) =>
       write(await withinDeadline(read(new URL(request.url).search, {})), draft),
   )

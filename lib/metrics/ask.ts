@@ -127,8 +127,8 @@ function partsOf(use: Use, question: Question, keys: readonly string[], periods:
   const firstDay = Math.ceil(since / day) * day
   const afterLast = Math.floor((until + 1) / day) * day
   const sums = (condition: string, period: string) => ({
-    sql: `SELECT ${name}, ${period} AS period, ${split(series.dimensions)}, sum(n)::text AS n, sum(amount)::text AS amount FROM ${counted} c
-      WHERE ${[`series = '${series.name}'`, condition, ...wanted(series.dimensions)].join(" AND ")} GROUP BY 2, 3`,
+    sql: `SELECT ${name}, ${period} AS period, ${split(series.dimensions)}, sum(n)::text AS n, sum(${series.amount ?? "amount"})::text AS amount FROM ${counted} c
+      WHERE ${[`series = '${series.name}'`, series.condition ?? "true", condition, ...wanted(series.dimensions)].join(" AND ")} GROUP BY 2, 3`,
   })
   const before = Math.floor(since / day) * day
   const parts = use.sinceEver

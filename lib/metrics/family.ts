@@ -1,4 +1,5 @@
 import { z } from "zod"
+import { id } from "../fields"
 import type { Permission } from "../permissions"
 
 // A family is a set of measures of one kind of thing, such as orders. It is declared with the endpoint that lists them.
@@ -20,7 +21,7 @@ export type Dimension = {
  */
 export type Fact = {
   /** The series in the daily sums, if there is one, and the SQL of the dimensions that it has. */
-  series?: { name: string; dimensions: Readonly<Record<string, string>> }
+  series?: { name: string; dimensions: Readonly<Record<string, string>>; condition?: string; amount?: string }
   /** The rows, as SQL: `at` is an indexed column, `n` and `amount` are what a row counts for. */
   rows: {
     from: string
@@ -67,13 +68,15 @@ export function packed(position: number): string {
   return `(sublabel::text[])[${position}]`
 }
 
-/** A dimension with the values of an enumeration. */
-export function oneOf(schema: z.ZodType<unknown, string>, description: string): Dimension {
-  return { schema, description }
-}
-
 /** The currency of amounts, by which every family with amounts can be split. */
 export const currencyDimension: Dimension = {
   schema: z.string().regex(/^[a-z]{3}$/, "must be an ISO 4217 code in lower case, like usd"),
   description: "ISO 4217 code; amounts are always split by it",
+}
+
+/** The account that something belongs to. There are too many for sums, so its questions read rows. */
+export const accountDimension: Dimension = {
+  schema: id,
+  description: "Id of the account",
+  permission: "users.read",
 }

@@ -2,6 +2,7 @@ import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
 import { id, timestamp } from "@/lib/fields"
 import { listed } from "@/lib/postgres/listed"
+import { family } from "@/lib/metrics/family"
 
 const name = z.string().regex(/^[a-z][a-z0-9_.]{0,63}$/, "must be a name like user.signed_in or user")
 
@@ -27,4 +28,25 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { actorId: id, action: name, targetType: name, targetId: id },
   row: auditRow,
   find: listed("audit_entries", auditRow),
+  metrics: family({
+    name: "audit",
+    dimensions: {
+      action: { schema: name, description: "The action, such as user.signed_in" },
+      targetType: { schema: name, description: "The type of the object that was changed" },
+      actor: { schema: id, description: "Id of the account that acted", permission: "users.read" },
+    },
+    facts: {
+      acted: {
+        series: { name: "audit_entries", dimensions: { action: "label", targetType: "sublabel" } },
+        rows: {
+          from: "audit_entries",
+          at: "created_at",
+          dimensions: { action: "action", targetType: "target_type", actor: "actor_id" },
+        },
+      },
+    },
+    measures: {
+      actions: { unit: "count", sum: "acted", of: "n", definition: "Entries of the audit log in the period" },
+    },
+  }),
 })

@@ -2,6 +2,19 @@ import { adminList } from "@/lib/api/lists"
 import { creditEntryKind, creditEntryRow } from "@/lib/credits/entries"
 import { id } from "@/lib/fields"
 import { listed } from "@/lib/postgres/listed"
+import type { CreditEntryKind } from "@/generated/prisma/enums"
+import { accountDimension, family } from "@/lib/metrics/family"
+
+/** Entries of a kind that add credits. */
+const entries = (kind: CreditEntryKind) => ({
+  series: { name: "credit_entries", dimensions: {}, condition: `label = '${kind}'` },
+  rows: {
+    from: `(SELECT * FROM credit_entries WHERE kind = '${kind}' AND amount > 0) entries`,
+    at: "created_at",
+    amount: "amount",
+    dimensions: { account: "user_id" },
+  },
+})
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the credit ledger entries of all accounts",
@@ -9,4 +22,46 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { userId: id, kind: creditEntryKind },
   row: creditEntryRow,
   find: listed("credit_entries", creditEntryRow),
+  metrics: family({
+    name: "credits",
+    dimensions: { account: accountDimension },
+    facts: {
+      granted: entries("grant"),
+      purchased: entries("purchase"),
+      added: entries("adjustment"),
+      deducted: {
+        series: { name: "credit_entries.deducted", dimensions: {} },
+        rows: {
+          from: "(SELECT * FROM credit_entries WHERE kind = 'adjustment' AND amount < 0) deducted",
+          at: "created_at",
+          amount: "-amount",
+          dimensions: { account: "user_id" },
+        },
+      },
+      ended: {
+        series: { name: "runs.ended", dimensions: {} },
+        rows: { from: "runs", at: "ended_at", amount: "cost", dimensions: { account: "user_id" } },
+      },
+      called: { rows: { from: "runs", at: "created_at", dimensions: { account: "user_id" } } },
+    },
+    measures: {
+      granted: { unit: "credits", sum: "granted", of: "amount", definition: "Credits granted in the period" },
+      purchased: { unit: "credits", sum: "purchased", of: "amount", definition: "Credits of orders paid in the period" },
+      adjusted: {
+        unit: "credits",
+        sum: "added",
+        of: "amount",
+        less: "deducted",
+        definition: "Credits added by adjustment in the period, less those deducted",
+      },
+      spent: { unit: "credits", sum: "ended", of: "amount", definition: "Cost of the runs ended in the period" },
+      runs: { unit: "count", sum: "ended", of: "n", definition: "Runs ended in the period, failed ones included" },
+      activeAccounts: {
+        unit: "count",
+        distinct: "called",
+        column: "user_id",
+        definition: "Accounts with a run started in the period",
+      },
+    },
+  }),
 })

@@ -5,6 +5,7 @@ import { templateNames } from "@/lib/email/templates"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { listed } from "@/lib/postgres/listed"
 import { limits } from "@/lib/rate-limit/rate-limit"
+import { accountDimension, family } from "@/lib/metrics/family"
 
 const emailStatus = z.enum(EmailStatus)
 const template = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a template's name, like welcome")
@@ -31,4 +32,25 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { status: emailStatus, template, userId: id },
   row: emailRow,
   find: listed("emails", emailRow),
+  metrics: family({
+    name: "emails",
+    dimensions: {
+      status: { schema: emailStatus, description: "Whether the email was sent" },
+      template: { schema: template, description: "The template of the email" },
+      account: accountDimension,
+    },
+    facts: {
+      created: {
+        series: { name: "emails", dimensions: { status: "label", template: "sublabel" } },
+        rows: {
+          from: "emails",
+          at: "created_at",
+          dimensions: { status: "status", template: "template", account: "user_id" },
+        },
+      },
+    },
+    measures: {
+      emails: { unit: "count", sum: "created", of: "n", definition: "Emails written in the period, whether sent or not" },
+    },
+  }),
 })

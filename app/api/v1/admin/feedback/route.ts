@@ -3,6 +3,7 @@ import { FeedbackStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { listed } from "@/lib/postgres/listed"
+import { accountDimension, family } from "@/lib/metrics/family"
 
 const feedbackStatus = z.enum(FeedbackStatus)
 const rating = z
@@ -26,4 +27,31 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { status: feedbackStatus, rating, userId: id },
   row: feedbackRow,
   find: listed("feedback", feedbackRow),
+  metrics: family({
+    name: "feedback",
+    dimensions: {
+      rating: { schema: rating, description: "From 1 (bad) to 5 (good)" },
+      status: { schema: feedbackStatus, description: "The status now" },
+      account: accountDimension,
+    },
+    facts: {
+      given: {
+        series: { name: "feedback", dimensions: { status: "label", rating: "sublabel" }, amount: "n * sublabel::int" },
+        rows: {
+          from: "feedback",
+          at: "created_at",
+          amount: "rating",
+          dimensions: { status: "status", rating: "rating", account: "user_id" },
+        },
+      },
+    },
+    measures: {
+      feedback: { unit: "count", sum: "given", of: "n", definition: "Feedback given in the period" },
+      averageRating: {
+        unit: "rating",
+        ratio: [{ fact: "given", of: "amount" }, { fact: "given", of: "n" }],
+        definition: "Mean rating of that feedback; null without any",
+      },
+    },
+  }),
 })

@@ -3,11 +3,24 @@ import { adminList } from "@/lib/api/lists"
 import { id } from "@/lib/fields"
 import { listed } from "@/lib/postgres/listed"
 import { payingSince, subscriptionRow, subscriptionStatus } from "@/lib/subscriptions"
+import { PlanInterval } from "@/generated/prisma/enums"
+import { currencyDimension, family, packed } from "@/lib/metrics/family"
 
 const planId = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a plan's id: a letter, then letters, digits and _")
   .describe("Id of a plan")
+
+/** Where the sums have the dimensions. */
+const summed = { plan: packed(1), interval: packed(2), status: packed(3), currency: "label" }
+const columns = { plan: "plan_id", interval: "interval", status: "status", currency: "currency", account: "user_id" }
+const rowsAt = (at: string, condition: string) => ({
+  from: `(SELECT * FROM subscriptions WHERE ${condition}) counted`,
+  at,
+  dimensions: columns,
+})
+const lasted = "extract(epoch FROM canceled_at - coalesce(first_created_at, created_at))::bigint"
+const twelfths = "CASE interval WHEN 'year' THEN amount ELSE 12::bigint * amount END"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the subscriptions of all accounts",
@@ -15,6 +28,59 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { status: subscriptionStatus, planId, userId: id },
   row: subscriptionRow,
   find: listed("subscriptions", subscriptionRow, { columns: { payingSince } }),
+  metrics: family({
+    name: "subscriptions",
+    dimensions: {
+      plan: { schema: planId, description: "Id of the plan" },
+      interval: { schema: z.enum(PlanInterval), description: "The billing interval" },
+      status: { schema: subscriptionStatus, description: "The subscription's status now" },
+      currency: currencyDimension,
+    },
+    facts: {
+      started: { series: { name: "subscriptions.started", dimensions: summed }, rows: rowsAt("created_at", "replaces_id IS NULL") },
+      lost: {
+        series: { name: "subscriptions.lost", dimensions: summed },
+        rows: { ...rowsAt("canceled_at", "NOT replaced"), amount: lasted },
+      },
+      open: {
+        series: { name: "subscriptions.open", dimensions: summed },
+        rows: {
+          from: `(
+            SELECT *, created_at AS at, 1 AS n, 0 AS amount FROM subscriptions
+            UNION ALL SELECT *, ${payingSince}, 0, ${twelfths} FROM subscriptions WHERE ${payingSince} IS NOT NULL
+            UNION ALL SELECT *, canceled_at, -1, CASE WHEN ${payingSince} IS NULL THEN 0 ELSE -${twelfths} END
+              FROM subscriptions WHERE canceled_at IS NOT NULL) moved`,
+          at: "at",
+          n: "n",
+          amount: "amount",
+          dimensions: columns,
+        },
+      },
+    },
+    measures: {
+      started: { unit: "count", sum: "started", of: "n", definition: "Subscriptions started in the period, without changes of plan" },
+      ended: { unit: "count", sum: "lost", of: "n", definition: "Subscriptions ended in the period, without changes of plan" },
+      active: { unit: "count", total: "open", of: "n", definition: "Subscriptions started and not ended by the end of the period, trials and past_due included" },
+      mrr: {
+        unit: "cents",
+        total: "open",
+        of: "amount",
+        dividedBy: 12,
+        definition: "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded",
+      },
+      churnRate: {
+        unit: "share",
+        ratio: [{ fact: "lost", of: "n" }, { fact: "open", of: "n", at: "start" }],
+        definition: "ended ÷ active at the start of the period; null if none were",
+      },
+      lifetimeDays: {
+        unit: "days",
+        ratio: [{ fact: "lost", of: "amount" }, { fact: "lost", of: "n" }],
+        dividedBy: 86_400,
+        definition: "Mean days from start to end of the subscriptions ended in the period, changes of plan included",
+      },
+    },
+  }),
   recipes: {
     "Churn by plan: subscriptions started and canceled, and the average duration of canceled ones in days": `
 const plans = {}

@@ -5,6 +5,7 @@ import { emailParameter } from "@/lib/email/address"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { roleNames } from "@/lib/permissions"
 import { listed } from "@/lib/postgres/listed"
+import { family } from "@/lib/metrics/family"
 
 const userStatus = z.enum(UserStatus)
 
@@ -24,4 +25,21 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { status: userStatus, role: z.enum(roleNames), email: emailParameter },
   row: userRow,
   find: listed("users", userRow),
+  metrics: family({
+    name: "accounts",
+    dimensions: {
+      status: { schema: userStatus, description: "The account's status now" },
+      role: { schema: z.enum(roleNames), description: "The account's role now" },
+    },
+    facts: {
+      created: {
+        series: { name: "users", dimensions: { status: "label", role: "sublabel" } },
+        rows: { from: "users", at: "created_at", dimensions: { status: "status", role: "role" } },
+      },
+    },
+    measures: {
+      signups: { unit: "count", sum: "created", of: "n", definition: "Accounts created in the period" },
+      accounts: { unit: "count", total: "created", of: "n", definition: "Accounts created until the end of the period" },
+    },
+  }),
 })

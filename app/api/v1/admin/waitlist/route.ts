@@ -4,6 +4,7 @@ import { adminList } from "@/lib/api/lists"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { listed } from "@/lib/postgres/listed"
 import { waitlistSource } from "@/lib/waitlist/source"
+import { family, packed } from "@/lib/metrics/family"
 
 const waitlistStatus = z.enum(WaitlistStatus)
 
@@ -23,4 +24,37 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { status: waitlistStatus, source: waitlistSource },
   row: waitlistRow,
   find: listed("waitlist_entries", waitlistRow),
+  metrics: family({
+    name: "waitlist",
+    dimensions: {
+      source: { schema: waitlistSource, description: "The source named in the link to the form", untrusted: true },
+      status: { schema: waitlistStatus, description: "The status now" },
+    },
+    facts: {
+      entered: {
+        series: { name: "waitlist_entries.by_source", dimensions: { source: packed(1), status: packed(2) } },
+        rows: { from: "waitlist_entries", at: "created_at", dimensions: { source: "source", status: "status" } },
+      },
+      joined: {
+        series: {
+          name: "waitlist_entries.by_source",
+          dimensions: { source: packed(1), status: packed(2) },
+          condition: `${packed(2)} = 'joined'`,
+        },
+        rows: {
+          from: "(SELECT * FROM waitlist_entries WHERE status = 'joined') joined",
+          at: "created_at",
+          dimensions: { source: "source", status: "status" },
+        },
+      },
+    },
+    measures: {
+      entries: { unit: "count", sum: "entered", of: "n", definition: "Entries made in the period" },
+      joinedShare: {
+        unit: "share",
+        ratio: [{ fact: "joined", of: "n" }, { fact: "entered", of: "n" }],
+        definition: "The part of those entries whose address has an account by now; null without entries",
+      },
+    },
+  }),
 })
