@@ -7,7 +7,8 @@ import { consume, type Verdict } from "@/lib/rate-limit/rate-limit"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { log } from "@/lib/telemetry/log"
 import { hashSecret, isWellFormed } from "../keys/secret"
-import { holds } from "../permissions"
+import type { Scope } from "../keys/scopes"
+import { holds, type Permission } from "../permissions"
 import { singleton } from "../singleton"
 import type { Endpoint } from "./endpoint"
 import { refuseAs } from "./errors"
@@ -116,14 +117,29 @@ export function authorize(key: KeyRow, verdict: Verdict, { surface, permission, 
     )
   }
   if (key.status !== "active") refuseAs("forbidden", `The account of this key's owner is ${key.status}.`)
-  if (permission && !holds(key.role, permission)) {
-    refuseAs("forbidden", `The key owner lacks the permission ${permission}.`)
-  }
-  if (scope && key.scopes && !key.scopes.includes(scope)) {
-    refuseAs("missing_scope", `This key lacks the scope ${scope}. It has: ${key.scopes.join(", ")}.`)
-  }
   const owner = { id: key.owner_id, email: key.email, name: key.name, role: key.role }
+  if (permission) requireRole(owner, permission)
+  if (scope) requireScope(key, scope)
   return { key, owner, verdict }
+}
+
+/**
+ * Requires a permission of a caller that is authorized for the endpoint, and the scope of the same name.
+ * @throws Refusal 403
+ */
+export function requirePermission({ owner, key }: Caller, permission: Permission): void {
+  requireRole(owner, permission)
+  requireScope(key, permission)
+}
+
+function requireRole({ role }: Owner, permission: Permission): void {
+  if (!holds(role, permission)) refuseAs("forbidden", `The key owner lacks the permission ${permission}.`)
+}
+
+function requireScope({ scopes }: LiveKey, scope: Scope): void {
+  if (scopes && !scopes.includes(scope)) {
+    refuseAs("missing_scope", `This key lacks the scope ${scope}. It has: ${scopes.join(", ")}.`)
+  }
 }
 
 /** The key in `Authorization: Bearer` (the scheme is case-insensitive, RFC 9110 section 11.1) or in `x-api-key`. */

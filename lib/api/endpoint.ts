@@ -21,8 +21,8 @@ export type Endpoint = {
   readonly permission: Permission | undefined
   /** The scope that the key must have; none for what every key may read. */
   readonly scope: Scope | undefined
-  /** Whether `data` is a page of rows with `meta`, or one object. */
-  readonly shape: "list" | "object"
+  /** Whether `data` is a page of rows, a page of the answer to a question, or one object. */
+  readonly shape: "list" | "answer" | "object"
   readonly filters: Parameters
   readonly parameters: Parameters
   /** The schema of a row, or of the object. */

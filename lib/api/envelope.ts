@@ -6,7 +6,7 @@ export type List<Row, Meta = unknown> = {
   meta: { total: number; limit: number; offset: number; nextCursor: string | null } & Meta
 }
 
-export function listEnvelope({ data, meta }: List<unknown>): string {
+export function listEnvelope({ data, meta }: { data: readonly unknown[]; meta: object }): string {
   return JSON.stringify({ data, meta })
 }
 

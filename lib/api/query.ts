@@ -65,7 +65,8 @@ export function parseParameters(search: string, parameters: Parameters): Record<
   return Object.fromEntries(values)
 }
 
-function parseValue(name: string, text: string, schema: z.ZodType): unknown {
+/** @throws Refusal 400 that says what the value must be */
+export function parseValue(name: string, text: string, schema: z.ZodType): unknown {
   // Percent-encoded bytes that are not UTF-8 arrive as U+FFFD.
   if (!isStorable(text) || text.includes("\uFFFD")) refuseAs("bad_request", `${name} is not valid UTF-8 text.`)
   const parsed = schema.safeParse(text)

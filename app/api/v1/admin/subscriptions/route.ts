@@ -20,7 +20,8 @@ const rowsAt = (at: string, condition: string) => ({
   dimensions: columns,
 })
 const lasted = "extract(epoch FROM canceled_at - coalesce(first_created_at, created_at))::bigint"
-const twelfths = "CASE interval WHEN 'year' THEN amount ELSE 12::bigint * amount END"
+/** Twelfths of cents a month. */
+const price = "CASE WHEN status = 'trialing' THEN 0 WHEN interval = 'year' THEN amount ELSE 12::bigint * amount END"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the subscriptions of all accounts",
@@ -46,13 +47,13 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         series: { name: "subscriptions.open", dimensions: summed },
         rows: {
           from: `(
-            SELECT *, created_at AS at, 1 AS n, 0 AS amount FROM subscriptions
-            UNION ALL SELECT *, ${payingSince}, 0, ${twelfths} FROM subscriptions WHERE ${payingSince} IS NOT NULL
-            UNION ALL SELECT *, canceled_at, -1, CASE WHEN ${payingSince} IS NULL THEN 0 ELSE -${twelfths} END
-              FROM subscriptions WHERE canceled_at IS NOT NULL) moved`,
+            SELECT *, created_at AS at, 1 AS n, CASE WHEN paying_since IS NULL THEN ${price} ELSE 0 END AS twelfths FROM subscriptions
+            UNION ALL SELECT *, paying_since, 0, ${price} FROM subscriptions WHERE paying_since IS NOT NULL
+            UNION ALL SELECT *, canceled_at, -1, CASE WHEN paying_since = 'infinity' THEN 0 ELSE -${price} END FROM subscriptions
+              WHERE canceled_at IS NOT NULL) moved`,
           at: "at",
           n: "n",
-          amount: "amount",
+          amount: "twelfths",
           dimensions: columns,
         },
       },
