@@ -45,13 +45,12 @@ export async function ask(question: Question): Promise<{ rows: Row[]; asOf: Date
   const hasMoney = measures.some(([, { unit }]) => unit === "cents")
   const keys = hasMoney && !question.by.includes("currency") ? [...question.by, "currency"] : [...question.by]
 
-  const values: unknown[] = []
-  const bind: Bind = (value) => `$${values.push(value)}`
-  const parts = usesOf(measures.map(([, measure]) => measure)).flatMap((use) => partsOf(use, question, keys, periods, bind))
-  await refuseIfTooWide(parts, values)
-  const { rows: groups } = await pool().query<Group>({
-    text: `SELECT now() AS "asOf", facts.* FROM (SELECT) one LEFT JOIN (${parts.map(({ sql }) => sql).join(" UNION ALL ")} LIMIT ${maxGroups + 1}) facts ON true`,
-    values,
+  const uses = usesOf(measures.map(([, measure]) => measure))
+  const parts = uses.flatMap((use) => partsOf(use, question, keys, periods))
+  await refuseIfTooWide(parts)
+  const groups = await read<Group>((bind) => {
+    const facts = parts.map(({ sum }) => sum(bind)).join(" UNION ALL ")
+    return `SELECT now() AS "asOf", facts.* FROM (SELECT) one LEFT JOIN (${facts} LIMIT ${maxGroups + 1}) facts ON true`
   })
   if (groups.length > maxGroups) refuseAs("bad_request", `The answer has more than ${maxGroups} groups: ${narrower}.`)
   const [first] = groups
@@ -91,65 +90,104 @@ function factName(fact: string, column = ""): string {
   return `${fact} ${column}`
 }
 
-/** A part of the statement, and the SQL that counts the rows that it reads. */
-type Part = { sql: string; reads?: string }
+/** SQL that sums a part of a fact by period and keys, and SQL that counts the rows that this reads. */
+type Part = { sum: (bind: Bind) => string; rows?: (bind: Bind) => string }
 
-function partsOf(use: Use, question: Question, keys: readonly string[], periods: readonly Period[], bind: Bind): Part[] {
+function partsOf(use: Use, question: Question, keys: readonly string[], periods: readonly Period[]): Part[] {
   const { family, where, since, until } = question
-  const fact = family.facts[use.fact] as Fact
-  const { series, rows } = fact
-  const dimensions = [...keys, ...Object.keys(where)]
-  const isSummed = series && !use.column && dimensions.every((name) => Object.hasOwn(series.dimensions, name))
-  const wanted = (columns: Readonly<Record<string, string>>) =>
-    Object.entries(where).map(([name, value]) => `${columns[name]} = ${bind(value)}`)
-  const split = (columns: Readonly<Record<string, string>>) =>
-    `ARRAY[${keys.map((name) => `(${columns[name] ?? "NULL"})::text`).join(", ")}]::text[] AS keys`
-  const starts = bind(periods.map(({ from }) => new Date(from)))
+  const { series, rows } = family.facts[use.fact] as Fact
+  const asked = [...keys, ...Object.keys(where)]
+  const isSummed = series && !use.column && asked.every((name) => Object.hasOwn(series.dimensions, name))
   const name = `'${factName(use.fact, use.column)}' AS fact`
+  const starts = periods.map(({ from }) => new Date(from))
+
+  function filters(columns: Columns, bind: Bind): string[] {
+    return Object.entries(where).map(([name, value]) => `${columns[name]} = ${bind(value)}`)
+  }
 
   /** Reads rows from a time, included, to another, excluded. */
-  function read(from: number, to: number, isBefore = false): Part[] {
+  function fromRows(from: number, to: number, isBefore = false): Part[] {
     if (from >= to) return []
-    const conditions = [`${rows.at} >= ${bind(new Date(from))}`, `${rows.at} < ${bind(new Date(to))}`, ...wanted(rows.dimensions)]
-    const source = `FROM ${rows.from} WHERE ${conditions.join(" AND ")}`
-    const period = isBefore ? "0" : `width_bucket(${rows.at}, ${starts}::timestamptz[])`
-    const [n, amount] = use.column ? [`count(DISTINCT ${use.column})`, "0"] : [`sum(${rows.n ?? 1})`, `sum(${rows.amount ?? 0})`]
-    const sql = `SELECT ${name}, ${period} AS period, ${split(rows.dimensions)}, ${n}::text AS n, ${amount}::text AS amount ${source} GROUP BY 2, 3`
-    return [{ sql, reads: `(SELECT count(*) FROM (SELECT ${source} LIMIT ${maxRows + 1}) r)` }]
+    const [n, amount] = use.column
+      ? [`count(DISTINCT ${use.column})`, "0"]
+      : [`sum(${rows.n ?? 1})`, `sum(${rows.amount ?? 0})`]
+    const source = (bind: Bind) => {
+      const times = [`${rows.at} >= ${bind(new Date(from))}`, `${rows.at} < ${bind(new Date(to))}`]
+      return `FROM ${rows.from} WHERE ${[...times, ...filters(rows.dimensions, bind)].join(" AND ")}`
+    }
+    return [
+      {
+        sum: (bind) => `
+          SELECT ${name}, ${isBefore ? "0" : `width_bucket(${rows.at}, ${bind(starts)}::timestamptz[])`} AS period,
+                 ${split(keys, rows.dimensions)} AS keys, ${n}::text AS n, ${amount}::text AS amount
+          ${source(bind)} GROUP BY 2, 3`,
+        rows: (bind) => `(SELECT count(*) FROM (SELECT ${source(bind)} LIMIT ${maxRows + 1}) r)`,
+      },
+    ]
   }
 
   if (!isSummed) {
-    const missing = dimensions.find((name) => !Object.hasOwn(rows.dimensions, name))
-    if (missing || use.sinceEver) refuseDimension(use, question, dimensions)
-    return read(since, until + 1)
+    const isMissing = asked.some((name) => !Object.hasOwn(rows.dimensions, name))
+    if (isMissing || use.sinceEver) refuseDimensions(question, asked)
+    return fromRows(since, until + 1)
   }
 
-  const firstDay = Math.ceil(since / day) * day
-  const afterLast = Math.floor((until + 1) / day) * day
-  const sums = (condition: string, period: string) => ({
-    sql: `SELECT ${name}, ${period} AS period, ${split(series.dimensions)}, sum(n)::text AS n, sum(${series.amount ?? "amount"})::text AS amount FROM ${counted} c
-      WHERE ${[`series = '${series.name}'`, series.condition ?? "true", condition, ...wanted(series.dimensions)].join(" AND ")} GROUP BY 2, 3`,
-  })
-  const before = Math.floor(since / day) * day
-  const parts = use.sinceEver
-    ? [sums(`day < utc_day(${bind(new Date(before))})`, "0"), ...read(before, since, true)]
-    : []
-  if (firstDay > afterLast) return [...parts, ...read(since, until + 1)]
-  const whole = `day >= utc_day(${bind(new Date(firstDay))}) AND day < utc_day(${bind(new Date(afterLast))})`
-  const startDays = bind(periods.map(({ from }) => new Date(from).toISOString().slice(0, 10)))
+  /** Reads sums of days, from one, included, to another, excluded. */
+  function fromSums(
+    { name: seriesName, dimensions, condition = "true", amount = "amount" }: Series,
+    from: number | undefined,
+    to: number,
+  ): Part {
+    return {
+      sum: (bind) => `
+        SELECT ${name}, ${from === undefined ? "0" : `width_bucket(day, ${bind(starts.map(dateOf))}::date[])`} AS period,
+               ${split(keys, dimensions)} AS keys, sum(n)::text AS n, sum(${amount})::text AS amount
+        FROM ${counted} c
+        WHERE ${[
+          `series = '${seriesName}'`,
+          condition,
+          ...(from === undefined ? [] : [`day >= ${bind(dateOf(new Date(from)))}::date`]),
+          `day < ${bind(dateOf(new Date(to)))}::date`,
+          ...filters(dimensions, bind),
+        ].join(" AND ")}
+        GROUP BY 2, 3`,
+    }
+  }
+
+  const midnight = Math.floor(since / day) * day
+  const before = use.sinceEver ? [fromSums(series, undefined, midnight), ...fromRows(midnight, since, true)] : []
+  const [firstDay, afterLast] = [Math.ceil(since / day) * day, Math.floor((until + 1) / day) * day]
+  if (firstDay >= afterLast) return [...before, ...fromRows(since, until + 1)]
   return [
-    ...parts,
-    ...read(since, firstDay),
-    sums(whole, `width_bucket(day, ${startDays}::date[])`),
-    ...read(afterLast, until + 1),
+    ...before,
+    ...fromRows(since, firstDay),
+    fromSums(series, firstDay, afterLast),
+    ...fromRows(afterLast, until + 1),
   ]
 }
 
-function refuseDimension({ fact }: Use, { family, measures }: Question, dimensions: readonly string[]): never {
-  const affected = measures.filter((name) => usesOf([measureOf(family, name)]).some((use) => use.fact === fact))
+type Columns = Readonly<Record<string, string>>
+type Series = NonNullable<Fact["series"]>
+
+/** SQL of an array of the keys. */
+function split(keys: readonly string[], columns: Columns): string {
+  return `ARRAY[${keys.map((name) => `(${columns[name] ?? "NULL"})::text`).join(", ")}]::text[]`
+}
+
+function dateOf(time: Date): string {
+  return time.toISOString().slice(0, 10)
+}
+
+async function read<Row extends object>(write: (bind: Bind) => string): Promise<Row[]> {
+  const values: unknown[] = []
+  const text = write((value) => `$${values.push(value)}`)
+  return (await pool().query<Row>(text, values)).rows
+}
+
+function refuseDimensions({ measures }: Question, dimensions: readonly string[]): never {
   return refuseAs(
     "bad_request",
-    `${affected.join(" and ")} cannot be split or filtered by ${dimensions.join(" and ")} together. Possible: ${dimensionsOf(family, measures).join(", ")}.`,
+    `${measures.join(" and ")} cannot be split and filtered by ${dimensions.join(" and ")} together: leave out one of them.`,
   )
 }
 
@@ -165,23 +203,23 @@ export function dimensionsOf(family: Family, measures: readonly string[]): strin
   )
 }
 
-async function refuseIfTooWide(parts: readonly Part[], values: readonly unknown[]): Promise<void> {
-  const reads = parts.flatMap(({ reads }) => reads ?? [])
-  if (reads.length === 0) return
-  // Every parameter has to occur in a statement.
-  const text = `SELECT ${reads.join(" + ")} AS count, num_nonnulls(${values.map((_, index) => `$${index + 1}`).join(", ")})`
-  const { rows } = await pool().query<{ count: string }>(text, [...values])
-  if (Number(rows[0]?.count) <= maxRows) return
+async function refuseIfTooWide(parts: readonly Part[]): Promise<void> {
+  const counts = parts.flatMap(({ rows }) => rows ?? [])
+  if (counts.length === 0) return
+  const [found] = await read<{ count: string }>(
+    (bind) => `SELECT ${counts.map((count) => count(bind)).join(" + ")} AS count`,
+  )
+  if (Number(found?.count) <= maxRows) return
   refuseAs(
     "bad_request",
-    `The question has to read more than ${maxRows} rows. Shorten the range, filter by account, or leave out the dimensions and measures that have no sums; whole days in UTC are read from sums.`,
+    `The question has to read more than ${maxRows} rows. Ask for whole days in UTC, shorten the range, or leave out dimensions and measures that count accounts one by one.`,
   )
 }
 
 type Group = { asOf: Date; fact: string; period: number; keys: (string | null)[]; n: string; amount: string }
 
 /** What happened in each period, and before the first. */
-type Series = { n: number[]; amount: number[] }
+type Sums = { n: number[]; amount: number[] }
 
 function rowsOf(
   groups: readonly Group[],
@@ -190,11 +228,11 @@ function rowsOf(
   periods: readonly Period[],
   measures: readonly (readonly [string, Measure])[],
 ): Row[] {
-  const answers = new Map<string, { values: (string | null)[]; facts: Map<string, Series> }>()
+  const answers = new Map<string, { values: (string | null)[]; facts: Map<string, Sums> }>()
   for (const { fact, period, keys: values, n, amount } of groups) {
     if (fact === null) continue
     const name = JSON.stringify(values)
-    const answer = answers.get(name) ?? { values, facts: new Map<string, Series>() }
+    const answer = answers.get(name) ?? { values, facts: new Map<string, Sums>() }
     answers.set(name, answer)
     const series = answer.facts.get(fact) ?? { n: zeros(periods), amount: zeros(periods) }
     answer.facts.set(fact, series)
@@ -206,7 +244,7 @@ function rowsOf(
     periods.map(({ start }, index) => ({
       start: unit && start,
       dimensions: Object.fromEntries(keys.map((name, position) => [name, values[position] ?? null])),
-      measures: Object.fromEntries(measures.map(([name, measure]) => [name, valueOf(measure, facts, index + 1)])),
+      measures: Object.fromEntries(measures.map(([name, measure]) => [name, valueIn(measure, facts, index + 1)])),
     })),
   )
   // A period without anything is left out, except where periods are all that is asked for.
@@ -217,7 +255,7 @@ function zeros(periods: readonly Period[]): number[] {
   return Array.from({ length: periods.length + 1 }, () => 0)
 }
 
-function valueOf(measure: Measure, facts: ReadonlyMap<string, Series>, period: number): number | null {
+function valueIn(measure: Measure, facts: ReadonlyMap<string, Sums>, period: number): number | null {
   const series = (fact: string, column?: string) => facts.get(factName(fact, column))
   const during = (fact: string, of: "n" | "amount", column?: string) => series(fact, column)?.[of][period] ?? 0
   const until = (fact: string, of: "n" | "amount", last: number) =>

@@ -86,7 +86,11 @@ function rowSchema(families: readonly Family[]) {
     ...Object.fromEntries(
       dimensions.map(([name, { description, untrusted }]) => [
         name,
-        z.string().nullable().optional().meta({ description, ...(untrusted && { "x-untrusted": true }) }),
+        z
+          .string()
+          .nullable()
+          .optional()
+          .meta({ description, ...(untrusted && { "x-untrusted": true }) }),
       ]),
     ),
     ...Object.fromEntries(
@@ -121,7 +125,10 @@ function questionOf(asked: Asked, sources: readonly Source[], caller: Caller): Q
     )
   }
   if (unit && periodsOf(since.getTime(), until.getTime(), unit).length > maxStatsPeriods) {
-    refuseAs("bad_request", `The range has more than ${maxStatsPeriods} periods. Shorten the range or choose a longer unit.`)
+    refuseAs(
+      "bad_request",
+      `The range has more than ${maxStatsPeriods} periods. Shorten the range or choose a longer unit.`,
+    )
   }
   const where = whereOf(rest, family, measure, possible)
   for (const name of [...dimensions, ...Object.keys(where)]) {
@@ -160,9 +167,11 @@ function sorted(rows: readonly Row[], { sort, order }: Asked, { measures, by, un
   const first = sort ?? possible[0]
   const isMeasure = measures.includes(String(first))
   const direction = (order ?? (isMeasure ? "desc" : "asc")) === "asc" ? 1 : -1
-  const valueOf = (row: Row) =>
+  const sortValue = (row: Row) =>
     first === unit ? row.start : isMeasure ? row.measures[String(first)] : row.dimensions[String(first)]
-  return [...rows].sort((one, other) => direction * compare(valueOf(one), valueOf(other)) || compare(idOf(one), idOf(other)))
+  return [...rows].sort(
+    (one, other) => direction * compare(sortValue(one), sortValue(other)) || compare(idOf(one), idOf(other)),
+  )
 }
 
 /** Numbers by size and text by code point; what is missing comes first. */

@@ -1,8 +1,8 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
 import { id, timestamp } from "@/lib/fields"
-import { listed } from "@/lib/postgres/listed"
 import { family } from "@/lib/metrics/family"
+import { listed } from "@/lib/postgres/listed"
 
 const name = z.string().regex(/^[a-z][a-z0-9_.]{0,63}$/, "must be a name like user.signed_in or user")
 

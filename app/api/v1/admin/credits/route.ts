@@ -1,9 +1,9 @@
+import type { CreditEntryKind } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { creditEntryKind, creditEntryRow } from "@/lib/credits/entries"
 import { id } from "@/lib/fields"
-import { listed } from "@/lib/postgres/listed"
-import type { CreditEntryKind } from "@/generated/prisma/enums"
 import { accountDimension, family } from "@/lib/metrics/family"
+import { listed } from "@/lib/postgres/listed"
 
 /** Entries of a kind that add credits. */
 const entries = (kind: CreditEntryKind) => ({
@@ -46,7 +46,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     },
     measures: {
       granted: { unit: "credits", sum: "granted", of: "amount", definition: "Credits granted in the period" },
-      purchased: { unit: "credits", sum: "purchased", of: "amount", definition: "Credits of orders paid in the period" },
+      purchased: {
+        unit: "credits",
+        sum: "purchased",
+        of: "amount",
+        definition: "Credits of orders paid in the period",
+      },
       adjusted: {
         unit: "credits",
         sum: "added",

@@ -3,9 +3,9 @@ import { EmailStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { templateNames } from "@/lib/email/templates"
 import { id, timestamp, untrustedText } from "@/lib/fields"
+import { accountDimension, family } from "@/lib/metrics/family"
 import { listed } from "@/lib/postgres/listed"
 import { limits } from "@/lib/rate-limit/rate-limit"
-import { accountDimension, family } from "@/lib/metrics/family"
 
 const emailStatus = z.enum(EmailStatus)
 const template = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a template's name, like welcome")
@@ -50,7 +50,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       },
     },
     measures: {
-      emails: { unit: "count", sum: "created", of: "n", definition: "Emails written in the period, whether sent or not" },
+      emails: {
+        unit: "count",
+        sum: "created",
+        of: "n",
+        definition: "Emails written in the period, whether sent or not",
+      },
     },
   }),
 })

@@ -2,8 +2,8 @@ import { z } from "zod"
 import { FeedbackStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { id, timestamp, untrustedText } from "@/lib/fields"
-import { listed } from "@/lib/postgres/listed"
 import { accountDimension, family } from "@/lib/metrics/family"
+import { listed } from "@/lib/postgres/listed"
 
 const feedbackStatus = z.enum(FeedbackStatus)
 const rating = z
@@ -49,7 +49,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       feedback: { unit: "count", sum: "given", of: "n", definition: "Feedback given in the period" },
       averageRating: {
         unit: "rating",
-        ratio: [{ fact: "given", of: "amount" }, { fact: "given", of: "n" }],
+        ratio: [
+          { fact: "given", of: "amount" },
+          { fact: "given", of: "n" },
+        ],
         definition: "Mean rating of that feedback; null without any",
       },
     },

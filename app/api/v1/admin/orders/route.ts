@@ -1,9 +1,9 @@
+import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
 import { id } from "@/lib/fields"
+import { accountDimension, currencyDimension, family, packed } from "@/lib/metrics/family"
 import { orderKind, orderRow, orderStatus } from "@/lib/orders"
 import { listed } from "@/lib/postgres/listed"
-import { z } from "zod"
-import { accountDimension, currencyDimension, family, packed } from "@/lib/metrics/family"
 
 const summed = { kind: packed(1), plan: packed(2), status: packed(3), currency: "label" }
 const columns = {
@@ -32,7 +32,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     },
     facts: {
       sold: { series: { name: "orders.sold", dimensions: summed }, rows: { ...paid, amount: "amount" } },
-      returned: { series: { name: "orders.returned", dimensions: summed }, rows: { ...paid, amount: "refunded_amount" } },
+      returned: {
+        series: { name: "orders.returned", dimensions: summed },
+        rows: { ...paid, amount: "refunded_amount" },
+      },
       refunds: {
         series: { name: "orders.refunds", dimensions: { kind: packed(1), plan: packed(2), currency: "label" } },
         rows: {
@@ -46,7 +49,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     measures: {
       orders: { unit: "count", sum: "sold", of: "n", definition: "Orders paid in the period" },
       gross: { unit: "cents", sum: "sold", of: "amount", definition: "Amounts of the orders paid in the period" },
-      refunded: { unit: "cents", sum: "refunds", of: "amount", definition: "Refunds made in the period, whenever the order was paid" },
+      refunded: {
+        unit: "cents",
+        sum: "refunds",
+        of: "amount",
+        definition: "Refunds made in the period, whenever the order was paid",
+      },
       net: {
         unit: "cents",
         sum: "sold",
@@ -54,10 +62,18 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         less: "returned",
         definition: "gross less all refunds of those same orders, whenever they were made",
       },
-      buyers: { unit: "count", distinct: "sold", column: "user_id", definition: "Accounts with an order paid in the period" },
+      buyers: {
+        unit: "count",
+        distinct: "sold",
+        column: "user_id",
+        definition: "Accounts with an order paid in the period",
+      },
       average: {
         unit: "cents",
-        ratio: [{ fact: "sold", of: "amount" }, { fact: "sold", of: "n" }],
+        ratio: [
+          { fact: "sold", of: "amount" },
+          { fact: "sold", of: "n" },
+        ],
         definition: "gross ÷ orders, rounded to a cent",
       },
     },

@@ -1,10 +1,10 @@
 import { z } from "zod"
+import { PlanInterval } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { id } from "@/lib/fields"
+import { currencyDimension, family, packed } from "@/lib/metrics/family"
 import { listed } from "@/lib/postgres/listed"
 import { payingSince, subscriptionRow, subscriptionStatus } from "@/lib/subscriptions"
-import { PlanInterval } from "@/generated/prisma/enums"
-import { currencyDimension, family, packed } from "@/lib/metrics/family"
 
 const planId = z
   .string()
@@ -38,7 +38,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       currency: currencyDimension,
     },
     facts: {
-      started: { series: { name: "subscriptions.started", dimensions: summed }, rows: rowsAt("created_at", "replaces_id IS NULL") },
+      started: {
+        series: { name: "subscriptions.started", dimensions: summed },
+        rows: rowsAt("created_at", "replaces_id IS NULL"),
+      },
       lost: {
         series: { name: "subscriptions.lost", dimensions: summed },
         rows: { ...rowsAt("canceled_at", "NOT replaced"), amount: lasted },
@@ -59,24 +62,46 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       },
     },
     measures: {
-      started: { unit: "count", sum: "started", of: "n", definition: "Subscriptions started in the period, without changes of plan" },
-      ended: { unit: "count", sum: "lost", of: "n", definition: "Subscriptions ended in the period, without changes of plan" },
-      active: { unit: "count", total: "open", of: "n", definition: "Subscriptions started and not ended by the end of the period, trials and past_due included" },
+      started: {
+        unit: "count",
+        sum: "started",
+        of: "n",
+        definition: "Subscriptions started in the period, without changes of plan",
+      },
+      ended: {
+        unit: "count",
+        sum: "lost",
+        of: "n",
+        definition: "Subscriptions ended in the period, without changes of plan",
+      },
+      active: {
+        unit: "count",
+        total: "open",
+        of: "n",
+        definition: "Subscriptions started and not ended by the end of the period, trials and past_due included",
+      },
       mrr: {
         unit: "cents",
         total: "open",
         of: "amount",
         dividedBy: 12,
-        definition: "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded",
+        definition:
+          "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded",
       },
       churnRate: {
         unit: "share",
-        ratio: [{ fact: "lost", of: "n" }, { fact: "open", of: "n", at: "start" }],
+        ratio: [
+          { fact: "lost", of: "n" },
+          { fact: "open", of: "n", at: "start" },
+        ],
         definition: "ended ÷ active at the start of the period; null if none were",
       },
       lifetimeDays: {
         unit: "days",
-        ratio: [{ fact: "lost", of: "amount" }, { fact: "lost", of: "n" }],
+        ratio: [
+          { fact: "lost", of: "amount" },
+          { fact: "lost", of: "n" },
+        ],
         dividedBy: 86_400,
         definition: "Mean days from start to end of the subscriptions ended in the period, changes of plan included",
       },

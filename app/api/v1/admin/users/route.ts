@@ -3,9 +3,9 @@ import { UserStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { emailParameter } from "@/lib/email/address"
 import { id, timestamp, untrustedText } from "@/lib/fields"
+import { family } from "@/lib/metrics/family"
 import { roleNames } from "@/lib/permissions"
 import { listed } from "@/lib/postgres/listed"
-import { family } from "@/lib/metrics/family"
 
 const userStatus = z.enum(UserStatus)
 
@@ -39,7 +39,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     },
     measures: {
       signups: { unit: "count", sum: "created", of: "n", definition: "Accounts created in the period" },
-      accounts: { unit: "count", total: "created", of: "n", definition: "Accounts created until the end of the period" },
+      accounts: {
+        unit: "count",
+        total: "created",
+        of: "n",
+        definition: "Accounts created until the end of the period",
+      },
     },
   }),
 })

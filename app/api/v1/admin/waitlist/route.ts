@@ -2,9 +2,9 @@ import { z } from "zod"
 import { WaitlistStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { id, timestamp, untrustedText } from "@/lib/fields"
+import { family, packed } from "@/lib/metrics/family"
 import { listed } from "@/lib/postgres/listed"
 import { waitlistSource } from "@/lib/waitlist/source"
-import { family, packed } from "@/lib/metrics/family"
 
 const waitlistStatus = z.enum(WaitlistStatus)
 
@@ -52,7 +52,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       entries: { unit: "count", sum: "entered", of: "n", definition: "Entries made in the period" },
       joinedShare: {
         unit: "share",
-        ratio: [{ fact: "joined", of: "n" }, { fact: "entered", of: "n" }],
+        ratio: [
+          { fact: "joined", of: "n" },
+          { fact: "entered", of: "n" },
+        ],
         definition: "The part of those entries whose address has an account by now; null without entries",
       },
     },

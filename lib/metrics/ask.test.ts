@@ -1,0 +1,269 @@
+import { randomInt } from "node:crypto"
+import fc from "fast-check"
+import { beforeAll, expect, test } from "vitest"
+import { endpoints } from "@/app/api/v1/endpoints"
+import { foldDailyChanges } from "@/lib/postgres/daily-sums"
+import { pool } from "@/lib/postgres/pool"
+import { periodsOf, type StatsInterval } from "@/lib/stats/periods"
+import { payingSince } from "@/lib/subscriptions"
+import { seed } from "@/prisma/seed"
+import { ask, dimensionsOf } from "./ask"
+import type { Family } from "./family"
+
+// Every measure by any of its dimensions, in any range, is compared with a plain query over the rows themselves.
+
+const now = new Date("2026-06-15T00:00:00Z")
+const day = 86_400_000
+const families = (await endpoints()).flatMap(({ metrics }) => metrics ?? [])
+
+beforeAll(async () => {
+  await seed(pool(), { users: 150, now })
+})
+
+/** A measure over rows in a period from `$1` to `$2`, both inclusive. */
+type Reference = { from: string; when: string; value: string; columns?: Readonly<Record<string, string>> }
+
+const during = (at: string) => `${at} BETWEEN $1 AND $2`
+const subscription = { plan: "plan_id" }
+const order = { plan: "coalesce((SELECT plan_id FROM subscriptions s WHERE s.id = subscription_id), '')" }
+const isActiveAt = (time: string, strictly = false) =>
+  `created_at ${strictly ? "<" : "<="} ${time} AND (canceled_at IS NULL OR canceled_at ${strictly ? ">=" : ">"} ${time})`
+const monthly = "CASE interval WHEN 'year' THEN amount / 12.0 ELSE amount END"
+const lasted = "extract(epoch FROM canceled_at - coalesce(first_created_at, created_at)) / 86400"
+const account = { account: "user_id" }
+const entries = (kind: string): Reference => ({
+  from: "credit_entries",
+  when: `${during("created_at")} AND kind = '${kind}'`,
+  value: "sum(amount)",
+  columns: account,
+})
+
+const references: Record<string, Reference | readonly [Reference, Reference]> = {
+  signups: { from: "users", when: during("created_at"), value: "count(*)" },
+  accounts: { from: "users", when: "$1::timestamptz IS NOT NULL AND created_at <= $2", value: "count(*)" },
+  started: {
+    from: "subscriptions",
+    when: `${during("created_at")} AND replaces_id IS NULL`,
+    value: "count(*)",
+    columns: subscription,
+  },
+  ended: {
+    from: "subscriptions",
+    when: `${during("canceled_at")} AND NOT replaced`,
+    value: "count(*)",
+    columns: subscription,
+  },
+  active: {
+    from: "subscriptions",
+    when: `$1::timestamptz IS NOT NULL AND ${isActiveAt("$2")}`,
+    value: "count(*)",
+    columns: subscription,
+  },
+  mrr: {
+    from: "subscriptions",
+    when: `$1::timestamptz IS NOT NULL AND ${payingSince} <= $2 AND (canceled_at IS NULL OR canceled_at > $2)`,
+    value: `round(sum(${monthly}))`,
+    columns: subscription,
+  },
+  churnRate: [
+    {
+      from: "subscriptions",
+      when: `${during("canceled_at")} AND NOT replaced`,
+      value: "count(*)",
+      columns: subscription,
+    },
+    {
+      from: "subscriptions",
+      when: `$2::timestamptz IS NOT NULL AND ${isActiveAt("$1", true)}`,
+      value: "count(*)",
+      columns: subscription,
+    },
+  ],
+  lifetimeDays: [
+    {
+      from: "subscriptions",
+      when: `${during("canceled_at")} AND NOT replaced`,
+      value: `sum(floor(${lasted} * 86400) / 86400)`,
+      columns: subscription,
+    },
+    {
+      from: "subscriptions",
+      when: `${during("canceled_at")} AND NOT replaced`,
+      value: "count(*)",
+      columns: subscription,
+    },
+  ],
+  orders: { from: "orders", when: during("paid_at"), value: "count(*)", columns: { ...order, ...account } },
+  gross: { from: "orders", when: during("paid_at"), value: "sum(amount)", columns: { ...order, ...account } },
+  refunded: {
+    from: "(SELECT r.created_at AS refund_at, r.amount AS part, o.* FROM refunds r JOIN orders o ON o.id = r.order_id) refunds",
+    when: during("refund_at"),
+    value: "sum(part)",
+    columns: { ...order, ...account },
+  },
+  net: {
+    from: "orders",
+    when: during("paid_at"),
+    value: "sum(amount - refunded_amount)",
+    columns: { ...order, ...account },
+  },
+  buyers: {
+    from: "orders",
+    when: during("paid_at"),
+    value: "count(DISTINCT user_id)",
+    columns: { ...order, ...account },
+  },
+  average: {
+    from: "orders",
+    when: during("paid_at"),
+    value: "round(sum(amount)::numeric / count(*))",
+    columns: { ...order, ...account },
+  },
+  emails: { from: "emails", when: during("created_at"), value: "count(*)", columns: account },
+  feedback: { from: "feedback", when: during("created_at"), value: "count(*)", columns: account },
+  averageRating: { from: "feedback", when: during("created_at"), value: "avg(rating)", columns: account },
+  entries: { from: "waitlist_entries", when: during("created_at"), value: "count(*)" },
+  joinedShare: {
+    from: "waitlist_entries",
+    when: during("created_at"),
+    value: "count(*) FILTER (WHERE status = 'joined')::numeric / count(*)",
+  },
+  actions: {
+    from: "audit_entries",
+    when: during("created_at"),
+    value: "count(*)",
+    columns: { targetType: "target_type", actor: "actor_id" },
+  },
+  granted: entries("grant"),
+  purchased: entries("purchase"),
+  adjusted: entries("adjustment"),
+  spent: { from: "runs", when: during("ended_at"), value: "sum(cost)", columns: account },
+  runs: { from: "runs", when: during("ended_at"), value: "count(*)", columns: account },
+  activeAccounts: { from: "runs", when: during("created_at"), value: "count(DISTINCT user_id)", columns: account },
+}
+
+type Values = Map<string, number | null>
+
+/** The values of a measure in a period by dimensions; those that are 0 are left out. */
+async function valuesOf(
+  measure: string,
+  keys: readonly string[],
+  where: Readonly<Record<string, unknown>>,
+  from: number,
+  to: number,
+): Promise<Values> {
+  const reference = references[measure] ?? expect.fail(`The measure ${measure} has no reference.`)
+  const read = async ({ from: table, when, value, columns = {} }: Reference) => {
+    const column = (name: string) => columns[name] ?? name
+    const filters = Object.keys(where).map((name, index) => `(${column(name)})::text = $${index + 3}`)
+    const split = `jsonb_build_array(${keys.map((name) => `(${column(name)})::text`).join(", ")})::text`
+    const { rows } = await pool().query<{ keys: string; value: string }>(
+      `SELECT ${split} AS keys, (${value})::float8 AS value FROM ${table} WHERE ${[when, ...filters].join(" AND ")} GROUP BY 1`,
+      [new Date(from), new Date(to), ...Object.values(where).map(String)],
+    )
+    return new Map(rows.map(({ keys, value }) => [keys, Number(value)]))
+  }
+  if (!Array.isArray(reference)) return read(reference as Reference)
+  const [parts, wholes] = await Promise.all(reference.map(read))
+  return new Map(
+    [...(wholes ?? [])].map(([keys, whole]) => [keys, whole === 0 ? null : (parts?.get(keys) ?? 0) / whole]),
+  )
+}
+
+const isoDay = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+
+async function compare(
+  family: Family,
+  measures: readonly string[],
+  by: readonly string[],
+  unit: StatsInterval | undefined,
+  since: number,
+  until: number,
+  where = {},
+) {
+  const { rows } = await ask({ family, measures, by, unit, where, since, until })
+  const hasMoney = measures.some((name) => family.measures[name]?.unit === "cents")
+  const keys = hasMoney && !by.includes("currency") ? [...by, "currency"] : by
+  const periods = unit ? periodsOf(since, until, unit) : [{ start: since, from: since, to: until }]
+  for (const measure of measures) {
+    for (const { start, from, to } of periods) {
+      const wanted = await valuesOf(measure, keys, where, from, to)
+      const found = rows.filter((row) => row.start === (unit && start))
+      const question = `${measure} by ${keys.join(" and ")} from ${new Date(from).toISOString()} to ${new Date(to).toISOString()} ${JSON.stringify(where)}`
+      const got = new Map(
+        found.map(({ dimensions, measures }) => [
+          jsonOf(keys.map((name) => dimensions[name] ?? null)),
+          measures[measure],
+        ]),
+      )
+      for (const name of new Set([...wanted.keys(), ...got.keys()])) {
+        const [one, other] = [got.get(name) ?? 0, wanted.get(name) ?? 0]
+        expect(one, `${question}: ${name}, ${isoDay(start)}`).toBeCloseTo(other, 6)
+      }
+    }
+  }
+}
+
+/** The text of an array in PostgreSQL's jsonb. */
+function jsonOf(values: readonly (string | null)[]): string {
+  return `[${values.map((value) => JSON.stringify(value)).join(", ")}]`
+}
+
+const choices = families.flatMap((family) => Object.keys(family.measures).map((measure) => ({ family, measure })))
+
+test("every measure has a reference", () => {
+  expect(choices.map(({ measure }) => measure).sort()).toEqual(Object.keys(references).sort())
+})
+
+test.each(choices)(
+  "$measure by each of its dimensions equals a plain query, in whole months and in parts of days",
+  async ({ family, measure }) => {
+    const until = now.getTime() - 1
+    for (const by of [[], ...dimensionsOf(family, [measure]).map((name) => [name])]) {
+      await compare(family, [measure], by, "month", until + 1 - 200 * day, until)
+      await compare(family, [measure], by, undefined, until - 90 * day + 1234, until - 20 * day - 4321)
+    }
+  },
+)
+
+const questionSeed = Number(process.env.METRICS_SEED || randomInt(2 ** 31))
+
+test("any question equals plain queries, in the middle of changes", { timeout: 120_000 }, async () => {
+  const question = fc.constantFrom(...families).chain((family) => {
+    const measures = fc.uniqueArray(fc.constantFrom(...Object.keys(family.measures)), { minLength: 1, maxLength: 3 })
+    return fc.record({
+      family: fc.constant(family),
+      measures,
+      by: measures.chain((chosen) => fc.subarray(dimensionsOf(family, chosen)).map((names) => names.slice(0, 2))),
+    })
+  })
+  const moment = fc
+    .tuple(fc.integer({ min: -560, max: 1 }), fc.oneof(fc.constantFrom(0, day - 1), fc.nat(day - 1)))
+    .map(([days, ms]) => now.getTime() + days * day + ms)
+  const property = fc.asyncProperty(
+    question,
+    fc.tuple(moment, moment),
+    fc.constantFrom<(StatsInterval | undefined)[]>("week", "month", undefined),
+    async ({ family, measures, by }, [one, other], unit) => {
+      const possible = dimensionsOf(family, measures)
+      if (by.some((name) => !possible.includes(name))) return
+      await compare(family, measures, by, unit, Math.min(one, other), Math.max(one, other))
+    },
+  )
+  console.info(`METRICS_SEED=${questionSeed}`)
+  for (const folds of [false, true]) {
+    await pool().query(
+      "UPDATE orders SET status = 'partially_refunded', refunded_amount = 1, refunded_at = paid_at + interval '3 days' WHERE status = 'paid' AND amount > 1 AND get_byte(decode(md5(id::text), 'hex'), 0) % 8 = $1",
+      [folds ? 1 : 0],
+    )
+    await pool().query("UPDATE users SET status = 'banned' WHERE get_byte(decode(md5(id::text), 'hex'), 0) % 8 = $1", [
+      folds ? 1 : 0,
+    ])
+    await pool().query(
+      "UPDATE subscriptions SET status = 'canceled', canceled_at = created_at + interval '9 days' WHERE status <> 'canceled' AND get_byte(decode(md5(id::text), 'hex'), 0) % 9 = $1",
+      [folds ? 1 : 0],
+    )
+    if (folds) await foldDailyChanges()
+    await fc.assert(property, { seed: questionSeed, numRuns: 40, interruptAfterTimeLimit: 50_000 })
+  }
+})
