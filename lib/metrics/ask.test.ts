@@ -7,7 +7,7 @@ import { pool } from "@/lib/postgres/pool"
 import { periodsOf, type StatsInterval } from "@/lib/stats/periods"
 import { payingSince } from "@/lib/subscriptions"
 import { seed } from "@/prisma/seed"
-import { ask, dimensionsOf } from "./ask"
+import { ask, dimensionsOf, type Question } from "./ask"
 import type { Family } from "./family"
 
 // Every measure by any of its dimensions, in any range, is compared with a plain query over the rows themselves.
@@ -37,6 +37,12 @@ const entries = (kind: string): Reference => ({
   value: "sum(amount)",
   columns: account,
 })
+
+const logged = {
+  from: "key_requests",
+  when: during("created_at"),
+  columns: { surface: "CASE split_part(route, '/', 4) WHEN 'admin' THEN 'admin' ELSE 'user' END", key: "key_id", ...account },
+}
 
 const references: Record<string, Reference | readonly [Reference, Reference]> = {
   signups: { from: "users", when: during("created_at"), value: "count(*)" },
@@ -139,6 +145,17 @@ const references: Record<string, Reference | readonly [Reference, Reference]> = 
   adjusted: entries("adjustment"),
   spent: { from: "runs", when: during("ended_at"), value: "sum(cost)", columns: account },
   runs: { from: "runs", when: during("ended_at"), value: "count(*)", columns: account },
+  issued: { from: "api_keys", when: during("created_at"), value: "count(*)", columns: account },
+  revoked: {
+    from: "api_keys",
+    when: during("revoked_at"),
+    value: "count(*)",
+    columns: { reason: "revocation_reason", ...account },
+  },
+  requests: { ...logged, value: "count(*)" },
+  errors: { ...logged, value: "count(*) FILTER (WHERE status >= 400)" },
+  balances: { from: "credit_accounts", when: during("created_at"), value: "count(*)", columns: account },
+  credits: { from: "credit_accounts", when: during("created_at"), value: "sum(balance)", columns: account },
   activeAccounts: { from: "runs", when: during("created_at"), value: "count(DISTINCT user_id)", columns: account },
 }
 
@@ -172,16 +189,9 @@ async function valuesOf(
 
 const isoDay = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
-async function compare(
-  family: Family,
-  measures: readonly string[],
-  by: readonly string[],
-  unit: StatsInterval | undefined,
-  since: number,
-  until: number,
-  where = {},
-) {
-  const { rows } = await ask({ family, measures, by, unit, where, since, until })
+async function compare({ where = {}, ...question }: Omit<Question, "where"> & Partial<Question>) {
+  const { family, measures, by, unit, since, until } = question
+  const { rows } = await ask({ ...question, where })
   const hasMoney = measures.some((name) => family.measures[name]?.unit === "cents")
   const keys = hasMoney && !by.includes("currency") ? [...by, "currency"] : by
   const periods = unit ? periodsOf(since, until, unit) : [{ start: since, from: since, to: until }]
@@ -189,7 +199,7 @@ async function compare(
     for (const { start, from, to } of periods) {
       const wanted = await valuesOf(measure, keys, where, from, to)
       const found = rows.filter((row) => row.start === (unit && start))
-      const question = `${measure} by ${keys.join(" and ")} from ${new Date(from).toISOString()} to ${new Date(to).toISOString()} ${JSON.stringify(where)}`
+      const asked = `${measure} by ${keys.join(" and ")} from ${new Date(from).toISOString()} to ${new Date(to).toISOString()} ${JSON.stringify(where)}`
       const got = new Map(
         found.map(({ dimensions, measures }) => [
           jsonOf(keys.map((name) => dimensions[name] ?? null)),
@@ -198,10 +208,11 @@ async function compare(
       )
       for (const name of new Set([...wanted.keys(), ...got.keys()])) {
         const [one, other] = [got.get(name) ?? 0, wanted.get(name) ?? 0]
-        expect(one, `${question}: ${name}, ${isoDay(start)}`).toBeCloseTo(other, 6)
+        expect(one, `${asked}: ${name}, ${isoDay(start)}`).toBeCloseTo(other, 6)
       }
     }
   }
+  return rows
 }
 
 /** The text of an array in PostgreSQL's jsonb. */
@@ -215,16 +226,29 @@ test("every measure has a reference", () => {
   expect(choices.map(({ measure }) => measure).sort()).toEqual(Object.keys(references).sort())
 })
 
-test.each(choices)(
-  "$measure by each of its dimensions equals a plain query, in whole months and in parts of days",
-  async ({ family, measure }) => {
-    const until = now.getTime() - 1
-    for (const by of [[], ...dimensionsOf(family, [measure]).map((name) => [name])]) {
-      await compare(family, [measure], by, "month", until + 1 - 200 * day, until)
-      await compare(family, [measure], by, undefined, until - 90 * day + 1234, until - 20 * day - 4321)
+test.each(choices)("$measure by each of its dimensions equals a plain query, in whole months and in parts of days", async ({
+  family,
+  measure,
+}) => {
+  const until = now.getTime() - 1
+  const parts = hasWholeDays(family) ? 0 : 1234
+  const range = { since: until + 1 - 90 * day + parts, until: until - 20 * day - parts, unit: undefined }
+  const splits = dimensionsOf(family, [measure]).filter((name) => !family.dimensions[name]?.operator)
+  await compare({ family, measures: [measure], by: [], unit: "month", since: until + 1 - 200 * day, until })
+  await compare({ family, measures: [measure], by: [], ...range })
+  for (const name of splits) {
+    await compare({ family, measures: [measure], by: [name], unit: "month", since: until + 1 - 200 * day, until })
+    const rows = await compare({ family, measures: [measure], by: [name], ...range })
+    for (const value of rows.flatMap(({ dimensions }) => dimensions[name] ?? []).slice(0, 2)) {
+      await compare({ family, measures: [measure], by: [], where: { [name]: value }, ...range })
     }
-  },
-)
+  }
+})
+
+/** Requests are counted by the hour and by the day. */
+function hasWholeDays({ name }: Family): boolean {
+  return name === "keys"
+}
 
 const questionSeed = Number(process.env.METRICS_SEED || randomInt(2 ** 31))
 
@@ -247,7 +271,12 @@ test("any question equals plain queries, in the middle of changes", { timeout: 1
     async ({ family, measures, by }, [one, other], unit) => {
       const possible = dimensionsOf(family, measures)
       if (by.some((name) => !possible.includes(name))) return
-      await compare(family, measures, by, unit, Math.min(one, other), Math.max(one, other))
+      if (by.some((name) => family.dimensions[name]?.operator)) return
+      const [since, until] = [Math.min(one, other), Math.max(one, other)]
+      const range = hasWholeDays(family)
+        ? { since: Math.floor(since / day) * day, until: Math.ceil((until + 1) / day) * day - 1 }
+        : { since, until }
+      await compare({ family, measures, by, unit, ...range })
     },
   )
   console.info(`METRICS_SEED=${questionSeed}`)

@@ -102,12 +102,21 @@ function partsOf(use: Use, question: Question, keys: readonly string[], periods:
   const starts = periods.map(({ from }) => new Date(from))
 
   function filters(columns: Columns, bind: Bind): string[] {
-    return Object.entries(where).map(([name, value]) => `${columns[name]} = ${bind(value)}`)
+    return Object.entries(where).map(
+      ([name, value]) => `${columns[name]} ${family.dimensions[name]?.operator ?? "="} ${bind(value)}`,
+    )
   }
 
   /** Reads rows from a time, included, to another, excluded. */
   function fromRows(from: number, to: number, isBefore = false): Part[] {
     if (from >= to) return []
+    const { stepMs = 1 } = rows
+    if (from % stepMs !== 0 || to % stepMs !== 0 || !asked.every((name) => Object.hasOwn(rows.dimensions, name))) {
+      refuseAs(
+        "bad_request",
+        `${question.measures.join(" and ")} can be counted in whole days (UTC) only, such as since=2026-01-01&until=2026-01-31.`,
+      )
+    }
     const [n, amount] = use.column
       ? [`count(DISTINCT ${use.column})`, "0"]
       : [`sum(${rows.n ?? 1})`, `sum(${rows.amount ?? 0})`]
@@ -191,7 +200,7 @@ function refuseDimensions({ measures }: Question, dimensions: readonly string[])
   )
 }
 
-/** The dimensions by which all of the measures can be split. */
+/** The dimensions by which all of the measures can be split and filtered. */
 export function dimensionsOf(family: Family, measures: readonly string[]): string[] {
   const uses = usesOf(measures.map((name) => measureOf(family, name)))
   return Object.keys(family.dimensions).filter((name) =>

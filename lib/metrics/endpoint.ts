@@ -118,10 +118,11 @@ function questionOf(asked: Asked, sources: readonly Source[], caller: Caller): Q
   const [unit, ...more] = by.filter((name): name is StatsInterval => units.includes(name))
   const dimensions = by.filter((name) => !units.includes(name))
   const possible = dimensionsOf(family, measure)
-  if (more.length > 0 || by.length > maxDimensions || dimensions.some((name) => !possible.includes(name))) {
+  const splits = possible.filter((name) => !family.dimensions[name]?.operator)
+  if (more.length > 0 || by.length > maxDimensions || dimensions.some((name) => !splits.includes(name))) {
     refuseAs(
       "bad_request",
-      `by must be at most ${maxDimensions} of: one of ${units.join(", ")}${possible.length > 0 ? `; ${possible.join(", ")}` : ""}. That is what ${measure.join(" and ")} can be split by.`,
+      `by must be at most ${maxDimensions} of: one of ${units.join(", ")}${splits.length > 0 ? `; ${splits.join(", ")}` : ""}. That is what ${measure.join(" and ")} can be split by.`,
     )
   }
   if (unit && periodsOf(since.getTime(), until.getTime(), unit).length > maxStatsPeriods) {

@@ -11,6 +11,8 @@ export type Dimension = {
   description: string
   /** Whether it contains text from outsiders. */
   untrusted?: boolean
+  /** How a filter compares it; equal unless given. One that is not equal cannot be split by. */
+  operator?: "<"
   /** What reading it requires, besides the family's own permission. */
   permission?: Permission
 }
@@ -26,6 +28,8 @@ export type Fact = {
   rows: {
     from: string
     at: string
+    /** The length of what a row stands for, in milliseconds, if that is not a moment. */
+    stepMs?: number
     n?: string
     amount?: string
     dimensions: Readonly<Record<string, string>>

@@ -1,6 +1,13 @@
 import { adminList } from "@/lib/api/lists"
 import { id } from "@/lib/fields"
 import { findRequests, requestFilters, requestRow } from "@/lib/request-log/lists"
+import { z } from "zod"
+import { RevocationReason } from "@/generated/prisma/enums"
+import { integer } from "@/lib/input/integer"
+import { accountDimension, family } from "@/lib/metrics/family"
+import { surfaces } from "@/lib/surfaces"
+
+const surfaceOf = (route: string) => `CASE WHEN ${route} LIKE '/api/v1/admin/%' THEN 'admin' ELSE 'user' END`
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the requests with all keys: what each key did, read and was refused",
@@ -8,4 +15,55 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { ...requestFilters, userId: id },
   row: requestRow,
   find: findRequests,
+  metrics: family({
+    name: "keys",
+    dimensions: {
+      surface: { schema: z.enum(surfaces), description: "The API that the key is for" },
+      reason: { schema: z.enum(RevocationReason), description: "Why a key was revoked" },
+      route: { schema: z.string(), description: "The path of the endpoint" },
+      status: { schema: integer(100, 599), description: "The status of the response" },
+      key: { schema: id, description: "Id of the key, for the last 400 days" },
+      account: accountDimension,
+    },
+    facts: {
+      issued: {
+        series: { name: "api_keys.issued", dimensions: { surface: "label" } },
+        rows: { from: "api_keys", at: "created_at", dimensions: { surface: "surface", account: "user_id" } },
+      },
+      revoked: {
+        series: { name: "api_keys.revoked", dimensions: { surface: "label", reason: "nullif(sublabel, '')" } },
+        rows: {
+          from: "api_keys",
+          at: "revoked_at",
+          dimensions: { surface: "surface", reason: "revocation_reason", account: "user_id" },
+        },
+      },
+      requests: {
+        series: {
+          name: "key_requests",
+          dimensions: { surface: surfaceOf("sublabel"), route: "sublabel", status: "label" },
+          amount: "CASE WHEN label >= '400' THEN n ELSE 0 END",
+        },
+        rows: {
+          from: "(SELECT * FROM key_usage WHERE unit = 'hour') used",
+          at: "created_at",
+          stepMs: 3_600_000,
+          n: "requests",
+          amount: "errors",
+          dimensions: { key: "key_id", account: "user_id" },
+        },
+      },
+    },
+    measures: {
+      issued: { unit: "count", sum: "issued", of: "n", definition: "Keys issued in the period" },
+      revoked: { unit: "count", sum: "revoked", of: "n", definition: "Keys revoked in the period" },
+      requests: {
+        unit: "count",
+        sum: "requests",
+        of: "n",
+        definition: "Requests logged in the period, refused ones included",
+      },
+      errors: { unit: "count", sum: "requests", of: "amount", definition: "Those with a status of 400 or more" },
+    },
+  }),
 })

@@ -3,6 +3,8 @@ import { adminList } from "@/lib/api/lists"
 import { creditAccountColumns } from "@/lib/credits/balance"
 import { credits, id, timestamp } from "@/lib/fields"
 import { listed } from "@/lib/postgres/listed"
+import { integer } from "@/lib/input/integer"
+import { accountDimension, family } from "@/lib/metrics/family"
 
 const balanceRow = z.object({
   id: id.describe("Same as userId: each account has one balance"),
@@ -20,6 +22,36 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { userId: id },
   row: balanceRow,
   find: listed("credit_accounts", balanceRow, { columns: creditAccountColumns }),
+  metrics: family({
+    name: "balances",
+    dimensions: {
+      below: {
+        schema: integer(0, 2_147_483_647),
+        description: "Only accounts with less than this balance",
+        operator: "<",
+      },
+      account: accountDimension,
+    },
+    facts: {
+      opened: {
+        rows: {
+          from: "credit_accounts",
+          at: "created_at",
+          amount: "balance",
+          dimensions: { below: "balance", account: "user_id" },
+        },
+      },
+    },
+    measures: {
+      balances: {
+        unit: "count",
+        sum: "opened",
+        of: "n",
+        definition: "Accounts created in the period that have a balance",
+      },
+      credits: { unit: "credits", sum: "opened", of: "amount", definition: "The sum of their balances now" },
+    },
+  }),
   recipes: {
     "Accounts running out of credits: those with less than 20 percent of their granted credits left": `
 const rows = await all("/api/v1/admin/credits/balances")
