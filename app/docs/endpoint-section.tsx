@@ -61,7 +61,7 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
             </Part>
           </>
         )}
-        <Part title={endpoint.shape === "list" ? "Row fields" : "Data fields"}>
+        <Part title={endpoint.shape === "object" ? "Data fields" : "Row fields"}>
           <DescribedList of={describeFields(data)} />
         </Part>
         {extra.length > 0 && (

@@ -14,8 +14,8 @@ export type Documented = Endpoint & {
 }
 
 /** The query of an endpoint's example request. */
-export function exampleSearch({ shape }: Endpoint): string {
-  return shape === "list" ? "?limit=2" : ""
+export function exampleSearch({ shape, exampleQuery }: Endpoint): string {
+  return exampleQuery ?? (shape === "list" ? "?limit=2" : "")
 }
 
 /** The body of an endpoint's example request, from the examples of its fields; undefined without a request body. */
@@ -81,7 +81,7 @@ export const responseHeaders: Readonly<Record<string, string>> = {
 
 /** `/api/v1/admin/credits/balances` becomes `listAdminCreditsBalances`, the name in documents and clients. */
 export function operationId({ path, shape, method }: Documented): string {
-  const verb = method === "POST" ? "" : shape === "list" ? "list" : "get"
+  const verb = method === "POST" ? "" : shape === "object" ? "get" : "list"
   const name = verb + schemaName(path)
   return name.charAt(0).toLowerCase() + name.slice(1)
 }

@@ -33,6 +33,8 @@ export type Endpoint = {
   readonly metered?: { readonly body: z.ZodType; readonly maxCost: number }
   /** What the metrics endpoint can count of these rows. */
   readonly metrics?: Family
+  /** The query of an example request, where that needs one. */
+  readonly exampleQuery?: string
   /** Code that answers a question from these rows, by the title of the question. */
   readonly recipes: Readonly<Record<string, string>>
 }

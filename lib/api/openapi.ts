@@ -233,7 +233,9 @@ function objectOf(data: object) {
 function envelope(endpoint: Documented) {
   const data = { $ref: `#/components/schemas/${schemaName(endpoint.path)}` }
   if (endpoint.shape === "object") return objectOf(data)
+  const isList = endpoint.shape === "list"
   const count = { type: "integer", minimum: 0 }
+  const nextCursor = { type: ["string", "null"], description: "The cursor of the next page; null on the last page" }
   const extra = jsonSchemaOf(endpoint.meta, "output")
   return {
     type: "object",
@@ -243,13 +245,13 @@ function envelope(endpoint: Documented) {
       data: { type: "array", items: data },
       meta: {
         type: "object",
-        required: ["total", "limit", "offset", "nextCursor", ...(extra.required ?? [])],
+        required: ["total", "limit", "offset", ...(isList ? ["nextCursor"] : []), ...(extra.required ?? [])],
         additionalProperties: false,
         properties: {
           total: { ...count, description: "All matching rows, on this page or not" },
           limit: count,
           offset: count,
-          nextCursor: { type: ["string", "null"], description: "The cursor of the next page; null on the last page" },
+          ...(isList && { nextCursor }),
           ...extra.properties,
         },
       },

@@ -41,7 +41,11 @@ const entries = (kind: string): Reference => ({
 const logged = {
   from: "key_requests",
   when: during("created_at"),
-  columns: { surface: "CASE split_part(route, '/', 4) WHEN 'admin' THEN 'admin' ELSE 'user' END", key: "key_id", ...account },
+  columns: {
+    surface: "CASE split_part(route, '/', 4) WHEN 'admin' THEN 'admin' ELSE 'user' END",
+    key: "key_id",
+    ...account,
+  },
 }
 
 const references: Record<string, Reference | readonly [Reference, Reference]> = {
@@ -226,24 +230,24 @@ test("every measure has a reference", () => {
   expect(choices.map(({ measure }) => measure).sort()).toEqual(Object.keys(references).sort())
 })
 
-test.each(choices)("$measure by each of its dimensions equals a plain query, in whole months and in parts of days", async ({
-  family,
-  measure,
-}) => {
-  const until = now.getTime() - 1
-  const parts = hasWholeDays(family) ? 0 : 1234
-  const range = { since: until + 1 - 90 * day + parts, until: until - 20 * day - parts, unit: undefined }
-  const splits = dimensionsOf(family, [measure]).filter((name) => !family.dimensions[name]?.operator)
-  await compare({ family, measures: [measure], by: [], unit: "month", since: until + 1 - 200 * day, until })
-  await compare({ family, measures: [measure], by: [], ...range })
-  for (const name of splits) {
-    await compare({ family, measures: [measure], by: [name], unit: "month", since: until + 1 - 200 * day, until })
-    const rows = await compare({ family, measures: [measure], by: [name], ...range })
-    for (const value of rows.flatMap(({ dimensions }) => dimensions[name] ?? []).slice(0, 2)) {
-      await compare({ family, measures: [measure], by: [], where: { [name]: value }, ...range })
+test.each(choices)(
+  "$measure by each of its dimensions equals a plain query, in whole months and in parts of days",
+  async ({ family, measure }) => {
+    const until = now.getTime() - 1
+    const parts = hasWholeDays(family) ? 0 : 1234
+    const range = { since: until + 1 - 90 * day + parts, until: until - 20 * day - parts, unit: undefined }
+    const splits = dimensionsOf(family, [measure]).filter((name) => !family.dimensions[name]?.operator)
+    await compare({ family, measures: [measure], by: [], unit: "month", since: until + 1 - 200 * day, until })
+    await compare({ family, measures: [measure], by: [], ...range })
+    for (const name of splits) {
+      await compare({ family, measures: [measure], by: [name], unit: "month", since: until + 1 - 200 * day, until })
+      const rows = await compare({ family, measures: [measure], by: [name], ...range })
+      for (const value of rows.flatMap(({ dimensions }) => dimensions[name] ?? []).slice(0, 2)) {
+        await compare({ family, measures: [measure], by: [], where: { [name]: value }, ...range })
+      }
     }
-  }
-})
+  },
+)
 
 /** Requests are counted by the hour and by the day. */
 function hasWholeDays({ name }: Family): boolean {

@@ -28,7 +28,10 @@ const shared = {
   by: names.describe(`At most ${maxDimensions} of ${units.join(", ")} and the dimensions of the family`),
   since: sharedParameters.since.describe("Required: the start of the range, as in lists"),
   until: sharedParameters.until.describe("Required: the end of the range, as in lists"),
-  sort: z.string().max(40).describe("A measure or dimension of the question; by default the unit of time"),
+  sort: z
+    .string()
+    .regex(/^[A-Za-z]{1,40}$/, "must be a name")
+    .describe("A measure or dimension of the question; by default the unit of time"),
   order: z.enum(["asc", "desc"]).describe("By default desc for a measure, and asc otherwise"),
   limit: sharedParameters.limit,
   offset: sharedParameters.offset,
@@ -47,6 +50,7 @@ export function metrics(sources: readonly Source[]): Routes {
     permission: undefined,
     scope: undefined,
     shape: "answer",
+    exampleQuery: "?measure=signups,accounts&by=month&since=2026-01-01&until=2026-05-31&limit=2",
     filters,
     parameters: { ...shared, ...filters },
     data: rowSchema(families),
@@ -71,10 +75,12 @@ export function metrics(sources: readonly Source[]): Routes {
   })
 }
 
+const filter = z.string().regex(/^[\w.:/-]{1,200}$/, "must be 1 to 200 letters, digits and . : / _ -")
+
 /** The filters of all families. What a value must be depends on the family of the question. */
 function filtersOf(families: readonly Family[]): Parameters {
   const described = families.flatMap(({ dimensions }) => Object.entries(dimensions))
-  return Object.fromEntries(described.map(([name, { description }]) => [name, z.string().describe(description)]))
+  return Object.fromEntries(described.map(([name, { description }]) => [name, filter.describe(description)]))
 }
 
 function rowSchema(families: readonly Family[]) {

@@ -1,10 +1,10 @@
-import { adminList } from "@/lib/api/lists"
-import { id } from "@/lib/fields"
-import { findRequests, requestFilters, requestRow } from "@/lib/request-log/lists"
 import { z } from "zod"
 import { RevocationReason } from "@/generated/prisma/enums"
+import { adminList } from "@/lib/api/lists"
+import { id } from "@/lib/fields"
 import { integer } from "@/lib/input/integer"
 import { accountDimension, family } from "@/lib/metrics/family"
+import { findRequests, requestFilters, requestRow } from "@/lib/request-log/lists"
 import { surfaces } from "@/lib/surfaces"
 
 const surfaceOf = (route: string) => `CASE WHEN ${route} LIKE '/api/v1/admin/%' THEN 'admin' ELSE 'user' END`

@@ -2,9 +2,9 @@ import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
 import { creditAccountColumns } from "@/lib/credits/balance"
 import { credits, id, timestamp } from "@/lib/fields"
-import { listed } from "@/lib/postgres/listed"
 import { integer } from "@/lib/input/integer"
 import { accountDimension, family } from "@/lib/metrics/family"
+import { listed } from "@/lib/postgres/listed"
 
 const balanceRow = z.object({
   id: id.describe("Same as userId: each account has one balance"),
