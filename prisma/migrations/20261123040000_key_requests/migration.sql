@@ -108,7 +108,16 @@ ALTER TABLE "key_reach" SET (fillfactor = 80);
 
 CREATE SCHEMA "request_log";
 
--- The functions below create and drop partitions for servers whose own role may not.
+-- The functions below create and drop partitions for servers whose own role may not. Every role may execute a function,
+-- so they refuse those that do not write the log: one that only reads would drop it.
+CREATE FUNCTION refuse_other_roles() RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE
+  caller text := coalesce(nullif(current_setting('role'), 'none'), session_user);
+BEGIN
+  IF NOT has_table_privilege(caller, 'key_requests', 'INSERT') THEN
+    RAISE EXCEPTION 'permission denied for table key_requests' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END $$;
 
 -- A partition is attached instead of created in place, because writers and readers continue meanwhile.
 CREATE FUNCTION add_request_log_day(on_day date) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -117,6 +126,7 @@ DECLARE
   starts timestamptz := on_day::timestamp AT TIME ZONE 'UTC';
   ends timestamptz := (on_day + 1)::timestamp AT TIME ZONE 'UTC';
 BEGIN
+  PERFORM refuse_other_roles();
   PERFORM pg_advisory_xact_lock(hashtext('request_log'));
   IF to_regclass('request_log.' || partition) IS NOT NULL THEN
     RETURN;
@@ -133,6 +143,7 @@ DECLARE
   oldest text := (
     SELECT min(relname) FROM pg_class WHERE relnamespace = 'request_log'::regnamespace AND relkind = 'r');
 BEGIN
+  PERFORM refuse_other_roles();
   IF oldest IS NULL OR oldest >= to_char(first_day, '"day_"YYYYMMDD') OR NOT pg_try_advisory_xact_lock(hashtext('request_log')) THEN
     RETURN false;
   END IF;
