@@ -186,11 +186,24 @@ BEGIN
       credits = u.credits + excluded.credits, under_10_ms = u.under_10_ms + excluded.under_10_ms,
       under_50_ms = u.under_50_ms + excluded.under_50_ms, under_250_ms = u.under_250_ms + excluded.under_250_ms,
       under_1000_ms = u.under_1000_ms + excluded.under_1000_ms;
-  INSERT INTO key_reach AS r (key_id, route, address, requests, refused, rows, first_at, last_at)
+  -- Whoever has a key, even a revoked one, can come from any number of addresses. What a key with 10,000 rows does from
+  -- further ones is summed as `others`.
+  WITH grouped AS (
     SELECT key_id, route,
-      CASE WHEN address IS NULL THEN 'unknown' WHEN family(address) = 6 THEN text(network(set_masklen(address, 64))) ELSE host(address) END,
-      count(*), count(*) FILTER (WHERE status >= 400), sum(rows), min(created_at), max(created_at)
-    FROM logged GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+      CASE WHEN address IS NULL THEN 'unknown' WHEN family(address) = 6 THEN text(network(set_masklen(address, 64))) ELSE host(address) END AS address,
+      count(*) AS requests, count(*) FILTER (WHERE status >= 400) AS refused, sum(rows) AS rows,
+      min(created_at) AS first_at, max(created_at) AS last_at
+    FROM logged GROUP BY 1, 2, 3),
+  compared AS (
+    SELECT *, NOT EXISTS (SELECT FROM key_reach k WHERE (k.key_id, k.route, k.address) = (g.key_id, g.route, g.address)) AS is_new
+    FROM grouped g),
+  full_keys AS (
+    SELECT key_id FROM compared c WHERE is_new GROUP BY key_id
+    HAVING EXISTS (SELECT FROM key_reach k WHERE k.key_id = c.key_id OFFSET 9999))
+  INSERT INTO key_reach AS r (key_id, route, address, requests, refused, rows, first_at, last_at)
+    SELECT key_id, route, CASE WHEN is_new AND f.key_id IS NOT NULL THEN 'others' ELSE address END,
+      sum(requests), sum(refused), sum(rows), min(first_at), max(last_at)
+    FROM compared LEFT JOIN full_keys f USING (key_id) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     ON CONFLICT (key_id, route, address) DO UPDATE SET
       requests = r.requests + excluded.requests, refused = r.refused + excluded.refused, rows = r.rows + excluded.rows,
       first_at = least(r.first_at, excluded.first_at), last_at = greatest(r.last_at, excluded.last_at);
