@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
-import { createKey, createUser } from "@/tests/support/factories"
+import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { listedKey } from "@/tests/support/listed-key"
 import { failuresOf, seenOf, usageOf } from "./of-key"
 import { countRequests, findReach, type Reach } from "./reach"
@@ -77,6 +77,28 @@ describe("what a key did", () => {
     const key = await keyWith([{ rows: 3 }])
     await pool().query("DELETE FROM key_requests WHERE key_id = $1", [key.id])
     expect((await findReach(key.id)).total).toMatchObject({ requests: 1, rows: 3 })
+  })
+
+  test("has at most about 10,000 entries: requests from further addresses are summed", async () => {
+    const key = await keyWith([{ address: home }])
+    await pool().query(
+      `INSERT INTO key_reach SELECT $1, '/api/v1/admin/users', 'a' || n, 1, 1, 0, now(), now() FROM generate_series(1, 9999) n`,
+      [key.id],
+    )
+    const from = (address: string, route: string, rows: number) =>
+      requestWith(key, { createdAt: later(50), status: 200, address, route, rows })
+    await writeEntries(pool(), [
+      from(home, "/api/v1/admin/users", 1),
+      from(outsider, orders, 2),
+      from("192.0.2.10", orders, 3),
+    ])
+    await writeEntries(pool(), [from("192.0.2.11", orders, 4)])
+    const { total, entries } = await findReach(key.id)
+    expect(total).toMatchObject({ requests: 10_004, rows: 10, entries: 10_001 })
+    expect(entries.filter(({ rows }) => rows > 0)).toMatchObject([
+      { route: orders, address: "others", requests: 3, rows: 9 },
+      { address: home, requests: 2, rows: 1 },
+    ])
   })
 
   test("lists at most 10,000 entries, and says so, with exact totals", async () => {

@@ -22,11 +22,14 @@ export function firstLoggedDay(now = Date.now()): Date {
  * @returns the number of days dropped
  */
 export async function dropOldRequests(database = pool()): Promise<number> {
-  const first = firstLoggedDay()
+  // The clock of the database: a server whose own clock is ahead would drop days that others show.
+  const { rows: clock } = await database.query("SELECT now()")
+  const now: number = clock[0].now.getTime()
+  const first = firstLoggedDay(now)
   let dropped = 0
   while (await dropDayBefore(first)) dropped++
   await deleteInBatches("key_request_sums", "hour", first)
-  await deleteInBatches("key_usage", "created_at", new Date(Date.now() - usageDays * dayMs))
+  await deleteInBatches("key_usage", "created_at", new Date(now - usageDays * dayMs))
   return dropped
 
   async function dropDayBefore(day: Date): Promise<boolean> {

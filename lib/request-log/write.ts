@@ -180,7 +180,7 @@ async function addUnlogged(place: string, n: number): Promise<void> {
   )
 }
 
-const apiKey = new RegExp(`${anyPrefix}\\w*`, "g")
+const apiKey = new RegExp(`${anyPrefix}\\w*`, "gi")
 const invisible = /[\p{C}\p{Zl}\p{Zp}]/gu
 const maxUserAgent = 200
 
