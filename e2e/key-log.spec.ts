@@ -188,7 +188,7 @@ test("staff open a customer's key from the account, and see neither its networks
   await expect(page.getByRole("main")).toContainText("2 addresses")
   await expect(page.getByRole("main")).not.toContainText("203.0.113.0/24")
   await expect(page.getByRole("link", { name: "Revoke" })).toHaveCount(0)
-  await page.getByRole("link", { name: "← The account" }).click()
+  await page.getByRole("link", { name: "← member@example.com" }).click()
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Mia Member")
 })
 
