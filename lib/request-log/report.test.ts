@@ -102,7 +102,7 @@ describe("a report is complete", () => {
     ["an hour after the last logged request", hours(3), hours(2), true],
     ["with no logged request", hours(3), null, true],
     ["before the last logged request", hours(1), hours(2), false],
-  ])("unless the last use of the key is not in the log: last used %s", (_when, lastUsedAt, lastAt, isLastUseMissing) => {
+  ])("unless its last use is not in the log: last used %s", (_when, lastUsedAt, lastAt, isLastUseMissing) => {
     const found = completenessOf({ createdAt: created, lastUsedAt }, reach(hours(-1), lastAt))
     expect(found.isLastUseMissing).toBe(isLastUseMissing)
   })

@@ -29,7 +29,8 @@ export async function dropOldRequests(database = pool()): Promise<number> {
   while (await dropDay()) dropped++
   await deleteInBatches("key_request_sums", `hour < ${firstDay}::timestamp AT TIME ZONE 'UTC'`, env().REQUEST_LOG_DAYS)
   // Each index on the time starts with the unit.
-  const isOld = "unit = ANY (enum_range(NULL::usage_unit)) AND created_at < now() - make_interval(hours => 24 * $1::int)"
+  const isOld =
+    "unit = ANY (enum_range(NULL::usage_unit)) AND created_at < now() - make_interval(hours => 24 * $1::int)"
   await deleteInBatches("key_usage", isOld, usageDays)
   return dropped
 
