@@ -153,7 +153,7 @@ function Unused({ listed: { surface, lastUsedAt }, isUsable }: { listed: ListedK
           label="First request"
           value={requestIn("curl", { url: env().BASE_URL + path })}
           copy="Copy request"
-          lines={2}
+          lines={3}
         />
       )}
     </div>
