@@ -159,6 +159,9 @@ test("a printed report has no navigation, dark text, and tables on narrow paper"
   await page.emulateMedia({ media: "print", colorScheme: "light" })
   expect(await color()).toBe(printed)
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(720)
+  // Paper in landscape is as wide as a window with a sidebar.
+  await page.setViewportSize({ ...narrow, width: 1040 })
+  expect((await page.getByRole("main").boundingBox())?.width).toBe(1040)
 })
 
 test("a revocation as leaked leads to the report", async ({ page, signUp, request }) => {
