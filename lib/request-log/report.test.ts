@@ -12,22 +12,13 @@ const day = 86_400_000
 const noon = new Date(Math.floor(Date.now() / day) * day + 1)
 const later = (ms: number) => new Date(noon.getTime() + ms)
 
-let written = 0
-
-async function keyWith(requests: readonly Partial<Entry>[], overrides: object = {}) {
+async function keyWith(requests: readonly Partial<Entry>[]) {
   const user = await createUser()
-  const { key } = await createKey({ user, surface: "admin", ...overrides })
-  const given = { keyId: key.id, userId: user.id, createdAt: noon, method: "GET", route: "/api/v1/admin/users" }
-  const rest = { status: 200, code: undefined, ms: 5, rows: 0, credits: 0, address: undefined, userAgent: null }
+  const { key } = await createKey({ user, surface: "admin" })
+  const given = { createdAt: noon, route: "/api/v1/admin/users", rows: 0, address: undefined }
   await writeEntries(
     pool(),
-    requests.map((request) => ({
-      id: `00000000-0000-7000-8000-${String(++written).padStart(12, "0")}`,
-      ...given,
-      ...rest,
-      parameters: [],
-      ...request,
-    })),
+    requests.map((request) => requestWith(key, { ...given, ...request })),
   )
   return key
 }
@@ -133,7 +124,7 @@ describe("a report is complete", () => {
     ["an hour after the last logged request", hours(3), hours(2), true],
     ["with no logged request", hours(3), null, true],
     ["before the last logged request", hours(1), hours(2), false],
-  ])("unless the key was used while the log was off: last used %s", (_when, lastUsedAt, lastAt, isLastUseMissing) => {
+  ])("unless its last use is not in the log: last used %s", (_when, lastUsedAt, lastAt, isLastUseMissing) => {
     const found = completenessOf({ createdAt: created, lastUsedAt }, reach(hours(-1), lastAt))
     expect(found.isLastUseMissing).toBe(isLastUseMissing)
   })
@@ -172,8 +163,8 @@ describe("a downloaded report", () => {
 
   test("is a table in CSV, each row with the key and the time for which it is complete", () => {
     expect(reportFormats.csv.write(report("Nightly", [{ route: orders, address: "2001:db8::/64", ...entry }]))).toBe(
-      `key_id,key_name,complete_from,complete_to,unlogged,endpoint,address,requests,errors,rows,first_at,last_at\r\n` +
-        `id,Nightly,${time},${time},3,${orders},2001:db8::/64,2,1,7,${time},${time}\r\n`,
+      `key_id,key_name,complete_from,complete_to,last_use_missing,unlogged,truncated,endpoint,address,requests,errors,rows,first_at,last_at\r\n` +
+        `id,Nightly,${time},${time},false,3,false,${orders},2001:db8::/64,2,1,7,${time},${time}\r\n`,
     )
   })
 

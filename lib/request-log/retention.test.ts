@@ -1,45 +1,65 @@
 import { randomUUID } from "node:crypto"
 import pg from "pg"
-import { expect, test, vi } from "vitest"
+import { afterEach, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
 import { createKey, createUser, requestWith } from "@/tests/support/factories"
-import { dropOldRequests } from "./retention"
+import { dropOldRequests, firstLoggedDay, usageDays } from "./retention"
 import { writeEntries } from "./write"
 
 const day = 86_400_000
 
-async function countLogged(keyId: string): Promise<unknown[]> {
-  const { rows } = await pool().query(
-    `SELECT (SELECT count(*)::int FROM key_requests WHERE key_id = $1) AS requests,
-            (SELECT count(*)::int FROM key_request_sums WHERE key_id = $1) AS sums,
-            (SELECT count(*)::int FROM key_usage WHERE key_id = $1) AS usage`,
-    [keyId],
-  )
-  return rows
-}
+afterEach(() => {
+  vi.useRealTimers()
+})
 
-async function loggedNow(): Promise<string> {
+async function keyUsedAt(...times: readonly Date[]) {
   const { key } = await createKey({ user: await createUser(), surface: "user" })
-  await writeEntries(pool(), [requestWith(key, { createdAt: new Date() })])
-  return key.id
+  await writeEntries(
+    pool(),
+    times.map((createdAt) => requestWith(key, { createdAt })),
+  )
+  return { keyId: key.id }
 }
 
-const kept = [{ requests: 1, sums: 1, usage: 2 }]
+test("a day that is no longer shown is dropped with its sums, and what the key did in all stays", async () => {
+  const first = firstLoggedDay()
+  const key = await keyUsedAt(new Date(first.getTime() - 1), first, new Date())
+  expect(await dropOldRequests()).toBe(1)
+  const kept = await db().keyRequest.findMany({ where: key, orderBy: { createdAt: "asc" } })
+  expect(kept.map(({ createdAt }) => createdAt)).toEqual([first, expect.any(Date)])
+  expect(await db().keyRequestSum.count({ where: key })).toBe(2)
+  expect(await db().keyUsage.count({ where: { ...key, unit: "day" } })).toBe(3)
+  expect(await db().keyReach.findMany({ where: key })).toMatchObject([{ requests: 3n }])
+})
 
-test("a server whose clock is years ahead drops nothing from the log", async () => {
-  const keyId = await loggedNow()
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 800 * day })
-  try {
-    expect(await dropOldRequests()).toBe(0)
-  } finally {
-    vi.useRealTimers()
+test("usage by hour and by day is kept for 400 days", async () => {
+  const key = await keyUsedAt()
+  const { userId } = await db().apiKey.findUniqueOrThrow({ where: { id: key.keyId }, select: { userId: true } })
+  const old = new Date(Date.now() - usageDays * day - 60_000)
+  const kept = new Date(old.getTime() + day)
+  for (const unit of ["hour", "day"] as const) {
+    await db().keyUsage.createMany({ data: [old, kept].map((createdAt) => ({ ...key, userId, unit, createdAt })) })
   }
-  expect(await countLogged(keyId)).toEqual(kept)
+  await dropOldRequests()
+  const found = await db().keyUsage.findMany({ where: key, orderBy: { unit: "asc" } })
+  expect(found.map(({ unit, createdAt }) => [unit, createdAt])).toEqual([
+    ["hour", kept],
+    ["day", kept],
+  ])
+})
+
+test("a server whose clock is ahead drops nothing", async () => {
+  const key = await keyUsedAt(new Date())
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 500 * day })
+  expect(await dropOldRequests()).toBe(0)
+  expect(await db().keyRequest.count({ where: key })).toBe(1)
+  expect(await db().keyUsage.count({ where: key })).toBe(2)
 })
 
 test("only a role that writes the log adds and drops its days", async () => {
-  const keyId = await loggedNow()
+  const key = await keyUsedAt(new Date())
   const role = `reader_${randomUUID().replaceAll("-", "")}`
   await pool().query(`CREATE ROLE ${role}; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`)
   const client = new pg.Client({ connectionString: env().DATABASE_URL })
@@ -49,7 +69,7 @@ test("only a role that writes the log adds and drops its days", async () => {
     for (const call of ["drop_request_log_day('2999-01-01')", "add_request_log_day('2999-01-01')"]) {
       await expect(client.query(`SELECT ${call}`)).rejects.toThrow("permission denied for table key_requests")
     }
-    expect(await countLogged(keyId)).toEqual(kept)
+    expect(await db().keyRequest.count({ where: key })).toBe(1)
     await pool().query(`GRANT INSERT ON key_requests TO ${role}`)
     await client.query("SELECT add_request_log_day('2999-01-01')")
   } finally {

@@ -104,7 +104,7 @@ test("the refusal of a key of the other surface is logged", async () => {
   expect(await logged(key.id)).toMatchObject([{ status: 403, code: "wrong_scope", route: "/api/v1/admin/orders" }])
 })
 
-test("of the refusals of a key, 300 a minute are logged and the others counted", async () => {
+test("of the failed requests with a key, 300 a minute are logged and the others counted", async () => {
   const { key, send } = await caller("user", { requestsPerMinute: 1 })
   for (let i = 0; i < 320; i++) await send(readAccount, "/api/v1/me")
   const entries = await logged(key.id)
