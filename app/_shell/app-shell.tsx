@@ -18,7 +18,7 @@ export async function AppShell({ children }: { children: ReactNode }) {
   // The page redirects to sign-in, because only the page knows its callback URL.
   if (!viewer) return children
   return (
-    <div className="lg:grid lg:grid-cols-[14rem_minmax(0,1fr)]">
+    <div className="lg:grid lg:grid-cols-[14rem_minmax(0,1fr)] print:block">
       <SkipLink />
       <header className="sticky top-0 z-10 flex h-12 items-center gap-2 border-b border-line bg-panel px-3 lg:hidden">
         <Button kind="quiet" popoverTarget="sidebar" aria-label="Menu" className="px-2">

@@ -4,13 +4,16 @@ import { Request, ResponseStatus } from "@/components/list/request-cells"
 import { RelativeTime } from "@/components/relative-time"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { errors } from "@/lib/api/errors"
-import type { Failure } from "@/lib/request-log/of-key"
+import { type Failure, latestFailures } from "@/lib/request-log/of-key"
 
 /** How the latest requests failed, what that means, and a link to them. */
 export function Failures({ failures, page, now }: { failures: readonly Failure[]; page: string; now: Date }) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
-      <h2 className="text-base font-semibold">What failed lately</h2>
+      <div>
+        <h2 className="text-base font-semibold">What failed lately</h2>
+        {failures.length > 0 && <p className="text-muted">Among the last {latestFailures} failed requests.</p>}
+      </div>
       {failures.length === 0 ? (
         <p className="text-muted">No logged request failed.</p>
       ) : (

@@ -3,7 +3,7 @@ import { buttonStyle } from "@/components/button"
 import { CopyField } from "@/components/copy-field"
 import { EmptyState } from "@/components/empty-state"
 import { keyStatus } from "@/components/keys/key-status"
-import { obstacleTo, rowActions } from "@/components/keys/row-forms"
+import { obstacleTo, rowActionLabels, rowActions } from "@/components/keys/row-forms"
 import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { PageFrame } from "@/components/page-frame"
@@ -17,8 +17,8 @@ import type { Viewer } from "@/lib/sign-in/session"
 import { kinds } from "@/lib/surfaces"
 import { Failures } from "./failures"
 import { KeyFacts } from "./key-facts"
-import { Limits } from "./limits"
 import { LiveUpdates } from "./live-updates"
+import { LogNotes } from "./log-notes"
 import { Addresses } from "./reached"
 import { type RequestLog, Requests } from "./requests"
 import { Usage } from "./usage"
@@ -60,6 +60,7 @@ export async function KeyPage({
   const { total, unlogged, addresses } = report
   const isUnused = total.requests + unlogged === 0
   const isReading = Object.keys(query).length > 0
+  const isLogged = env().REQUEST_LOG_DAYS > 0
   return (
     <PageFrame
       back={back}
@@ -106,15 +107,15 @@ export async function KeyPage({
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
         <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-1">
           <h2 className="text-base font-semibold">Last requests</h2>
-          <LiveUpdates path={`${page}/count`} requests={total.requests} />
+          {isLogged && <LiveUpdates path={`${page}/count`} requests={total.requests} />}
         </div>
         {isUnused ? (
-          <Unused listed={listed} isOwn={isOwn} />
+          <Unused listed={listed} isUsable={isLogged && isOwn && listed.state === "active"} />
         ) : (
           <Requests keyId={id} surface={surface} page={page} query={query} log={log} />
         )}
       </div>
-      <Limits report={report} />
+      <LogNotes report={report} />
     </PageFrame>
   )
 }
@@ -132,21 +133,18 @@ function Actions({ listed, isOwn }: { listed: ListedKey; isOwn: boolean }) {
         href={`${page}?${action}=${listed.id}`}
         className={buttonStyle(action === "revoke" ? "danger-quiet" : "quiet")}
       >
-        {actionLabels[action]}
+        {rowActionLabels[action]}
       </Link>
     ))
 }
 
-const actionLabels = { rotate: "Rotate", change: "Edit", revoke: "Revoke" } as const
-
-/** What to do with a key without a logged request. */
-function Unused({ listed: { surface, state, lastUsedAt }, isOwn }: { listed: ListedKey; isOwn: boolean }) {
+/** What to do with a key without a logged request. @param isUsable whether the viewer can send one that is logged */
+function Unused({ listed: { surface, lastUsedAt }, isUsable }: { listed: ListedKey; isUsable: boolean }) {
   const path = surface === "user" ? kinds.user.api : `${kinds.admin.api}/key`
-  const isUsable = isOwn && state === "active"
   return (
     <div className="grid gap-4">
       <EmptyState title={isUsable ? "No requests yet" : "No requests"}>
-        {lastUsedAt && "The key was last used before there was a log. "}
+        {lastUsedAt && "The last use of the key is not in the log. "}
         {isUsable && "Send a request with this key: it appears here within seconds."}
       </EmptyState>
       {isUsable && (
@@ -155,7 +153,7 @@ function Unused({ listed: { surface, state, lastUsedAt }, isOwn }: { listed: Lis
           label="First request"
           value={requestIn("curl", { url: env().BASE_URL + path })}
           copy="Copy request"
-          lines={2}
+          lines={3}
         />
       )}
     </div>

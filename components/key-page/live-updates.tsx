@@ -42,11 +42,12 @@ export function LiveUpdates({ path, requests }: { path: string; requests: number
   if (!hydrated) return null
   return (
     <div className="flex flex-wrap items-center gap-x-3 text-muted">
-      <p role="status">{news > 0 && `${news} new ${news === 1 ? "request" : "requests"}`}</p>
       <p>{isPaused ? "Updates are paused." : "New requests appear here."}</p>
       <Button kind="quiet" onClick={() => setPaused(!isPaused)}>
         {isPaused ? "Resume" : "Pause"}
       </Button>
+      {/* Last, because it is empty at first. */}
+      <p role="status">{news > 0 && `${news} new ${news === 1 ? "request" : "requests"}`}</p>
     </div>
   )
 }

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react"
+import { BackLink } from "@/components/back-link"
 import { buttonStyle } from "@/components/button"
 import { AccountLink } from "@/components/console/cells"
 import { EmptyState } from "@/components/empty-state"
 import { Fact, Facts } from "@/components/facts"
-import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { PageFrame } from "@/components/page-frame"
 import { Tile } from "@/components/tile"
@@ -12,7 +12,7 @@ import { absoluteTime } from "@/lib/format-time"
 import { revocationReasons } from "@/lib/keys/choices"
 import type { ListedKey } from "@/lib/keys/data"
 import { type Report, type ReportFormat, reportFormats, reportOf } from "@/lib/request-log/report"
-import { Limits } from "./limits"
+import { LogNotes } from "./log-notes"
 import { PrintButton } from "./print-button"
 import { Addresses, Entries, Routes } from "./reached"
 
@@ -40,11 +40,7 @@ export async function ReportPage({
   const { total, routes, addresses, entries } = report
   return (
     <PageFrame
-      back={
-        <Link href={page} className="justify-self-start text-muted hover:text-ink print:hidden">
-          ← {listed.name}
-        </Link>
-      }
+      back={<BackLink href={page}>{listed.name}</BackLink>}
       title={`What “${listed.name}” did`}
       intro={<Completeness report={report} />}
       actions={
@@ -59,7 +55,7 @@ export async function ReportPage({
       }
     >
       {report.isLastUseMissing && (
-        <Notice tone="warn">This report is not complete: the key was last used while the log was off.</Notice>
+        <Notice tone="warn">This report is not complete: the last use of the key is not in the log.</Notice>
       )}
       <KeySummary report={report} ownerEmail={ownerEmail} />
       {total.requests === 0 ? (
@@ -84,7 +80,7 @@ export async function ReportPage({
           </Part>
         </>
       )}
-      <Limits report={report} />
+      <LogNotes report={report} />
     </PageFrame>
   )
 }
@@ -129,7 +125,7 @@ function Totals({ report: { total, routes, addresses, unlogged } }: { report: Re
     <dl className="grid grid-cols-2 gap-3 sm:grid-cols-3 lg:grid-cols-6">
       <Tile label="Requests">{whole(total.requests)}</Tile>
       <Tile label="Failed">{whole(total.errors)}</Tile>
-      <Tile label="Not logged, in 400 days">{whole(unlogged)}</Tile>
+      <Tile label="Not logged">{whole(unlogged)}</Tile>
       <Tile label="Rows read">{whole(total.rows)}</Tile>
       <Tile label="Endpoints">{whole(routes.length)}</Tile>
       <Tile label="Addresses">{whole(addresses.length)}</Tile>

@@ -10,11 +10,11 @@ const whole = formatters.count.full
 
 type Column = { label: string; value: (period: UsagePeriod) => number }
 
-const fastest: readonly Column[] = [
+const underOneSecond: readonly Column[] = [
   { label: "Under 10 ms", value: (period) => period.under_10_ms },
-  { label: "Under 50 ms", value: (period) => period.under_50_ms },
-  { label: "Under 250 ms", value: (period) => period.under_250_ms },
-  { label: "Under 1 s", value: (period) => period.under_1000_ms },
+  { label: "10–49 ms", value: (period) => period.under_50_ms },
+  { label: "50–249 ms", value: (period) => period.under_250_ms },
+  { label: "250–999 ms", value: (period) => period.under_1000_ms },
 ]
 
 /** Numbers, a chart and a table of what a key was used for. */
@@ -38,7 +38,10 @@ export function Usage({
   const unlogged: Column = { label: "Not logged", value: (period) => period.unlogged }
   const sumOf = ({ value }: Column) => usage.reduce((sum, period) => sum + value(period), 0)
   const shown = sumOf(unlogged) > 0 ? [...columns, unlogged] : columns
-  const slower = (period: UsagePeriod) => fastest.reduce((rest, { value }) => rest - value(period), period.requests)
+  const slower: Column = {
+    label: "1 s or more",
+    value: (period) => underOneSecond.reduce((rest, { value }) => rest - value(period), period.requests),
+  }
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <div className="flex flex-wrap items-center justify-between gap-3">
@@ -65,7 +68,7 @@ export function Usage({
       <details>
         <summary className="w-fit cursor-pointer font-medium text-muted hover:text-ink">Numbers and durations</summary>
         <div className="pt-3">
-          <UsageTable usage={usage} unit={unit} columns={[...shown, ...fastest, { label: "Slower", value: slower }]} />
+          <UsageTable usage={usage} unit={unit} columns={[...shown, ...underOneSecond, slower]} />
         </div>
       </details>
     </div>

@@ -12,7 +12,7 @@ import { RelativeTime } from "../relative-time"
 import { StatusBadge } from "../status-badge"
 import { cellStyle, Table, TableCell, TableRow } from "../table"
 import { keyStatus } from "./key-status"
-import { obstacleTo, type RowAction, rowActions } from "./row-forms"
+import { obstacleTo, type RowAction, rowActionLabels, rowActions } from "./row-forms"
 
 /** How the owners of the keys are named. */
 export type Owners = "hidden" | "ids" | "addresses"
@@ -156,8 +156,6 @@ function Replaced({
   )
 }
 
-const labels: Record<RowAction, string> = { rotate: "Rotate", change: "Edit", revoke: "Revoke" }
-
 function RowButton({ action, id }: { action: RowAction; id: string }) {
   return (
     <Button
@@ -168,7 +166,7 @@ function RowButton({ action, id }: { action: RowAction; id: string }) {
       aria-describedby={`key-${id}`}
       className="max-lg:grow max-lg:border max-lg:border-line lg:h-7 lg:px-2"
     >
-      {labels[action]}
+      {rowActionLabels[action]}
     </Button>
   )
 }

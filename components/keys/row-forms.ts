@@ -7,10 +7,12 @@ import type { Shown } from "./key-reveal"
 import type { LimitRules, Limits } from "./limit-fields"
 import { type RevokeAction, revocation } from "./revocation"
 
-/** What the buttons of a row open; also the names of the buttons, and of the parameters that open it in the page. */
-export const rowActions = ["rotate", "change", "revoke"] as const
+/** What the buttons of a row open, with their labels; also the names of the buttons, and of the parameters that open it. */
+export const rowActionLabels = { rotate: "Rotate", change: "Edit", revoke: "Revoke" } as const
 
-export type RowAction = (typeof rowActions)[number]
+export type RowAction = keyof typeof rowActionLabels
+
+export const rowActions = Object.keys(rowActionLabels) as RowAction[]
 
 /** The forms of a list of keys. */
 export type RowForms = {

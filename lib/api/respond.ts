@@ -35,9 +35,9 @@ export type Draft = {
 /** The route label of requests that match no route file. */
 export const noRoute = "none"
 
-/** The decoded path of a request, which is the path of its route file. */
+/** The decoded path of a request, which is the path of its route file. Next also accepts a slash at its end. */
 export function pathOf(request: Request): string {
-  return decodeURIComponent(new URL(request.url).pathname)
+  return decodeURIComponent(new URL(request.url).pathname).replace(/\/$/, "")
 }
 
 /**

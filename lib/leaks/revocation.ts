@@ -39,7 +39,9 @@ export async function issuedAmong(keys: readonly string[]): Promise<string[]> {
 }
 
 async function revokeAll(hashes: readonly Buffer[]): Promise<void> {
-  const found = "SELECT id, user_id FROM api_keys WHERE hash = ANY($1) AND revoked_at IS NULL"
+  // A key that was replaced goes first: with its successor it would be revoked too, but not as leaked.
+  const found =
+    "SELECT id, user_id FROM api_keys WHERE hash = ANY($1) AND revoked_at IS NULL ORDER BY successor_id NULLS LAST"
   const { rows } = await pool().query<{ id: string; user_id: string }>(found, [hashes])
   for (const { id, user_id: ownerId } of rows) {
     const leak = await revokeLeaked(id, ownerId)

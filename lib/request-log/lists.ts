@@ -3,7 +3,8 @@ import { credits, id, timestamp, untrustedText } from "@/lib/fields"
 import { integer } from "@/lib/input/integer"
 import { dailyTotal, totalFrom } from "@/lib/postgres/daily-sums"
 import { columnName, type Found, findIn, type List, type Page } from "@/lib/postgres/page"
-import { firstLoggedDay } from "./retention"
+import { firstLoggedDay, usageDays } from "./retention"
+import { failuresPerMinute } from "./write"
 
 const count = z.int().min(0)
 
@@ -12,7 +13,7 @@ export const requestRow = z.object({
   id,
   keyId: id,
   userId: id.describe("The owner of the key"),
-  createdAt: timestamp.describe("When the request arrived (ISO 8601, UTC)"),
+  createdAt: timestamp.describe("When the request arrived (ISO 8601, UTC); kept for 30 days by default"),
   method: z.string(),
   route: z.string().describe("The path of the endpoint"),
   status: z.int(),
@@ -69,7 +70,7 @@ export const usageRow = z.object({
   keyId: id,
   userId: id.describe("The owner of the key"),
   unit: usageUnit.describe("The length of the period"),
-  createdAt: timestamp.describe("The start of the period (ISO 8601, UTC)"),
+  createdAt: timestamp.describe(`The start of the period (ISO 8601, UTC); kept for ${usageDays} days`),
   requests: count.describe("Logged requests, refused ones included"),
   errors: count.describe("Those with a status of 400 or more"),
   rows: count.describe("Rows of data in the responses"),
@@ -79,7 +80,7 @@ export const usageRow = z.object({
   under250Ms: count.describe("Requests that took 50 to 249 ms"),
   under1000Ms: count.describe("Requests that took 250 to 999 ms; the others took longer"),
   unlogged: count.describe(
-    "Requests in no other number: refused too often in a minute, or lost because the database could not store them",
+    `Requests in no other number: failures above ${failuresPerMinute} in a minute, and what the database could not store`,
   ),
 })
 

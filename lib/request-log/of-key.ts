@@ -45,7 +45,7 @@ export type Failure = {
 }
 
 /** Bounds what is read of a key that fails all the time. */
-const latestFailures = 500
+export const latestFailures = 500
 
 const failures = {
   name: "failures-of-key",

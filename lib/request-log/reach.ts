@@ -13,7 +13,7 @@ type Reached = Requests & { firstAt: Date; lastAt: Date }
 
 export type ReachedRoute = Reached & { route: string; addresses: number }
 
-/** An IPv4 address, an IPv6 /64 or `unknown`. */
+/** An IPv4 address, an IPv6 /64, `unknown`, or `others` for those beyond the entries that a key can have. */
 export type ReachedAddress = Reached & { address: string; routes: number }
 
 export type ReachEntry = Reached & { route: string; address: string }

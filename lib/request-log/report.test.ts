@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
-import { createKey, createUser } from "@/tests/support/factories"
+import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { listedKey } from "@/tests/support/listed-key"
 import { failuresOf, seenOf, usageOf } from "./of-key"
 import { countRequests, findReach, type Reach } from "./reach"
@@ -12,22 +12,13 @@ const day = 86_400_000
 const noon = new Date(Math.floor(Date.now() / day) * day + 1)
 const later = (ms: number) => new Date(noon.getTime() + ms)
 
-let written = 0
-
-async function keyWith(requests: readonly Partial<Entry>[], overrides: object = {}) {
+async function keyWith(requests: readonly Partial<Entry>[]) {
   const user = await createUser()
-  const { key } = await createKey({ user, surface: "admin", ...overrides })
-  const given = { keyId: key.id, userId: user.id, createdAt: noon, method: "GET", route: "/api/v1/admin/users" }
-  const rest = { status: 200, code: undefined, ms: 5, rows: 0, credits: 0, address: undefined, userAgent: null }
+  const { key } = await createKey({ user, surface: "admin" })
+  const given = { createdAt: noon, route: "/api/v1/admin/users", rows: 0, address: undefined }
   await writeEntries(
     pool(),
-    requests.map((request) => ({
-      id: `00000000-0000-7000-8000-${String(++written).padStart(12, "0")}`,
-      ...given,
-      ...rest,
-      parameters: [],
-      ...request,
-    })),
+    requests.map((request) => requestWith(key, { ...given, ...request })),
   )
   return key
 }
@@ -79,6 +70,28 @@ describe("what a key did", () => {
     expect((await findReach(key.id)).total).toMatchObject({ requests: 1, rows: 3 })
   })
 
+  test("has at most about 10,000 entries: requests from further addresses are summed", async () => {
+    const key = await keyWith([{ address: home }])
+    await pool().query(
+      `INSERT INTO key_reach SELECT $1, '/api/v1/admin/users', 'a' || n, 1, 1, 0, now(), now() FROM generate_series(1, 9999) n`,
+      [key.id],
+    )
+    const from = (address: string, route: string, rows: number) =>
+      requestWith(key, { createdAt: later(50), status: 200, address, route, rows })
+    await writeEntries(pool(), [
+      from(home, "/api/v1/admin/users", 1),
+      from(outsider, orders, 2),
+      from("192.0.2.10", orders, 3),
+    ])
+    await writeEntries(pool(), [from("192.0.2.11", orders, 4)])
+    const { total, entries } = await findReach(key.id)
+    expect(total).toMatchObject({ requests: 10_004, rows: 10, entries: 10_001 })
+    expect(entries.filter(({ rows }) => rows > 0)).toMatchObject([
+      { route: orders, address: "others", requests: 3, rows: 9 },
+      { address: home, requests: 2, rows: 1 },
+    ])
+  })
+
   test("lists at most 10,000 entries, and says so, with exact totals", async () => {
     const key = await keyWith([])
     await pool().query(
@@ -111,7 +124,7 @@ describe("a report is complete", () => {
     ["an hour after the last logged request", hours(3), hours(2), true],
     ["with no logged request", hours(3), null, true],
     ["before the last logged request", hours(1), hours(2), false],
-  ])("unless the key was used while the log was off: last used %s", (_when, lastUsedAt, lastAt, isLastUseMissing) => {
+  ])("unless its last use is not in the log: last used %s", (_when, lastUsedAt, lastAt, isLastUseMissing) => {
     const found = completenessOf({ createdAt: created, lastUsedAt }, reach(hours(-1), lastAt))
     expect(found.isLastUseMissing).toBe(isLastUseMissing)
   })
@@ -150,8 +163,8 @@ describe("a downloaded report", () => {
 
   test("is a table in CSV, each row with the key and the time for which it is complete", () => {
     expect(reportFormats.csv.write(report("Nightly", [{ route: orders, address: "2001:db8::/64", ...entry }]))).toBe(
-      `key_id,key_name,complete_from,complete_to,unlogged,endpoint,address,requests,errors,rows,first_at,last_at\r\n` +
-        `id,Nightly,${time},${time},3,${orders},2001:db8::/64,2,1,7,${time},${time}\r\n`,
+      `key_id,key_name,complete_from,complete_to,last_use_missing,unlogged,truncated,endpoint,address,requests,errors,rows,first_at,last_at\r\n` +
+        `id,Nightly,${time},${time},false,3,false,${orders},2001:db8::/64,2,1,7,${time},${time}\r\n`,
     )
   })
 

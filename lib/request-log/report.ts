@@ -7,7 +7,7 @@ export type Report = Reach & {
   /** From when on every request is counted; `null` if none was ever logged. */
   completeFrom: Date | null
   isSinceCreation: boolean
-  /** Whether the key was used when the log was off. */
+  /** Whether the key was used after the last logged request, as when the log was off. */
   isLastUseMissing: boolean
   /** Whether there are more entries than are listed. */
   isTruncated: boolean
@@ -75,13 +75,15 @@ function jsonOf({ key, readAt, total, routes, addresses, entries, ...report }: R
 }
 
 /** A row for each endpoint and address (RFC 4180). */
-function csvOf({ key, completeFrom, readAt, unlogged, entries }: Report): string {
+function csvOf({ key, completeFrom, readAt, isLastUseMissing, unlogged, isTruncated, entries }: Report): string {
   const columns = {
     key_id: key.id,
     key_name: key.name,
     complete_from: completeFrom,
     complete_to: readAt,
+    last_use_missing: String(isLastUseMissing),
     unlogged,
+    truncated: String(isTruncated),
   }
   const header = [...Object.keys(columns), "endpoint", "address", "requests", "errors", "rows", "first_at", "last_at"]
   const lines = entries.map(({ route, address, requests, errors, rows, firstAt, lastAt }) => [

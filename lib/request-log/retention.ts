@@ -13,34 +13,39 @@ const dayMs = 86_400_000
  * The start of the first day (UTC) whose requests are shown. Days before it are dropped later, so that totals are exact
  * whether or not they still exist.
  */
-export function firstLoggedDay(now = Date.now()): Date {
-  return new Date((Math.floor(now / dayMs) - env().REQUEST_LOG_DAYS) * dayMs)
+export function firstLoggedDay(): Date {
+  return new Date((Math.floor(Date.now() / dayMs) - env().REQUEST_LOG_DAYS) * dayMs)
 }
+
+/** The first day to keep, by the clock of the database: a server whose clock is ahead must not drop the log. */
+const firstDay = "(utc_day(now()) - $1::int)"
 
 /**
  * Drops the days of the log that are no longer shown, with their sums, and usage that is older than `usageDays`.
  * @returns the number of days dropped
  */
 export async function dropOldRequests(database = pool()): Promise<number> {
-  const first = firstLoggedDay()
   let dropped = 0
-  while (await dropDayBefore(first)) dropped++
-  await deleteInBatches("key_request_sums", "hour", first)
-  await deleteInBatches("key_usage", "created_at", new Date(Date.now() - usageDays * dayMs))
+  while (await dropDay()) dropped++
+  await deleteInBatches("key_request_sums", `hour < ${firstDay}::timestamp AT TIME ZONE 'UTC'`, env().REQUEST_LOG_DAYS)
+  // Each index on the time starts with the unit.
+  const isOld =
+    "unit = ANY (enum_range(NULL::usage_unit)) AND created_at < now() - make_interval(hours => 24 * $1::int)"
+  await deleteInBatches("key_usage", isOld, usageDays)
   return dropped
 
-  async function dropDayBefore(day: Date): Promise<boolean> {
-    const { rows } = await database.query<{ dropped: boolean }>("SELECT drop_request_log_day($1::date) AS dropped", [
-      day.toISOString().slice(0, 10),
+  async function dropDay(): Promise<boolean> {
+    const { rows } = await database.query<{ dropped: boolean }>(`SELECT drop_request_log_day(${firstDay}) AS dropped`, [
+      env().REQUEST_LOG_DAYS,
     ])
     return rows[0]?.dropped ?? false
   }
 
-  async function deleteInBatches(table: string, column: string, before: Date): Promise<void> {
+  async function deleteInBatches(table: string, isOld: string, days: number): Promise<void> {
     for (;;) {
       const { rowCount } = await database.query(
-        `DELETE FROM ${table} WHERE ctid = ANY (ARRAY (SELECT ctid FROM ${table} WHERE ${column} < $1 LIMIT $2))`,
-        [before, batch],
+        `DELETE FROM ${table} WHERE ctid = ANY (ARRAY (SELECT ctid FROM ${table} WHERE ${isOld} LIMIT $2))`,
+        [days, batch],
       )
       if ((rowCount ?? 0) < batch) return
     }

@@ -52,6 +52,20 @@ test("a request is logged with what it read, and never with its secrets or value
   expect(JSON.stringify(entry)).not.toContain(secret)
 })
 
+test("a key in a user agent is masked also where its prefix is in upper case", async () => {
+  const { key, secret, send } = await caller("user")
+  await send(readAccount, "/api/v1/me", {
+    headers: { "user-agent": `agent ${secret.replace(/^[a-z_]+_/, (prefix) => prefix.toUpperCase())}` },
+  })
+  expect(await logged(key.id)).toMatchObject([{ userAgent: "agent [key]" }])
+})
+
+test("a path with a slash at its end, which Next accepts, is logged as the path of its endpoint", async () => {
+  const { key, send } = await caller("user")
+  expect((await send(readAccount, "/api/v1/me/")).status).toBe(200)
+  expect(await logged(key.id)).toMatchObject([{ route: "/api/v1/me" }])
+})
+
 test("an undeclared parameter is not logged, because its name may be a secret", async () => {
   const { key, secret, send } = await caller("user")
   expect((await send(readOrders, `/api/v1/me/orders?${secret}=1&limit=2`)).status).toBe(400)
@@ -90,7 +104,7 @@ test("the refusal of a key of the other surface is logged", async () => {
   expect(await logged(key.id)).toMatchObject([{ status: 403, code: "wrong_scope", route: "/api/v1/admin/orders" }])
 })
 
-test("of the refusals of a key, 300 a minute are logged and the others counted", async () => {
+test("of the failed requests with a key, 300 a minute are logged and the others counted", async () => {
   const { key, send } = await caller("user", { requestsPerMinute: 1 })
   for (let i = 0; i < 320; i++) await send(readAccount, "/api/v1/me")
   const entries = await logged(key.id)

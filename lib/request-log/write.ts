@@ -42,8 +42,8 @@ const maxWaiting = 10_000
 const batch = 1_000
 const writeEveryMs = 500
 
-/** Refused requests that each process logs per key and minute. Otherwise anybody with a revoked key could fill the disk. */
-const refusalsPerMinute = 300
+/** Failed requests that each process logs per key and minute. Otherwise anybody with a revoked key could fill the disk. */
+export const failuresPerMinute = 300
 
 /** How long a shutdown waits for the database. */
 const drainMs = 3_000
@@ -55,7 +55,7 @@ type State = {
   waiting: Entry[]
   /** The number of requests that are not logged, by key, owner and hour. */
   unlogged: Map<string, number>
-  isRefusalLogged: (keyId: string) => boolean
+  isFailureLogged: (keyId: string) => boolean
   /** The writing in progress. */
   writing?: Promise<void> | undefined
   timer?: NodeJS.Timeout | undefined
@@ -68,7 +68,7 @@ function state(): State {
     return {
       waiting: [],
       unlogged: new Map(),
-      isRefusalLogged: (keyId) => count(keyId, refusalsPerMinute).success,
+      isFailureLogged: (keyId) => count(keyId, failuresPerMinute).success,
       isDraining: false,
     }
   })
@@ -80,8 +80,8 @@ function state(): State {
  */
 export function logRequest(request: LoggedRequest): Promise<void> | undefined {
   if (env().REQUEST_LOG_DAYS === 0) return undefined
-  const { waiting, isRefusalLogged, isDraining } = state()
-  const isLogged = waiting.length < maxWaiting && (request.status < 400 || isRefusalLogged(request.keyId))
+  const { waiting, isFailureLogged, isDraining } = state()
+  const isLogged = waiting.length < maxWaiting && (request.status < 400 || isFailureLogged(request.keyId))
   if (isLogged) waiting.push(entryOf(request))
   else countUnlogged(request)
   if (isDraining) return drain()
@@ -180,7 +180,7 @@ async function addUnlogged(place: string, n: number): Promise<void> {
   )
 }
 
-const apiKey = new RegExp(`${anyPrefix}\\w*`, "g")
+const apiKey = new RegExp(`${anyPrefix}\\w*`, "gi")
 const invisible = /[\p{C}\p{Zl}\p{Zp}]/gu
 const maxUserAgent = 200
 

@@ -1031,12 +1031,13 @@ async function digestOfDatabase(): Promise<string> {
 
 let digestStatement: string | undefined
 
-/** The statement for the digest: the number of rows of each table, and the sum of their hashes. */
+/** The statement for the digest: the number of rows of each table that requests write, and the sum of their hashes. */
 async function writeDigestStatement(): Promise<string> {
   const { rows: tables } = await pool().query<{ name: string; columns: string }>(
     `SELECT table_name AS name, string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position) AS columns
      FROM information_schema.columns WHERE table_schema = 'public' AND column_name <> 'last_used_at'
-     AND table_name NOT IN ('emails', 'daily_sums', 'daily_changes', 'active_days') GROUP BY 1 ORDER BY 1`,
+     AND table_name NOT IN ('emails', 'daily_sums', 'daily_changes', 'active_days') AND table_name NOT LIKE 'key_reminder%'
+     GROUP BY 1 ORDER BY 1`,
   )
   return tables
     .map(

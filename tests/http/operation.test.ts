@@ -159,6 +159,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     "with spaces in it",
     "a".repeat(65),
     `${kinds.user.prefix}looks_like_a_key`,
+    `request-${kinds.user.prefix}looks_like_a_key`,
     'quote"quote"',
     "ünïcödé-ünïcödé",
   ])("replaces the invalid request id %s", async (given) => {

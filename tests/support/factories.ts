@@ -75,7 +75,6 @@ export function createOrder({ userId, ...overrides }: { userId: string } & Parti
   })
 }
 
-/** Grants credits with a ledger entry, and creates the credit account if there is none. */
 /** An entry of the request log, to be written by `writeEntries`. */
 export function requestWith(
   key: { id: string; userId: string },
@@ -99,6 +98,7 @@ export function requestWith(
   }
 }
 
+/** Grants credits with a ledger entry, and creates the credit account if there is none. */
 export async function grantCredits(userId: string, amount: number): Promise<void> {
   await pool().query(
     `WITH account AS (

@@ -1,8 +1,8 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/me/requests/route"
 import { scopesOf } from "@/app/api/v1/scopes"
+import { BackLink } from "@/components/back-link"
 import { KeyPage } from "@/components/key-page/key-page"
-import { Link } from "@/components/link"
 import { kinds } from "@/lib/surfaces"
 import { ownKey } from "./own-key"
 
@@ -15,11 +15,7 @@ export default async function UserKeyPage({ params, searchParams }: PageProps<"/
       listed={listed}
       viewer={viewer}
       page={page}
-      back={
-        <Link href={kinds.user.page} className="justify-self-start text-muted hover:text-ink">
-          ← All API keys
-        </Link>
-      }
+      back={<BackLink href={kinds.user.page}>All API keys</BackLink>}
       offered={await scopesOf("user", viewer.role)}
       query={await searchParams}
       log={{ path: "/api/v1/me/requests", read: (search) => GET.endpoint.read(viewer.id, search) }}

@@ -139,6 +139,17 @@ test("with a key that leaked, the one that it replaced ends too; the one that re
   expect(await stateOf(successor.key.id)).toMatchObject({ revocationReason: null })
 })
 
+test("of a key and the one that it replaced, reported together, both are revoked as leaked", async () => {
+  const user = await createUser()
+  const current = await createKey({ user, surface: "user" })
+  const soon = new Date(Date.now() + 3_600_000)
+  const old = await createKey({ user, surface: "user", successorId: current.key.id, expiresAt: soon })
+  await report({ keys: [current.secret, old.secret] })
+  await finishBackground()
+  for (const { key } of [current, old]) expect(await stateOf(key.id)).toMatchObject({ revocationReason: "leaked" })
+  expect(await emailsTo(user)).toHaveLength(2)
+})
+
 test("the owners of the service hear of a leaked admin key, and not of a user key", async () => {
   const [owner, banned] = [await createUser({ role: "owner" }), await createUser({ role: "owner", status: "banned" })]
   const [admin, own] = [await issued("admin"), await issued("user")]

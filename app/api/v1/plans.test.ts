@@ -7,7 +7,9 @@ import { creditDays } from "@/lib/credits/days"
 import { sweep } from "@/lib/credits/ledger"
 import { env } from "@/lib/env"
 import { remindOfExpiry } from "@/lib/keys/reminders"
-import { pool } from "@/lib/postgres/pool"
+import { failuresOf, seenOf, usageOf } from "@/lib/request-log/of-key"
+import { countRequests, findReach } from "@/lib/request-log/reach"
+import { dropOldRequests } from "@/lib/request-log/retention"
 import { bulkUserId, fillInBulk } from "@/prisma/bulk"
 import { seededTables } from "@/prisma/seed"
 import { createKey, createUser } from "@/tests/support/factories"
@@ -20,6 +22,7 @@ const largeTables: readonly string[] = [...seededTables, "key_request_sums", "ke
 /** The partitions of the request log. */
 const partition = /^day_\d{8}$/
 const owner = bulkUserId(size.users) as OwnerId
+const day = 86_400_000
 
 type Statement = { name?: string; text: string; values: unknown[] }
 type Plan = {
@@ -51,20 +54,12 @@ describe.each(lists)("$path", (endpoint) => {
     const [oldest] = (await call("limit=1&order=asc")).data
     const span = [oldest.createdAt, data[0].createdAt].map(Date.parse) as [number, number]
     for (const filter of ["", ...Object.keys(endpoint.filters).map((name) => rarest(data, name))]) {
-      for (const search of searchesOf(filter, span)) {
-        const statement = (await statementsOf(() => call(search))).find(({ text }) => text.includes("LIMIT"))
-        if (!statement) throw new Error("A list is read by a statement with a LIMIT.")
-        for (const { kind, plan, sortable } of await plansOf(statement)) {
-          const page = nodesOf(plan).find((node) => node["Node Type"] === "Limit") ?? expect.fail("no page")
-          const problems = [...fullScans(plan), ...largeSorts(page, sortable), ...largeFilters(page)]
-          expect(problems, `${search}, ${kind}`).toEqual([])
-        }
-      }
+      await expectIndexedPages(call, filter, span)
     }
   })
 })
 
-test("calls, runs, the sweep, reminders, the usage of an account and the statistics never scan a whole table", async () => {
+test("calls, runs, the sweeper's jobs, the usage of an account and the statistics never scan a whole table", async () => {
   const statements: Statement[] = []
   const user = { id: owner }
   const { secret } = await createKey({ user, surface: "user" })
@@ -80,19 +75,19 @@ test("calls, runs, the sweep, reminders, the usage of an account and the statist
       statements.push(...(await statementsOf(async () => expect((await send()).status, endpoint.path).toBe(200))))
     }
   }
-  statements.push(...(await statementsOf(() => sweep())), ...(await statementsOf(() => creditDays(owner))))
+  for (const act of [sweep, dropOldRequests, () => creditDays(owner)]) statements.push(...(await statementsOf(act)))
   // A user key and an admin key whose owner can no longer use it.
   for (const surface of ["user", "admin"] as const) {
-    const times = { createdAt: new Date(Date.now() - 90 * 86_400_000), expiresAt: new Date() }
+    const times = { createdAt: new Date(Date.now() - 90 * day), expiresAt: new Date() }
     await createKey({ user, surface, ...times })
   }
-  await pool().query("INSERT INTO key_reminder_progress (days, reached_at) VALUES (0, now() - interval '1 hour')")
+  await query("INSERT INTO key_reminder_progress (days, reached_at) VALUES (0, now() - interval '1 hour')")
   env().DEMO = "on"
   statements.push(...(await statementsOf(() => remindOfExpiry())))
   expect(statements.some(({ text }) => text.includes("key_reminder_days"))).toBe(true)
   for (const endpoint of stats) {
     const call = await caller(endpoint)
-    statements.push(...(await statementsOf(() => call(`interval=month&since=${Date.now() - 700 * 86_400_000}`))))
+    statements.push(...(await statementsOf(() => call(`interval=month&since=${Date.now() - 700 * day}`))))
   }
   expect(statements.length).toBeGreaterThan(10)
   for (const statement of statements) {
@@ -101,6 +96,58 @@ test("calls, runs, the sweep, reminders, the usage of an account and the statist
     }
   }
 })
+
+test("the page and the report of a key never scan a whole table, and discard no rows that they read", async () => {
+  const keyId = await createBusyKey()
+  for (const act of [
+    () => usageOf(keyId, "hour"),
+    () => usageOf(keyId, "day"),
+    () => failuresOf(keyId),
+    () => seenOf(keyId),
+    () => findReach(keyId),
+    () => countRequests(keyId),
+  ]) {
+    const statements = await statementsOf(act)
+    expect(statements, String(act)).not.toEqual([])
+    for (const statement of statements) {
+      for (const { kind, plan } of await plansOf(statement)) {
+        expect([...fullScans(plan), ...largeFilters(plan)], `${statement.text}, ${kind}`).toEqual([])
+      }
+    }
+  }
+})
+
+/** Expects every page of a list to be read in its order from an index, without many rows that are discarded. */
+async function expectIndexedPages(
+  call: (search: string) => Promise<unknown>,
+  filter: string,
+  span: [number, number],
+): Promise<void> {
+  for (const search of searchesOf(filter, span)) {
+    const statement = (await statementsOf(() => call(search))).find(({ text }) => text.includes("LIMIT"))
+    if (!statement) throw new Error("A list is read by a statement with a LIMIT.")
+    for (const { kind, plan, sortable } of await plansOf(statement)) {
+      const page = nodesOf(plan).find((node) => node["Node Type"] === "Limit") ?? expect.fail("no page")
+      const problems = [...fullScans(plan), ...largeSorts(page, sortable), ...largeFilters(page)]
+      expect(problems, `${search}, ${kind}`).toEqual([])
+    }
+  }
+}
+
+/** A key with many requests of yesterday, of which few failed. */
+async function createBusyKey(): Promise<string> {
+  const user = await createUser()
+  const { key } = await createKey({ user, surface: "user" })
+  await query(
+    `INSERT INTO key_requests (id, key_id, user_id, created_at, method, route, status, ms, rows, credits, address, parameters)
+     SELECT gen_random_uuid(), $1, $2, (utc_day(now()) - 1)::timestamp AT TIME ZONE 'UTC' + n * interval '4 s', 'GET',
+            '/api/v1/me/orders', CASE n % 1000 WHEN 1 THEN 503 ELSE 200 END, 1, 1, 0, '192.0.2.1', '{}'
+     FROM generate_series(1, 20000) n`,
+    [key.id, user.id],
+  )
+  await query("ANALYZE key_requests, key_request_sums, key_usage, key_reach")
+  return key.id
+}
 
 /** The filter for the rarest value of a field. */
 function rarest(rows: Record<string, unknown>[], field: string): string {
@@ -136,15 +183,19 @@ async function caller({ surface, path, routes }: ServedEndpoint) {
   }
 }
 
-/** The statements that `act` sends through the pool. */
+/** The statements that `act` sends, by itself and through Prisma, without those that begin and end transactions. */
 async function statementsOf(act: () => Promise<unknown>): Promise<Statement[]> {
-  const spy = vi.spyOn(pool(), "query")
+  const spy = vi.spyOn(pg.Client.prototype, "query")
   await act()
   const statements = spy.mock.calls.map(([query, values]: unknown[]) =>
     typeof query === "string" ? { text: query, values: values as unknown[] } : (query as Statement),
   )
   spy.mockRestore()
-  return statements
+  return statements.filter(({ text }) => /^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b/.test(text))
+}
+
+function query(text: string, values?: unknown[]) {
+  return clients[0]?.query(text, values)
 }
 
 /**

@@ -108,7 +108,16 @@ ALTER TABLE "key_reach" SET (fillfactor = 80);
 
 CREATE SCHEMA "request_log";
 
--- The functions below create and drop partitions for servers whose own role may not.
+-- The functions below create and drop partitions for servers whose own role may not. Every role may execute a function,
+-- so they refuse those that do not write the log: one that only reads would drop it.
+CREATE FUNCTION refuse_other_roles() RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE
+  caller text := coalesce(nullif(current_setting('role'), 'none'), session_user);
+BEGIN
+  IF NOT has_table_privilege(caller, 'key_requests', 'INSERT') THEN
+    RAISE EXCEPTION 'permission denied for table key_requests' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END $$;
 
 -- A partition is attached instead of created in place, because writers and readers continue meanwhile.
 CREATE FUNCTION add_request_log_day(on_day date) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -117,6 +126,7 @@ DECLARE
   starts timestamptz := on_day::timestamp AT TIME ZONE 'UTC';
   ends timestamptz := (on_day + 1)::timestamp AT TIME ZONE 'UTC';
 BEGIN
+  PERFORM refuse_other_roles();
   PERFORM pg_advisory_xact_lock(hashtext('request_log'));
   IF to_regclass('request_log.' || partition) IS NOT NULL THEN
     RETURN;
@@ -133,6 +143,7 @@ DECLARE
   oldest text := (
     SELECT min(relname) FROM pg_class WHERE relnamespace = 'request_log'::regnamespace AND relkind = 'r');
 BEGIN
+  PERFORM refuse_other_roles();
   IF oldest IS NULL OR oldest >= to_char(first_day, '"day_"YYYYMMDD') OR NOT pg_try_advisory_xact_lock(hashtext('request_log')) THEN
     RETURN false;
   END IF;
@@ -175,11 +186,24 @@ BEGIN
       credits = u.credits + excluded.credits, under_10_ms = u.under_10_ms + excluded.under_10_ms,
       under_50_ms = u.under_50_ms + excluded.under_50_ms, under_250_ms = u.under_250_ms + excluded.under_250_ms,
       under_1000_ms = u.under_1000_ms + excluded.under_1000_ms;
-  INSERT INTO key_reach AS r (key_id, route, address, requests, refused, rows, first_at, last_at)
+  -- Whoever has a key, even a revoked one, can come from any number of addresses. What a key with 10,000 rows does from
+  -- further ones is summed as `others`.
+  WITH grouped AS (
     SELECT key_id, route,
-      CASE WHEN address IS NULL THEN 'unknown' WHEN family(address) = 6 THEN text(network(set_masklen(address, 64))) ELSE host(address) END,
-      count(*), count(*) FILTER (WHERE status >= 400), sum(rows), min(created_at), max(created_at)
-    FROM logged GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+      CASE WHEN address IS NULL THEN 'unknown' WHEN family(address) = 6 THEN text(network(set_masklen(address, 64))) ELSE host(address) END AS address,
+      count(*) AS requests, count(*) FILTER (WHERE status >= 400) AS refused, sum(rows) AS rows,
+      min(created_at) AS first_at, max(created_at) AS last_at
+    FROM logged GROUP BY 1, 2, 3),
+  compared AS (
+    SELECT *, NOT EXISTS (SELECT FROM key_reach k WHERE (k.key_id, k.route, k.address) = (g.key_id, g.route, g.address)) AS is_new
+    FROM grouped g),
+  full_keys AS (
+    SELECT key_id FROM compared c WHERE is_new GROUP BY key_id
+    HAVING EXISTS (SELECT FROM key_reach k WHERE k.key_id = c.key_id OFFSET 9999))
+  INSERT INTO key_reach AS r (key_id, route, address, requests, refused, rows, first_at, last_at)
+    SELECT key_id, route, CASE WHEN is_new AND f.key_id IS NOT NULL THEN 'others' ELSE address END,
+      sum(requests), sum(refused), sum(rows), min(first_at), max(last_at)
+    FROM compared LEFT JOIN full_keys f USING (key_id) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     ON CONFLICT (key_id, route, address) DO UPDATE SET
       requests = r.requests + excluded.requests, refused = r.refused + excluded.refused, rows = r.rows + excluded.rows,
       first_at = least(r.first_at, excluded.first_at), last_at = greatest(r.last_at, excluded.last_at);

@@ -2,12 +2,12 @@ import type { Metadata } from "next"
 import { GET as allRequests } from "@/app/api/v1/admin/requests/route"
 import { GET as ownRequests } from "@/app/api/v1/me/requests/route"
 import { scopesOf } from "@/app/api/v1/scopes"
+import { BackLink } from "@/components/back-link"
 import { KeyPage } from "@/components/key-page/key-page"
-import { Link } from "@/components/link"
 import { kinds } from "@/lib/surfaces"
 import { consoleKey } from "./console-key"
 
-export const metadata: Metadata = { title: "Key" }
+export const metadata: Metadata = { title: "API key" }
 
 export default async function ConsoleKeyPage({ params, searchParams }: PageProps<"/admin/api-keys/[id]">) {
   const { viewer, listed, page, ownerEmail } = await consoleKey(params)
@@ -17,17 +17,13 @@ export default async function ConsoleKeyPage({ params, searchParams }: PageProps
       ? { path: "/api/v1/me/requests", read: (search: string) => ownRequests.endpoint.read(viewer.id, search) }
       : { path: "/api/v1/admin/requests", read: allRequests.endpoint.read }
   const [list, label] =
-    surface === "admin" ? [kinds.admin.page, "All admin keys"] : [`/admin/users/${owner.id}`, "The account"]
+    surface === "admin" ? [kinds.admin.page, "All admin keys"] : [`/admin/users/${owner.id}`, owner.email]
   return (
     <KeyPage
       listed={listed}
       viewer={viewer}
       page={page}
-      back={
-        <Link href={list} className="justify-self-start text-muted hover:text-ink">
-          ← {label}
-        </Link>
-      }
+      back={<BackLink href={list}>{label}</BackLink>}
       ownerEmail={ownerEmail}
       offered={await scopesOf(surface, viewer.role)}
       query={await searchParams}

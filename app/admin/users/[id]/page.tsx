@@ -4,9 +4,9 @@ import { notFound } from "next/navigation"
 import { z } from "zod"
 import { GET } from "@/app/api/v1/admin/users/route"
 import { allScopesOf } from "@/app/api/v1/scopes"
+import { BackLink } from "@/components/back-link"
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { KeyList } from "@/components/keys/key-list"
-import { Link } from "@/components/link"
 import { Status } from "@/components/list/cells"
 import { PageFrame } from "@/components/page-frame"
 import { obstacle, outranks } from "@/lib/accounts/authority"
@@ -41,11 +41,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
   }
   return (
     <PageFrame
-      back={
-        <Link href="/admin/users" className="justify-self-start text-muted hover:text-ink">
-          ← All accounts
-        </Link>
-      }
+      back={<BackLink href="/admin/users">All accounts</BackLink>}
       title={
         <>
           {name} <Status of={account.status} />

@@ -3,7 +3,7 @@ import { endpointSummaries } from "@/app/api/v1/endpoints"
 import { ReportPage } from "@/components/key-page/report-page"
 import { consoleKey } from "../console-key"
 
-export const metadata: Metadata = { title: "Report of a key" }
+export const metadata: Metadata = { title: "Report of an API key" }
 
 export default async function ConsoleKeyReport({ params }: PageProps<"/admin/api-keys/[id]/report">) {
   const { listed, page, ownerEmail } = await consoleKey(params, "/report")

@@ -10,7 +10,7 @@ import { surfaces } from "@/lib/surfaces"
 const surfaceOf = (route: string) => `CASE WHEN ${route} LIKE '/api/v1/admin/%' THEN 'admin' ELSE 'user' END`
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "Lists the requests with all keys: what each key did, read and was refused",
+  summary: "Lists the requests with the keys of all accounts, refused ones included",
   permission: "audit.read",
   filters: { ...requestFilters, userId: id },
   row: requestRow,

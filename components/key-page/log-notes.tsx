@@ -1,0 +1,20 @@
+import { env } from "@/lib/env"
+import type { Report } from "@/lib/request-log/report"
+import { usageDays } from "@/lib/request-log/retention"
+import { failuresPerMinute } from "@/lib/request-log/write"
+
+/** How long the numbers of a page are kept, and what they do not have. */
+export function LogNotes({ report: { unlogged, isLastUseMissing } }: { report: Report }) {
+  const { REQUEST_LOG_DAYS: days } = env()
+  return (
+    <p className="max-w-3xl text-muted">
+      {days === 0
+        ? "Requests are not logged: the log is off. "
+        : `Requests are logged within a second and kept for ${days} days. If a server crashes, its last second can be missing. `}
+      Use by hour and day is kept for {usageDays} days, and sums by endpoint and address as long as the key.{" "}
+      {unlogged > 0 &&
+        `In the last ${usageDays} days, ${unlogged.toLocaleString("en")} ${unlogged === 1 ? "request was" : "requests were"} not logged, because more than ${failuresPerMinute} failed within a minute or the database was unavailable. `}
+      {isLastUseMissing && "The last use of the key is not in the log."}
+    </p>
+  )
+}

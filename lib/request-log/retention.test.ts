@@ -1,0 +1,79 @@
+import { randomUUID } from "node:crypto"
+import pg from "pg"
+import { afterEach, expect, test, vi } from "vitest"
+import { env } from "@/lib/env"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { createKey, createUser, requestWith } from "@/tests/support/factories"
+import { dropOldRequests, firstLoggedDay, usageDays } from "./retention"
+import { writeEntries } from "./write"
+
+const day = 86_400_000
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+async function keyUsedAt(...times: readonly Date[]) {
+  const { key } = await createKey({ user: await createUser(), surface: "user" })
+  await writeEntries(
+    pool(),
+    times.map((createdAt) => requestWith(key, { createdAt })),
+  )
+  return { keyId: key.id }
+}
+
+test("a day that is no longer shown is dropped with its sums, and what the key did in all stays", async () => {
+  const first = firstLoggedDay()
+  const key = await keyUsedAt(new Date(first.getTime() - 1), first, new Date())
+  expect(await dropOldRequests()).toBe(1)
+  const kept = await db().keyRequest.findMany({ where: key, orderBy: { createdAt: "asc" } })
+  expect(kept.map(({ createdAt }) => createdAt)).toEqual([first, expect.any(Date)])
+  expect(await db().keyRequestSum.count({ where: key })).toBe(2)
+  expect(await db().keyUsage.count({ where: { ...key, unit: "day" } })).toBe(3)
+  expect(await db().keyReach.findMany({ where: key })).toMatchObject([{ requests: 3n }])
+})
+
+test("usage by hour and by day is kept for 400 days", async () => {
+  const key = await keyUsedAt()
+  const { userId } = await db().apiKey.findUniqueOrThrow({ where: { id: key.keyId }, select: { userId: true } })
+  const old = new Date(Date.now() - usageDays * day - 60_000)
+  const kept = new Date(old.getTime() + day)
+  for (const unit of ["hour", "day"] as const) {
+    await db().keyUsage.createMany({ data: [old, kept].map((createdAt) => ({ ...key, userId, unit, createdAt })) })
+  }
+  await dropOldRequests()
+  const found = await db().keyUsage.findMany({ where: key, orderBy: { unit: "asc" } })
+  expect(found.map(({ unit, createdAt }) => [unit, createdAt])).toEqual([
+    ["hour", kept],
+    ["day", kept],
+  ])
+})
+
+test("a server whose clock is ahead drops nothing", async () => {
+  const key = await keyUsedAt(new Date())
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 500 * day })
+  expect(await dropOldRequests()).toBe(0)
+  expect(await db().keyRequest.count({ where: key })).toBe(1)
+  expect(await db().keyUsage.count({ where: key })).toBe(2)
+})
+
+test("only a role that writes the log adds and drops its days", async () => {
+  const key = await keyUsedAt(new Date())
+  const role = `reader_${randomUUID().replaceAll("-", "")}`
+  await pool().query(`CREATE ROLE ${role}; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`)
+  const client = new pg.Client({ connectionString: env().DATABASE_URL })
+  await client.connect()
+  try {
+    await client.query(`SET ROLE ${role}`)
+    for (const call of ["drop_request_log_day('2999-01-01')", "add_request_log_day('2999-01-01')"]) {
+      await expect(client.query(`SELECT ${call}`)).rejects.toThrow("permission denied for table key_requests")
+    }
+    expect(await db().keyRequest.count({ where: key })).toBe(1)
+    await pool().query(`GRANT INSERT ON key_requests TO ${role}`)
+    await client.query("SELECT add_request_log_day('2999-01-01')")
+  } finally {
+    await client.end()
+    await pool().query(`DROP OWNED BY ${role}; DROP ROLE ${role}`)
+  }
+})
