@@ -32,3 +32,23 @@ export function WithContents({
     </div>
   )
 }
+
+/** A section of a reference page, with its title in the table of contents. */
+export function Section<Id extends string>({
+  of,
+  contents,
+  children,
+}: {
+  of: NoInfer<Id>
+  contents: readonly { id: Id; label: string }[]
+  children: ReactNode
+}) {
+  return (
+    <section id={of} aria-labelledby={`${of}-title`} className="grid scroll-mt-4 gap-3">
+      <h2 id={`${of}-title`} className="text-base font-semibold">
+        {contents.find(({ id }) => id === of)?.label}
+      </h2>
+      {children}
+    </section>
+  )
+}

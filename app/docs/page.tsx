@@ -10,7 +10,7 @@ import { env } from "@/lib/env"
 import { keyVariable } from "@/lib/product"
 import { kinds, surfaces } from "@/lib/surfaces"
 import { CodePanel } from "./code-panel"
-import { WithContents } from "./contents"
+import { Section, WithContents } from "./contents"
 import { DescribedList } from "./described-list"
 import { Code, Prose } from "./prose"
 
@@ -60,7 +60,7 @@ export default function OverviewPage() {
           </div>
         </header>
 
-        <Section of="authentication">
+        <Section of="authentication" contents={sections}>
           <Sentence>{"Send your API key with each request, in this header or as `x-api-key: <API_KEY>`."}</Sentence>
           <CodePanel title="Header" code="Authorization: Bearer <API_KEY>" />
           <p>
@@ -74,17 +74,17 @@ export default function OverviewPage() {
           <CodePanel title="Shell" code={`read -rs ${keyVariable} && export ${keyVariable}`} />
         </Section>
 
-        <Section of="keys">
+        <Section of="keys" contents={sections}>
           <Sentence>{conventions.keys}</Sentence>
           <Sentence>{conventions.rotation}</Sentence>
         </Section>
 
-        <Section of="responses">
+        <Section of="responses" contents={sections}>
           <Sentence>{conventions.envelope}</Sentence>
           <Sentence>{conventions.errors}</Sentence>
         </Section>
 
-        <Section of="lists">
+        <Section of="lists" contents={sections}>
           <p>All lists accept these parameters. Some lists also accept filters.</p>
           <DescribedList of={describeParameters(sharedParameters)} />
           <Sentence>{conventions.walk}</Sentence>
@@ -92,16 +92,16 @@ export default function OverviewPage() {
           <Sentence>{conventions.strict}</Sentence>
         </Section>
 
-        <Section of="money-and-times">
+        <Section of="money-and-times" contents={sections}>
           <Sentence>{conventions.money}</Sentence>
           <Sentence>{conventions.times}</Sentence>
         </Section>
 
-        <Section of="untrusted-text">
+        <Section of="untrusted-text" contents={sections}>
           <Sentence>{conventions.untrusted}</Sentence>
         </Section>
 
-        <Section of="rate-limit">
+        <Section of="rate-limit" contents={sections}>
           <Sentence>{conventions.rate}</Sentence>
           <dl className="grid gap-x-4 gap-y-1 sm:grid-cols-[max-content_minmax(0,1fr)]">
             {Object.entries(responseHeaders).map(([name, meaning]) => (
@@ -115,7 +115,7 @@ export default function OverviewPage() {
           </dl>
         </Section>
 
-        <Section of="errors">
+        <Section of="errors" contents={sections}>
           <Table caption="Error codes" headings={[{ label: "Status" }, { label: "Code" }, { label: "Meaning" }]}>
             {Object.entries(errors).map(([code, { status, meaning }]) => (
               <TableRow key={code}>
@@ -133,7 +133,7 @@ export default function OverviewPage() {
           </Table>
         </Section>
 
-        <Section of="for-machines">
+        <Section of="for-machines" contents={sections}>
           <ul className="grid gap-1">
             {surfaces.toReversed().map((surface) => (
               <Document key={surface} path={`${kinds[surface].api}/skill.md`}>
@@ -147,17 +147,6 @@ export default function OverviewPage() {
         </Section>
       </div>
     </WithContents>
-  )
-}
-
-function Section({ of, children }: { of: (typeof sections)[number]["id"]; children: ReactNode }) {
-  return (
-    <section id={of} aria-labelledby={`${of}-title`} className="grid scroll-mt-4 gap-3">
-      <h2 id={`${of}-title`} className="text-base font-semibold">
-        {sections.find(({ id }) => id === of)?.label}
-      </h2>
-      {children}
-    </section>
   )
 }
 

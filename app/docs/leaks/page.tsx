@@ -1,5 +1,4 @@
 import type { Metadata } from "next"
-import type { ReactNode } from "react"
 import { Link } from "@/components/link"
 import { SupportLink } from "@/components/support-link"
 import { env } from "@/lib/env"
@@ -8,7 +7,7 @@ import { maxReportedKeys } from "@/lib/leaks/report"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import { kinds } from "@/lib/surfaces"
 import { CodePanel } from "../code-panel"
-import { WithContents } from "../contents"
+import { Section, WithContents } from "../contents"
 import { Code } from "../prose"
 
 export const metadata: Metadata = {
@@ -38,7 +37,7 @@ export default function LeaksPage() {
           </p>
         </header>
 
-        <Section of="report">
+        <Section of="report" contents={sections}>
           <p>You need no account and no key. One report can contain up to {maxReportedKeys} keys.</p>
           <CodePanel
             title="Shell"
@@ -51,7 +50,7 @@ export default function LeaksPage() {
           </p>
         </Section>
 
-        <Section of="what-happens">
+        <Section of="what-happens" contents={sections}>
           <p>
             Within seconds, each key that works is revoked, together with the key that it has replaced if that one still
             works. Its owner gets one email, with a link to what was done with the key. Nothing else happens: other
@@ -59,7 +58,7 @@ export default function LeaksPage() {
           </p>
         </Section>
 
-        <Section of="your-own-key">
+        <Section of="your-own-key" contents={sections}>
           <p>
             Revoke it at{" "}
             <Link href={user.page} className="text-accent underline">
@@ -70,7 +69,7 @@ export default function LeaksPage() {
           </p>
         </Section>
 
-        <Section of="scanners">
+        <Section of="scanners" contents={sections}>
           <p>A rule for gitleaks:</p>
           <CodePanel title=".gitleaks.toml" code={gitleaksToml} />
           <p>
@@ -83,23 +82,12 @@ export default function LeaksPage() {
           </p>
         </Section>
 
-        <Section of="vulnerabilities">
+        <Section of="vulnerabilities" contents={sections}>
           <p>
             Write to <SupportLink />. Please do not publish a vulnerability before it is fixed.
           </p>
         </Section>
       </div>
     </WithContents>
-  )
-}
-
-function Section({ of, children }: { of: (typeof sections)[number]["id"]; children: ReactNode }) {
-  return (
-    <section id={of} aria-labelledby={`${of}-title`} className="grid scroll-mt-4 gap-3">
-      <h2 id={`${of}-title`} className="text-base font-semibold">
-        {sections.find(({ id }) => id === of)?.label}
-      </h2>
-      {children}
-    </section>
   )
 }
