@@ -69,31 +69,54 @@ export function statementOf<Row extends z.ZodObject, Where extends Partial<z.inp
 ) {
   const values: unknown[] = []
   const bind: Bind = (value) => `$${values.push(value)}`
-  const { since, until, after, order, limit, offset } = page
+  const { after, order, limit, offset } = page
 
-  const conditions = Object.entries(where).map(([field, value]) => `${columnOf(list, field)} = ${bind(value)}`)
-  if (since) conditions.push(`created_at >= ${bind(since)}`)
-  if (until) conditions.push(`created_at <= ${bind(until)}`)
+  const conditions = conditionsOf(list, where, page, bind)
   const count = `(SELECT count(*) FROM ${list.table} ${whereAll(conditions)})`
   const total = list.total?.(where, page, bind) ?? count
   const scalars = Object.entries(list.meta ?? {}).map(([name, write]) => [name, write(where, page, bind)])
   const meta = [["total", total], ...scalars].map(([name, sql]) => `${sql} AS "meta.${name}"`)
 
   const id = columnOf(list, "id")
-  const [comparison, direction] = order === "desc" ? ["<", "DESC"] : [">", "ASC"]
-  if (after) conditions.push(`(created_at, ${id}) ${comparison} (${bind(after.createdAt)}, ${bind(after.id)})`)
-  const ordered = `ORDER BY created_at ${direction}, ${id} ${direction}`
-  const fields = Object.keys(list.row.shape).map((field) => `${columnOf(list, field)} AS "${field}"`)
-
+  if (after) {
+    const comparison = order === "desc" ? "<" : ">"
+    conditions.push(`(created_at, ${id}) ${comparison} (${bind(after.createdAt)}, ${bind(after.id)})`)
+  }
+  const ordered = orderOf(list, order)
   const text = `
     WITH meta AS MATERIALIZED (SELECT ${meta.join(", ")})
-    SELECT meta.*, ${fields.join(", ")}
+    SELECT meta.*, ${fieldsOf(list)}
     FROM meta LEFT JOIN (
       SELECT * FROM ${list.table} ${whereAll(conditions)} ${ordered} LIMIT ${bind(limit + 1)} OFFSET ${bind(offset)}
     ) page ON true
     ${ordered}`
   const hasOnePlan = Object.keys(where).every((field) => field === "userId")
   return { ...(hasOnePlan && { name: nameOf(text) }), text, values }
+}
+
+/** The conditions of the rows of a list, regardless of the page. */
+function conditionsOf<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
+  list: List<Row, Where>,
+  where: Where,
+  { since, until }: Range,
+  bind: Bind,
+): string[] {
+  const conditions = Object.entries(where).map(([field, value]) => `${columnOf(list, field)} = ${bind(value)}`)
+  if (since) conditions.push(`created_at >= ${bind(since)}`)
+  if (until) conditions.push(`created_at <= ${bind(until)}`)
+  return conditions
+}
+
+function orderOf(list: Pick<List<z.ZodObject>, "row" | "columns">, order: Page["order"]): string {
+  const direction = order === "desc" ? "DESC" : "ASC"
+  return `ORDER BY created_at ${direction}, ${columnOf(list, "id")} ${direction}`
+}
+
+/** The columns of a row, of the table expression `page`. */
+function fieldsOf(list: Pick<List<z.ZodObject>, "row" | "columns">): string {
+  return Object.keys(list.row.shape)
+    .map((field) => `${columnOf(list, field)} AS "${field}"`)
+    .join(", ")
 }
 
 /**
