@@ -31,10 +31,12 @@ async function main(): Promise<void> {
     { name: "banned", newSubject: async () => (await createUser({ passwordHash, status: "banned" })).email },
   ]
   // Each kind creates a key, because a report takes longer after work of the database.
-  const reported = (subjectOf: (secret: string) => string, overrides = {}) => async () => {
-    const { secret } = await createKey({ user: await createUser(), surface: "user", ...overrides })
-    return subjectOf(secret)
-  }
+  const reported =
+    (subjectOf: (secret: string) => string, overrides = {}) =>
+    async () => {
+      const { secret } = await createKey({ user: await createUser(), surface: "user", ...overrides })
+      return subjectOf(secret)
+    }
   const keys: readonly Kind[] = [
     { name: "unknown", newSubject: reported(() => newSecret("user")) },
     { name: "live", newSubject: reported((secret) => secret) },

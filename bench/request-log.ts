@@ -29,7 +29,7 @@ async function main(sizes: readonly number[]): Promise<void> {
   for (const rows of sizes) {
     const client = new pg.Client(given.DATABASE_URL)
     await client.connect()
-    await fillInBulk(client, { rows, users })
+    await fillInBulk(client, { rows: 2 * users, users, requests: rows })
     await printSize(client, rows)
     for (const page of await pagesOf()) {
       const times = await timesOf(page)
