@@ -13,7 +13,12 @@ import { POST } from "./route"
 
 let addresses = 0
 
-function report(body: unknown, address = `10.0.0.${addresses++}`): Promise<Response> {
+function newAddress(): string {
+  const number = addresses++
+  return `10.0.${Math.floor(number / 256)}.${number % 256}`
+}
+
+function report(body: unknown, address = newAddress()): Promise<Response> {
   const headers = { "content-type": "application/json", [socketAddressHeader]: address }
   const sent = typeof body === "string" ? body : JSON.stringify(body)
   return POST(new Request("http://localhost:3000/api/leaks", { method: "POST", headers, body: sent }))
@@ -148,6 +153,28 @@ test("of a key and the one that it replaced, reported together, both are revoked
   await finishBackground()
   for (const { key } of [current, old]) expect(await stateOf(key.id)).toMatchObject({ revocationReason: "leaked" })
   expect(await emailsTo(user)).toHaveLength(2)
+})
+
+test("of a report with keys that have expired, the key that works is revoked", async () => {
+  const expired = () => issued("user", { expiresAt: past() })
+  const [first, live, last] = [await expired(), await issued(), await expired()]
+  await report({ keys: [first.secret, live.secret, last.secret] })
+  await finishBackground()
+  expect(await stateOf(live.id)).toMatchObject({ revocationReason: "leaked" })
+})
+
+test("while 500 reports wait, another one is refused; all that were accepted are worked off", async () => {
+  const [one, last] = [await issued(), await issued()]
+  await whileLocked(one.user, async () => {
+    await report({ keys: [one.secret] })
+    for (let accepted = 1; accepted < 499; accepted++) await report({ keys: ["no key"] })
+    expect((await report({ keys: [last.secret] })).status).toBe(202)
+    const refused = await report({ keys: ["no key"] })
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get("retry-after")).toBe("60")
+  })
+  await expect.poll(() => stateOf(last.id), { timeout: 20_000 }).toMatchObject({ revocationReason: "leaked" })
+  expect(await stateOf(one.id)).toMatchObject({ revocationReason: "leaked" })
 })
 
 test("the owners of the service hear of a leaked admin key, and not of a user key", async () => {

@@ -59,6 +59,15 @@ describe.each(lists)("$path", (endpoint) => {
   })
 })
 
+test("the failures of an endpoint with one status are read without any others", async () => {
+  const endpoint = lists.find(({ path }) => path === "/api/v1/admin/requests") ?? expect.fail("no list of requests")
+  const call = await caller(endpoint)
+  const statements = await statementsOf(() => call("route=/api/v1/me/run&status=503"))
+  const plans = (await Promise.all(statements.map(plansOf))).flat()
+  const filters = plans.flatMap(({ plan }) => nodesOf(plan).flatMap(({ Filter = "" }) => Filter))
+  expect(filters.filter((filter) => /route|status/.test(filter))).toEqual([])
+})
+
 test("calls, runs, the sweeper's jobs, the usage of an account and the statistics never scan a whole table", async () => {
   const statements: Statement[] = []
   const user = { id: owner }
