@@ -29,7 +29,7 @@ async function listOf(orders: number) {
     streamed: {
       columns: Object.keys(orderRow.shape),
       find: () => find({ userId: user.id }, { limit: 1, offset: 0, order: "desc", all: true }),
-      rowOf: (found: object) => orderRow.parse(found) as Record<string, unknown>,
+      rowOf: (found: unknown) => orderRow.parse(found) as Record<string, unknown>,
     },
   }
 }

@@ -25,9 +25,9 @@ export type Reader = {
 export type Streamed = {
   columns: readonly string[]
   /** All rows, or their statement. */
-  find: () => Promise<Found<object>>
+  find: () => Promise<Found<unknown>>
   /** A row as the API returns it. */
-  rowOf: (found: object) => Readonly<Record<string, unknown>>
+  rowOf: (found: unknown) => Readonly<Record<string, unknown>>
 }
 
 const streamTimes = {

@@ -23,7 +23,7 @@ const lockNotAvailable = "55P03"
 /** All rows of a statement, from one snapshot of the database, in its order. */
 export type Cursor = {
   /** The next rows; none after the last. */
-  next: () => Promise<readonly object[]>
+  next: () => Promise<readonly unknown[]>
   /** Ends the transaction, after the last row. */
   close: () => Promise<void>
   /** Closes the connection: a statement in progress fails. Does nothing after that. */
