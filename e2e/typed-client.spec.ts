@@ -10,7 +10,7 @@ const client = `import createClient from "openapi-fetch"
 import type { paths } from "./api"
 
 const { BASE_URL, API_KEY } = process.env
-const client = createClient<paths>({ baseUrl: String(BASE_URL), headers: { Authorization: \`Bearer \${API_KEY}\` } })
+const client = createClient<paths, "application/json">({ baseUrl: String(BASE_URL), headers: { Authorization: \`Bearer \${API_KEY}\` } })
 const { data: users, error } = await client.GET("/api/v1/admin/users", {
   params: { query: { limit: 3, order: "asc", role: "admin" } },
 })

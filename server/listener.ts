@@ -91,6 +91,11 @@ export function createListener(next: RequestListener): Listener {
   // The size limit bounds the number of headers. With a count limit Node silently drops some, even an Idempotency-Key.
   server.maxHeadersCount = 0
   server.timeout = idleMs
+  // Over HTTP/1.0, which proxies speak, closing a connection would complete a response that its client does not read.
+  server.on("timeout", (socket: Socket) => {
+    if (connections.get(socket)?.pending) socket.resetAndDestroy()
+    else socket.destroy()
+  })
   server.on("connection", (socket: Socket) => {
     connections.set(socket, { pending: 0 })
     socket.once("close", () => connections.delete(socket))
@@ -130,6 +135,11 @@ async function send(handler: Handler, request: IncomingMessage, response: Server
  */
 async function sendEarly(result: Response, request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.shouldKeepAlive = false
+  // A stream has no length, and does not fit into memory.
+  if (result.status === 200 && !result.headers.has("content-length")) {
+    request.removeAllListeners("data").resume()
+    return sendNodeResponse(response, result)
+  }
   response.writeHead(result.status, Object.fromEntries(result.headers))
   response.flushHeaders()
   response.write(await result.text())

@@ -88,6 +88,7 @@ export default function OverviewPage() {
           <p>All lists accept these parameters. Some lists also accept filters.</p>
           <DescribedList of={describeParameters(sharedParameters)} />
           <Sentence>{conventions.walk}</Sentence>
+          <Sentence>{conventions.stream}</Sentence>
           <Sentence>{conventions.bounds}</Sentence>
           <Sentence>{conventions.strict}</Sentence>
         </Section>

@@ -46,6 +46,7 @@ export async function ResourcePage<Row extends { id: string }>({
         title={title}
         page={page}
         path={`/api/v1/admin/${resource}`}
+        download={`/admin/csv/${resource}`}
         filters={endpoint.filters}
         columns={columns.map((column) => ({ ...column, cell: (row: Row) => column.cell(row, account) }))}
         listing={listing}

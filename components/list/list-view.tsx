@@ -19,6 +19,7 @@ export function ListView<Row extends { id: string }>({
   title,
   page,
   path,
+  download,
   filters,
   columns,
   listing: { query, apiQuery, found },
@@ -28,6 +29,8 @@ export function ListView<Row extends { id: string }>({
   page: string
   /** The path of the endpoint. */
   path: string
+  /** The path at which all matching rows are a file. */
+  download?: string
   filters: Parameters
   columns: readonly Column<Row>[]
   listing: Listing<Row>
@@ -41,7 +44,7 @@ export function ListView<Row extends { id: string }>({
         <>
           {found.data.length > 0 && <Rows title={title} columns={columns} rows={found.data} />}
           {found.data.length === 0 && (query.size > 0 ? <NoMatch page={page} /> : empty)}
-          <Paging page={page} query={query} meta={found.meta} rows={found.data.length} />
+          <Paging page={page} download={download} query={query} meta={found.meta} rows={found.data.length} />
           <ApiRequest path={path} query={apiQuery} />
         </>
       ) : (

@@ -4,14 +4,16 @@ import type { List } from "@/lib/api/envelope"
 
 const count = new Intl.NumberFormat("en")
 
-/** The range of rows on screen, their total number, and links to the other pages. */
+/** The range of rows on screen, their total number, and links to the other pages and to a file with all rows. */
 export function Paging({
   page,
+  download,
   query,
   meta,
   rows,
 }: {
   page: string
+  download: string | undefined
   query: URLSearchParams
   meta: List<unknown>["meta"]
   rows: number
@@ -31,6 +33,11 @@ export function Paging({
       {first && <PageLink href={first}>First</PageLink>}
       {previous && <PageLink href={previous}>Previous</PageLink>}
       {next && <PageLink href={next}>Next</PageLink>}
+      {download && total > 0 && (
+        <a href={allAt(download, query)} className={buttonStyle()} aria-label="Download all rows as CSV">
+          CSV
+        </a>
+      )}
     </nav>
   )
 }
@@ -44,7 +51,19 @@ function PageLink({ href, children }: { href: string; children: string }) {
 }
 
 function pageAt(page: string, query: URLSearchParams, place: { offset?: number; cursor?: string }): string {
-  const target = new URLSearchParams([...query].filter(([name]) => name !== "offset" && name !== "cursor"))
+  const target = without(["offset", "cursor"], query)
   for (const [name, value] of Object.entries(place)) if (value) target.set(name, String(value))
-  return target.size > 0 ? `${page}?${target}` : page
+  return at(page, target)
+}
+
+function allAt(download: string, query: URLSearchParams): string {
+  return at(download, without(["limit", "offset", "cursor"], query))
+}
+
+function without(names: readonly string[], query: URLSearchParams): URLSearchParams {
+  return new URLSearchParams([...query].filter(([name]) => !names.includes(name)))
+}
+
+function at(path: string, query: URLSearchParams): string {
+  return query.size > 0 ? `${path}?${query}` : path
 }

@@ -14,7 +14,7 @@ import type { Endpoint } from "./endpoint"
 import { refuseAs } from "./errors"
 
 /** What an endpoint requires of its caller. */
-type Access = Pick<Endpoint, "surface" | "permission" | "scope">
+export type Access = Pick<Endpoint, "surface" | "permission" | "scope">
 
 /** An owner and their key: what every endpoint knows of its caller. */
 export type Caller = { key: LiveKey; owner: Owner; verdict: Verdict }
@@ -90,10 +90,7 @@ export async function refuseKey(headers: Headers): Promise<never> {
  * @throws Refusal 403 or 429 for such an address
  */
 export async function countRequest(key: KeyRow, headers: Headers): Promise<Verdict> {
-  if (key.allowed_cidrs) {
-    const address = wholeClientAddress(headers)
-    if (!address || !isWithin(address, key.allowed_cidrs)) return refuseAddress(address, clientAddress(headers))
-  }
+  await requireAddress(key, headers)
   if (key.unrecorded) recordUseLater(key.id)
   return consume("key", key.id, key.requests_per_minute ?? undefined)
 }
@@ -124,6 +121,17 @@ export function authorize(key: KeyRow, verdict: Verdict, { surface, permission, 
 }
 
 /**
+ * Authorizes a caller again whose response takes longer: reads the key and its owner anew, without counting a request.
+ * @throws Refusal 401 or 403
+ */
+export async function authorizeAgain(headers: Headers, { verdict }: Caller, access: Access): Promise<void> {
+  const key = await findKeyIn(headers)
+  if (!key || key.revoked || key.expired) return refuseCredentials()
+  await requireAddress(key, headers)
+  authorize(key, verdict, access)
+}
+
+/**
  * Requires a permission of a caller that is authorized for the endpoint, and the scope of the same name.
  * @throws Refusal 403
  */
@@ -150,6 +158,12 @@ function readCredentials(headers: Headers): string | undefined {
     refuseAs("bad_request", "Authorization and x-api-key contain different keys. Send one key, in either header.")
   }
   return bearer ?? plain
+}
+
+async function requireAddress({ allowed_cidrs: allowed }: LiveKey, headers: Headers): Promise<void> {
+  if (!allowed) return
+  const address = wholeClientAddress(headers)
+  if (!address || !isWithin(address, allowed)) await refuseAddress(address, clientAddress(headers))
 }
 
 async function refuseAddress(address: string | undefined, client: string): Promise<never> {

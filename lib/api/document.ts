@@ -53,6 +53,8 @@ export const conventions = {
   envelope:
     'A list returns `{ "data": [rows], "meta": { "total", "limit", "offset", "nextCursor" } }`, where `total` counts all matching rows. A single object returns `{ "data": {…} }`.',
   walk: `To read all rows, use \`limit=${limitBounds.max}\` and repeat the request with \`cursor=\` set to \`meta.nextCursor\` until it is null. Every row that exists throughout is returned exactly once, and every page takes the same time. With \`offset\`, rows can be skipped or repeated, and large offsets are slow: use it only within about the first ${usefulOffset} rows.`,
+  stream:
+    'To read all rows in one request and from one snapshot, send `Accept: application/x-ndjson` or `Accept: text/csv`, without `limit`, `offset` and `cursor`. NDJSON is complete only if its last line is `{ "meta": { "total" } }`; a CSV that is incomplete ends with a broken connection. A key reads one stream at a time, for at most 10 minutes.',
   bounds: "`since` and `until` are inclusive: `since=2026-01-01&until=2026-01-31` covers January in UTC.",
   money: "Money amounts are integer cents with a `currency`. Never add amounts in different currencies.",
   times: "Times are ISO 8601 in UTC. Ids are UUIDs unless stated otherwise.",

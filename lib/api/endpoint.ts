@@ -10,7 +10,7 @@ import { authorize, type Caller, countRequest, findKeyIn, refuseKey } from "./au
 import { refuseAs } from "./errors"
 import { eachMethod, handleEach, type Method } from "./methods"
 import type { Parameters } from "./parameters"
-import { type Draft, pathOf, respond, setAll } from "./respond"
+import { type Body, type Draft, pathOf, respond, setAll } from "./respond"
 
 /** The definition of an endpoint, which documents, console pages and tests read. Its path is its folder. */
 export type Endpoint = {
@@ -47,7 +47,7 @@ export type Routes<Row = Endpoint> = Readonly<Record<Method, Route<Row>>>
 /** Turns an endpoint and its handler, which returns the body of the response, into the routes of all methods. */
 export function routes<Row extends Endpoint>(
   endpoint: Row,
-  handle: (request: Request, caller: Caller, withinDeadline: WithinDeadline, draft: Draft) => Promise<string>,
+  handle: (request: Request, caller: Caller, withinDeadline: WithinDeadline, draft: Draft) => Promise<Body>,
 ): Routes<Row> {
   const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : `${endpoint.method}, OPTIONS`
 

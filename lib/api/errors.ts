@@ -23,7 +23,10 @@ export const errors = {
     status: 405,
     meaning: "The endpoint does not support this method; `Allow` lists the supported methods.",
   },
-  request_timeout: { status: 408, meaning: "The request did not arrive in time; the connection is closed." },
+  request_timeout: {
+    status: 408,
+    meaning: "The request did not arrive in time, or a stream took too long; the connection is closed.",
+  },
   idempotency_in_progress: { status: 409, meaning: "A call with this Idempotency-Key is still running." },
   payload_too_large: { status: 413, meaning: "The body is larger than the endpoint accepts." },
   idempotency_mismatch: { status: 422, meaning: "This Idempotency-Key was already used with a different body." },

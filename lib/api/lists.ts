@@ -1,19 +1,26 @@
 import { z } from "zod"
 import type { OwnerId } from "@/lib/accounts/owner"
 import type { Family } from "@/lib/metrics/family"
+import type { WithinDeadline } from "@/lib/postgres/deadline"
 import type { Found, Page } from "@/lib/postgres/page"
 import type { Permission } from "../permissions"
+import { type Access, authorizeAgain, type Caller } from "./authenticate"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import { type List, listEnvelope } from "./envelope"
+import { refuseAs } from "./errors"
 import { encodeCursor, type Parameters, sharedParameters } from "./parameters"
 import { parseListQuery } from "./query"
-import type { Draft } from "./respond"
+import { type Body, type Draft, type StreamedBody, setAll } from "./respond"
+import { openStream, type Reader } from "./stream"
+import { type StreamFormat, streamFormatIn, streamHeaders } from "./stream-formats"
 
 /** An admin list that pages can read too, with the same rows, parameters and errors as over HTTP. */
 export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
   readonly permission: Permission
   /** @param search the query, with or without its `?` */
   readonly read: (search: string) => Promise<List<Row, Meta>>
+  /** All rows that match a query without limit, offset and cursor. */
+  readonly stream: (search: string, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
 }
 
 /** A user list that pages can read too, for the signed-in account instead of a key's owner. */
@@ -50,19 +57,18 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
   /** What the metrics endpoint can count of these rows. */
   metrics?: Family
 }): Routes<AdminEndpoint<z.output<Row>, z.output<Meta>>> {
-  const { common, read } = list(row)
+  const { common, read, stream, write } = list(row)
+  const access = { surface: "admin", permission, scope: permission } as const
   return routes(
     {
       ...common,
-      surface: "admin",
-      permission,
-      scope: permission,
+      ...access,
       recipes,
       ...(metrics && { metrics }),
       read: (search: string) => read(search, {}),
+      stream: (search: string, format: StreamFormat, reader: Reader) => stream(search, {}, format, reader),
     },
-    async (request, _caller, withinDeadline, draft) =>
-      write(await withinDeadline(read(new URL(request.url).search, {})), draft),
+    (request, caller, withinDeadline, draft) => write(request, {}, { caller, access, withinDeadline, draft }),
   )
 }
 
@@ -74,27 +80,23 @@ export function userList<
 >(
   row: ListRow<Where & { userId: OwnerId }, Filters<Omit<Where, "userId">>, Row, Meta>,
 ): Routes<UserEndpoint<z.output<Row>, z.output<Meta>>> {
-  const { common, read } = list(row)
+  const { common, read, write } = list(row)
+  const access = { surface: "user", permission: undefined, scope: "read" } as const
   return routes(
-    {
-      ...common,
-      surface: "user",
-      permission: undefined,
-      scope: "read",
-      recipes: {},
-      read: (userId: OwnerId, search: string) => read(search, { userId }),
-    },
-    async (request, { owner }, withinDeadline, draft) =>
-      write(await withinDeadline(read(new URL(request.url).search, { userId: owner.id })), draft),
+    { ...common, ...access, recipes: {}, read: (userId: OwnerId, search: string) => read(search, { userId }) },
+    (request, caller, withinDeadline, draft) =>
+      write(request, { userId: caller.owner.id }, { caller, access, withinDeadline, draft }),
   )
 }
 
-function write(list: List<unknown>, draft: Draft): string {
-  draft.rows = list.data.length
-  return listEnvelope(list)
+type Context = { caller: Caller; access: Access; withinDeadline: WithinDeadline; draft: Draft }
+
+/** Whether an endpoint is a list that the console can show. */
+export function isAdminList(endpoint: Endpoint): endpoint is AdminEndpoint<unknown> {
+  return endpoint.surface === "admin" && endpoint.shape === "list"
 }
 
-/** What the lists of both surfaces have in common. `read` adds `own` to the conditions from the query. */
+/** What the lists of both surfaces have in common. `read` and `stream` add `own` to the conditions from the query. */
 function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(row: ListRow<Where, object, Row, Meta>) {
   const filters = (row.filters ?? {}) as Parameters
   // A row without one leaves Meta at its default, the type of noMeta.
@@ -116,7 +118,54 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(row: Lis
     // The filters' types are those of Where's columns: see Filters.
     return pageOf(row.row, meta, page, await row.find({ ...where, ...own } as Where, page))
   }
-  return { common, read }
+
+  async function stream(search: string, own: object, format: StreamFormat, reader: Reader): Promise<StreamedBody> {
+    refusePaging(search, format)
+    const { page, where } = parseListQuery(search, filters, id)
+    return openStream(reader, format, {
+      columns: Object.keys(row.row.shape),
+      find: () => row.find({ ...where, ...own } as Where, { ...page, limit: Number.MAX_SAFE_INTEGER, all: true }),
+      rowOf: (found) => row.row.parse(found) as Record<string, unknown>,
+    })
+  }
+
+  /** Responds with a page or, to a client that prefers one of their formats, with a stream. */
+  async function write(
+    request: Request,
+    own: object,
+    { caller, access, withinDeadline, draft }: Context,
+  ): Promise<Body> {
+    const { search } = new URL(request.url)
+    setAll(draft.headers, { Vary: "Accept" })
+    const format = streamFormatIn(request.headers)
+    if (!format) {
+      const found = await withinDeadline(read(search, own))
+      draft.rows = found.data.length
+      return listEnvelope(found)
+    }
+    const body = await stream(search, own, format, {
+      id: caller.key.id,
+      request,
+      requestId: draft.headers["x-request-id"] ?? "",
+      withinDeadline,
+      check: () => authorizeAgain(request.headers, caller, access),
+    })
+    setAll(draft.headers, streamHeaders(format))
+    return body
+  }
+  return { common, read, stream, write }
+}
+
+/** A stream has all rows: with a part of them it would look complete to a client that forgot about the parameter. */
+function refusePaging(search: string, { type }: StreamFormat): void {
+  const given = new URLSearchParams(search)
+  for (const name of ["limit", "offset", "cursor"]) {
+    if (!given.has(name)) continue
+    refuseAs(
+      "bad_request",
+      `${name} selects a page, but as ${type} a list has all rows. Leave it out and narrow the list with since, until and filters, or send Accept: application/json.`,
+    )
+  }
 }
 
 function pageOf<Row extends z.ZodObject, Meta extends z.ZodObject>(

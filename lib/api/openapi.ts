@@ -15,6 +15,7 @@ import {
 } from "./document"
 import { type ErrorCode, errors } from "./errors"
 import { idempotencyKeyHeader } from "./idempotency-key"
+import { csv, ndjson } from "./stream-formats"
 
 const version = "1.0.0"
 
@@ -87,6 +88,14 @@ function headersOf(names: readonly string[]) {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
+/** The formats in which a list returns all rows. */
+const streamContent = {
+  [ndjson.type]: {
+    schema: { type: "string", description: 'A row in each line, and a last line `{"meta":{"total"}}` or `{"error"}`' },
+  },
+  [csv.type]: { schema: { type: "string", description: "A line with the names of the fields, and one for each row" } },
+}
+
 function operation(endpoint: Documented) {
   const { summary, surface, parameters, metered } = endpoint
   return {
@@ -113,7 +122,10 @@ function operation(endpoint: Documented) {
           ...Object.keys({ ...responseHeaders, ...replacedHeaders }),
           ...(metered ? Object.keys(meteredHeaders) : []),
         ]),
-        content: { "application/json": { schema: envelope(endpoint), example: endpoint.example } },
+        content: {
+          "application/json": { schema: envelope(endpoint), example: endpoint.example },
+          ...(endpoint.shape === "list" && streamContent),
+        },
       },
       ...Object.fromEntries(
         errorResponses(endpoint).map((codes) => [

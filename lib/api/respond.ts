@@ -30,7 +30,18 @@ export type Draft = {
   credits?: number
   /** The names of the parameters that were used. */
   parameters?: readonly string[]
+  /** Resolves when the response has ended, if its body is a stream. */
+  ended?: Promise<Ending>
 }
+
+/** The body of a response: text, a stream, or none. */
+export type Body = string | StreamedBody | null
+
+/** A body that is written while it is sent. */
+export type StreamedBody = { stream: ReadableStream<Uint8Array>; ended: Promise<Ending> }
+
+/** What was sent of a stream, and why it is incomplete. */
+export type Ending = { rows: number; code?: string }
 
 /** The route label of requests that match no route file. */
 export const noRoute = "none"
@@ -48,7 +59,7 @@ export function pathOf(request: Request): string {
 export async function respond(
   request: Request,
   route: string,
-  work: (draft: Draft) => Promise<string | null>,
+  work: (draft: Draft) => Promise<Body>,
 ): Promise<Response> {
   const start = performance.now()
   const requestId = requestIdFrom(request.headers.get("x-request-id"))
@@ -62,24 +73,28 @@ export async function respond(
   }
   setAll(draft.headers, transportSecurity())
   const response = await traced(request, route, () => responseOf(draft, requestId, work))
-  if (isOfApi(route === noRoute ? new URL(request.url).pathname : route)) {
-    const { key, code } = draft
-    const ms = performance.now() - start
-    const client = key ? undefined : clientAddress(request.headers)
-    recordRequest({
-      requestId,
-      keyId: key?.id,
-      client,
-      method: request.method,
-      route,
-      status: response.status,
-      code,
-      ms,
-    })
-    const written = key && logRequest(entryOf(request, route, response.status, { ...draft, key }, ms))
-    if (written) await written
-  }
+  if (!isOfApi(route === noRoute ? new URL(request.url).pathname : route)) return response
+  const record = (ending: Partial<Ending> = {}) =>
+    recordResponse(request, route, response.status, requestId, performance.now() - start, { ...draft, ...ending })
+  // The rows and the time of a stream are known when it has ended.
+  if (draft.ended) draft.ended.then(record)
+  else await record()
   return response
+}
+
+/** @returns during a shutdown, a promise that the response waits for */
+function recordResponse(
+  request: Request,
+  route: string,
+  status: number,
+  requestId: string,
+  ms: number,
+  draft: Draft,
+): Promise<void> | undefined {
+  const { key, code } = draft
+  const client = key ? undefined : clientAddress(request.headers)
+  recordRequest({ requestId, keyId: key?.id, client, method: request.method, route, status, code, ms })
+  return key && logRequest(entryOf(request, route, status, { ...draft, key }, ms))
 }
 
 function entryOf(
@@ -109,13 +124,17 @@ function entryOf(
 async function responseOf(
   draft: Draft,
   requestId: string,
-  work: (draft: Draft) => Promise<string | null>,
+  work: (draft: Draft) => Promise<Body>,
 ): Promise<Response> {
   try {
     const body = await work(draft)
+    if (body !== null && typeof body === "object") {
+      draft.ended = body.ended
+      return createResponse(200, draft.headers, body.stream)
+    }
     return createResponse(body === null ? 204 : (draft.status ?? 200), draft.headers, body)
   } catch (error) {
-    const refusal = error instanceof Refusal ? error : unexpected(error, requestId)
+    const refusal = refusalFor(error, requestId)
     draft.code = refusal.code
     setAll(draft.headers, refusal.headers)
     return createResponse(refusal.status, draft.headers, errorEnvelope(refusal.code, refusal.message))
@@ -123,13 +142,19 @@ async function responseOf(
 }
 
 /** Content-Length avoids chunked encoding, and gives HEAD the length of the GET response. */
-function createResponse(status: number, headers: ResponseHeaders, body: string | null): Response {
+function createResponse(
+  status: number,
+  headers: ResponseHeaders,
+  body: string | ReadableStream<Uint8Array> | null,
+): Response {
   if (body === null) delete headers["content-type"]
-  else headers["content-length"] = String(Buffer.byteLength(body))
+  else if (typeof body === "string") headers["content-length"] = String(Buffer.byteLength(body))
   return new Response(body, { status, statusText: STATUS_CODES[status] ?? "", headers })
 }
 
-function unexpected(error: unknown, requestId: string): Refusal {
+/** The response to an error that was thrown. Those that are no refusals are logged. */
+export function refusalFor(error: unknown, requestId: string): Refusal {
+  if (error instanceof Refusal) return error
   const why = error instanceof Error ? error.stack : String(error)
   if (isDatabaseUnavailable(error)) {
     log().error({ requestId, why }, "service_unavailable")

@@ -68,6 +68,7 @@ ${[
   conventions.envelope,
   `Every list takes ${describeParameters(sharedParameters).map(describeInline).join("; ")}.`,
   conventions.walk,
+  conventions.stream,
   conventions.bounds,
   conventions.money,
   conventions.times,

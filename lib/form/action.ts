@@ -5,13 +5,13 @@ import { isHidden, isShownAgain, textsOf } from "@/lib/input/fields"
 import { holds, type Permission } from "@/lib/permissions"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { clientAddress } from "@/lib/rate-limit/client-address"
+import { respondOverloaded } from "@/lib/responses"
 import type { Client } from "@/lib/sign-in/attempts"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { isSameOrigin } from "@/lib/sign-in/origin"
 import { TooManyPasswords } from "@/lib/sign-in/password-hash"
 import { currentViewer, type Viewer } from "@/lib/sign-in/session"
 import { log } from "@/lib/telemetry/log"
-import { respondOverloaded } from "./responses"
 
 /** The values of a form's fields as they were typed, to be shown again; without passwords. */
 export type FormValues<Field extends string = string> = { readonly [Name in Field]?: string }

@@ -1,7 +1,7 @@
 import { subscribe } from "node:diagnostics_channel"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { keepResponse } from "@/lib/form/responses"
 import { forwardedHeader, socketAddressHeader } from "@/lib/rate-limit/client-address"
+import { keepResponse } from "@/lib/responses"
 import { singleton } from "@/lib/singleton"
 import { isOfApi, recordWhenClosed } from "@/lib/telemetry/access-log"
 
@@ -20,6 +20,11 @@ function isForwarded({ headers }: IncomingMessage): boolean {
   return Object.keys(headers).some((name) =>
     /^(forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|cf-connecting-ip|true-client-ip)$/.test(name),
   )
+}
+
+/** Whether the response may be a stream: see lib/api/stream.ts, and the downloads of the console. */
+function mayBeStreamed(path: string, { headers }: IncomingMessage): boolean {
+  return path.startsWith("/admin/csv/") || /x-ndjson|text\/csv/i.test(headers.accept ?? "")
 }
 
 const renderingHeaders = ["rsc", "next-router-state-tree", "next-router-prefetch", "next-router-segment-prefetch"]
@@ -60,7 +65,7 @@ export function watchRequests(): void {
       delete request.headers["x-forwarded-proto"]
       const [path = ""] = request.url?.split("?", 1) ?? []
       if (!isOfApi(path)) recordWhenClosed(path, request, response)
-      if (request.method === "POST") keepResponse(request, response)
+      if (request.method === "POST" || mayBeStreamed(path, request)) keepResponse(request, response)
     })
     return true
   })

@@ -10,6 +10,8 @@ export type Page = Range & {
   order: "asc" | "desc"
   /** The last row of the previous page: the page starts after it, and `offset` is 0. */
   after?: Position
+  /** Asks for the statement of all matching rows instead of a page; where rows are computed, for all of them. */
+  all?: true
 }
 
 /** Bounds on `createdAt`, both inclusive. */
@@ -18,8 +20,19 @@ export type Range = { since?: Date; until?: Date }
 /** The position of a row: lists are ordered by `createdAt`, then `id`. */
 export type Position = { createdAt: Date; id: string }
 
-/** The result of a `find`. `rows` has one row more than `page.limit` if another page follows. */
-export type Found<Row> = { rows: readonly Row[]; total: number; meta?: Record<string, unknown> }
+/** A statement that returns the rows of a list. */
+export type Statement = { text: string; values: unknown[] }
+
+/**
+ * The result of a `find`. `rows` has one row more than `page.limit` if another page follows. `statement` is there if the
+ * page asks for it.
+ */
+export type Found<Row> = {
+  rows: readonly Row[]
+  total: number
+  meta?: Record<string, unknown>
+  statement?: Statement
+}
 
 /** Adds a parameter to a statement and returns its placeholder, such as `$3`. */
 export type Bind = (value: unknown) => string
@@ -48,6 +61,7 @@ export async function findIn<Row extends z.ZodObject, Where extends Partial<z.in
   where: Where,
   page: Page,
 ): Promise<Found<z.input<Row>>> {
+  if (page.all) return { rows: [], total: 0, statement: statementOfAll(list, where, page) }
   const { rows } = await pool().query<z.input<Row> & Meta>({
     ...statementOf(list, where, page),
     types: { getTypeParser },
@@ -92,6 +106,19 @@ export function statementOf<Row extends z.ZodObject, Where extends Partial<z.inp
     ${ordered}`
   const hasOnePlan = Object.keys(where).every((field) => field === "userId")
   return { ...(hasOnePlan && { name: nameOf(text) }), text, values }
+}
+
+/** The statement of all matching rows, in the order of the list. */
+function statementOfAll<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
+  list: List<Row, Where>,
+  where: Where,
+  page: Page,
+): Statement {
+  const values: unknown[] = []
+  const conditions = conditionsOf(list, where, page, (value) => `$${values.push(value)}`)
+  const text = `
+    SELECT ${fieldsOf(list)} FROM (SELECT * FROM ${list.table} ${whereAll(conditions)}) page ${orderOf(list, page.order)}`
+  return { text, values }
 }
 
 /** The conditions of the rows of a list, regardless of the page. */
@@ -152,7 +179,7 @@ const parsers = new Map<number, (text: string) => unknown>([
   [types.builtins.TIMESTAMPTZ, parseTime],
 ])
 
-function getTypeParser(oid: number) {
+export function getTypeParser(oid: number) {
   return parsers.get(oid) ?? types.getTypeParser(oid)
 }
 

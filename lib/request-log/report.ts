@@ -1,3 +1,4 @@
+import { csvLine } from "@/lib/csv"
 import type { ListedKey } from "@/lib/keys/data"
 import { findReach, type Reach } from "./reach"
 
@@ -74,7 +75,7 @@ function jsonOf({ key, readAt, total, routes, addresses, entries, ...report }: R
   return `${JSON.stringify(body, null, 2)}\n`
 }
 
-/** A row for each endpoint and address (RFC 4180). */
+/** A row for each endpoint and address. */
 function csvOf({ key, completeFrom, readAt, isLastUseMissing, unlogged, isTruncated, entries }: Report): string {
   const columns = {
     key_id: key.id,
@@ -90,14 +91,5 @@ function csvOf({ key, completeFrom, readAt, isLastUseMissing, unlogged, isTrunca
     ...Object.values(columns),
     ...[route, address, requests, errors, rows, firstAt, lastAt],
   ])
-  return [header, ...lines].map((cells) => `${cells.map(cellOf).join(",")}\r\n`).join("")
-}
-
-/** Where a spreadsheet could take text for a formula: at its start, and after what some take for a separator. */
-const formula = /(^|[;\t\r\n])(?=[=+\-@\t\r\n])/g
-
-function cellOf(value: string | number | Date | null): string {
-  if (value instanceof Date) return value.toISOString()
-  const text = typeof value === "string" ? value.replaceAll(formula, "$1'") : String(value ?? "")
-  return /[",;\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return [header, ...lines].map(csvLine).join("")
 }

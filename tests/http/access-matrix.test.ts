@@ -149,6 +149,8 @@ const routes: Record<
   "/api-keys/[id]/report/[format]": "sessions",
   "/admin/api-keys/[id]/count": "sessions",
   "/admin/api-keys/[id]/report/[format]": "sessions",
+  // Tests of their own, in streams.test.ts, request the lists.
+  "/admin/csv/[...resource]": "sessions",
   "/api/v1/openapi.json": "everyone",
   "/api/v1/admin/skill.md": "everyone",
   "/api/v1/me/skill.md": "everyone",

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers"
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { watchRequests } from "@/lib/next/incoming-requests"
 import { createListener, type Listener } from "@/server/listener"
-import { createKey, createUser } from "@/tests/support/factories"
+import { createKey, createOrder, createUser } from "@/tests/support/factories"
 
 let server: Server
 let close: Listener["close"]
@@ -196,10 +196,20 @@ test("a connection that pipelines more than 32 requests is closed, and only the 
   expect(finish).toHaveLength(32)
 })
 
-test("an idle connection is closed even while a response is pending", async () => {
+test("an idle connection is reset even while a response is pending, which so does not look complete", async () => {
   expect(server.timeout).toBe(60_000)
   server.timeout = 50
-  expect(await send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")).toBe("")
+  await expect(send("GET /slow HTTP/1.0\r\n\r\n")).rejects.toMatchObject({ code: "ECONNRESET" })
+})
+
+test("a client that keeps sending gets a stream, too", async () => {
+  const user = await createUser()
+  await createOrder({ userId: user.id })
+  const { secret } = await createKey({ user, surface: "user" })
+  const headers = `Host: a\r\nx-api-key: ${secret}\r\nAccept: text/csv\r\nContent-Length: 9\r\n\r\nhalf`
+  const response = await send(`GET /api/v1/me/orders HTTP/1.1\r\n${headers}`)
+  expect(response).toMatch(/\r\ncontent-type: text\/csv; charset=utf-8\r\n/)
+  expect(response).toMatch(new RegExp(`\r\nid,userId,.*\r\n[0-9a-f-]{36},${user.id},.*\r\n\r\n0\r\n\r\n$`))
 })
 
 test("a body reaches the route with any framing", async () => {

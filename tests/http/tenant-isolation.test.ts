@@ -249,6 +249,7 @@ test.each(roleNames)(
     for (const path of downloadsBelow("/admin")) seen.push(...marksIn((await page(path)).text))
     for (const path of built.routes.filter((route) => route.startsWith("/api/v1/admin/"))) {
       seen.push(...marksIn((await ask(server, { path, headers: { "x-api-key": secret } })).text))
+      seen.push(...marksIn((await page(path.replace("/api/v1/admin/", "/admin/csv/"))).text))
     }
     const expected = Object.keys(shown).filter((column) => shown[column]?.split(" ").includes(role))
     expect([...new Set(seen)].sort()).toEqual(expected.sort())

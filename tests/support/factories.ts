@@ -75,6 +75,16 @@ export function createOrder({ userId, ...overrides }: { userId: string } & Parti
   })
 }
 
+/** Many paid orders of one account, the newest one now and the others a second apart. */
+export async function createOrders({ id }: { id: string }, count: number, description = "500 credits"): Promise<void> {
+  await pool().query(
+    `INSERT INTO orders (id, user_id, kind, description, status, amount, currency, credits, created_at, paid_at)
+     SELECT gen_random_uuid(), $1, 'credits', $3, 'paid', 1900, 'usd', 500, at, at
+     FROM generate_series(0, $2::int - 1) n, LATERAL (SELECT date_trunc('milliseconds', now()) - n * interval '1 second' AS at) made`,
+    [id, count, description],
+  )
+}
+
 /** An entry of the request log, to be written by `writeEntries`. */
 export function requestWith(
   key: { id: string; userId: string },

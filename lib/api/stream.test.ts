@@ -1,0 +1,310 @@
+import { randomUUID } from "node:crypto"
+import pg from "pg"
+import { expect, test } from "vitest"
+import { GET as orders, HEAD as headOfOrders } from "@/app/api/v1/me/orders/route"
+import { orderRow } from "@/lib/orders"
+import { cursorApplication } from "@/lib/postgres/cursor"
+import { databaseDeadline } from "@/lib/postgres/deadline"
+import { listed } from "@/lib/postgres/listed"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { drainRequestLog } from "@/lib/request-log/write"
+import { drainStreams } from "@/lib/streams"
+import { createKey, createOrder, createOrders, createUser } from "@/tests/support/factories"
+import { Refusal } from "./errors"
+import type { StreamedBody } from "./respond"
+import { openStream, type Reader } from "./stream"
+import { csv, ndjson, type StreamFormat, streamFormatIn } from "./stream-formats"
+
+const never = 3_600_000
+const times = { maxMs: never, checkEveryMs: never, lastLineMs: never }
+
+/** A list of an account with this many orders. */
+async function listOf(orders: number) {
+  const user = await createUser()
+  await createOrders(user, orders)
+  const find = listed("orders", orderRow)
+  return {
+    user,
+    streamed: {
+      columns: Object.keys(orderRow.shape),
+      find: () => find({ userId: user.id }, { limit: 1, offset: 0, order: "desc", all: true }),
+      rowOf: (found: unknown) => orderRow.parse(found) as Record<string, unknown>,
+    },
+  }
+}
+
+function readerWith(overrides: Partial<Reader> = {}): Reader {
+  return {
+    id: randomUUID(),
+    request: new Request("http://localhost:3000"),
+    requestId: randomUUID(),
+    withinDeadline: databaseDeadline(),
+    check: async () => {},
+    ...overrides,
+  }
+}
+
+/** Opens a stream and reads its first rows. */
+async function begin(
+  list: Awaited<ReturnType<typeof listOf>>,
+  format: StreamFormat,
+  { reader = readerWith(), ...given }: { reader?: Reader } & Partial<typeof times> = {},
+) {
+  const body = await openStream(reader, format, list.streamed, { ...times, ...given })
+  const chunks = body.stream.getReader()
+  return { ...body, chunks, first: Buffer.from((await chunks.read()).value ?? []).toString() }
+}
+
+async function readRest(chunks: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
+  const read: Uint8Array[] = []
+  for (;;) {
+    const { done, value } = await chunks.read()
+    if (done) return Buffer.concat(read).toString()
+    read.push(value)
+  }
+}
+
+function linesOf(text: string): Record<string, unknown>[] {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+}
+
+async function countConnections(): Promise<number> {
+  const { rows } = await pool().query(
+    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()",
+    [cursorApplication],
+  )
+  return rows[0].n
+}
+
+test.each<[string | undefined, StreamFormat | undefined]>([
+  [undefined, undefined],
+  ["*/*", undefined],
+  ["application/json", undefined],
+  ["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", undefined],
+  ["application/*", undefined],
+  ["text/*", undefined],
+  ["text/plain", undefined],
+  ["__proto__", undefined],
+  ["", undefined],
+  ["text/csv", csv],
+  ["TEXT/CSV", csv],
+  ["text/csv; charset=utf-8", csv],
+  ["text/csv;header=present;q=0.5", csv],
+  ["application/x-ndjson", ndjson],
+  ["application/x-ndjson, */*", ndjson],
+  ["application/x-ndjson, application/json;q=0.5", ndjson],
+  ["application/json, application/x-ndjson", undefined],
+  ["text/csv;q=0.5, application/x-ndjson;q=0.9", ndjson],
+  ["text/csv;q=0.5, */*", undefined],
+  ["text/csv;q=0", undefined],
+  ["text/csv;q=nonsense", undefined],
+])("a client that accepts %s gets the format it prefers", (accept, format) => {
+  expect(streamFormatIn(new Headers(accept === undefined ? {} : { accept }))).toBe(format)
+})
+
+test.each(["limit=2", "offset=0", "cursor=x"])("a stream with %s is refused, and the message says why", async (search) => {
+  const { secret } = await createKey({ user: await createUser(), surface: "user" })
+  const headers = { "x-api-key": secret, accept: "text/csv" }
+  const response = await orders(new Request(`http://localhost:3000/api/v1/me/orders?${search}`, { headers }))
+  expect([response.status, response.headers.get("content-type")]).toEqual([400, "application/json"])
+  const { error } = await response.json()
+  expect(error.message).toMatch(new RegExp(`^${search.split("=")[0]} selects a page, but as text/csv a list has all rows`))
+})
+
+test("HEAD has the headers of a stream and opens none", async () => {
+  const user = await createUser()
+  const { secret } = await createKey({ user, surface: "user" })
+  const headers = { "x-api-key": secret, accept: "text/csv" }
+  const path = "http://localhost:3000/api/v1/me/orders"
+  for (let times = 0; times < 3; times++) {
+    const head = await headOfOrders(new Request(path, { method: "HEAD", headers }))
+    expect([head.status, head.body, head.headers.get("content-length")]).toEqual([200, null, null])
+    expect(Object.fromEntries(head.headers)).toMatchObject({
+      "content-type": "text/csv; charset=utf-8",
+      "cache-control": "no-store, no-transform",
+      "x-accel-buffering": "no",
+      vary: "Accept",
+    })
+  }
+  expect(await countConnections()).toBe(0)
+  const refused = await headOfOrders(new Request(`${path}?limit=1`, { method: "HEAD", headers }))
+  expect(refused.status).toBe(400)
+})
+
+test("an empty list is a line of names in CSV, and the total in NDJSON", async () => {
+  const list = await listOf(0)
+  for (const [format, text] of [
+    [csv, `${list.streamed.columns.join(",")}\r\n`],
+    [ndjson, '{"meta":{"total":0}}\n'],
+  ] as const) {
+    const { first, chunks, ended } = await begin(list, format)
+    expect(first + (await readRest(chunks))).toBe(text)
+    expect(await ended).toEqual({ rows: 0 })
+  }
+})
+
+test("a stream shows one moment: rows that are added or changed while it is read are not in it", async () => {
+  const list = await listOf(1_200)
+  const { first, chunks, ended } = await begin(list, ndjson)
+  expect(linesOf(first)).toHaveLength(500)
+  await createOrder({ userId: list.user.id, createdAt: new Date(0) })
+  await db().order.updateMany({ where: { userId: list.user.id }, data: { description: "Changed" } })
+  const lines = linesOf(first + (await readRest(chunks)))
+  expect(lines.pop()).toEqual({ meta: { total: 1_200 } })
+  expect(new Set(lines.map(({ id }) => id)).size).toBe(1_200)
+  expect(lines.filter(({ description }) => description === "Changed")).toEqual([])
+  expect(await ended).toEqual({ rows: 1_200 })
+})
+
+test("rows are read only when the client takes them", async () => {
+  const body = await openStream(readerWith(), ndjson, (await listOf(1_200)).streamed, times)
+  const reader = body.stream.getReader()
+  await reader.read()
+  await reader.cancel()
+  expect(await body.ended).toEqual({ rows: 500, code: "client_disconnected" })
+})
+
+test("a stream ends after its time as incomplete, also while the client does not read", async () => {
+  const list = await listOf(1_200)
+  const { first, chunks, ended } = await begin(list, ndjson, { maxMs: 1_000 })
+  expect(await ended).toEqual({ rows: 500, code: "request_timeout" })
+  expect(linesOf(first + (await readRest(chunks)))).toHaveLength(501)
+  const asCsv = await begin(list, csv, { maxMs: 1_000 })
+  expect(await asCsv.ended).toEqual({ rows: 500, code: "request_timeout" })
+  await expect(readRest(asCsv.chunks)).rejects.toThrow("The stream is incomplete.")
+})
+
+test("a client that does not read the last line loses the connection", async () => {
+  const list = await listOf(1_200)
+  const { stream } = await openStream(readerWith(), ndjson, list.streamed, { ...times, maxMs: 1, lastLineMs: 1 })
+  const reader = stream.getReader()
+  await expect(reader.closed).rejects.toThrow("The stream is incomplete.")
+})
+
+test("a reader who may no longer read gets a last line that says why, or a broken connection", async () => {
+  const list = await listOf(1_200)
+  for (const format of [ndjson, csv]) {
+    let isAllowed = true
+    const check = async () => {
+      if (!isAllowed) throw new Refusal(401, "unauthorized", "Not any more.")
+    }
+    const { chunks, ended } = await begin(list, format, { reader: readerWith({ check }), checkEveryMs: 10 })
+    isAllowed = false
+    expect(await ended).toEqual({ rows: 500, code: "unauthorized" })
+    if (format === csv) await expect(readRest(chunks)).rejects.toThrow()
+    else {
+      const error = { code: "unauthorized", message: "Not any more." }
+      expect(linesOf(await readRest(chunks))).toEqual([{ error }])
+    }
+  }
+})
+
+test("a stream ends as incomplete when the database ends its connection", async () => {
+  const { chunks, ended } = await begin(await listOf(1_200), ndjson)
+  await pool().query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [
+    cursorApplication,
+  ])
+  const [line] = linesOf(await readRest(chunks))
+  expect(line).toMatchObject({ error: { code: "service_unavailable" } })
+  expect(await ended).toEqual({ rows: 500, code: "service_unavailable" })
+})
+
+test("a list that cannot be read is an error response and takes no place", async () => {
+  const list = await listOf(1)
+  const statement = { text: "nonsense", values: [] }
+  const broken = { ...list.streamed, find: async () => ({ rows: [], total: 0, statement }) }
+  const reader = readerWith()
+  await expect(openStream(reader, ndjson, broken, times)).rejects.toThrow("syntax error")
+  const { chunks } = await begin(list, ndjson, { reader })
+  expect(linesOf(await readRest(chunks))).toEqual([{ meta: { total: 1 } }])
+  await expect.poll(countConnections).toBe(0)
+})
+
+const endings: [string, (opened: Awaited<ReturnType<typeof begin>>, abort: () => void) => unknown][] = [
+  ["complete", ({ chunks }) => readRest(chunks)],
+  ["canceled", ({ chunks }) => chunks.cancel()],
+  ["without its client, of which only the signal tells", (_opened, abort) => abort()],
+]
+
+test.each(endings)("a stream that is %s frees its place and its connection", async (_name, finish) => {
+  const list = await listOf(1_200)
+  const id = randomUUID()
+  for (let times = 0; times < 3; times++) {
+    const aborting = new AbortController()
+    const request = new Request("http://localhost:3000", { signal: aborting.signal })
+    const opened = await begin(list, ndjson, { reader: readerWith({ id, request }) })
+    await finish(opened, () => aborting.abort())
+    await opened.ended
+  }
+  await expect.poll(countConnections).toBe(0)
+})
+
+test("a client that is gone before its stream starts takes no place", async () => {
+  const list = await listOf(1)
+  const request = new Request("http://localhost:3000", { signal: AbortSignal.abort() })
+  const { ended } = await openStream(readerWith({ request }), ndjson, list.streamed, times)
+  expect(await ended).toEqual({ rows: 0, code: "client_disconnected" })
+})
+
+test("a reader has one stream at a time, in all processes, and a process sends two", async () => {
+  const list = await listOf(1_200)
+  const [reader, other, third] = [readerWith(), readerWith(), readerWith()]
+  const refusal = { status: 429, code: "rate_limited", headers: { "Retry-After": "5" } }
+  const open = (by: Reader): Promise<StreamedBody> => openStream(by, ndjson, list.streamed, times)
+
+  const opened = await begin(list, ndjson, { reader })
+  await expect(open(reader)).rejects.toMatchObject(refusal)
+  const second = await begin(list, csv, { reader: other })
+  await expect(open(third)).rejects.toMatchObject({ status: 503, headers: { "Retry-After": "10" } })
+  await opened.chunks.cancel()
+
+  // As another process does.
+  const client = new pg.Client(process.env.DATABASE_URL)
+  await client.connect()
+  await client.query("SELECT pg_advisory_lock(hashtextextended($1, 0))", [`stream of ${third.id}`])
+  await expect(open(third)).rejects.toMatchObject(refusal)
+  await client.end()
+  const last = await begin(list, ndjson, { reader: third })
+  await Promise.all([last.chunks.cancel(), second.chunks.cancel()])
+  await Promise.all([last.ended, second.ended])
+})
+
+test("a request is logged when its stream has ended, with the rows that were sent", async () => {
+  const user = await createUser()
+  await createOrders(user, 1_200)
+  const { secret, key } = await createKey({ user, surface: "user" })
+  const headers = { "x-api-key": secret, accept: "application/x-ndjson" }
+  const logged = async () => {
+    await drainRequestLog()
+    return db().keyRequest.findMany({ where: { keyId: key.id }, orderBy: { createdAt: "asc" } })
+  }
+  for (const [index, rows] of [1_200, 500].entries()) {
+    const { body } = await orders(new Request("http://localhost:3000/api/v1/me/orders", { headers }))
+    const reader = body?.getReader() ?? expect.fail()
+    await reader.read()
+    expect(await logged()).toHaveLength(index)
+    if (rows === 500) await reader.cancel()
+    else await readRest(reader)
+    const entries = await logged()
+    expect(entries[index]).toMatchObject({
+      route: "/api/v1/me/orders",
+      status: 200,
+      rows,
+      code: rows === 500 ? "client_disconnected" : null,
+    })
+  }
+})
+
+test("before the process exits, streams end as incomplete and no more are started", async () => {
+  const list = await listOf(1_200)
+  const [asLines, asCsv] = [await begin(list, ndjson), await begin(list, csv)]
+  await drainStreams()
+  const error = { code: "service_unavailable", message: "The server is being restarted. Start the stream again." }
+  expect(linesOf(await readRest(asLines.chunks))).toEqual([{ error }])
+  await expect(readRest(asCsv.chunks)).rejects.toThrow()
+  await expect(begin(list, ndjson)).rejects.toMatchObject({ status: 503, headers: { "Retry-After": "2" } })
+})

@@ -1,0 +1,205 @@
+import { openCursor } from "@/lib/postgres/cursor"
+import type { WithinDeadline } from "@/lib/postgres/deadline"
+import type { Found } from "@/lib/postgres/page"
+import { resetConnection } from "@/lib/responses"
+import { isExiting, maxStreams, type NoPlace, type Place, takePlace } from "@/lib/streams"
+import { errors, Refusal, refuseAs } from "./errors"
+import { type Ending, refusalFor, type StreamedBody } from "./respond"
+import type { StreamFormat } from "./stream-formats"
+
+// All rows of a list in one response, which is written as fast as its client reads. It never looks complete when it is
+// not: it ends with a line that says why, or its connection is reset.
+
+/** Who reads a stream. */
+export type Reader = {
+  /** The id of the key or the account. It reads one stream at a time. */
+  id: string
+  request: Request
+  requestId: string
+  withinDeadline: WithinDeadline
+  /** Reads anew whether the rows may still be read. @throws Refusal if not */
+  check: () => Promise<void>
+}
+
+/** The list that is read. */
+export type Streamed = {
+  columns: readonly string[]
+  /** All rows, or their statement. */
+  find: () => Promise<Found<unknown>>
+  /** A row as the API returns it. */
+  rowOf: (found: unknown) => Readonly<Record<string, unknown>>
+}
+
+const streamTimes = {
+  /** How long a stream may take. */
+  maxMs: 600_000,
+  /** How often it is checked whether the reader may still read. */
+  checkEveryMs: 5_000,
+  /** How long a client may take to read the last line of a stream that is incomplete. */
+  lastLineMs: 5_000,
+}
+
+/**
+ * Starts a stream. Errors after that end it.
+ * @throws Refusal for a reader that has another stream, or when all are taken
+ */
+export async function openStream(
+  reader: Reader,
+  format: StreamFormat,
+  streamed: Streamed,
+  times = streamTimes,
+): Promise<StreamedBody> {
+  // HEAD has the headers only.
+  if (reader.request.method === "HEAD") return { stream: new ReadableStream(), ended: Promise.resolve({ rows: 0 }) }
+  const place = takePlace(reader.id)
+  if (typeof place === "string") return refusePlace(place)
+  try {
+    const opening = openSource(reader.id, streamed, times.maxMs)
+    const source = await reader.withinDeadline(opening).catch((error) => {
+      // It may still open after the deadline.
+      opening.then(({ abort }) => abort()).catch(() => {})
+      throw error
+    })
+    if (isExiting()) {
+      source.abort()
+      return refusePlace("exiting")
+    }
+    return start(place, source, reader, format, streamed, times)
+  } catch (error) {
+    place.leave()
+    throw error
+  }
+}
+
+function refusePlace(reason: NoPlace): never {
+  switch (reason) {
+    case "own":
+      return refuseAs("rate_limited", "Another stream is being read with this key or account. Finish it first.", {
+        "Retry-After": "5",
+      })
+    case "full":
+      return refuseAs(
+        "service_unavailable",
+        `This server sends ${maxStreams} streams already, its maximum. Try again in 10 seconds, or read pages with limit and cursor.`,
+        { "Retry-After": "10" },
+      )
+    case "exiting":
+      return refuseAs("service_unavailable", exiting, { "Retry-After": "2" })
+  }
+}
+
+const exiting = "The server is being restarted. Start the stream again."
+
+/** Rows in batches; see Cursor. */
+type Source = NonNullable<Awaited<ReturnType<typeof openCursor>>>
+
+async function openSource(reader: string, { find }: Streamed, maxMs: number): Promise<Source> {
+  const { rows, statement } = await find()
+  if (statement) return (await openCursor(statement, reader, maxMs)) ?? refusePlace("own")
+  const batches = [rows]
+  return { next: async () => batches.pop() ?? [], close: async () => {}, abort: () => {} }
+}
+
+function start(
+  place: Place,
+  source: Source,
+  { request, requestId, check }: Reader,
+  format: StreamFormat,
+  { columns, rowOf }: Streamed,
+  { maxMs, checkEveryMs, lastLineMs }: typeof streamTimes,
+): StreamedBody {
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  let head = format.start(columns)
+  let rows = 0
+  let isOver = false
+  let resolveEnded = (_ending: Ending) => {}
+  const ended = new Promise<Ending>((resolve) => {
+    resolveEnded = resolve
+  })
+  const checking = setInterval(() => check().catch(fail), checkEveryMs)
+  const timeout = setTimeout(() => fail(tooLong(maxMs)), maxMs)
+
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start(created) {
+        controller = created
+      },
+      /** Called for each chunk that the client takes, so that a client that pauses costs only its connections. */
+      async pull() {
+        try {
+          const found = await source.next()
+          if (isOver) return
+          if (found.length === 0) return await complete()
+          rows += found.length
+          send(found.map((row) => format.row(rowOf(row), columns)).join(""))
+        } catch (error) {
+          fail(error)
+        }
+      },
+      cancel: disconnect,
+    },
+    { highWaterMark: 0 },
+  )
+  // Next does not cancel the stream of a client that disconnects before it is sent.
+  request.signal.addEventListener("abort", disconnect, { once: true })
+  if (request.signal.aborted) disconnect()
+  place.end = () => {
+    fail(new Refusal(errors.service_unavailable.status, "service_unavailable", exiting))
+    return ended
+  }
+  return { stream, ended }
+
+  function send(text: string): void {
+    const chunk = head + text
+    head = ""
+    if (chunk !== "") controller?.enqueue(Buffer.from(chunk))
+  }
+
+  async function complete(): Promise<void> {
+    // Before the client knows, so that it can start another stream at once.
+    await source.close()
+    if (isOver) return
+    end()
+    send(format.end(rows))
+    controller?.close()
+  }
+
+  function fail(error: unknown): void {
+    if (isOver) return
+    const { code, message } = refusalFor(error, requestId)
+    end(code)
+    const failure = format.failure?.(code, message)
+    if (failure === undefined) return breakOff()
+    send(failure)
+    controller?.close()
+    setTimeout(breakOff, lastLineMs).unref()
+  }
+
+  /** Does nothing to a stream that was sent. */
+  function breakOff(): void {
+    // Next logs other errors as those of a route.
+    controller?.error(new DOMException("The stream is incomplete.", "AbortError"))
+    resetConnection(request.headers)
+  }
+
+  function disconnect(): void {
+    end("client_disconnected")
+  }
+
+  /** Frees everything that the stream holds, once. */
+  function end(code?: string): void {
+    if (isOver) return
+    isOver = true
+    clearInterval(checking)
+    clearTimeout(timeout)
+    source.abort()
+    place.leave()
+    resolveEnded({ rows, ...(code && { code }) })
+  }
+}
+
+function tooLong(ms: number): Refusal {
+  const { status } = errors.request_timeout
+  const message = `A stream may take ${ms / 60_000} minutes. Narrow it with since and until, or read pages with limit and cursor.`
+  return new Refusal(status, "request_timeout", message)
+}

@@ -1,0 +1,332 @@
+import { once } from "node:events"
+import { type IncomingMessage, request } from "node:http"
+import { connect } from "node:net"
+import { text } from "node:stream/consumers"
+import { beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { cursorApplication } from "@/lib/postgres/cursor"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import type { Given, Listener } from "@/scripts/build-and-serve"
+import { ask, sessionOf } from "@/tests/support/client"
+import { createKey, createOrder, createOrders, createUser } from "@/tests/support/factories"
+import { type FaultyProxy, startFaultyProxy } from "@/tests/support/faulty-proxy"
+import { listeningPid, rssMbOf } from "@/tests/support/memory"
+import { startTestServer, type TestServer } from "@/tests/support/server"
+
+// Streams over HTTP, from both listeners: however one ends, its client knows whether it has all rows, and nothing of it is
+// left behind.
+
+const path = "/api/v1/me/orders"
+const types = { ndjson: "application/x-ndjson", csv: "text/csv" } as const
+
+/** More than the buffers of both sides hold: 60 MB. */
+const rows = 30_000
+const description = "x".repeat(2_000)
+
+let owner: { id: string }
+
+beforeAll(async () => {
+  owner = await createUser()
+  await createOrders(owner, rows, description)
+})
+
+/** A new key of the account with the orders, and that key as a header. */
+async function freshKey() {
+  const { key, secret } = await createKey({ user: owner, surface: "user" })
+  return { id: key.id, headers: { "x-api-key": secret } }
+}
+
+type Headers = Record<string, string>
+
+/** Starts a stream over a connection of its own. It is paused until it is read. */
+async function open(
+  { address }: Pick<TestServer, "address">,
+  { headers, type }: { headers: Headers; type: keyof typeof types },
+  from = path,
+): Promise<IncomingMessage> {
+  const sent = request(address + from, { headers: { accept: types[type], ...headers }, agent: false })
+  // A connection that is reset is an error of the request, too.
+  sent.on("error", () => {})
+  sent.end()
+  const [response] = await once(sent, "response")
+  return response
+}
+
+type Received = { lines: string[]; isComplete: boolean }
+
+/** Reads a stream to its end. `isComplete`: as HTTP sees it. */
+async function read(response: IncomingMessage): Promise<Received> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of response) chunks.push(chunk)
+  } catch {}
+  const lines = Buffer.concat(chunks).toString().trimEnd().split("\n")
+  return { lines, isComplete: response.complete }
+}
+
+function expectIncomplete({ lines, isComplete }: Received, type: keyof typeof types, code: string): void {
+  expect(lines.length).toBeLessThan(rows)
+  if (type === "csv") return expect(isComplete).toBe(false)
+  expect(isComplete).toBe(true)
+  expect(JSON.parse(lines.at(-1) ?? "")).toEqual({ error: { code, message: expect.any(String) } })
+}
+
+/** Whether the key can start a stream. */
+async function isFree(server: TestServer, headers: Headers): Promise<number> {
+  const response = await open(server, { headers, type: "ndjson" })
+  response.destroy()
+  return response.statusCode ?? 0
+}
+
+async function countConnections(): Promise<number> {
+  const { rows } = await pool().query(
+    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()",
+    [cursorApplication],
+  )
+  return rows[0].n
+}
+
+async function logged(keyId: string) {
+  const find = () => db().keyRequest.findFirst({ where: { keyId, route: path }, orderBy: { createdAt: "asc" } })
+  await expect.poll(find).not.toBeNull()
+  return find()
+}
+
+const both = Object.keys(types) as (keyof typeof types)[]
+
+describe.each<[Listener, number]>([
+  ["lean", 0],
+  ["next", 143],
+])("%s", (listener, exitCode) => {
+  let proxy: FaultyProxy
+  let server: TestServer
+
+  /** A server for one test, which reaches the database through the proxy. */
+  function start(given: Given = {}): Promise<TestServer> {
+    const { DATABASE_URL = "" } = process.env
+    return startTestServer(listener, { DATABASE_URL: DATABASE_URL.replace(/:\d+\//, `:${proxy.port}/`), ...given })
+  }
+
+  beforeAll(async () => {
+    proxy = await startFaultyProxy(Number(new URL(process.env.DATABASE_URL ?? "").port))
+    server = await start()
+    return async () => {
+      await server.stop()
+      await proxy.stop()
+    }
+  })
+
+  beforeEach(async () => {
+    await expect.poll(countConnections).toBe(0)
+    return () => proxy.set({ kind: "none" })
+  })
+
+  test("a stream has all rows and says so; it counts once against the limit, and is logged with its rows", async () => {
+    const key = await freshKey()
+    for (const [index, type] of both.entries()) {
+      const response = await open(server, { headers: key.headers, type })
+      expect(response.statusCode).toBe(200)
+      expect(response.headers["x-ratelimit-remaining"]).toBe(String(299 - index))
+      expect(response.headers.vary).toMatch(/(^|, )Accept$/)
+      expect(response.headers["content-encoding"]).toBeUndefined()
+      const { lines, isComplete } = await read(response)
+      expect([lines.length, isComplete]).toEqual([rows + 1, true])
+    }
+    expect(await logged(key.id)).toMatchObject({ status: 200, code: null, rows })
+  })
+
+  test("a client that pauses costs no memory, and other requests of its key work meanwhile", async () => {
+    const { headers } = await freshKey()
+    const pid = listener === "lean" ? listeningPid(server.output()) : undefined
+    const before = pid ? await rssMbOf(pid) : 0
+    const response = await open(server, { headers, type: "ndjson" })
+    await once(response, "readable")
+    for (let asked = 0; asked < 100; asked++) {
+      expect((await ask(server, { path: "/api/v1/me", headers })).status).toBe(200)
+    }
+    if (pid) expect((await rssMbOf(pid)) - before).toBeLessThan(50)
+    const { lines, isComplete } = await read(response)
+    expect([lines.length, isComplete]).toEqual([rows + 1, true])
+  })
+
+  test("a client that disconnects while it pauses leaves no stream behind", async () => {
+    const key = await freshKey()
+    const response = await open(server, { headers: key.headers, type: "csv" })
+    await once(response, "readable")
+    expect(await countConnections()).toBe(1)
+    response.destroy()
+    await expect.poll(countConnections).toBe(0)
+    await expect.poll(() => isFree(server, key.headers)).toBe(200)
+    expect(await logged(key.id)).toMatchObject({ code: "client_disconnected" })
+  })
+
+  test("a second stream of a key, also through another process, and a third one of a process are refused", async () => {
+    const [key, second, third] = [await freshKey(), await freshKey(), await freshKey()]
+    const another = await start()
+    const opened = [
+      await open(server, { headers: key.headers, type: "csv" }),
+      await open(server, { headers: second.headers, type: "ndjson" }),
+    ]
+    for (const [to, { headers }, status, retryAfter] of [
+      [server, key, 429, "5"],
+      [another, key, 429, "5"],
+      [server, third, 503, "10"],
+      [another, third, 200, undefined],
+    ] as const) {
+      const response = await open(to, { headers, type: "csv" })
+      expect([response.statusCode, response.headers["retry-after"]]).toEqual([status, retryAfter])
+      if (status === 200) response.destroy()
+      else expect(JSON.parse(await text(response)).error.message).toMatch(/stream/)
+    }
+    for (const response of opened) response.destroy()
+    await another.stop()
+  })
+
+  test.each<[string, string, (keyId: string) => Promise<unknown>]>([
+    ["key is revoked", "unauthorized", (id) => db().apiKey.update({ where: { id }, data: { revokedAt: new Date() } })],
+    ["key expires", "unauthorized", (id) => db().apiKey.update({ where: { id }, data: { expiresAt: new Date() } })],
+    ["key is narrowed", "missing_scope", (id) => db().apiKey.update({ where: { id }, data: { scopes: ["run"] } })],
+    ["owner is banned", "forbidden", () => db().user.update({ where: { id: owner.id }, data: { status: "banned" } })],
+  ])("a stream whose %s while it is read ends as incomplete", async (_what, code, change) => {
+    const streams = await Promise.all(
+      both.map(async (type) => {
+        const { id, headers } = await freshKey()
+        return { type, id, response: await open(server, { headers, type }) }
+      }),
+    )
+    // Slow, so that the streams last longer than the time between two checks.
+    await proxy.set({ kind: "latency", ms: 150 })
+    for (const { id } of streams) await change(id)
+    const received = await Promise.all(streams.map(async ({ type, response }) => ({ type, ...(await read(response)) })))
+    await db().user.update({ where: { id: owner.id }, data: { status: "active" } })
+    for (const { type, ...stream } of received) expectIncomplete(stream, type, code)
+  })
+
+  test.each(both)("as %s, a stream whose database is lost ends as incomplete", async (type) => {
+    const { headers } = await freshKey()
+    const response = await open(server, { headers, type })
+    await once(response, "readable")
+    await pool().query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()",
+      [cursorApplication],
+    )
+    expectIncomplete(await read(response), type, "service_unavailable")
+    await expect.poll(() => isFree(server, headers)).toBe(200)
+  })
+
+  test.each(both)("as %s, a stream of a server that shuts down ends as incomplete and is logged", async (type) => {
+    const key = await freshKey()
+    const own = await start()
+    const response = await open(own, { headers: key.headers, type })
+    await once(response, "readable")
+    const stopped = own.stop()
+    expectIncomplete(await read(response), type, "service_unavailable")
+    await stopped
+    expect(await own.exited).toBe(exitCode)
+    const entry = await logged(key.id)
+    expect(entry).toMatchObject({ status: 200, code: "service_unavailable" })
+    expect(entry?.rows).toBeGreaterThan(0)
+    expect(own.output()).not.toMatch(/failed to pipe|unhandled|response_not_sent/)
+  })
+
+  test.each(both)("as %s, a stream that is not read does not hold up a shutdown", async (type) => {
+    const { headers } = await freshKey()
+    const own = await start()
+    const response = await open(own, { headers, type })
+    await once(response, "readable")
+    await own.stop()
+    // The process of our listener exits with 1 if connections are left after its grace period.
+    expect(await own.exited).toBe(exitCode)
+    expect((await read(response)).isComplete).toBe(false)
+  })
+
+  test("over HTTP/1.0, where the end of a connection completes a response, an incomplete one is reset", async () => {
+    const { headers } = await freshKey()
+    const socket = connect(server.port, "127.0.0.1")
+    const lines = Object.entries({ accept: "text/csv", ...headers }).map((field) => field.join(": "))
+    socket.write(["GET /api/v1/me/orders HTTP/1.0", ...lines, "", ""].join("\r\n"))
+    await once(socket, "readable")
+    await pool().query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [
+      cursorApplication,
+    ])
+    await expect(text(socket)).rejects.toMatchObject({ code: "ECONNRESET" })
+  })
+})
+
+describe("the downloads of the console", () => {
+  let server: TestServer
+
+  beforeAll(async () => {
+    server = await startTestServer("lean")
+    return () => server.stop()
+  })
+
+  const download = "/admin/csv/orders"
+
+  async function signedIn(role: string) {
+    const user = await createUser({ role })
+    return { user, headers: { cookie: await sessionOf(user) } }
+  }
+
+  test("are the rows of the list that match the query, as the API returns them", async () => {
+    const customer = await createUser()
+    for (const status of ["paid", "pending", "paid"] as const) {
+      await createOrder({ userId: customer.id, status, paidAt: status === "paid" ? new Date() : null })
+    }
+    const { user, headers } = await signedIn("finance")
+    const search = `?userId=${customer.id}&status=paid&order=asc`
+    const response = await ask(server, { path: download + search, headers })
+    expect(response.status).toBe(200)
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="orders-${new Date().toISOString().slice(0, 10)}.csv"`,
+      "cache-control": "no-store, no-transform",
+    })
+    const { secret } = await createKey({ user, surface: "admin" })
+    const api = await ask(server, {
+      path: `/api/v1/admin/orders${search}`,
+      headers: { "x-api-key": secret, accept: "text/csv" },
+    })
+    expect(response.text).toBe(api.text)
+    expect(response.text.split("\r\n")).toHaveLength(4)
+  })
+
+  test("require a session and the permission of the list", async () => {
+    const { headers } = await signedIn("support")
+    const statusOf = async (path: string, given: Headers) => (await ask(server, { path, headers: given })).status
+    expect(await statusOf(download, {})).toBe(307)
+    expect(await statusOf(download, headers)).toBe(403)
+    expect(await statusOf("/admin/csv/users", headers)).toBe(200)
+    expect(await statusOf("/admin/csv/credits/balances", headers)).toBe(403)
+    for (const other of ["key", "metrics", "nothing", "../me/orders", "users/x"]) {
+      expect(await statusOf(`/admin/csv/${other}`, headers), other).toBe(404)
+    }
+  })
+
+  test("say why they are refused", async () => {
+    const { headers } = await signedIn("owner")
+    const refused = await ask(server, { path: `${download}?limit=50`, headers })
+    expect([refused.status, refused.headers.get("content-disposition")]).toEqual([400, null])
+    expect(refused.text).toMatch(/^limit selects a page/)
+    const opened = await open(server, { headers, type: "csv" }, download)
+    const second = await ask(server, { path: download, headers })
+    expect([second.status, second.headers.get("retry-after")]).toEqual([429, "5"])
+    opened.destroy()
+    await expect.poll(countConnections).toBe(0)
+  })
+
+  test("end as incomplete when the session has ended or its role may no longer read the list", async () => {
+    for (const change of [
+      (id: string) => db().session.deleteMany({ where: { userId: id } }),
+      (id: string) => db().user.update({ where: { id }, data: { role: "support" } }),
+    ]) {
+      const { user, headers } = await signedIn("finance")
+      const response = await open(server, { headers, type: "csv" }, download)
+      await once(response, "readable")
+      await change(user.id)
+      // Paused, so that the stream lasts longer than the time between two checks.
+      await expect.poll(countConnections).toBe(0)
+      expect((await read(response)).isComplete).toBe(false)
+    }
+  })
+})
