@@ -40,6 +40,7 @@ const orders = { "": "Newest first", asc: "Oldest first" }
 
 function Filter({ name, schema, given }: { name: string; schema: ReturnType<typeof jsonSchemaOf>; given: string }) {
   const label = labelOf(name)
+  if (/(Since|Until)$/.test(name)) return <Moment name={name} label={label} given={given} />
   const { enum: values, default: preset } = schema
   if (values) {
     const options = Object.fromEntries(values.map((value) => [String(value), String(value).replaceAll("_", " ")]))
@@ -118,6 +119,7 @@ function FilterField({ name, label, children }: { name: string; label: string; c
 
 /** `userId` becomes "User ID". */
 function labelOf(name: string): string {
+  if (name === "q") return "Search"
   const words = name
     .replaceAll(/([A-Z])/g, " $1")
     .toLowerCase()

@@ -1,20 +1,29 @@
 import { z } from "zod"
 import type { OwnerId } from "@/lib/accounts/owner"
 import type { Family } from "@/lib/metrics/family"
-import type { Found, Page } from "@/lib/postgres/page"
+import type { Found, Page, Position } from "@/lib/postgres/page"
+import { maxMatches, type Searched, search as searchFor, type Term } from "@/lib/postgres/search"
 import type { Permission } from "../permissions"
+import { requirePermission } from "./authenticate"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import { type List, listEnvelope } from "./envelope"
-import { encodeCursor, type Parameters, sharedParameters } from "./parameters"
+import { refuseAs } from "./errors"
+import { defaultSort, encodeCursor, listParameters, type Parameters, searchParameter, sortParameter } from "./parameters"
 import { parseListQuery } from "./query"
 import type { Draft } from "./respond"
 
 /** An admin list that pages can read too, with the same rows, parameters and errors as over HTTP. */
 export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
   readonly permission: Permission
-  /** @param search the query, with or without its `?` */
-  readonly read: (search: string) => Promise<List<Row, Meta>>
+  /**
+   * @param search the query, with or without its `?`
+   * @param demand throws a Refusal if the reader lacks a permission that the query needs besides the endpoint's own;
+   *   without it, every such query is refused
+   */
+  readonly read: (search: string, demand?: Demand) => Promise<List<Row, Meta>>
 }
+
+export type Demand = (permission: Permission) => void
 
 /** A user list that pages can read too, for the signed-in account instead of a key's owner. */
 export type UserEndpoint<Row, Meta = unknown> = Endpoint & {
@@ -32,6 +41,8 @@ const noMeta = z.object({})
 type ListRow<Where, AllowedFilters, Row extends z.ZodObject, Meta extends z.ZodObject> = {
   summary: string
   filters?: AllowedFilters
+  /** Other fields than `createdAt` by which the list can be sorted: each has an index over it and the id, and no null. */
+  sorts?: readonly (keyof Row["shape"] & string)[]
   row: Row
   /** The schema of what `meta` contains besides the page. */
   meta?: Meta
@@ -41,16 +52,19 @@ type ListRow<Where, AllowedFilters, Row extends z.ZodObject, Meta extends z.ZodO
 /** A list of the admin surface: the rows of all accounts, for keys whose owner holds `permission`. */
 export function adminList<Where extends object, Row extends z.ZodObject, Meta extends z.ZodObject = typeof noMeta>({
   permission,
+  search,
   recipes = {},
   metrics,
   ...row
 }: ListRow<Where, Filters<Where>, Row, Meta> & {
   permission: Permission
+  /** What the parameter `q` searches. */
+  search?: Searched
   recipes?: Record<string, string>
   /** What the metrics endpoint can count of these rows. */
   metrics?: Family
 }): Routes<AdminEndpoint<z.output<Row>, z.output<Meta>>> {
-  const { common, read } = list(row)
+  const { common, read } = list(row, search)
   return routes(
     {
       ...common,
@@ -59,10 +73,12 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
       scope: permission,
       recipes,
       ...(metrics && { metrics }),
-      read: (search: string) => read(search, {}),
+      read: (search: string, demand?: Demand) => read(search, {}, demand),
     },
-    async (request, _caller, withinDeadline, draft) =>
-      write(await withinDeadline(read(new URL(request.url).search, {})), draft),
+    async (request, caller, withinDeadline, draft) => {
+      const demand = (permission: Permission) => requirePermission(caller, permission)
+      return write(await withinDeadline(read(new URL(request.url).search, {}, demand)), draft)
+    },
   )
 }
 
@@ -95,28 +111,52 @@ function write(list: List<unknown>, draft: Draft): string {
 }
 
 /** What the lists of both surfaces have in common. `read` adds `own` to the conditions from the query. */
-function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(row: ListRow<Where, object, Row, Meta>) {
-  const filters = (row.filters ?? {}) as Parameters
+function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
+  row: ListRow<Where, object, Row, Meta>,
+  searched?: Searched,
+) {
+  const filters: Parameters = {
+    ...(searched && { q: searchParameter(searched) }),
+    ...row.filters,
+    ...(row.sorts && { sort: sortParameter(row.sorts) }),
+  }
   // A row without one leaves Meta at its default, the type of noMeta.
   const meta = row.meta ?? (noMeta as unknown as Meta)
-  // Every row of a list has an `id`, which cursors contain.
-  const id = row.row.shape.id as z.ZodType
+  const parameters: Parameters = { ...listParameters(row.row), ...filters }
   const common = {
     method: "GET",
     summary: row.summary,
     shape: "list",
     filters,
-    parameters: { ...sharedParameters, ...filters },
+    parameters,
     data: row.row,
     meta,
   } as const
 
-  async function read(search: string, own: object): Promise<List<z.output<Row>, z.output<Meta>>> {
-    const { page, where } = parseListQuery(search, filters, id)
+  async function read(
+    search: string,
+    own: object,
+    demand: Demand = demandNothingMore,
+  ): Promise<List<z.output<Row>, z.output<Meta>>> {
+    const { page, where } = parseListQuery(search, parameters, row.row)
+    const found = searched ? await withMatches(searched, where, demand) : where
     // The filters' types are those of Where's columns: see Filters.
-    return pageOf(row.row, meta, page, await row.find({ ...where, ...own } as Where, page))
+    return pageOf(row.row, meta, page, await row.find({ ...found, ...own } as Where, page))
   }
   return { common, read }
+}
+
+const demandNothingMore: Demand = (permission) =>
+  refuseAs("forbidden", `This query needs the permission ${permission}.`)
+
+/** Replaces the search among the conditions with the ids that it finds. Names and keys are searched by who may read them. */
+async function withMatches(searched: Searched, { q, ...where }: Record<string, unknown>, demand: Demand) {
+  if (q === undefined) return where
+  const term = q as Term
+  if (searched.account && term.kind !== "id") demand("users.read")
+  const id = await searchFor(searched, term)
+  const tooMany = `q has more than ${maxMatches.toLocaleString("en")} matches: narrow the search.`
+  return { ...where, id: id ?? refuseAs("bad_request", tooMany) }
 }
 
 function pageOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
@@ -125,12 +165,20 @@ function pageOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
   page: Page,
   found: Found<z.input<Row>>,
 ): List<z.output<Row>, z.output<Meta>> {
-  const hasMore = found.rows.length > page.limit
-  const rows = hasMore ? found.rows.slice(0, page.limit) : found.rows
-  const last = rows.at(-1) as { createdAt: Date | string; id: string } | undefined
-  const nextCursor =
-    hasMore && last ? encodeCursor(page.order, { createdAt: new Date(last.createdAt), id: last.id }) : null
-  const { limit, offset } = page
+  const { limit, offset, order, sort = defaultSort, fields } = page
+  const hasMore = found.rows.length > limit
+  const rows = hasMore ? found.rows.slice(0, limit) : found.rows
+  const last = rows.at(-1) as Record<string, unknown> | undefined
+  const nextCursor = hasMore && last ? encodeCursor(order, { value: last[sort], id: last.id } as Position, sort) : null
   const meta = { total: found.total, limit, offset, nextCursor, ...metaSchema.parse(found.meta ?? {}) }
-  return { data: rows.map((row) => schema.parse(row)), meta }
+  return { data: rows.map((row) => (fields ? selected(schema, fields, row as Record<string, unknown>) : schema.parse(row))), meta }
+}
+
+/** Some fields of a row. A schema for each selection would take longer to make than to use. */
+function selected<Row extends z.ZodObject>(
+  { shape }: Row,
+  fields: readonly string[],
+  row: Readonly<Record<string, unknown>>,
+): z.output<Row> {
+  return Object.fromEntries(fields.map((name) => [name, (shape[name] as z.ZodType).parse(row[name])])) as z.output<Row>
 }
