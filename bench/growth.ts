@@ -151,24 +151,39 @@ function measuredUser(rows: number): string {
 function cellsOfLists(): Cell[] {
   type Search = string | ((rows: number) => string)
   const all = (rows: number) => rows
+  const middle = Date.now() - 365 * day
+  const month = { since: middle, until: middle + 30 * day }
   const lists: Record<string, { handler: Handler; total: (rows: number) => number; filters: Search[] }> = {
-    users: { handler: users, total: usersAt, filters: ["status=banned", "role=support", "email=bulk-7@example.com"] },
+    users: {
+      handler: users,
+      total: usersAt,
+      filters: ["status=banned", "role=support", "email=bulk-7@example.com", "q=bulk-777@", "sort=name", "sort=email"],
+    },
     subscriptions: {
       handler: subscriptions,
       total: usersAt,
-      filters: ["status=active", "status=trialing", "planId=bulk_team", (rows) => `userId=${measuredUser(rows)}`],
+      filters: ["status=active", "status=trialing", "planId=bulk_team", "cancelAtPeriodEnd=true", "q=bulk-777@", (rows) => `userId=${measuredUser(rows)}`],
     },
     orders: {
       handler: orders,
       total: all,
-      filters: ["status=paid", "status=failed", (rows) => `userId=${measuredUser(rows)}`],
+      filters: [
+        ...["status=paid", "status=failed", "currency=usd", "kind=subscription", "planId=bulk_team", "q=bulk-777@"],
+        `paidSince=${month.since}&paidUntil=${month.until}`,
+        `refundedSince=${month.since}&refundedUntil=${month.until}`,
+        (rows) => `userId=${measuredUser(rows)}`,
+      ],
     },
     credits: {
       handler: credits,
       total: all,
       filters: ["kind=settle", "kind=grant", (rows) => `userId=${measuredUser(rows)}`],
     },
-    "credits/balances": { handler: balances, total: usersAt, filters: [(rows) => `userId=${measuredUser(rows)}`] },
+    "credits/balances": {
+      handler: balances,
+      total: usersAt,
+      filters: ["sort=balance", "sort=spent", (rows) => `userId=${measuredUser(rows)}`],
+    },
     ...(audit && {
       audit: {
         handler: audit,
@@ -186,12 +201,11 @@ function cellsOfLists(): Cell[] {
       emails: {
         handler: emails,
         total: all,
-        filters: ["status=sent", "status=failed", "template=password_reset", (rows) => `userId=${measuredUser(rows)}`],
+        filters: ["status=sent", "status=failed", "template=password_reset", "q=bulk-777@", (rows) => `userId=${measuredUser(rows)}`],
       },
     }),
   }
-  const middle = Date.now() - 365 * day
-  const cursor = encodeCursor("desc", { createdAt: new Date(middle), id: bulkUserId(0) })
+  const cursor = encodeCursor("desc", { value: new Date(middle), id: bulkUserId(0) })
   return Object.entries(lists).flatMap(([name, { handler, total, filters }]): Cell[] => {
     const cell = (suffix: string, goal: Goal, search: Search): Cell => ({
       name: name + suffix,

@@ -1,28 +1,32 @@
 import type { Transaction } from "./postgres/prisma"
 
-export type AuditAction =
-  | "user.signed_up"
-  | "user.signed_in"
-  | "user.sign_in_failed"
-  | "user.signed_out"
-  | "user.sessions_ended"
-  | "user.role_changed"
-  | "user.banned"
-  | "user.unbanned"
-  | "user.closed"
-  | "user.address_changed"
-  | "user.address_restored"
-  | "user.renamed"
-  | "user.password_changed"
-  | "user.password_reset"
-  | "user.provider_connected"
-  | "user.provider_disconnected"
-  | "credits.granted"
-  | "credits.deducted"
-  | "api_key.issued"
-  | "api_key.rotated"
-  | "api_key.changed"
-  | "api_key.revoked"
+/** Every action in the audit log. */
+export const auditActions = [
+  "user.signed_up",
+  "user.signed_in",
+  "user.sign_in_failed",
+  "user.signed_out",
+  "user.sessions_ended",
+  "user.role_changed",
+  "user.banned",
+  "user.unbanned",
+  "user.closed",
+  "user.address_changed",
+  "user.address_restored",
+  "user.renamed",
+  "user.password_changed",
+  "user.password_reset",
+  "user.provider_connected",
+  "user.provider_disconnected",
+  "credits.granted",
+  "credits.deducted",
+  "api_key.issued",
+  "api_key.rotated",
+  "api_key.changed",
+  "api_key.revoked",
+] as const
+
+export type AuditAction = (typeof auditActions)[number]
 
 export type AuditRecord = {
   /** The account that acted; `null` for the system, such as a script run by the operator, and if it is unknown. */

@@ -13,6 +13,9 @@ export const cents = z.int().describe("Integer cents of the accompanying currenc
 
 export const currency = z.string().describe("ISO 4217 code, lower case")
 
+/** A filter by currency. */
+export const currencyCode = z.string().regex(/^[a-z]{3}$/, "must be an ISO 4217 code in lower case, like usd")
+
 /** Whole credits. The database stores 64 bits; limits on grants keep balances far below 2^53. */
 export const credits = z.int()
 

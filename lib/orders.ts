@@ -1,6 +1,8 @@
 import { z } from "zod"
 import { OrderKind, OrderStatus } from "@/generated/prisma/enums"
 import { cents, currency, id, timestamp } from "./fields"
+import { listed } from "./postgres/listed"
+import { timeConditions } from "./postgres/times"
 
 export const orderKind = z.enum(OrderKind)
 export const orderStatus = z.enum(OrderStatus)
@@ -19,4 +21,18 @@ export const orderRow = z.object({
   createdAt: timestamp,
   paidAt: timestamp.nullable(),
   refundedAt: timestamp.nullable(),
+})
+
+const paid = timeConditions("orders", "paid_at")
+const refunded = timeConditions("orders", "refunded_at")
+
+/** The orders of all accounts, or of one. */
+export const findOrders = listed("orders", orderRow, {
+  conditions: {
+    planId: (plan) => `plan_of(subscription_id) = ${plan}`,
+    paidSince: paid.since,
+    paidUntil: paid.until,
+    refundedSince: refunded.since,
+    refundedUntil: refunded.until,
+  },
 })

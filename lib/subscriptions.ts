@@ -2,7 +2,15 @@ import { z } from "zod"
 import { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
 import type { OwnerId } from "./accounts/owner"
 import { cents, currency, id, timestamp } from "./fields"
+import { listed } from "./postgres/listed"
 import { pool } from "./postgres/pool"
+import { timeConditions } from "./postgres/times"
+
+/** A filter by plan. */
+export const planId = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a plan's id: a letter, then letters, digits and _")
+  .describe("Id of a plan")
 
 export const subscriptionStatus = z.enum(SubscriptionStatus)
 
@@ -29,6 +37,13 @@ export const subscriptionRow = z.object({
 /** The SQL of `payingSince`. */
 export const payingSince =
   "CASE WHEN status <> 'trialing' THEN nullif(coalesce(paying_since, created_at), 'infinity') END"
+
+const canceled = timeConditions("subscriptions", "canceled_at")
+
+export const findSubscriptions = listed("subscriptions", subscriptionRow, {
+  columns: { payingSince },
+  conditions: { canceledSince: canceled.since, canceledUntil: canceled.until },
+})
 
 /** A subscription with its plan's current name and credits. The price is the subscription's own. */
 export type CurrentSubscription = z.input<typeof subscriptionRow> & {

@@ -94,13 +94,14 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
      FROM ${account}`,
     `INSERT INTO key_reminders (key_id, user_id, days, send_at, sent_at) SELECT user_id, user_id, 30, at, at FROM ${account}`,
     `INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, created_at,
-                                current_period_start, current_period_end, canceled_at)
+                                current_period_start, current_period_end, cancel_at_period_end, canceled_at)
      SELECT user_id, user_id, CASE n % 100 WHEN 4 THEN 'bulk_team' ELSE 'bulk_pro' END,
             CASE WHEN n % 4 = 1 THEN 'canceled'::subscription_status WHEN n % 100 = 2 THEN 'trialing' WHEN n % 100 = 3 THEN 'past_due' ELSE 'active' END,
-            2900, 'usd', 'month', at, at, now() + interval '1 day', CASE WHEN n % 4 = 1 THEN at + (now() - at) / 2 END
+            2900, 'usd', 'month', at, at, now() + interval '1 day', n % 100 = 6, CASE WHEN n % 4 = 1 THEN at + (now() - at) / 2 END
      FROM ${account}`,
-    `INSERT INTO orders (id, user_id, kind, description, status, amount, refunded_amount, currency, credits, created_at, paid_at, refunded_at)
-     SELECT id, user_id, 'credits', '500 credits',
+    `INSERT INTO orders (id, user_id, subscription_id, kind, description, status, amount, refunded_amount, currency, credits,
+                         created_at, paid_at, refunded_at)
+     SELECT id, user_id, CASE mix WHEN 9 THEN user_id END, CASE mix WHEN 9 THEN 'subscription'::order_kind ELSE 'credits' END, '500 credits',
             CASE mix WHEN 0 THEN 'failed'::order_status WHEN 1 THEN 'pending' WHEN 2 THEN 'refunded' WHEN 3 THEN 'partially_refunded' ELSE 'paid' END,
             1900, CASE mix WHEN 2 THEN 1900 WHEN 3 THEN 900 ELSE 0 END, CASE mix % 3 WHEN 0 THEN 'eur' ELSE 'usd' END, 500, at,
             CASE WHEN mix > 1 THEN at END, CASE WHEN mix IN (2, 3) THEN at + (now() - at) / 9 END
@@ -128,7 +129,7 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
             CASE mix WHEN 1 THEN 'api_key' ELSE 'user' END, user_id::text, '{"via": "password"}', at
      FROM ${row(rows)}`,
     `INSERT INTO emails (id, user_id, "to", template, subject, status, error, created_at, sent_at)
-     SELECT id, user_id, 'bulk@example.com', CASE mix WHEN 7 THEN 'password_reset' ELSE 'welcome' END, 'An email',
+     SELECT id, user_id, 'bulk-' || ${firstUser} + n % ${users} || '@example.com', CASE mix WHEN 7 THEN 'password_reset' ELSE 'welcome' END, 'An email',
             CASE mix WHEN 5 THEN 'failed'::email_status WHEN 6 THEN 'not_sent' ELSE 'sent' END,
             CASE mix WHEN 5 THEN 'Refused' END, at, CASE WHEN mix NOT IN (5, 6) THEN at END
      FROM ${row(rows)}`,

@@ -22,7 +22,12 @@ export function Filters({ page, filters, query }: { page: string; filters: Param
       ))}
       <Moment name="since" label="Since" given={query.get("since") ?? ""} />
       <Moment name="until" label="Until" given={query.get("until") ?? ""} />
-      <Choice name="order" label="Order" given={query.get("order") ?? ""} options={orders} />
+      <Choice
+        name="order"
+        label="Order"
+        given={query.get("order") ?? ""}
+        options={filters.sort ? directions : orders}
+      />
       {limit && <input type="hidden" name="limit" value={limit} />}
       <div className="col-span-2 flex gap-2">
         <Button type="submit">Apply</Button>
@@ -37,12 +42,16 @@ export function Filters({ page, filters, query }: { page: string; filters: Param
 }
 
 const orders = { "": "Newest first", asc: "Oldest first" }
+const directions = { "": "Descending", asc: "Ascending" }
 
 function Filter({ name, schema, given }: { name: string; schema: ReturnType<typeof jsonSchemaOf>; given: string }) {
   const label = labelOf(name)
+  if (/(Since|Until)$/.test(name)) return <Moment name={name} label={label} given={given} />
   const { enum: values, default: preset } = schema
   if (values) {
-    const options = Object.fromEntries(values.map((value) => [String(value), String(value).replaceAll("_", " ")]))
+    // The values of `sort` are names of fields.
+    const textOf = name === "sort" ? labelOf : (value: string) => value.replaceAll("_", " ")
+    const options = Object.fromEntries(values.map((value) => [String(value), textOf(String(value))]))
     if (preset !== undefined)
       return <Choice name={name} label={label} given={given || String(preset)} options={options} />
     return <Choice name={name} label={label} given={given} options={{ "": "Any", ...options }} />
@@ -118,6 +127,7 @@ function FilterField({ name, label, children }: { name: string; label: string; c
 
 /** `userId` becomes "User ID". */
 function labelOf(name: string): string {
+  if (name === "q") return "Search"
   const words = name
     .replaceAll(/([A-Z])/g, " $1")
     .toLowerCase()

@@ -2,10 +2,13 @@ import { redirect } from "next/navigation"
 import type { List } from "@/lib/api/envelope"
 import { Refusal } from "@/lib/api/errors"
 
-/** The query of a page. Forms also submit empty fields; a redirect removes them, which keeps the URL short. */
+/**
+ * The query of a page. Forms also submit empty fields; a redirect removes them, which keeps the URL short, and the API's
+ * parameter `fields`, because a page shows all.
+ */
 export function cleanQuery(page: string, params: Record<string, string | string[] | undefined>): URLSearchParams {
   const given = queryOf(params)
-  const query = new URLSearchParams([...given].filter(([, value]) => value !== ""))
+  const query = new URLSearchParams([...given].filter(([name, value]) => value !== "" && name !== "fields"))
   if (query.size < given.size) redirect(withQuery(page, query))
   return query
 }

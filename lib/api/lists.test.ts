@@ -3,11 +3,12 @@ import { z } from "zod"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { createKey, createOrder, createUser } from "@/tests/support/factories"
 import { id } from "../fields"
-import { orderRow, orderStatus } from "../orders"
+import { newSecret } from "../keys/secret"
+import { findOrders, orderRow, orderStatus } from "../orders"
 import { listed } from "../postgres/listed"
+import { pool } from "../postgres/pool"
 import { adminList, userList } from "./lists"
-
-const findOrders = listed("orders", orderRow)
+import { time } from "./parameters"
 
 test("a filter that is misspelled or has a different type than its column does not compile", () => {
   const row = { summary: "A test", permission: "billing.read", row: orderRow, find: findOrders } as const
@@ -19,6 +20,17 @@ test("a filter that is misspelled or has a different type than its column does n
   // @ts-expect-error: every admin list names its permission
   adminList({ summary: "A test", row: orderRow, find: findOrders })
   expect(adminList(row).GET.endpoint.permission).toBe("billing.read")
+})
+
+test("a filter on a condition of the list compiles, and a misspelled one does not", () => {
+  const row = { summary: "A test", permission: "billing.read", row: orderRow, find: findOrders } as const
+  adminList({ ...row, filters: { planId: z.string(), paidSince: time(false) } })
+  // @ts-expect-error: the list has no condition of this name
+  adminList({ ...row, filters: { paidSinse: time(false) } })
+  // @ts-expect-error: orders have no field of this name
+  adminList({ ...row, sorts: ["price"] })
+  // @ts-expect-error: the list has no condition of this name
+  adminList({ ...row, find: listed("orders", orderRow), filters: { paidSince: time(false) } })
 })
 
 test("a user list accepts filters on every column except the owner's", () => {
@@ -45,6 +57,84 @@ test("a page reads the same user list as the API, with the same errors", async (
   expect(await (await GET(request)).json()).toEqual(read)
   expect(read).toMatchObject({ data: [{ userId: user.id, status: "paid" }], meta: { total: 2, limit: 1 } })
   await expect(GET.endpoint.read(user.id as OwnerId, `?userId=${otherUser.id}`)).rejects.toThrow(
-    'Unknown parameter "userId". Accepted: limit, offset, since, until, order, cursor, status.',
+    'Unknown parameter "userId". Accepted: limit, offset, since, until, order, cursor, fields, status.',
   )
+})
+
+test("a search for names, addresses and keys requires users.read of the key and its owner; one for an id does not", async () => {
+  const { GET } = adminList({
+    summary: "A test",
+    permission: "billing.read",
+    search: { table: "orders", account: "userId" },
+    row: orderRow,
+    find: findOrders,
+  })
+  const user = await createUser({ name: "Searched Person" })
+  const { id: orderId } = await createOrder({ userId: user.id })
+  const { key } = await createKey({ user, surface: "user" })
+  const get = async (secret: string, q: string) => {
+    const url = `http://localhost:3000/?q=${encodeURIComponent(q)}`
+    const response = await GET(new Request(url, { headers: { "x-api-key": secret } }))
+    return { status: response.status, body: await response.json() }
+  }
+  const owner = await createUser({ role: "owner" })
+  const { secret: all } = await createKey({ user: owner, surface: "admin" })
+  const { secret: scoped } = await createKey({ user: owner, surface: "admin", scopes: ["billing.read"] })
+  const { secret: finance } = await createKey({ user: await createUser({ role: "finance" }), surface: "admin" })
+  for (const q of [" searched PER", user.email, key.start, `${key.start}…`]) {
+    expect((await get(all, q)).body.data, q).toMatchObject([{ id: orderId }])
+    const [denied, lacking] = [await get(finance, q), await get(scoped, q)]
+    expect(denied).toMatchObject({ status: 403, body: { error: { code: "forbidden" } } })
+    expect(denied.body.error.message).toBe("The key owner lacks the permission users.read.")
+    expect(lacking).toMatchObject({ status: 403, body: { error: { code: "missing_scope" } } })
+    await expect(GET.endpoint.read(`?q=${encodeURIComponent(q)}`)).rejects.toThrow("needs the permission users.read")
+  }
+  for (const q of [orderId, user.id.toUpperCase()]) {
+    for (const secret of [all, scoped, finance]) {
+      expect((await get(secret, q)).body).toMatchObject({ data: [{ id: orderId }], meta: { total: 1 } })
+    }
+  }
+  expect((await get(all, "nobody has this name")).body).toMatchObject({ data: [], meta: { total: 0 } })
+})
+
+test("a search has 3 to 100 characters without counting accents, and contains no key", async () => {
+  const { GET } = adminList({
+    summary: "A test",
+    permission: "users.read",
+    search: { table: "orders", account: "userId" },
+    row: orderRow,
+    find: findOrders,
+  })
+  const read = (q: string) => GET.endpoint.read(`?q=${encodeURIComponent(q)}`, () => {})
+  for (const q of ["", "ab", "  ab  ", "a\u0301b\u0301", "a\tb\tc", "x".repeat(101)]) {
+    await expect(read(q), q).rejects.toThrow("q must have 3 to 100 characters, without control characters, got ")
+  }
+  const secret = newSecret("user")
+  for (const q of [secret, `key ${secret}`, secret.slice(0, 16)]) {
+    const refused = await read(q).catch((error: Error) => error.message)
+    expect(refused).toMatch(/^q must not contain an API key: its first characters are enough, got "/)
+    expect(refused).not.toContain(secret.slice(0, 12))
+  }
+  for (const q of ["王小明", "a\u0301b\u0301c", "' OR '1'='1", "%_%", secret.slice(0, 15)]) {
+    expect(await read(q), q).toMatchObject({ data: [], meta: { total: 0 } })
+  }
+})
+
+test("a search with more than 10,000 matches is refused instead of returning some of them", async () => {
+  const { GET } = adminList({
+    summary: "A test",
+    permission: "users.read",
+    search: { table: "orders", account: "userId" },
+    row: orderRow,
+    find: findOrders,
+  })
+  const { id } = await createUser()
+  for (let batch = 0; batch < 4; batch++) {
+    await pool().query(
+      `INSERT INTO orders (id, user_id, kind, description, status, amount, currency)
+       SELECT gen_random_uuid(), $1, 'credits', 'x', 'pending', 1, 'usd' FROM generate_series(1, 2501)`,
+      [id],
+    )
+  }
+  await expect(GET.endpoint.read(`?q=${id}`)).rejects.toThrow("q has more than 10,000 matches: narrow the search.")
 })

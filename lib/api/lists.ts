@@ -2,13 +2,14 @@ import { z } from "zod"
 import type { OwnerId } from "@/lib/accounts/owner"
 import type { Family } from "@/lib/metrics/family"
 import type { WithinDeadline } from "@/lib/postgres/deadline"
-import type { Found, Page } from "@/lib/postgres/page"
+import type { Found, Page, Position } from "@/lib/postgres/page"
+import { maxMatches, type Searched, search as searchFor, type Term } from "@/lib/postgres/search"
 import type { Permission } from "../permissions"
-import { type Access, authorizeAgain, type Caller } from "./authenticate"
+import { type Access, authorizeAgain, type Caller, requirePermission } from "./authenticate"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import { type List, listEnvelope } from "./envelope"
 import { refuseAs } from "./errors"
-import { encodeCursor, type Parameters, sharedParameters } from "./parameters"
+import { defaultSort, encodeCursor, listParameters, type Parameters, searchParameter, sortParameter } from "./parameters"
 import { parseListQuery } from "./query"
 import { type Body, type Draft, type StreamedBody, setAll } from "./respond"
 import { openStream, type Reader } from "./stream"
@@ -17,11 +18,17 @@ import { type StreamFormat, streamFormatIn, streamHeaders } from "./stream-forma
 /** An admin list that pages can read too, with the same rows, parameters and errors as over HTTP. */
 export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
   readonly permission: Permission
-  /** @param search the query, with or without its `?` */
-  readonly read: (search: string) => Promise<List<Row, Meta>>
+  /**
+   * @param search the query, with or without its `?`
+   * @param demand throws a Refusal if the reader lacks a permission that the query needs besides the endpoint's own;
+   *   without it, every such query is refused
+   */
+  readonly read: (search: string, demand?: Demand) => Promise<List<Row, Meta>>
   /** All rows that match a query without limit, offset and cursor. */
-  readonly stream: (search: string, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
+  readonly stream: (search: string, demand: Demand, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
 }
+
+export type Demand = (permission: Permission) => void
 
 /** A user list that pages can read too, for the signed-in account instead of a key's owner. */
 export type UserEndpoint<Row, Meta = unknown> = Endpoint & {
@@ -39,6 +46,8 @@ const noMeta = z.object({})
 type ListRow<Where, AllowedFilters, Row extends z.ZodObject, Meta extends z.ZodObject> = {
   summary: string
   filters?: AllowedFilters
+  /** Other fields than `createdAt` by which the list can be sorted: each has an index over it and the id, and no null. */
+  sorts?: readonly (keyof Row["shape"] & string)[]
   row: Row
   /** The schema of what `meta` contains besides the page. */
   meta?: Meta
@@ -48,16 +57,19 @@ type ListRow<Where, AllowedFilters, Row extends z.ZodObject, Meta extends z.ZodO
 /** A list of the admin surface: the rows of all accounts, for keys whose owner holds `permission`. */
 export function adminList<Where extends object, Row extends z.ZodObject, Meta extends z.ZodObject = typeof noMeta>({
   permission,
+  search,
   recipes = {},
   metrics,
   ...row
 }: ListRow<Where, Filters<Where>, Row, Meta> & {
   permission: Permission
+  /** What the parameter `q` searches. */
+  search?: Searched
   recipes?: Record<string, string>
   /** What the metrics endpoint can count of these rows. */
   metrics?: Family
 }): Routes<AdminEndpoint<z.output<Row>, z.output<Meta>>> {
-  const { common, read, stream, write } = list(row)
+  const { common, read, stream, write } = list(row, search)
   const access = { surface: "admin", permission, scope: permission } as const
   return routes(
     {
@@ -65,8 +77,9 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
       ...access,
       recipes,
       ...(metrics && { metrics }),
-      read: (search: string) => read(search, {}),
-      stream: (search: string, format: StreamFormat, reader: Reader) => stream(search, {}, format, reader),
+      read: (search: string, demand?: Demand) => read(search, {}, demand),
+      stream: (search: string, demand: Demand, format: StreamFormat, reader: Reader) =>
+        stream(search, {}, demand, format, reader),
     },
     (request, caller, withinDeadline, draft) => write(request, {}, { caller, access, withinDeadline, draft }),
   )
@@ -97,35 +110,57 @@ export function isAdminList(endpoint: Endpoint): endpoint is AdminEndpoint<unkno
 }
 
 /** What the lists of both surfaces have in common. `read` and `stream` add `own` to the conditions from the query. */
-function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(row: ListRow<Where, object, Row, Meta>) {
-  const filters = (row.filters ?? {}) as Parameters
+function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
+  row: ListRow<Where, object, Row, Meta>,
+  searched?: Searched,
+) {
+  const filters: Parameters = {
+    ...(searched && { q: searchParameter(searched) }),
+    ...row.filters,
+    ...(row.sorts && { sort: sortParameter(row.sorts) }),
+  }
   // A row without one leaves Meta at its default, the type of noMeta.
   const meta = row.meta ?? (noMeta as unknown as Meta)
-  // Every row of a list has an `id`, which cursors contain.
-  const id = row.row.shape.id as z.ZodType
+  const parameters: Parameters = { ...listParameters(row.row), ...filters }
   const common = {
     method: "GET",
     summary: row.summary,
     shape: "list",
     filters,
-    parameters: { ...sharedParameters, ...filters },
+    parameters,
     data: row.row,
     meta,
   } as const
 
-  async function read(search: string, own: object): Promise<List<z.output<Row>, z.output<Meta>>> {
-    const { page, where } = parseListQuery(search, filters, id)
-    // The filters' types are those of Where's columns: see Filters.
-    return pageOf(row.row, meta, page, await row.find({ ...where, ...own } as Where, page))
+  /** The requested page and the conditions of its rows, whose types are those of Where's columns: see Filters. */
+  async function parse(search: string, own: object, demand: Demand): Promise<{ page: Page; where: Where }> {
+    const { page, where } = parseListQuery(search, parameters, row.row)
+    const found = searched ? await withMatches(searched, where, demand) : where
+    return { page, where: { ...found, ...own } as Where }
   }
 
-  async function stream(search: string, own: object, format: StreamFormat, reader: Reader): Promise<StreamedBody> {
+  async function read(
+    search: string,
+    own: object,
+    demand: Demand = demandNothingMore,
+  ): Promise<List<z.output<Row>, z.output<Meta>>> {
+    const { page, where } = await parse(search, own, demand)
+    return pageOf(row.row, meta, page, await row.find(where, page))
+  }
+
+  async function stream(
+    search: string,
+    own: object,
+    demand: Demand,
+    format: StreamFormat,
+    reader: Reader,
+  ): Promise<StreamedBody> {
     refusePaging(search, format)
-    const { page, where } = parseListQuery(search, filters, id)
+    const { page, where } = await reader.withinDeadline(parse(search, own, demand))
     return openStream(reader, format, {
-      columns: Object.keys(row.row.shape),
-      find: () => row.find({ ...where, ...own } as Where, { ...page, limit: Number.MAX_SAFE_INTEGER, all: true }),
-      rowOf: (found) => row.row.parse(found) as Record<string, unknown>,
+      columns: page.fields ?? Object.keys(row.row.shape),
+      find: () => row.find(where, { ...page, limit: Number.MAX_SAFE_INTEGER, all: true }),
+      rowOf: (found) => selected(row.row, page.fields, found),
     })
   }
 
@@ -136,14 +171,15 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(row: Lis
     { caller, access, withinDeadline, draft }: Context,
   ): Promise<Body> {
     const { search } = new URL(request.url)
+    const demand = (permission: Permission) => requirePermission(caller, permission)
     setAll(draft.headers, { Vary: "Accept" })
     const format = streamFormatIn(request.headers)
     if (!format) {
-      const found = await withinDeadline(read(search, own))
+      const found = await withinDeadline(read(search, own, demand))
       draft.rows = found.data.length
       return listEnvelope(found)
     }
-    const body = await stream(search, own, format, {
+    const body = await stream(search, own, demand, format, {
       id: caller.key.id,
       request,
       requestId: draft.headers["x-request-id"] ?? "",
@@ -168,18 +204,42 @@ function refusePaging(search: string, { type }: StreamFormat): void {
   }
 }
 
+const demandNothingMore: Demand = (permission) =>
+  refuseAs("forbidden", `This query needs the permission ${permission}.`)
+
+/** Replaces the search among the conditions with the ids that it finds. Names and keys are searched by who may read them. */
+async function withMatches(searched: Searched, { q, ...where }: Record<string, unknown>, demand: Demand) {
+  if (q === undefined) return where
+  const term = q as Term
+  if (searched.account && term.kind !== "id") demand("users.read")
+  const id = await searchFor(searched, term)
+  const tooMany = `q has more than ${maxMatches.toLocaleString("en")} matches: narrow the search.`
+  return { ...where, id: id ?? refuseAs("bad_request", tooMany) }
+}
+
 function pageOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
   schema: Row,
   metaSchema: Meta,
   page: Page,
   found: Found<z.input<Row>>,
 ): List<z.output<Row>, z.output<Meta>> {
-  const hasMore = found.rows.length > page.limit
-  const rows = hasMore ? found.rows.slice(0, page.limit) : found.rows
-  const last = rows.at(-1) as { createdAt: Date | string; id: string } | undefined
-  const nextCursor =
-    hasMore && last ? encodeCursor(page.order, { createdAt: new Date(last.createdAt), id: last.id }) : null
-  const { limit, offset } = page
+  const { limit, offset, order, sort = defaultSort, fields } = page
+  const hasMore = found.rows.length > limit
+  const rows = hasMore ? found.rows.slice(0, limit) : found.rows
+  const last = rows.at(-1) as Record<string, unknown> | undefined
+  const nextCursor = hasMore && last ? encodeCursor(order, { value: last[sort], id: last.id } as Position, sort) : null
   const meta = { total: found.total, limit, offset, nextCursor, ...metaSchema.parse(found.meta ?? {}) }
-  return { data: rows.map((row) => schema.parse(row)), meta }
+  return { data: rows.map((row) => selected(schema, fields, row)), meta }
+}
+
+/** A row, or some of its fields. A schema for each selection would take longer to make than to use. */
+function selected<Row extends z.ZodObject>(
+  schema: Row,
+  fields: readonly string[] | undefined,
+  row: unknown,
+): z.output<Row> {
+  if (!fields) return schema.parse(row)
+  const found = row as Readonly<Record<string, unknown>>
+  const values = fields.map((name) => [name, (schema.shape[name] as z.ZodType).parse(found[name])])
+  return Object.fromEntries(values) as z.output<Row>
 }

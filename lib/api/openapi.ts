@@ -117,7 +117,7 @@ function operation(endpoint: Documented) {
     }),
     responses: {
       200: {
-        description: "Success",
+        description: endpoint.shape === "list" ? "Success; with `fields`, rows have only those fields" : "Success",
         headers: headersOf([
           ...Object.keys({ ...responseHeaders, ...replacedHeaders }),
           ...(metered ? Object.keys(meteredHeaders) : []),

@@ -1,6 +1,9 @@
 import { z } from "zod"
 import { integer } from "@/lib/input/integer"
+import { isStorable } from "@/lib/input/text"
 import type { Page, Position } from "@/lib/postgres/page"
+import type { Searched, Term } from "@/lib/postgres/search"
+import { anyPrefix } from "@/lib/surfaces"
 
 export const limitBounds = { min: 1, max: 500, default: 100 }
 /** The largest signed 32-bit integer. */
@@ -19,7 +22,7 @@ const timePattern =
 const epochPattern = /^(0|-?[1-9]\d{0,14})$/
 
 /** A point in time. A plain date is the first millisecond of its UTC day, or the last with `endOfDay`. */
-function time(endOfDay: boolean) {
+export function time(endOfDay: boolean) {
   return z.string().transform((text, context): Date => {
     const ms = timeMs(text, endOfDay)
     if (ms !== undefined && ms >= earliestMs && ms <= latestMs) return new Date(ms)
@@ -44,23 +47,58 @@ function isCalendarDay(day: string): boolean {
 
 export const cursorError = "must be the meta.nextCursor of an earlier response"
 
-/** The order, and the time in milliseconds and id of the last row of a page, in base64url. Opaque to clients. */
-export function encodeCursor(order: Page["order"], { createdAt, id }: Position): string {
-  return Buffer.from(`${order} ${createdAt.getTime()} ${id}`).toString("base64url")
+/** The field by which a list is sorted unless its parameter `sort` names another one. */
+export const defaultSort = "createdAt"
+
+/** The order and the position of the last row of a page, in base64url. Opaque to clients. */
+export function encodeCursor(order: Page["order"], { value, id }: Position, sort: string = defaultSort): string {
+  const place =
+    sort === defaultSort ? `${new Date(value).getTime()} ${id}` : `${sort} ${id} ${JSON.stringify(value)}`
+  return Buffer.from(`${order} ${place}`).toString("base64url")
 }
+
+type Cursor = Position & { order: Page["order"]; sort: string }
 
 const cursor = z
   .string()
-  .max(200, cursorError)
-  .transform((text, context) => {
-    const [order, ms, id] = Buffer.from(text, "base64url").toString("latin1").split(" ")
-    const createdAt = new Date(epochPattern.test(ms ?? "") ? Number(ms) : Number.NaN)
-    const parsed = z.object({ order: z.enum(["asc", "desc"]), id: z.string().min(1) }).safeParse({ order, id })
-    const inRange = createdAt.getTime() >= earliestMs && createdAt.getTime() <= latestMs
-    if (parsed.success && inRange) return { ...parsed.data, createdAt }
+  .max(4_000, cursorError)
+  .transform((text, context): Cursor => {
+    const decoded = decodeCursor(Buffer.from(text, "base64url").toString())
+    if (decoded && isStorable(`${decoded.id}${decoded.value}`)) return decoded
     context.addIssue({ code: "custom", message: cursorError })
     return z.NEVER
   })
+
+function decodeCursor(text: string): Cursor | undefined {
+  const [, order = "", first = "", second = "", rest] = /^(asc|desc) (\S+) (\S+)(?: (.+))?$/s.exec(text) ?? []
+  if (order !== "asc" && order !== "desc") return undefined
+  if (rest !== undefined) {
+    const value = parseJson(rest)
+    return typeof value === "string" || typeof value === "number" ? { order, sort: first, id: second, value } : undefined
+  }
+  const ms = epochPattern.test(first) ? Number(first) : Number.NaN
+  return ms >= earliestMs && ms <= latestMs ? { order, sort: defaultSort, id: second, value: new Date(ms) } : undefined
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The parameter that selects fields of a row. */
+function fieldsOf(names: readonly string[], pattern: string) {
+  return z
+    .string()
+    .regex(
+      new RegExp(`^(${pattern})(,(${pattern}))*$`),
+      `must be names of fields, separated by commas: ${names.join(", ")}`,
+    )
+    .transform((text) => names.filter((name) => name === "id" || text.split(",").includes(name)))
+    .describe("Only these fields, separated by commas, and id")
+}
 
 /** The parameters of every list endpoint. */
 export const sharedParameters = {
@@ -78,6 +116,55 @@ export const sharedParameters = {
     .enum(["asc", "desc"])
     .meta({ default: "desc", description: "Sorts by createdAt, then id; desc returns the newest rows first" }),
   cursor: cursor.describe("meta.nextCursor of the previous page; cannot be combined with offset"),
+  fields: fieldsOf([], "[A-Za-z0-9]{1,40}"),
+}
+
+/** The parameters of a list, in addition to its filters. */
+export function listParameters(row: z.ZodObject) {
+  const names = Object.keys(row.shape)
+  return { ...sharedParameters, fields: fieldsOf(names, names.join("|")) }
+}
+
+/** The parameter that names the field by which a list is sorted. */
+export function sortParameter(fields: readonly string[]) {
+  return z
+    .enum([defaultSort, ...fields])
+    .meta({ default: defaultSort, description: "Sorts by this field, then id, in the given order" })
+}
+
+const searchLength = { min: 3, max: 100 }
+const searchError = `must have ${searchLength.min} to ${searchLength.max} characters, without control characters`
+const keyStart = new RegExp(`^(${anyPrefix}\\w{0,4})\\w{0,3}…?$`)
+const longKeyStart = new RegExp(`${anyPrefix}\\w{8}`)
+
+/** The parameter for a search. Its value appears in URLs, so it is never a whole key. */
+export function searchParameter({ account }: Searched) {
+  const found = account
+    ? "part of the account's name or address, an id, or a key's first characters"
+    : "part of the address, or an id"
+  return z
+    .string()
+    .transform((sent, context): Term => {
+      const value = sent.trim()
+      if (longKeyStart.test(value)) {
+        context.addIssue({ code: "custom", message: "must not contain an API key: its first characters are enough" })
+        return z.NEVER
+      }
+      const length = [...withoutAccents(value)].length
+      if (length < searchLength.min || value.length > searchLength.max || /\p{Cc}/u.test(value)) {
+        context.addIssue({ code: "custom", message: searchError })
+        return z.NEVER
+      }
+      if (z.uuid().safeParse(value).success) return { kind: "id", value }
+      const start = keyStart.exec(value)?.[1]
+      return start ? { kind: "key", value: start } : { kind: "text", value }
+    })
+    .meta({ minLength: searchLength.min, maxLength: searchLength.max, description: `Searches for ${found}` })
+}
+
+/** As in the database, where accents do not count either. */
+function withoutAccents(text: string): string {
+  return text.normalize("NFKD").replaceAll(/[\u0300-\u036f]/g, "").normalize("NFC")
 }
 
 export type Parameters = Readonly<Record<string, z.ZodType>>

@@ -2,18 +2,24 @@ import { expect, test } from "vitest"
 import { z } from "zod"
 import { product } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
-import { encodeCursor } from "./parameters"
+import { encodeCursor, listParameters, sharedParameters, sortParameter, time } from "./parameters"
 import { parseListQuery } from "./query"
 
+const row = z.object({ id: z.uuid(), balance: z.int(), name: z.string(), createdAt: z.string() })
 const filters = { status: z.enum(["active", "banned"]), userId: z.uuid() }
+const ranges = { paidSince: time(false), paidUntil: time(true) }
 
 function parse(search: string) {
-  return parseListQuery(search, filters, z.uuid())
+  return parseListQuery(search, { ...sharedParameters, ...filters }, row)
 }
 
-function refusal(search: string): string {
+function parseWithSort(search: string) {
+  return parseListQuery(search, { ...listParameters(row), ...ranges, sort: sortParameter(["balance", "name"]) }, row)
+}
+
+function refusal(search: string, parser: (search: string) => unknown = parse): string {
   try {
-    parse(search)
+    parser(search)
   } catch (error) {
     expect(error).toMatchObject({ status: 400, code: "bad_request" })
     return (error as Error).message
@@ -111,12 +117,32 @@ test("since may equal until, and must not be later", () => {
   expect(refusal("since=2026-02-01&until=2026-01-31")).toBe("since must not be later than until.")
 })
 
+test("the bounds of each range are inclusive, and must be in order", () => {
+  expect(parseWithSort("paidSince=2026-01-01&paidUntil=2026-01-01").where).toEqual({
+    paidSince: new Date("2026-01-01T00:00:00.000Z"),
+    paidUntil: new Date("2026-01-01T23:59:59.999Z"),
+  })
+  const reversed = "since=2026-01-01&paidSince=2026-02-01&paidUntil=2026-01-31"
+  expect(refusal(reversed, parseWithSort)).toBe("paidSince must not be later than paidUntil.")
+  expect(parseWithSort("since=2026-02-01&paidUntil=2026-01-31").page.since).toEqual(new Date("2026-02-01"))
+})
+
+test("fields are the named ones in the order of the row, each once, and always the id", () => {
+  expect(parseWithSort("fields=name,balance,name").page.fields).toEqual(["id", "balance", "name"])
+  expect(parseWithSort("fields=id").page.fields).toEqual(["id"])
+  for (const value of ["", "colour", "name,", "name,colour", "Name", "name%20", "__proto__"]) {
+    expect(refusal(`fields=${value}`, parseWithSort)).toMatch(
+      /^fields must be names of fields, separated by commas: id, balance, name, createdAt, got "/,
+    )
+  }
+})
+
 test("an unescaped plus sign, decoded as a space, is explained in the message", () => {
   expect(refusal("since=2024-01-01T00:00:00+02:00")).toContain("a + in a query must be sent as %2B")
 })
 
 test("unknown and repeated parameters are refused by name, with the accepted ones", () => {
-  const accepted = "Accepted: limit, offset, since, until, order, cursor, status, userId."
+  const accepted = "Accepted: limit, offset, since, until, order, cursor, fields, status, userId."
   expect(refusal("colour=red")).toBe(`Unknown parameter "colour". ${accepted}`)
   expect(refusal("limit[]=1")).toContain('Unknown parameter "limit[]"')
   expect(refusal("__proto__=1")).toContain('Unknown parameter "__proto__"')
@@ -149,7 +175,7 @@ test("an API key in the query is masked in the error message", () => {
 })
 
 test("a cursor restores the position and the order of its list", () => {
-  const position = { createdAt: new Date(1700000000123), id: "0199c0de-0000-7000-8000-000000000001" }
+  const position = { value: new Date(1700000000123), id: "0199c0de-0000-7000-8000-000000000001" }
   expect(parse(`cursor=${encodeCursor("asc", position)}`).page).toEqual({
     limit: 100,
     offset: 0,
@@ -169,4 +195,51 @@ test.each([
   Buffer.from("asc 999999999999999 0199c0de-0000-7000-8000-000000000001").toString("base64url"),
 ])("cursor=%s is not a cursor of this API", (value) => {
   expect(refusal(`cursor=${value}`)).toContain("cursor must be the meta.nextCursor of an earlier response")
+})
+
+test("a cursor of the release before, which knew no sort, still restores its position", () => {
+  const cursor = Buffer.from("desc 1700000000123 0199c0de-0000-7000-8000-000000000001").toString("base64url")
+  const position = { value: new Date(1700000000123), id: "0199c0de-0000-7000-8000-000000000001" }
+  expect(encodeCursor("desc", position)).toBe(cursor)
+  for (const parser of [parse, parseWithSort]) {
+    expect(parser(`cursor=${cursor}`).page).toEqual({ limit: 100, offset: 0, order: "desc", after: position })
+  }
+})
+
+test.each(["Zoë Müller-Łódź \u2028 王", "", " a  b ", "a".repeat(300), '"{}\\'])(
+  "a cursor restores the field by which its list is sorted, and its value %j",
+  (name) => {
+    const position = { value: name, id: "0199c0de-0000-7000-8000-000000000001" }
+    const cursor = encodeCursor("asc", position, "name")
+    const page = { limit: 100, offset: 0, order: "asc", sort: "name", after: position }
+    expect(parseWithSort(`cursor=${cursor}`).page).toEqual(page)
+    expect(parseWithSort(`cursor=${cursor}&sort=name&order=asc`).page).toEqual(page)
+    expect(refusal(`cursor=${cursor}&sort=balance`, parseWithSort)).toBe("cursor was issued for sort=name.")
+    expect(refusal(`cursor=${cursor}&sort=createdAt`, parseWithSort)).toBe("cursor was issued for sort=name.")
+    expect(refusal(`cursor=${cursor}`)).toContain("must be the meta.nextCursor of an earlier response")
+  },
+)
+
+test("a cursor by createdAt is refused with another sort, whose name the message contains", () => {
+  const cursor = encodeCursor("asc", { value: new Date(1), id: "0199c0de-0000-7000-8000-000000000001" })
+  expect(refusal(`cursor=${cursor}&sort=name`, parseWithSort)).toBe("cursor was issued for sort=createdAt.")
+  expect(parseWithSort(`cursor=${cursor}&sort=createdAt`).page.sort).toBeUndefined()
+})
+
+test.each([
+  ['name %s "\\ud800"'],
+  ['name %s "\\u0000"'],
+  ["name %s 5"],
+  ["name %s x"],
+  ['balance %s "5"'],
+  ["balance %s 1e300"],
+  ["balance %s 1.5"],
+  ["balance %s null"],
+  ["balance not-a-uuid 5"],
+  ["id %s 5"],
+  ["constructor %s 5"],
+])("a cursor with the place %s is not a cursor of this API", (place) => {
+  const text = `asc ${place.replace("%s", "0199c0de-0000-7000-8000-000000000001")}`
+  const cursor = Buffer.from(text).toString("base64url")
+  expect(refusal(`cursor=${cursor}`, parseWithSort)).toContain("must be the meta.nextCursor of an earlier response")
 })

@@ -1,48 +1,73 @@
-import type { z } from "zod"
+import { z } from "zod"
 import { isStorable } from "@/lib/input/text"
-import type { Page } from "@/lib/postgres/page"
+import type { Page, Position } from "@/lib/postgres/page"
 import { product } from "@/lib/product"
 import { anyPrefix } from "@/lib/surfaces"
 import { refuseAs } from "./errors"
-import { cursorError, limitBounds, type Parameters, sharedParameters } from "./parameters"
+import { cursorError, defaultSort, limitBounds, type Parameters, type sharedParameters } from "./parameters"
 
 const maxParameters = 50
 
 /**
  * Parses the query of a list endpoint strictly: every error is a 400 that names the parameter and what it accepts.
  * @param search the query, with or without its `?`
- * @param rowId the schema of a row's `id`, which also validates the id in a cursor
+ * @param parameters the shared ones, and those of the list
+ * @param row the schema of a row, which also validates the position in a cursor
  */
 export function parseListQuery(
   search: string,
-  filters: Parameters,
-  rowId: z.ZodType,
+  parameters: Parameters,
+  row: z.ZodObject,
 ): { page: Page; where: Record<string, unknown> } {
-  const values = parseParameters(search, { ...sharedParameters, ...filters })
+  const values = parseParameters(search, parameters)
+  refuseReversedRanges(values)
   const {
     limit,
     offset,
     since,
     until,
     order,
-    cursor: after,
+    cursor,
+    fields,
+    sort = cursor?.sort ?? defaultSort,
     ...where
-  } = values as {
+  } = values as { sort?: string } & {
     [Name in keyof typeof sharedParameters]?: z.output<(typeof sharedParameters)[Name]>
   }
-  if (since && until && since > until) refuseAs("bad_request", "since must not be later than until.")
-  if (after && !rowId.safeParse(after.id).success) refuseAs("bad_request", `cursor ${cursorError}.`)
-  if (after && offset !== undefined) refuseAs("bad_request", "Send either cursor or offset, not both.")
-  if (after && order && after.order !== order) refuseAs("bad_request", `cursor was issued for order=${after.order}.`)
+  if (cursor) {
+    const isOfList = cursor.sort === defaultSort || parameters.sort?.safeParse(cursor.sort).success
+    if (!isOfList || !isPosition(cursor, row, cursor.sort)) refuseAs("bad_request", `cursor ${cursorError}.`)
+    if (offset !== undefined) refuseAs("bad_request", "Send either cursor or offset, not both.")
+    if (order && cursor.order !== order) refuseAs("bad_request", `cursor was issued for order=${cursor.order}.`)
+    if (cursor.sort !== sort) refuseAs("bad_request", `cursor was issued for sort=${cursor.sort}.`)
+  }
   const page: Page = {
     limit: limit ?? limitBounds.default,
     offset: offset ?? 0,
-    order: order ?? after?.order ?? "desc",
+    order: order ?? cursor?.order ?? "desc",
+    ...(sort !== defaultSort && { sort }),
     ...(since && { since }),
     ...(until && { until }),
-    ...(after && { after: { createdAt: after.createdAt, id: after.id } }),
+    ...(cursor && { after: { value: cursor.value, id: cursor.id } }),
+    ...(fields && { fields }),
   }
   return { page, where }
+}
+
+/** Refuses ranges whose start is later than their end: `since` and `until`, `paidSince` and `paidUntil`. */
+function refuseReversedRanges(values: Record<string, unknown>): void {
+  for (const [name, start] of Object.entries(values)) {
+    const other = name.replace(/since$/, "until").replace(/Since$/, "Until")
+    const end = values[other]
+    if (other !== name && start instanceof Date && end instanceof Date && start > end) {
+      refuseAs("bad_request", `${name} must not be later than ${other}.`)
+    }
+  }
+}
+
+function isPosition({ value, id }: Position, { shape }: z.ZodObject, sort: string): boolean {
+  const valueSchema = sort === defaultSort ? z.date() : (shape[sort] as z.ZodType)
+  return (shape.id as z.ZodType).safeParse(id).success && valueSchema.safeParse(value).success
 }
 
 /** Parses a query into the parameters of an endpoint. Unknown, repeated and invalid parameters are refused by name. */

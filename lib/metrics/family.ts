@@ -1,5 +1,5 @@
-import { z } from "zod"
-import { id } from "../fields"
+import type { z } from "zod"
+import { currencyCode, id } from "../fields"
 import type { Permission } from "../permissions"
 
 // A family is a set of measures of one kind of thing, such as orders. It is declared with the endpoint that lists them.
@@ -74,7 +74,7 @@ export function packed(position: number): string {
 
 /** The currency of amounts, by which every family with amounts can be split. */
 export const currencyDimension: Dimension = {
-  schema: z.string().regex(/^[a-z]{3}$/, "must be an ISO 4217 code in lower case, like usd"),
+  schema: currencyCode,
   description: "ISO 4217 code; amounts are always split by it",
 }
 

@@ -355,6 +355,9 @@ const counts = `
   UNION ALL SELECT 'subscriptions.ended', ${utc("canceled_at")}, currency, '', count(*) FILTER (WHERE NOT replaced),
     coalesce(sum(twelfths) FILTER (WHERE since IS NOT NULL), 0) FROM recurring WHERE canceled_at IS NOT NULL GROUP BY 1, 2, 3
   UNION ALL SELECT 'orders', ${utc("created_at")}, status::text, '', count(*), 0 FROM orders GROUP BY 1, 2, 3
+  UNION ALL SELECT 'orders.listed', ${utc("created_at")}, currency, format('{%s,"",%s}', kind, status), count(*), 0 FROM orders GROUP BY 1, 2, 3, 4
+  UNION ALL SELECT 'subscriptions.listed', ${utc("created_at")}, status::text, format('{%s,%s}', plan_id, cancel_at_period_end::text), count(*), 0
+    FROM subscriptions GROUP BY 1, 2, 3, 4
   UNION ALL SELECT 'orders.paid', ${utc("paid_at")}, currency, '', count(*), sum(amount) FROM orders WHERE paid_at IS NOT NULL GROUP BY 1, 2, 3
   UNION ALL SELECT 'orders.refunded', ${utc("created_at")}, currency, '', count(*), sum(amount) FROM refunds GROUP BY 1, 2, 3
   UNION ALL SELECT 'credit_entries', ${utc("created_at")}, kind::text, '', count(*), coalesce(sum(amount) FILTER (WHERE amount > 0), 0)

@@ -54,30 +54,81 @@ export const countedTables = {
   key_usage: { unit: "label" },
 } as const satisfies Record<string, Record<string, "label" | "sublabel">>
 
-/** The number of matching rows of a table, as SQL for lists; undefined if the series lacks one of the fields. */
+/** A series that counts the rows of a table, by the day of a time; `fields` are the SQL by which it groups them. */
+type Series = {
+  name: string
+  at: string
+  /** The names of the bounds on that time. */
+  since: string
+  until: string
+  fields: Readonly<Record<string, string>>
+  /** The SQL of fields without a column of that name. */
+  columns?: Readonly<Record<string, string>>
+}
+
+const byCreation = { at: "created_at", since: "since", until: "until" }
+const ofOrder = {
+  fields: { currency: "label", kind: packed(1), planId: packed(2), status: packed(3) },
+  columns: { planId: "plan_of(subscription_id)" },
+}
+
+/** Series for filters that the series named as the table lacks. */
+const furtherSeries: { readonly [table in keyof typeof countedTables]?: readonly Series[] } = {
+  orders: [
+    { ...ofOrder, ...byCreation, name: "orders.listed" },
+    { ...ofOrder, name: "orders.sold", at: "paid_at", since: "paidSince", until: "paidUntil" },
+  ],
+  subscriptions: [
+    {
+      ...byCreation,
+      name: "subscriptions.listed",
+      fields: { status: "label", planId: packed(1), cancelAtPeriodEnd: packed(2) },
+    },
+  ],
+}
+
+/** The element of a sublabel that contains several fields. */
+function packed(position: number): string {
+  return `(sublabel::text[])[${position}]`
+}
+
+/** The number of matching rows of a table, as SQL for lists; undefined if no series has all the conditions. */
 export function dailyTotal(table: keyof typeof countedTables) {
-  const labels: Record<string, string> = countedTables[table]
-  const total = totalFrom({ table, sums: counted, bucket: "day", ms: day, startOf: (time) => `utc_day(${time})` })
+  const own = { ...byCreation, name: table, fields: countedTables[table] }
+  const all: readonly Series[] = [own, ...(furtherSeries[table] ?? [])]
   return (where: object, range: Range, bind: Bind): string | undefined => {
-    const filters = Object.entries(where)
-    if (!filters.every(([field]) => Object.hasOwn(labels, field))) return undefined
-    const conditions = filters.map(([field, value]) => `${labels[field]} = ${bind(value)}::text`)
-    return total([`series = '${table}'`, ...conditions], where, range, bind)
+    const { since, until } = range
+    const asked: Record<string, unknown> = { ...where, ...(since && { since }), ...(until && { until }) }
+    const series = all.find(({ since, until, fields }) =>
+      Object.keys(asked).every((name) => name === since || name === until || Object.hasOwn(fields, name)),
+    )
+    if (!series) return undefined
+    const { name, at, fields, columns = {} } = series
+    const filters = Object.entries(where).filter(([field]) => Object.hasOwn(fields, field))
+    const conditions = filters.map(([field, value]) => `${fields[field]} = ${bind(value)}::text`)
+    const startOf = (time: string) => `utc_day(${time})`
+    const total = totalFrom({ table, at, columns, sums: counted, bucket: "day", ms: day, startOf })
+    const bounds = { since: asked[series.since], until: asked[series.until] } as Range
+    return total([`series = '${name}'`, ...conditions], Object.fromEntries(filters), bounds, bind)
   }
 }
 
 /** Sums of a table's rows over periods of equal length: `bucket` is the column with the start of a period. */
-type Sums = { table: string; sums: string; bucket: string; ms: number; startOf: (time: string) => string }
+type Sums = { table: string; sums: string; bucket: string; ms: number; startOf: (time: string) => string } & Partial<
+  Pick<Series, "at" | "columns">
+>
 
 /** The number of a table's rows in a range, from sums that meet `conditions`, as SQL. Only parts of periods are counted. */
-export function totalFrom({ table, sums, bucket, ms, startOf }: Sums) {
+export function totalFrom({ table, at = byCreation.at, columns = {}, sums, bucket, ms, startOf }: Sums) {
   return (conditions: readonly string[], where: object, { since, until }: Range, bind: Bind): string => {
     const periods = [...conditions]
     const parts: string[] = []
     function count(sign: "+" | "-", from: number, to: number): void {
       if (from === to) return
-      const interval = `created_at >= ${bind(new Date(from))} AND created_at < ${bind(new Date(to))}`
-      const equal = Object.entries(where).map(([field, value]) => `${columnName(field)} = ${bind(value)}`)
+      const interval = `${at} >= ${bind(new Date(from))} AND ${at} < ${bind(new Date(to))}`
+      const equal = Object.entries(where).map(
+        ([field, value]) => `${columns[field] ?? columnName(field)} = ${bind(value)}`,
+      )
       parts.push(` ${sign} (SELECT count(*) FROM ${table} WHERE ${[interval, ...equal].join(" AND ")})`)
     }
     // For a period only partly in the range, the shorter part is counted: the rows outside are subtracted from its sum,

@@ -1,13 +1,17 @@
 import type { z } from "zod"
 import { type countedTables, dailyTotal } from "./daily-sums"
-import { findIn, type List, type Page } from "./page"
+import { type Conditions, findIn, type List, type Page } from "./page"
 
-/** The `find` of a list over a table: its conditions are fields of `row`, and totals come from the daily sums. */
-export function listed<Row extends z.ZodObject>(
+/**
+ * The `find` of a list over a table: its conditions are the fields of `row` and those of `conditions`, and totals come
+ * from the daily sums.
+ */
+export function listed<Row extends z.ZodObject, Name extends string = never>(
   table: keyof typeof countedTables,
   row: Row,
-  more: Pick<List<Row>, "columns" | "meta"> = {},
+  more: Pick<List<Row>, "columns" | "meta"> & { conditions?: Conditions<Name> } = {},
 ) {
-  const list: List<Row> = { ...more, table, row, total: dailyTotal(table) }
-  return (where: Partial<z.input<Row>>, page: Page) => findIn(list, where, page)
+  type Where = Partial<z.input<Row>> & { readonly [Condition in Name]?: unknown }
+  const list: List<Row, Where> = { ...more, table, row, total: dailyTotal(table) }
+  return (where: Where, page: Page) => findIn(list, where, page)
 }

@@ -31,7 +31,7 @@ test.each(["asc", "desc"] as const)(
       seen.push(...shown.map(({ id }) => id))
       const last = shown.at(-1)
       if (rows.length <= page.limit || !last) break
-      after = { createdAt: new Date(last.createdAt), id: last.id }
+      after = { value: new Date(last.createdAt), id: last.id }
       await db().order.delete({ where: { id: deleted[step] ?? expect.fail() } })
       await createOrder({ userId, createdAt: new Date(start + step * 1000) })
       await createOrder({ userId, createdAt: new Date(start - 1000) })

@@ -8,8 +8,12 @@ export type Page = Range & {
   limit: number
   offset: number
   order: "asc" | "desc"
+  /** The field by which the list is sorted; `createdAt` unless given. */
+  sort?: string
   /** The last row of the previous page: the page starts after it, and `offset` is 0. */
   after?: Position
+  /** The fields that are read, besides those of a position; all unless given. */
+  fields?: readonly string[]
   /** Asks for the statement of all matching rows instead of a page; where rows are computed, for all of them. */
   all?: true
 }
@@ -17,8 +21,8 @@ export type Page = Range & {
 /** Bounds on `createdAt`, both inclusive. */
 export type Range = { since?: Date; until?: Date }
 
-/** The position of a row: lists are ordered by `createdAt`, then `id`. */
-export type Position = { createdAt: Date; id: string }
+/** The position of a row: its value of the field by which the list is sorted, then its `id`. */
+export type Position = { value: Date | string | number; id: string }
 
 /** A statement that returns the rows of a list. */
 export type Statement = { text: string; values: unknown[] }
@@ -40,12 +44,16 @@ export type Bind = (value: unknown) => string
 /** Returns the SQL of one value over all matching rows, read in the same snapshot as the page. */
 export type Scalar<Where> = (where: Where, range: Range, bind: Bind) => string
 
+/** The SQL of conditions other than that a field is equal, by the name of their parameter; each is given its placeholder. */
+export type Conditions<Name extends string = string> = Readonly<Record<Name, (placeholder: string) => string>>
+
 /** A list over a table. It reads only the columns named like the fields of `row`, in snake case. */
 export type List<Row extends z.ZodObject, Where = Partial<z.input<Row>>> = {
   table: string
   row: Row
   /** The SQL of fields without a column of that name; the table row is `page`. */
   columns?: { readonly [Field in keyof Row["shape"]]?: string }
+  conditions?: Conditions
   /** The number of matching rows, if there is a faster way than counting. */
   total?: (...of: Parameters<Scalar<Where>>) => string | undefined
   /** The values returned with the rows. */
@@ -54,7 +62,7 @@ export type List<Row extends z.ZodObject, Where = Partial<z.input<Row>>> = {
 
 /**
  * Reads a page of a list, its total and its `meta` in one statement, so all come from one snapshot of the database.
- * @param where equality conditions, by field
+ * @param where the values of conditions, by field or name; a field with an array equals one of its elements
  */
 export async function findIn<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
   list: List<Row, Where>,
@@ -83,7 +91,7 @@ export function statementOf<Row extends z.ZodObject, Where extends Partial<z.inp
 ) {
   const values: unknown[] = []
   const bind: Bind = (value) => `$${values.push(value)}`
-  const { after, order, limit, offset } = page
+  const { after, limit, offset } = page
 
   const conditions = conditionsOf(list, where, page, bind)
   const count = `(SELECT count(*) FROM ${list.table} ${whereAll(conditions)})`
@@ -91,20 +99,20 @@ export function statementOf<Row extends z.ZodObject, Where extends Partial<z.inp
   const scalars = Object.entries(list.meta ?? {}).map(([name, write]) => [name, write(where, page, bind)])
   const meta = [["total", total], ...scalars].map(([name, sql]) => `${sql} AS "meta.${name}"`)
 
-  const id = columnOf(list, "id")
   if (after) {
-    const comparison = order === "desc" ? "<" : ">"
-    conditions.push(`(created_at, ${id}) ${comparison} (${bind(after.createdAt)}, ${bind(after.id)})`)
+    const place = `(${columnOf(list, sortOf(page))}, ${columnOf(list, "id")})`
+    conditions.push(`${place} ${page.order === "desc" ? "<" : ">"} (${bind(after.value)}, ${bind(after.id)})`)
   }
-  const ordered = orderOf(list, order)
+  const ordered = orderOf(list, page)
   const text = `
     WITH meta AS MATERIALIZED (SELECT ${meta.join(", ")})
-    SELECT meta.*, ${fieldsOf(list)}
+    SELECT meta.*, ${fieldsOf(list, page)}
     FROM meta LEFT JOIN (
       SELECT * FROM ${list.table} ${whereAll(conditions)} ${ordered} LIMIT ${bind(limit + 1)} OFFSET ${bind(offset)}
     ) page ON true
     ${ordered}`
-  const hasOnePlan = Object.keys(where).every((field) => field === "userId")
+  // There are too many selections of fields to prepare each.
+  const hasOnePlan = !page.fields && Object.keys(where).every((field) => field === "userId")
   return { ...(hasOnePlan && { name: nameOf(text) }), text, values }
 }
 
@@ -117,7 +125,7 @@ function statementOfAll<Row extends z.ZodObject, Where extends Partial<z.input<R
   const values: unknown[] = []
   const conditions = conditionsOf(list, where, page, (value) => `$${values.push(value)}`)
   const text = `
-    SELECT ${fieldsOf(list)} FROM (SELECT * FROM ${list.table} ${whereAll(conditions)}) page ${orderOf(list, page.order)}`
+    SELECT ${fieldsOf(list, page)} FROM (SELECT * FROM ${list.table} ${whereAll(conditions)}) page ${orderOf(list, page)}`
   return { text, values }
 }
 
@@ -128,22 +136,29 @@ function conditionsOf<Row extends z.ZodObject, Where extends Partial<z.input<Row
   { since, until }: Range,
   bind: Bind,
 ): string[] {
-  const conditions = Object.entries(where).map(([field, value]) => `${columnOf(list, field)} = ${bind(value)}`)
+  const conditions = Object.entries(where).map(([name, value]) => {
+    const condition = Object.hasOwn(list.conditions ?? {}, name) ? list.conditions?.[name] : undefined
+    if (condition) return condition(bind(value))
+    return `${columnOf(list, name)} = ${Array.isArray(value) ? `ANY (${bind(value)})` : bind(value)}`
+  })
   if (since) conditions.push(`created_at >= ${bind(since)}`)
   if (until) conditions.push(`created_at <= ${bind(until)}`)
   return conditions
 }
 
-function orderOf(list: Pick<List<z.ZodObject>, "row" | "columns">, order: Page["order"]): string {
-  const direction = order === "desc" ? "DESC" : "ASC"
-  return `ORDER BY created_at ${direction}, ${columnOf(list, "id")} ${direction}`
+function orderOf(list: Pick<List<z.ZodObject>, "row" | "columns">, page: Pick<Page, "order" | "sort">): string {
+  const direction = page.order === "desc" ? "DESC" : "ASC"
+  return `ORDER BY ${columnOf(list, sortOf(page))} ${direction}, ${columnOf(list, "id")} ${direction}`
 }
 
-/** The columns of a row, of the table expression `page`. */
-function fieldsOf(list: Pick<List<z.ZodObject>, "row" | "columns">): string {
-  return Object.keys(list.row.shape)
-    .map((field) => `${columnOf(list, field)} AS "${field}"`)
-    .join(", ")
+function sortOf({ sort = "createdAt" }: Pick<Page, "sort">): string {
+  return sort
+}
+
+/** The columns of a row, of the table expression `page`: those of the fields, and of its position. */
+function fieldsOf(list: Pick<List<z.ZodObject>, "row" | "columns">, page: Pick<Page, "fields" | "sort">): string {
+  const fields = page.fields ? new Set([...page.fields, "id", sortOf(page)]) : Object.keys(list.row.shape)
+  return [...fields].map((field) => `${columnOf(list, field)} AS "${field}"`).join(", ")
 }
 
 /**

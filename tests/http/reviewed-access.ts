@@ -13,6 +13,7 @@ export const reviewedAccess: Record<string, "user key" | "admin key" | Permissio
   "/api/v1/admin/key": "admin key",
   "/api/v1/admin/metrics": "admin key",
   "/api/v1/admin/orders": "billing.read",
+  "/api/v1/admin/plans": "billing.read",
   "/api/v1/admin/requests": "audit.read",
   "/api/v1/admin/stats": "admin.access",
   "/api/v1/admin/subscriptions": "billing.read",

@@ -41,7 +41,7 @@ const shown: Record<string, string> = {
   "users.name": "owner admin analyst support",
   "api_keys.name": "owner admin analyst support",
   "plans.id": "owner admin analyst finance bookkeeper",
-  "plans.name": "owner admin analyst",
+  "plans.name": "owner admin analyst finance bookkeeper",
   "orders.description": "owner admin analyst finance bookkeeper",
   "credit_entries.reason": "owner admin analyst finance",
   "audit_entries.action": "owner admin analyst",

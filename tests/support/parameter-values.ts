@@ -1,8 +1,15 @@
 import fc from "fast-check"
 import type { JsonSchema } from "@/lib/api/document"
 
-/** The valid values of a query parameter, by its JSON schema. Times and cursors are not included. */
+/** Whether a query parameter is a time, by its name. */
+export function isTime(name: string): boolean {
+  return /(^s|S)ince$|(^u|U)ntil$/.test(name)
+}
+
+/** The valid values of a query parameter, by its JSON schema. Cursors are not included. */
 export function valuesOf(name: string, { enum: values, type, format, pattern, ...schema }: JsonSchema) {
+  if (isTime(name)) return fc.constantFrom("2026-01-01", "2026-01-01T12:00:00Z", "1767225600000")
+  if (name === "q") return fc.stringMatching(/^[a-zé王]{3,20}$/)
   if (values) return fc.constantFrom(...values.map(String))
   if (type === "integer") return fc.integer({ min: schema.minimum ?? 0, max: schema.maximum ?? 0 }).map(String)
   if (format === "uuid") return fc.uuid()

@@ -1,7 +1,7 @@
 import pg from "pg"
 import { beforeAll, describe, expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
-import { exampleBody } from "@/lib/api/document"
+import { exampleBody, jsonSchemaOf } from "@/lib/api/document"
 import { encodeCursor } from "@/lib/api/parameters"
 import { creditDays } from "@/lib/credits/days"
 import { sweep } from "@/lib/credits/ledger"
@@ -10,9 +10,11 @@ import { remindOfExpiry } from "@/lib/keys/reminders"
 import { failuresOf, seenOf, usageOf } from "@/lib/request-log/of-key"
 import { countRequests, findReach } from "@/lib/request-log/reach"
 import { dropOldRequests } from "@/lib/request-log/retention"
+import { kinds } from "@/lib/surfaces"
 import { bulkUserId, fillInBulk } from "@/prisma/bulk"
 import { seededTables } from "@/prisma/seed"
 import { createKey, createUser } from "@/tests/support/factories"
+import { isTime } from "@/tests/support/parameter-values"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 
 // The plan that PostgreSQL chooses for each statement. The tables are large enough for the plans used at ten million rows.
@@ -29,6 +31,11 @@ type Plan = {
   "Node Type": string
   "Relation Name"?: string
   "Plan Rows": number
+  /** What was read, if the statement was run. */
+  "Actual Rows"?: number
+  "Actual Loops"?: number
+  "Rows Removed by Filter"?: number
+  "Rows Removed by Index Recheck"?: number
   "Total Cost": number
   Filter?: string
   Plans?: Plan[]
@@ -36,7 +43,11 @@ type Plan = {
 
 const all = await endpoints()
 const stats = all.filter(({ path }) => path === "/api/v1/admin/stats")
-const lists = all.filter((endpoint) => endpoint.shape === "list" && !stats.includes(endpoint))
+/** A product has few plans. */
+const small = ["/api/v1/admin/plans"]
+const lists = all.filter(
+  (endpoint) => endpoint.shape === "list" && !stats.includes(endpoint) && !small.includes(endpoint.path),
+)
 const clients: pg.Client[] = []
 
 beforeAll(async () => {
@@ -53,8 +64,9 @@ describe.each(lists)("$path", (endpoint) => {
     const { data } = await call("limit=500")
     const [oldest] = (await call("limit=1&order=asc")).data
     const span = [oldest.createdAt, data[0].createdAt].map(Date.parse) as [number, number]
-    for (const filter of ["", ...Object.keys(endpoint.filters).map((name) => rarest(data, name))]) {
-      await expectIndexedPages(call, filter, span)
+    const equal = Object.keys(endpoint.filters).filter((name) => !isTime(name) && name !== "q" && name !== "sort")
+    for (const filter of ["", ...equal.map((name) => rarest(data, name))]) {
+      await expectIndexedPages(searchesOf(filter, span), call)
     }
   })
 })
@@ -66,6 +78,56 @@ test("the failures of an endpoint with one status are read without any others", 
   const plans = (await Promise.all(statements.map(plansOf))).flat()
   const filters = plans.flatMap(({ plan }) => nodesOf(plan).flatMap(({ Filter = "" }) => Filter))
   expect(filters.filter((filter) => /route|status/.test(filter))).toEqual([])
+})
+
+const sorted = lists.flatMap((endpoint) => {
+  const values = endpoint.filters.sort ? (jsonSchemaOf(endpoint.filters.sort, "input").enum ?? []) : []
+  return values.filter((sort) => sort !== "createdAt").map((sort) => ({ ...endpoint, sort }))
+})
+
+test.each(sorted)("$path sorted by $sort reads every page from an index, in any order and at any depth", async (row) => {
+  const call = await caller(row)
+  for (const order of ["asc", "desc"]) {
+    const first = `limit=10&order=${order}&sort=${row.sort}`
+    const { nextCursor } = (await call(`${first.replace("limit=10", "limit=500")}&offset=1000`)).meta
+    await expectIndexedPages([first, `${first}&cursor=${nextCursor}`], call)
+  }
+})
+
+const timed = lists.flatMap((endpoint) => {
+  const starts = Object.keys(endpoint.filters).filter((name) => name.endsWith("Since"))
+  return starts.map((since) => ({ ...endpoint, since, until: since.replace("Since", "Until") }))
+})
+
+test.each(timed)("$path with $since or $until reads few more rows than it returns, wherever the range is", async (row) => {
+  const call = await caller(row)
+  const start = Date.now() - 600 * day
+  for (const order of ["asc", "desc"]) {
+    for (const days of [30, 300, 570]) {
+      const [since, until] = [`${row.since}=${start + days * day}`, `${row.until}=${start + (days + 30) * day}`]
+      for (const range of [since, until, `${since}&${until}`]) {
+        const statement = pageStatement(await statementsOf(() => call(`limit=10&order=${order}&${range}`)))
+        const [{ plan }] = (await plansOf(statement, ", ANALYZE")) as [{ plan: Plan }]
+        const page = nodesOf(plan).find((node) => node["Node Type"] === "Limit") ?? expect.fail("no page")
+        expect(fullScans(plan), range).toEqual([])
+        // Subscriptions in bulk are canceled in the last year.
+        if (days === 570) expect(page["Actual Rows"], `${order} ${range}`).toBe(11)
+        expect(rowsRead(page), `${order} ${range}`).toBeLessThan(size.rows / 20)
+      }
+    }
+  }
+})
+
+test.each(lists.filter(({ filters }) => filters.q))("a search of $path never scans a whole table", async (endpoint) => {
+  const call = await caller(endpoint)
+  const { data } = await call("limit=1")
+  for (const text of ["bulk-1234@", "1234@example", data[0].id, `${kinds.user.prefix}0000`]) {
+    const statements = await statementsOf(() => call(`limit=10&q=${encodeURIComponent(text)}`))
+    expect(statements.length, text).toBeGreaterThan(1)
+    for (const statement of statements) {
+      for (const { plan } of await plansOf(statement)) expect(fullScans(plan), statement.text).toEqual([])
+    }
+  }
 })
 
 test("calls, runs, the sweeper's jobs, the usage of an account and the statistics never scan a whole table", async () => {
@@ -128,19 +190,21 @@ test("the page and the report of a key never scan a whole table, and discard no 
 
 /** Expects every page of a list to be read in its order from an index, without many rows that are discarded. */
 async function expectIndexedPages(
+  searches: readonly string[],
   call: (search: string) => Promise<unknown>,
-  filter: string,
-  span: [number, number],
 ): Promise<void> {
-  for (const search of searchesOf(filter, span)) {
-    const statement = (await statementsOf(() => call(search))).find(({ text }) => text.includes("LIMIT"))
-    if (!statement) throw new Error("A list is read by a statement with a LIMIT.")
+  for (const search of searches) {
+    const statement = pageStatement(await statementsOf(() => call(search)))
     for (const { kind, plan, sortable } of await plansOf(statement)) {
       const page = nodesOf(plan).find((node) => node["Node Type"] === "Limit") ?? expect.fail("no page")
       const problems = [...fullScans(plan), ...largeSorts(page, sortable), ...largeFilters(page)]
       expect(problems, `${search}, ${kind}`).toEqual([])
     }
   }
+}
+
+function pageStatement(statements: readonly Statement[]): Statement {
+  return statements.find(({ text }) => text.includes("LIMIT")) ?? expect.fail("A list is read by a statement with a LIMIT.")
 }
 
 /** A key with many requests of yesterday, of which few failed. */
@@ -158,8 +222,9 @@ async function createBusyKey(): Promise<string> {
   return key.id
 }
 
-/** The filter for the rarest value of a field. */
+/** The filter for the rarest value of a field. Orders have no plan of their own. */
 function rarest(rows: Record<string, unknown>[], field: string): string {
+  if (field === "planId" && rows.every((row) => !Object.hasOwn(row, field))) return "planId=bulk_team"
   const counts = new Map<unknown, number>()
   for (const { [field]: value } of rows) if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1)
   const [[value] = expect.fail(`no row has a ${field}`)] = [...counts].sort(([, one], [, other]) => one - other)
@@ -172,7 +237,7 @@ function searchesOf(filter: string, [oldest, newest]: [number, number]): string[
   const part = Math.floor((newest - oldest) / 12)
   const range = `since=${middle.getTime() - part}&until=${middle.getTime() + part}`
   return (["desc", "asc"] as const).flatMap((order) => {
-    const cursor = `cursor=${encodeCursor(order, { createdAt: middle, id: owner })}`
+    const cursor = `cursor=${encodeCursor(order, { value: middle, id: owner })}`
     return ["", range, cursor, `${range}&${cursor}`].map((position) =>
       ["limit=10", `order=${order}`, filter, position].filter((part) => part !== "").join("&"),
     )
@@ -211,12 +276,12 @@ function query(text: string, values?: unknown[]) {
  * The plan for the given values and, for a prepared statement, the generic plan.
  * `sortable` is the number of rows that may be sorted for a page: a few are acceptable if PostgreSQL estimates them as few.
  */
-async function plansOf({ name, text, values }: Statement) {
+async function plansOf({ name, text, values }: Statement, options = "") {
   const explain = async (option: string, parameters?: unknown[]) => {
     const { rows } = (await clients[0]?.query(`EXPLAIN (FORMAT JSON${option}) ${text}`, parameters)) ?? { rows: [] }
     return rows[0]["QUERY PLAN"][0].Plan as Plan
   }
-  const planned = { kind: "plan for its values", plan: await explain("", values), sortable: 50 }
+  const planned = { kind: "plan for its values", plan: await explain(options, values), sortable: 50 }
   if (!name) return [planned]
   return [planned, { kind: "generic plan", plan: await explain(", GENERIC_PLAN"), sortable: 1 }]
 }
@@ -225,6 +290,14 @@ function fullScans(plan: Plan): string[] {
   return nodesOf(plan).flatMap(({ "Node Type": type, "Relation Name": table = "" }) =>
     type.endsWith("Seq Scan") && (largeTables.includes(table) || partition.test(table)) ? [`${type} of ${table}`] : [],
   )
+}
+
+/** The rows that a plan read from tables, those that it discarded included. */
+function rowsRead(plan: Plan): number {
+  const scans = nodesOf(plan).filter((node) => node["Relation Name"])
+  const read = ({ "Actual Rows": rows = 0, "Actual Loops": loops = 0, ...node }: Plan) =>
+    (rows + (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Index Recheck"] ?? 0)) * loops
+  return scans.reduce((sum, node) => sum + read(node), 0)
 }
 
 function largeSorts(plan: Plan, sortable: number): string[] {

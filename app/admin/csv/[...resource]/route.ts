@@ -33,7 +33,7 @@ async function download(
   }
   try {
     const reader = { id, request, requestId, withinDeadline: databaseDeadline(), check }
-    const body = await stream(new URL(request.url).search, csv, reader)
+    const body = await stream(new URL(request.url).search, demand, csv, reader)
     const name = `${resource.replaceAll("/", "-")}-${new Date().toISOString().slice(0, 10)}.csv`
     const disposition = { "Content-Disposition": `attachment; filename="${name}"` }
     return new Response(body.stream, { headers: { ...streamHeaders(csv), ...disposition } })

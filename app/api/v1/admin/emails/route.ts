@@ -14,7 +14,7 @@ const emailRow = z.object({
   id,
   userId: id.nullable().describe("The account that the email was sent to, if there is one"),
   to: untrustedText,
-  template: z.string().describe(`The template of the email: ${templateNames.join(", ")}`),
+  template: z.string().describe("The template of the email, as in the filter"),
   subject: untrustedText,
   status: emailStatus.describe("not_sent means that no mail server was configured, or see error"),
   error: untrustedText
@@ -29,7 +29,8 @@ const emailRow = z.object({
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the outgoing emails of the application",
   permission: "email.read",
-  filters: { status: emailStatus, template, userId: id },
+  search: { table: "emails", account: "userId", text: '"to"' },
+  filters: { status: emailStatus, template: z.enum(templateNames), userId: id },
   row: emailRow,
   find: listed("emails", emailRow),
   metrics: family({

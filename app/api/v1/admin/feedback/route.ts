@@ -24,6 +24,7 @@ const feedbackRow = z.object({
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists customer feedback about the product",
   permission: "feedback.read",
+  search: { table: "feedback", account: "userId" },
   filters: { status: feedbackStatus, rating, userId: id },
   row: feedbackRow,
   find: listed("feedback", feedbackRow),

@@ -1,9 +1,10 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
-import { id } from "@/lib/fields"
+import { time } from "@/lib/api/parameters"
+import { currencyCode, id } from "@/lib/fields"
 import { accountDimension, currencyDimension, family, packed } from "@/lib/metrics/family"
-import { orderKind, orderRow, orderStatus } from "@/lib/orders"
-import { listed } from "@/lib/postgres/listed"
+import { findOrders, orderKind, orderRow, orderStatus } from "@/lib/orders"
+import { planId } from "@/lib/subscriptions"
 
 const summed = { kind: packed(1), plan: packed(2), status: packed(3), currency: "label" }
 const columns = {
@@ -18,9 +19,20 @@ const paid = { from: "orders", at: "paid_at", dimensions: columns }
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the orders of all accounts",
   permission: "billing.read",
-  filters: { status: orderStatus, userId: id },
+  search: { table: "orders", account: "userId" },
+  filters: {
+    status: orderStatus,
+    kind: orderKind,
+    currency: currencyCode,
+    planId,
+    userId: id,
+    paidSince: time(false).describe("Paid at or after this time"),
+    paidUntil: time(true).describe("Paid at or before this time"),
+    refundedSince: time(false).describe("Last refunded at or after this time"),
+    refundedUntil: time(true).describe("Last refunded at or before this time"),
+  },
   row: orderRow,
-  find: listed("orders", orderRow),
+  find: findOrders,
   metrics: family({
     name: "orders",
     dimensions: {

@@ -26,7 +26,7 @@ async function findStats({ interval = defaultInterval }: { interval?: StatsInter
   }
   const { rows, summary } = await measure(periods, interval)
   if (page.order === "desc") rows.reverse()
-  const last = page.after?.createdAt.getTime()
+  const last = page.after && Number(page.after.value)
   const remaining = rows.filter(({ createdAt }) => {
     if (last === undefined) return true
     return page.order === "desc" ? createdAt.getTime() < last : createdAt.getTime() > last

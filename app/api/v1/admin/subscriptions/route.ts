@@ -1,15 +1,10 @@
 import { z } from "zod"
 import { PlanInterval } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
+import { time } from "@/lib/api/parameters"
 import { id } from "@/lib/fields"
 import { currencyDimension, family, packed } from "@/lib/metrics/family"
-import { listed } from "@/lib/postgres/listed"
-import { payingSince, subscriptionRow, subscriptionStatus } from "@/lib/subscriptions"
-
-const planId = z
-  .string()
-  .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a plan's id: a letter, then letters, digits and _")
-  .describe("Id of a plan")
+import { findSubscriptions, planId, subscriptionRow, subscriptionStatus } from "@/lib/subscriptions"
 
 /** Where the sums have the dimensions. */
 const summed = { plan: packed(1), interval: packed(2), status: packed(3), currency: "label" }
@@ -26,9 +21,17 @@ const price = "CASE WHEN status = 'trialing' THEN 0 WHEN interval = 'year' THEN 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the subscriptions of all accounts",
   permission: "billing.read",
-  filters: { status: subscriptionStatus, planId, userId: id },
+  search: { table: "subscriptions", account: "userId" },
+  filters: {
+    status: subscriptionStatus,
+    planId,
+    userId: id,
+    cancelAtPeriodEnd: z.enum(["true", "false"]).transform((value) => value === "true"),
+    canceledSince: time(false).describe("Ended at or after this time"),
+    canceledUntil: time(true).describe("Ended at or before this time"),
+  },
   row: subscriptionRow,
-  find: listed("subscriptions", subscriptionRow, { columns: { payingSince } }),
+  find: findSubscriptions,
   metrics: family({
     name: "subscriptions",
     dimensions: {

@@ -22,7 +22,9 @@ const userRow = z.object({
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists all accounts",
   permission: "users.read",
+  search: { table: "users", account: "id" },
   filters: { status: userStatus, role: z.enum(roleNames), email: emailParameter },
+  sorts: ["name", "email"],
   row: userRow,
   find: listed("users", userRow),
   metrics: family({

@@ -21,6 +21,7 @@ const waitlistRow = z.object({
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the entries of the waitlist",
   permission: "waitlist.read",
+  search: { table: "waitlist_entries", text: "email" },
   filters: { status: waitlistStatus, source: waitlistSource },
   row: waitlistRow,
   find: listed("waitlist_entries", waitlistRow),

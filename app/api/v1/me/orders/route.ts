@@ -1,9 +1,8 @@
 import { userList } from "@/lib/api/lists"
-import { orderRow } from "@/lib/orders"
-import { listed } from "@/lib/postgres/listed"
+import { findOrders, orderRow } from "@/lib/orders"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userList({
   summary: "Lists the orders of the key's owner",
   row: orderRow,
-  find: listed("orders", orderRow),
+  find: findOrders,
 })

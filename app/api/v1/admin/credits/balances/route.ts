@@ -20,6 +20,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the credit balances of all accounts",
   permission: "credits.read",
   filters: { userId: id },
+  sorts: ["balance", "spent"],
   row: balanceRow,
   find: listed("credit_accounts", balanceRow, { columns: creditAccountColumns }),
   metrics: family({

@@ -1,0 +1,29 @@
+import { z } from "zod"
+import { PlanInterval } from "@/generated/prisma/enums"
+import { adminList } from "@/lib/api/lists"
+import { cents, credits, currency, currencyCode, timestamp } from "@/lib/fields"
+import { findIn, type List } from "@/lib/postgres/page"
+
+const planInterval = z.enum(PlanInterval)
+
+const planRow = z.object({
+  id: z.string().describe("Readable, such as pro_month_usd"),
+  name: z.string(),
+  amount: cents.describe("Integer cents per interval, for new subscriptions"),
+  currency,
+  interval: planInterval.describe("The billing interval"),
+  credits: credits.describe("Credits granted in every period"),
+  createdAt: timestamp,
+  retiredAt: timestamp.nullable().describe("When it was taken off the market; null if it is offered"),
+})
+
+// A product has few plans, so they are counted.
+const plans: List<typeof planRow> = { table: "plans", row: planRow }
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
+  summary: "Lists the plans, retired ones included",
+  permission: "billing.read",
+  filters: { interval: planInterval, currency: currencyCode },
+  row: planRow,
+  find: (where: Partial<z.input<typeof planRow>>, page) => findIn(plans, where, page),
+})

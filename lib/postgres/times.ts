@@ -1,0 +1,13 @@
+/**
+ * Conditions on a time of a table's rows other than `created_at`, both inclusive. Lists are read in the order of
+ * `created_at`, whose bounds follow from the least and the greatest distance of the two times: these are the ends of an
+ * index over the distance. Without them, a page would be searched from the newest row on.
+ */
+export function timeConditions(table: string, column: string) {
+  const distance = (end: "min" | "max") =>
+    `make_interval(secs => extract(epoch FROM (SELECT ${end}(${column} - created_at) FROM ${table}))::float8)`
+  return {
+    since: (time: string) => `${column} >= ${time} AND created_at >= ${time}::timestamptz - ${distance("max")}`,
+    until: (time: string) => `${column} <= ${time} AND created_at <= ${time}::timestamptz - ${distance("min")}`,
+  }
+}

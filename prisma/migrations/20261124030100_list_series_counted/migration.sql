@@ -1,0 +1,1 @@
+SELECT recount_series('{orders.listed,subscriptions.listed}');

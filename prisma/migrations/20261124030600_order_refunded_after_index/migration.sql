@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "orders_refunded_after_idx" ON "orders"(("refunded_at" - "created_at"));

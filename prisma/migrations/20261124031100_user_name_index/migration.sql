@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "users_name_id_idx" ON "users"("name", "id");

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "users_email_id_idx" ON "users"("email", "id");
