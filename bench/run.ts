@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import pg from "pg"
 import { v7 as uuidv7 } from "uuid"
 import { POST } from "@/app/api/v1/me/run/route"
@@ -9,6 +11,7 @@ import { fingerprintOf, run } from "@/lib/credits/run"
 import { foldDailyChanges } from "@/lib/postgres/daily-sums"
 import { pool } from "@/lib/postgres/pool"
 import { serve } from "@/scripts/build-and-serve"
+import { root } from "@/scripts/root"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { provideBuild, runProgram } from "@/tests/support/lifecycle"
 import { median, openDatabase, printConditions, quantile, startServer } from "./bench"
@@ -51,6 +54,19 @@ async function main(): Promise<void> {
   console.log("\nThe core with and without the triggers that maintain the daily sums")
   for (const spread of Object.keys(sizes) as Spread[]) printTable(spread, counting[spread], ["uncounted"])
 
+  const after = await factsOfEntries()
+  const before = await readFile(join(root, "prisma/migrations/20261121182925_daily_sums/migration.sql"), "utf8")
+  const earlier = /CREATE FUNCTION daily_facts\(r "credit_entries"\)[\s\S]*?\$\$;/.exec(before)?.[0].replace("CREATE", "CREATE OR REPLACE")
+  if (!earlier) throw new Error("The migration has the function that counted entries.")
+  const replacing = (name: string) => pool().query(name === "all series" ? after : earlier)
+  const series = await compare({ "all series": viaCore, "without metrics": viaCore }, accounts, async (name) => {
+    await replacing(name)
+    await foldDailyChanges()
+  })
+  console.log("\nThe core with all daily sums, and without those that the metrics need besides")
+  for (const spread of Object.keys(sizes) as Spread[]) printTable(spread, series[spread], ["without"])
+  await replacing("all series")
+
   const limiting = await compare({ unlimited: viaCore, "spending limit": viaLimit }, accounts)
   console.log("\nThe core with keys without and with a spending limit")
   for (const spread of Object.keys(sizes) as Spread[]) printTable(spread, limiting[spread], ["unlimited"])
@@ -85,6 +101,15 @@ async function compare(
     }
   }
   return measures
+}
+
+/** The function of the triggers on the way of a run that metrics have changed. */
+async function factsOfEntries(): Promise<string> {
+  const { rows } = await pool().query<{ text: string }>(
+    "SELECT pg_get_functiondef(oid) AS text FROM pg_proc WHERE proname = 'daily_facts' AND proargtypes[0] = 'credit_entries'::regtype",
+  )
+  if (!rows[0]) throw new Error("There is a function that counts entries.")
+  return rows[0].text
 }
 
 async function count(name: string): Promise<void> {

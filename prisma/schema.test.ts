@@ -64,6 +64,11 @@ test.each([
     "users_email_normalised",
   ],
   [
+    "another time of sign-up",
+    "UPDATE users SET created_at = created_at - interval '1 day' WHERE id = $1",
+    "time of a sign-up never changes",
+  ],
+  [
     "a refund beyond the order",
     `INSERT INTO orders (id, user_id, kind, description, status, amount, refunded_amount, currency, paid_at, refunded_at)
      VALUES (gen_random_uuid(), $1, 'credits', 'x', 'refunded', 1, 2, 'usd', now(), now())`,

@@ -3,6 +3,7 @@ import {
   conventions,
   type Documented,
   describeBody,
+  describeFamily,
   describeFields,
   describeParameters,
   operationId,
@@ -18,8 +19,12 @@ import { readableJson } from "./readable-json"
 /** The reference of one endpoint: parameters, fields, and example requests with the response. */
 export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
   const { method, path, summary, permission, scope, filters, parameters, metered, data, meta, example } = endpoint
+  const { families = [] } = endpoint
   const id = operationId(endpoint)
   const extra = describeFields(meta)
+  // The dimensions and measures of metrics are described with their family.
+  const counted = families.flatMap(({ family }) => describeFamily(family).map(({ name }) => name))
+  const isOther = ({ name }: { name: string }) => !counted.includes(name)
   return (
     <section
       id={id}
@@ -42,12 +47,17 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
             </p>
           )}
         </div>
-        {Object.keys(filters).length > 0 && (
+        {endpoint.shape === "metrics" && (
+          <Part title="Parameters, besides each dimension as a filter">
+            <DescribedList of={describeParameters(parameters).filter(isOther)} />
+          </Part>
+        )}
+        {endpoint.shape === "list" && Object.keys(filters).length > 0 && (
           <Part title="Filters">
             <DescribedList of={describeParameters(filters)} />
           </Part>
         )}
-        {Object.keys(parameters).length > 0 && <SharedParameters />}
+        {endpoint.shape === "list" && <SharedParameters />}
         {metered && (
           <>
             <p>
@@ -62,8 +72,13 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
           </>
         )}
         <Part title={endpoint.shape === "object" ? "Data fields" : "Row fields"}>
-          <DescribedList of={describeFields(data)} />
+          <DescribedList of={describeFields(data).filter(isOther)} />
         </Part>
+        {families.map(({ family, permission }) => (
+          <Part key={family.name} title={`Family ${family.name}, permission ${permission}`}>
+            <DescribedList of={describeFamily(family)} />
+          </Part>
+        ))}
         {extra.length > 0 && (
           <Part title="Additional meta fields">
             <DescribedList of={extra} />

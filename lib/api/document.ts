@@ -1,6 +1,8 @@
 import { z } from "zod"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import { idempotencyHours } from "../credits/ledger"
+import type { Family } from "../metrics/family"
+import type { Permission } from "../permissions"
 import type { Endpoint } from "./endpoint"
 import type { ErrorCode } from "./errors"
 import { idempotencyKeyHeader } from "./idempotency-key"
@@ -33,13 +35,13 @@ const meteredErrors: readonly ErrorCode[] = [
 ]
 
 /** The documented errors of an endpoint. */
-export function errorCodes({ scope, metered }: Endpoint): ErrorCode[] {
+export function errorCodes({ scope, metered, families }: Endpoint): ErrorCode[] {
   return [
     "bad_request",
     "unauthorized",
     "wrong_scope",
     "forbidden",
-    ...(scope ? (["missing_scope"] as const) : []),
+    ...(scope || families ? (["missing_scope"] as const) : []),
     "address_not_allowed",
     ...(metered ? meteredErrors : []),
     "rate_limited",
@@ -121,6 +123,30 @@ export function describeBody(schema: z.ZodType): Described[] {
 /** The fields of a row, an object or a part of `meta`. */
 export function describeFields(schema: z.ZodType): Described[] {
   return fieldsOf(jsonSchemaOf(schema, "output"))
+}
+
+/** What a family counts and by what. */
+export function describeFamily({ measures, dimensions }: Family): Described[] {
+  const common = { untrusted: false, fields: [] }
+  return [
+    ...Object.entries(measures).map(([name, { unit, definition, permission }]) => ({
+      ...common,
+      name,
+      type: `measure, ${unit}`,
+      description: definition + needs(permission),
+    })),
+    ...Object.entries(dimensions).map(([name, { schema, description, untrusted = false, permission }]) => ({
+      ...common,
+      name,
+      type: `dimension, ${typeOf(jsonSchemaOf(schema, "input"))}`,
+      description: description + needs(permission),
+      untrusted,
+    })),
+  ]
+}
+
+function needs(permission: Permission | undefined): string {
+  return permission ? `; also needs \`${permission}\`` : ""
 }
 
 function fieldsOf({ properties, items, anyOf = [] }: JsonSchema): Described[] {

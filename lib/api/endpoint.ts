@@ -1,5 +1,5 @@
 import type { z } from "zod"
-import type { Family } from "@/lib/metrics/family"
+import type { Family, Source } from "@/lib/metrics/family"
 import { databaseDeadline, type WithinDeadline } from "@/lib/postgres/deadline"
 import { isOverloaded, overloaded } from "@/lib/postgres/load-shedding"
 import { limits, type Verdict } from "@/lib/rate-limit/rate-limit"
@@ -21,10 +21,12 @@ export type Endpoint = {
   readonly permission: Permission | undefined
   /** The scope that the key must have; none for what every key may read. */
   readonly scope: Scope | undefined
-  /** Whether `data` is a page of rows, a page of the answer to a question, or one object. */
-  readonly shape: "list" | "answer" | "object"
+  /** Whether `data` is a page of rows, a page of what was counted, or one object. */
+  readonly shape: "list" | "metrics" | "object"
   readonly filters: Parameters
   readonly parameters: Parameters
+  /** The parameters without which a request is refused. */
+  readonly required?: readonly string[]
   /** The schema of a row, or of the object. */
   readonly data: z.ZodType
   /** The schema of what a list's `meta` contains besides the page. */
@@ -33,6 +35,8 @@ export type Endpoint = {
   readonly metered?: { readonly body: z.ZodType; readonly maxCost: number }
   /** What the metrics endpoint can count of these rows. */
   readonly metrics?: Family
+  /** What the metrics endpoint counts: the `metrics` of all endpoints. */
+  readonly families?: readonly Source[]
   /** The query of an example request, where that needs one. */
   readonly exampleQuery?: string
   /** Code that answers a question from these rows, by the title of the question. */

@@ -97,14 +97,16 @@ const streamContent = {
 }
 
 function operation(endpoint: Documented) {
-  const { summary, surface, parameters, metered } = endpoint
+  const { summary, surface, parameters, required = [], metered } = endpoint
   return {
     operationId: operationId(endpoint),
     tags: [surface],
     summary,
     description: descriptionOf(endpoint),
     parameters: [
-      ...Object.entries(parameters).map(([name, schema]) => parameter(name, jsonSchemaOf(schema, "input"))),
+      ...Object.entries(parameters).map(([name, schema]) =>
+        parameter(name, required.includes(name), jsonSchemaOf(schema, "input")),
+      ),
       ...(metered ? [idempotencyKey] : []),
     ],
     ...(metered && {
@@ -180,7 +182,14 @@ function responseName(codes: Codes): string {
   return codes.join("-or-")
 }
 
-function descriptionOf({ permission, scope, metered }: Documented): string {
+function descriptionOf({ permission, scope, metered, families }: Documented): string {
+  if (families) {
+    const described = families.map(({ family: { name, measures, dimensions }, permission }) => {
+      const [counted, split] = [measures, dimensions].map((names) => Object.keys(names).join(", "))
+      return `- ${name}, with the permission \`${permission}\`: ${counted}; by ${split}`
+    })
+    return `Measures of one family in one request. The key's owner must hold the permission of the family, and the key must have it as a scope.\n\n${described.join("\n")}`
+  }
   if (permission) {
     return `The key's owner must hold the permission \`${permission}\`, and the key must have it as a scope.`
   }
@@ -234,8 +243,8 @@ function errorContent(codes: Codes) {
   }
 }
 
-function parameter(name: string, { description, ...schema }: JsonSchema) {
-  return { name, in: "query", required: false, ...(description && { description }), schema }
+function parameter(name: string, required: boolean, { description, ...schema }: JsonSchema) {
+  return { name, in: "query", required, ...(description && { description }), schema }
 }
 
 function objectOf(data: object) {

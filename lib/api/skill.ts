@@ -1,3 +1,7 @@
+import { z } from "zod"
+import { cents, currency, id, timestamp } from "@/lib/fields"
+import { dimensionsOf } from "@/lib/metrics/ask"
+import { accountDimension, currencyDimension, type Dimension, type Family, type Measure, type Source } from "@/lib/metrics/family"
 import { keyVariable, product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
 import {
@@ -18,15 +22,17 @@ import { sharedParameters } from "./parameters"
  * Generated from the endpoints of that surface; it contains no secrets.
  */
 export function skillDocument(surface: Surface, endpoints: readonly Documented[], baseUrl: string): string {
-  const recipes = { ...sharedRecipes[surface], ...recipesOf(endpoints) }
+  const recipes: Record<string, string> = Object.assign({}, ...endpoints.map(({ recipes }) => recipes))
+  const metrics = endpoints.filter(({ families }) => families)
   return [
     frontMatter(surface),
     `# ${texts[surface].title}`,
     introduction(surface, baseUrl),
+    ...metrics.map((endpoint) => describeMetrics(endpoint, endpoints)),
     conventionList,
     errorTable(surface, endpoints),
     "## Endpoints",
-    ...endpoints.map(describeEndpoint),
+    ...endpoints.filter((endpoint) => !metrics.includes(endpoint)).map(describeEndpoint),
     ...(Object.keys(recipes).length > 0 ? ["## Recipes", recipePreface(baseUrl)] : []),
     ...Object.entries(recipes).map(describeRecipe),
     "",
@@ -38,7 +44,7 @@ export const texts: Record<Surface, { name: string; title: string; description: 
   admin: {
     name: `${product.slug}-admin-data-api`,
     title: "Admin data API",
-    description: `Reads accounts, subscriptions, orders, credits and daily statistics of a SaaS through its read-only admin data API. Use it to answer questions about growth, revenue, churn, retention and credit burn, or to export data. Needs an API key that begins with ${kinds.admin.prefix}.`,
+    description: `Counts and reads accounts, subscriptions, orders, credits, keys and requests of a SaaS through its read-only admin data API. Use it to answer questions about growth, revenue, churn, retention, credit burn and security, or to export data. Needs an API key that begins with ${kinds.admin.prefix}.`,
     reads:
       "Read-only: every endpoint is GET. You can read what the key's scopes and the current role of its owner permit; a 403 names what is missing.",
   },
@@ -66,6 +72,7 @@ const conventionList = `## Conventions
 
 ${[
   conventions.envelope,
+  "Of a field, `?` says that it can be null. Without a type it is text or a whole number; names in `At` are times, names in `Id` are ids.",
   `Every list takes ${describeParameters(sharedParameters).map(describeInline).join("; ")}.`,
   conventions.walk,
   conventions.stream,
@@ -105,19 +112,70 @@ function errorTable(surface: Surface, endpoints: readonly Documented[]): string 
   return `## Errors\n\n${conventions.errors}\n\n| Status | Code | What to do |\n|---|---|---|\n${rows.join("\n")}`
 }
 
+/** The endpoint that counts, with all that it can count: each measure with its definition, each dimension once. */
+function describeMetrics(endpoint: Documented, endpoints: readonly Documented[]): string {
+  const { method, path, summary, filters, parameters, required = [], families = [] } = endpoint
+  const described = describeParameters(parameters).filter(({ name }) => !Object.hasOwn(filters, name))
+  return `## Metrics
+
+### ${method} ${path}
+
+${summary}. **Use it for every number, however large the data; lists are for single rows.** It needs the permission of the family.
+
+- ${described.map(describeInline).join("; ")}. Required: ${codesOf(required)}. A dimension is also a filter by one value: \`status=active\`.
+- A row has \`id\`, the unit of time as \`createdAt\` (the start of the period, UTC; weeks start on Monday, the first and the last period are clipped to the range), the dimensions and the measures. Rows in which all is 0 are left out if the question has dimensions.
+- \`cents\` are always split by \`currency\`; measures without currency are then in rows whose \`currency\` is null. \`account\` is the id of an account and also needs \`${accountDimension.permission}\`.
+- \`cohort=month\` splits by month of sign-up and by \`monthsSinceSignUp\`, for the accounts that signed up in the range.
+- \`meta\` has \`total\`, \`limit\`, \`offset\`, \`definitions\` and \`asOf\`. What cannot be asked returns 400 with what can. Ranges of whole days (UTC) can be longest.
+
+| Family, permission | Measures | Dimensions |
+|---|---|---|
+${families.map((source) => describeFamily(source, endpoints)).join("\n")}`
+}
+
+function describeFamily({ family, permission }: Source, endpoints: readonly Documented[]): string {
+  const rows = endpoints.find(({ metrics }) => metrics === family)
+  const listed = rows ? describeFields(rows.data).map(({ name }) => name) : []
+  const measures = Object.entries(family.measures).map(([name, measure]) => describeMeasure(name, measure, family))
+  const dimensions = Object.entries(family.dimensions).map(([name, dimension]) =>
+    describeDimension(name, dimension, listed.includes(name)),
+  )
+  return `| ${family.name}, \`${permission}\` | ${measures.join("; ")} | ${dimensions.join("; ")} |`
+}
+
+function describeMeasure(name: string, { unit, definition, permission }: Measure, family: Family): string {
+  const possible = dimensionsOf(family, [name])
+  const isWhole = possible.length === Object.keys(family.dimensions).length
+  const limits = [...(isWhole ? [] : [`by ${codesOf(possible)}`]), ...(permission ? [`also needs \`${permission}\``] : [])]
+  return `\`${name}\` ${unit}: ${definition}${limits.length > 0 ? ` (${limits.join("; ")})` : ""}`
+}
+
+/** @param isListed whether the list has a field of this name, which states the values */
+function describeDimension(name: string, dimension: Dimension, isListed: boolean): string {
+  if (dimension === accountDimension || dimension === currencyDimension) return `\`${name}\``
+  const [{ type: values } = { type: "string" }] = describeParameters({ [name]: dimension.schema })
+  const type = isListed || values === "string" ? "" : ` (${values.replaceAll("|", ", ")})`
+  return `\`${name}\`${type}${dimension.untrusted ? untrusted : ""}: ${dimension.description}`
+}
+
+function codesOf(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(", ")
+}
+
 function describeEndpoint(endpoint: Documented): string {
   const { path, method, summary, permission, scope, filters, metered, data, meta } = endpoint
   const requirement = permission ? ` Permission: \`${permission}\`.` : scope ? ` Scope: \`${scope}\`.` : ""
-  const filterTexts = describeParameters(filters).map(describeInline)
-  const fields = [
-    ...describeFields(data),
-    ...describeFields(meta).map((field) => ({ ...field, name: `meta.${field.name}` })),
-  ]
+  const fields = describeFields(data)
+  const filterTexts = describeParameters(filters).map((filter) => {
+    const isField = fields.some(({ name }) => name === filter.name) && !filter.type.includes("default")
+    return isField ? `\`${filter.name}\`` : describeInline(filter)
+  })
+  const all = [...fields, ...describeFields(meta).map((field) => ({ ...field, name: `meta.${field.name}` }))]
   return [
     `### ${method} ${path}`,
     `${summary}.${requirement}${filterTexts.length > 0 ? ` Filters: ${filterTexts.join(", ")}.` : ""}`,
     ...(metered ? [describeMetered(metered, exampleBody(endpoint))] : []),
-    fields.map(describeField).join("\n"),
+    `Fields: ${all.map(describeField).join("; ")}`,
   ].join("\n\n")
 }
 
@@ -126,76 +184,47 @@ function describeMetered({ maxCost, body }: NonNullable<Documented["metered"]>, 
 
 Body, as JSON with \`Content-Type: application/json\`, for example \`${JSON.stringify(example)}\`:
 
-${describeBody(body).map(describeField).join("\n")}
+${describeBody(body).map(describeField).join("; ")}
 
 Response:`
 }
 
-function describeField({ name, type, untrusted, description }: Described): string {
-  return `- \`${name}\` ${type}${untrusted ? " **untrusted**" : ""}${description ? `: ${description}` : ""}`
+/** Marks text from users or third parties. */
+const untrusted = " **untrusted**"
+
+/** What the conventions say of fields of these types. */
+const common = new Set(describeFields(z.object({ id, timestamp, cents, currency })).map(({ description }) => description))
+
+function describeField({ name, type, untrusted: isUntrusted, description }: Described): string {
+  const isNullable = type.endsWith(orNull)
+  const shown = isNullable ? type.slice(0, -orNull.length) : type
+  const isObvious =
+    ["string", "integer"].includes(shown) || (shown === "time" && name.endsWith("At")) || (shown === "id" && /^id$|Id$/.test(name))
+  const text = description && !common.has(description) ? `: ${description}` : ""
+  return `\`${name}\`${isNullable ? "?" : ""}${isObvious ? "" : ` ${shown}`}${isUntrusted ? untrusted : ""}${text}`
 }
 
+const orNull = " or null"
+
 function describeInline({ name, type, description }: Described): string {
-  return `\`${name}\` (${type}${description ? `: ${description}` : ""})`
+  return `\`${name}\` (${[...(type === "string" ? [] : [type]), ...(description ? [description] : [])].join(": ")})`
 }
 
 function recipePreface(baseUrl: string): string {
-  return `Each recipe is the body of an async function that returns the result, and uses these two helpers:
+  return `Each recipe is the body of an async function that returns the result, and uses these:
 
 \`\`\`js
-const get = async (path) => {
-  const response = await fetch("${baseUrl}" + path, { headers: { authorization: "Bearer " + process.env.${keyVariable} } })
+const today = new Date().toISOString().slice(0, 10)
+const year = new Date().getUTCFullYear()
+const metrics = async (query) => {
+  const url = "${baseUrl}${kinds.admin.api}/metrics?limit=500&" + query
+  const response = await fetch(url, { headers: { authorization: "Bearer " + process.env.${keyVariable} } })
   if (!response.ok) throw new Error(response.status + " " + (await response.text()))
-  return response.json()
-}
-const all = async (path) => {
-  const rows = []
-  for (let cursor = ""; cursor !== null; ) {
-    const page = await get(path + (path.includes("?") ? "&" : "?") + "limit=500" + (cursor && "&cursor=" + cursor))
-    rows.push(...page.data)
-    cursor = page.meta.nextCursor
-  }
-  return rows
+  return (await response.json()).data
 }
 \`\`\``
 }
 
-function recipesOf(endpoints: readonly Documented[]): Record<string, string> {
-  return Object.assign({}, ...endpoints.map(({ recipes }) => recipes))
-}
-
 function describeRecipe([question, code]: [string, string]): string {
   return `### ${question}\n\n\`\`\`js\n${code.trim()}\n\`\`\``
-}
-
-/** Recipes that combine several endpoints; the others are in the definition of their endpoint. */
-const sharedRecipes: Record<Surface, Record<string, string>> = {
-  user: {},
-  admin: {
-    "Retention by cohort: for the accounts of each sign-up month, how many ever subscribed and how many still do": `
-const [users, subscriptions] = [await all("/api/v1/admin/users"), await all("/api/v1/admin/subscriptions")]
-const ever = new Set(subscriptions.map(({ userId }) => userId))
-const still = new Set(subscriptions.filter(({ canceledAt }) => canceledAt === null).map(({ userId }) => userId))
-const cohorts = {}
-for (const { id, createdAt } of users) {
-  const month = createdAt.slice(0, 7)
-  const cohort = (cohorts[month] ??= { month, accounts: 0, subscribed: 0, retained: 0 })
-  cohort.accounts += 1
-  if (ever.has(id)) cohort.subscribed += 1
-  if (still.has(id)) cohort.retained += 1
-}
-return Object.values(cohorts).sort((a, b) => (a.month < b.month ? -1 : 1))`,
-    "Why revenue changed: this year's net revenue by plan and currency; credit packs have no plan": `
-const year = new Date().getUTCFullYear()
-const planOf = new Map((await all("/api/v1/admin/subscriptions")).map(({ id, planId }) => [id, planId]))
-const sums = {}
-for (const order of await all("/api/v1/admin/orders")) {
-  if (order.paidAt === null || !order.paidAt.startsWith(year + "-")) continue
-  const plan = planOf.get(order.subscriptionId) ?? "credits"
-  const sum = (sums[plan + " " + order.currency] ??= { plan, currency: order.currency, orders: 0, net: 0 })
-  sum.orders += 1
-  sum.net += order.amount - order.refundedAmount
-}
-return Object.values(sums).sort((a, b) => b.net - a.net || (a.plan < b.plan ? -1 : 1))`,
-  },
 }

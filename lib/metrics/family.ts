@@ -13,6 +13,8 @@ export type Dimension = {
   untrusted?: boolean
   /** How a filter compares it; equal unless given. One that is not equal cannot be split by. */
   operator?: "<"
+  /** Whether an index finds the rows of one value, so that a question about it reads few others. */
+  isIndexed?: true
   /** What reading it requires, besides the family's own permission. */
   permission?: Permission
 }
@@ -24,6 +26,11 @@ export type Dimension = {
 export type Fact = {
   /** The series in the daily sums, if there is one, and the SQL of the dimensions that it has. */
   series?: { name: string; dimensions: Readonly<Record<string, string>>; condition?: string; amount?: string }
+  /**
+   * The series with one unit for each account and day on which this happened, whose label is the same account's day before
+   * that: the accounts of a range are the units in it whose label is earlier than its start.
+   */
+  days?: string
   /** The rows, as SQL: `at` is an indexed column, `n` and `amount` are what a row counts for. */
   rows: {
     from: string
@@ -42,11 +49,13 @@ type Unit = "count" | "cents" | "credits" | "days" | "share" | "rating"
 export type Measure<FactName extends string = string> = {
   unit: Unit
   definition: string
+  /** What reading it requires, besides the family's own permission. */
+  permission?: Permission
 } & (
   | { sum: FactName; of: "n" | "amount"; less?: FactName }
   /** All that happened until the end of the period. */
   | { total: FactName; of: "n" | "amount"; dividedBy?: number }
-  /** The number of different values of a column of the rows. */
+  /** The number of different values of a column of the rows; of accounts, if the fact has `days`. */
   | { distinct: FactName; column: string }
   /** The part of one value in another; `null` if that is 0. */
   | { ratio: readonly [Operand<FactName>, Operand<FactName>]; dividedBy?: number }
@@ -61,6 +70,9 @@ export type Family<FactName extends string = string> = {
   facts: Readonly<Record<FactName, Fact>>
   measures: Readonly<Record<string, Measure<FactName>>>
 }
+
+/** A family, and the permission that its endpoint requires. */
+export type Source = { permission: Permission; family: Family }
 
 /** A family whose measures name its facts, checked by the compiler. */
 export function family<const FactName extends string>(row: Family<FactName>): Family {
@@ -83,4 +95,5 @@ export const accountDimension: Dimension = {
   schema: id,
   description: "Id of the account",
   permission: "users.read",
+  isIndexed: true,
 }

@@ -48,9 +48,10 @@ function ofNewObject(name: string, value: unknown): unknown {
   return name === "createdAt" ? seededUntil.toISOString() : value
 }
 
-/** Replaces what depends on the product's name or its optional modules: a key's start, scopes, calls made before. */
+/** Replaces the database's time, and what depends on the product's name or its optional modules: a key's start, scopes, calls made before. */
 function ofAnyProduct(name: string, value: unknown): unknown {
   if (name === "start" && typeof value === "string") return value.replace(/\w{4}$/, "7kQ2")
   if (name === "scopes" && Array.isArray(value)) return value.slice(0, 2)
+  if (name === "asOf") return seededUntil.toISOString()
   return name === "remaining" ? 299 : value
 }

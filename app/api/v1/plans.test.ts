@@ -15,12 +15,16 @@ import { bulkUserId, fillInBulk } from "@/prisma/bulk"
 import { seededTables } from "@/prisma/seed"
 import { createKey, createUser } from "@/tests/support/factories"
 import { isTime } from "@/tests/support/parameter-values"
+import { questionsOn, runRecipe } from "@/tests/support/questions"
 import { endpoints, type ServedEndpoint } from "./endpoints"
 
 // The plan that PostgreSQL chooses for each statement. The tables are large enough for the plans used at ten million rows.
 
 const size = { rows: 30_000, users: 3_000 }
-const largeTables: readonly string[] = [...seededTables, "key_request_sums", "key_usage", "key_reach", "key_reminders"]
+const largeTables: readonly string[] = [
+  ...seededTables,
+  ...["key_request_sums", "key_usage", "key_reach", "key_reminders", "customers", "buying_days"],
+]
 /** The partitions of the request log. */
 const partition = /^day_\d{8}$/
 const owner = bulkUserId(size.users) as OwnerId
@@ -183,6 +187,33 @@ test("the page and the report of a key never scan a whole table, and discard no 
     for (const statement of statements) {
       for (const { kind, plan } of await plansOf(statement)) {
         expect([...fullScans(plan), ...largeFilters(plan)], `${statement.text}, ${kind}`).toEqual([])
+      }
+    }
+  }
+})
+
+test("no question about the business and no recipe scans a whole table", async () => {
+  const now = new Date()
+  const endpoint = all.find(({ families }) => families) ?? expect.fail("no metrics")
+  const call = await caller(endpoint)
+  const families = endpoint.families?.map(({ family }) => family.name) ?? []
+  const requests = questionsOn(now, { account: owner, key: owner, actor: owner })
+    .filter(({ family }) => families.includes(family))
+    .map(({ request }) => request)
+  for (const code of all.flatMap(({ recipes }) => Object.values(recipes))) {
+    const send = async (request: string) => {
+      requests.push(request)
+      return (await call(request)).data
+    }
+    await runRecipe(code, send, now)
+  }
+  expect(requests.length).toBeGreaterThan(40)
+  for (const request of requests) {
+    for (const statement of await statementsOf(() => call(request))) {
+      for (const { kind, plan } of await plansOf(statement)) {
+        // Balances of all accounts are one row for each.
+        const scans = fullScans(plan).filter((scan) => !scan.endsWith(" of credit_accounts"))
+        expect(scans, `${request}, ${kind}`).toEqual([])
       }
     }
   }

@@ -17,12 +17,14 @@ test("the document passes an OpenAPI linter without problems", async () => {
 
 test("the document has every endpoint with all its parameters and fields", () => {
   expect(Object.keys(document.paths)).toEqual([...table.map(({ path }) => path), "/api/leaks"])
-  for (const { path, method, parameters, metered, data } of table) {
+  for (const { path, method, parameters, required = [], metered, data } of table) {
     const operation = document.paths[path][method.toLowerCase()]
     expect(operation.parameters.map(({ name }: { name: string }) => name)).toEqual([
       ...Object.keys(parameters),
       ...(metered ? ["Idempotency-Key"] : []),
     ])
+    const needed = operation.parameters.filter((parameter: { required: boolean }) => parameter.required)
+    expect(needed.map(({ name }: { name: string }) => name)).toEqual(required)
     const { shape } = data as unknown as { shape?: object }
     if (shape) {
       const schema = document.components.schemas[schemaName(path)]
@@ -41,11 +43,11 @@ test("every operation has the example stored next to its route; `npm run api:exa
 })
 
 test("every operation declares all its error responses, those with one status together", () => {
-  for (const { path, method, scope } of table) {
+  for (const { path, method, scope, families } of table) {
     const { responses } = document.paths[path][method.toLowerCase()]
     for (const status of [200, 400, 401, 403, 429, 500, 503]) expect(responses, path).toHaveProperty(String(status))
     const { content } = document.components.responses[responses[403].$ref.split("/").at(-1)]
-    const codes = ["wrong_scope", "forbidden", ...(scope ? ["missing_scope"] : []), "address_not_allowed"]
+    const codes = ["wrong_scope", "forbidden", ...(scope || families ? ["missing_scope"] : []), "address_not_allowed"]
     expect(Object.keys(content["application/json"].examples), path).toEqual(codes)
   }
 })

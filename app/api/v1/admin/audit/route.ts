@@ -34,7 +34,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     dimensions: {
       action: { schema: name, description: "The action, such as user.signed_in" },
       targetType: { schema: name, description: "The type of the object that was changed" },
-      actor: { schema: id, description: "Id of the account that acted", permission: "users.read" },
+      actor: { schema: id, description: "Id of the account that acted", permission: "users.read", isIndexed: true },
     },
     facts: {
       acted: {

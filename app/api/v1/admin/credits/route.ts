@@ -42,7 +42,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         series: { name: "runs.ended", dimensions: {} },
         rows: { from: "runs", at: "ended_at", amount: "cost", dimensions: { account: "user_id" } },
       },
-      called: { rows: { from: "runs", at: "created_at", dimensions: { account: "user_id" } } },
+      called: { days: "active", rows: { from: "runs", at: "created_at", dimensions: { account: "user_id" } } },
     },
     measures: {
       granted: { unit: "credits", sum: "granted", of: "amount", definition: "Credits granted in the period" },
@@ -69,4 +69,14 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       },
     },
   }),
+  recipes: {
+    "Credit burn: credits granted and spent by month, and credits spent per active account": `
+const rows = await metrics("measure=granted,spent,activeAccounts&by=month&since=" + year + "-01-01&until=" + today)
+return rows.map(({ createdAt, granted, spent, activeAccounts }) => ({
+  month: createdAt.slice(0, 7),
+  granted,
+  spent,
+  spentPerAccount: activeAccounts > 0 ? spent / activeAccounts : null,
+}))`,
+  },
 })

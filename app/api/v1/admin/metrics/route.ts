@@ -1,11 +1,13 @@
-import type { Endpoint, Routes } from "@/lib/api/endpoint"
-import { metrics } from "@/lib/metrics/endpoint"
+import type { Routes } from "@/lib/api/endpoint"
+import { metrics } from "@/lib/api/metrics"
 
-// Lazy for the same reason as in endpoints.ts. A module that is removed takes its measures along.
-const files = import.meta.glob<Routes>(["../**/route.ts", "!./route.ts", "!../skill.md/route.ts"])
-
-const loaded = await Promise.all(Object.values(files).map(async (load) => (await load()).GET.endpoint as Endpoint))
+// A module that is removed takes its measures along. Eager, because an endpoint is complete when its file is loaded: the
+// files must not import Prisma, which would turn them into promises.
+const files = import.meta.glob<Routes>(["../**/route.ts", "!./route.ts", "!../skill.md/route.ts"], { eager: true })
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = metrics(
-  loaded.flatMap(({ metrics: family, permission }) => (family && permission ? { family, permission } : [])),
+  Object.values(files).flatMap(({ GET }) => {
+    const { metrics: family, permission } = GET.endpoint
+    return family && permission ? [{ family, permission }] : []
+  }),
 )

@@ -9,12 +9,15 @@ import { planId } from "@/lib/subscriptions"
 const summed = { kind: packed(1), plan: packed(2), status: packed(3), currency: "label" }
 const columns = {
   kind: "kind",
-  plan: "plan_of(subscription_id)",
+  plan: "coalesce(plan, '')",
   status: "status",
   currency: "currency",
   account: "user_id",
 }
-const paid = { from: "orders", at: "paid_at", dimensions: columns }
+/** The plan of a row's subscription, as `plan`. */
+const withPlan = (rows: string) =>
+  `(SELECT r.*, s.plan_id AS plan FROM ${rows} r LEFT JOIN subscriptions s ON s.id = r.subscription_id) orders`
+const paid = { from: withPlan("orders"), at: "paid_at", dimensions: columns }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the orders of all accounts",
@@ -43,7 +46,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       account: accountDimension,
     },
     facts: {
-      sold: { series: { name: "orders.sold", dimensions: summed }, rows: { ...paid, amount: "amount" } },
+      sold: {
+        series: { name: "orders.sold", dimensions: summed },
+        days: "orders.buyers",
+        rows: { ...paid, amount: "amount" },
+      },
       returned: {
         series: { name: "orders.returned", dimensions: summed },
         rows: { ...paid, amount: "refunded_amount" },
@@ -51,7 +58,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       refunds: {
         series: { name: "orders.refunds", dimensions: { kind: packed(1), plan: packed(2), currency: "label" } },
         rows: {
-          from: "(SELECT r.created_at AS refunded, r.amount AS sum, o.* FROM refunds r JOIN orders o ON o.id = r.order_id) refunds",
+          from: withPlan(
+            "(SELECT r.created_at AS refunded, r.amount AS sum, o.* FROM refunds r JOIN orders o ON o.id = r.order_id)",
+          ),
           at: "refunded",
           amount: "sum",
           dimensions: columns,
@@ -90,4 +99,18 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       },
     },
   }),
+  recipes: {
+    "Revenue: gross less the refunds made, by month and currency, with monthly recurring revenue at the end of the month": `
+const range = "&by=month&since=" + year + "-01-01&until=" + today
+const recurring = new Map((await metrics("measure=mrr" + range)).map(({ id, mrr }) => [id, mrr]))
+return (await metrics("measure=gross,refunded" + range)).map(({ id, createdAt, currency, gross, refunded }) => ({
+  month: createdAt.slice(0, 7),
+  currency,
+  net: gross - refunded,
+  mrr: recurring.get(id) ?? 0,
+}))`,
+    "Why revenue changed: this year's net revenue by plan and currency; credit packs have no plan": `
+const rows = await metrics("measure=orders,net&by=plan&sort=net&since=" + year + "-01-01&until=" + today)
+return rows.map(({ plan, currency, orders, net }) => ({ plan: plan || "credits", currency, orders, net }))`,
+  },
 })

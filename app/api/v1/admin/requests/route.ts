@@ -22,7 +22,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       reason: { schema: z.enum(RevocationReason), description: "Why a key was revoked" },
       route: { schema: z.string(), description: "The path of the endpoint" },
       status: { schema: integer(100, 599), description: "The status of the response" },
-      key: { schema: id, description: "Id of the key, for the last 400 days" },
+      key: { schema: id, description: "Id of the key, for the last 400 days", isIndexed: true },
       account: accountDimension,
     },
     facts: {
@@ -45,9 +45,9 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           amount: "CASE WHEN label >= '400' THEN n ELSE 0 END",
         },
         rows: {
-          from: "(SELECT * FROM key_usage WHERE unit = 'hour') used",
+          from: "(SELECT * FROM key_usage WHERE unit = 'day') used",
           at: "created_at",
-          stepMs: 3_600_000,
+          stepMs: 86_400_000,
           n: "requests",
           amount: "errors",
           dimensions: { key: "key_id", account: "user_id" },

@@ -45,38 +45,4 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   row: statsRow,
   meta: statsMeta,
   find: findStats,
-  recipes: {
-    "Growth: sign-ups by month, and their growth over the previous month": `
-const { data } = await get("/api/v1/admin/stats?interval=month&order=asc&since=" + (new Date().getUTCFullYear() - 1) + "-01-01")
-return data.map((month, i) => ({
-  month: month.id.slice(0, 7),
-  signups: month.signups,
-  growth: i > 0 && data[i - 1].signups > 0 ? month.signups / data[i - 1].signups - 1 : null,
-}))`,
-    "Revenue: net of refunds by month and currency, with monthly recurring revenue at the end of the month": `
-const { data } = await get("/api/v1/admin/stats?interval=month&order=asc&since=" + new Date().getUTCFullYear() + "-01-01")
-const amount = (list, currency) => list.find((money) => money.currency === currency)?.amount ?? 0
-return data.flatMap((month) => month.revenue.map(({ currency }) => ({
-  month: month.id.slice(0, 7),
-  currency,
-  net: amount(month.revenue, currency) - amount(month.refunds, currency),
-  mrr: amount(month.mrr, currency),
-})))`,
-    "Churn: subscriptions canceled by month, and their share of those active at the start of the month": `
-const { data } = await get("/api/v1/admin/stats?interval=month&order=asc&since=" + new Date().getUTCFullYear() + "-01-01")
-return data.map((month) => ({
-  month: month.id.slice(0, 7),
-  active: month.activeSubscriptions,
-  lost: month.canceledSubscriptions,
-  churnRate: month.churnRate,
-}))`,
-    "Credit burn: credits granted and spent by month, and credits spent per active account": `
-const { data } = await get("/api/v1/admin/stats?interval=month&order=asc&since=" + new Date().getUTCFullYear() + "-01-01")
-return data.map((month) => ({
-  month: month.id.slice(0, 7),
-  granted: month.creditsGranted,
-  spent: month.creditsSpent,
-  spentPerAccount: month.activeUsers > 0 ? month.creditsSpent / month.activeUsers : null,
-}))`,
-  },
 })

@@ -111,17 +111,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     },
   }),
   recipes: {
-    "Churn by plan: subscriptions started and canceled, and the average duration of canceled ones in days": `
-const plans = {}
-for (const { planId, createdAt, canceledAt, replacesId, replaced } of await all("/api/v1/admin/subscriptions")) {
-  const plan = (plans[planId] ??= { planId, started: 0, lost: 0, days: 0 })
-  if (replacesId === null) plan.started += 1
-  if (canceledAt === null || replaced) continue
-  plan.lost += 1
-  plan.days += (Date.parse(canceledAt) - Date.parse(createdAt)) / 86400000
-}
-return Object.values(plans)
-  .map(({ days, ...plan }) => ({ ...plan, averageDays: plan.lost > 0 ? days / plan.lost : null }))
-  .sort((a, b) => (a.planId < b.planId ? -1 : 1))`,
+    "Churn: subscriptions ended by month, and their share of those active at the start of the month": `
+const rows = await metrics("measure=active,ended,churnRate&by=month&since=" + year + "-01-01&until=" + today)
+return rows.map(({ createdAt, active, ended, churnRate }) => ({ month: createdAt.slice(0, 7), active, ended, churnRate }))`,
+    "Churn by plan: subscriptions started and ended, and the mean days that the ended ones lasted": `
+const rows = await metrics("measure=started,ended,lifetimeDays&by=plan&since=2000-01-01&until=" + today)
+return rows.map(({ plan, started, ended, lifetimeDays }) => ({ plan, started, ended, lifetimeDays }))`,
   },
 })

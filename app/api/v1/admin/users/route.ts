@@ -3,11 +3,16 @@ import { UserStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { emailParameter } from "@/lib/email/address"
 import { id, timestamp, untrustedText } from "@/lib/fields"
-import { family } from "@/lib/metrics/family"
+import { currencyDimension, family } from "@/lib/metrics/family"
 import { roleNames } from "@/lib/permissions"
 import { listed } from "@/lib/postgres/listed"
 
 const userStatus = z.enum(UserStatus)
+const cohort = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, "must be a month of sign-up, like 2026-01, or month for each")
+
+/** The month of sign-up of a row's account, as `cohort`. */
+const withCohort = (rows: string) =>
+  `(SELECT r.*, to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM') AS cohort FROM ${rows} r LEFT JOIN users u ON u.id = r.user_id) accounts`
 
 const userRow = z.object({
   id,
@@ -32,11 +37,51 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     dimensions: {
       status: { schema: userStatus, description: "The account's status now" },
       role: { schema: z.enum(roleNames), description: "The account's role now" },
+      cohort: {
+        schema: cohort,
+        description: "Month of sign-up, like 2026-01. The filter cohort=month splits by it and by the months since",
+      },
+      currency: currencyDimension,
     },
     facts: {
       created: {
-        series: { name: "users", dimensions: { status: "label", role: "sublabel" } },
-        rows: { from: "users", at: "created_at", dimensions: { status: "status", role: "role" } },
+        series: {
+          name: "users",
+          dimensions: { status: "label", role: "sublabel", cohort: "to_char(day, 'YYYY-MM')" },
+        },
+        rows: {
+          from: "users",
+          at: "created_at",
+          dimensions: {
+            status: "status",
+            role: "role",
+            cohort: "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM')",
+          },
+        },
+      },
+      subscribed: {
+        series: { name: "accounts.subscribed", dimensions: { cohort: "sublabel" } },
+        rows: { from: withCohort("customers"), at: "subscribed_at", dimensions: { cohort: "cohort" } },
+      },
+      retained: {
+        series: { name: "accounts.retained", dimensions: { cohort: "sublabel" } },
+        rows: {
+          from: withCohort(`(
+            SELECT user_id, created_at AS at, 1 AS n FROM subscriptions
+            UNION ALL SELECT user_id, canceled_at, -1 FROM subscriptions WHERE canceled_at IS NOT NULL)`),
+          at: "at",
+          n: "n",
+          dimensions: { cohort: "cohort" },
+        },
+      },
+      paid: {
+        series: { name: "accounts.revenue", dimensions: { cohort: "sublabel", currency: "label" } },
+        rows: {
+          from: withCohort("orders"),
+          at: "paid_at",
+          amount: "amount - refunded_amount",
+          dimensions: { cohort: "cohort", currency: "currency" },
+        },
       },
     },
     measures: {
@@ -47,6 +92,40 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         of: "n",
         definition: "Accounts created until the end of the period",
       },
+      subscribed: {
+        unit: "count",
+        total: "subscribed",
+        of: "n",
+        permission: "billing.read",
+        definition: "Accounts that have had a subscription by the end of the period",
+      },
+      retained: {
+        unit: "count",
+        total: "retained",
+        of: "n",
+        permission: "billing.read",
+        // An account has one at a time.
+        definition: "Accounts with an active subscription at the end of the period",
+      },
+      revenue: {
+        unit: "cents",
+        sum: "paid",
+        of: "amount",
+        permission: "billing.read",
+        definition: "Amounts of the orders paid in the period, less all refunds of those orders",
+      },
     },
   }),
+  recipes: {
+    "Retention by cohort: for the accounts of each sign-up month, how many ever subscribed and how many still do": `
+const rows = await metrics("measure=accounts,subscribed,retained&by=cohort&since=2000-01-01&until=" + today)
+return rows.map(({ cohort, accounts, subscribed, retained }) => ({ month: cohort, accounts, subscribed, retained }))`,
+    "Growth: sign-ups by month, and their growth over the previous month": `
+const rows = await metrics("measure=signups&by=month&since=" + (year - 1) + "-01-01&until=" + today)
+return rows.map(({ createdAt, signups }, i) => ({
+  month: createdAt.slice(0, 7),
+  signups,
+  growth: i > 0 && rows[i - 1].signups > 0 ? signups / rows[i - 1].signups - 1 : null,
+}))`,
+  },
 })

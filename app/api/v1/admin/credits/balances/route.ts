@@ -54,12 +54,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     },
   }),
   recipes: {
-    "Accounts running out of credits: those with less than 20 percent of their granted credits left": `
-const rows = await all("/api/v1/admin/credits/balances")
-return rows
-  .filter(({ granted, spent, balance }) => spent > 0 && balance < granted * 0.2)
-  .map(({ userId, granted, spent, balance }) => ({ userId, granted, spent, balance }))
-  .sort((a, b) => a.balance - b.balance || (a.userId < b.userId ? -1 : 1))
-  .slice(0, 20)`,
+    "Accounts running out of credits: the first with fewer than 100, those with the fewest first": `
+const rows = await metrics("measure=balances,credits&by=account&below=100&sort=credits&order=asc&since=2000-01-01&until=" + today)
+return rows.slice(0, 20).map(({ account, credits }) => ({ userId: account, balance: credits }))`,
   },
 })

@@ -1,0 +1,152 @@
+import { randomUUID } from "node:crypto"
+import { beforeAll, expect, test } from "vitest"
+import { holds, type Permission, type Role, roles } from "@/lib/permissions"
+import { pool } from "@/lib/postgres/pool"
+import { seed } from "@/prisma/seed"
+import { createKey, createUser } from "@/tests/support/factories"
+import { GET } from "./route"
+
+// What the endpoint guarantees besides its numbers, which lib/metrics/ask.test.ts and questions.test.ts compare with SQL.
+
+const now = new Date("2026-06-15T00:00:00Z")
+const range = "since=2026-01-01&until=2026-06-14"
+const families = GET.endpoint.families ?? []
+
+let owner: string
+
+beforeAll(async () => {
+  await seed(pool(), { users: 100, now })
+  owner = await keyOf("owner")
+})
+
+async function keyOf(role: Role, scopes?: Permission[]): Promise<string> {
+  return (await createKey({ user: await createUser({ role }), surface: "admin", ...(scopes && { scopes }) })).secret
+}
+
+async function ask(request: string, key = owner) {
+  const url = `http://localhost:3000/api/v1/admin/metrics?${request}`
+  const response = await GET(new Request(url, { headers: { authorization: `Bearer ${key}` } }))
+  return { status: response.status, body: await response.json() }
+}
+
+test.each(families.map(({ family, permission }) => ({ name: family.name, permission, family })))(
+  "the family $name requires $permission, of the role and of the key, and returns its definitions",
+  async ({ family, permission }) => {
+    // The first measure requires nothing else.
+    const [name = ""] = Object.keys(family.measures)
+    const request = `measure=${name}&${range}`
+    for (const role of Object.keys(roles) as Role[]) {
+      const { status, body } = await ask(request, await keyOf(role))
+      expect([role, status]).toEqual([role, holds(role, permission) ? 200 : 403])
+      if (status === 200) expect(body.meta.definitions).toEqual({ [name]: family.measures[name]?.definition })
+    }
+    const others: Permission[] = permission === "users.read" ? ["billing.read"] : ["users.read"]
+    expect((await ask(request, await keyOf("owner", others))).body.error.code).toBe("missing_scope")
+    expect((await ask(request, await keyOf("owner", [permission]))).status).toBe(200)
+  },
+)
+
+test.each<[string, Role, number]>([
+  ["measure=gross&by=plan", "finance", 200],
+  ["measure=gross&by=account", "finance", 403],
+  [`measure=gross&account=${randomUUID()}`, "finance", 403],
+  ["measure=signups&by=cohort", "support", 200],
+  ["measure=signups,subscribed&by=cohort", "support", 403],
+  ["measure=revenue&cohort=month", "support", 403],
+  ["measure=revenue&cohort=month", "analyst", 200],
+])("%s as %s returns %i", async (request, role, status) => {
+  expect((await ask(`${request}&${range}`, await keyOf(role))).status).toBe(status)
+})
+
+test.each([
+  ["", "measure is required: "],
+  ["measure=signups", "since and until are required"],
+  [`measure=profit&${range}`, "measure must be one or more measures of one family: "],
+  [`measure=signups,gross&${range}`, "accounts (signups, accounts, subscribed, retained, revenue)"],
+  [`measure=signups&by=plan&${range}`, "by must be at most 3 of: one of day, week, month; status, role, cohort."],
+  [`measure=signups&by=day,month&${range}`, "one of day, week, month"],
+  [`measure=gross&by=month,plan,kind,status&${range}`, "by must be at most 3"],
+  [`measure=balances&by=below&${range}`, "by must be"],
+  [`measure=signups&plan=pro&${range}`, "signups cannot be filtered by plan. Possible: status, role, cohort."],
+  [`measure=accounts,revenue&currency=usd&${range}`, "cannot be filtered by currency. Possible: cohort."],
+  [`measure=signups&status=paid&${range}`, "status must be one of active, banned, closed"],
+  [`measure=signups&cohort=week&${range}`, "month of sign-up, like 2026-01, or month"],
+  [`measure=gross&cohort=month&${range}`, "by must be at most 3 of"],
+  [`measure=signups&by=month&sort=role&${range}`, "sort must be one of month, signups."],
+  ["measure=accounts&by=role&since=2026-01-01T12:00Z&until=2026-01-02", undefined],
+  [`measure=requests&by=route,key&${range}`, "cannot be split and filtered by route and key together"],
+  ["measure=requests&by=route&since=2026-01-01T12:00Z&until=2026-01-02", "whole days (UTC)"],
+  ["measure=signups&by=day&since=2000-01-01&until=2026-01-01", "more than 4000 periods"],
+])("?%s is refused with what is possible", async (request, message) => {
+  const { status, body } = await ask(request)
+  if (message === undefined) return expect(status).toBe(200)
+  expect([status, body.error?.message]).toEqual([400, expect.stringContaining(message)])
+})
+
+test("cohort=month numbers the months since sign-up, for the accounts that signed up in the range", async () => {
+  const { body } = await ask(`measure=accounts,revenue&cohort=month&since=2026-03-01&until=2026-06-14&limit=500`)
+  const months = (cohort: string, currency: unknown) =>
+    body.data
+      .filter((row: Record<string, unknown>) => row.cohort === cohort && row.currency === currency)
+      .map(({ createdAt, monthsSinceSignUp }: Record<string, string>) => [createdAt?.slice(0, 7), monthsSinceSignUp])
+  expect(months("2026-04", null)).toEqual([
+    ["2026-04", 0],
+    ["2026-05", 1],
+    ["2026-06", 2],
+  ])
+  expect(new Set(body.data.map(({ cohort }: { cohort: string }) => cohort))).toEqual(
+    new Set(["2026-03", "2026-04", "2026-05", "2026-06"]),
+  )
+  for (const row of body.data) {
+    expect(Object.keys(row)).toEqual(
+      ["id", "createdAt", "monthsSinceSignUp", "cohort", "currency"].concat(row.currency ? "revenue" : "accounts"),
+    )
+  }
+  expect(body.meta.total).toBe(body.data.length)
+})
+
+test("the first rows by a sum are the first of all, whether others are read or not", async () => {
+  // The second question has a measure that is not a sum, so all of its rows are read.
+  for (const order of ["asc", "desc"]) {
+    const sorted = `by=account&sort=gross&order=${order}&limit=7&offset=3&${range}`
+    const [some, all] = [await ask(`measure=gross,orders&${sorted}`), await ask(`measure=gross,orders,average&${sorted}`)]
+    const withoutAverage = all.body.data.map(({ average, ...row }: Record<string, unknown>) => row)
+    expect(some.body.data).toEqual(withoutAverage)
+    expect(some.body.data).toHaveLength(7)
+    expect(some.body.meta.total).toBe(all.body.meta.total)
+  }
+})
+
+test("a question that would take long is refused with what takes less", { timeout: 60_000 }, async () => {
+  const keyId = randomUUID()
+  const client = await pool().connect()
+  // Without the triggers that keep totals of lists.
+  await client.query("SET session_replication_role = replica")
+  const use = async (day: string, keys: number) => {
+    await client.query(
+      `INSERT INTO key_usage (unit, key_id, user_id, created_at, requests)
+       SELECT 'day', CASE n WHEN 1 THEN $1::uuid ELSE gen_random_uuid() END, $1::uuid, $2::timestamptz, n FROM generate_series(1, $3::int) n`,
+      [keyId, `${day}T00:00Z`, keys],
+    )
+  }
+  await use("2019-01-01", 20_001)
+  for (let day = 2; day <= 24; day++) await use(`2019-01-${String(day).padStart(2, "0")}`, 10_000)
+  client.release(true)
+  const on = (since: string, until: string) => `since=2019-01-${since}&until=2019-01-${until}`
+
+  const narrow = await ask(`measure=requests&by=key&sort=requests&limit=2&${on("01", "01")}`)
+  expect(narrow.body.data.map(({ requests }: { requests: number }) => requests)).toEqual([20_001, 20_000])
+  expect(narrow.body.meta.total).toBe(20_001)
+  const unsorted = await ask(`measure=requests&by=key&${on("01", "01")}`)
+  expect([unsorted.status, unsorted.body.error?.message]).toEqual([
+    400,
+    expect.stringMatching(/more than 20000 rows: choose .* or sort by a sum/),
+  ])
+  const wide = await ask(`measure=requests&by=key&sort=requests&${on("01", "24")}`)
+  expect([wide.status, wide.body.error?.message]).toEqual([
+    400,
+    expect.stringMatching(/more than 250000 rows.*shorten the range/),
+  ])
+  const indexed = await ask(`measure=requests&key=${keyId}&${on("01", "24")}`)
+  expect(indexed.body.data).toEqual([expect.objectContaining({ requests: 24 })])
+})

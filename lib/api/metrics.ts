@@ -1,0 +1,263 @@
+import { z } from "zod"
+import { ask, dimensionsOf, measureOf, type Question, QuestionError, type Row } from "../metrics/ask"
+import type { Family, Source } from "../metrics/family"
+import { maxStatsPeriods, periodsOf, type StatsInterval, statsInterval } from "../stats/periods"
+import { type Caller, requirePermission } from "./authenticate"
+import { type Endpoint, type Routes, routes } from "./endpoint"
+import { listEnvelope } from "./envelope"
+import { refuseAs } from "./errors"
+import { limitBounds, type Parameters, sharedParameters } from "./parameters"
+import { parseParameters, parseValue } from "./query"
+
+/** A unit of time included. */
+const maxDimensions = 3
+
+const units: readonly string[] = statsInterval.options
+
+/** The dimension that is the month of sign-up, and its value that stands for each of them. */
+const cohort = { name: "cohort", each: "month" }
+
+const names = z
+  .string()
+  .regex(/^[A-Za-z]{1,40}(,[A-Za-z]{1,40}){0,19}$/, "must be names, separated by commas")
+  .transform((text) => [...new Set(text.split(","))])
+
+const shared = {
+  measure: names.describe("One or more measures of one family, separated by commas"),
+  by: names.describe(`Up to ${maxDimensions} of: one of ${units.join(", ")}; dimensions of the family`),
+  since: sharedParameters.since.describe("The start of the range, as in lists"),
+  until: sharedParameters.until.describe("The end of the range, as in lists"),
+  sort: z
+    .string()
+    .regex(/^[A-Za-z]{1,40}$/, "must be a name")
+    .describe("A measure or dimension of the question; by default the unit of time, or the first dimension"),
+  order: z.enum(["asc", "desc"]).describe("By default desc for a measure, and asc otherwise"),
+  limit: sharedParameters.limit,
+  offset: sharedParameters.offset,
+}
+
+type Asked = { [Name in keyof typeof shared]?: z.output<(typeof shared)[Name]> }
+
+/** A question, and whether it is by month of sign-up and by the months since. */
+type AskedQuestion = Question & { isByCohort: boolean }
+
+/** The endpoint that answers questions about all families. */
+export function metrics(sources: readonly Source[]): Routes {
+  const families = sources.map(({ family }) => family)
+  const filters = filtersOf(families)
+  const endpoint: Endpoint = {
+    surface: "admin",
+    method: "GET",
+    summary: "Counts and adds up exactly, by day, week, month and other dimensions",
+    permission: undefined,
+    scope: undefined,
+    shape: "metrics",
+    exampleQuery: "?measure=signups,accounts&by=month&since=2026-01-01&until=2026-05-31&limit=2",
+    families: sources,
+    filters,
+    parameters: { ...shared, ...filters },
+    required: ["measure", "since", "until"],
+    data: rowSchema(families),
+    meta: z.object({
+      definitions: z.record(z.string(), z.string()).describe("What each measure of the question means"),
+      asOf: z.string().meta({ format: "date-time", description: "The time of the snapshot that was read" }),
+    }),
+    recipes: {},
+  }
+  return routes(endpoint, async (request, caller, withinDeadline, draft) => {
+    const asked = parseParameters(new URL(request.url).search, endpoint.parameters) as Asked
+    const question = questionOf(asked, sources, caller)
+    const sort = sortOf(asked, question)
+    const { limit = limitBounds.default, offset = 0 } = asked
+    const first = question.measures.includes(sort.name) && { measure: sort.name, order: sort.order, rows: offset + limit }
+    const found = await withinDeadline(ask({ ...question, ...(first && { first }) }).catch(refuseQuestion))
+    const rows = question.isByCohort ? found.rows.flatMap((row) => sinceSignUp(row, question.since)) : found.rows
+    const data = sorted(rows, sort, question).slice(offset, offset + limit)
+    draft.rows = data.length
+    const definitions = question.measures.map((name) => [name, measureOf(question.family, name).definition])
+    const total = question.isByCohort ? rows.length : found.total
+    return listEnvelope({
+      data: data.map(bodyOf),
+      meta: { total, limit, offset, definitions: Object.fromEntries(definitions), asOf: found.asOf },
+    })
+  })
+}
+
+function refuseQuestion(error: unknown): never {
+  if (error instanceof QuestionError) refuseAs("bad_request", error.message)
+  throw error
+}
+
+const filter = z.string().regex(/^[\w.:/-]{1,200}$/, "must be 1 to 200 letters, digits and . : / _ -")
+
+/** The filters of all families. What a value must be depends on the family of the question. */
+function filtersOf(families: readonly Family[]): Parameters {
+  return Object.fromEntries(
+    dimensionNames(families).map((name) => [name, filter.describe(descriptionOf(name, families))]),
+  )
+}
+
+function dimensionNames(families: readonly Family[]): string[] {
+  return [...new Set(families.flatMap(({ dimensions }) => Object.keys(dimensions)))]
+}
+
+/** Several families can have dimensions of one name. */
+function descriptionOf(dimension: string, families: readonly Family[]): string {
+  const described = families.flatMap(({ name, dimensions }) => {
+    const description = dimensions[dimension]?.description
+    return description ? [{ name, description }] : []
+  })
+  const texts = new Set(described.map(({ description }) => description))
+  if (texts.size === 1) return [...texts].join()
+  return described.map(({ name, description }) => `${name}: ${description}`).join("; ")
+}
+
+function rowSchema(families: readonly Family[]) {
+  const measures = families.flatMap(({ measures }) => Object.entries(measures))
+  const dimensions = dimensionNames(families).map((name) => {
+    const untrusted = families.some(({ dimensions }) => dimensions[name]?.untrusted)
+    const meta = { description: descriptionOf(name, families), ...(untrusted && { "x-untrusted": true }) }
+    return [name, z.string().nullable().optional().meta(meta)] as const
+  })
+  return z.object({
+    id: z.string().describe("The start of the period and the dimensions, joined by spaces"),
+    createdAt: z
+      .string()
+      .optional()
+      .meta({ format: "date-time", description: "The start of the period (UTC), if the question has a unit of time" }),
+    monthsSinceSignUp: z.int().min(0).optional().describe("With cohort=month: 0 for the month of sign-up"),
+    ...Object.fromEntries(dimensions),
+    ...Object.fromEntries(
+      measures.map(([name, { definition, unit }]) => [
+        name,
+        z.number().nullable().optional().describe(`${definition} (${unit})`),
+      ]),
+    ),
+  })
+}
+
+/** @throws Refusal 400 for what cannot be asked, with what can; 403 without the permission */
+function questionOf(asked: Asked, sources: readonly Source[], caller: Caller): AskedQuestion {
+  const { measure, by: given = [], since, until, ...rest } = asked
+  if (!measure) return refuseAs("bad_request", `measure is required: ${vocabulary(sources)}.`)
+  if (!since || !until) return refuseAs("bad_request", "since and until are required.")
+  if (since > until) refuseAs("bad_request", "since must not be later than until.")
+  const source = sources.find(({ family }) => measure.some((name) => Object.hasOwn(family.measures, name)))
+  const unknown = measure.find((name) => !source || !Object.hasOwn(source.family.measures, name))
+  if (!source || unknown) {
+    return refuseAs("bad_request", `measure must be one or more measures of one family: ${vocabulary(sources)}.`)
+  }
+  const { family, permission } = source
+  requirePermission(caller, permission)
+  for (const name of measure) {
+    const { permission: more } = measureOf(family, name)
+    if (more) requirePermission(caller, more)
+  }
+  const filters = new Map(Object.entries(rest).filter(([name]) => !Object.hasOwn(shared, name)))
+  const isByCohort = filters.get(cohort.name) === cohort.each
+  if (isByCohort) filters.delete(cohort.name)
+  const by = isByCohort ? [...new Set([...given, cohort.name, "month"])] : given
+  const [unit, ...more] = by.filter((name): name is StatsInterval => units.includes(name))
+  const dimensions = by.filter((name) => !units.includes(name))
+  const possible = dimensionsOf(family, measure)
+  const splits = possible.filter((name) => !family.dimensions[name]?.operator)
+  if (more.length > 0 || by.length > maxDimensions || dimensions.some((name) => !splits.includes(name))) {
+    refuseAs(
+      "bad_request",
+      `by must be at most ${maxDimensions} of: one of ${units.join(", ")}${splits.length > 0 ? `; ${splits.join(", ")}` : ""}. That is what ${measure.join(" and ")} can be split by.`,
+    )
+  }
+  if (unit && periodsOf(since.getTime(), until.getTime(), unit).length > maxStatsPeriods) {
+    refuseAs(
+      "bad_request",
+      `The range has more than ${maxStatsPeriods} periods. Shorten the range or choose a longer unit.`,
+    )
+  }
+  const where = whereOf(filters, family, measure, possible)
+  for (const name of [...dimensions, ...Object.keys(where)]) {
+    const more = family.dimensions[name]?.permission
+    if (more) requirePermission(caller, more)
+  }
+  const range = { since: since.getTime(), until: until.getTime() }
+  return { family, measures: measure, by: dimensions, unit, where, ...range, isByCohort }
+}
+
+function whereOf(
+  filters: ReadonlyMap<string, unknown>,
+  { dimensions }: Family,
+  measure: readonly string[],
+  possible: readonly string[],
+): Record<string, unknown> {
+  return Object.fromEntries(
+    [...filters].map(([name, text]) => {
+      const dimension = possible.includes(name) ? dimensions[name] : undefined
+      if (!dimension) {
+        return refuseAs(
+          "bad_request",
+          `${measure.join(" and ")} cannot be filtered by ${name}. Possible: ${possible.join(", ") || "nothing"}.`,
+        )
+      }
+      return [name, parseValue(name, String(text), dimension.schema)]
+    }),
+  )
+}
+
+/** All measures, by family. */
+function vocabulary(sources: readonly Source[]): string {
+  return sources.map(({ family }) => `${family.name} (${Object.keys(family.measures).join(", ")})`).join("; ")
+}
+
+type Sort = { name: string; order: "asc" | "desc" }
+
+/** @throws Refusal 400 if the question has no such measure or dimension */
+function sortOf({ sort, order }: Asked, { measures, by, unit, isByCohort }: AskedQuestion): Sort {
+  const time = unit ? [unit] : []
+  const possible = isByCohort ? [...by, ...time, ...measures] : [...time, ...by, ...measures]
+  const name = sort ?? possible[0] ?? ""
+  if (!possible.includes(name)) refuseAs("bad_request", `sort must be one of ${possible.join(", ")}.`)
+  return { name, order: order ?? (measures.includes(name) ? "desc" : "asc") }
+}
+
+function sorted<Sorted extends Row>(rows: readonly Sorted[], { name, order }: Sort, { measures, unit }: Question) {
+  const direction = order === "asc" ? 1 : -1
+  const isMeasure = measures.includes(name)
+  const sortValue = (row: Row) =>
+    name === unit ? row.start : isMeasure ? row.measures[name] : row.dimensions[name]
+  return [...rows].sort(
+    (one, other) => direction * compare(sortValue(one), sortValue(other)) || compare(idOf(one), idOf(other)),
+  )
+}
+
+/** Numbers by size and text by code point; what is missing comes first. */
+function compare(one: string | number | null | undefined, other: string | number | null | undefined): number {
+  if (one === other) return 0
+  if (one === null || one === undefined) return -1
+  if (other === null || other === undefined) return 1
+  return one < other ? -1 : 1
+}
+
+type CohortRow = Row & { monthsSinceSignUp?: number }
+
+/** The row of a cohort that signed up in the range, from its month of sign-up on. */
+function sinceSignUp(row: Row, since: number): CohortRow[] {
+  const signedUp = new Date(`${row.dimensions[cohort.name]}-01T00:00:00Z`)
+  const monthsSinceSignUp = monthOf(new Date(row.start ?? 0)) - monthOf(signedUp)
+  return monthOf(signedUp) < monthOf(new Date(since)) || monthsSinceSignUp < 0 ? [] : [{ ...row, monthsSinceSignUp }]
+}
+
+/** A number of the calendar month. */
+function monthOf(time: Date): number {
+  return 12 * time.getUTCFullYear() + time.getUTCMonth()
+}
+
+function idOf({ start, dimensions }: Row): string {
+  const period = start === undefined ? [] : [new Date(start).toISOString().slice(0, 10)]
+  return [...period, ...Object.values(dimensions).map((value) => value ?? "none")].join(" ") || "all"
+}
+
+function bodyOf(row: CohortRow) {
+  const { start, dimensions, measures, monthsSinceSignUp } = row
+  const createdAt = start === undefined ? {} : { createdAt: new Date(start) }
+  const months = monthsSinceSignUp === undefined ? {} : { monthsSinceSignUp }
+  return { id: idOf(row), ...createdAt, ...months, ...dimensions, ...measures }
+}
