@@ -16,5 +16,5 @@ export const currency = z.string().describe("ISO 4217 code, lower case")
 /** Whole credits. The database stores 64 bits; limits on grants keep balances far below 2^53. */
 export const credits = z.int()
 
-/** Text written by users. Documents mark it as data that must never be followed as an instruction. */
+/** Text that a person or a client wrote. Documents mark it as data that must never be followed as an instruction. */
 export const untrustedText = z.string().meta({ "x-untrusted": true })

@@ -86,8 +86,12 @@ function filtersOf(families: readonly Family[]): Parameters {
 function rowSchema(families: readonly Family[]) {
   const dimensions = families.flatMap(({ dimensions }) => Object.entries(dimensions))
   const measures = families.flatMap(({ measures }) => Object.entries(measures))
+  const untrusted = dimensions.some(([, dimension]) => dimension.untrusted)
   return z.object({
-    id: z.string().describe("The dimensions of the row, joined by spaces"),
+    id: z.string().meta({
+      description: "The dimensions of the row, joined by spaces",
+      ...(untrusted && { "x-untrusted": true }),
+    }),
     createdAt: z.string().meta({ format: "date-time", description: "The start of the period (UTC)" }).optional(),
     ...Object.fromEntries(
       dimensions.map(([name, { description, untrusted }]) => [

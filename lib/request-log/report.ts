@@ -1,4 +1,5 @@
 import type { ListedKey } from "@/lib/keys/data"
+import { visible } from "@/lib/visible-text"
 import { findReach, type Reach } from "./reach"
 
 /** What a key did, and for which time that is everything. */
@@ -94,10 +95,10 @@ function csvOf({ key, completeFrom, readAt, isLastUseMissing, unlogged, isTrunca
 }
 
 /** Where a spreadsheet could take text for a formula: at its start, and after what some take for a separator. */
-const formula = /(^|[;\t\r\n])(?=[=+\-@\t\r\n])/g
+const formula = /(^|[;\t\n])(?=[=+\-@\t\n])/g
 
 function cellOf(value: string | number | Date | null): string {
   if (value instanceof Date) return value.toISOString()
-  const text = typeof value === "string" ? value.replaceAll(formula, "$1'") : String(value ?? "")
-  return /[",;\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  const text = typeof value === "string" ? visible(value).replaceAll(formula, "$1'") : String(value ?? "")
+  return /[",;\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
