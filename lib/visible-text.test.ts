@@ -32,6 +32,7 @@ test.each([
   ["Arabic and Persian with a non-joiner", "سلام، می\u200cخواهم"],
   ["Hebrew", "שלום עולם!"],
   ["Hindi and Sinhala with joiners", "क्\u200dष, ශ්\u200dරී"],
+  ["Khmer with the ends of words", "សួស្តី\u200bពិភពលោក"],
   ["Mongolian with a variant", "ᠮᠣᠩᠭᠣᠯ ᠠ\u180b"],
   ["emoji of several characters", "👩‍👩‍👧 👩🏽‍⚕️ 🏴‍☠️ 🏳️‍🌈 1️⃣ ❤️ 👁️‍🗨️ 🇩🇪"],
   ["the flags that consist of tags", "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}"],

@@ -12,22 +12,24 @@ const hidden =
 const joining =
   /[\p{scx=Arab}\p{scx=Syrc}\p{scx=Nkoo}\p{scx=Mong}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}]/u
 
-/** Where a hidden character selects how the one before it looks. A second one has no effect, so it is not among these. */
-const selecting = [
+/** Where a hidden character is part of the spelling. A second one after it has no effect, so it is not. */
+const spelling = [
   /(?<=[\p{Extended_Pictographic}0-9#*])[\uFE0E\uFE0F]/u,
   /(?<=\p{Extended_Pictographic}(?:\uFE0F|[\u{1F3FB}-\u{1F3FF}])?)\u200D(?=\p{Extended_Pictographic})/u,
   /(?<=\p{Script=Han})[\uFE00-\uFE0F\u{E0100}-\u{E01EF}]/u,
   /(?<=\p{Script=Mongolian})[\u180B-\u180F]/u,
   new RegExp(`(?<=${joining.source})[\\u200C\\u200D]`, "u"),
+  // The end of a word in scripts that write no spaces.
+  /(?<=[\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])\u200B/u,
 ]
   .map(({ source }) => source)
   .join("|")
 
-const shown = new RegExp(`(${flagsOfTags.source})|(?=${hidden.source})(?!${selecting}).`, "gsu")
+const shown = new RegExp(`(${flagsOfTags.source})|(?=${hidden.source})(?!${spelling}).`, "gsu")
 
 /**
  * The text with a symbol in place of each character that is invisible or reorders text: `␛`, or `⟨U+202E⟩` where Unicode
- * has no symbol. Emoji and the spelling of every script stay as they are.
+ * has no symbol. Emoji and the spelling of languages stay as they are.
  */
 export function visible(text: string): string {
   return text.replaceAll(shown, (found, flag?: string) => flag ?? symbolOf(found))
