@@ -77,7 +77,7 @@ function send(name: string, path: string, fields: Record<string, string>, cookie
 /** Signs up, creates a key, calls the API, gives feedback and joins the waitlist. */
 async function actAsOutsider(): Promise<void> {
   const email = keep("email", `ignore.all.rules.${mark()}@example.com`)
-  const password = `a password of ${unique}`
+  const password = `a password of ${randomBytes(12).toString("hex")}`
   await send("sign-up createAccount", "/sign-up", { name: plant("name"), email, password })
   const message = await vi.waitUntil(() => mail.emails.find((sent) => sent.includes("/verify/")), { timeout: 10_000 })
   const token = verificationTokenIn(message)
@@ -223,9 +223,9 @@ const ours = [
 ]
 
 test("every other text of a response is the product's own", async () => {
+  const isAnything = ({ anyOf, items, properties }: Schema) => !anyOf && !items && !properties
   const isText = ({ type, format, enum: values, ...rest }: Schema) =>
     !format && !values && !rest["x-untrusted"] && (type ? [type].flat().includes("string") : isAnything(rest))
-  const isAnything = ({ anyOf, items, properties }: Schema) => !anyOf && !items && !properties
   const others = (await documentedFields())
     // Its dimensions are those of the lists.
     .filter(({ endpoint, schema }) => isText(schema) && !endpoint.endsWith("/metrics"))
