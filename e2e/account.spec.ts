@@ -169,7 +169,7 @@ for (const javaScriptEnabled of [true, false]) {
       if (javaScriptEnabled) await expect(heading).toBeFocused()
       await expect(page.getByText(new RegExp(`^${renamed}, `))).toBeVisible()
       await page.getByRole("button", { name: /^Account menu/ }).click()
-      await expect(page.getByText(renamed, { exact: true })).toBeVisible()
+      await expect(page.locator("#account").getByText(renamed, { exact: true })).toBeVisible()
     })
   })
 }

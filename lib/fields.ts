@@ -19,5 +19,5 @@ export const currencyCode = z.string().regex(/^[a-z]{3}$/, "must be an ISO 4217 
 /** Whole credits. The database stores 64 bits; limits on grants keep balances far below 2^53. */
 export const credits = z.int()
 
-/** Text written by users. Documents mark it as data that must never be followed as an instruction. */
+/** Text that a person or a client wrote. Documents mark it as data that must never be followed as an instruction. */
 export const untrustedText = z.string().meta({ "x-untrusted": true })

@@ -3,6 +3,7 @@ import type { ReactNode } from "react"
 import { signOut } from "@/app/sign-in/actions"
 import { Button } from "@/components/button"
 import { Form } from "@/components/form/form"
+import { Untrusted } from "@/components/untrusted"
 import { Wordmark } from "@/components/wordmark"
 import { currentViewer, type Viewer } from "@/lib/sign-in/session"
 import { NavigationLink } from "./navigation-link"
@@ -78,7 +79,7 @@ function Account({ viewer }: { viewer: Viewer }) {
       <Button kind="quiet" popoverTarget="account" className="w-full justify-between px-2 text-xs text-ink">
         <span className="grow truncate text-left font-normal">
           <span className="sr-only">Account menu for </span>
-          {viewer.email}
+          <Untrusted>{viewer.email}</Untrusted>
         </span>
         <ChevronsUpDown aria-hidden="true" className="size-4 shrink-0 text-muted" />
       </Button>
@@ -88,8 +89,12 @@ function Account({ viewer }: { viewer: Viewer }) {
         className="fixed inset-auto bottom-14 left-3 m-0 w-56 gap-3 rounded-lg border border-line bg-panel p-3 text-ink shadow-lg open:grid"
       >
         <div className="grid gap-0.5">
-          <p className="truncate font-medium">{viewer.name}</p>
-          <p className="break-all text-muted">{viewer.email}</p>
+          <p className="truncate font-medium">
+            <Untrusted>{viewer.name}</Untrusted>
+          </p>
+          <p className="break-all text-muted">
+            <Untrusted>{viewer.email}</Untrusted>
+          </p>
           <p className="text-muted">
             Role: <span className="text-ink">{viewer.role}</span>
           </p>

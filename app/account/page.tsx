@@ -12,6 +12,7 @@ import { ApiRequest } from "@/components/list/api-request"
 import { Count, Money, Status, Text, Time } from "@/components/list/cells"
 import { PageFrame, Panel } from "@/components/page-frame"
 import { SupportLink } from "@/components/support-link"
+import { Untrusted } from "@/components/untrusted"
 import { requireViewer } from "@/lib/sign-in/session"
 import { currentSubscription } from "@/lib/subscriptions"
 import { rename } from "./actions"
@@ -29,7 +30,14 @@ export default async function AccountPage() {
   ])
   const [latest] = data
   return (
-    <PageFrame title={entry.label} intro={`${viewer.name}, ${viewer.email}`}>
+    <PageFrame
+      title={entry.label}
+      intro={
+        <>
+          <Untrusted>{viewer.name}</Untrusted>, <Untrusted>{viewer.email}</Untrusted>
+        </>
+      }
+    >
       <Section title="Subscription">
         {subscription ? <SubscriptionFacts {...subscription} now={new Date()} /> : <NoSubscription />}
         <ApiRequest path="/api/v1/me/subscription" query={new URLSearchParams()} />

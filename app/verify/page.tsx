@@ -6,6 +6,7 @@ import { SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
+import { Untrusted } from "@/components/untrusted"
 import { undoHours } from "@/lib/accounts/reserved-address"
 import { signUpOfBrowser, verificationHours } from "@/lib/sign-in/sign-up"
 import { sendAgain } from "./actions"
@@ -23,8 +24,11 @@ export default async function VerifyPage({ searchParams }: PageProps<"/verify">)
       {waiting ? (
         <>
           <p>
-            We sent an email to <strong className="font-semibold wrap-anywhere">{waiting.email}</strong>. Open the link
-            in it to finish signing up. It expires after {verificationHours} hours.
+            We sent an email to{" "}
+            <strong className="font-semibold wrap-anywhere">
+              <Untrusted>{waiting.email}</Untrusted>
+            </strong>
+            . Open the link in it to finish signing up. It expires after {verificationHours} hours.
           </p>
           {(await isMailboxOpen()) && (
             <p>

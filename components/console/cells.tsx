@@ -1,5 +1,7 @@
 import { Link } from "@/components/link"
 import { Id, None, Text } from "@/components/list/cells"
+import { Untrusted } from "@/components/untrusted"
+import { visible } from "@/lib/visible-text"
 
 /** Shows an account by its email address if the viewer may read it, otherwise by its id. */
 export function AccountLink({ id, email }: { id: string; email: string | undefined }) {
@@ -8,9 +10,9 @@ export function AccountLink({ id, email }: { id: string; email: string | undefin
     <Link
       href={`/admin/users/${id}`}
       className="block max-w-56 truncate underline decoration-line underline-offset-2 hover:decoration-current"
-      title={email}
+      title={visible(email)}
     >
-      {email}
+      <Untrusted>{email}</Untrusted>
     </Link>
   )
 }

@@ -8,6 +8,7 @@ import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { PageFrame } from "@/components/page-frame"
 import { StatusBadge } from "@/components/status-badge"
+import { Untrusted } from "@/components/untrusted"
 import { requestIn } from "@/lib/api/example-requests"
 import { env } from "@/lib/env"
 import type { ListedKey } from "@/lib/keys/data"
@@ -66,7 +67,7 @@ export async function KeyPage({
       back={back}
       title={
         <>
-          {name} <StatusBadge tone={status.tone}>{status.text}</StatusBadge>
+          <Untrusted>{name}</Untrusted> <StatusBadge tone={status.tone}>{status.text}</StatusBadge>
         </>
       }
       intro={<code className="font-mono">{start}…</code>}

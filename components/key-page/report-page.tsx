@@ -8,6 +8,7 @@ import { Notice } from "@/components/notice"
 import { PageFrame } from "@/components/page-frame"
 import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
+import { Untrusted } from "@/components/untrusted"
 import { absoluteTime } from "@/lib/format-time"
 import { revocationReasons } from "@/lib/keys/choices"
 import type { ListedKey } from "@/lib/keys/data"
@@ -38,10 +39,11 @@ export async function ReportPage({
 }) {
   const report = await reportOf(listed)
   const { total, routes, addresses, entries } = report
+  const name = <Untrusted>{listed.name}</Untrusted>
   return (
     <PageFrame
-      back={<BackLink href={page}>{listed.name}</BackLink>}
-      title={`What “${listed.name}” did`}
+      back={<BackLink href={page}>{name}</BackLink>}
+      title={<span>What “{name}” did</span>}
       intro={<Completeness report={report} />}
       actions={
         <div className="flex flex-wrap gap-2 print:hidden">

@@ -7,6 +7,7 @@ import type { Created } from "@/lib/keys/forms"
 import { Button } from "../button"
 import { CopyField } from "../copy-field"
 import { Notice } from "../notice"
+import { Untrusted } from "../untrusted"
 import { useHydrated } from "../use-hydrated"
 import { type MeteredCall, RunCalls } from "./run-call"
 import { type Snippet, withKey } from "./snippet"
@@ -47,7 +48,9 @@ export function KeyReveal({
           Save your new key
         </h2>
         <p className="text-muted">
-          <span className="font-medium text-ink wrap-anywhere">{name}</span>{" "}
+          <span className="font-medium text-ink wrap-anywhere">
+            <Untrusted>{name}</Untrusted>
+          </span>{" "}
           {expiresAt ? `works until ${longDate(new Date(expiresAt))}.` : "works until it is revoked."} It is shown only
           once, and we do not store it: copy it to where you keep your secrets.
         </p>

@@ -11,6 +11,7 @@ import { Link } from "../link"
 import { RelativeTime } from "../relative-time"
 import { StatusBadge } from "../status-badge"
 import { cellStyle, Table, TableCell, TableRow } from "../table"
+import { Untrusted } from "../untrusted"
 import { keyStatus } from "./key-status"
 import { obstacleTo, type RowAction, rowActionLabels, rowActions } from "./row-forms"
 
@@ -65,10 +66,10 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
         <span id={`key-${id}`} tabIndex={-1} className="font-medium max-lg:text-base">
           {page ? (
             <Link href={page} className="underline decoration-line underline-offset-2 hover:decoration-current">
-              {name}
+              <Untrusted>{name}</Untrusted>
             </Link>
           ) : (
-            name
+            <Untrusted>{name}</Untrusted>
           )}
         </span>
         <Line>

@@ -1,9 +1,11 @@
+import { visible } from "@/lib/visible-text"
+
 /** The body of a response, indented if it is JSON. */
 export function ResponseText({ children }: { children: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
     <pre tabIndex={0} className="max-h-40 overflow-auto rounded-md bg-sunken p-2.5 font-mono text-xs">
-      {indented(children)}
+      {visible(indented(children))}
     </pre>
   )
 }

@@ -2,6 +2,7 @@ import type { FormAction, Message } from "@/lib/form/action"
 import { revocationReasons } from "@/lib/keys/choices"
 import type { Confirmation } from "../confirm/confirm-form"
 import { SelectField } from "../form/fields"
+import { Untrusted } from "../untrusted"
 
 export type RevocableKey = {
   id: string
@@ -19,8 +20,10 @@ export function revocation({ id, name, start, used }: RevocableKey, action: Revo
     title: "Revoke this key?",
     description: (
       <>
-        <strong className="font-semibold text-ink wrap-anywhere">{name}</strong> (
-        <code className="font-mono">{start}…</code>) {used ? `was last used ${used}.` : "was never used."} From now on,
+        <strong className="font-semibold text-ink wrap-anywhere">
+          <Untrusted>{name}</Untrusted>
+        </strong>{" "}
+        (<code className="font-mono">{start}…</code>) {used ? `was last used ${used}.` : "was never used."} From now on,
         every request with this key is refused. This cannot be undone.
       </>
     ),

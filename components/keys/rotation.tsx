@@ -1,6 +1,7 @@
 import { graces, preselectedGrace } from "@/lib/keys/choices"
 import { RequestId, SelectField } from "../form/fields"
 import { Notice } from "../notice"
+import { Untrusted } from "../untrusted"
 import type { CreateAction, Creation } from "./key-creation"
 
 export type RotatableKey = {
@@ -24,8 +25,10 @@ export function rotation(
     fields: (
       <>
         <p className="text-muted">
-          <strong className="font-semibold text-ink wrap-anywhere">{name}</strong> (
-          <code className="font-mono">{start}…</code>) is replaced by a new key with the same name, permissions, limits
+          <strong className="font-semibold text-ink wrap-anywhere">
+            <Untrusted>{name}</Untrusted>
+          </strong>{" "}
+          (<code className="font-mono">{start}…</code>) is replaced by a new key with the same name, permissions, limits
           and lifetime. The new key is shown only once.
         </p>
         {predecessorUntil && (

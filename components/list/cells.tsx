@@ -1,5 +1,7 @@
 import { RelativeTime } from "@/components/relative-time"
 import { StatusBadge, type Tone } from "@/components/status-badge"
+import { Untrusted } from "@/components/untrusted"
+import { visible } from "@/lib/visible-text"
 
 /** Shows the end of the id: UUIDs start with a timestamp, so ids of neighboring rows differ only at the end. */
 export function Id({ value }: { value: string }) {
@@ -40,8 +42,8 @@ export function Change({ of }: { of: number }) {
 export function Text({ children }: { children: string | null }) {
   if (!children) return <None />
   return (
-    <span title={children} className="line-clamp-2 max-w-80 wrap-anywhere">
-      {children}
+    <span title={visible(children)} className="line-clamp-2 max-w-80 wrap-anywhere">
+      <Untrusted>{children}</Untrusted>
     </span>
   )
 }

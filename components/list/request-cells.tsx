@@ -1,6 +1,8 @@
 import { None } from "@/components/list/cells"
 import { StatusBadge, type Tone } from "@/components/status-badge"
+import { Untrusted } from "@/components/untrusted"
 import { exactTime } from "@/lib/format-time"
+import { visible } from "@/lib/visible-text"
 
 /** The endpoint of a request, with the names of the parameters that it had. */
 export function Request({
@@ -33,8 +35,8 @@ export function Sender({ address, userAgent }: { address: string | null; userAge
     <div className="max-w-full lg:max-w-36">
       {address ?? <None />}
       {userAgent && (
-        <p title={userAgent} className="truncate text-xs text-muted">
-          {userAgent}
+        <p title={visible(userAgent)} className="truncate text-xs text-muted">
+          <Untrusted>{userAgent}</Untrusted>
         </p>
       )}
     </div>

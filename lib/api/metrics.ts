@@ -2,6 +2,7 @@ import { z } from "zod"
 import { ask, dimensionsOf, measureOf, type Question, QuestionError, type Row } from "../metrics/ask"
 import type { Family, Source } from "../metrics/family"
 import { maxStatsPeriods, periodsOf, type StatsInterval, statsInterval } from "../stats/periods"
+import { untrustedText } from "../fields"
 import { type Caller, requirePermission } from "./authenticate"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import { listEnvelope } from "./envelope"
@@ -115,12 +116,11 @@ function descriptionOf(dimension: string, families: readonly Family[]): string {
 function rowSchema(families: readonly Family[]) {
   const measures = families.flatMap(({ measures }) => Object.entries(measures))
   const dimensions = dimensionNames(families).map((name) => {
-    const untrusted = families.some(({ dimensions }) => dimensions[name]?.untrusted)
-    const meta = { description: descriptionOf(name, families), ...(untrusted && { "x-untrusted": true }) }
-    return [name, z.string().nullable().optional().meta(meta)] as const
+    const schema = families.some(({ dimensions }) => dimensions[name]?.untrusted) ? untrustedText : z.string()
+    return [name, schema.nullable().optional().describe(descriptionOf(name, families))] as const
   })
   return z.object({
-    id: z.string().describe("The start of the period and the dimensions, joined by spaces"),
+    id: untrustedText.describe("The start of the period and the dimensions, joined by spaces"),
     createdAt: z
       .string()
       .optional()

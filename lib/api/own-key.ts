@@ -1,5 +1,5 @@
 import { z } from "zod"
-import { id, timestamp } from "@/lib/fields"
+import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findOwnKey } from "@/lib/keys/own-key"
 import type { Scope } from "@/lib/keys/scopes"
 import { limits } from "@/lib/rate-limit/rate-limit"
@@ -13,7 +13,7 @@ const credits = z.int().min(0)
 
 const ownKey = z.object({
   id,
-  name: z.string(),
+  name: untrustedText,
   start: z.string().describe("The first characters of the key, as in lists"),
   surface: z.enum(["admin", "user"]),
   scopes: z.array(z.string()).describe("What the key may do now, which its owner's role can narrow"),

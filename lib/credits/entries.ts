@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { CreditEntryKind } from "@/generated/prisma/enums"
-import { credits, id, timestamp } from "../fields"
+import { credits, id, timestamp, untrustedText } from "../fields"
 
 export const creditEntryKind = z.enum(CreditEntryKind)
 
@@ -16,6 +16,6 @@ export const creditEntryRow = z.object({
   runId: id.nullable().describe("The run of a reserve, settle or release entry"),
   orderId: id.nullable().describe("The order of a purchase entry"),
   actorId: id.nullable().describe("The account that made a manual grant or adjustment"),
-  reason: z.string().nullable(),
+  reason: untrustedText.nullable().describe("Why the credits were granted, deducted or bought"),
   createdAt: timestamp,
 })

@@ -2,6 +2,7 @@ import type { ReactNode } from "react"
 import { hexOf } from "@/lib/color"
 import { env } from "@/lib/env"
 import { product } from "@/lib/product"
+import { visible } from "@/lib/visible-text"
 import type { Block, EmailContent } from "./templates"
 
 /** The colors of app/globals.css in oklch; many email clients know neither oklch nor variables. */
@@ -39,11 +40,12 @@ const darkStyle = `@media (prefers-color-scheme: dark) {
 .button { background: ${hex("accent", "dark")} !important; color: ${hex("on-accent", "dark")} !important }
 }`
 
-/** The two parts of an email. */
+/** The two parts of an email, in which nothing is hidden: names of keys are in some. */
 export async function render(email: EmailContent): Promise<{ html: string; text: string }> {
   // Next refuses a static import of this module in server code.
   const { renderToStaticMarkup } = await import("react-dom/server")
-  return { html: `<!DOCTYPE html>${renderToStaticMarkup(<HtmlPart {...email} />)}`, text: textPart(email) }
+  const html = `<!DOCTYPE html>${renderToStaticMarkup(<HtmlPart {...email} />)}`
+  return { html: visible(html), text: visible(textPart(email)) }
 }
 
 function reason({ because }: EmailContent): string {

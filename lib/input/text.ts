@@ -1,5 +1,6 @@
 import { z } from "zod"
 import { anyPrefix } from "@/lib/surfaces"
+import { flagsOfTags } from "@/lib/visible-text"
 
 /** PostgreSQL cannot store NUL or a lone surrogate. */
 export function isStorable(text: string): boolean {
@@ -10,8 +11,8 @@ export function isStorable(text: string): boolean {
 const invisible = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u206F\uFFF9-\uFFFB]/u
 // Paragraphs may contain right-to-left marks, but no characters that reorder the surrounding text.
 const invisibleInParagraphs = /[^\P{Cc}\n\t]|[\u202A-\u202E\u2066-\u206F\uFFF9-\uFFFB]/u
-// Tags hide text that only programs read. The flags of England, Scotland and Wales consist of a black flag and six.
-const hiddenText = /(?<!\u{1F3F4}[\u{E0020}-\u{E007E}]{0,5})[\u{E0000}-\u{E007F}]/u
+// Tags hide text that only programs read.
+const tags = /[\u{E0000}-\u{E007F}]/u
 // Unicode classifies invisible fillers as letters, and the empty braille cell as a symbol.
 const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u
 // Every line break that a browser, a clipboard or a form may use in place of a line feed.
@@ -47,6 +48,6 @@ function textOf(name: string, max: number) {
     .max(max, `${name} can have at most ${max.toLocaleString("en")} characters.`)
     .refine(isStorable, `${name} contains characters that cannot be stored.`)
     .refine((text) => visible.test(text), `${name} must contain a visible character.`)
-    .refine((text) => !hiddenText.test(text), `${name} must not contain hidden characters.`)
+    .refine((text) => !tags.test(text.replaceAll(flagsOfTags, "")), `${name} must not contain hidden characters.`)
     .refine((text) => !apiKey.test(text), `${name} must not contain an API key: other people would see it.`)
 }

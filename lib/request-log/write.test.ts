@@ -47,7 +47,7 @@ test("a request is logged with what it read, and never with its secrets or value
     address: null,
     parameters: ["limit", "since"],
   })
-  expect(entry?.userAgent).toMatch(/^agent \[key\] {2}line two x+$/)
+  expect(entry?.userAgent).toMatch(/^agent \[key\] \u0085line\u00ADtwo x+$/)
   expect(entry?.userAgent).toHaveLength(200)
   expect(JSON.stringify(entry)).not.toContain(secret)
 })

@@ -181,18 +181,16 @@ async function addUnlogged(place: string, n: number): Promise<void> {
 }
 
 const apiKey = new RegExp(`${anyPrefix}\\w*`, "gi")
-const invisible = /[\p{C}\p{Zl}\p{Zp}]/gu
 const maxUserAgent = 200
 
 /** An entry that keeps no header in memory, of which the address and the user agent can be slices. */
 function entryOf({ address, userAgent, ...request }: LoggedRequest): Entry {
-  return { ...request, id: uuidv7(), address: address && copyOf(address), userAgent: shown(userAgent) }
+  return { ...request, id: uuidv7(), address: address && copyOf(address), userAgent: masked(userAgent) }
 }
 
-/** A user agent as it is stored: at most 200 characters in one line, with API keys masked. */
-function shown(userAgent: string | null): string | null {
-  const masked = userAgent?.replaceAll(apiKey, "[key]").replaceAll(invisible, " ")
-  return masked ? copyOf(masked.slice(0, maxUserAgent)) : null
+/** A user agent as it is stored: at most 200 characters, with API keys masked. HTTP allows neither line breaks nor NUL. */
+function masked(userAgent: string | null): string | null {
+  return userAgent ? copyOf(userAgent.replaceAll(apiKey, "[key]").slice(0, maxUserAgent)) : null
 }
 
 function copyOf(text: string): string {

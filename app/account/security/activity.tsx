@@ -2,6 +2,7 @@ import { EmptyState } from "@/components/empty-state"
 import { None } from "@/components/list/cells"
 import { RelativeTime } from "@/components/relative-time"
 import { Table, TableCell, TableRow } from "@/components/table"
+import { Untrusted } from "@/components/untrusted"
 import type { Activity } from "@/lib/sign-in/activity"
 
 export function RecentActivity({ entries }: { entries: readonly Activity[] }) {
@@ -16,7 +17,7 @@ export function RecentActivity({ entries }: { entries: readonly Activity[] }) {
           {entries.map(({ id, sentence, address, createdAt }) => (
             <TableRow key={id}>
               <TableCell label="Activity" names className="wrap-anywhere">
-                {sentence}
+                <Untrusted>{sentence}</Untrusted>
               </TableCell>
               <TableCell label="Address" className="text-muted">
                 {address ?? <None />}

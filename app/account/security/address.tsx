@@ -2,6 +2,7 @@ import { Done } from "@/components/form/done"
 import { SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { Panel } from "@/components/page-frame"
+import { Untrusted } from "@/components/untrusted"
 import { verificationHours } from "@/lib/sign-in/sign-up"
 import { changeAddress } from "./actions"
 
@@ -11,7 +12,7 @@ export function AddressForm({ email, hasPassword }: { email: string; hasPassword
       <Form action={changeAddress} done={<LinkSent />} unavailable={!hasPassword && <PasswordFirst email={email} />}>
         <h2 className="text-base font-semibold">Change email address</h2>
         <p className="text-muted">
-          You sign in as <strong className="font-semibold text-ink wrap-anywhere">{email}</strong>.
+          You sign in as <Address of={email} />.
         </p>
         <TextField label="New email address" name="email" type="email" autoComplete="email" required />
         <TextField label="Your password" name="current" type="password" autoComplete="current-password" required />
@@ -26,10 +27,17 @@ function PasswordFirst({ email }: { email: string }) {
     <>
       <h2 className="text-base font-semibold">Email address</h2>
       <p className="text-muted">
-        Your address is <strong className="font-semibold text-ink wrap-anywhere">{email}</strong>. To change it, set a
-        password first.
+        Your address is <Address of={email} />. To change it, set a password first.
       </p>
     </>
+  )
+}
+
+function Address({ of }: { of: string }) {
+  return (
+    <strong className="font-semibold text-ink wrap-anywhere">
+      <Untrusted>{of}</Untrusted>
+    </strong>
   )
 }
 

@@ -16,7 +16,7 @@ export default function WaitlistPage({ searchParams }: PageProps<"/admin/waitlis
       columns={[
         { label: "Email", cell: ({ email }) => <Text>{email}</Text> },
         { label: "Note", cell: ({ note }) => <Text>{note}</Text> },
-        { label: "Source", cell: ({ source }) => source },
+        { label: "Source", cell: ({ source }) => <Text>{source}</Text> },
         { label: "Status", cell: ({ status }) => <Status of={status} /> },
         { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
         { label: "Invited", cell: ({ invitedAt }) => <Time at={invitedAt} /> },

@@ -5,6 +5,7 @@ import { Done } from "@/components/form/done"
 import { SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { SignInLayout } from "@/components/sign-in-layout"
+import { Untrusted } from "@/components/untrusted"
 import { findAddressChange } from "@/lib/address-change"
 import { requireViewer } from "@/lib/sign-in/session"
 import { findSignUp, signUpOfBrowser, verificationHours } from "@/lib/sign-in/sign-up"
@@ -27,7 +28,7 @@ export default async function VerifyLinkPage({ params }: PageProps<"/verify/[tok
       <Form action={verify} unavailable={!signUp && <InvalidLink />}>
         <input type="hidden" name="token" value={token} />
         <p>
-          This finishes the sign-up of <strong className="font-semibold wrap-anywhere">{signUp?.email}</strong>.
+          This finishes the sign-up of <Address of={signUp?.email ?? ""} />.
         </p>
         {!isSameBrowser && (
           <>
@@ -55,8 +56,7 @@ function ConfirmChange({ token, to, unavailable }: { token: string; to: string; 
       <Form action={confirmChange} unavailable={unavailable}>
         <input type="hidden" name="token" value={token} />
         <p>
-          From now on you sign in as <strong className="font-semibold wrap-anywhere">{to}</strong>, and all emails go
-          there.
+          From now on you sign in as <Address of={to} />, and all emails go there.
         </p>
         <SubmitButton>Change address</SubmitButton>
       </Form>
@@ -70,12 +70,20 @@ function UndoChange({ token, to }: { token: string; to: string }) {
       <Form action={undoChange}>
         <input type="hidden" name="token" value={token} />
         <p>
-          The account gets <strong className="font-semibold wrap-anywhere">{to}</strong> back. All browsers are signed
-          out, the password and all connected services are removed, and API keys created since are revoked.
+          The account gets <Address of={to} /> back. All browsers are signed out, the password and all connected
+          services are removed, and API keys created since are revoked.
         </p>
         <SubmitButton kind="danger">Undo the change</SubmitButton>
       </Form>
     </SignInLayout>
+  )
+}
+
+function Address({ of }: { of: string }) {
+  return (
+    <strong className="font-semibold wrap-anywhere">
+      <Untrusted>{of}</Untrusted>
+    </strong>
   )
 }
 

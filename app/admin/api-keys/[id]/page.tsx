@@ -4,6 +4,7 @@ import { GET as ownRequests } from "@/app/api/v1/me/requests/route"
 import { scopesOf } from "@/app/api/v1/scopes"
 import { BackLink } from "@/components/back-link"
 import { KeyPage } from "@/components/key-page/key-page"
+import { Untrusted } from "@/components/untrusted"
 import { kinds } from "@/lib/surfaces"
 import { consoleKey } from "./console-key"
 
@@ -23,7 +24,11 @@ export default async function ConsoleKeyPage({ params, searchParams }: PageProps
       listed={listed}
       viewer={viewer}
       page={page}
-      back={<BackLink href={list}>{label}</BackLink>}
+      back={
+        <BackLink href={list}>
+          <Untrusted>{label}</Untrusted>
+        </BackLink>
+      }
       ownerEmail={ownerEmail}
       offered={await scopesOf(surface, viewer.role)}
       query={await searchParams}

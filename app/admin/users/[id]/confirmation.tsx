@@ -1,6 +1,7 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
 import { RequestId, SelectField, TextField } from "@/components/form/fields"
 import { RevocationReasonField } from "@/components/keys/revocation"
+import { Untrusted } from "@/components/untrusted"
 import type { FormAction, Message } from "@/lib/form/action"
 import { type AccountAction, type ActionField, accountActions, type Subject } from "./account-actions"
 import { ban, close, deduct, grant, revokeKeys, setRole, unban } from "./actions"
@@ -30,8 +31,14 @@ export function confirmationOf(name: AccountAction, facts: FormFacts): Confirmat
     title,
     description: (
       <>
-        <strong className="font-semibold text-ink wrap-anywhere">{account.name}</strong> (
-        <span className="wrap-anywhere">{account.email}</span>) {effect(account)}
+        <strong className="font-semibold text-ink wrap-anywhere">
+          <Untrusted>{account.name}</Untrusted>
+        </strong>{" "}
+        (
+        <span className="wrap-anywhere">
+          <Untrusted>{account.email}</Untrusted>
+        </span>
+        ) {effect(account)}
       </>
     ),
     action: actions[name],

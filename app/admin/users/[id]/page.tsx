@@ -9,6 +9,7 @@ import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { KeyList } from "@/components/keys/key-list"
 import { Status } from "@/components/list/cells"
 import { PageFrame } from "@/components/page-frame"
+import { Untrusted } from "@/components/untrusted"
 import { obstacle, outranks } from "@/lib/accounts/authority"
 import { type Account, findAccount } from "@/lib/console/account"
 import { consolePageOf, listKeysOf } from "@/lib/keys/data"
@@ -44,10 +45,10 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
       back={<BackLink href="/admin/users">All accounts</BackLink>}
       title={
         <>
-          {name} <Status of={account.status} />
+          <Untrusted>{name}</Untrusted> <Status of={account.status} />
         </>
       }
-      intro={email}
+      intro={<Untrusted>{email}</Untrusted>}
     >
       {isAccountAction(requested) && (
         <ConfirmPanel

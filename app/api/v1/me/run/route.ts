@@ -1,5 +1,6 @@
 import { z } from "zod"
 import { userMetered } from "@/lib/api/metered"
+import { untrustedText } from "@/lib/fields"
 import { digest, wordsOf } from "./digest"
 
 const maxCost = 10
@@ -42,7 +43,7 @@ const digestSchema = z.object({
   words: z.int().describe("Number of words"),
   sentences: z.int().describe("Number of sentences"),
   readingSeconds: z.int().describe("Reading time in seconds, at 230 words per minute"),
-  keyTerms: z.array(z.object({ term: z.string(), count: z.int() })).describe("The most frequent terms, at most 10"),
+  keyTerms: z.array(z.object({ term: untrustedText, count: z.int() })).describe("The most frequent terms, at most 10"),
 })
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userMetered({

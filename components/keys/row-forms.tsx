@@ -1,6 +1,8 @@
+import type { ReactElement } from "react"
 import { absoluteTime, relativeTime } from "@/lib/format-time"
 import type { ListedKey } from "@/lib/keys/data"
 import type { Confirmation } from "../confirm/confirm-form"
+import { Untrusted } from "../untrusted"
 import { type ChangeAction, change } from "./change"
 import type { CreateAction } from "./key-creation"
 import type { Shown } from "./key-reveal"
@@ -64,10 +66,15 @@ export function confirmationOf(action: string, key: RowKey, { revoke, own }: Row
 }
 
 /** Why an action is not available for a key; `undefined` if it is. */
-export function obstacleTo(action: RowAction, key: ListedKey, isOwn: boolean): string | undefined {
+export function obstacleTo(action: RowAction, key: ListedKey, isOwn: boolean): ReactElement | undefined {
   const { name, state, isReplaced } = key
-  if (action === "revoke") return state === "revoked" ? `The key “${name}” is revoked.` : undefined
-  if (!isOwn) return `The key “${name}” is not yours: you can only revoke it.`
-  if (state !== "active") return `The key “${name}” no longer works.`
-  return action === "rotate" && isReplaced ? `The key “${name}” was replaced already.` : undefined
+  const because = (text: string) => (
+    <>
+      The key “<Untrusted>{name}</Untrusted>” {text}
+    </>
+  )
+  if (action === "revoke") return state === "revoked" ? because("is revoked.") : undefined
+  if (!isOwn) return because("is not yours: you can only revoke it.")
+  if (state !== "active") return because("no longer works.")
+  return action === "rotate" && isReplaced ? because("was replaced already.") : undefined
 }
