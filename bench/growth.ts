@@ -162,7 +162,14 @@ function cellsOfLists(): Cell[] {
     subscriptions: {
       handler: subscriptions,
       total: usersAt,
-      filters: ["status=active", "status=trialing", "planId=bulk_team", "cancelAtPeriodEnd=true", "q=bulk-777@", (rows) => `userId=${measuredUser(rows)}`],
+      filters: [
+        "status=active",
+        "status=trialing",
+        "planId=bulk_team",
+        "cancelAtPeriodEnd=true",
+        "q=bulk-777@",
+        (rows) => `userId=${measuredUser(rows)}`,
+      ],
     },
     orders: {
       handler: orders,
@@ -201,7 +208,13 @@ function cellsOfLists(): Cell[] {
       emails: {
         handler: emails,
         total: all,
-        filters: ["status=sent", "status=failed", "template=password_reset", "q=bulk-777@", (rows) => `userId=${measuredUser(rows)}`],
+        filters: [
+          "status=sent",
+          "status=failed",
+          "template=password_reset",
+          "q=bulk-777@",
+          (rows) => `userId=${measuredUser(rows)}`,
+        ],
       },
     }),
   }

@@ -7,8 +7,8 @@ import { metrics } from "@/lib/api/metrics"
 import { bulkUserId, fillInBulk } from "@/prisma/bulk"
 import { root } from "@/scripts/root"
 import { createKey, createUser } from "@/tests/support/factories"
-import { questionsOn, runRecipe } from "@/tests/support/questions"
 import { runProgram } from "@/tests/support/lifecycle"
+import { questionsOn, runRecipe } from "@/tests/support/questions"
 import { median, openDatabase, printConditions, quantile } from "./bench"
 
 // Measures every question of tests/support/questions.ts and every recipe with thousands and with millions of rows a
@@ -67,7 +67,9 @@ async function main(sizes: readonly number[]): Promise<void> {
       )
     }
   }
-  console.log(`\nAt most ${goals.ms} ms (p95) and ${goals.bytes} bytes: ${missed.length === 0 ? "all" : `not ${missed.join("; ")}`}`)
+  console.log(
+    `\nAt most ${goals.ms} ms (p95) and ${goals.bytes} bytes: ${missed.length === 0 ? "all" : `not ${missed.join("; ")}`}`,
+  )
 }
 
 /** The endpoints that declare families, without the glob of the route file, which needs a bundler. */
@@ -88,7 +90,9 @@ function casesOf(endpoints: readonly Endpoint[]): Case[] {
   const now = new Date()
   const families = endpoints.map(({ metrics: family }) => family?.name)
   const id = bulkUserId(1)
-  const questions = questionsOn(now, { account: id, key: id, actor: id }).filter(({ family }) => families.includes(family))
+  const questions = questionsOn(now, { account: id, key: id, actor: id }).filter(({ family }) =>
+    families.includes(family),
+  )
   const recipes = endpoints.flatMap(({ recipes }) => Object.entries(recipes))
   return [
     ...questions.map(({ question, request }) => ({ name: question, run: (ask: Ask) => ask(request) })),

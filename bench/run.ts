@@ -56,7 +56,9 @@ async function main(): Promise<void> {
 
   const after = await factsOfEntries()
   const before = await readFile(join(root, "prisma/migrations/20261121182925_daily_sums/migration.sql"), "utf8")
-  const earlier = /CREATE FUNCTION daily_facts\(r "credit_entries"\)[\s\S]*?\$\$;/.exec(before)?.[0].replace("CREATE", "CREATE OR REPLACE")
+  const earlier = /CREATE FUNCTION daily_facts\(r "credit_entries"\)[\s\S]*?\$\$;/
+    .exec(before)?.[0]
+    .replace("CREATE", "CREATE OR REPLACE")
   if (!earlier) throw new Error("The migration has the function that counted entries.")
   const replacing = (name: string) => pool().query(name === "all series" ? after : earlier)
   const series = await compare({ "all series": viaCore, "without metrics": viaCore }, accounts, async (name) => {

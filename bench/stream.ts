@@ -38,7 +38,10 @@ async function main(rows: number): Promise<void> {
 
   const page = { limit: 1, offset: 0, order: "desc", all: true } as const
   const { statement } = await findIn({ table: "orders", row: orderRow }, {}, page)
-  const floor = await startServer((port) => startFloor(port, { ...given, STATEMENT: JSON.stringify(statement) }), "/?none")
+  const floor = await startServer(
+    (port) => startFloor(port, { ...given, STATEMENT: JSON.stringify(statement) }),
+    "/?none",
+  )
   const path = "/api/v1/me"
   const [lean, next] = [
     await startServer((port) => serve(port, given, "lean"), path),
@@ -65,7 +68,10 @@ async function measure({ server, type, secret }: Contender): Promise<Measure> {
   const pid = server.command.process.pid
   const [cpu, rss] = [await cpuMsOf(pid), await rssOf(server)]
   const started = performance.now()
-  const sent = get(`${server.address}/api/v1/admin/orders`, { headers: { "x-api-key": secret, accept: type }, agent: false })
+  const sent = get(`${server.address}/api/v1/admin/orders`, {
+    headers: { "x-api-key": secret, accept: type },
+    agent: false,
+  })
   const [response] = (await once(sent, "response")) as [IncomingMessage]
   let lines = 0
   let highest = 0
@@ -86,7 +92,12 @@ async function measure({ server, type, secret }: Contender): Promise<Measure> {
 /** The resident memory of a server in MB: a shell has started it, with a watcher (Linux only). */
 async function rssOf({ command }: Server): Promise<number> {
   const children = await readFile(`/proc/${command.process.pid}/task/${command.process.pid}/children`, "utf8")
-  const sizes = await Promise.all(children.trim().split(" ").map((pid) => rssMbOf(Number(pid)).catch(() => 0)))
+  const sizes = await Promise.all(
+    children
+      .trim()
+      .split(" ")
+      .map((pid) => rssMbOf(Number(pid)).catch(() => 0)),
+  )
   return Math.max(...sizes)
 }
 

@@ -4,9 +4,8 @@ import { ListView } from "@/components/list/list-view"
 import { addressOf, readListing } from "@/components/list/query"
 import { PageFrame } from "@/components/page-frame"
 import { emailsOf } from "@/lib/accounts/data"
-import { refuseAs } from "@/lib/api/errors"
-import type { AdminEndpoint } from "@/lib/api/lists"
-import { holds, type Permission } from "@/lib/permissions"
+import { type AdminEndpoint, demandOf } from "@/lib/api/lists"
+import { holds } from "@/lib/permissions"
 import { requirePermission } from "@/lib/sign-in/session"
 import { AccountLink } from "./cells"
 
@@ -37,10 +36,7 @@ export async function ResourcePage<Row extends { id: string }>({
   const page = `/admin/${resource}`
   const params = await searchParams
   const viewer = await requirePermission(addressOf(page, params), endpoint.permission)
-  const demand = (permission: Permission) => {
-    if (!holds(viewer.role, permission)) refuseAs("forbidden", `Your role lacks the permission ${permission}.`)
-  }
-  const listing = await readListing(page, params, (search) => endpoint.read(search, demand))
+  const listing = await readListing(page, params, (search) => endpoint.read(search, demandOf(viewer.role)))
   const rows = "data" in listing.found ? listing.found.data : []
   const accounts = holds(viewer.role, "users.read") ? await emailsOf(accountsIn(rows)) : undefined
   const account = (id: string) => <AccountLink id={id} email={accounts?.get(id)} />

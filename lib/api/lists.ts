@@ -4,12 +4,19 @@ import type { Family } from "@/lib/metrics/family"
 import type { WithinDeadline } from "@/lib/postgres/deadline"
 import type { Found, Page, Position } from "@/lib/postgres/page"
 import { maxMatches, type Searched, search as searchFor, type Term } from "@/lib/postgres/search"
-import type { Permission } from "../permissions"
+import { holds, type Permission } from "../permissions"
 import { type Access, authorizeAgain, type Caller, requirePermission } from "./authenticate"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import { type List, listEnvelope } from "./envelope"
 import { refuseAs } from "./errors"
-import { defaultSort, encodeCursor, listParameters, type Parameters, searchParameter, sortParameter } from "./parameters"
+import {
+  defaultSort,
+  encodeCursor,
+  listParameters,
+  type Parameters,
+  searchParameter,
+  sortParameter,
+} from "./parameters"
 import { parseListQuery } from "./query"
 import { type Body, type Draft, type StreamedBody, setAll } from "./respond"
 import { openStream, type Reader } from "./stream"
@@ -201,6 +208,13 @@ function refusePaging(search: string, { type }: StreamFormat): void {
       "bad_request",
       `${name} selects a page, but as ${type} a list has all rows. Leave it out and narrow the list with since, until and filters, or send Accept: application/json.`,
     )
+  }
+}
+
+/** What a person of a role may demand on a page. */
+export function demandOf(role: string): Demand {
+  return (permission) => {
+    if (!holds(role, permission)) refuseAs("forbidden", `Your role lacks the permission ${permission}.`)
   }
 }
 

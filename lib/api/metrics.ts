@@ -1,8 +1,8 @@
 import { z } from "zod"
+import { untrustedText } from "../fields"
 import { ask, dimensionsOf, measureOf, type Question, QuestionError, type Row } from "../metrics/ask"
 import type { Family, Source } from "../metrics/family"
 import { maxStatsPeriods, periodsOf, type StatsInterval, statsInterval } from "../stats/periods"
-import { untrustedText } from "../fields"
 import { type Caller, requirePermission } from "./authenticate"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import { listEnvelope } from "./envelope"
@@ -70,7 +70,11 @@ export function metrics(sources: readonly Source[]): Routes {
     const question = questionOf(asked, sources, caller)
     const sort = sortOf(asked, question)
     const { limit = limitBounds.default, offset = 0 } = asked
-    const first = question.measures.includes(sort.name) && { measure: sort.name, order: sort.order, rows: offset + limit }
+    const first = question.measures.includes(sort.name) && {
+      measure: sort.name,
+      order: sort.order,
+      rows: offset + limit,
+    }
     const found = await withinDeadline(ask({ ...question, ...(first && { first }) }).catch(refuseQuestion))
     const rows = question.isByCohort ? found.rows.flatMap((row) => sinceSignUp(row, question.since)) : found.rows
     const data = sorted(rows, sort, question).slice(offset, offset + limit)
@@ -221,8 +225,7 @@ function sortOf({ sort, order }: Asked, { measures, by, unit, isByCohort }: Aske
 function sorted<Sorted extends Row>(rows: readonly Sorted[], { name, order }: Sort, { measures, unit }: Question) {
   const direction = order === "asc" ? 1 : -1
   const isMeasure = measures.includes(name)
-  const sortValue = (row: Row) =>
-    name === unit ? row.start : isMeasure ? row.measures[name] : row.dimensions[name]
+  const sortValue = (row: Row) => (name === unit ? row.start : isMeasure ? row.measures[name] : row.dimensions[name])
   return [...rows].sort(
     (one, other) => direction * compare(sortValue(one), sortValue(other)) || compare(idOf(one), idOf(other)),
   )

@@ -52,8 +52,7 @@ export const defaultSort = "createdAt"
 
 /** The order and the position of the last row of a page, in base64url. Opaque to clients. */
 export function encodeCursor(order: Page["order"], { value, id }: Position, sort: string = defaultSort): string {
-  const place =
-    sort === defaultSort ? `${new Date(value).getTime()} ${id}` : `${sort} ${id} ${JSON.stringify(value)}`
+  const place = sort === defaultSort ? `${new Date(value).getTime()} ${id}` : `${sort} ${id} ${JSON.stringify(value)}`
   return Buffer.from(`${order} ${place}`).toString("base64url")
 }
 
@@ -74,7 +73,9 @@ function decodeCursor(text: string): Cursor | undefined {
   if (order !== "asc" && order !== "desc") return undefined
   if (rest !== undefined) {
     const value = parseJson(rest)
-    return typeof value === "string" || typeof value === "number" ? { order, sort: first, id: second, value } : undefined
+    return typeof value === "string" || typeof value === "number"
+      ? { order, sort: first, id: second, value }
+      : undefined
   }
   const ms = epochPattern.test(first) ? Number(first) : Number.NaN
   return ms >= earliestMs && ms <= latestMs ? { order, sort: defaultSort, id: second, value: new Date(ms) } : undefined
@@ -164,7 +165,10 @@ export function searchParameter({ account }: Searched) {
 
 /** As in the database, where accents do not count either. */
 function withoutAccents(text: string): string {
-  return text.normalize("NFKD").replaceAll(/[\u0300-\u036f]/g, "").normalize("NFC")
+  return text
+    .normalize("NFKD")
+    .replaceAll(/[\u0300-\u036f]/g, "")
+    .normalize("NFC")
 }
 
 export type Parameters = Readonly<Record<string, z.ZodType>>

@@ -121,11 +121,7 @@ function entryOf(
   }
 }
 
-async function responseOf(
-  draft: Draft,
-  requestId: string,
-  work: (draft: Draft) => Promise<Body>,
-): Promise<Response> {
+async function responseOf(draft: Draft, requestId: string, work: (draft: Draft) => Promise<Body>): Promise<Response> {
   try {
     const body = await work(draft)
     if (body !== null && typeof body === "object") {

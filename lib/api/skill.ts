@@ -1,7 +1,14 @@
 import { z } from "zod"
 import { cents, currency, id, timestamp } from "@/lib/fields"
 import { dimensionsOf } from "@/lib/metrics/ask"
-import { accountDimension, currencyDimension, type Dimension, type Family, type Measure, type Source } from "@/lib/metrics/family"
+import {
+  accountDimension,
+  currencyDimension,
+  type Dimension,
+  type Family,
+  type Measure,
+  type Source,
+} from "@/lib/metrics/family"
 import { keyVariable, product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
 import {
@@ -146,7 +153,10 @@ function describeFamily({ family, permission }: Source, endpoints: readonly Docu
 function describeMeasure(name: string, { unit, definition, permission }: Measure, family: Family): string {
   const possible = dimensionsOf(family, [name])
   const isWhole = possible.length === Object.keys(family.dimensions).length
-  const limits = [...(isWhole ? [] : [`by ${codesOf(possible)}`]), ...(permission ? [`also needs \`${permission}\``] : [])]
+  const limits = [
+    ...(isWhole ? [] : [`by ${codesOf(possible)}`]),
+    ...(permission ? [`also needs \`${permission}\``] : []),
+  ]
   return `\`${name}\` ${unit}: ${definition}${limits.length > 0 ? ` (${limits.join("; ")})` : ""}`
 }
 
@@ -193,13 +203,17 @@ Response:`
 const untrusted = " **untrusted**"
 
 /** What the conventions say of fields of these types. */
-const common = new Set(describeFields(z.object({ id, timestamp, cents, currency })).map(({ description }) => description))
+const common = new Set(
+  describeFields(z.object({ id, timestamp, cents, currency })).map(({ description }) => description),
+)
 
 function describeField({ name, type, untrusted: isUntrusted, description }: Described): string {
   const isNullable = type.endsWith(orNull)
   const shown = isNullable ? type.slice(0, -orNull.length) : type
   const isObvious =
-    ["string", "integer"].includes(shown) || (shown === "time" && name.endsWith("At")) || (shown === "id" && /^id$|Id$/.test(name))
+    ["string", "integer"].includes(shown) ||
+    (shown === "time" && name.endsWith("At")) ||
+    (shown === "id" && /^id$|Id$/.test(name))
   const text = description && !common.has(description) ? `: ${description}` : ""
   return `\`${name}\`${isNullable ? "?" : ""}${isObvious ? "" : ` ${shown}`}${isUntrusted ? untrusted : ""}${text}`
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import pg from "pg"
 import { expect, test } from "vitest"
-import { GET as orders, HEAD as headOfOrders } from "@/app/api/v1/me/orders/route"
+import { HEAD as headOfOrders, GET as orders } from "@/app/api/v1/me/orders/route"
 import { orderRow } from "@/lib/orders"
 import { cursorApplication } from "@/lib/postgres/cursor"
 import { databaseDeadline } from "@/lib/postgres/deadline"
@@ -106,14 +106,19 @@ test.each<[string | undefined, StreamFormat | undefined]>([
   expect(streamFormatIn(new Headers(accept === undefined ? {} : { accept }))).toBe(format)
 })
 
-test.each(["limit=2", "offset=0", "cursor=x"])("a stream with %s is refused, and the message says why", async (search) => {
-  const { secret } = await createKey({ user: await createUser(), surface: "user" })
-  const headers = { "x-api-key": secret, accept: "text/csv" }
-  const response = await orders(new Request(`http://localhost:3000/api/v1/me/orders?${search}`, { headers }))
-  expect([response.status, response.headers.get("content-type")]).toEqual([400, "application/json"])
-  const { error } = await response.json()
-  expect(error.message).toMatch(new RegExp(`^${search.split("=")[0]} selects a page, but as text/csv a list has all rows`))
-})
+test.each(["limit=2", "offset=0", "cursor=x"])(
+  "a stream with %s is refused, and the message says why",
+  async (search) => {
+    const { secret } = await createKey({ user: await createUser(), surface: "user" })
+    const headers = { "x-api-key": secret, accept: "text/csv" }
+    const response = await orders(new Request(`http://localhost:3000/api/v1/me/orders?${search}`, { headers }))
+    expect([response.status, response.headers.get("content-type")]).toEqual([400, "application/json"])
+    const { error } = await response.json()
+    expect(error.message).toMatch(
+      new RegExp(`^${search.split("=")[0]} selects a page, but as text/csv a list has all rows`),
+    )
+  },
+)
 
 test("HEAD has the headers of a stream and opens none", async () => {
   const user = await createUser()

@@ -169,10 +169,13 @@ function start(
     const { code, message } = refusalFor(error, requestId)
     end(code)
     const failure = format.failure?.(code, message)
-    if (failure === undefined) return breakOff()
-    send(failure)
-    controller?.close()
-    setTimeout(breakOff, lastLineMs).unref()
+    if (failure === undefined) {
+      breakOff()
+    } else {
+      send(failure)
+      controller?.close()
+      setTimeout(breakOff, lastLineMs).unref()
+    }
   }
 
   /** Does nothing to a stream that was sent. */

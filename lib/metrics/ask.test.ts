@@ -372,7 +372,10 @@ test("all measures of a question come from one snapshot, in the middle of writes
   const seen = new Set<number>()
   const read = async () => {
     const measures = ["orders", "gross", "net", "refunded"]
-    const range = { since: Math.floor(Date.now() / day) * day - day, until: Math.ceil(Date.now() / day) * day + day - 1 }
+    const range = {
+      since: Math.floor(Date.now() / day) * day - day,
+      until: Math.ceil(Date.now() / day) * day + day - 1,
+    }
     const { rows } = await ask({ family, measures, by: [], unit: undefined, where: { currency: "xts" }, ...range })
     const orders = rows[0]?.measures.orders ?? 0
     if (rows[0]) expect(rows[0].measures).toEqual({ orders, gross: 1_900 * orders, net: 0, refunded: 1_900 * orders })

@@ -42,10 +42,10 @@ const untilOf = (since: string) => since.replace("since", "until").replace("Sinc
 
 /** Conditions with values of the rows; few of them, so that they find something. */
 function conditionsOf(rows: readonly Row[], { equal, times }: Pick<typeof orders, "equal" | "times">) {
-  const valueOf = (field: string) => fc.constantFrom(...rows.map((row) => row[field]).filter((value) => value !== null))
-  const filter = fc.constantFrom(...equal).chain((field) => valueOf(field).map((value) => [[field, value]] as const))
+  const valuesOf = (field: string) => fc.constantFrom(...rows.map((row) => row[field]).filter((value) => value !== null))
+  const filter = fc.constantFrom(...equal).chain((field) => valuesOf(field).map((value) => [[field, value]] as const))
   const moment = (field: string) =>
-    fc.tuple(valueOf(field), fc.constantFrom(-day, -1, 0, 1, day / 2)).map(([time, ms]) => new Date(Number(time) + ms))
+    fc.tuple(valuesOf(field), fc.constantFrom(-day, -1, 0, 1, day / 2)).map(([time, ms]) => new Date(Number(time) + ms))
   const range = fc.constantFrom(...Object.entries(times)).chain(([since, field]) =>
     fc.tuple(moment(field), moment(field), fc.constantFrom("both", "since", "until")).map(([one, other, which]) => {
       const [from, to] = one < other ? [one, other] : [other, one]

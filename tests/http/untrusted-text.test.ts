@@ -243,7 +243,13 @@ test("no document has a text of outsiders", async () => {
     expect(text.includes(unique), path).toBe(false)
     if (status === 200) read.push(path)
   }
-  const documents = ["/llms.txt", "/api/v1/admin/skill.md", "/api/v1/me/skill.md", "/api/v1/openapi.json", "/docs/admin"]
+  const documents = [
+    "/llms.txt",
+    "/api/v1/admin/skill.md",
+    "/api/v1/me/skill.md",
+    "/api/v1/openapi.json",
+    "/docs/admin",
+  ]
   expect(read).toEqual(expect.arrayContaining(documents))
 })
 

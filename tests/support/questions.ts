@@ -20,7 +20,8 @@ export type Subjects = { account: string; key: string; actor: string }
 
 const monthly = "CASE interval WHEN 'year' THEN amount / 12.0 ELSE amount END"
 const cohort = "to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM') AS cohort"
-const orders = "(SELECT o.*, coalesce(s.plan_id, '') AS plan FROM orders o LEFT JOIN subscriptions s ON s.id = o.subscription_id) o"
+const orders =
+  "(SELECT o.*, coalesce(s.plan_id, '') AS plan FROM orders o LEFT JOIN subscriptions s ON s.id = o.subscription_id) o"
 const surface = "CASE WHEN route LIKE '/api/v1/admin/%' THEN 'admin' ELSE 'user' END AS surface"
 const by = (unit: "day" | "week" | "month", time: string) =>
   `date_trunc('${unit}', ${time} AT TIME ZONE 'UTC')::date::text AS "createdAt"`
@@ -453,7 +454,8 @@ export function questionsOn(now: Date, { account, key, actor }: Subjects): Busin
 }
 
 function monthsSince(time: string): string {
-  const number = (moment: string) => `12 * extract(year FROM ${moment} AT TIME ZONE 'UTC') + extract(month FROM ${moment} AT TIME ZONE 'UTC')`
+  const number = (moment: string) =>
+    `12 * extract(year FROM ${moment} AT TIME ZONE 'UTC') + extract(month FROM ${moment} AT TIME ZONE 'UTC')`
   return `(${number(time)} - (${number("u.created_at")}))::int AS "monthsSinceSignUp"`
 }
 
@@ -461,9 +463,9 @@ function isoDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-const AsyncFunction = (async () => {}).constructor as new (...source: string[]) => (
-  ...values: unknown[]
-) => Promise<unknown>
+const AsyncFunction = (async () => {}).constructor as new (
+  ...source: string[]
+) => (...values: unknown[]) => Promise<unknown>
 
 /** Runs a recipe of the skill document. @param metrics sends the query of a request and returns the rows of its response */
 export function runRecipe(code: string, metrics: (query: string) => Promise<object[]>, now: Date): Promise<unknown> {

@@ -434,29 +434,35 @@ describe.each(lists)("the list $path", (endpoint) => {
     expect(new Set(seen).size).toBe(total)
   })
 
-  test.each(["", "order=asc", "since=2026-01-01"])("as a stream with ?%s, it has the rows of all pages", async (search) => {
-    const { secret } = await callerWithRows(endpoint)
-    const pages: Record<string, unknown>[] = []
-    for (let cursor: string | null = ""; cursor !== null; ) {
-      const body: Awaited<ReturnType<typeof page>> = await page(secret, `?limit=500&${search}${cursor && `&cursor=${cursor}`}`)
-      pages.push(...body.data)
-      cursor = body.meta.nextCursor
-    }
-    // As `page` does, for a list that every call extends.
-    const until = isExtended ? `&until=${yesterday}` : ""
-    const stream = async (accept: string) => {
-      const response = await call(endpoint, { key: secret, search: `?${search}${until}`, headers: { accept } })
-      expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store, no-transform"])
-      return response.text()
-    }
-    const lines = (await stream("application/x-ndjson")).trimEnd().split("\n")
-    expect(JSON.parse(lines.pop() ?? "")).toEqual({ meta: { total: pages.length } })
-    expect(lines.map((line) => JSON.parse(line))).toEqual(pages)
-    const columns = columnsOf(endpoint)
-    expect(await stream("text/csv")).toBe(
-      [columns, ...pages.map((row) => columns.map((column) => row[column]))].map(csvLine).join(""),
-    )
-  })
+  test.each(["", "order=asc", "since=2026-01-01"])(
+    "as a stream with ?%s, it has the rows of all pages",
+    async (search) => {
+      const { secret } = await callerWithRows(endpoint)
+      const pages: Record<string, unknown>[] = []
+      for (let cursor: string | null = ""; cursor !== null; ) {
+        const body: Awaited<ReturnType<typeof page>> = await page(
+          secret,
+          `?limit=500&${search}${cursor && `&cursor=${cursor}`}`,
+        )
+        pages.push(...body.data)
+        cursor = body.meta.nextCursor
+      }
+      // As `page` does, for a list that every call extends.
+      const until = isExtended ? `&until=${yesterday}` : ""
+      const stream = async (accept: string) => {
+        const response = await call(endpoint, { key: secret, search: `?${search}${until}`, headers: { accept } })
+        expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store, no-transform"])
+        return response.text()
+      }
+      const lines = (await stream("application/x-ndjson")).trimEnd().split("\n")
+      expect(JSON.parse(lines.pop() ?? "")).toEqual({ meta: { total: pages.length } })
+      expect(lines.map((line) => JSON.parse(line))).toEqual(pages)
+      const columns = columnsOf(endpoint)
+      expect(await stream("text/csv")).toBe(
+        [columns, ...pages.map((row) => columns.map((column) => row[column]))].map(csvLine).join(""),
+      )
+    },
+  )
 
   test("since and until are inclusive, and the total counts only the rows in the range", async () => {
     const { secret } = await callerWithRows(endpoint)

@@ -79,7 +79,7 @@ test("the failures of an endpoint with one status are read without any others", 
   const endpoint = lists.find(({ path }) => path === "/api/v1/admin/requests") ?? expect.fail("no list of requests")
   const call = await caller(endpoint)
   const statements = await statementsOf(() => call("route=/api/v1/me/run&status=503"))
-  const plans = (await Promise.all(statements.map(plansOf))).flat()
+  const plans = (await Promise.all(statements.map((statement) => plansOf(statement)))).flat()
   const filters = plans.flatMap(({ plan }) => nodesOf(plan).flatMap(({ Filter = "" }) => Filter))
   expect(filters.filter((filter) => /route|status/.test(filter))).toEqual([])
 })
@@ -89,38 +89,44 @@ const sorted = lists.flatMap((endpoint) => {
   return values.filter((sort) => sort !== "createdAt").map((sort) => ({ ...endpoint, sort }))
 })
 
-test.each(sorted)("$path sorted by $sort reads every page from an index, in any order and at any depth", async (row) => {
-  const call = await caller(row)
-  for (const order of ["asc", "desc"]) {
-    const first = `limit=10&order=${order}&sort=${row.sort}`
-    const { nextCursor } = (await call(`${first.replace("limit=10", "limit=500")}&offset=1000`)).meta
-    await expectIndexedPages([first, `${first}&cursor=${nextCursor}`], call)
-  }
-})
+test.each(sorted)(
+  "$path sorted by $sort reads every page from an index, in any order and at any depth",
+  async (row) => {
+    const call = await caller(row)
+    for (const order of ["asc", "desc"]) {
+      const first = `limit=10&order=${order}&sort=${row.sort}`
+      const { nextCursor } = (await call(`${first.replace("limit=10", "limit=500")}&offset=1000`)).meta
+      await expectIndexedPages([first, `${first}&cursor=${nextCursor}`], call)
+    }
+  },
+)
 
 const timed = lists.flatMap((endpoint) => {
   const starts = Object.keys(endpoint.filters).filter((name) => name.endsWith("Since"))
   return starts.map((since) => ({ ...endpoint, since, until: since.replace("Since", "Until") }))
 })
 
-test.each(timed)("$path with $since or $until reads few more rows than it returns, wherever the range is", async (row) => {
-  const call = await caller(row)
-  const start = Date.now() - 600 * day
-  for (const order of ["asc", "desc"]) {
-    for (const days of [30, 300, 570]) {
-      const [since, until] = [`${row.since}=${start + days * day}`, `${row.until}=${start + (days + 30) * day}`]
-      for (const range of [since, until, `${since}&${until}`]) {
-        const statement = pageStatement(await statementsOf(() => call(`limit=10&order=${order}&${range}`)))
-        const [{ plan }] = (await plansOf(statement, ", ANALYZE")) as [{ plan: Plan }]
-        const page = nodesOf(plan).find((node) => node["Node Type"] === "Limit") ?? expect.fail("no page")
-        expect(fullScans(plan), range).toEqual([])
-        // Subscriptions in bulk are canceled in the last year.
-        if (days === 570) expect(page["Actual Rows"], `${order} ${range}`).toBe(11)
-        expect(rowsRead(page), `${order} ${range}`).toBeLessThan(size.rows / 20)
+test.each(timed)(
+  "$path with $since or $until reads few more rows than it returns, wherever the range is",
+  async (row) => {
+    const call = await caller(row)
+    const start = Date.now() - 600 * day
+    for (const order of ["asc", "desc"]) {
+      for (const days of [30, 300, 570]) {
+        const [since, until] = [`${row.since}=${start + days * day}`, `${row.until}=${start + (days + 30) * day}`]
+        for (const range of [since, until, `${since}&${until}`]) {
+          const statement = pageStatement(await statementsOf(() => call(`limit=10&order=${order}&${range}`)))
+          const [{ plan } = expect.fail("no plan")] = await plansOf(statement, ", ANALYZE")
+          const page = nodesOf(plan).find((node) => node["Node Type"] === "Limit") ?? expect.fail("no page")
+          expect(fullScans(plan), range).toEqual([])
+          // Subscriptions in bulk are canceled in the last year.
+          if (days === 570) expect(page["Actual Rows"], `${order} ${range}`).toBe(11)
+          expect(rowsRead(page), `${order} ${range}`).toBeLessThan(size.rows / 20)
+        }
       }
     }
-  }
-})
+  },
+)
 
 test.each(lists.filter(({ filters }) => filters.q))("a search of $path never scans a whole table", async (endpoint) => {
   const call = await caller(endpoint)
@@ -235,7 +241,9 @@ async function expectIndexedPages(
 }
 
 function pageStatement(statements: readonly Statement[]): Statement {
-  return statements.find(({ text }) => text.includes("LIMIT")) ?? expect.fail("A list is read by a statement with a LIMIT.")
+  return (
+    statements.find(({ text }) => text.includes("LIMIT")) ?? expect.fail("A list is read by a statement with a LIMIT.")
+  )
 }
 
 /** A key with many requests of yesterday, of which few failed. */

@@ -109,7 +109,10 @@ test("the first rows by a sum are the first of all, whether others are read or n
   // The second question has a measure that is not a sum, so all of its rows are read.
   for (const order of ["asc", "desc"]) {
     const sorted = `by=account&sort=gross&order=${order}&limit=7&offset=3&${range}`
-    const [some, all] = [await ask(`measure=gross,orders&${sorted}`), await ask(`measure=gross,orders,average&${sorted}`)]
+    const [some, all] = [
+      await ask(`measure=gross,orders&${sorted}`),
+      await ask(`measure=gross,orders,average&${sorted}`),
+    ]
     const withoutAverage = all.body.data.map(({ average, ...row }: Record<string, unknown>) => row)
     expect(some.body.data).toEqual(withoutAverage)
     expect(some.body.data).toHaveLength(7)

@@ -90,7 +90,12 @@ describe("each recipe, run as written in the document, returns the same numbers 
       `SELECT ${monthOf("canceled_at")} AS month, count(*)::int AS ended FROM subscriptions WHERE canceled_at >= $1 AND canceled_at <= now() AND NOT replaced GROUP BY 1 ORDER BY 1`,
       `${year}-01-01`,
     )
-    const reported = (await runRecipe("Churn:")) as { month: string; ended: number; active: number; churnRate: number }[]
+    const reported = (await runRecipe("Churn:")) as {
+      month: string
+      ended: number
+      active: number
+      churnRate: number
+    }[]
     expect(reported.map(({ month, ended }) => ({ month, ended })).filter(({ ended }) => ended > 0)).toEqual(expected)
     const [first, second] = reported
     expect(second?.churnRate).toBeCloseTo(Number(second?.ended) / Number(first?.active))

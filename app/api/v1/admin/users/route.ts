@@ -8,7 +8,9 @@ import { roleNames } from "@/lib/permissions"
 import { listed } from "@/lib/postgres/listed"
 
 const userStatus = z.enum(UserStatus)
-const cohort = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, "must be a month of sign-up, like 2026-01, or month for each")
+const cohort = z
+  .string()
+  .regex(/^\d{4}-(0[1-9]|1[0-2])$/, "must be a month of sign-up, like 2026-01, or month for each")
 
 /** The month of sign-up of a row's account, as `cohort`. */
 const withCohort = (rows: string) =>
