@@ -42,7 +42,8 @@ const untilOf = (since: string) => since.replace("since", "until").replace("Sinc
 
 /** Conditions with values of the rows; few of them, so that they find something. */
 function conditionsOf(rows: readonly Row[], { equal, times }: Pick<typeof orders, "equal" | "times">) {
-  const valuesOf = (field: string) => fc.constantFrom(...rows.map((row) => row[field]).filter((value) => value !== null))
+  const valuesOf = (field: string) =>
+    fc.constantFrom(...rows.map((row) => row[field]).filter((value) => value !== null))
   const filter = fc.constantFrom(...equal).chain((field) => valuesOf(field).map((value) => [[field, value]] as const))
   const moment = (field: string) =>
     fc.tuple(valuesOf(field), fc.constantFrom(-day, -1, 0, 1, day / 2)).map(([time, ms]) => new Date(Number(time) + ms))
