@@ -775,7 +775,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
 
     test("NUL, lone surrogates and invalid UTF-8 are refused in every parameter", async () => {
       await expectEach(
-        requestsWith(await customer(), ["%00", "a%00", "%ff", "%ED%A0%80", "%ED%B0%80", "%zz", "%C0%AF"]),
+        requestsWith(await customer(), ["%00", "a%00", "%ff", "%ED%A0%80", "%ED%B0%80", "%z", "%C0%AF"]),
         "400 bad_request",
       )
     })
