@@ -350,7 +350,7 @@ const counts = `
   UNION ALL SELECT 'subscriptions', ${utc("created_at")}, status::text, plan_id, count(*), 0 FROM subscriptions GROUP BY 1, 2, 3, 4
   UNION ALL SELECT 'subscriptions.begun', day, currency, '', sum(n), sum(amount) FROM (
     SELECT ${utc("created_at")} AS day, currency, 1 AS n, 0 AS amount FROM subscriptions WHERE replaces_id IS NULL
-    UNION ALL SELECT ${utc("since")}, currency, 0, twelfths FROM recurring WHERE since IS NOT NULL) begun GROUP BY 1, 2, 3
+    UNION ALL SELECT ${utc("since")}, currency, 0, twelfths FROM recurring WHERE since IS NOT NULL) started GROUP BY 1, 2, 3
   UNION ALL SELECT 'subscriptions.ended', ${utc("canceled_at")}, currency, '', count(*) FILTER (WHERE NOT replaced),
     coalesce(sum(twelfths) FILTER (WHERE since IS NOT NULL), 0) FROM recurring WHERE canceled_at IS NOT NULL GROUP BY 1, 2, 3
   UNION ALL SELECT 'subscriptions.started', ${utc("created_at")}, currency, ${dimensions}, count(*), 0 FROM subscriptions
