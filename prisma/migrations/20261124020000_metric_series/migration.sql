@@ -20,7 +20,7 @@ CREATE TABLE "buying_days" (
 CREATE INDEX "customers_subscribed_at_idx" ON "customers"("subscribed_at");
 
 -- What the Prisma schema cannot say: the series of the metrics and of the filters of lists. Their label is a currency, or
--- in `subscriptions.listed` a status; their sublabel is an array of dimensions, as text, or in the series of accounts the
+-- in `subscriptions.listed` and `.canceled` a status; their sublabel is an array of dimensions, as text, or in the series of accounts the
 -- month of their sign-up.
 
 -- Sums by month of sign-up stay right because that month never changes.
@@ -52,6 +52,8 @@ CREATE OR REPLACE FUNCTION daily_facts(r "subscriptions") RETURNS SETOF "daily_c
   SELECT 'subscriptions', utc_day(r.created_at), r.status::text, r.plan_id, 1::bigint, 0::bigint
   UNION ALL SELECT 'subscriptions.listed', utc_day(r.created_at), r.status::text,
     ARRAY[r.plan_id, r.cancel_at_period_end::text]::text, 1, 0
+  UNION ALL SELECT 'subscriptions.canceled', utc_day(r.canceled_at), r.status::text,
+    ARRAY[r.plan_id, r.cancel_at_period_end::text]::text, 1, 0 WHERE r.canceled_at IS NOT NULL
   UNION ALL SELECT 'subscriptions.begun', utc_day(r.created_at), r.currency::text, '', 1, 0 WHERE r.replaces_id IS NULL
   UNION ALL SELECT 'subscriptions.begun', utc_day(since), r.currency::text, '', 0, twelfths FROM recurring
     WHERE since IS NOT NULL
@@ -80,6 +82,8 @@ CREATE OR REPLACE FUNCTION daily_facts(r "orders") RETURNS SETOF "daily_changes"
     WHERE r.paid_at IS NOT NULL
   UNION ALL SELECT 'orders.returned', utc_day(r.paid_at), r.currency::text, dimensions, 1, r.refunded_amount FROM listed
     WHERE r.refunded_amount > 0
+  UNION ALL SELECT 'orders.last_refunded', utc_day(r.refunded_at), r.currency::text, dimensions, 1, 0 FROM listed
+    WHERE r.refunded_at IS NOT NULL
   UNION ALL SELECT 'accounts.revenue', utc_day(r.paid_at), r.currency::text, sign_up_month(r.user_id), 1,
     r.amount - r.refunded_amount WHERE r.paid_at IS NOT NULL
 $$;
