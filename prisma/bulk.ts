@@ -103,11 +103,11 @@ async function fill(client: Client, { rows, users, firstUser, firstRow, start }:
                          created_at, paid_at, refunded_at)
      SELECT id, user_id, CASE mix WHEN 9 THEN user_id END, CASE mix WHEN 9 THEN 'subscription'::order_kind ELSE 'credits' END, '500 credits',
             CASE mix WHEN 0 THEN 'failed'::order_status WHEN 1 THEN 'pending' WHEN 2 THEN 'refunded' WHEN 3 THEN 'partially_refunded' ELSE 'paid' END,
-            1900, CASE mix WHEN 2 THEN 1900 WHEN 3 THEN 900 ELSE 0 END, CASE mix % 3 WHEN 0 THEN 'eur' ELSE 'usd' END, 500, at,
+            1900, CASE mix WHEN 2 THEN 1900 WHEN 3 THEN 900 ELSE 0 END, CASE mix WHEN 3 THEN 'eur' ELSE 'usd' END, 500, at,
             CASE WHEN mix > 1 THEN at END, CASE WHEN mix IN (2, 3) THEN at + (now() - at) / 9 END
      FROM ${row(rows)}`,
     `INSERT INTO refunds (id, order_id, amount, currency, created_at)
-     SELECT id, id, CASE mix WHEN 2 THEN 1900 ELSE 900 END, CASE mix % 3 WHEN 0 THEN 'eur' ELSE 'usd' END, at + (now() - at) / 9
+     SELECT id, id, CASE mix WHEN 2 THEN 1900 ELSE 900 END, CASE mix WHEN 3 THEN 'eur' ELSE 'usd' END, at + (now() - at) / 9
      FROM ${row(rows)} WHERE mix IN (2, 3)`,
     `INSERT INTO credit_accounts (user_id, balance, seq, granted, spent, created_at)
      SELECT user_id, ${granted} - cost * runs, 1 + 2 * runs, ${granted}, cost * runs, at FROM ${account}`,

@@ -350,7 +350,7 @@ const counts = `
   UNION ALL SELECT 'subscriptions', ${utc("created_at")}, status::text, plan_id, count(*), 0 FROM subscriptions GROUP BY 1, 2, 3, 4
   UNION ALL SELECT 'subscriptions.begun', day, currency, '', sum(n), sum(amount) FROM (
     SELECT ${utc("created_at")} AS day, currency, 1 AS n, 0 AS amount FROM subscriptions WHERE replaces_id IS NULL
-    UNION ALL SELECT ${utc("since")}, currency, 0, twelfths FROM recurring WHERE since IS NOT NULL) begun GROUP BY 1, 2, 3
+    UNION ALL SELECT ${utc("since")}, currency, 0, twelfths FROM recurring WHERE since IS NOT NULL) started GROUP BY 1, 2, 3
   UNION ALL SELECT 'subscriptions.ended', ${utc("canceled_at")}, currency, '', count(*) FILTER (WHERE NOT replaced),
     coalesce(sum(twelfths) FILTER (WHERE since IS NOT NULL), 0) FROM recurring WHERE canceled_at IS NOT NULL GROUP BY 1, 2, 3
   UNION ALL SELECT 'subscriptions.started', ${utc("created_at")}, currency, ${dimensions}, count(*), 0 FROM subscriptions
@@ -381,8 +381,12 @@ const counts = `
     FROM (SELECT DISTINCT user_id, ${utc("paid_at")} AS day FROM orders WHERE paid_at IS NOT NULL) bought) unit GROUP BY 1, 2, 3
   UNION ALL SELECT 'orders', ${utc("created_at")}, status::text, '', count(*), 0 FROM orders GROUP BY 1, 2, 3
   UNION ALL SELECT 'orders.listed', ${utc("created_at")}, currency, format('{%s,"",%s}', kind, status), count(*), 0 FROM orders GROUP BY 1, 2, 3, 4
+  UNION ALL SELECT 'orders.last_refunded', ${utc("refunded_at")}, currency, format('{%s,"",%s}', kind, status), count(*), 0
+    FROM orders WHERE refunded_at IS NOT NULL GROUP BY 1, 2, 3, 4
   UNION ALL SELECT 'subscriptions.listed', ${utc("created_at")}, status::text, format('{%s,%s}', plan_id, cancel_at_period_end::text), count(*), 0
     FROM subscriptions GROUP BY 1, 2, 3, 4
+  UNION ALL SELECT 'subscriptions.canceled', ${utc("canceled_at")}, status::text, format('{%s,%s}', plan_id, cancel_at_period_end::text), count(*), 0
+    FROM subscriptions WHERE canceled_at IS NOT NULL GROUP BY 1, 2, 3, 4
   UNION ALL SELECT 'orders.paid', ${utc("paid_at")}, currency, '', count(*), sum(amount) FROM orders WHERE paid_at IS NOT NULL GROUP BY 1, 2, 3
   UNION ALL SELECT 'orders.refunded', ${utc("created_at")}, currency, '', count(*), sum(amount) FROM refunds GROUP BY 1, 2, 3
   UNION ALL SELECT 'credit_entries', ${utc("created_at")}, kind::text, '', count(*), coalesce(sum(amount) FILTER (WHERE amount > 0), 0)

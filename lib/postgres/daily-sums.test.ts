@@ -49,7 +49,8 @@ test.each<[string, object, boolean]>([
   ["an account filter and a label", { status: "paid", userId: "00000000-0000-7000-8000-000000000000" }, false],
   ["labels of another series", { status: "paid", currency: "usd", planId: "pro", kind: "credits" }, true],
   ["a range of the time of payment", { paidSince: new Date(), paidUntil: new Date(), status: "paid" }, true],
-  ["a range of the time of the last refund", { refundedSince: new Date() }, false],
+  ["a range of the time of the last refund", { refundedSince: new Date(), kind: "credits" }, true],
+  ["ranges of two times", { paidSince: new Date(), refundedSince: new Date() }, false],
 ])("with %s, a total is read from the sums only if the series has every filter", (_filters, where, fromSums) => {
   const total = dailyTotal("orders")(where, {}, () => "$1")
   expect(total?.includes("daily_sums") ?? false).toBe(fromSums)

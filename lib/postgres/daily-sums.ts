@@ -67,6 +67,7 @@ type Series = {
 }
 
 const byCreation = { at: "created_at", since: "since", until: "until" }
+const ofSubscription = { fields: { status: "label", planId: packed(1), cancelAtPeriodEnd: packed(2) } } as const
 const ofOrder = {
   fields: { currency: "label", kind: packed(1), planId: packed(2), status: packed(3) },
   columns: { planId: "plan_of(subscription_id)" },
@@ -77,13 +78,26 @@ const furtherSeries: { readonly [table in keyof typeof countedTables]?: readonly
   orders: [
     { ...ofOrder, ...byCreation, name: "orders.listed" },
     { ...ofOrder, name: "orders.sold", at: "paid_at", since: "paidSince", until: "paidUntil" },
+    {
+      ...ofOrder,
+      name: "orders.last_refunded",
+      at: "refunded_at",
+      since: "refundedSince",
+      until: "refundedUntil",
+    },
   ],
   subscriptions: [
+    { ...ofSubscription, ...byCreation, name: "subscriptions.listed" },
     {
-      ...byCreation,
-      name: "subscriptions.listed",
-      fields: { status: "label", planId: packed(1), cancelAtPeriodEnd: packed(2) },
+      ...ofSubscription,
+      name: "subscriptions.canceled",
+      at: "canceled_at",
+      since: "canceledSince",
+      until: "canceledUntil",
     },
+  ],
+  waitlist_entries: [
+    { ...byCreation, name: "waitlist_entries.by_source", fields: { source: packed(1), status: packed(2) } },
   ],
 }
 

@@ -5,7 +5,7 @@
  */
 export function timeConditions(table: string, column: string) {
   const distance = (end: "min" | "max") =>
-    `make_interval(secs => extract(epoch FROM (SELECT ${end}(${column} - created_at) FROM ${table}))::float8)`
+    `make_interval(secs => extract(epoch FROM (SELECT ${end}(${column} - created_at) FROM ${table} WHERE ${column} IS NOT NULL))::float8)`
   return {
     since: (time: string) => `${column} >= ${time} AND created_at >= ${time}::timestamptz - ${distance("max")}`,
     until: (time: string) => `${column} <= ${time} AND created_at <= ${time}::timestamptz - ${distance("min")}`,

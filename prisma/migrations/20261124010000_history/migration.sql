@@ -121,36 +121,3 @@ $$;
 
 CREATE TRIGGER "refunds_counted" AFTER INSERT OR DELETE ON "refunds"
   FOR EACH ROW EXECUTE FUNCTION count_row();
-
--- Counts everything anew: for a database that had rows before, and after a bulk load with these triggers disabled. The
--- counted tables are those with a daily_facts function, and key_requests.
-CREATE OR REPLACE FUNCTION rebuild_daily_sums() RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  counted regclass[] := (
-    SELECT array_agg(c.oid::regclass) FROM pg_proc p JOIN pg_class c ON c.reltype = p.proargtypes[0]
-    WHERE p.proname = 'daily_facts' AND p.pronamespace = current_schema()::regnamespace);
-  facts text := (SELECT string_agg(format('SELECT f.* FROM %s r, daily_facts(r) f', t), ' UNION ALL ') FROM unnest(counted) t);
-BEGIN
-  PERFORM pg_advisory_xact_lock(hashtext('daily_sums'));
-  PERFORM refuse_old_snapshot();
-  EXECUTE format('LOCK TABLE %s, key_requests IN SHARE MODE', array_to_string(counted, ', '));
-  DELETE FROM daily_changes;
-  DELETE FROM daily_sums;
-  DELETE FROM active_days;
-  EXECUTE format($sums$
-    INSERT INTO daily_sums
-      SELECT series, day, label, sublabel, sum(n), sum(amount) FROM (
-        %s UNION ALL
-        SELECT 'key_requests', utc_day(created_at), status::text, route, count(*), 0 FROM key_requests GROUP BY 1, 2, 3, 4) facts
-      GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0 OR sum(amount) <> 0 ORDER BY 1, 2, 3, 4 $sums$, facts);
-  INSERT INTO active_days SELECT DISTINCT user_id, utc_day(created_at) FROM runs ORDER BY 1, 2;
-  INSERT INTO daily_sums
-    SELECT 'active', day, previous, '', count(*), 0 FROM (
-      SELECT day, coalesce(to_char(lag(day) OVER (PARTITION BY user_id ORDER BY day), 'YYYY-MM-DD'), '') AS previous
-      FROM active_days) unit
-    GROUP BY day, previous ORDER BY day, previous;
-  INSERT INTO daily_sums
-    SELECT 'active.' || span, starts::date, '', '', count(DISTINCT user_id), 0
-    FROM (VALUES ('day'), ('week'), ('month')) AS calendar (span), active_days, date_trunc(span, day::timestamp) AS starts
-    GROUP BY span, starts ORDER BY span, starts;
-END $$;

@@ -19,8 +19,9 @@ CREATE TABLE "buying_days" (
 -- CreateIndex
 CREATE INDEX "customers_subscribed_at_idx" ON "customers"("subscribed_at");
 
--- What the Prisma schema cannot say, for the metrics. The sublabel of these series is an array of dimensions, as text, or in
--- the series of accounts the month of their sign-up; the label is a currency.
+-- What the Prisma schema cannot say: the series of the metrics and of the filters of lists. Their label is a currency, or
+-- in `subscriptions.listed` and `.canceled` a status; their sublabel is an array of dimensions, as text, or in the series of accounts the
+-- month of their sign-up.
 
 -- Sums by month of sign-up stay right because that month never changes.
 CREATE FUNCTION keep_sign_up_time() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -31,6 +32,15 @@ END $$;
 CREATE TRIGGER "users_sign_up_kept" BEFORE UPDATE OF created_at ON "users"
   FOR EACH ROW WHEN (NEW.created_at <> OLD.created_at) EXECUTE FUNCTION keep_sign_up_time();
 
+CREATE FUNCTION sign_up_month(account uuid) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT coalesce((SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM') FROM users WHERE id = account), '')
+$$;
+
+-- The plan of a subscription never changes, and an order is inserted after its subscription, so this can be indexed. The
+-- body refers to the table itself, whatever the search path is.
+CREATE FUNCTION plan_of(subscription uuid) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN coalesce((SELECT plan_id FROM subscriptions WHERE id = subscription), '');
+
 -- Open subscriptions count one from their start to their end, and their price as long as they pay it.
 CREATE OR REPLACE FUNCTION daily_facts(r "subscriptions") RETURNS SETOF "daily_changes" LANGUAGE sql STABLE AS $$
   WITH recurring AS (
@@ -38,8 +48,12 @@ CREATE OR REPLACE FUNCTION daily_facts(r "subscriptions") RETURNS SETOF "daily_c
       CASE WHEN r.status <> 'trialing' THEN nullif(coalesce(r.paying_since, r.created_at), 'infinity') END AS since,
       ARRAY[r.plan_id, r.interval::text, r.status::text]::text AS dimensions,
       extract(epoch FROM r.canceled_at - coalesce(r.first_created_at, r.created_at))::bigint AS lasted,
-      coalesce((SELECT to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM') FROM users u WHERE u.id = r.user_id), '') AS cohort)
+      sign_up_month(r.user_id) AS cohort)
   SELECT 'subscriptions', utc_day(r.created_at), r.status::text, r.plan_id, 1::bigint, 0::bigint
+  UNION ALL SELECT 'subscriptions.listed', utc_day(r.created_at), r.status::text,
+    ARRAY[r.plan_id, r.cancel_at_period_end::text]::text, 1, 0
+  UNION ALL SELECT 'subscriptions.canceled', utc_day(r.canceled_at), r.status::text,
+    ARRAY[r.plan_id, r.cancel_at_period_end::text]::text, 1, 0 WHERE r.canceled_at IS NOT NULL
   UNION ALL SELECT 'subscriptions.begun', utc_day(r.created_at), r.currency::text, '', 1, 0 WHERE r.replaces_id IS NULL
   UNION ALL SELECT 'subscriptions.begun', utc_day(since), r.currency::text, '', 0, twelfths FROM recurring
     WHERE since IS NOT NULL
@@ -59,27 +73,25 @@ CREATE OR REPLACE FUNCTION daily_facts(r "subscriptions") RETURNS SETOF "daily_c
     WHERE r.canceled_at IS NOT NULL
 $$;
 
--- The plan of a subscription never changes, and an order never changes its subscription.
 CREATE OR REPLACE FUNCTION daily_facts(r "orders") RETURNS SETOF "daily_changes" LANGUAGE sql STABLE AS $$
-  WITH bought AS (
-    SELECT ARRAY[r.kind::text, coalesce((SELECT s.plan_id FROM subscriptions s WHERE s.id = r.subscription_id), ''),
-        r.status::text]::text AS dimensions,
-      coalesce((SELECT to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM') FROM users u WHERE u.id = r.user_id), '') AS cohort)
+  WITH listed AS (SELECT ARRAY[r.kind::text, plan_of(r.subscription_id), r.status::text]::text AS dimensions)
   SELECT 'orders', utc_day(r.created_at), r.status::text, '', 1::bigint, 0::bigint
+  UNION ALL SELECT 'orders.listed', utc_day(r.created_at), r.currency::text, dimensions, 1, 0 FROM listed
   UNION ALL SELECT 'orders.paid', utc_day(r.paid_at), r.currency::text, '', 1, r.amount WHERE r.paid_at IS NOT NULL
-  UNION ALL SELECT 'orders.sold', utc_day(r.paid_at), r.currency::text, dimensions, 1, r.amount FROM bought
+  UNION ALL SELECT 'orders.sold', utc_day(r.paid_at), r.currency::text, dimensions, 1, r.amount FROM listed
     WHERE r.paid_at IS NOT NULL
-  UNION ALL SELECT 'orders.returned', utc_day(r.paid_at), r.currency::text, dimensions, 1, r.refunded_amount FROM bought
+  UNION ALL SELECT 'orders.returned', utc_day(r.paid_at), r.currency::text, dimensions, 1, r.refunded_amount FROM listed
     WHERE r.refunded_amount > 0
-  UNION ALL SELECT 'accounts.revenue', utc_day(r.paid_at), r.currency::text, cohort, 1, r.amount - r.refunded_amount
-    FROM bought WHERE r.paid_at IS NOT NULL
+  UNION ALL SELECT 'orders.last_refunded', utc_day(r.refunded_at), r.currency::text, dimensions, 1, 0 FROM listed
+    WHERE r.refunded_at IS NOT NULL
+  UNION ALL SELECT 'accounts.revenue', utc_day(r.paid_at), r.currency::text, sign_up_month(r.user_id), 1,
+    r.amount - r.refunded_amount WHERE r.paid_at IS NOT NULL
 $$;
 
 CREATE OR REPLACE FUNCTION daily_facts(r "refunds") RETURNS SETOF "daily_changes" LANGUAGE sql STABLE AS $$
   SELECT 'orders.refunded', utc_day(r.created_at), r.currency::text, '', 1::bigint, r.amount::bigint
   UNION ALL SELECT 'orders.refunds', utc_day(r.created_at), r.currency::text,
-    ARRAY[o.kind::text, coalesce((SELECT s.plan_id FROM subscriptions s WHERE s.id = o.subscription_id), '')]::text, 1, r.amount
-    FROM orders o WHERE o.id = r.order_id
+    ARRAY[o.kind::text, plan_of(o.subscription_id)]::text, 1, r.amount FROM orders o WHERE o.id = r.order_id
 $$;
 
 CREATE OR REPLACE FUNCTION daily_facts(r "credit_entries") RETURNS SETOF "daily_changes" LANGUAGE sql IMMUTABLE AS $$
@@ -125,8 +137,7 @@ END $$;
 -- The first subscription of each account. Whoever changes an account's row here waits for others who do, and fails in a
 -- snapshot that is older than what they did.
 CREATE FUNCTION daily_facts(r "customers") RETURNS SETOF "daily_changes" LANGUAGE sql STABLE AS $$
-  SELECT 'accounts.subscribed', utc_day(r.subscribed_at), '',
-    coalesce((SELECT to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM') FROM users u WHERE u.id = r.user_id), ''), 1::bigint, 0::bigint
+  SELECT 'accounts.subscribed', utc_day(r.subscribed_at), '', sign_up_month(r.user_id), 1::bigint, 0::bigint
     WHERE r.subscribed_at IS NOT NULL
 $$;
 

@@ -1,1 +1,1 @@
-SELECT recount_series('{subscriptions.started,subscriptions.lost,subscriptions.open,orders.sold,orders.returned,orders.refunds,credit_entries.deducted,waitlist_entries.by_source,api_keys.issued,api_keys.revoked,accounts.retained,accounts.revenue}');
+SELECT recount_series('{subscriptions.started,subscriptions.lost,subscriptions.open,orders.sold,orders.returned,orders.refunds,credit_entries.deducted,waitlist_entries.by_source,orders.listed,subscriptions.listed,orders.last_refunded,subscriptions.canceled,api_keys.issued,api_keys.revoked,accounts.retained,accounts.revenue}');

@@ -1,1 +1,0 @@
-SELECT recount_series('{orders.listed,subscriptions.listed}');
