@@ -127,15 +127,19 @@ describe("each recipe, run as written in the document, returns the same numbers 
        FROM subscriptions GROUP BY 1 HAVING count(*) FILTER (WHERE replaces_id IS NULL OR canceled_at IS NOT NULL AND NOT replaced) > 0
        ORDER BY plan_id COLLATE "C"`,
     )
-    const reported = (await runRecipe("Churn by plan")) as { lifetimeDays: number }[]
-    expect(reported).toEqual(
-      expected.map(({ days, ...plan }) => ({ ...plan, lifetimeDays: days === null ? null : expect.closeTo(days, 3) })),
+    expect(await runRecipe("Churn by plan")).toEqual(
+      expected.map(({ plan, days, ...counts }) => ({
+        id: plan,
+        plan,
+        ...counts,
+        lifetimeDays: days === null ? null : expect.closeTo(days, 3),
+      })),
     )
   })
 
   test("retention by cohort", async () => {
     const expected = await rows(
-      `SELECT ${monthOf("u.created_at")} AS month, count(*)::int AS accounts,
+      `SELECT ${monthOf("u.created_at")} AS id, ${monthOf("u.created_at")} AS cohort, count(*)::int AS accounts,
               count(*) FILTER (WHERE EXISTS (SELECT 1 FROM subscriptions s WHERE s.user_id = u.id))::int AS subscribed,
               count(*) FILTER (WHERE EXISTS (SELECT 1 FROM subscriptions s WHERE s.user_id = u.id AND s.status <> 'canceled'))::int AS retained
        FROM users u GROUP BY 1 ORDER BY 1`,
