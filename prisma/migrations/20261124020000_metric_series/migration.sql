@@ -36,8 +36,8 @@ CREATE FUNCTION sign_up_month(account uuid) RETURNS text LANGUAGE sql STABLE AS 
   SELECT coalesce((SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM') FROM users WHERE id = account), '')
 $$;
 
--- The plan of a subscription never changes, and an order is inserted after its subscription, so this can be indexed. The
--- body refers to the table itself, whatever the search path is.
+-- The plan of a subscription never changes, and an order keeps its subscription, so this can be indexed. The body refers
+-- to the table itself, whatever the search path is.
 CREATE FUNCTION plan_of(subscription uuid) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN coalesce((SELECT plan_id FROM subscriptions WHERE id = subscription), '');
 
