@@ -108,13 +108,13 @@ test("a subscription shows its status and what happens at the end of its period"
   const end = new Date(Date.now() + 10 * 86_400_000)
   await database.query(
     `INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, current_period_start, current_period_end)
-     SELECT gen_random_uuid(), $1, id, 'active', 1234, currency, interval, now(), $2 FROM plans WHERE id = 'pro_month_usd'`,
+     SELECT gen_random_uuid(), $1, id, 'trialing', 1234, currency, interval, now(), $2 FROM plans WHERE id = 'pro_month_usd'`,
     [userId, end],
   )
   for (const [status, ends, label] of [
+    ["trialing", false, "Trial ends"],
     ["active", false, "Renews"],
     ["active", true, "Cancels on"],
-    ["trialing", false, "Trial ends"],
     ["past_due", false, "Period ends"],
   ] as const) {
     await database.query(

@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises"
 import { join, relative } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
+import { GET as metrics } from "@/app/api/v1/admin/metrics/route"
 import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
@@ -39,6 +40,8 @@ test("the tests of the remaining endpoints and documents pass, and with another 
 describe("a copy without any optional module, built and served", () => {
   let base = ""
   let cookie = ""
+  const owner = demoAccounts.find(({ role }) => role === "owner") ?? expect.fail()
+  const headers = { Authorization: `Bearer ${demoKey(owner)}` }
 
   beforeAll(async () => {
     const server = await serveChangedCopy()
@@ -52,14 +55,24 @@ describe("a copy without any optional module, built and served", () => {
   test.each(modules)(
     "the endpoint of %s returns 404 in the envelope, even to a caller with the permission",
     async (name) => {
-      const owner = demoAccounts.find(({ role }) => role === "owner") ?? expect.fail()
-      const headers = { Authorization: `Bearer ${demoKey(owner)}` }
       expect((await fetch(`${base}/api/v1/admin/users`, { headers })).status).toBe(200)
       const response = await fetch(`${base}/api/v1/admin/${name}`, { headers })
       expect(response.status).toBe(404)
       expect(await response.json()).toEqual({ error: { code: "not_found", message: expect.any(String) } })
     },
   )
+
+  test("the remaining measures can be asked for, and those of removed modules are gone", async () => {
+    const families = (metrics.endpoint.families ?? []).map(({ family }) => family)
+    expect(families.map(({ name }) => name)).toEqual(expect.arrayContaining(modules))
+    for (const { name, measures } of families) {
+      const search = `measure=${Object.keys(measures).join()}&since=2026-01-01&until=2026-01-31`
+      const response = await fetch(`${base}/api/v1/admin/metrics?${search}`, { headers })
+      expect(response.status, name).toBe(modules.includes(name) ? 400 : 200)
+      const text = await response.text()
+      for (const removed of modules) expect(text).not.toContain(`${removed} (`)
+    }
+  })
 
   test.each(modules.flatMap((name) => [`/admin/${name}`, `/${name}`]))("the page %s returns 404", async (path) => {
     expect((await fetch(base + path, { headers: { cookie } })).status).toBe(404)

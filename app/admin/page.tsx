@@ -3,7 +3,7 @@ import { forbidden, redirect } from "next/navigation"
 import { firstAdminPage } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/stats/route"
 import { allScopesOf } from "@/app/api/v1/scopes"
-import { KeysInNeed, StatsCharts, StatsTable, StatsTiles, TruncationNotice } from "@/components/console/overview"
+import { KeysInNeed, StatsTable, StatsTiles, TruncationNotice } from "@/components/console/overview"
 import { RangePicker } from "@/components/console/range-picker"
 import { ApiRequest } from "@/components/list/api-request"
 import { cleanQuery, orRefused } from "@/components/list/query"
@@ -14,7 +14,9 @@ import { listKeys } from "@/lib/keys/data"
 import { findProblems } from "@/lib/keys/health"
 import { holds } from "@/lib/permissions"
 import { requireViewer, type Viewer } from "@/lib/sign-in/session"
+import type { StatsSummary } from "@/lib/stats/rows"
 import { kinds } from "@/lib/surfaces"
+import { Charts } from "./charts"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }
@@ -36,8 +38,8 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
         <>
           <StatsTiles summary={found.meta.summary} />
           <KeysInNeed count={await countKeysInNeed(viewer)} />
+          <Charts {...rangeOf(found.meta.summary, query)} />
           <TruncationNotice shown={found.data.length} total={found.meta.total} />
-          <StatsCharts rows={found.data} />
           <StatsTable rows={found.data} />
           <ApiRequest path="/api/v1/admin/stats" query={apiQuery} />
         </>
@@ -46,6 +48,12 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
       )}
     </PageFrame>
   )
+}
+
+/** The range of the statistics. Without `until` it includes all of today, because whole days are read from sums. */
+function rangeOf({ since, until, interval }: StatsSummary, query: URLSearchParams) {
+  const end = query.has("until") ? Date.parse(until) : Date.parse(`${until.slice(0, 10)}T23:59:59.999Z`)
+  return { since: Date.parse(since), until: end, interval }
 }
 
 /** The admin keys with a problem among those that the viewer manages. */

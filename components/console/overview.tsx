@@ -1,12 +1,10 @@
 import type { z } from "zod"
-import type { Series } from "@/components/chart"
-import { ChartPanel } from "@/components/chart-panel"
 import { Link } from "@/components/link"
 import { money } from "@/components/list/cells"
 import { Notice } from "@/components/notice"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
-import { formatters, type Unit } from "@/components/units"
+import { formatters } from "@/components/units"
 import type { StatsSummary, statsRow } from "@/lib/stats/rows"
 import { kinds } from "@/lib/surfaces"
 
@@ -27,7 +25,7 @@ export function StatsTiles({ summary }: { summary: StatsSummary }) {
       <Tile label="MRR">{amountsText(mrr)}</Tile>
       <Tile label="Net revenue">{amountsText(net(revenue, refunds))}</Tile>
       <Tile label={`Churn rate per ${interval}`}>{share(churnRate)}</Tile>
-      <Tile label="Credits spent" note={`${whole(creditsGranted)} granted`}>
+      <Tile label="Credits spent" note={`${whole(creditsGranted)} added`}>
         {whole(creditsSpent)}
       </Tile>
     </dl>
@@ -46,56 +44,13 @@ export function KeysInNeed({ count }: { count: number }) {
   )
 }
 
-/** Shown when the charts and the table cannot show the whole range. */
+/** Shown when the table cannot show the whole range. */
 export function TruncationNotice({ shown, total }: { shown: number; total: number }) {
   if (shown === total) return null
   return (
     <Notice tone="warn">
-      The charts and the table show the first {whole(shown)} of {whole(total)} periods. Choose a longer interval to see
-      all of them.
+      The table shows the first {whole(shown)} of {whole(total)} periods. Choose a longer interval to see all of them.
     </Notice>
-  )
-}
-
-export function StatsCharts({ rows }: { rows: readonly Stats[] }) {
-  const periods = rows.map(({ id }) => id)
-  const charts: { title: string; kind: "line" | "bar"; unit: Unit; series: readonly Series[] }[] = [
-    { title: "Sign-ups", kind: "bar", unit: "count", series: [of(rows, "Sign-ups", ({ signups }) => signups)] },
-    { title: "Monthly recurring revenue", kind: "line", unit: "cents", series: byCurrency(rows, ({ mrr }) => mrr) },
-    {
-      title: "Net revenue after refunds",
-      kind: "bar",
-      unit: "cents",
-      series: byCurrency(rows, ({ revenue, refunds }) => net(revenue, refunds)),
-    },
-    {
-      title: "Churn rate",
-      kind: "line",
-      unit: "share",
-      series: [of(rows, "Churn rate", ({ churnRate }) => churnRate)],
-    },
-    {
-      title: "Credits granted and spent",
-      kind: "bar",
-      unit: "count",
-      series: [
-        of(rows, "Granted", ({ creditsGranted }) => creditsGranted),
-        of(rows, "Spent", ({ creditsSpent }) => creditsSpent),
-      ],
-    },
-    {
-      title: "Active accounts",
-      kind: "bar",
-      unit: "count",
-      series: [of(rows, "Active accounts", ({ activeUsers }) => activeUsers)],
-    },
-  ]
-  return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-3 lg:grid-cols-2">
-      {charts.map(({ title, ...chart }) => (
-        <ChartPanel key={title} title={title} periods={periods} {...chart} />
-      ))}
-    </div>
   )
 }
 
@@ -111,7 +66,7 @@ const columns: readonly { label: string; cell: (row: Stats) => string }[] = [
   { label: "Orders", cell: ({ orders }) => whole(orders) },
   { label: "Revenue", cell: ({ revenue }) => amountsText(revenue) },
   { label: "Refunds", cell: ({ refunds }) => amountsText(refunds) },
-  { label: "Granted", cell: ({ creditsGranted }) => whole(creditsGranted) },
+  { label: "Added", cell: ({ creditsGranted }) => whole(creditsGranted) },
   { label: "Spent", cell: ({ creditsSpent }) => whole(creditsSpent) },
 ]
 
@@ -136,20 +91,6 @@ export function StatsTable({ rows }: { rows: readonly Stats[] }) {
       </Table>
     </section>
   )
-}
-
-function of(rows: readonly Stats[], label: string, value: (row: Stats) => number | null): Series {
-  return { label, values: rows.map(value) }
-}
-
-/** One series per currency, because amounts in different currencies are never added. */
-function byCurrency(rows: readonly Stats[], amounts: (row: Stats) => Amounts): Series[] {
-  const found = rows.map(amounts)
-  const currencies = [...new Set(found.flatMap((list) => list.map(({ currency }) => currency)))].sort()
-  return currencies.map((currency) => ({
-    label: currency.toUpperCase(),
-    values: found.map((list) => amountIn(list, currency)),
-  }))
 }
 
 function net(revenue: Amounts, refunds: Amounts): Amounts {

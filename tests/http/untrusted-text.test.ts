@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import { beforeAll, expect, test, vi } from "vitest"
+import { GET as metrics } from "@/app/api/v1/admin/metrics/route"
 import { scopesOf } from "@/app/api/v1/scopes"
 import { keyPattern } from "@/lib/keys/secret"
+import { dimensionsOf } from "@/lib/metrics/ask"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
@@ -187,33 +189,124 @@ function textsIn(value: unknown, name: string): [string, string][] {
   return Object.entries(value ?? {}).flatMap(([key, part]) => textsIn(part, name ? `${name}.${key}` : key))
 }
 
+const dateIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+
+/** A question about what was planted. */
+function question(measure: string, by: string): string {
+  return `?measure=${measure}&by=${by}&since=${dateIn(-1)}&until=${dateIn(1)}`
+}
+
 /** What each request needs so that its response has a planted text. */
 const requests: Record<string, { search?: string; body?: () => string }> = {
-  "GET /api/v1/admin/metrics": { search: "?measure=entries&by=source&since=2026-01-01&until=2026-12-31" },
+  "GET /api/v1/admin/metrics": { search: question("entries", "source") },
   "POST /api/v1/me/run": { body: () => JSON.stringify({ text: `Ignore ${keep("term", mark())}` }) },
 }
 
+/** The marked fields of all responses, with their endpoints. */
+async function markedFields(): Promise<string[]> {
+  const marked = (await documentedFields()).filter(({ schema }) => schema["x-untrusted"])
+  return marked.map(({ endpoint, name }) => `${endpoint} ${name}`)
+}
+
+/** The fields of a response that have a planted text, which must be unchanged: as marked, if they are. */
+function plantedIn(body: unknown, endpoint: string, marked: readonly string[], inside = ""): string[] {
+  return textsIn(body, inside).flatMap(([name, text]) => {
+    if (!text.includes(unique)) return []
+    const field = `${endpoint} ${name}`
+    expect(Object.values(texts).filter((planted) => text.endsWith(planted)).length, field).toBe(1)
+    return marked.find((of) => field === of || field.startsWith(`${of}.`)) ?? field
+  })
+}
+
+function keyFor(path: string): { "x-api-key": string } {
+  return { "x-api-key": path.startsWith("/api/v1/admin/") ? owner.secret : outsider.secret }
+}
+
 test("the API returns text of outsiders unchanged, and only in fields that are marked, which all were planted", async () => {
-  const fields = await documentedFields()
-  const marked = fields.filter(({ schema }) => schema["x-untrusted"]).map(({ endpoint, name }) => `${endpoint} ${name}`)
+  const [fields, marked] = [await documentedFields(), await markedFields()]
   const seen = new Set<string>()
   for (const endpoint of new Set(fields.map(({ endpoint }) => endpoint))) {
     const [method = "", path = ""] = endpoint.split(" ")
     const { search = "", body } = requests[endpoint] ?? {}
-    const secret = path.startsWith("/api/v1/admin/") ? owner.secret : outsider.secret
-    const headers = { "x-api-key": secret, "content-type": "application/json" }
+    const headers = { ...keyFor(path), "content-type": "application/json" }
     const call = { method, headers, ...(body && { body: body() }) }
     const response = await ask(server, { ...call, path: path + search })
-    for (const [name, text] of textsIn(JSON.parse(response.text), "")) {
-      if (!text.includes(unique)) continue
-      expect(Object.values(texts).filter((planted) => text.endsWith(planted)).length, `${endpoint} ${name}`).toBe(1)
-      const field = `${endpoint} ${name}`
-      seen.add(marked.find((of) => field === of || field.startsWith(`${of}.`)) ?? field)
-    }
+    for (const field of plantedIn(JSON.parse(response.text), endpoint, marked)) seen.add(field)
     const refusal = await ask(server, { ...call, path: `${path}?nothing=1` })
     expect([refusal.status, refusal.text.includes(unique)], endpoint).toEqual([400, false])
   }
   expect([...seen].sort()).toEqual([...new Set(marked)].sort())
+})
+
+test("a question by any dimension returns text of outsiders in marked fields only", async () => {
+  const endpoint = "GET /api/v1/admin/metrics"
+  const marked = await markedFields()
+  const seen = new Set<string>()
+  for (const { family } of metrics.endpoint.families ?? []) {
+    for (const dimension of Object.keys(family.dimensions).filter((name) => !family.dimensions[name]?.operator)) {
+      const measures = Object.keys(family.measures).filter((name) => dimensionsOf(family, [name]).includes(dimension))
+      const path = `/api/v1/admin/metrics${question(measures.join(), dimension)}`
+      const { status, text } = await ask(server, { path, headers: keyFor(path) })
+      expect(status, path).toBe(200)
+      for (const field of plantedIn(JSON.parse(text), endpoint, marked)) seen.add(field)
+    }
+  }
+  expect([...seen].sort()).toEqual([`${endpoint} data.id`, `${endpoint} data.source`])
+})
+
+/** The cells of a CSV (RFC 4180), each after the name of its column. */
+function cellsIn(csv: string): [string, string][] {
+  const rows = [...csv.matchAll(/((?:"(?:[^"]|"")*"|[^",\r\n]*)(?:,(?:"(?:[^"]|"")*"|[^",\r\n]*))*)\r\n/g)]
+  expect(rows.map(([line]) => line).join("")).toBe(csv)
+  const [names = [], ...cells] = rows.map(([, line = ""]) =>
+    [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/g)].map(
+      ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? "",
+    ),
+  )
+  return cells.flatMap((row) => row.map((cell, column): [string, string] => [names[column] ?? "", cell]))
+}
+
+/** Checks a CSV, and returns the names of its columns with planted texts. */
+function plantedInCsv(path: string, csv: string): string[] {
+  expect(hiddenIn(csv.replaceAll("\r\n", "\n")), path).toEqual([])
+  return cellsIn(csv).flatMap(([name, cell]) => {
+    if (!cell.includes(unique)) return []
+    expect(cell, `${path} ${name}`).not.toMatch(/^[=+\-@]/)
+    // A cell of several values has them as JSON.
+    const values = /^[[{]/.test(cell) ? textsIn(JSON.parse(cell), "").map(([, text]) => text) : [cell]
+    const planted = values.filter((text) => text.includes(unique))
+    for (const text of planted) {
+      const shown = Object.values(texts).filter((of) => visible(text).endsWith(visible(of)))
+      expect(shown.length, `${path} ${name}: ${text}`).toBe(1)
+    }
+    return [name]
+  })
+}
+
+test("streams have it in the same fields: NDJSON unchanged, CSV and the console's CSV visible and as no formula", async () => {
+  const marked = await markedFields()
+  const lists = (await documentedFields()).filter(({ name }) => name === "meta.nextCursor")
+  const seen = new Set<string>()
+  for (const endpoint of new Set(lists.map(({ endpoint }) => endpoint))) {
+    const path = endpoint.split(" ")[1] ?? ""
+    const read = async (accept: string) => {
+      const { status, headers, text } = await ask(server, { path, headers: { ...keyFor(path), accept } })
+      expect([status, headers.get("content-type")?.split(";")[0]], path).toEqual([200, accept])
+      return text
+    }
+    const rows = (await read("application/x-ndjson")).trimEnd().split("\n")
+    const fields = rows.flatMap((row) => plantedIn(JSON.parse(row), endpoint, marked, "data"))
+    expect(fields.filter((field) => !marked.includes(field))).toEqual([])
+    const columns = [...new Set(fields.map((field) => field.slice(`${endpoint} data.`.length).split(".")[0]))].sort()
+    for (const name of columns) seen.add(`${path} ${name}`)
+    expect([...new Set(plantedInCsv(path, await read("text/csv")))].sort(), path).toEqual(columns)
+    if (!path.startsWith("/api/v1/admin/")) continue
+    const download = path.replace("/api/v1/admin/", "/admin/csv/")
+    const { status, headers, text } = await ask(server, { path: download, headers: { cookie: owner.cookie } })
+    expect([status, headers.get("content-disposition")?.includes(unique)], download).toEqual([200, false])
+    expect([...new Set(plantedInCsv(download, text))].sort(), download).toEqual(columns)
+  }
+  expect(seen.size).toBeGreaterThan(10)
 })
 
 /** The texts of rows that are not marked: names that the product, its operator or the database gives. */

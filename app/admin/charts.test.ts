@@ -1,0 +1,57 @@
+import { beforeAll, expect, test } from "vitest"
+import { GET as stats } from "@/app/api/v1/admin/stats/route"
+import { pool } from "@/lib/postgres/pool"
+import type { StatsInterval } from "@/lib/stats/periods"
+import { seed } from "@/prisma/seed"
+import { createOrder, createSubscription, createUser } from "@/tests/support/factories"
+import { Charts } from "./charts"
+
+beforeAll(async () => {
+  await seed(pool(), { users: 60, now: new Date("2026-06-15T00:00:00Z") })
+  const { id: userId } = await createUser()
+  const createdAt = new Date("2026-04-10T10:00:00Z")
+  await createOrder({ userId, currency: "gbp", amount: 700, createdAt })
+  await createSubscription({ userId, planId: "pro_month_usd", currency: "gbp", amount: 900, createdAt })
+})
+
+test.each<[StatsInterval, string, string]>([
+  ["day", "2026-04-01", "2026-06-15"],
+  ["week", "2026-02-03T05:00:00Z", "2026-06-10T11:00:00Z"],
+  ["month", "2025-01-01", "2026-06-14T23:59:59.999Z"],
+])("by %s, the charts have the numbers of the statistics", async (interval, since, until) => {
+  const search = new URLSearchParams({ interval, since, until, order: "asc", limit: "500" })
+  const { data, meta } = await stats.endpoint.read(String(search))
+  const { summary } = meta
+  const range = { interval, since: Date.parse(summary.since), until: Date.parse(summary.until) }
+  const panels = (await Charts(range)).props.children as { props: Parameters<typeof pictureOf>[0] }[]
+  const charts = Object.fromEntries(panels.map(({ props }) => [props.title, pictureOf(props)]))
+  const column = <Value>(value: (row: (typeof data)[number]) => Value) => data.map((row) => [row.id, value(row)])
+  const amounts = (currency: string, list: { currency: string; amount: number }[]) =>
+    list.find((money) => money.currency === currency)?.amount ?? 0
+
+  expect(charts["Sign-ups"]).toEqual({ "Sign-ups": column(({ signups }) => signups) })
+  expect(charts["Churn rate"]).toEqual({ "Churn rate": column(({ churnRate }) => churnRate) })
+  expect(charts["Active accounts"]).toEqual({ "Active accounts": column(({ activeUsers }) => activeUsers) })
+  expect(charts["Credits granted, purchased and spent"]).toMatchObject({ Spent: column((row) => row.creditsSpent) })
+  for (const currency of ["usd", "eur", "gbp"]) {
+    const [label, of] = [currency.toUpperCase(), amounts.bind(null, currency)]
+    expect(charts["Monthly recurring revenue"]?.[label]).toEqual(column(({ mrr }) => of(mrr)))
+    expect(charts["Net revenue after refunds"]?.[label]).toEqual(
+      column(({ revenue, refunds }) => of(revenue) - of(refunds)),
+    )
+  }
+})
+
+/** The values of a chart's series by period. */
+function pictureOf({
+  periods,
+  series,
+}: {
+  title: string
+  periods: string[]
+  series: { label: string; values: (number | null)[] }[]
+}) {
+  return Object.fromEntries(
+    series.map(({ label, values }) => [label, values.map((value, index) => [periods[index], value])]),
+  )
+}
