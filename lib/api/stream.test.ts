@@ -210,9 +210,11 @@ test("a reader who may no longer read gets a last line that says why, or a broke
 
 test("a stream ends as incomplete when the database ends its connection", async () => {
   const { chunks, ended } = await begin(await listOf(1_200), ndjson)
-  await pool().query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [
-    cursorApplication,
-  ])
+  // Of this database: other tests read streams in the same cluster.
+  await pool().query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()",
+    [cursorApplication],
+  )
   const [line] = linesOf(await readRest(chunks))
   expect(line).toMatchObject({ error: { code: "service_unavailable" } })
   expect(await ended).toEqual({ rows: 500, code: "service_unavailable" })

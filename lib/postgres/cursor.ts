@@ -14,6 +14,9 @@ const batchMs = 30_000
 /** Beyond the deadline of a request, which then ends first. */
 const connectMs = 5_000
 
+/** Beyond the time of a stream, which then ends first and says why. */
+const idleMarginMs = 10_000
+
 /** How long a reader's own last transaction may take to end. */
 const lockMs = 500
 
@@ -33,7 +36,7 @@ export type Cursor = {
 /**
  * Opens a cursor over a connection of its own, so that requests never wait for it. A reader has one cursor at a time, in
  * all processes together: a lock that ends with the transaction sees to it.
- * @param maxMs the time after which PostgreSQL ends the transaction, should this process not do so
+ * @param maxMs the time in which the reader ends the cursor; if this process no longer runs, PostgreSQL does, a little later
  * @returns undefined if the reader has another one
  */
 export async function openCursor(
@@ -57,7 +60,7 @@ export async function openCursor(
       `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
        SET LOCAL statement_timeout = ${batchMs};
        SET LOCAL lock_timeout = ${lockMs};
-       SET LOCAL idle_in_transaction_session_timeout = ${maxMs}`,
+       SET LOCAL idle_in_transaction_session_timeout = ${maxMs + idleMarginMs}`,
     )
     if (!(await lock(client, reader))) {
       abort()

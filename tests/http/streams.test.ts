@@ -85,6 +85,14 @@ async function countConnections(): Promise<number> {
   return rows[0].n
 }
 
+/** Ends the connections of all streams, in the database of this file: other files share the cluster. */
+async function endConnections(): Promise<void> {
+  await pool().query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()",
+    [cursorApplication],
+  )
+}
+
 async function logged(keyId: string) {
   const find = () => db().keyRequest.findFirst({ where: { keyId, route: path }, orderBy: { createdAt: "asc" } })
   await expect.poll(find).not.toBeNull()
@@ -205,10 +213,7 @@ describe.each<[Listener, number]>([
     const { headers } = await freshKey()
     const response = await open(server, { headers, type })
     await once(response, "readable")
-    await pool().query(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()",
-      [cursorApplication],
-    )
+    await endConnections()
     expectIncomplete(await read(response), type, "service_unavailable")
     await expect.poll(() => isFree(server, headers)).toBe(200)
   })
@@ -245,9 +250,7 @@ describe.each<[Listener, number]>([
     const lines = Object.entries({ accept: "text/csv", ...headers }).map((field) => field.join(": "))
     socket.write(["GET /api/v1/me/orders HTTP/1.0", ...lines, "", ""].join("\r\n"))
     await once(socket, "readable")
-    await pool().query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [
-      cursorApplication,
-    ])
+    await endConnections()
     await expect(text(socket)).rejects.toMatchObject({ code: "ECONNRESET" })
   })
 })
