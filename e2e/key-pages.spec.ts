@@ -409,7 +409,7 @@ test.describe("a key of one's own", () => {
       "It does not work from your own address",
     )
     await expect(row(page, changed)).toContainText("0 of 50 credits this month · 1 address")
-    await expect(row(page, changed).getByText(changed)).toBeFocused()
+    await expect(row(page, changed).locator(":focus")).toHaveText(changed)
     expect(await statusOf(request, key)).toEqual([403, "address_not_allowed"])
 
     await row(page, changed).getByRole("button", { name: "Edit" }).click()

@@ -16,7 +16,7 @@ type Question = {
   kind: "line" | "bar"
   unit: Unit
   of: Routes["GET"]
-  series: Readonly<Record<string, readonly [measure: string, less?: string]>>
+  series: Readonly<Record<string, readonly string[]>>
 }
 
 const questions: readonly Question[] = [
@@ -70,7 +70,7 @@ function refusalOf(error: unknown): QuestionError {
 async function chartOf({ of, series, ...shown }: Question, { interval: unit, since, until }: Range) {
   const family = of.endpoint.metrics
   if (!family) throw new Error(`${shown.title} has no metrics.`)
-  const measures = Object.values(series).flatMap((names) => names.filter((name) => name !== undefined))
+  const measures = Object.values(series).flat()
   const { rows } = await ask({ family, measures, by: [], unit, where: {}, since, until })
   // Amounts in different currencies are never added.
   const currencies = [...new Set(rows.map(({ dimensions }) => dimensions.currency))].sort()
@@ -81,12 +81,13 @@ async function chartOf({ of, series, ...shown }: Question, { interval: unit, sin
     series: currencies.flatMap((currency) => {
       const own = rows.filter(({ dimensions }) => dimensions.currency === currency)
       return Object.entries(series).map(([label, names]): Series => {
-        return { label: currency?.toUpperCase() ?? label, values: own.map((row) => drawn(row, ...names)) }
+        return { label: currency?.toUpperCase() ?? label, values: own.map((row) => drawn(row, names)) }
       })
     }),
   }
 }
 
-function drawn({ measures }: Row, measure: string, less?: string): number | null {
-  return less ? Number(measures[measure]) - Number(measures[less]) : (measures[measure] ?? null)
+function drawn({ measures }: Row, [measure = "", less]: readonly string[]): number | null {
+  const value = measures[measure] ?? null
+  return less ? Number(value) - Number(measures[less]) : value
 }
