@@ -1,12 +1,13 @@
 import type { Routes } from "@/lib/api/endpoint"
 import { metrics } from "@/lib/api/metrics"
 
-// A module that is removed takes its measures along. Eager, because an endpoint is complete when its file is loaded; in
-// Next's bundles the files are promises, because they wait for an external package.
+// A module that is removed takes its measures along. Eager, because an endpoint is complete when its file is loaded; the
+// framework gives promises of files that import asynchronous packages.
 const files = import.meta.glob<Routes>(["../**/route.ts", "!./route.ts", "!../skill.md/route.ts"], { eager: true })
+const others = await Promise.all(Object.values(files))
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = metrics(
-  (await Promise.all(Object.values(files))).flatMap(({ GET }) => {
+  others.flatMap(({ GET }) => {
     const { metrics: family, permission } = GET.endpoint
     return family && permission ? [{ family, permission }] : []
   }),
