@@ -72,7 +72,7 @@ export function Chart({
             ))}
           </LineChart>
         ) : (
-          <BarChart {...common}>
+          <BarChart {...common} barGap={0}>
             {frame}
             {series.map(({ label }, index) => (
               <Bar
