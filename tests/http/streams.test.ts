@@ -2,6 +2,7 @@ import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
 import { connect } from "node:net"
 import { text } from "node:stream/consumers"
+import { promisify } from "node:util"
 import { beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { cursorApplication } from "@/lib/postgres/cursor"
 import { pool } from "@/lib/postgres/pool"
@@ -91,6 +92,21 @@ async function endConnections(): Promise<void> {
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()",
     [cursorApplication],
   )
+}
+
+/** Waits until the buffers between the server and a client that does not read are full, so that no more rows are read. */
+async function untilUnread(): Promise<void> {
+  let last: string | undefined
+  const isSame = async () => {
+    const { rows } = await pool().query(
+      "SELECT query_start::text AS at FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()",
+      [cursorApplication],
+    )
+    const before = last
+    last = rows[0]?.at
+    return last !== undefined && last === before
+  }
+  await expect.poll(isSame, { interval: 500 }).toBe(true)
 }
 
 async function logged(keyId: string) {
@@ -237,21 +253,27 @@ describe.each<[Listener, number]>([
     const { headers } = await freshKey()
     const own = await start()
     const response = await open(own, { headers, type })
-    await once(response, "readable")
+    await untilUnread()
     await own.stop()
     // The process of our listener exits with 1 if connections are left after its grace period.
     expect(await own.exited).toBe(exitCode)
-    expect((await read(response)).isComplete).toBe(false)
+    const { lines, isComplete } = await read(response)
+    // The last line may fit into buffers, but what is sent never looks complete.
+    expect(isComplete && (type === "csv" || "meta" in JSON.parse(lines.at(-1) ?? ""))).toBe(false)
   })
 
   test("over HTTP/1.0, where the end of a connection completes a response, an incomplete one is reset", async () => {
     const { headers } = await freshKey()
-    const socket = connect(server.port, "127.0.0.1")
+    const socket = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true })
     const lines = Object.entries({ accept: "text/csv", ...headers }).map((field) => field.join(": "))
     socket.write(["GET /api/v1/me/orders HTTP/1.0", ...lines, "", ""].join("\r\n"))
     await once(socket, "readable")
     await endConnections()
-    await expect(text(socket)).rejects.toMatchObject({ code: "ECONNRESET" })
+    socket.on("error", () => {})
+    socket.resume()
+    // Node reports some resets as an end, but only after a reset does a write fail at once.
+    const ended = once(socket, "end").then(() => promisify<string, void>(socket.write.bind(socket))("x"))
+    await expect(ended).rejects.toMatchObject({ code: expect.stringMatching(/^(ECONNRESET|EPIPE)$/) })
   })
 })
 
