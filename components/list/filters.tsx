@@ -9,6 +9,7 @@ import type { Parameters } from "@/lib/api/parameters"
 /** The filters of an endpoint as a form. Its fields are the API parameters, so the resulting URL can be shared. */
 export function Filters({ page, filters, query }: { page: string; filters: Parameters; query: URLSearchParams }) {
   const limit = query.get("limit")
+  const { sort, ...rest } = filters
   return (
     <Form
       action={page}
@@ -17,17 +18,13 @@ export function Filters({ page, filters, query }: { page: string; filters: Param
       aria-label="Filters"
       className="grid grid-cols-2 items-end gap-x-3 gap-y-3 sm:flex sm:flex-wrap"
     >
-      {Object.entries(filters).map(([name, schema]) => (
+      {Object.entries(rest).map(([name, schema]) => (
         <Filter key={name} name={name} schema={jsonSchemaOf(schema, "input")} given={query.get(name) ?? ""} />
       ))}
-      <Moment name="since" label="Since" given={query.get("since") ?? ""} />
-      <Moment name="until" label="Until" given={query.get("until") ?? ""} />
-      <Choice
-        name="order"
-        label="Order"
-        given={query.get("order") ?? ""}
-        options={filters.sort ? directions : orders}
-      />
+      <Moment name="since" label="Created since" given={query.get("since") ?? ""} />
+      <Moment name="until" label="Created until" given={query.get("until") ?? ""} />
+      {sort && <Filter name="sort" schema={jsonSchemaOf(sort, "input")} given={query.get("sort") ?? ""} />}
+      <Choice name="order" label="Order" given={query.get("order") ?? ""} options={sort ? directions : orders} />
       {limit && <input type="hidden" name="limit" value={limit} />}
       <div className="col-span-2 flex gap-2">
         <Button type="submit">Apply</Button>
@@ -47,10 +44,11 @@ const directions = { "": "Descending", asc: "Ascending" }
 function Filter({ name, schema, given }: { name: string; schema: ReturnType<typeof jsonSchemaOf>; given: string }) {
   const label = labelOf(name)
   if (/(Since|Until)$/.test(name)) return <Moment name={name} label={label} given={given} />
-  const { enum: values, default: preset } = schema
+  const { enum: values, default: preset, minLength, maxLength } = schema
   if (values) {
-    // The values of `sort` are names of fields.
-    const textOf = name === "sort" ? labelOf : (value: string) => value.replaceAll("_", " ")
+    // The values of `sort` are names of fields. Names like `api_key.issued` are shown as they are.
+    const textOf =
+      name === "sort" ? labelOf : (value: string) => (value.includes(".") ? value : value.replaceAll("_", " "))
     const options = Object.fromEntries(values.map((value) => [String(value), textOf(String(value))]))
     if (preset !== undefined)
       return <Choice name={name} label={label} given={given || String(preset)} options={options} />
@@ -61,6 +59,9 @@ function Filter({ name, schema, given }: { name: string; schema: ReturnType<type
       <input
         id={`filter-${name}`}
         name={name}
+        type={name === "q" ? "search" : "text"}
+        minLength={minLength}
+        maxLength={maxLength}
         defaultValue={given}
         autoComplete="off"
         spellCheck={false}

@@ -195,6 +195,8 @@ export type JsonSchema = {
   examples?: unknown[]
   minimum?: number
   maximum?: number
+  minLength?: number
+  maxLength?: number
   anyOf?: JsonSchema[]
   items?: JsonSchema
   properties?: Record<string, JsonSchema>

@@ -141,8 +141,8 @@ const longKeyStart = new RegExp(`${anyPrefix}\\w{8}`)
 /** The parameter for a search. Its value appears in URLs, so it is never a whole key. */
 export function searchParameter({ account }: Searched) {
   const found = account
-    ? "part of the account's name or address, an id, or a key's first characters"
-    : "part of the address, or an id"
+    ? "part of the account's name or address, or a key's first characters, both with users.read; or the id of a row or its account"
+    : "part of the address, or the id of a row"
   return z
     .string()
     .transform((sent, context): Term => {

@@ -32,6 +32,7 @@ const unmarked = [
   "plans.currency",
   "subscriptions.currency",
   "orders.currency",
+  "refunds.currency",
   "verification_tokens.identifier",
 ]
 
