@@ -23,6 +23,8 @@ type Case = { name: string; run: (ask: Ask) => Promise<unknown> }
 
 async function main(sizes: readonly number[]): Promise<void> {
   const given = await openDatabase(10)
+  // Neither the access log nor the request log is measured.
+  Object.assign(process.env, { LOG_LEVEL: "error", REQUEST_LOG_DAYS: "0" })
   await printConditions(`medians and p95 of ${calls} calls of the route function; a recipe sends up to two requests`)
   const endpoints = await readEndpoints()
   const { GET } = metrics(

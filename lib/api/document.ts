@@ -3,10 +3,11 @@ import { limits } from "@/lib/rate-limit/rate-limit"
 import { idempotencyHours } from "../credits/ledger"
 import type { Family } from "../metrics/family"
 import type { Permission } from "../permissions"
+import { maxMatches } from "../postgres/search"
 import type { Endpoint } from "./endpoint"
 import type { ErrorCode } from "./errors"
 import { idempotencyKeyHeader } from "./idempotency-key"
-import { limitBounds, usefulOffset } from "./parameters"
+import { limitBounds, maxOffset, searchLength } from "./parameters"
 
 /** An endpoint with its path and its example response, for the generated documents. */
 export type Documented = Endpoint & {
@@ -54,9 +55,11 @@ export function errorCodes({ scope, metered, families }: Endpoint): ErrorCode[] 
 export const conventions = {
   envelope:
     'A list returns `{ "data": [rows], "meta": { "total", "limit", "offset", "nextCursor" } }`, where `total` counts all matching rows. A single object returns `{ "data": {…} }`.',
-  walk: `To read all rows, use \`limit=${limitBounds.max}\` and repeat the request with \`cursor=\` set to \`meta.nextCursor\` until it is null. Every row that exists throughout is returned exactly once, and every page takes the same time. With \`offset\`, rows can be skipped or repeated, and large offsets are slow: use it only within about the first ${usefulOffset} rows.`,
+  walk: `To read all rows, use \`limit=${limitBounds.max}\` and repeat the request with \`cursor=\` set to \`meta.nextCursor\` until it is null. Every row that exists throughout is returned exactly once. With \`offset\`, rows can be skipped or repeated.`,
   stream:
     'To read all rows in one request and from one snapshot, send `Accept: application/x-ndjson` or `Accept: text/csv`, without `limit`, `offset` and `cursor`. NDJSON is complete only if its last line is `{ "meta": { "total" } }`; a CSV that is incomplete ends with a broken connection. A key reads one stream at a time, for at most 10 minutes.',
+  search: `\`q\` searches for part of a name or address, an id, or the first characters of a key. It has ${searchLength.min} to ${searchLength.max} characters; more than ${maxMatches} matches return 400.`,
+  sort: "`sort` sorts by that field instead of `createdAt`, then by id.",
   bounds: "`since` and `until` are inclusive: `since=2026-01-01&until=2026-01-31` covers January in UTC.",
   money: "Money amounts are integer cents with a `currency`. Never add amounts in different currencies.",
   times: "Times are ISO 8601 in UTC. Ids are UUIDs unless stated otherwise.",
@@ -171,15 +174,21 @@ function isUntrusted({ "x-untrusted": untrusted, anyOf = [], items, properties =
 /** A type in short form: `integer from 1 to 500, default 100`, `time or null`, `paid|failed`. */
 function typeOf(schema: JsonSchema): string {
   const { minimum, maximum, default: preset } = schema
-  const range = minimum !== undefined && maximum !== undefined ? ` from ${minimum} to ${maximum}` : ""
+  const most = maximum === maxOffset ? "" : ` to ${maximum}`
+  const range = minimum !== undefined && maximum !== undefined ? ` from ${minimum}${most}` : ""
   return `${kindOf(schema)}${range}${preset === undefined ? "" : `, default ${preset}`}`
+}
+
+/** Rows within an object repeat the names of the rows beside it. */
+function shortened(names: readonly string[]): readonly string[] {
+  return names.length > 6 ? [...names.slice(0, 5), "…"] : names
 }
 
 function kindOf({ type, format, enum: values, anyOf, items, properties }: JsonSchema): string {
   if (values) return values.join("|")
   if (anyOf) return anyOf.map(typeOf).join(" or ")
   if (items) return `list of ${typeOf(items)}`
-  if (properties) return `{ ${Object.keys(properties).join(", ")} }`
+  if (properties) return `{ ${shortened(Object.keys(properties)).join(", ")} }`
   if (format) return { uuid: "id", "date-time": "time" }[format] ?? format
   return [type ?? "any"].flat().join(" or ")
 }

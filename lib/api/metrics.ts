@@ -25,16 +25,16 @@ const names = z
 
 const shared = {
   measure: names.describe("One or more measures of one family, separated by commas"),
-  by: names.describe(`Up to ${maxDimensions} of: one of ${units.join(", ")}; dimensions of the family`),
-  since: sharedParameters.since.describe("The start of the range, as in lists"),
-  until: sharedParameters.until.describe("The end of the range, as in lists"),
+  by: names.describe(`Up to ${maxDimensions}: one of ${units.join(", ")}, and dimensions of the family`),
+  since: sharedParameters.since.describe("The start of the range, inclusive"),
+  until: sharedParameters.until.describe("The end of the range, inclusive"),
   sort: z
     .string()
     .regex(/^[A-Za-z]{1,40}$/, "must be a name")
     .describe("A measure or dimension of the question; by default the unit of time, or the first dimension"),
   order: z.enum(["asc", "desc"]).describe("By default desc for a measure, and asc otherwise"),
   limit: sharedParameters.limit,
-  offset: sharedParameters.offset,
+  offset: sharedParameters.offset.meta({ default: 0, description: "Rows to skip" }),
 }
 
 type Asked = { [Name in keyof typeof shared]?: z.output<(typeof shared)[Name]> }
@@ -60,7 +60,7 @@ export function metrics(sources: readonly Source[]): Routes {
     required: ["measure", "since", "until"],
     data: rowSchema(families),
     meta: z.object({
-      definitions: z.record(z.string(), z.string()).describe("What each measure of the question means"),
+      definitions: z.record(z.string(), z.string()).describe("What each measure of the question means, and its unit"),
       asOf: z.string().meta({ format: "date-time", description: "The time of the snapshot that was read" }),
     }),
     recipes: {},
@@ -79,7 +79,10 @@ export function metrics(sources: readonly Source[]): Routes {
     const rows = question.isByCohort ? found.rows.flatMap((row) => sinceSignUp(row, question.since)) : found.rows
     const data = sorted(rows, sort, question).slice(offset, offset + limit)
     draft.rows = data.length
-    const definitions = question.measures.map((name) => [name, measureOf(question.family, name).definition])
+    const definitions = question.measures.map((name) => {
+      const { definition, unit } = measureOf(question.family, name)
+      return [name, `${definition} (${unit})`]
+    })
     const total = question.isByCohort ? rows.length : found.total
     return listEnvelope({
       data: data.map(bodyOf),

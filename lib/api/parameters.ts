@@ -133,7 +133,7 @@ export function sortParameter(fields: readonly string[]) {
     .meta({ default: defaultSort, description: "Sorts by this field, then id, in the given order" })
 }
 
-const searchLength = { min: 3, max: 100 }
+export const searchLength = { min: 3, max: 100 }
 const searchError = `must have ${searchLength.min} to ${searchLength.max} characters, without control characters`
 const keyStart = new RegExp(`^(${anyPrefix}\\w{0,4})\\w{0,3}…?$`)
 const longKeyStart = new RegExp(`${anyPrefix}\\w{8}`)

@@ -36,7 +36,7 @@ export function skillDocument(surface: Surface, endpoints: readonly Documented[]
     `# ${texts[surface].title}`,
     introduction(surface, baseUrl),
     ...metrics.map((endpoint) => describeMetrics(endpoint, endpoints)),
-    conventionList,
+    conventionList(endpoints),
     errorTable(surface, endpoints),
     "## Endpoints",
     ...endpoints.filter((endpoint) => !metrics.includes(endpoint)).map(describeEndpoint),
@@ -75,7 +75,9 @@ function introduction(surface: Surface, baseUrl: string): string {
 Keep the key secret: never print it, write it to a file or put it into a URL.`
 }
 
-const conventionList = `## Conventions
+function conventionList(endpoints: readonly Documented[]): string {
+  const has = (filter: string) => endpoints.some(({ filters }) => Object.hasOwn(filters, filter))
+  return `## Conventions
 
 ${[
   conventions.envelope,
@@ -83,7 +85,8 @@ ${[
   `Every list takes ${describeParameters(sharedParameters).map(describeInline).join("; ")}.`,
   conventions.walk,
   conventions.stream,
-  conventions.bounds,
+  ...(has("q") ? [conventions.search] : []),
+  ...(has("sort") ? [conventions.sort] : []),
   conventions.money,
   conventions.times,
   conventions.strict,
@@ -93,6 +96,7 @@ ${[
 ]
   .map((line) => `- ${line}`)
   .join("\n")}`
+}
 
 function errorTable(surface: Surface, endpoints: readonly Documented[]): string {
   const advice: Partial<Record<ErrorCode, string>> = {
@@ -132,8 +136,8 @@ ${summary}. **Use it for every number, however large the data; lists are for sin
 - ${described.map(describeInline).join("; ")}. Required: ${codesOf(required)}. A dimension is also a filter by one value: \`status=active\`.
 - A row has \`id\`, the unit of time as \`createdAt\` (the start of the period, UTC; weeks start on Monday, the first and the last period are clipped to the range), the dimensions and the measures. Rows in which all is 0 are left out if the question has dimensions.
 - \`cents\` are always split by \`currency\`; measures without currency are then in rows whose \`currency\` is null. \`account\` is the id of an account and also needs \`${accountDimension.permission}\`.
-- \`cohort=month\` splits by month of sign-up and by \`monthsSinceSignUp\`, for the accounts that signed up in the range.
-- \`meta\` has \`total\`, \`limit\`, \`offset\`, \`definitions\` and \`asOf\`. What cannot be asked returns 400 with what can. Ranges of whole days (UTC) can be longest.
+- \`cohort=month\` splits by month of sign-up and by \`monthsSinceSignUp\`, for the months in the range.
+- \`meta\` has \`total\`, \`limit\`, \`offset\`, \`definitions\` and \`asOf\`, the time of the snapshot. A measure that is rounded says so. What cannot be asked, or would read too many rows, returns 400 and says what can be asked; ranges of whole days (UTC) can be longest.
 
 | Family, permission | Measures | Dimensions |
 |---|---|---|
@@ -172,13 +176,17 @@ function codesOf(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ")
 }
 
+/** Filters that the conventions explain. */
+const explained = ["q", "sort"]
+
 function describeEndpoint(endpoint: Documented): string {
   const { path, method, summary, permission, scope, filters, metered, data, meta } = endpoint
   const requirement = permission ? ` Permission: \`${permission}\`.` : scope ? ` Scope: \`${scope}\`.` : ""
   const fields = describeFields(data)
   const filterTexts = describeParameters(filters).map((filter) => {
     const isField = fields.some(({ name }) => name === filter.name) && !filter.type.includes("default")
-    return isField ? `\`${filter.name}\`` : describeInline(filter)
+    if (isField) return `\`${filter.name}\``
+    return describeInline(explained.includes(filter.name) ? { ...filter, description: undefined } : filter)
   })
   const all = [...fields, ...describeFields(meta).map((field) => ({ ...field, name: `meta.${field.name}` }))]
   return [
@@ -221,7 +229,8 @@ function describeField({ name, type, untrusted: isUntrusted, description }: Desc
 const orNull = " or null"
 
 function describeInline({ name, type, description }: Described): string {
-  return `\`${name}\` (${[...(type === "string" ? [] : [type]), ...(description ? [description] : [])].join(": ")})`
+  const details = [...(type === "string" ? [] : [type]), ...(description ? [description] : [])]
+  return `\`${name}\`${details.length > 0 ? ` (${details.join(": ")})` : ""}`
 }
 
 function recipePreface(baseUrl: string): string {

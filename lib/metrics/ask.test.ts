@@ -29,7 +29,7 @@ const subscription = { plan: "plan_id" }
 const order = { plan: "coalesce((SELECT plan_id FROM subscriptions s WHERE s.id = subscription_id), '')" }
 const isActiveAt = (time: string, strictly = false) =>
   `created_at ${strictly ? "<" : "<="} ${time} AND (canceled_at IS NULL OR canceled_at ${strictly ? ">=" : ">"} ${time})`
-const monthly = "CASE interval WHEN 'year' THEN amount / 12.0 ELSE amount END"
+const twelfths = "CASE interval WHEN 'year' THEN amount ELSE 12 * amount END"
 const monthOf = (time: string) => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM')`
 const ofCohort = {
   cohort: `(SELECT ${monthOf("u.created_at")} FROM users u WHERE u.id = user_id)`,
@@ -107,7 +107,7 @@ const references: Record<string, Reference | readonly [Reference, Reference]> = 
   mrr: {
     from: "subscriptions",
     when: `$1::timestamptz IS NOT NULL AND ${payingSince} <= $2 AND (canceled_at IS NULL OR canceled_at > $2)`,
-    value: `round(sum(${monthly}))`,
+    value: `round(sum(${twelfths}) / 12.0)`,
     columns: subscription,
   },
   churnRate: [
@@ -290,6 +290,13 @@ function hasWholeDays({ name }: Family): boolean {
   return name === "keys"
 }
 
+/** Requests are counted by endpoint and status, or by key and account. */
+function isTooFine(family: Family, measures: readonly string[], by: readonly string[]): boolean {
+  const hasAny = (names: readonly string[]) => by.some((name) => names.includes(name))
+  const isOfRequests = measures.includes("requests") || measures.includes("errors")
+  return family.name === "keys" && isOfRequests && hasAny(["surface", "route", "status"]) && hasAny(["key", "account"])
+}
+
 const questionSeed = Number(process.env.METRICS_SEED || randomInt(2 ** 31))
 
 test("any question equals plain queries, in the middle of changes", { timeout: 120_000 }, async () => {
@@ -316,6 +323,10 @@ test("any question equals plain queries, in the middle of changes", { timeout: 1
       const range = hasWholeDays(family)
         ? { since: Math.floor(since / day) * day, until: Math.ceil((until + 1) / day) * day - 1 }
         : { since, until }
+      if (isTooFine(family, measures, by)) {
+        const refused = ask({ family, measures, by, unit, where: {}, ...range })
+        return expect(refused).rejects.toThrow("together: leave out one of them")
+      }
       await compare({ family, measures, by, unit, ...range })
     },
   )

@@ -302,6 +302,7 @@ const expectedCodes = new Set([
   "40001", // serialization failure
   "40P01", // deadlock
   "0A000", // deleting runs and subscriptions is refused in REPEATABLE READ
+  "23001", // an order with refunds
   "23503", // foreign key: the referenced row was deleted concurrently
   "23505", // unique: another subscription became current concurrently
 ])

@@ -122,6 +122,12 @@ test("the database refuses to change what has happened", async () => {
   await expect(createSubscription({ userId, ...replacing, createdAt: ago(3) })).rejects.toThrow(refused)
 
   const order = await createOrder({ userId, currency, status: "refunded", refundedAmount: 1_900, refundedAt: ago(1) })
+  for (const terms of [{ kind: "subscription" }, { currency: "usd" }, { subscriptionId: id }] as const) {
+    const change = db().order.update({ where: { id: order.id }, data: terms })
+    await expect(change, JSON.stringify(terms)).rejects.toThrow("of an order never change")
+  }
+  await createOrder({ userId, currency, kind: "subscription", subscriptionId: id })
+  await expect(db().subscription.delete({ where: { id } })).rejects.toThrow("of an order never change")
   const move = pool().query("UPDATE refunds SET created_at = now() WHERE order_id = $1", [order.id])
   await expect(move).rejects.toThrow("never changes")
 })

@@ -73,7 +73,7 @@ async function expected(from: Date, to: Date) {
     churnRate: activeBefore === 0 ? null : canceledSubscriptions / activeBefore,
     orders: await one(`SELECT count(*) FROM orders WHERE paid_at ${during}`, from, to),
     mrr: await money(
-      `SELECT currency, round(sum(CASE interval WHEN 'year' THEN amount / 12.0 ELSE amount END)) AS amount FROM subscriptions
+      `SELECT currency, round(sum(CASE interval WHEN 'year' THEN amount ELSE 12 * amount END) / 12.0) AS amount FROM subscriptions
        WHERE ${payingSince} <= $1 AND (canceled_at IS NULL OR canceled_at > $1) GROUP BY 1 ORDER BY 1`,
       to,
     ),

@@ -20,7 +20,7 @@ const measures = {
     ),
   orders: z.int().describe("Orders paid"),
   mrr: money.describe(
-    "Monthly recurring revenue at the end of the period: the amounts of subscriptions that have started and not ended, including past_due, from the end of their trial on; yearly amounts divided by twelve",
+    "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded to a cent",
   ),
   revenue: money.describe("Amounts of orders paid, by paidAt, before refunds"),
   refunds: money.describe("Amounts refunded, each refund at its own time"),

@@ -18,7 +18,7 @@ export type BusinessQuestion = {
 /** Ids that the questions name. */
 export type Subjects = { account: string; key: string; actor: string }
 
-const monthly = "CASE interval WHEN 'year' THEN amount / 12.0 ELSE amount END"
+const twelfths = "CASE interval WHEN 'year' THEN amount ELSE 12 * amount END"
 const cohort = "to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM') AS cohort"
 const orders =
   "(SELECT o.*, coalesce(s.plan_id, '') AS plan FROM orders o LEFT JOIN subscriptions s ON s.id = o.subscription_id) o"
@@ -60,27 +60,27 @@ export function questionsOn(now: Date, { account, key, actor }: Subjects): Busin
       family: "subscriptions",
       question: "What is our monthly recurring revenue?",
       request: `measure=mrr&${day.range}`,
-      sql: `SELECT currency, round(sum(${monthly}))::float8 AS mrr FROM subscriptions WHERE ${isPaidAt(end)} GROUP BY 1`,
+      sql: `SELECT currency, round(sum(${twelfths}) / 12.0)::float8 AS mrr FROM subscriptions WHERE ${isPaidAt(end)} GROUP BY 1`,
     },
     {
       family: "subscriptions",
       question: "Which plans does it come from?",
       request: `measure=mrr,active&by=plan&${day.range}`,
-      sql: `SELECT plan_id AS plan, currency, coalesce(round(sum(${monthly}) FILTER (WHERE ${isPaidAt(end)})), 0)::float8 AS mrr, count(*)::int AS active
+      sql: `SELECT plan_id AS plan, currency, coalesce(round(sum(${twelfths}) FILTER (WHERE ${isPaidAt(end)}) / 12.0), 0)::float8 AS mrr, count(*)::int AS active
             FROM subscriptions WHERE ${isOpenAt(end)} GROUP BY 1, 2`,
     },
     {
       family: "subscriptions",
       question: "How did it develop over a year?",
       request: `measure=mrr&by=month&${year.range}`,
-      sql: `SELECT "createdAt", currency, round(sum(${monthly}))::float8 AS mrr FROM ${yearOfMonths}, subscriptions
+      sql: `SELECT "createdAt", currency, round(sum(${twelfths}) / 12.0)::float8 AS mrr FROM ${yearOfMonths}, subscriptions
             WHERE ${isPaidAt("m.ends")} GROUP BY 1, 2`,
     },
     {
       family: "subscriptions",
       question: "How much of it is billed by the year?",
       request: `measure=mrr&by=interval&${day.range}`,
-      sql: `SELECT interval::text AS interval, currency, round(sum(${monthly}))::float8 AS mrr FROM subscriptions WHERE ${isPaidAt(end)} GROUP BY 1, 2`,
+      sql: `SELECT interval::text AS interval, currency, round(sum(${twelfths}) / 12.0)::float8 AS mrr FROM subscriptions WHERE ${isPaidAt(end)} GROUP BY 1, 2`,
     },
     {
       family: "orders",

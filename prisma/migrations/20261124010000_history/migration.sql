@@ -74,6 +74,16 @@ CREATE TRIGGER "subscriptions_replacing" AFTER INSERT ON "subscriptions"
 CREATE TRIGGER "subscriptions_replacing_no_more" AFTER DELETE ON "subscriptions"
   FOR EACH ROW WHEN (OLD.replaces_id IS NOT NULL) EXECUTE FUNCTION replace_subscription();
 
+-- Deleting a subscription would set that of its orders to null.
+CREATE FUNCTION keep_order_terms() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'The kind, currency and subscription of an order never change';
+END $$;
+
+CREATE TRIGGER "orders_terms_kept" BEFORE UPDATE OF kind, currency, subscription_id ON "orders"
+  FOR EACH ROW WHEN ((NEW.kind, NEW.currency, NEW.subscription_id) IS DISTINCT FROM (OLD.kind, OLD.currency, OLD.subscription_id))
+  EXECUTE FUNCTION keep_order_terms();
+
 -- Whoever refunds adds to an order's refunded_amount; what was added is a refund, at the order's refunded_at. One that
 -- failed afterwards is taken back by a negative one, today.
 CREATE FUNCTION record_refund() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -32,12 +32,8 @@ END $$;
 CREATE TRIGGER "users_sign_up_kept" BEFORE UPDATE OF created_at ON "users"
   FOR EACH ROW WHEN (NEW.created_at <> OLD.created_at) EXECUTE FUNCTION keep_sign_up_time();
 
-CREATE FUNCTION sign_up_month(account uuid) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT coalesce((SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM') FROM users WHERE id = account), '')
-$$;
-
--- The plan of a subscription never changes, and an order is inserted after its subscription, so this can be indexed. The
--- body refers to the table itself, whatever the search path is.
+-- The plan of a subscription never changes, and an order keeps its subscription, so this can be indexed. The body refers
+-- to the table itself, whatever the search path is. The functions below read it in place: a call costs more than that.
 CREATE FUNCTION plan_of(subscription uuid) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN coalesce((SELECT plan_id FROM subscriptions WHERE id = subscription), '');
 
@@ -48,7 +44,7 @@ CREATE OR REPLACE FUNCTION daily_facts(r "subscriptions") RETURNS SETOF "daily_c
       CASE WHEN r.status <> 'trialing' THEN nullif(coalesce(r.paying_since, r.created_at), 'infinity') END AS since,
       ARRAY[r.plan_id, r.interval::text, r.status::text]::text AS dimensions,
       extract(epoch FROM r.canceled_at - coalesce(r.first_created_at, r.created_at))::bigint AS lasted,
-      sign_up_month(r.user_id) AS cohort)
+      coalesce((SELECT to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM') FROM users u WHERE u.id = r.user_id), '') AS cohort)
   SELECT 'subscriptions', utc_day(r.created_at), r.status::text, r.plan_id, 1::bigint, 0::bigint
   UNION ALL SELECT 'subscriptions.listed', utc_day(r.created_at), r.status::text,
     ARRAY[r.plan_id, r.cancel_at_period_end::text]::text, 1, 0
@@ -74,7 +70,10 @@ CREATE OR REPLACE FUNCTION daily_facts(r "subscriptions") RETURNS SETOF "daily_c
 $$;
 
 CREATE OR REPLACE FUNCTION daily_facts(r "orders") RETURNS SETOF "daily_changes" LANGUAGE sql STABLE AS $$
-  WITH listed AS (SELECT ARRAY[r.kind::text, plan_of(r.subscription_id), r.status::text]::text AS dimensions)
+  WITH listed AS (
+    SELECT ARRAY[r.kind::text, coalesce((SELECT s.plan_id FROM subscriptions s WHERE s.id = r.subscription_id), ''),
+        r.status::text]::text AS dimensions,
+      coalesce((SELECT to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM') FROM users u WHERE u.id = r.user_id), '') AS cohort)
   SELECT 'orders', utc_day(r.created_at), r.status::text, '', 1::bigint, 0::bigint
   UNION ALL SELECT 'orders.listed', utc_day(r.created_at), r.currency::text, dimensions, 1, 0 FROM listed
   UNION ALL SELECT 'orders.paid', utc_day(r.paid_at), r.currency::text, '', 1, r.amount WHERE r.paid_at IS NOT NULL
@@ -84,14 +83,15 @@ CREATE OR REPLACE FUNCTION daily_facts(r "orders") RETURNS SETOF "daily_changes"
     WHERE r.refunded_amount > 0
   UNION ALL SELECT 'orders.last_refunded', utc_day(r.refunded_at), r.currency::text, dimensions, 1, 0 FROM listed
     WHERE r.refunded_at IS NOT NULL
-  UNION ALL SELECT 'accounts.revenue', utc_day(r.paid_at), r.currency::text, sign_up_month(r.user_id), 1,
-    r.amount - r.refunded_amount WHERE r.paid_at IS NOT NULL
+  UNION ALL SELECT 'accounts.revenue', utc_day(r.paid_at), r.currency::text, cohort, 1, r.amount - r.refunded_amount
+    FROM listed WHERE r.paid_at IS NOT NULL
 $$;
 
 CREATE OR REPLACE FUNCTION daily_facts(r "refunds") RETURNS SETOF "daily_changes" LANGUAGE sql STABLE AS $$
   SELECT 'orders.refunded', utc_day(r.created_at), r.currency::text, '', 1::bigint, r.amount::bigint
   UNION ALL SELECT 'orders.refunds', utc_day(r.created_at), r.currency::text,
-    ARRAY[o.kind::text, plan_of(o.subscription_id)]::text, 1, r.amount FROM orders o WHERE o.id = r.order_id
+    ARRAY[o.kind::text, coalesce((SELECT s.plan_id FROM subscriptions s WHERE s.id = o.subscription_id), '')]::text, 1, r.amount
+    FROM orders o WHERE o.id = r.order_id
 $$;
 
 CREATE OR REPLACE FUNCTION daily_facts(r "credit_entries") RETURNS SETOF "daily_changes" LANGUAGE sql IMMUTABLE AS $$
@@ -137,7 +137,8 @@ END $$;
 -- The first subscription of each account. Whoever changes an account's row here waits for others who do, and fails in a
 -- snapshot that is older than what they did.
 CREATE FUNCTION daily_facts(r "customers") RETURNS SETOF "daily_changes" LANGUAGE sql STABLE AS $$
-  SELECT 'accounts.subscribed', utc_day(r.subscribed_at), '', sign_up_month(r.user_id), 1::bigint, 0::bigint
+  SELECT 'accounts.subscribed', utc_day(r.subscribed_at), '',
+    coalesce((SELECT to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM') FROM users u WHERE u.id = r.user_id), ''), 1::bigint, 0::bigint
     WHERE r.subscribed_at IS NOT NULL
 $$;
 

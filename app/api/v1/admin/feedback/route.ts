@@ -54,7 +54,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           { fact: "given", of: "amount" },
           { fact: "given", of: "n" },
         ],
-        definition: "Mean rating of that feedback; null without any",
+        definition: "Mean rating of the feedback given in the period; null without any",
       },
     },
   }),

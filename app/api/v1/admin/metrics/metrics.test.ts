@@ -33,18 +33,23 @@ test.each(families.map(({ family, permission }) => ({ name: family.name, permiss
   "the family $name requires $permission, of the role and of the key, and returns its definitions",
   async ({ family, permission }) => {
     // The first measure requires nothing else.
-    const [name = ""] = Object.keys(family.measures)
+    const [[name, measure] = [""]] = Object.entries(family.measures)
     const request = `measure=${name}&${range}`
     for (const role of Object.keys(roles) as Role[]) {
       const { status, body } = await ask(request, await keyOf(role))
       expect([role, status]).toEqual([role, holds(role, permission) ? 200 : 403])
-      if (status === 200) expect(body.meta.definitions).toEqual({ [name]: family.measures[name]?.definition })
+      if (status === 200) expect(body.meta.definitions).toEqual({ [name]: `${measure?.definition} (${measure?.unit})` })
     }
     const others: Permission[] = permission === "users.read" ? ["billing.read"] : ["users.read"]
     expect((await ask(request, await keyOf("owner", others))).body.error.code).toBe("missing_scope")
     expect((await ask(request, await keyOf("owner", [permission]))).status).toBe(200)
   },
 )
+
+test("no two families have a measure of the same name, which alone says what is asked", () => {
+  const names = families.flatMap(({ family }) => Object.keys(family.measures))
+  expect(new Set(names).size).toBe(names.length)
+})
 
 test.each<[string, Role, number]>([
   ["measure=gross&by=plan", "finance", 200],

@@ -81,7 +81,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         sum: "sold",
         of: "amount",
         less: "returned",
-        definition: "gross less all refunds of those same orders, whenever they were made",
+        definition: "Amounts of the orders paid in the period, less all refunds of those orders, whenever made",
       },
       buyers: {
         unit: "count",
@@ -95,7 +95,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           { fact: "sold", of: "amount" },
           { fact: "sold", of: "n" },
         ],
-        definition: "gross ÷ orders, rounded to a cent",
+        definition: "Mean amount of the orders paid in the period, rounded to a cent",
       },
     },
   }),

@@ -5,6 +5,7 @@ import { id } from "@/lib/fields"
 import { integer } from "@/lib/input/integer"
 import { accountDimension, family } from "@/lib/metrics/family"
 import { findRequests, requestFilters, requestRow } from "@/lib/request-log/lists"
+import { usageDays } from "@/lib/request-log/retention"
 import { surfaces } from "@/lib/surfaces"
 
 const surfaceOf = (route: string) => `CASE WHEN ${route} LIKE '/api/v1/admin/%' THEN 'admin' ELSE 'user' END`
@@ -18,11 +19,15 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   metrics: family({
     name: "keys",
     dimensions: {
-      surface: { schema: z.enum(surfaces), description: "The API that the key is for" },
+      surface: { schema: z.enum(surfaces), description: "The API that the key is for, or that was requested" },
       reason: { schema: z.enum(RevocationReason), description: "Why a key was revoked" },
       route: { schema: z.string(), description: "The path of the endpoint" },
       status: { schema: integer(100, 599), description: "The status of the response" },
-      key: { schema: id, description: "Id of the key, for the last 400 days", isIndexed: true },
+      key: {
+        schema: id,
+        description: `Id of the key; requests by key or account are known for ${usageDays} days`,
+        isIndexed: true,
+      },
       account: accountDimension,
     },
     facts: {
@@ -63,7 +68,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         of: "n",
         definition: "Requests logged in the period, refused ones included",
       },
-      errors: { unit: "count", sum: "requests", of: "amount", definition: "Those with a status of 400 or more" },
+      errors: {
+        unit: "count",
+        sum: "requests",
+        of: "amount",
+        definition: "Requests logged in the period with a status of 400 or more",
+      },
     },
   }),
 })

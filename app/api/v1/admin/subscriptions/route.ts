@@ -8,7 +8,7 @@ import { findSubscriptions, planId, subscriptionRow, subscriptionStatus } from "
 
 /** Where the sums have the dimensions. */
 const summed = { plan: packed(1), interval: packed(2), status: packed(3), currency: "label" }
-const columns = { plan: "plan_id", interval: "interval", status: "status", currency: "currency", account: "user_id" }
+const columns = { plan: "plan_id", interval: "interval", status: "status", currency: "currency" }
 const rowsAt = (at: string, condition: string) => ({
   from: `(SELECT * FROM subscriptions WHERE ${condition}) counted`,
   at,
@@ -89,7 +89,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         of: "amount",
         dividedBy: 12,
         definition:
-          "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded",
+          "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded to a cent",
       },
       churnRate: {
         unit: "share",
@@ -97,7 +97,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           { fact: "lost", of: "n" },
           { fact: "open", of: "n", at: "start" },
         ],
-        definition: "ended ÷ active at the start of the period; null if none were",
+        definition:
+          "Subscriptions ended in the period, without changes of plan, ÷ those active at its start; null if none were",
       },
       lifetimeDays: {
         unit: "days",
@@ -115,7 +116,6 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
 const rows = await metrics("measure=active,ended,churnRate&by=month&since=" + year + "-01-01&until=" + today)
 return rows.map(({ createdAt, active, ended, churnRate }) => ({ month: createdAt.slice(0, 7), active, ended, churnRate }))`,
     "Churn by plan: subscriptions started and ended, and the mean days that the ended ones lasted": `
-const rows = await metrics("measure=started,ended,lifetimeDays&by=plan&since=2000-01-01&until=" + today)
-return rows.map(({ plan, started, ended, lifetimeDays }) => ({ plan, started, ended, lifetimeDays }))`,
+return metrics("measure=started,ended,lifetimeDays&by=plan&since=2000-01-01&until=" + today)`,
   },
 })

@@ -41,7 +41,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
       role: { schema: z.enum(roleNames), description: "The account's role now" },
       cohort: {
         schema: cohort,
-        description: "Month of sign-up, like 2026-01. The filter cohort=month splits by it and by the months since",
+        description: "Month of sign-up, like 2026-01; cohort=month splits by it and the months since",
       },
       currency: currencyDimension,
     },
@@ -120,8 +120,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   }),
   recipes: {
     "Retention by cohort: for the accounts of each sign-up month, how many ever subscribed and how many still do": `
-const rows = await metrics("measure=accounts,subscribed,retained&by=cohort&since=2000-01-01&until=" + today)
-return rows.map(({ cohort, accounts, subscribed, retained }) => ({ month: cohort, accounts, subscribed, retained }))`,
+return metrics("measure=accounts,subscribed,retained&by=cohort&since=2000-01-01&until=" + today)`,
     "Growth: sign-ups by month, and their growth over the previous month": `
 const rows = await metrics("measure=signups&by=month&since=" + (year - 1) + "-01-01&until=" + today)
 return rows.map(({ createdAt, signups }, i) => ({

@@ -57,7 +57,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           { fact: "joined", of: "n" },
           { fact: "entered", of: "n" },
         ],
-        definition: "The part of those entries whose address has an account by now; null without entries",
+        definition:
+          "Entries made in the period whose address has an account by now ÷ all of the period; null without any",
       },
     },
   }),

@@ -30,6 +30,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         schema: integer(0, 2_147_483_647),
         description: "Only accounts with less than this balance",
         operator: "<",
+        isIndexed: true,
       },
       account: accountDimension,
     },
@@ -50,7 +51,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         of: "n",
         definition: "Accounts created in the period that have a balance",
       },
-      credits: { unit: "credits", sum: "opened", of: "amount", definition: "The sum of their balances now" },
+      credits: {
+        unit: "credits",
+        sum: "opened",
+        of: "amount",
+        definition: "Balances now of the accounts created in the period",
+      },
     },
   }),
   recipes: {
