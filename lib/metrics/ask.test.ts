@@ -177,7 +177,7 @@ const references: Record<string, Reference | readonly [Reference, Reference]> = 
     from: "audit_entries",
     when: during("created_at"),
     value: "count(*)",
-    columns: { targetType: "target_type", actor: "actor_id" },
+    columns: { targetType: "target_type", actor: "actor_id", address: "coalesce(details->>'address', '')" },
   },
   granted: entries("grant"),
   purchased: entries("purchase"),

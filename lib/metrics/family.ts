@@ -87,7 +87,7 @@ export function packed(position: number): string {
 /** The currency of amounts, by which every family with amounts can be split. */
 export const currencyDimension: Dimension = {
   schema: currencyCode,
-  description: "ISO 4217 code; amounts are always split by it",
+  description: "ISO 4217 code in lower case; amounts are always split by it",
 }
 
 /** The account that something belongs to. There are too many for sums, so its questions read rows. */

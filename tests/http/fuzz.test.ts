@@ -411,7 +411,7 @@ function sentBy(keySet: KeySet, { path, surface, metered }: ServedEndpoint, one:
   }
 }
 
-/** The statuses that the response may have. Which questions metrics can answer depends on all that they name. */
+/** The statuses that the response may have. Whether metrics can be asked for depends on all that a question names. */
 function expectedStatuses(endpoint: ServedEndpoint, one: Case, account: Account): readonly number[] {
   const { families, filters, required = [] } = endpoint
   if (!families) return [expectedStatus(endpoint, one, account)]

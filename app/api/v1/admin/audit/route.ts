@@ -32,9 +32,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   metrics: family({
     name: "audit",
     dimensions: {
-      action: { schema: name, description: "The action, such as user.signed_in" },
+      action: { schema: name, description: "The action, such as user.signed_in", isIndexed: true },
       targetType: { schema: name, description: "The type of the object that was changed" },
       actor: { schema: id, description: "Id of the account that acted", permission: "users.read", isIndexed: true },
+      address: { schema: z.string(), description: "The network address of a sign-in, failed or not; empty for others" },
     },
     facts: {
       acted: {
@@ -42,7 +43,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         rows: {
           from: "audit_entries",
           at: "created_at",
-          dimensions: { action: "action", targetType: "target_type", actor: "actor_id" },
+          dimensions: {
+            action: "action",
+            targetType: "target_type",
+            actor: "actor_id",
+            address: "coalesce(details->>'address', '')",
+          },
         },
       },
     },

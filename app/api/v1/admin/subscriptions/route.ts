@@ -107,7 +107,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
           { fact: "lost", of: "n" },
         ],
         dividedBy: 86_400,
-        definition: "Mean days from start to end of the subscriptions ended in the period, changes of plan included",
+        definition: "Mean days that the subscriptions ended in the period had lasted, from before any change of plan",
       },
     },
   }),

@@ -107,7 +107,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         of: "n",
         permission: "billing.read",
         // An account has one at a time.
-        definition: "Accounts with an active subscription at the end of the period",
+        definition: "Accounts with a subscription at the end of the period, trials and past due included",
       },
       revenue: {
         unit: "cents",
