@@ -3,6 +3,7 @@ import { csvLine } from "./csv"
 
 test.each<[unknown, string]>([
   ["plain", "plain"],
+  ["me+you@example.com", "me+you@example.com"],
   ["", ""],
   [null, ""],
   [undefined, ""],

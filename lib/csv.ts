@@ -8,11 +8,15 @@ export function csvLine(cells: readonly unknown[]): string {
 /** Where a spreadsheet could take text for a formula: at its start, and after what some take for a separator. */
 const formula = /(^|[;\t\n])(?=[=+\-@＝＋－＠\t\n])/g
 
+/** Nothing in it needs a symbol, quotes or an apostrophe. Most cells are so, and this is found much faster than the rest. */
+const plain = /^[A-Za-z0-9][\w .:@/+-]*$/
+
 /** Times are in ISO 8601, lists and objects in JSON; characters that are invisible are symbols. */
 function cellOf(value: unknown): string {
   if (value === null || value === undefined) return ""
   if (value instanceof Date) return value.toISOString()
   if (typeof value === "number" || typeof value === "boolean") return String(value)
+  if (typeof value === "string" && plain.test(value)) return value
   const text = visible(typeof value === "string" ? value : JSON.stringify(value)).replaceAll(formula, "$1'")
   return /[",;\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

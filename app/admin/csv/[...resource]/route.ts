@@ -6,17 +6,16 @@ import { refusalFor } from "@/lib/api/respond"
 import { csv, streamHeaders } from "@/lib/api/stream-formats"
 import { holds } from "@/lib/permissions"
 import { databaseDeadline } from "@/lib/postgres/deadline"
-import { requirePermission, requireViewer, type Viewer } from "@/lib/sign-in/session"
+import { requireViewer, type Viewer } from "@/lib/sign-in/session"
 import { findViewer } from "@/lib/sign-in/sessions"
 
 /** A list of the console as a file: all rows that match the query of its page, without limit, offset and cursor. */
 export async function GET(request: Request, { params }: RouteContext<"/admin/csv/[...resource]">) {
   const resource = (await params).resource.join("/")
   const page = `/admin/${resource}`
-  await requireViewer(page)
+  const viewer = await requireViewer(page)
   const endpoint = (await endpoints()).find(({ path }) => path === `/api/v1${page}`)?.routes.GET.endpoint
   if (!endpoint || !isAdminList(endpoint)) notFound()
-  const viewer = await requirePermission(page, endpoint.permission)
   return download(request, resource, endpoint, viewer)
 }
 
@@ -32,8 +31,11 @@ async function download(
     if (!viewer || !holds(viewer.role, permission)) refuseAs("forbidden", "This session may no longer read the list.")
   }
   try {
+    const demand = demandOf(role)
+    // Not with the 403 page, which a route handler cannot show.
+    demand(permission)
     const reader = { id, request, requestId, withinDeadline: databaseDeadline(), check }
-    const body = await stream(new URL(request.url).search, demandOf(role), csv, reader)
+    const body = await stream(new URL(request.url).search, demand, csv, reader)
     const name = `${resource.replaceAll("/", "-")}-${new Date().toISOString().slice(0, 10)}.csv`
     const disposition = { "Content-Disposition": `attachment; filename="${name}"` }
     return new Response(body.stream, { headers: { ...streamHeaders(csv), ...disposition } })
