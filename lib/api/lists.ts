@@ -1,14 +1,14 @@
 import { z } from "zod"
 import type { OwnerId } from "@/lib/accounts/owner"
 import type { Family } from "@/lib/metrics/family"
-import type { WithinDeadline } from "@/lib/postgres/deadline"
 import type { Found, Page, Position } from "@/lib/postgres/page"
 import { maxMatches, type Searched, search as searchFor, type Term } from "@/lib/postgres/search"
 import { holds, type Permission } from "../permissions"
-import { type Access, authorizeAgain, type Caller, requirePermission } from "./authenticate"
+import { requirePermission } from "./authenticate"
 import { type Endpoint, type Routes, routes } from "./endpoint"
-import { type List, listEnvelope } from "./envelope"
+import type { List } from "./envelope"
 import { refuseAs } from "./errors"
+import { type Context, pageOrStream, refusePaging } from "./page-or-stream"
 import {
   defaultSort,
   encodeCursor,
@@ -18,9 +18,9 @@ import {
   sortParameter,
 } from "./parameters"
 import { parseListQuery } from "./query"
-import { type Body, type Draft, type StreamedBody, setAll } from "./respond"
+import type { Body, StreamedBody } from "./respond"
 import { openStream, type Reader } from "./stream"
-import { type StreamFormat, streamFormatIn, streamHeaders } from "./stream-formats"
+import type { StreamFormat } from "./stream-formats"
 
 /** An admin list that pages can read too, with the same rows, parameters and errors as over HTTP. */
 export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
@@ -109,8 +109,6 @@ export function userList<
   )
 }
 
-type Context = { caller: Caller; access: Access; withinDeadline: WithinDeadline; draft: Draft }
-
 /** Whether an endpoint is a list that the console can show. */
 export function isAdminList(endpoint: Endpoint): endpoint is AdminEndpoint<unknown> {
   return endpoint.surface === "admin" && endpoint.shape === "list"
@@ -171,44 +169,15 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
     })
   }
 
-  /** Responds with a page or, to a client that prefers one of their formats, with a stream. */
-  async function write(
-    request: Request,
-    own: object,
-    { caller, access, withinDeadline, draft }: Context,
-  ): Promise<Body> {
+  function write(request: Request, own: object, context: Context): Promise<Body> {
     const { search } = new URL(request.url)
-    const demand = (permission: Permission) => requirePermission(caller, permission)
-    setAll(draft.headers, { Vary: "Accept" })
-    const format = streamFormatIn(request.headers)
-    if (!format) {
-      const found = await withinDeadline(read(search, own, demand))
-      draft.rows = found.data.length
-      return listEnvelope(found)
-    }
-    const body = await stream(search, own, demand, format, {
-      id: caller.key.id,
-      request,
-      requestId: draft.headers["x-request-id"] ?? "",
-      withinDeadline,
-      check: () => authorizeAgain(request.headers, caller, access),
+    const demand = (permission: Permission) => requirePermission(context.caller, permission)
+    return pageOrStream(request, context, {
+      page: () => read(search, own, demand),
+      stream: (format, reader) => stream(search, own, demand, format, reader),
     })
-    setAll(draft.headers, streamHeaders(format))
-    return body
   }
   return { common, read, stream, write }
-}
-
-/** A stream has all rows: with a part of them it would look complete to a client that forgot about the parameter. */
-function refusePaging(search: string, { type }: StreamFormat): void {
-  const given = new URLSearchParams(search)
-  for (const name of ["limit", "offset", "cursor"]) {
-    if (!given.has(name)) continue
-    refuseAs(
-      "bad_request",
-      `${name} selects a page, but as ${type} a list has all rows. Leave it out and narrow the list with since, until and filters, or send Accept: application/json.`,
-    )
-  }
 }
 
 /** What a person of a role may demand on a page. */

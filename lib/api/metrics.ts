@@ -5,10 +5,11 @@ import type { Family, Source } from "../metrics/family"
 import { maxStatsPeriods, periodsOf, type StatsInterval, statsInterval } from "../stats/periods"
 import { type Caller, requirePermission } from "./authenticate"
 import { type Endpoint, type Routes, routes } from "./endpoint"
-import { listEnvelope } from "./envelope"
 import { refuseAs } from "./errors"
+import { pageOrStream, refusePaging } from "./page-or-stream"
 import { limitBounds, type Parameters, sharedParameters } from "./parameters"
 import { parseParameters, parseValue } from "./query"
+import { openStream } from "./stream"
 
 /** A unit of time included. */
 const maxDimensions = 3
@@ -66,29 +67,52 @@ export function metrics(sources: readonly Source[]): Routes {
     recipes: {},
   }
   return routes(endpoint, async (request, caller, withinDeadline, draft) => {
-    const asked = parseParameters(new URL(request.url).search, endpoint.parameters) as Asked
+    const { search } = new URL(request.url)
+    const asked = parseParameters(search, endpoint.parameters) as Asked
     const question = questionOf(asked, sources, caller)
     const sort = sortOf(asked, question)
-    const { limit = limitBounds.default, offset = 0 } = asked
-    const first = question.measures.includes(sort.name) && {
-      measure: sort.name,
-      order: sort.order,
-      rows: offset + limit,
-    }
-    const found = await withinDeadline(ask({ ...question, ...(first && { first }) }).catch(refuseQuestion))
-    const rows = question.isByCohort ? found.rows.flatMap((row) => sinceSignUp(row, question.since)) : found.rows
-    const data = sorted(rows, sort, question).slice(offset, offset + limit)
-    draft.rows = data.length
-    const definitions = question.measures.map((name) => {
-      const { definition, unit } = measureOf(question.family, name)
-      return [name, `${definition} (${unit})`]
-    })
-    const total = question.isByCohort ? rows.length : found.total
-    return listEnvelope({
-      data: data.map(bodyOf),
-      meta: { total, limit, offset, definitions: Object.fromEntries(definitions), asOf: found.asOf },
-    })
+    return pageOrStream(
+      request,
+      { caller, access: endpoint, withinDeadline, draft },
+      {
+        page: () => pageOf(question, sort, asked),
+        stream: async (format, reader) => {
+          refusePaging(search, format)
+          const { rows } = await withinDeadline(rowsOf(question, sort))
+          const data = rows.map(bodyOf)
+          const columns = new Set(["id", ...data.flatMap((row) => Object.keys(row))])
+          return openStream(reader, format, {
+            columns: [...columns],
+            find: async () => ({ rows: data, total: data.length }),
+            rowOf: (row) => row as Record<string, unknown>,
+          })
+        },
+      },
+    )
   })
+}
+
+async function pageOf(question: AskedQuestion, sort: Sort, asked: Asked) {
+  const { limit = limitBounds.default, offset = 0 } = asked
+  const { rows, total, asOf } = await rowsOf(question, sort, offset + limit)
+  const definitions = question.measures.map((name) => {
+    const { definition, unit } = measureOf(question.family, name)
+    return [name, `${definition} (${unit})`]
+  })
+  return {
+    data: rows.slice(offset, offset + limit).map(bodyOf),
+    meta: { total, limit, offset, definitions: Object.fromEntries(definitions), asOf },
+  }
+}
+
+/** The rows of a question in its order: all of them, or at least the first ones. */
+async function rowsOf(question: AskedQuestion, sort: Sort, first?: number) {
+  const isFirst = first !== undefined && question.measures.includes(sort.name)
+  const wanted = isFirst ? { first: { measure: sort.name, order: sort.order, rows: first } } : {}
+  const found = await ask({ ...question, ...wanted }).catch(refuseQuestion)
+  const rows = question.isByCohort ? found.rows.flatMap((row) => sinceSignUp(row, question.since)) : found.rows
+  const total = question.isByCohort ? rows.length : found.total
+  return { rows: sorted(rows, sort, question), total, asOf: found.asOf }
 }
 
 function refuseQuestion(error: unknown): never {

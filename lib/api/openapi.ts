@@ -126,7 +126,7 @@ function operation(endpoint: Documented) {
         ]),
         content: {
           "application/json": { schema: envelope(endpoint), example: endpoint.example },
-          ...(endpoint.shape === "list" && streamContent),
+          ...(endpoint.shape !== "object" && streamContent),
         },
       },
       ...Object.fromEntries(

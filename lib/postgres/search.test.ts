@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import fc from "fast-check"
 import { beforeAll, expect, test } from "vitest"
-import { createKey, createOrder, createUser } from "@/tests/support/factories"
+import { createKey, createOrder, createUser, withoutTriggers } from "@/tests/support/factories"
 import { pool } from "./pool"
 import { maxMatches, type Searched, search } from "./search"
 
@@ -171,12 +171,12 @@ test("emails are found by the address that they were sent to and by their accoun
 test("a search with more matches than a list can read finds none of them", async () => {
   const name = `many-${randomUUID()}`
   const insert = (count: number) =>
-    pool().query(
+    withoutTriggers(
       `INSERT INTO users (id, email, name)
        SELECT id, id || '@example.com', $1 FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $2::int) OFFSET 0) made`,
       [name, count],
     )
-  for (let batch = 0; batch < 10; batch++) await insert(maxMatches / 10)
+  await insert(maxMatches)
   expect(await found(users, name)).toHaveLength(maxMatches)
   expect(await found(orders, name)).toEqual([])
   await insert(1)

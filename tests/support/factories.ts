@@ -81,15 +81,20 @@ export function createOrder({ userId, ...overrides }: { userId: string } & Parti
  * each, so they are in no sums.
  */
 export async function createOrders({ id }: { id: string }, count: number, description = "500 credits"): Promise<void> {
-  const client = new pg.Client(process.env.DATABASE_URL)
-  await client.connect()
-  await client.query("SET session_replication_role = replica")
-  await client.query(
+  await withoutTriggers(
     `INSERT INTO orders (id, user_id, kind, description, status, amount, currency, credits, created_at, paid_at)
      SELECT gen_random_uuid(), $1, 'credits', $3, 'paid', 1900, 'usd', 500, at, at
      FROM generate_series(0, $2::int - 1) n, LATERAL (SELECT date_trunc('milliseconds', now()) - n * interval '1 second' AS at) made`,
     [id, count, description],
   )
+}
+
+/** Writes many rows that nothing counts, which takes a fraction of the time. */
+export async function withoutTriggers(statement: string, values: readonly unknown[]): Promise<void> {
+  const client = new pg.Client(process.env.DATABASE_URL)
+  await client.connect()
+  await client.query("SET session_replication_role = replica")
+  await client.query(statement, [...values])
   await client.end()
 }
 

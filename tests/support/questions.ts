@@ -455,7 +455,7 @@ export function questionsOn(now: Date, { account, key, actor }: Subjects): Busin
       request: `measure=actions&action=user.sign_in_failed&by=address&sort=actions&limit=5&${month.range}`,
       sql: `SELECT coalesce(details->>'address', '') AS address, count(*)::int AS actions FROM audit_entries
             WHERE action = 'user.sign_in_failed' AND ${month.during("created_at")}
-            GROUP BY 1 ORDER BY 2 DESC, address COLLATE "C" LIMIT 5`,
+            GROUP BY 1 ORDER BY 2 DESC, coalesce(details->>'address', '') COLLATE "C" LIMIT 5`,
       isOrdered: true,
     },
   ]

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { beforeAll, expect, test } from "vitest"
+import { csvLine } from "@/lib/csv"
 import { holds, type Permission, type Role, roles } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { seed } from "@/prisma/seed"
@@ -45,6 +46,30 @@ test.each(families.map(({ family, permission }) => ({ name: family.name, permiss
     expect((await ask(request, await keyOf("owner", [permission]))).status).toBe(200)
   },
 )
+
+test.each([
+  "measure=signups,accounts&by=month",
+  "measure=gross,orders&by=plan&sort=gross",
+  "measure=retained&by=cohort&cohort=month",
+  "measure=orders&plan=none",
+])("?%s as a stream has the rows of all pages", async (question) => {
+  const { body } = await ask(`${question}&${range}&limit=500`)
+  const stream = async (accept: string, more = "") => {
+    const headers = { authorization: `Bearer ${owner}`, accept }
+    const url = `http://localhost:3000/api/v1/admin/metrics?${question}&${range}${more}`
+    return await GET(new Request(url, { headers }))
+  }
+  const lines = (await (await stream("application/x-ndjson")).text())
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+  expect(lines).toEqual([...body.data, { meta: { total: body.meta.total } }])
+  const response = await stream("text/csv")
+  const columns = [...new Set(["id", ...body.data.flatMap(Object.keys)])]
+  const rows = body.data.map((row: Record<string, unknown>) => columns.map((column) => row[column]))
+  expect(await response.text()).toBe([columns, ...rows].map(csvLine).join(""))
+  expect((await stream("text/csv", "&limit=2")).status).toBe(400)
+})
 
 test("no two families have a measure of the same name, which alone says what is asked", () => {
   const names = families.flatMap(({ family }) => Object.keys(family.measures))
