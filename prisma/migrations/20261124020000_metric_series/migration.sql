@@ -20,8 +20,8 @@ CREATE TABLE "buying_days" (
 CREATE INDEX "customers_subscribed_at_idx" ON "customers"("subscribed_at");
 
 -- What the Prisma schema cannot say: the series of the metrics and of the filters of lists. Their label is a currency, or
--- in `subscriptions.listed` and `.canceled` a status; their sublabel is an array of dimensions, as text, or in the series of accounts the
--- month of their sign-up.
+-- in `subscriptions.listed` and `.canceled` a status; their sublabel is an array of dimensions, as text, or in the series of
+-- accounts the month of their sign-up.
 
 -- Sums by month of sign-up stay right because that month never changes.
 CREATE FUNCTION keep_sign_up_time() RETURNS trigger LANGUAGE plpgsql AS $$
