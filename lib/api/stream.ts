@@ -12,7 +12,7 @@ import type { StreamFormat } from "./stream-formats"
 
 /** Who reads a stream. */
 export type Reader = {
-  /** The id of the key or the account. It reads one stream at a time. */
+  /** The id of an admin key or of an account. It reads one stream at a time. */
   id: string
   request: Request
   requestId: string

@@ -34,7 +34,13 @@ beforeAll(async () => {
 /** A new key of the account with the orders, and that key as a header. */
 async function freshKey() {
   const { key, secret } = await createKey({ user: owner, surface: "user" })
-  return { id: key.id, headers: { "x-api-key": secret } }
+  return { id: key.id, path, headers: { "x-api-key": secret } }
+}
+
+/** A new admin key, which reads the same orders. */
+async function adminKey() {
+  const { secret } = await createKey({ user: await createUser({ role: "owner" }), surface: "admin" })
+  return { path: `/api/v1/admin/orders?userId=${owner.id}`, headers: { "x-api-key": secret } }
 }
 
 type Headers = Record<string, string>
@@ -183,20 +189,23 @@ describe.each<[Listener, number]>([
     expect(await logged(key.id)).toMatchObject({ code: "client_disconnected" })
   })
 
-  test("a second stream of a key, also through another process, and a third one of a process are refused", async () => {
-    const [key, second, third] = [await freshKey(), await freshKey(), await freshKey()]
+  test("a second stream of a key or a customer, also through another process, and a third one of a process are refused", async () => {
+    const [key, ofSameCustomer] = [await freshKey(), await freshKey()]
+    const [second, third] = [await adminKey(), await adminKey()]
     const another = await start()
     const opened = [
       await open(server, { headers: key.headers, type: "csv" }),
-      await open(server, { headers: second.headers, type: "ndjson" }),
+      await open(server, { headers: second.headers, type: "ndjson" }, second.path),
     ]
-    for (const [to, { headers }, status, retryAfter] of [
+    for (const [to, { headers, path }, status, retryAfter] of [
       [server, key, 429, "5"],
       [another, key, 429, "5"],
+      [another, ofSameCustomer, 429, "5"],
+      [server, second, 429, "5"],
       [server, third, 503, "10"],
       [another, third, 200, undefined],
     ] as const) {
-      const response = await open(to, { headers, type: "csv" })
+      const response = await open(to, { headers, type: "csv" }, path)
       expect([response.statusCode, response.headers["retry-after"]]).toEqual([status, retryAfter])
       if (status === 200) response.destroy()
       else expect(JSON.parse(await text(response)).error.message).toMatch(/stream/)
