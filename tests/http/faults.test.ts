@@ -23,7 +23,7 @@ import { type Database, startDatabase } from "@/tests/load/chaos-servers"
 import { ask, formOf, sameOriginHeaders, sessionOf } from "@/tests/support/client"
 import { shiftedClock } from "@/tests/support/clock"
 import { type Exchange, exchange } from "@/tests/support/exchange"
-import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { createKey, createOrders, createUser, grantCredits } from "@/tests/support/factories"
 import { type Fault, type FaultyProxy, startFaultyProxy } from "@/tests/support/faulty-proxy"
 import { readForms } from "@/tests/support/forms"
 import { findViolations } from "@/tests/support/ledger-invariants"
@@ -475,11 +475,10 @@ describe.concurrent("shutdown", () => {
     const server = await start({})
     const owner = await customer()
     await startRun(server, owner)
-    const email = () => ({ email: `${randomUUID()}@example.com`, name: "x".repeat(10_000) })
-    await db().user.createMany({ data: Array.from({ length: 500 }, email) })
+    await createOrders(owner, 500, "x".repeat(10_000))
     const reader = connect(server.port, "127.0.0.1").pause()
     reader.on("error", () => {})
-    const rawRequest = `GET /api/v1/admin/users?limit=500 HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${owner.admin}\r\n\r\n`
+    const rawRequest = `GET /api/v1/admin/orders?limit=500 HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${owner.admin}\r\n\r\n`
     await new Promise((sent) => reader.write(rawRequest.repeat(4), sent))
     await until(async () => (await get(server, owner.secret))?.status === 200)
 
@@ -496,15 +495,14 @@ describe.concurrent("shutdown", () => {
   test.sequential("SIGTERM while a client reads slowly: the client receives the complete response", async () => {
     const server = await start({})
     const owner = await customer()
-    const email = () => ({ email: `${randomUUID()}@example.com`, name: "x".repeat(30_000) })
-    await db().user.createMany({ data: Array.from({ length: 500 }, email) })
+    await createOrders(owner, 500, "x".repeat(30_000))
     const reader = connect(server.port, "127.0.0.1")
     let received = ""
     reader.on("data", (chunk) => {
       if (received === "") reader.pause()
       received += chunk
     })
-    const rawRequest = `GET /api/v1/admin/users?limit=500 HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${owner.admin}\r\n\r\n`
+    const rawRequest = `GET /api/v1/admin/orders?limit=500 HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${owner.admin}\r\n\r\n`
     await new Promise((sent) => reader.write(rawRequest, sent))
     await until(() => received !== "")
     process.kill(listeningPid(server.output()), "SIGTERM")
