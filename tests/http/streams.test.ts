@@ -39,8 +39,8 @@ async function freshKey() {
 
 /** A new admin key, which reads the same orders. */
 async function adminKey() {
-  const { secret } = await createKey({ user: await createUser({ role: "owner" }), surface: "admin" })
-  return { path: `/api/v1/admin/orders?userId=${owner.id}`, headers: { "x-api-key": secret } }
+  const { key, secret } = await createKey({ user: await createUser({ role: "owner" }), surface: "admin" })
+  return { id: key.id, path: `/api/v1/admin/orders?userId=${owner.id}`, headers: { "x-api-key": secret } }
 }
 
 type Headers = Record<string, string>
@@ -217,13 +217,22 @@ describe.each<[Listener, number]>([
   test.each<[string, string, (keyId: string) => Promise<unknown>]>([
     ["key is revoked", "unauthorized", (id) => db().apiKey.update({ where: { id }, data: { revokedAt: new Date() } })],
     ["key expires", "unauthorized", (id) => db().apiKey.update({ where: { id }, data: { expiresAt: new Date() } })],
-    ["key is narrowed", "missing_scope", (id) => db().apiKey.update({ where: { id }, data: { scopes: ["run"] } })],
-    ["owner is banned", "forbidden", () => db().user.update({ where: { id: owner.id }, data: { status: "banned" } })],
+    ["key is narrowed", "missing_scope", (id) => db().apiKey.update({ where: { id }, data: { scopes: ["key"] } })],
+    [
+      "owner is banned",
+      "forbidden",
+      (id) => db().user.updateMany({ where: { keys: { some: { id } } }, data: { status: "banned" } }),
+    ],
   ])("a stream whose %s while it is read ends as incomplete", async (_what, code, change) => {
     const streams = await Promise.all(
-      both.map(async (type) => {
-        const { id, headers } = await freshKey()
-        return { type, id, response: await open(server, { headers, type }) }
+      (
+        [
+          ["ndjson", freshKey],
+          ["csv", adminKey],
+        ] as const
+      ).map(async ([type, create]) => {
+        const { id, path, headers } = await create()
+        return { type, id, response: await open(server, { headers, type }, path) }
       }),
     )
     // Slow, so that the streams last longer than the time between two checks.
