@@ -106,7 +106,7 @@ const recurring = new Map((await metrics("measure=mrr" + range)).map(({ id, mrr 
 return (await metrics("measure=gross,refunded" + range)).map(({ id, createdAt, currency, gross, refunded }) => ({
   month: createdAt.slice(0, 7),
   currency,
-  net: gross - refunded,
+  revenue: gross - refunded,
   mrr: recurring.get(id) ?? 0,
 }))`,
     "Why revenue changed: this year's net revenue by plan and currency; credit packs have no plan": `

@@ -68,16 +68,18 @@ describe("each recipe, run as written in the document, returns the same numbers 
 
   test("revenue", async () => {
     const expected = await rows(
-      `SELECT month, currency, sum(amount)::int AS net FROM (
+      `SELECT month, currency, sum(amount)::int AS revenue FROM (
          SELECT ${monthOf("paid_at")} AS month, currency, amount FROM orders WHERE paid_at >= $1
          UNION ALL SELECT ${monthOf("created_at")}, currency, -amount FROM refunds WHERE created_at >= $1) moved
        GROUP BY 1, 2 ORDER BY 1, 2`,
       `${year}-01-01`,
     )
-    const reported = (await runRecipe("Revenue")) as { month: string; currency: string; net: number; mrr: number }[]
+    const reported = (await runRecipe("Revenue")) as { month: string; currency: string; revenue: number; mrr: number }[]
     expect(
-      reported.map(({ month, currency, net }) => ({ month, currency, net })).filter(({ net }) => net !== 0),
-    ).toEqual(expected.filter(({ net }) => net !== 0))
+      reported
+        .map(({ month, currency, revenue }) => ({ month, currency, revenue }))
+        .filter(({ revenue }) => revenue !== 0),
+    ).toEqual(expected.filter(({ revenue }) => revenue !== 0))
     const mrr = await rows(
       `SELECT currency, round(sum(CASE interval WHEN 'year' THEN amount ELSE 12 * amount END) / 12.0)::int AS mrr FROM subscriptions
        WHERE status IN ('active', 'past_due') GROUP BY 1 ORDER BY 1`,
