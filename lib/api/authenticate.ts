@@ -124,11 +124,11 @@ export function authorize(key: KeyRow, verdict: Verdict, { surface, permission, 
  * Authorizes a caller again whose response takes longer: reads the key and its owner anew, without counting a request.
  * @throws Refusal 401 or 403
  */
-export async function authorizeAgain(headers: Headers, { verdict }: Caller, access: Access): Promise<void> {
+export async function authorizeAgain(headers: Headers, { verdict }: Caller, access: Access): Promise<Caller> {
   const key = await findKeyIn(headers)
   if (!key || key.revoked || key.expired) return refuseCredentials()
   await requireAddress(key, headers)
-  authorize(key, verdict, access)
+  return authorize(key, verdict, access)
 }
 
 /**

@@ -3,12 +3,11 @@ import type { OwnerId } from "@/lib/accounts/owner"
 import type { Family } from "@/lib/metrics/family"
 import type { Found, Page, Position } from "@/lib/postgres/page"
 import { maxMatches, type Searched, search as searchFor, type Term } from "@/lib/postgres/search"
-import { holds, type Permission } from "../permissions"
-import { requirePermission } from "./authenticate"
+import type { Permission } from "../permissions"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import type { List } from "./envelope"
 import { refuseAs } from "./errors"
-import { type Context, pageOrStream, refusePaging } from "./page-or-stream"
+import { type Context, type Demand, pageOrStream, refusePaging } from "./page-or-stream"
 import {
   defaultSort,
   encodeCursor,
@@ -27,15 +26,12 @@ export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
   readonly permission: Permission
   /**
    * @param search the query, with or without its `?`
-   * @param demand throws a Refusal if the reader lacks a permission that the query needs besides the endpoint's own;
-   *   without it, every such query is refused
+   * @param demand without it, every query that needs another permission than the endpoint's own is refused
    */
   readonly read: (search: string, demand?: Demand) => Promise<List<Row, Meta>>
   /** All rows that match a query without limit, offset and cursor. */
   readonly stream: (search: string, demand: Demand, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
 }
-
-export type Demand = (permission: Permission) => void
 
 /** A user list that pages can read too, for the signed-in account instead of a key's owner. */
 export type UserEndpoint<Row, Meta = unknown> = Endpoint & {
@@ -171,20 +167,12 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
 
   function write(request: Request, own: object, context: Context): Promise<Body> {
     const { search } = new URL(request.url)
-    const demand = (permission: Permission) => requirePermission(context.caller, permission)
     return pageOrStream(request, context, {
-      page: () => read(search, own, demand),
-      stream: (format, reader) => stream(search, own, demand, format, reader),
+      page: (demand) => read(search, own, demand),
+      stream: (demand, format, reader) => stream(search, own, demand, format, reader),
     })
   }
   return { common, read, stream, write }
-}
-
-/** What a person of a role may demand on a page. */
-export function demandOf(role: string): Demand {
-  return (permission) => {
-    if (!holds(role, permission)) refuseAs("forbidden", `Your role lacks the permission ${permission}.`)
-  }
 }
 
 const demandNothingMore: Demand = (permission) =>

@@ -27,8 +27,8 @@ const names = z
 const shared = {
   measure: names.describe("One or more measures of one family, separated by commas"),
   by: names.describe(`Up to ${maxDimensions}: one of ${units.join(", ")}, and dimensions of the family`),
-  since: sharedParameters.since.describe("The start of the range, inclusive"),
-  until: sharedParameters.until.describe("The end of the range, inclusive"),
+  since: sharedParameters.since.describe("Start of the range: a date or a time, as in lists"),
+  until: sharedParameters.until.describe("End of the range, inclusive; a plain date includes that whole UTC day"),
   sort: z
     .string()
     .regex(/^[A-Za-z]{1,40}$/, "must be a name")
@@ -76,7 +76,7 @@ export function metrics(sources: readonly Source[]): Routes {
       { caller, access: endpoint, withinDeadline, draft },
       {
         page: () => pageOf(question, sort, asked),
-        stream: async (format, reader) => {
+        stream: async (_demand, format, reader) => {
           refusePaging(search, format)
           const { rows } = await withinDeadline(rowsOf(question, sort))
           const data = rows.map(bodyOf)
@@ -195,7 +195,7 @@ function questionOf(asked: Asked, sources: readonly Source[], caller: Caller): A
   if (more.length > 0 || by.length > maxDimensions || dimensions.some((name) => !splits.includes(name))) {
     refuseAs(
       "bad_request",
-      `by must be at most ${maxDimensions} of: one of ${units.join(", ")}${splits.length > 0 ? `; ${splits.join(", ")}` : ""}. That is what ${measure.join(" and ")} can be split by.`,
+      `by must be at most ${maxDimensions} of what ${measure.join(" and ")} can be split by: one of ${units.join(", ")}${splits.length > 0 ? `; ${splits.join(", ")}` : ""}.`,
     )
   }
   if (unit && periodsOf(since.getTime(), until.getTime(), unit).length > maxStatsPeriods) {

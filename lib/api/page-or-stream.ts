@@ -1,5 +1,6 @@
 import type { WithinDeadline } from "@/lib/postgres/deadline"
-import { type Access, authorizeAgain, type Caller } from "./authenticate"
+import { holds, type Permission } from "../permissions"
+import { type Access, authorizeAgain, type Caller, requirePermission } from "./authenticate"
 import { listEnvelope } from "./envelope"
 import { refuseAs } from "./errors"
 import { type Body, type Draft, type StreamedBody, setAll } from "./respond"
@@ -8,29 +9,47 @@ import { type StreamFormat, streamFormatIn, streamHeaders } from "./stream-forma
 
 export type Context = { caller: Caller; access: Access; withinDeadline: WithinDeadline; draft: Draft }
 
+/** Throws a Refusal if the reader lacks a permission that a query needs besides the endpoint's own. */
+export type Demand = (permission: Permission) => void
+
+/** What a person of a role may demand on a page. */
+export function demandOf(role: string): Demand {
+  return (permission) => {
+    if (!holds(role, permission)) refuseAs("forbidden", `Your role lacks the permission ${permission}.`)
+  }
+}
+
 /** Responds with a page of rows or, to a client that prefers one of their formats, with a stream of all. */
 export async function pageOrStream(
   request: Request,
   { caller, access, withinDeadline, draft }: Context,
   rows: {
-    page: () => Promise<{ data: readonly unknown[]; meta: object }>
-    stream: (format: StreamFormat, reader: Reader) => Promise<StreamedBody>
+    page: (demand: Demand) => Promise<{ data: readonly unknown[]; meta: object }>
+    stream: (demand: Demand, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
   },
 ): Promise<Body> {
+  const demanded = new Set<Permission>()
+  const demand: Demand = (permission) => {
+    requirePermission(caller, permission)
+    demanded.add(permission)
+  }
   setAll(draft.headers, { Vary: "Accept" })
   const format = streamFormatIn(request.headers)
   if (!format) {
-    const page = await withinDeadline(rows.page())
+    const page = await withinDeadline(rows.page(demand))
     draft.rows = page.data.length
     return listEnvelope(page)
   }
-  const body = await rows.stream(format, {
+  const body = await rows.stream(demand, format, {
     // A customer could otherwise take all places with several keys.
     id: access.surface === "user" ? caller.owner.id : caller.key.id,
     request,
     requestId: draft.headers["x-request-id"] ?? "",
     withinDeadline,
-    check: () => authorizeAgain(request.headers, caller, access),
+    check: async () => {
+      const again = await authorizeAgain(request.headers, caller, access)
+      for (const permission of demanded) requirePermission(again, permission)
+    },
   })
   setAll(draft.headers, streamHeaders(format))
   return body

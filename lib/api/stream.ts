@@ -80,7 +80,7 @@ function refusePlace(reason: NoPlace): never {
     case "full":
       return refuseAs(
         "service_unavailable",
-        `This server sends ${maxStreams} streams already, its maximum. Try again in 10 seconds, or read pages with limit and cursor.`,
+        `This process already sends ${maxStreams} streams, its maximum. Try again in 10 seconds, or read pages with limit and cursor.`,
         { "Retry-After": "10" },
       )
     case "exiting":

@@ -73,7 +73,7 @@ export async function ask(question: Question): Promise<Found> {
 
 function refuseRows(max: number): never {
   throw new QuestionError(
-    `These are more than ${max} rows: choose fewer dimensions, a longer unit of time or a shorter range, or sort by a sum without a unit of time.`,
+    `The result has more than ${max} rows. Choose fewer dimensions, a longer unit of time or a shorter range; without a unit of time, a question that is sorted by its measure can return the first rows.`,
   )
 }
 

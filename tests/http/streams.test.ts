@@ -243,6 +243,16 @@ describe.each<[Listener, number]>([
     for (const { type, ...stream } of received) expectIncomplete(stream, type, code)
   })
 
+  test("a search whose reader may no longer search ends as incomplete", async () => {
+    const customer = await createUser()
+    await createOrders(customer, 9_000, "x".repeat(7_000))
+    const { id, headers } = await adminKey()
+    const response = await open(server, { headers, type: "ndjson" }, `/api/v1/admin/orders?q=${customer.email}`)
+    await proxy.set({ kind: "latency", ms: 400 })
+    await db().apiKey.update({ where: { id }, data: { scopes: ["billing.read"] } })
+    expectIncomplete(await read(response), "ndjson", "missing_scope")
+  })
+
   test.each(both)("as %s, a stream whose database is lost ends as incomplete", async (type) => {
     const { headers } = await freshKey()
     const response = await open(server, { headers, type })

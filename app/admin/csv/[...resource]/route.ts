@@ -1,10 +1,11 @@
 import { notFound } from "next/navigation"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { refuseAs } from "@/lib/api/errors"
-import { type AdminEndpoint, demandOf, isAdminList } from "@/lib/api/lists"
+import { type AdminEndpoint, isAdminList } from "@/lib/api/lists"
+import { type Demand, demandOf } from "@/lib/api/page-or-stream"
 import { refusalFor } from "@/lib/api/respond"
 import { csv, streamHeaders } from "@/lib/api/stream-formats"
-import { holds } from "@/lib/permissions"
+import { holds, type Permission } from "@/lib/permissions"
 import { databaseDeadline } from "@/lib/postgres/deadline"
 import { requireViewer, type Viewer } from "@/lib/sign-in/session"
 import { findViewer } from "@/lib/sign-in/sessions"
@@ -26,12 +27,18 @@ async function download(
   { id, sessionId, role }: Viewer,
 ): Promise<Response> {
   const requestId = request.headers.get("x-request-id") ?? ""
+  const demanded = new Set<Permission>()
+  const demand: Demand = (permission) => {
+    demandOf(role)(permission)
+    demanded.add(permission)
+  }
   const check = async () => {
     const viewer = await findViewer({ sub: id, sid: sessionId })
-    if (!viewer || !holds(viewer.role, permission)) refuseAs("forbidden", "This session may no longer read the list.")
+    if (!viewer || ![...demanded].every((permission) => holds(viewer.role, permission))) {
+      refuseAs("forbidden", "This session may no longer read the list.")
+    }
   }
   try {
-    const demand = demandOf(role)
     // Not with the 403 page, which a route handler cannot show.
     demand(permission)
     const reader = { id, request, requestId, withinDeadline: databaseDeadline(), check }

@@ -93,7 +93,10 @@ test.each([
   ["measure=signups", "since and until are required"],
   [`measure=profit&${range}`, "measure must be one or more measures of one family: "],
   [`measure=signups,gross&${range}`, "accounts (signups, accounts, subscribed, retained, revenue)"],
-  [`measure=signups&by=plan&${range}`, "by must be at most 3 of: one of day, week, month; status, role, cohort."],
+  [
+    `measure=signups&by=plan&${range}`,
+    "by must be at most 3 of what signups can be split by: one of day, week, month; status, role, cohort.",
+  ],
   [`measure=signups&by=day,month&${range}`, "one of day, week, month"],
   [`measure=gross&by=month,plan,kind,status&${range}`, "by must be at most 3"],
   [`measure=balances&by=below&${range}`, "by must be"],
@@ -173,7 +176,7 @@ test("a question that would take long is refused with what takes less", { timeou
   const unsorted = await ask(`measure=requests&by=key&${on("01", "01")}`)
   expect([unsorted.status, unsorted.body.error?.message]).toEqual([
     400,
-    expect.stringMatching(/more than 20000 rows: choose .* or sort by a sum/),
+    expect.stringMatching(/more than 20000 rows. Choose .* sorted by its measure/),
   ])
   const wide = await ask(`measure=requests&by=key&sort=requests&${on("01", "24")}`)
   expect([wide.status, wide.body.error?.message]).toEqual([

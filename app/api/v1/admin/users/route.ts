@@ -114,7 +114,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         sum: "paid",
         of: "amount",
         permission: "billing.read",
-        definition: "Amounts of the orders paid in the period, less all refunds of those orders",
+        definition: "Amounts of the orders paid in the period, less all refunds of those orders, whenever made",
       },
     },
   }),
