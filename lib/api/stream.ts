@@ -88,6 +88,9 @@ function refusePlace(reason: NoPlace): never {
   }
 }
 
+/** Rows that are written at a time, where they are in memory already. */
+const batch = 500
+
 const exiting = "The server is being restarted. Start the stream again."
 
 /** Rows in batches; see Cursor. */
@@ -96,8 +99,13 @@ type Source = NonNullable<Awaited<ReturnType<typeof openCursor>>>
 async function openSource(reader: string, { find }: Streamed, maxMs: number): Promise<Source> {
   const { rows, statement } = await find()
   if (statement) return (await openCursor(statement, reader, maxMs)) ?? refusePlace("own")
-  const batches = [rows]
-  return { next: async () => batches.pop() ?? [], close: async () => {}, abort: () => {} }
+  let read = 0
+  const next = async () => {
+    const found = rows.slice(read, read + batch)
+    read += found.length
+    return found
+  }
+  return { next, close: async () => {}, abort: () => {} }
 }
 
 function start(

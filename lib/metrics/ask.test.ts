@@ -285,6 +285,21 @@ test.each(choices)(
   },
 )
 
+test.each(families)("$name can be asked about from the first day to the last", async (family) => {
+  for (const measure of Object.keys(family.measures)) {
+    const range = { since: Date.parse("0001-01-01T00:00:00Z"), until: Date.parse("9999-12-31T23:59:59.999Z") }
+    await compare({ family, measures: [measure], by: [], unit: undefined, ...range })
+    await compare({
+      family,
+      measures: [measure],
+      by: [],
+      unit: "day",
+      since: range.until + 1 - 2 * day,
+      until: range.until,
+    })
+  }
+})
+
 /** Requests with a key are counted by the day. */
 function hasWholeDays({ name }: Family): boolean {
   return name === "keys"

@@ -241,8 +241,9 @@ function split(keys: readonly string[], columns: Columns): string {
   return `ARRAY[${keys.map((name) => `(${columns[name] ?? "NULL"})::text`).join(", ")}]::text[]`
 }
 
+/** In PostgreSQL's format, in which the year 10000, where the latest ranges end, has no sign. */
 function dateOf(time: Date): string {
-  return time.toISOString().slice(0, 10)
+  return time.toISOString().replace(/T.*/, "").replace(/^\+0/, "")
 }
 
 async function read<Row extends object>(write: (bind: Bind) => string): Promise<Row[]> {
@@ -308,22 +309,24 @@ function rowsOf(
     const name = JSON.stringify(values)
     const group = found.get(name) ?? { values, facts: new Map<string, Sums>() }
     found.set(name, group)
+    // Before there is memory for all of them.
+    if (found.size * periods.length > maxCells) refuseRows(maxCells)
     const series = group.facts.get(fact) ?? { n: zeros(periods), amount: zeros(periods) }
     group.facts.set(fact, series)
     series.n[period] = (series.n[period] ?? 0) + Number(n)
     series.amount[period] = (series.amount[period] ?? 0) + Number(amount)
   }
   if (keys.length === 0 && found.size === 0) found.set("", { values: [], facts: new Map() })
-  if (found.size * periods.length > maxCells) refuseRows(maxCells)
   const currency = keys.indexOf("currency")
   const inCurrencies = measures.filter(([, measure]) => isByCurrency(family, measure))
   const others = measures.filter(([, measure]) => !isByCurrency(family, measure))
   const rows = [...found.values()].flatMap(({ values, facts }) => {
     const own = currency < 0 ? measures : values[currency] === null ? others : inCurrencies
+    const untils = new Map([...facts].map(([name, sums]) => [name, addedUp(sums)]))
     return periods.map(({ start }, index) => ({
       start: unit && start,
       dimensions: Object.fromEntries(keys.map((name, position) => [name, values[position] ?? null])),
-      measures: Object.fromEntries(own.map(([name, measure]) => [name, valueIn(measure, facts, index + 1)])),
+      measures: Object.fromEntries(own.map(([name, measure]) => [name, valueIn(measure, facts, untils, index + 1)])),
     }))
   })
   // A period without anything is left out, except where periods are all that is asked for.
@@ -338,11 +341,25 @@ function zeros(periods: readonly Period[]): number[] {
   return Array.from({ length: periods.length + 1 }, () => 0)
 }
 
-function valueIn(measure: Measure, facts: ReadonlyMap<string, Sums>, period: number): number | null {
-  const series = (fact: string, column?: string) => facts.get(factName(fact, column))
-  const during = (fact: string, of: "n" | "amount", column?: string) => series(fact, column)?.[of][period] ?? 0
-  const until = (fact: string, of: "n" | "amount", last: number) =>
-    (series(fact)?.[of] ?? []).slice(0, last + 1).reduce((sum, value) => sum + value, 0)
+/** The sums of all periods until the end of each. */
+function addedUp({ n, amount }: Sums): Sums {
+  const add = (values: readonly number[]) => {
+    let sum = 0
+    return values.map((value) => (sum += value))
+  }
+  return { n: add(n), amount: add(amount) }
+}
+
+/** @param untils the facts, added up */
+function valueIn(
+  measure: Measure,
+  facts: ReadonlyMap<string, Sums>,
+  untils: ReadonlyMap<string, Sums>,
+  period: number,
+): number | null {
+  const during = (fact: string, of: "n" | "amount", column?: string) =>
+    facts.get(factName(fact, column))?.[of][period] ?? 0
+  const until = (fact: string, of: "n" | "amount", last: number) => untils.get(factName(fact))?.[of][last] ?? 0
   if ("sum" in measure) return during(measure.sum, measure.of) - (measure.less ? during(measure.less, measure.of) : 0)
   if ("total" in measure) return Math.round(until(measure.total, measure.of, period) / (measure.dividedBy ?? 1))
   if ("distinct" in measure) return during(measure.distinct, "n", measure.column)
