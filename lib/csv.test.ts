@@ -30,6 +30,13 @@ test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "＝1+1", "＋1", "�
   },
 )
 
+test.each(["  =1+1", "\u00a0=1", "\u3000@A1"])(
+  "%j is none after its blanks, which some spreadsheets leave out",
+  (text) => {
+    expect(csvLine([text])).toBe(`"'${text}"\r\n`)
+  },
+)
+
 test("a line has a comma between its cells", () => {
   expect(csvLine(["a", 1, null, "b"])).toBe("a,1,,b\r\n")
 })

@@ -6,7 +6,7 @@ export function csvLine(cells: readonly unknown[]): string {
 }
 
 /** Where a spreadsheet could take text for a formula: at its start, and after what some take for a separator. */
-const formula = /(^|[;\t\n])(?=[=+\-@＝＋－＠\t\n])/g
+const formula = /(^(?=\s*[=+\-@＝＋－＠]|[\t\n])|[;\t\n](?=[=+\-@＝＋－＠\t\n]))/g
 
 /** Nothing in it needs a symbol, quotes or an apostrophe. Most cells are so, and this is found much faster than the rest. */
 const plain = /^[A-Za-z0-9][\w .:@/+-]*$/

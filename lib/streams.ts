@@ -3,11 +3,13 @@ import { singleton } from "./singleton"
 // The streams that this process sends: responses with all rows of a list. Each has a connection to the database of its
 // own, and a transaction that lasts as long as its client reads.
 
-/** The number of streams at a time. */
+/** The number of streams at a time. Customers leave one to the operator of the service. */
 export const maxStreams = 2
+const maxOfCustomers = maxStreams - 1
 
 /** The place of a stream, taken before it reads and left when it has ended. */
 export type Place = {
+  readonly isOfCustomer: boolean
   readonly leave: () => void
   /** Called when the process is to exit: ends the stream, and resolves when it is recorded. */
   end?: () => Promise<unknown>
@@ -25,12 +27,14 @@ export function isExiting(): boolean {
 }
 
 /** @param reader the id of a key or of an account, which reads one stream at a time */
-export function takePlace(reader: string): Place | NoPlace {
+export function takePlace(reader: string, isOfCustomer: boolean): Place | NoPlace {
   const { places } = state()
   if (isExiting()) return "exiting"
   if (places.has(reader)) return "own"
-  if (places.size >= maxStreams) return "full"
+  const ofCustomers = [...places.values()].filter((place) => place.isOfCustomer).length
+  if (places.size >= maxStreams || (isOfCustomer && ofCustomers >= maxOfCustomers)) return "full"
   const place: Place = {
+    isOfCustomer,
     leave: () => {
       if (places.get(reader) === place) places.delete(reader)
     },

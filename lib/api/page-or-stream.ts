@@ -40,9 +40,11 @@ export async function pageOrStream(
     draft.rows = page.data.length
     return listEnvelope(page)
   }
+  const isCustomer = access.surface === "user"
   const body = await rows.stream(demand, format, {
     // A customer could otherwise take all places with several keys.
-    id: access.surface === "user" ? caller.owner.id : caller.key.id,
+    id: isCustomer ? caller.owner.id : caller.key.id,
+    isCustomer,
     request,
     requestId: draft.headers["x-request-id"] ?? "",
     withinDeadline,

@@ -37,6 +37,7 @@ async function listOf(orders: number) {
 function readerWith(overrides: Partial<Reader> = {}): Reader {
   return {
     id: randomUUID(),
+    isCustomer: false,
     request: new Request("http://localhost:3000"),
     requestId: randomUUID(),
     withinDeadline: databaseDeadline(),
@@ -278,6 +279,17 @@ test("a reader has one stream at a time, in all processes, and a process sends t
   const last = await begin(list, ndjson, { reader: third })
   await Promise.all([last.chunks.cancel(), second.chunks.cancel()])
   await Promise.all([last.ended, second.ended])
+})
+
+test("customers leave a place to the operator of the service", async () => {
+  const list = await listOf(1_200)
+  const [customer, other] = [readerWith({ isCustomer: true }), readerWith({ isCustomer: true })]
+  const opened = await begin(list, ndjson, { reader: customer })
+  const refusal = { status: 503, headers: { "Retry-After": "10" } }
+  await expect(openStream(other, ndjson, list.streamed, times)).rejects.toMatchObject(refusal)
+  const ofOperator = await begin(list, ndjson, { reader: readerWith() })
+  await Promise.all([opened.chunks.cancel(), ofOperator.chunks.cancel()])
+  await Promise.all([opened.ended, ofOperator.ended])
 })
 
 test("a request is logged when its stream has ended, with the rows that were sent", async () => {

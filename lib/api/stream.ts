@@ -2,7 +2,7 @@ import { openCursor } from "@/lib/postgres/cursor"
 import type { WithinDeadline } from "@/lib/postgres/deadline"
 import type { Found } from "@/lib/postgres/page"
 import { resetConnection } from "@/lib/responses"
-import { isExiting, maxStreams, type NoPlace, type Place, takePlace } from "@/lib/streams"
+import { isExiting, type NoPlace, type Place, takePlace } from "@/lib/streams"
 import { errors, Refusal, refuseAs } from "./errors"
 import { type Ending, refusalFor, type StreamedBody } from "./respond"
 import type { StreamFormat } from "./stream-formats"
@@ -14,6 +14,7 @@ import type { StreamFormat } from "./stream-formats"
 export type Reader = {
   /** The id of an admin key or of an account. It reads one stream at a time. */
   id: string
+  isCustomer: boolean
   request: Request
   requestId: string
   withinDeadline: WithinDeadline
@@ -51,7 +52,7 @@ export async function openStream(
 ): Promise<StreamedBody> {
   // HEAD has the headers only.
   if (reader.request.method === "HEAD") return { stream: new ReadableStream(), ended: Promise.resolve({ rows: 0 }) }
-  const place = takePlace(reader.id)
+  const place = takePlace(reader.id, reader.isCustomer)
   if (typeof place === "string") return refusePlace(place)
   try {
     const opening = openSource(reader.id, streamed, times.maxMs)
@@ -80,7 +81,7 @@ function refusePlace(reason: NoPlace): never {
     case "full":
       return refuseAs(
         "service_unavailable",
-        `This process already sends ${maxStreams} streams, its maximum. Try again in 10 seconds, or read pages with limit and cursor.`,
+        `This process sends as many streams as it can. Try again in 10 seconds, or read pages with limit and cursor.`,
         { "Retry-After": "10" },
       )
     case "exiting":

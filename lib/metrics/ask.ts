@@ -92,7 +92,7 @@ function groupsOf(parts: readonly Part[], { family, measures, unit, first }: Que
   const isSome = sums.map(({ of }) => `${of} <> '0'`).join(" OR ")
   return `
     SELECT count(*) OVER () AS groups, parts.* FROM (${all}) parts WHERE ${isSome}
-    ORDER BY ${sorted.of}::numeric ${first.order}, keys COLLATE "C" LIMIT ${bind(first.rows)}`
+    ORDER BY ${sorted.of}::numeric ${first.order}, array_to_string(keys, ' ', 'none') COLLATE "C" LIMIT ${bind(first.rows)}`
 }
 
 export function measureOf({ measures, name }: Family, of: string): Measure {

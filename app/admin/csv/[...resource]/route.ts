@@ -41,7 +41,7 @@ async function download(
   try {
     // Not with the 403 page, which a route handler cannot show.
     demand(permission)
-    const reader = { id, request, requestId, withinDeadline: databaseDeadline(), check }
+    const reader = { id, isCustomer: false, request, requestId, withinDeadline: databaseDeadline(), check }
     const body = await stream(new URL(request.url).search, demand, csv, reader)
     const name = `${resource.replaceAll("/", "-")}-${new Date().toISOString().slice(0, 10)}.csv`
     const disposition = { "Content-Disposition": `attachment; filename="${name}"` }
