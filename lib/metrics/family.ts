@@ -79,11 +79,6 @@ export function family<const FactName extends string>(row: Family<FactName>): Fa
   return row as Family
 }
 
-/** The element of a series' sublabel that contains several dimensions. */
-export function packed(position: number): string {
-  return `(sublabel::text[])[${position}]`
-}
-
 /** The currency of amounts, by which every family with amounts can be split. */
 export const currencyDimension: Dimension = {
   schema: currencyCode,

@@ -3,7 +3,7 @@ import { pool } from "./pool"
 
 // Totals and statistics are read from sums per UTC day instead of counting rows. Triggers insert every change of a
 // counted row into `daily_changes`, and folding moves these changes into `daily_sums`. Readers add up both tables in
-// one snapshot, so the result is always exact. The migration `daily_sums` defines the series.
+// one snapshot, so the result is always exact. The latest migration with `daily_facts` of a table defines its series.
 
 /** The folded sums and the changes since, as a table expression. */
 export const counted = "(SELECT * FROM daily_sums UNION ALL SELECT * FROM daily_changes)"
@@ -102,7 +102,7 @@ const furtherSeries: { readonly [table in keyof typeof countedTables]?: readonly
 }
 
 /** The element of a sublabel that contains several fields. */
-function packed(position: number): string {
+export function packed(position: number): string {
   return `(sublabel::text[])[${position}]`
 }
 

@@ -3,7 +3,8 @@ import { PlanInterval } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { time } from "@/lib/api/parameters"
 import { id } from "@/lib/fields"
-import { currencyDimension, family, packed } from "@/lib/metrics/family"
+import { currencyDimension, family } from "@/lib/metrics/family"
+import { packed } from "@/lib/postgres/daily-sums"
 import { findSubscriptions, planId, subscriptionRow, subscriptionStatus } from "@/lib/subscriptions"
 
 /** Where the sums have the dimensions. */
