@@ -3,10 +3,9 @@ import { untrustedText } from "../fields"
 import { ask, dimensionsOf, measureOf, type Question, QuestionError, type Row } from "../metrics/ask"
 import type { Family, Source } from "../metrics/family"
 import { maxStatsPeriods, periodsOf, type StatsInterval, statsInterval } from "../stats/periods"
-import { type Caller, requirePermission } from "./authenticate"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import { refuseAs } from "./errors"
-import { pageOrStream, refusePaging } from "./page-or-stream"
+import { type Demand, pageOrStream, refusePaging } from "./page-or-stream"
 import { limitBounds, type Parameters, sharedParameters } from "./parameters"
 import { parseParameters, parseValue } from "./query"
 import { openStream } from "./stream"
@@ -69,16 +68,18 @@ export function metrics(sources: readonly Source[]): Routes {
   return routes(endpoint, async (request, caller, withinDeadline, draft) => {
     const { search } = new URL(request.url)
     const asked = parseParameters(search, endpoint.parameters) as Asked
-    const question = questionOf(asked, sources, caller)
-    const sort = sortOf(asked, question)
     return pageOrStream(
       request,
       { caller, access: endpoint, withinDeadline, draft },
       {
-        page: () => pageOf(question, sort, asked),
-        stream: async (_demand, format, reader) => {
+        page: async (demand) => {
+          const question = questionOf(asked, sources, demand)
+          return pageOf(question, sortOf(asked, question), asked)
+        },
+        stream: async (demand, format, reader) => {
           refusePaging(search, format)
-          const { rows } = await withinDeadline(rowsOf(question, sort))
+          const question = questionOf(asked, sources, demand)
+          const { rows } = await withinDeadline(rowsOf(question, sortOf(asked, question)))
           const data = rows.map(bodyOf)
           const columns = new Set(["id", ...data.flatMap((row) => Object.keys(row))])
           return openStream(reader, format, {
@@ -168,7 +169,7 @@ function rowSchema(families: readonly Family[]) {
 }
 
 /** @throws Refusal 400 for what cannot be asked, with what can; 403 without the permission */
-function questionOf(asked: Asked, sources: readonly Source[], caller: Caller): AskedQuestion {
+function questionOf(asked: Asked, sources: readonly Source[], demand: Demand): AskedQuestion {
   const { measure, by: given = [], since, until, ...rest } = asked
   if (!measure) return refuseAs("bad_request", `measure is required: ${vocabulary(sources)}.`)
   if (!since || !until) return refuseAs("bad_request", "since and until are required.")
@@ -179,10 +180,10 @@ function questionOf(asked: Asked, sources: readonly Source[], caller: Caller): A
     return refuseAs("bad_request", `measure must be one or more measures of one family: ${vocabulary(sources)}.`)
   }
   const { family, permission } = source
-  requirePermission(caller, permission)
+  demand(permission)
   for (const name of measure) {
     const { permission: more } = measureOf(family, name)
-    if (more) requirePermission(caller, more)
+    if (more) demand(more)
   }
   const filters = new Map(Object.entries(rest).filter(([name]) => !Object.hasOwn(shared, name)))
   const isByCohort = filters.get(cohort.name) === cohort.each
@@ -207,7 +208,7 @@ function questionOf(asked: Asked, sources: readonly Source[], caller: Caller): A
   const where = whereOf(filters, family, measure, possible)
   for (const name of [...dimensions, ...Object.keys(where)]) {
     const more = family.dimensions[name]?.permission
-    if (more) requirePermission(caller, more)
+    if (more) demand(more)
   }
   const range = { since: since.getTime(), until: until.getTime() }
   return { family, measures: measure, by: dimensions, unit, where, ...range, isByCohort }
