@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { defineConfig } from "@playwright/test"
-import { browserFlags, findBrowser } from "./tests/support/browser"
+import { launchOptions } from "./tests/support/browser"
 
 // `npm test` sets a free port.
 process.env.E2E_PORT ||= "3100"
@@ -10,7 +10,6 @@ process.env.E2E_DATABASE_FILE ||= join(tmpdir(), `e2e-${process.env.E2E_PORT}.ur
 // The server writes the emails it sends here.
 process.env.E2E_MAIL_FILE ||= join(tmpdir(), `e2e-${process.env.E2E_PORT}.emails`)
 const baseURL = `http://localhost:${process.env.E2E_PORT}`
-const executablePath = findBrowser()
 
 export default defineConfig({
   // The tests of an optional module are in its folder and are removed with it.
@@ -28,7 +27,7 @@ export default defineConfig({
     screenshot: "only-on-failure",
     // Animations cost a tenth of the time.
     contextOptions: { reducedMotion: "reduce" },
-    launchOptions: { args: browserFlags, ...(executablePath && { executablePath }) },
+    launchOptions: launchOptions(),
   },
   webServer: {
     command: "node --import tsx tests/support/e2e-server.ts",

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { type NextRequest, NextResponse } from "next/server"
+import { maxUploadBytes, pageAfter, uploadPath } from "@/lib/pictures/upload"
 import { isOverloaded, overloaded } from "@/lib/postgres/load-shedding"
 import { env } from "./lib/env"
 import { isHttps, transportSecurity } from "./lib/https"
@@ -7,12 +8,14 @@ import { isHttps, transportSecurity } from "./lib/https"
 /** Sets the headers of every page. It authorizes nothing: pages, actions and routes authenticate each request. */
 export function proxy(request: NextRequest): NextResponse {
   const refusal = refusalOf(request)
-  if (refusal) return new NextResponse(refusal.message, { status: refusal.status })
+  if (refusal) return refusal
   if (isOverloaded() && !probes.has(request.nextUrl.pathname)) {
     return new NextResponse(overloaded.message, { status: 503, headers: overloaded.headers })
   }
   const nonce = randomBytes(16).toString("base64")
-  const policy = contentSecurityPolicy(nonce)
+  // This replaces a policy that a route sets itself.
+  const isPicture = request.nextUrl.pathname.startsWith("/pictures/")
+  const policy = isPicture ? "default-src 'none'" : contentSecurityPolicy(nonce)
   // Next adds the nonce in this header to its own scripts; a value sent by a client is overwritten.
   const headers = new Headers(request.headers)
   headers.set("x-nonce", nonce)
@@ -37,19 +40,22 @@ const probes = new Set(["/healthz", "/readyz", "/metrics"])
 const maxFormBytes = 64 * 1024
 
 /** Requests for which Next would return a 500 and log a stack trace. Every action also checks its origin itself. */
-function refusalOf({ method, headers }: NextRequest): { status: number; message: string } | undefined {
+function refusalOf({ method, headers, nextUrl }: NextRequest): NextResponse | undefined {
   if (method !== "POST") return undefined
   const origin = headers.get("origin")
   if (origin !== null && !hostsOf(headers).includes(URL.canParse(origin) ? new URL(origin).host : undefined)) {
-    return { status: 403, message: "This form was not sent from this site." }
+    return new NextResponse("This form was not sent from this site.", { status: 403 })
   }
   if (/^multipart\/form-data(?!.*;\s*boundary=.)/i.test(headers.get("content-type") ?? "")) {
-    return { status: 400, message: "This multipart form has no boundary." }
+    return new NextResponse("This multipart form has no boundary.", { status: 400 })
   }
   // Browsers send forms with their length; of others, Next would read up to 1 MB.
-  if (headers.has("transfer-encoding")) return { status: 411, message: "This form has no Content-Length." }
-  if (Number(headers.get("content-length") ?? 0) > maxFormBytes)
-    return { status: 413, message: "This form is too large." }
+  if (headers.has("transfer-encoding")) return new NextResponse("This form has no Content-Length.", { status: 411 })
+  const bytes = Number(headers.get("content-length") ?? 0)
+  if (nextUrl.pathname === uploadPath) {
+    return bytes > maxUploadBytes ? NextResponse.redirect(new URL(pageAfter("too_large"), nextUrl), 303) : undefined
+  }
+  if (bytes > maxFormBytes) return new NextResponse("This form is too large.", { status: 413 })
   return undefined
 }
 

@@ -2,25 +2,36 @@ import type { Metadata, Viewport } from "next"
 import { connection } from "next/server"
 import type { ReactNode } from "react"
 import { HtmlDocument } from "@/components/html-document"
+import { env } from "@/lib/env"
 import { product } from "@/lib/product"
+import { chosenTheme } from "@/lib/theme"
 import "./globals.css"
 
-export const metadata: Metadata = {
-  title: { default: product.name, template: `%s · ${product.name}` },
-  description: product.description,
-  robots: { index: false },
+export function generateMetadata(): Metadata {
+  return {
+    metadataBase: new URL(env().BASE_URL),
+    title: { default: product.name, template: `%s · ${product.name}` },
+    description: product.description,
+    robots: { index: false },
+  }
 }
 
-export const viewport: Viewport = {
-  colorScheme: "light dark",
-  themeColor: [
-    { media: "(prefers-color-scheme: light)", color: "#f8f9fa" },
-    { media: "(prefers-color-scheme: dark)", color: "#0e1013" },
-  ],
+const colors = { light: "#f8f9fa", dark: "#0e1013" } as const
+
+export async function generateViewport(): Promise<Viewport> {
+  const theme = await chosenTheme()
+  if (theme !== "system") return { colorScheme: theme, themeColor: colors[theme] }
+  return {
+    colorScheme: "light dark",
+    themeColor: Object.entries(colors).map(([scheme, color]) => ({
+      media: `(prefers-color-scheme: ${scheme})`,
+      color,
+    })),
+  }
 }
 
 export default async function RootLayout({ children }: { children: ReactNode }) {
   // Pages are not prerendered, because their scripts carry the nonce of the request.
   await connection()
-  return <HtmlDocument>{children}</HtmlDocument>
+  return <HtmlDocument theme={await chosenTheme()}>{children}</HtmlDocument>
 }

@@ -1,75 +1,183 @@
-import { KeyRound, ShieldCheck } from "lucide-react"
-import { redirect } from "next/navigation"
+import type { Metadata } from "next"
 import type { ReactNode } from "react"
-import { publicLinks } from "@/app/_shell/sections"
+import { helpLinks, landingPage } from "@/app/_shell/sections"
+import { endpoints } from "@/app/api/v1/endpoints"
+import { CodePanel } from "@/app/docs/code-panel"
+import { readableJson } from "@/app/docs/readable-json"
 import { buttonStyle } from "@/components/button"
+import { readyToPaste } from "@/components/keys/ready-to-paste"
+import { keyPlaceholder } from "@/components/keys/snippet"
 import { Link } from "@/components/link"
 import { Wordmark } from "@/components/wordmark"
+import type { Documented } from "@/lib/api/document"
+import { exampleRequest } from "@/lib/api/example-requests"
+import { env } from "@/lib/env"
+import { product } from "@/lib/product"
 import { currentViewer } from "@/lib/sign-in/session"
-import { kinds, type Surface } from "@/lib/surfaces"
+import { kinds } from "@/lib/surfaces"
+import { LiveRequest } from "./_start/live-request"
+import { Plans } from "./_start/plans"
+import { Shot } from "./_start/shot"
+
+export const metadata: Metadata = { robots: { index: true } }
 
 export default async function StartPage() {
-  if (await currentViewer()) redirect(kinds.user.page)
+  const viewer = await currentViewer()
+  const dashboard = viewer && (await landingPage(viewer.role))
+  const metered = (await endpoints()).find(({ metered }) => metered)
   return (
-    <main className="mx-auto grid max-w-3xl gap-10 px-4 pt-[max(3rem,12vh)] pb-16">
-      <Wordmark />
-      <div className="grid justify-items-start gap-4">
-        <h1 className="max-w-xl text-3xl font-semibold tracking-tight text-balance">
-          A user API and an admin API, each with its own keys
-        </h1>
-        <p className="max-w-xl text-base text-muted">
-          Your customers’ code uses user keys, which access one account. Your team’s reports use admin keys, which read
-          all accounts. Each API rejects the other’s keys.
-        </p>
-        <div className="flex flex-wrap gap-2">
-          <Link href="/sign-up" className={buttonStyle("primary")}>
-            Create account
-          </Link>
-          <Link href="/sign-in" className={buttonStyle()}>
-            Sign in
-          </Link>
-          {(await publicLinks()).map(({ href, label }) => (
+    <>
+      <header className="mx-auto flex max-w-5xl items-center gap-2 px-4 py-3 sm:px-6">
+        <Wordmark />
+        <nav aria-label="Site" className="ml-auto flex flex-wrap gap-1">
+          {(await helpLinks()).map(({ href, label }) => (
             <Link key={href} href={href} className={buttonStyle("quiet")}>
               {label}
             </Link>
           ))}
+          <Link href={dashboard ?? "/sign-in"} className={buttonStyle()}>
+            {dashboard ? "Open dashboard" : "Sign in"}
+          </Link>
+        </nav>
+      </header>
+      <main className="mx-auto grid max-w-5xl grid-cols-[minmax(0,1fr)] gap-20 px-4 pt-[max(2rem,8vh)] pb-20 sm:px-6">
+        <div className="grid justify-items-center gap-5 text-center">
+          <h1 className="max-w-2xl text-4xl font-semibold tracking-tight text-balance sm:text-5xl">
+            Call the API. Pay only for what each call used.
+          </h1>
+          <p className="max-w-xl text-lg leading-7 text-pretty text-muted">
+            {metered && `One call ${whatItDoes(metered)}.`} Create a key, make your first call in a minute, and decide
+            what each key may do and spend.
+          </p>
+          <div className="flex flex-wrap justify-center gap-2">
+            <Link href={dashboard ?? "/sign-up"} className={`${buttonStyle("primary")} h-10 px-5 text-base sm:h-10`}>
+              {dashboard ? "Open dashboard" : "Create account"}
+            </Link>
+            <Link href="/docs" className={`${buttonStyle()} h-10 px-5 text-base sm:h-10`}>
+              Read the API reference
+            </Link>
+          </div>
         </div>
-      </div>
-      <div className="grid gap-4 sm:grid-cols-2">
-        <SurfaceCard surface="user" title="User keys" icon={<KeyRound aria-hidden="true" className="size-4" />}>
-          Every signed-in user can create them. A key accesses only its owner’s account, so a leaked key exposes one
-          account.
-        </SurfaceCard>
-        <SurfaceCard surface="admin" title="Admin keys" icon={<ShieldCheck aria-hidden="true" className="size-4" />}>
-          For reports, scripts and AI agents. A key is read-only and limited to what its owner’s role currently permits.
-        </SurfaceCard>
-      </div>
-    </main>
+        <FirstCall metered={metered} />
+        <Section
+          title="Keys you can trust"
+          text={`A key that starts with ${kinds.user.prefix} reads and spends for one account, and for no other.`}
+        >
+          <Points
+            points={[
+              "Permissions, allowed addresses, request and spending limits, and an expiry for each key.",
+              "Rotation without downtime: the old key works on for as long as you choose.",
+              "A revocation takes effect on the next request. A key found on GitHub is revoked automatically.",
+            ]}
+          />
+        </Section>
+        <Plans metered={metered} hasAccount={viewer !== null} />
+        <Section
+          title="For the team behind it"
+          text={`Revenue, sign-ups and churn at a glance. Reports and AI agents get the same figures through keys that start with ${kinds.admin.prefix}.`}
+        >
+          <Points
+            points={[
+              "Read-only, and limited to what the role of the key’s owner permits today.",
+              "Exact counts and sums for any range in one small response, instead of all rows.",
+              "Every request is logged. Text that outsiders wrote is marked as such.",
+            ]}
+          />
+          <Shot name="overview" alt="The overview with recurring revenue, net revenue, sign-ups and churn as charts" />
+        </Section>
+        <ForAgents />
+      </main>
+      <Footer />
+    </>
   )
 }
 
-function SurfaceCard({
-  surface,
-  title,
-  icon,
-  children,
-}: {
-  surface: Surface
-  title: string
-  icon: ReactNode
-  children: ReactNode
-}) {
-  const { prefix, api } = kinds[surface]
+/** The call that costs credits, with its response, and requests that are sent from the page. */
+function FirstCall({ metered }: { metered: Documented | undefined }) {
+  const baseUrl = env().BASE_URL
   return (
-    <section className="grid content-start gap-2 rounded-lg border border-line bg-panel p-4">
-      <h2 className="flex items-center gap-2 font-semibold">
-        {icon}
-        {title}
-      </h2>
-      <p className="text-muted">{children}</p>
-      <p className="font-mono text-xs text-muted">
-        {prefix}… → {api}
-      </p>
+    <Section
+      title="One call, one charge"
+      text="Credits are reserved, the work is done, and only its cost is charged. Send the same Idempotency-Key again, and you get the first response back for free."
+    >
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-4 lg:grid-cols-2">
+        {metered && <CodePanel title="Request" code={exampleRequest(metered, "curl", baseUrl)} />}
+        {metered && <CodePanel title="Response" code={readableJson(metered.example)} />}
+      </div>
+      <LiveRequest
+        requests={[
+          { label: "Send a public request", path: "/api/v1/secret-pattern.json" },
+          { label: "Send a request without a key", path: kinds.user.api },
+        ]}
+      >
+        Try it now. The first request asks for the pattern by which code scanners find leaked keys, which anyone may
+        read. The second one asks for an account without a key, so it is rejected: every error looks like that one.
+      </LiveRequest>
+    </Section>
+  )
+}
+
+/** "counts the words of a text": the first clause of the endpoint's summary; what a call costs follows it. */
+function whatItDoes({ summary }: Documented): string {
+  const [clause = ""] = summary.split(";")
+  return clause.charAt(0).toLowerCase() + clause.slice(1)
+}
+
+function ForAgents() {
+  const [prompt] = readyToPaste("admin")
+  if (!prompt) return null
+  return (
+    <Section
+      title="Paste this into your agent"
+      text="The prompt comes with each admin key. The agent reads one document and knows what it may ask."
+    >
+      <CodePanel title={prompt.title} code={prompt.text.replaceAll(keyPlaceholder, `${kinds.admin.prefix}…`)} />
+    </Section>
+  )
+}
+
+function Section({ title, text, children }: { title: string; text: string; children: ReactNode }) {
+  return (
+    <section aria-label={title} className="grid grid-cols-[minmax(0,1fr)] gap-5">
+      <div className="grid gap-2">
+        <h2 className="text-2xl font-semibold tracking-tight">{title}</h2>
+        <p className="max-w-2xl text-base text-muted">{text}</p>
+      </div>
+      {children}
     </section>
+  )
+}
+
+function Points({ points }: { points: readonly string[] }) {
+  return (
+    <ul className="grid gap-4 sm:grid-cols-3">
+      {points.map((point) => (
+        <li key={point} className="rounded-xl border border-line bg-panel p-5 text-base text-muted">
+          {point}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Footer() {
+  return (
+    <footer className="border-t border-line">
+      <div className="mx-auto flex max-w-5xl flex-wrap items-center gap-x-6 gap-y-2 px-4 py-6 text-muted sm:px-6">
+        <span className="mr-auto">{product.name}</span>
+        <Link href="/docs" className="hover:text-ink">
+          API reference
+        </Link>
+        <Link href="/docs/leaks" className="hover:text-ink">
+          Report a leaked key
+        </Link>
+        <a href="/.well-known/security.txt" className="hover:text-ink">
+          Security
+        </a>
+        <a href={`mailto:${product.supportEmail}`} className="hover:text-ink">
+          {product.supportEmail}
+        </a>
+      </div>
+    </footer>
   )
 }

@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises"
 import { cpus, loadavg } from "node:os"
 import { join } from "node:path"
 import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
+import type { Role } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import type { Surface } from "@/lib/surfaces"
@@ -11,7 +12,8 @@ import { type Child, startChild } from "@/scripts/child"
 import { migrate } from "@/scripts/migrate"
 import { freePort, startTemporaryPostgres } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
-import { createUser, grantCredits } from "@/tests/support/factories"
+import { sessionCookie } from "@/tests/support/client"
+import { createSession, createUser, grantCredits } from "@/tests/support/factories"
 import { stopAtExit } from "@/tests/support/lifecycle"
 
 /** The environment of a server: its database and the secret that signs sessions. */
@@ -38,6 +40,16 @@ export async function startServer(start: (port: number) => Child, path: string):
   const address = `http://127.0.0.1:${port}`
   if (!(await waitForServer(command, `${address}${path}`))) throw new Error(`The server of ${path} exited.`)
   return { command, address }
+}
+
+export type Cookie = { name: string; value: string; url: string }
+
+/** The session cookie of the oldest active account with the role. */
+export async function cookieOf(role: Role, { AUTH_SECRET }: Given, url: string): Promise<Cookie> {
+  const user = await db().user.findFirstOrThrow({ where: { role, status: "active" }, orderBy: { createdAt: "asc" } })
+  const token = { sub: user.id, sid: (await createSession(user)).id }
+  const [name = "", value = ""] = (await sessionCookie(token, { secret: AUTH_SECRET })).split("=")
+  return { name, value, url }
 }
 
 /** A separate npm package with the software that the product is compared with, and the load generator. */

@@ -1,25 +1,20 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { type Browser, chromium, type Request } from "@playwright/test"
+import type { Browser, Request } from "@playwright/test"
 import type { Role } from "@/lib/permissions"
-import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
-import { seed } from "@/prisma/seed"
-import { serve } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
-import { browserFlags, findBrowser } from "@/tests/support/browser"
-import { sessionCookie } from "@/tests/support/client"
-import { createSession } from "@/tests/support/factories"
-import { provideBuild, runProgram, stopAtExit } from "@/tests/support/lifecycle"
-import { provide } from "@/tests/support/provide"
-import { type Given, openDatabase, startServer } from "./bench"
+import { runProgram } from "@/tests/support/lifecycle"
+import { type Cookie, cookieOf, median } from "./bench"
+import { openSeededPages } from "./seeded-pages"
 
-// Measures how much JavaScript (gzip) a browser with an empty cache loads for a page, above an empty page of the build.
+// Measures how much JavaScript (gzip) a browser with an empty cache loads for a page, above an empty page of the build, and
+// when its largest element is painted (LCP, https://web.dev/articles/lcp), above the time of a page without content.
 // An empty page has no components and loads only the root main files of Next's build manifest: React and Next's client
 // runtime. The 3.5 KB that Next adds for its boundaries are counted as ours.
 
 const goalKilobytes = 75
 const pages = [
+  { path: "/" },
   { path: "/api-keys", viewer: "member", hasGoal: true },
   { path: "/admin/users", viewer: "owner", hasGoal: true },
   { path: "/account", viewer: "member" },
@@ -37,24 +32,21 @@ type Visit = { path: string; viewer?: Role; hasGoal?: boolean }
 type Scripts = ReadonlyMap<string, number>
 
 async function main(): Promise<void> {
-  await provideBuild()
-  await provide("browser")
-  const given = await openDatabase(10)
-  await seed(pool(), { users: 200, now: new Date() })
-  const { address } = await startServer((port) => serve(port, given), "/api/v1/me")
-  const executablePath = findBrowser()
-  const browser = await chromium.launch({ args: browserFlags, ...(executablePath && { executablePath }) })
-  stopAtExit({ stop: () => browser.close() })
+  const { given, address, browser } = await openSeededPages()
 
   const empty = await emptyPage()
-  console.log(`${"KB of JavaScript".padEnd(20)}first load   above empty      prefetched`)
+  const floor = await paintOf(browser, [], `${address}/no-such-page`)
+  console.log(`LCP of a page that was not found: ${floor.toFixed(0)} ms`)
+  console.log(`${"KB of JavaScript".padEnd(20)}first load   above empty      prefetched        LCP`)
   for (const visit of pages as readonly Visit[]) {
     const cookies = visit.viewer ? [await cookieOf(visit.viewer, given, address)] : []
     const first = await scriptsOf(browser, cookies, address + visit.path, false)
     const linked = await scriptsOf(browser, cookies, address + visit.path, true)
     const above = kilobytesOf(first, empty)
+    const lcp = (await paintOf(browser, cookies, address + visit.path)) / floor
     const columns = [kilobytesOf(first), above, kilobytesOf(linked, [...first.keys()])]
     const cells = columns.map((value, column) => value.toFixed(1).padStart([10, 14, 16][column] ?? 0))
+    cells.push(`${lcp.toFixed(2)} x`.padStart(11))
     const verdict = above <= goalKilobytes ? "met" : "missed"
     console.log(visit.path.padEnd(20) + cells.join("") + (visit.hasGoal ? `   <= ${goalKilobytes}: ${verdict}` : ""))
   }
@@ -101,14 +93,28 @@ async function scriptsOf(
   }
 }
 
-type Cookie = { name: string; value: string; url: string }
+const loads = 7
 
-/** The session cookie of the oldest active account with the role. */
-async function cookieOf(role: Role, { AUTH_SECRET }: Given, url: string): Promise<Cookie> {
-  const user = await db().user.findFirstOrThrow({ where: { role, status: "active" }, orderBy: { createdAt: "asc" } })
-  const token = { sub: user.id, sid: (await createSession(user)).id }
-  const [name = "", value = ""] = (await sessionCookie(token, { secret: AUTH_SECRET })).split("=")
-  return { name, value, url }
+/** The median time until the largest element of a page is painted, in milliseconds, with an empty cache. */
+async function paintOf(browser: Browser, cookies: readonly Cookie[], url: string): Promise<number> {
+  const times: number[] = []
+  while (times.length < loads) {
+    const context = await browser.newContext()
+    await context.addCookies(cookies)
+    const page = await context.newPage()
+    await page.goto(url, { waitUntil: "networkidle" })
+    times.push(
+      await page.evaluate(
+        () =>
+          new Promise<number>((resolve) => {
+            const observer = new PerformanceObserver((list) => resolve(list.getEntries().at(-1)?.startTime ?? 0))
+            observer.observe({ type: "largest-contentful-paint", buffered: true })
+          }),
+      ),
+    )
+    await context.close()
+  }
+  return median(times)
 }
 
 function kilobytesOf(scripts: Scripts, without: readonly string[] = []): number {

@@ -6,7 +6,7 @@ import pg from "pg"
 import { csv, ndjson } from "@/lib/api/stream-formats"
 import { orderRow } from "@/lib/orders"
 import { findIn, type Statement } from "@/lib/postgres/page"
-import { fillInBulk } from "@/prisma/bulk"
+import { bulkMs, fillInBulk } from "@/prisma/bulk"
 import { serve } from "@/scripts/build-and-serve"
 import { startChild } from "@/scripts/child"
 import { root } from "@/scripts/root"
@@ -24,6 +24,7 @@ const batch = 500
 const goals = { rowsPerSecond: 20_000, ratio: 0.4, growthMb: 60 }
 
 type Contender = { name: string; server: Server; type: string; secret: string }
+/** `growthMb`: how much more memory the server takes at most for all rows than for a third. */
 type Measure = { rowsPerSecond: number; cpuMs: number; growthMb: number }
 
 async function main(rows: number): Promise<void> {
@@ -57,27 +58,28 @@ async function main(rows: number): Promise<void> {
   // The first round warms up.
   for (let round = 0; round <= rounds; round++) {
     for (const { contender, measures } of taken) {
-      const measured = await measure(contender)
-      if (round > 0) measures.push(measured)
+      const part = await measure(contender, `?since=${new Date(Date.now() - bulkMs / 3).toISOString()}`)
+      const all = await measure(contender)
+      if (round > 0) measures.push({ ...all, growthMb: all.highestMb - part.highestMb })
     }
   }
   print(taken.map(({ contender: { name }, measures }) => ({ name, ...medianOf(measures) })))
 }
 
-async function measure({ server, type, secret }: Contender): Promise<Measure> {
+async function measure({ server, type, secret }: Contender, query = "") {
   const pid = server.command.process.pid
-  const [cpu, rss] = [await cpuMsOf(pid), await rssOf(server)]
+  const cpu = await cpuMsOf(pid)
   const started = performance.now()
-  const sent = get(`${server.address}/api/v1/admin/orders`, {
+  const sent = get(`${server.address}/api/v1/admin/orders${query}`, {
     headers: { "x-api-key": secret, accept: type },
     agent: false,
   })
   const [response] = (await once(sent, "response")) as [IncomingMessage]
   let lines = 0
-  let highest = 0
+  let highestMb = 0
   const watching = setInterval(async () => {
-    highest = Math.max(highest, await rssOf(server))
-  }, 250)
+    highestMb = Math.max(highestMb, await rssOf(server))
+  }, 50)
   for await (const chunk of response as AsyncIterable<Buffer>) {
     for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++
   }
@@ -86,7 +88,7 @@ async function measure({ server, type, secret }: Contender): Promise<Measure> {
   // The line of names or of the total.
   const rows = lines - 1
   const ms = performance.now() - started
-  return { rowsPerSecond: (rows / ms) * 1_000, cpuMs: (await cpuMsOf(pid)) - cpu, growthMb: highest - rss }
+  return { rowsPerSecond: (rows / ms) * 1_000, cpuMs: (await cpuMsOf(pid)) - cpu, highestMb }
 }
 
 /** The resident memory of a server in MB: a shell has started it, with a watcher (Linux only). */

@@ -3,7 +3,6 @@
 import { Check, Copy } from "lucide-react"
 import { useRef, useState } from "react"
 import { Button, type ButtonKind } from "./button"
-import { controlStyle } from "./field"
 import { useHydrated } from "./use-hydrated"
 
 const cannotCopy = "The browser blocked copying. The text is selected: press Ctrl+C, or ⌘C on a Mac."
@@ -24,7 +23,7 @@ export function CopyField({
   kind?: ButtonKind
   lines?: number
 }) {
-  const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
+  const field = useRef<HTMLTextAreaElement>(null)
   const [feedback, setFeedback] = useState<"" | "Copied" | typeof cannotCopy>("")
   const hydrated = useHydrated()
 
@@ -47,22 +46,15 @@ export function CopyField({
       <label htmlFor={id} className="font-medium">
         {label}
       </label>
-      <div className={lines === 1 ? "flex gap-2" : "grid gap-2"}>
-        {lines === 1 ? (
-          <input
-            {...common}
-            ref={field}
-            onFocus={(event) => event.target.select()}
-            className={`${controlStyle} bg-sunken font-mono text-[0.8125rem] sm:text-[0.8125rem]`}
-          />
-        ) : (
-          <textarea
-            {...common}
-            ref={field}
-            rows={lines}
-            className="w-full min-w-0 resize-none rounded-md border border-edge bg-sunken px-2.5 py-2 font-mono text-xs leading-5 wrap-anywhere"
-          />
-        )}
+      <div className={lines === 1 ? "grid gap-2 sm:flex sm:items-start" : "grid gap-2"}>
+        {/* As high as its text, which wraps instead of scrolling; browsers without field-sizing use the rows. */}
+        <textarea
+          {...common}
+          ref={field}
+          rows={Math.max(lines, Math.ceil(value.length / 100))}
+          {...(lines === 1 && { onFocus: (event) => event.target.select() })}
+          className={`field-sizing-content max-h-80 w-full min-w-0 resize-none rounded-md border border-edge bg-sunken px-2.5 font-mono leading-5 wrap-anywhere ${lines === 1 ? "min-h-9 py-1.5 text-[0.8125rem] sm:min-h-8 sm:py-[0.3125rem]" : "py-2 text-xs"}`}
+        />
         {hydrated && (
           <Button kind={kind} onClick={copyValue} className="justify-self-start">
             {feedback === "Copied" ? (
@@ -74,7 +66,8 @@ export function CopyField({
           </Button>
         )}
       </div>
-      <p role="status" className="text-muted">
+      {/* The button shows that it was copied. A line for it would move what is below. */}
+      <p role="status" className={feedback === cannotCopy ? "text-muted" : "sr-only"}>
         {feedback}
       </p>
     </div>

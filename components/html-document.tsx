@@ -1,10 +1,11 @@
 import type { ReactNode } from "react"
 import { product } from "@/lib/product"
+import type { Theme } from "@/lib/theme"
 
 /** The `html` and `body` of every page. */
-export function HtmlDocument({ children }: { children: ReactNode }) {
+export function HtmlDocument({ theme, children }: { theme?: Theme; children: ReactNode }) {
   return (
-    <html lang="en" style={{ ["--accent-hue" as string]: product.accentHue }}>
+    <html lang="en" data-theme={theme} style={{ ["--accent-hue" as string]: product.accentHue }}>
       <body className="isolate min-h-dvh font-sans">{children}</body>
     </html>
   )

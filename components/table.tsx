@@ -1,15 +1,28 @@
+import { ArrowDown, ArrowUp, ChevronsUpDown } from "lucide-react"
 import type { ComponentProps, ReactNode } from "react"
+import { Link } from "./link"
+import { TableBody } from "./table-body"
 
 export type Heading = { label: string; numeric?: boolean }
 
-/** A table whose rows become cards on narrow screens, where each cell shows its column's label. */
+/** A heading that sorts the table by its column. */
+export type Sorting = {
+  /** The table sorted by the column, or in the other direction if it is. */
+  href: string
+  sorted: "ascending" | "descending" | undefined
+}
+
+/** A table whose rows become cards on narrow screens, where each cell that is not empty shows its column's label. */
 export function Table({
   caption,
   headings,
+  sticky = false,
   children,
 }: {
   caption: string
-  headings: readonly (Heading | { actions: string })[]
+  headings: readonly ((Heading & { sorting?: Sorting | undefined }) | { actions: string })[]
+  /** Whether the headings stay in view: a table that is higher than the window then scrolls by itself. */
+  sticky?: boolean
   children: ReactNode
 }) {
   return (
@@ -17,7 +30,8 @@ export function Table({
       aria-label={caption}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard
       tabIndex={0}
-      className="lg:overflow-x-auto lg:rounded-lg lg:border lg:border-line lg:bg-panel"
+      // Positioned, so that hidden text in it scrolls with it instead of widening the page.
+      className={`relative lg:rounded-lg lg:border lg:border-line lg:bg-panel ${sticky ? "lg:max-h-[max(24rem,calc(100dvh-15rem))] lg:overflow-auto print:max-h-none" : "lg:overflow-x-auto"}`}
     >
       <table className="w-full border-separate border-spacing-0 text-left max-lg:block">
         <caption className="sr-only">{caption}</caption>
@@ -32,41 +46,54 @@ export function Table({
                 <th
                   key={heading.label}
                   scope="col"
-                  className={`border-b border-line px-2 py-2 text-xs font-medium whitespace-nowrap text-muted first:pl-4 last:pr-4 ${heading.numeric ? "text-right" : ""}`}
+                  aria-sort={heading.sorting?.sorted}
+                  className={`border-b border-line px-2 py-2 text-xs font-medium whitespace-nowrap text-muted first:pl-4 last:pr-4 ${heading.numeric ? "text-right" : ""} ${sticky ? "bg-panel lg:sticky lg:top-0 lg:z-2" : ""}`}
                 >
-                  {heading.label}
+                  {heading.sorting ? <SortLink {...heading.sorting}>{heading.label}</SortLink> : heading.label}
                 </th>
               ),
             )}
           </tr>
         </thead>
-        <tbody className="max-lg:grid max-lg:gap-3">{children}</tbody>
+        <TableBody className="max-lg:grid max-lg:grid-cols-[minmax(0,1fr)] max-lg:gap-2">{children}</TableBody>
       </table>
     </section>
   )
 }
 
-export function TableRow(props: ComponentProps<"tr">) {
+function SortLink({ href, sorted, children }: Sorting & { children: string }) {
+  const Arrow = sorted === "ascending" ? ArrowUp : sorted === "descending" ? ArrowDown : ChevronsUpDown
   return (
-    <tr
-      {...props}
-      className="group max-lg:grid max-lg:gap-1.5 max-lg:rounded-lg max-lg:border max-lg:border-line max-lg:bg-panel max-lg:p-3"
-    />
+    <Link
+      href={href}
+      scroll={false}
+      className={`inline-flex items-center gap-1 in-[.text-right]:flex-row-reverse hover:text-ink ${sorted ? "text-ink" : ""}`}
+    >
+      {children}
+      <Arrow aria-hidden="true" className="size-3" />
+    </Link>
   )
 }
 
-export const cellStyle =
-  "align-middle lg:h-10 lg:px-2 lg:py-1.5 lg:first:pl-4 lg:last:pr-4 lg:group-not-first:border-t lg:group-not-first:border-line"
+export function TableRow(props: ComponentProps<"tr">) {
+  return <tr {...props} className="row group" />
+}
+
+/** Without a label on cards. */
+export const cellStyle = "cell"
 
 export function TableCell({
   label,
   numeric = false,
   names = false,
+  opens = false,
   className = "",
   children,
 }: Heading & {
   /** Whether the cell is the header of its row. */
   names?: boolean
+  /** Whether the whole row opens what the cell links to. */
+  opens?: boolean
   className?: string
   children: ReactNode
 }) {
@@ -74,8 +101,9 @@ export function TableCell({
   return (
     <Cell
       data-label={label}
+      data-opens={opens || undefined}
       scope={names ? "row" : undefined}
-      className={`${cellStyle} font-normal max-lg:grid max-lg:grid-cols-[6rem_minmax(0,1fr)] max-lg:items-center max-lg:justify-items-start max-lg:before:text-muted max-lg:before:content-[attr(data-label)] ${numeric ? "lg:text-right" : ""} ${className}`}
+      className={[cellStyle, numeric && "numeric", className].filter(Boolean).join(" ")}
     >
       {children}
     </Cell>

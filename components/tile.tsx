@@ -1,8 +1,32 @@
+import type { ReactNode } from "react"
+import { Link } from "./link"
+
 /** A labeled number inside a `dl`. */
-export function Tile({ label, note, children }: { label: string; note?: string; children: string }) {
+export function Tile({
+  label,
+  note,
+  href,
+  children,
+}: {
+  label: string
+  note?: ReactNode
+  /** The page with what is counted, which the whole tile opens. */
+  href?: string | undefined
+  children: ReactNode
+}) {
   return (
-    <div className="grid content-start gap-1 rounded-lg border border-line bg-panel p-3">
-      <dt className="text-xs text-muted">{label}</dt>
+    <div
+      className={`relative grid content-start gap-1 rounded-lg border border-line bg-panel p-3 ${href ? "hover:border-edge" : ""}`}
+    >
+      <dt className="text-xs text-muted">
+        {href ? (
+          <Link href={href} className="after:absolute after:inset-0 after:rounded-lg">
+            {label}
+          </Link>
+        ) : (
+          label
+        )}
+      </dt>
       <dd className="text-base font-semibold whitespace-pre-line">{children}</dd>
       {note && <dd className="text-xs text-muted">{note}</dd>}
     </div>

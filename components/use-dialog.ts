@@ -9,8 +9,13 @@ export function useDialog<Properties, Opened>(load: () => Promise<ComponentType<
   const [opened, setOpened] = useState<Opened>()
   const open = async (what: Opened) => {
     setOpened(what)
-    const loaded = await load()
-    setDialog(() => loaded)
+    try {
+      const loaded = await load()
+      setDialog(() => loaded)
+    } catch (error) {
+      setOpened(undefined)
+      throw error
+    }
   }
   return {
     /** Missing until it was opened. */

@@ -31,7 +31,16 @@ for (const role of ["member", "support", "bookkeeper", "admin"] as const) {
     await page.goto("/api-keys")
     const links = page.getByRole("navigation", { name: "Your account" }).getByRole("link")
     const shown = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")))
-    const pages = ["/account", "/api-keys", "/account/credits", "/feedback", "/account/orders", "/account/security"]
+    const pages = [
+      "/account",
+      "/api-keys",
+      "/account/credits",
+      "/account/requests",
+      "/account/orders",
+      "/account/settings",
+      "/account/security",
+      "/feedback",
+    ]
     expect(shown).toEqual(pages.filter(isPresent))
     await expect(page.locator("[aria-current=page]")).toHaveText("API keys")
   })

@@ -1,13 +1,24 @@
 import { randomUUID } from "node:crypto"
 import { type APIRequestContext, expect, type Locator, type Page } from "@playwright/test"
 import type { Client } from "pg"
+import sharp from "sharp"
+import { inCredits } from "@/lib/credits/words"
+import { plainDate } from "@/lib/format-time"
 import { keyVariable, product } from "@/lib/product"
 import { hashPassword } from "@/lib/sign-in/password-hash"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { keyOf, test, uniqueEmail, uniqueName } from "./fixtures"
 import { createKey, saved } from "./key-page"
+import { filterBy, openFilters } from "./lists"
 
-const pages = ["/account", "/account/orders", "/account/credits"]
+const pages = [
+  "/account",
+  "/account/requests",
+  "/account/orders",
+  "/account/credits",
+  "/account/credits/entries",
+  "/account/settings",
+]
 
 type Rows = { data: Record<string, unknown>[]; meta: { total: number; balance: number; held: number } }
 
@@ -25,7 +36,7 @@ async function openAccount(page: Page, database: Client, credits: number): Promi
   await database.query(insert, [id, email, await hashPassword(password, "this test")])
   await database.query("INSERT INTO credit_accounts (user_id) VALUES ($1)", [id])
   if (credits > 0) await adjustBalance(database, id, credits)
-  await page.goto("/sign-in")
+  await page.goto("/sign-in?callbackUrl=/api-keys")
   await page.getByLabel("Email").fill(email)
   await page.getByLabel("Password").fill(password)
   await page.getByRole("button", { name: "Sign in" }).click()
@@ -41,10 +52,6 @@ async function adjustBalance(database: Client, userId: string, amount: number): 
      SELECT gen_random_uuid(), $1, seq, 'adjustment', $2, balance, 'For a test' FROM account`,
     [userId, amount],
   )
-}
-
-function longDate(date: string | Date): string {
-  return new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" }).format(new Date(date))
 }
 
 function fact(page: Page, label: string): Locator {
@@ -74,7 +81,7 @@ test("each page requires sign-in and returns to the requested page", async ({ pa
   }
 })
 
-test("the account page shows the plan, price, renewal, balance and latest order that the API returns", async ({
+test("the account page shows the balance, plan, price, renewal, requests and latest order that the API returns", async ({
   page,
   signInAs,
   request,
@@ -82,25 +89,37 @@ test("the account page shows the plan, price, renewal, balance and latest order 
   await signInAs("member")
   await page.goto("/account")
   await expect(page.getByRole("main")).toContainText("member@example.com")
-  type Subscription = { data: { planId: string; amount: number; currentPeriodEnd: string; createdAt: string } }
-  const { data: subscription } = await callApi<Subscription>(request, await curlUrl(page))
-  const { data: orders, meta: ordered } = await callApi(request, "/api/v1/me/orders?limit=1")
-  await expect(fact(page, "Price")).toContainText((subscription.amount / 100).toFixed(2))
-  await expect(page.getByRole("main")).toContainText(longDate(subscription.currentPeriodEnd))
-  await expect(fact(page, "Started")).toHaveText(longDate(subscription.createdAt))
-  await expect(fact(page, "Latest")).toHaveText(String(orders[0]?.description))
-  await expect(fact(page, "Total orders")).toHaveText(String(ordered.total))
-  // Tests of other pages run concurrently and spend this account's credits.
+  type Subscription = { data: { amount: number; currentPeriodEnd: string } }
+  const { data: subscription } = await callApi<Subscription>(request, "/api/v1/me/subscription")
+  const { data: orders } = await callApi(request, "/api/v1/me/orders?limit=1")
+  const plan = page.locator("dl > div", { has: page.getByText("Plan", { exact: true }) })
+  await expect(plan).toContainText((subscription.amount / 100).toFixed(2))
+  await expect(plan).toContainText(plainDate(new Date(subscription.currentPeriodEnd)))
+  await expect(page.getByRole("region", { name: "Latest order" })).toContainText(String(orders[0]?.description))
+  // Tests of other pages run concurrently, spend this account's credits and send requests with its keys.
   await expect(async () => {
     await page.reload()
     const { meta } = await callApi(request, "/api/v1/me/credits?limit=1")
-    expect(await fact(page, "Balance").textContent()).toBe(meta.balance.toLocaleString("en"))
+    expect(await fact(page, "Balance").textContent()).toBe(inCredits(meta.balance))
+    const { data } = await callApi(request, "/api/v1/me/requests?limit=6")
+    const shown = await page
+      .getByRole("region", { name: "Recent requests" })
+      .locator("code > span:first-of-type")
+      .allTextContents()
+    expect(shown).toHaveLength(5)
+    expect(data.map(({ method, route }) => `${method} ${route}`)).toEqual(expect.arrayContaining(shown))
   }).toPass()
-  await page.getByRole("link", { name: "Usage and ledger" }).click()
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Credits")
+  for (const path of ["/account", "/account/credits"]) {
+    await page.goto(path)
+    await expect(page.getByText(/left at the pace of the last 7 days$/)).toBeVisible()
+  }
+  await page.goto("/account")
+  await expect(page.getByRole("region", { name: "Next steps" })).toHaveCount(0)
+  await page.getByRole("link", { name: "All keys" }).click()
+  await expect(page).toHaveURL("/api-keys")
   await page.goBack()
   await page.getByRole("link", { name: "All orders" }).click()
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Orders")
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Your orders")
 })
 
 test("a subscription shows its status and what happens at the end of its period", async ({ page, database }) => {
@@ -122,9 +141,10 @@ test("a subscription shows its status and what happens at the end of its period"
       [userId, status, ends],
     )
     await page.goto("/account")
-    await expect(fact(page, "Plan")).toHaveText(`Pro ${status.replace("_", " ")}`)
-    await expect(fact(page, "Price")).toHaveText("$12.34 per month")
-    await expect(fact(page, label)).toHaveText(`${longDate(end)}, in 10 days`)
+    const plan = page.locator("dl > div", { has: page.getByText("Plan", { exact: true }) })
+    await expect(plan).toContainText(`Pro ${status.replace("_", " ")}`)
+    await expect(plan).toContainText("$12.34 and 1,000 credits per month")
+    await expect(plan).toContainText(`${label} ${plainDate(end)}`)
     await expect(page.getByText("A payment is overdue.")).toHaveCount(status === "past_due" ? 1 : 0)
   }
 })
@@ -132,18 +152,58 @@ test("a subscription shows its status and what happens at the end of its period"
 test("a new account has welcome credits, and each empty page says what to do next", async ({ page, signUp }) => {
   await signUp()
   await page.goto("/account")
-  await expect(page.getByText("No subscription")).toBeVisible()
+  await expect(fact(page, "Plan")).toHaveText("None")
   await expect(page.getByText(`Contact ${product.supportEmail} to subscribe.`)).toBeVisible()
-  await expect(fact(page, "Balance")).toHaveText("100")
-  await expect(page.getByText("No orders yet.")).toBeVisible()
+  await expect(fact(page, "Balance")).toHaveText("100 credits")
+  await expect(page.getByText("left at the pace")).toHaveCount(0)
+  for (const text of ["No orders yet.", "No requests yet.", "No requests this month."]) {
+    await expect(page.getByText(text)).toBeVisible()
+  }
   await page.goto("/account/orders")
   await expect(page.getByText("No orders yet")).toBeVisible()
   await page.getByRole("main").getByRole("link", { name: "balance" }).click()
   await expect(page).toHaveURL("/account/credits")
   const ledger = page.getByRole("table", { name: "Ledger" })
   await expect(ledger.getByRole("row")).toHaveCount(2)
-  await expect(ledger.getByRole("row").nth(1)).toHaveText(/^1just nowgrantWelcome credits\+100100$/)
-  await expect(page.locator("main svg.recharts-surface")).toHaveCount(2)
+  await expect(ledger.getByRole("row").nth(1)).toHaveText(/^\d+ \w{3} \d{4}GrantWelcome credits\+100100$/)
+  await expect(page.getByRole("slider")).toHaveCount(1)
+  await expect(page.getByText("Nothing in this range")).toBeVisible()
+})
+
+test("the next steps of a new account are checked one by one, and gone after its first call", async ({
+  page,
+  signUp,
+  request,
+}) => {
+  await signUp()
+  await page.goto("/account")
+  const steps = page.getByRole("region", { name: "Next steps" })
+  await expect(steps.getByRole("listitem")).toHaveText([
+    "Confirm your email address (done)",
+    "Create an API key",
+    "Make your first API call",
+  ])
+  await steps.getByRole("link", { name: "Create an API key" }).click()
+  await expect(page).toHaveURL("/api-keys?new")
+  await expect(page.getByText("No keys yet")).toHaveCount(0)
+  await page.goto("/api-keys")
+  await expect(page.getByText("No keys yet")).toBeVisible()
+  await expect(page.getByRole("link", { name: "Create your first key" })).toHaveAttribute("href", "/api-keys?new")
+  const key = await createKey(page, uniqueName("First"))
+  await saved(page)
+  await page.goto("/account")
+  await expect(steps.getByRole("listitem")).toContainText(["(done)", "(done)", "Make your first API call"])
+  await expect(steps.getByRole("figure")).toContainText(`"Authorization: Bearer $${keyVariable}"`)
+  await expectAccessibleWithoutSidewaysScroll(page)
+  const response = await request.get("/api/v1/me", { headers: { Authorization: `Bearer ${key}` } })
+  expect(response.status()).toBe(200)
+  await expect(async () => {
+    await page.reload()
+    await expect(page.getByRole("region", { name: "Recent requests" })).toContainText("GET /api/v1/me", {
+      timeout: 500,
+    })
+    await expect(steps).toHaveCount(0, { timeout: 500 })
+  }).toPass()
 })
 
 for (const javaScriptEnabled of [true, false]) {
@@ -155,7 +215,7 @@ for (const javaScriptEnabled of [true, false]) {
       database,
     }) => {
       await openAccount(page, database, 0)
-      await page.goto("/account")
+      await page.goto("/account/settings")
       const name = page.getByLabel("Name", { exact: true })
       await expect(name).toHaveValue("Nell Newcomer")
       await name.fill("Nell\u202eNewest")
@@ -164,12 +224,82 @@ for (const javaScriptEnabled of [true, false]) {
       const renamed = uniqueName("Nell")
       await name.fill(renamed)
       await page.getByRole("button", { name: "Change name" }).click()
-      const heading = page.getByRole("heading", { name: "Your name was changed" })
-      await expect(heading).toBeVisible()
-      if (javaScriptEnabled) await expect(heading).toBeFocused()
-      await expect(page.getByText(new RegExp(`^${renamed}, `))).toBeVisible()
+      await expect(page.getByText("Your name was changed")).toBeVisible()
+      // A typo can be corrected.
+      if (javaScriptEnabled) await expect(name).toHaveValue(renamed)
+      await expect(page.getByRole("main").getByText(renamed, { exact: true })).toBeVisible()
       await page.getByRole("button", { name: /^Account menu/ }).click()
       await expect(page.locator("#account").getByText(renamed, { exact: true })).toBeVisible()
+    })
+
+    test("a picture replaces the initials in the same place everywhere, and a file that is none is reported at its field", async ({
+      page,
+      database,
+    }) => {
+      const id = await openAccount(page, database, 0)
+      await page.goto("/account/settings")
+      const main = page.getByRole("main")
+      const initials = await main.getByText("NN", { exact: true }).boundingBox()
+      const field = page.getByLabel("Picture", { exact: true })
+      const save = async (name: string, mimeType: string, buffer: Buffer) => {
+        await field.setInputFiles({ name, mimeType, buffer })
+        await page.getByRole("button", { name: "Save picture" }).click()
+      }
+      await save("me.png", "image/png", Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'/>"))
+      await expect(field).toHaveAccessibleDescription(/^This file is not a picture.*PNG, JPEG or WebP/)
+      if (javaScriptEnabled) await expect(field).toBeFocused()
+      else {
+        await save("me.png", "image/png", Buffer.alloc(6 * 1024 * 1024))
+        await expect(field).toHaveAccessibleDescription(/^This file is too large/)
+      }
+      const create = { width: 900, height: 400, channels: 3, background: "#336699" } as const
+      await save("me.jpg", "image/jpeg", await sharp({ create }).jpeg().toBuffer())
+      await expect(page.getByText("Your picture was saved")).toBeVisible()
+      const picture = main.locator("img")
+      await expect(picture).toHaveJSProperty("naturalWidth", 128)
+      expect(await picture.boundingBox()).toEqual(initials)
+      await expect(page.getByRole("button", { name: /^Account menu/ }).locator("img")).toHaveCount(1)
+      if (javaScriptEnabled) await expectAccessibleWithoutSidewaysScroll(page)
+
+      await page.getByRole("button", { name: "Remove picture" }).click()
+      await expect(main.getByText("NN", { exact: true })).toBeVisible()
+      await expect(page.locator("img")).toHaveCount(0)
+      expect((await database.query("SELECT FROM user_pictures WHERE user_id = $1", [id])).rowCount).toBe(0)
+    })
+
+    test("a chosen theme holds in this browser, whatever the system prefers, and System follows it again", async ({
+      page,
+      signInAs,
+    }) => {
+      await page.emulateMedia({ colorScheme: "light" })
+      await signInAs("member")
+      await page.goto("/account/settings")
+      const isDark = async () => {
+        const red = await page.locator("html").evaluate((html) => {
+          const canvas = document.createElement("canvas").getContext("2d")
+          if (!canvas) return Number.NaN
+          canvas.fillStyle = getComputedStyle(html).backgroundColor
+          canvas.fillRect(0, 0, 1, 1)
+          return canvas.getImageData(0, 0, 1, 1).data[0] ?? Number.NaN
+        })
+        return red < 128
+      }
+      const choose = async (theme: string) => {
+        await page.getByRole("button", { name: theme, exact: true }).click()
+        await expect(page.getByRole("button", { name: theme, exact: true })).toHaveAttribute("aria-pressed", "true")
+      }
+      expect(await isDark()).toBe(false)
+      await choose("Dark")
+      expect(await isDark()).toBe(true)
+      // The server writes it into the page, so that no other color is seen first.
+      expect(await (await page.request.get("/account")).text()).toMatch(/<html[^>]* data-theme="dark"/)
+      await page.emulateMedia({ media: "print" })
+      expect(await isDark()).toBe(false)
+      await page.emulateMedia({ media: "screen", colorScheme: "dark" })
+      await choose("Light")
+      expect(await isDark()).toBe(false)
+      await choose("System")
+      expect(await isDark()).toBe(true)
     })
   })
 }
@@ -199,7 +329,7 @@ test("a table lists the days of the charts, and the heading shows their sum", as
   ).toBeVisible()
   expect(sum).toBeGreaterThan(0)
   const balance = await fact(page, "Balance").textContent()
-  await expect(days.locator("[data-label=Balance]").first()).toHaveText(String(balance))
+  await expect(days.locator("[data-label=Balance]").first()).toHaveText(String(balance).replace(" credits", ""))
 })
 
 test("the API request on a page returns the rows on screen", async ({ page, signInAs, request }) => {
@@ -207,8 +337,8 @@ test("the API request on a page returns the rows on screen", async ({ page, sign
   for (const path of [
     "/account/orders",
     "/account/orders?order=asc&limit=3&offset=1",
-    `/account/credits?kind=reserve&limit=7&offset=3&until=${daysAgo(1)}`,
-    `/account/credits?until=${daysAgo(1)}`,
+    `/account/credits/entries?kind=reserve&limit=7&offset=3&until=${daysAgo(1)}`,
+    `/account/credits/entries?until=${daysAgo(1)}`,
   ]) {
     await page.goto(path)
     const { data, meta } = await callApi(request, await curlUrl(page))
@@ -216,7 +346,7 @@ test("the API request on a page returns the rows on screen", async ({ page, sign
     await expect(page.getByRole("table").last().getByRole("rowheader")).toHaveText(
       data.map(({ seq, description }) => (seq === undefined ? String(description) : Number(seq).toLocaleString("en"))),
     )
-    await expect(page.getByRole("navigation", { name: "Paging" })).toContainText(
+    await expect(page.getByRole("navigation", { name: "Pagination" })).toContainText(
       ` of ${meta.total.toLocaleString("en")}`,
     )
   }
@@ -224,41 +354,114 @@ test("the API request on a page returns the rows on screen", async ({ page, sign
 
 test("the URL contains filters as the API accepts them, but no empty ones", async ({ page, signInAs }) => {
   await signInAs("member")
-  await page.goto("/account/credits")
-  await page.getByLabel("Kind").selectOption("purchase")
-  await page.getByLabel("Since").fill("2026-01-01")
-  await page.getByLabel("Order", { exact: true }).selectOption("Oldest first")
+  await page.goto("/account/credits/entries")
+  await filterBy(page, "Type", "purchase")
+  await expect(page).toHaveURL("/account/credits/entries?kind=purchase")
+  await page.getByRole("button", { name: "Date" }).click()
+  await page.getByLabel("Created since").fill("2026-01-01")
   await page.getByRole("button", { name: "Apply" }).click()
-  await expect(page).toHaveURL("/account/credits?kind=purchase&since=2026-01-01&order=asc")
-  const kinds = await page.getByRole("table").locator("[data-label=Kind]").allTextContents()
+  await expect(page).toHaveURL("/account/credits/entries?since=2026-01-01&kind=purchase")
+  await page.getByRole("columnheader", { name: "Created" }).getByRole("link").click()
+  await expect(page).toHaveURL("/account/credits/entries?since=2026-01-01&kind=purchase&order=asc")
+  const kinds = await page.getByRole("table").locator("[data-label=Type]").allTextContents()
   expect(new Set(kinds)).toEqual(new Set(["purchase"]))
   await page.getByRole("link", { name: "Clear" }).click()
-  await expect(page).toHaveURL("/account/credits")
+  await expect(page).toHaveURL("/account/credits/entries")
 })
 
-test("a run links to all of its entries", async ({ page, signInAs }) => {
+test("a run is one line with its cost, and links to its entries, its times and its key", async ({
+  page,
+  signInAs,
+  request,
+}) => {
   await signInAs("member")
-  await page.goto("/account/credits?kind=settle")
-  const link = page.getByRole("table").getByRole("link", { name: /^Run / }).first()
+  await page.goto(`/account/credits?until=${daysAgo(1)}`)
+  // Older runs of the demo have no key.
+  const line = page.getByRole("row").filter({ hasText: "Trial project" }).first()
+  const cost = -Number(await line.locator("[data-label=Amount]").textContent())
+  const link = line.getByRole("link", { name: "Run", exact: true })
   const runId = await link.getAttribute("title")
-  await link.click()
-  await expect(page).toHaveURL(`/account/credits?runId=${runId}`)
+  await expect(line.getByRole("rowheader")).toHaveText(/^\d+ \w{3} \d{4}$/)
+  const { data: entries } = await callApi(request, `/api/v1/me/credits?runId=${runId}`)
+  expect(entries.reduce((sum, { amount }) => sum - Number(amount), 0)).toBe(cost)
+  await line.click()
+  await expect(page).toHaveURL(`/account/credits/entries?runId=${runId}`)
+  // An address of when the ledger listed single entries.
+  await page.goto(`/account/credits?runId=${runId}`)
+  await expect(page).toHaveURL(`/account/credits/entries?runId=${runId}`)
   await expect(page.getByLabel("Run ID")).toHaveValue(String(runId))
-  await expect(page.getByRole("table").locator("[data-label=Kind]")).toHaveText(["settle", "reserve"])
-  const amounts = (await page.getByRole("table").locator("td[data-label=Amount]").allTextContents()).map(Number)
-  const [released = 0, reserved = 0] = amounts
-  expect(reserved).toBe(-10)
-  expect(released).toBeGreaterThan(0)
-  expect(released).toBeLessThanOrEqual(10)
+  await expect(page.getByRole("table").locator("[data-label=Type]")).toHaveText(entries.map(({ kind }) => String(kind)))
+  await expect(fact(page, "Cost")).toHaveText(`${cost} of at most 10 credits`)
+  await expect(fact(page, "Started")).toHaveText(/UTC$/)
+  await expect(fact(page, "Key").getByRole("link")).toHaveAttribute("href", /^\/api-keys\/[0-9a-f-]{36}$/)
 })
+
+test("the requests with all keys are in one list: failures say why, and a row opens its key, also a revoked one", async ({
+  page,
+  database,
+  request,
+}) => {
+  const userId = await openAccount(page, database, 0)
+  const name = uniqueName("Logged")
+  const headers = { Authorization: `Bearer ${await createKey(page, name)}` }
+  await saved(page)
+  expect((await request.get("/api/v1/me", { headers })).status()).toBe(200)
+  expect((await request.get("/api/v1/me/orders?nothing=1", { headers })).status()).toBe(400)
+  await database.query("UPDATE api_keys SET revoked_at = now() WHERE user_id = $1", [userId])
+  const rows = page.getByRole("table", { name: "Requests" }).locator("tbody tr")
+  await expect(async () => {
+    await page.goto("/account/requests")
+    await expect(rows).toHaveCount(2)
+  }).toPass()
+  await expect(rows.locator("[data-label=Key]")).toHaveText([new RegExp(`^${name}`), new RegExp(`^${name}`)])
+  await filterBy(page, "Status", "400")
+  await expect(page).toHaveURL("/account/requests?status=400")
+  await expect(rows).toHaveCount(1)
+  await expect(rows).toContainText("The query or the body was invalid.")
+  await openFilters(page)
+  await expect(page.getByLabel("Key", { exact: true }).locator("option")).toHaveText(["Any", new RegExp(`… ${name}$`)])
+  await page.keyboard.press("Escape")
+  await rows.click()
+  await expect(page.getByRole("heading", { level: 1 })).toContainText(`${name} Revoked`)
+  await page.goto("/account")
+  const recent = page.getByRole("region", { name: "Recent requests" })
+  await expect(recent.getByRole("link", { name })).toHaveCount(2)
+  await recent.getByRole("link", { name: "GET /api/v1/me/orders" }).click()
+  await expect(page).toHaveURL("/account/requests?status=400&route=%2Fapi%2Fv1%2Fme%2Forders")
+  await expect(rows).toHaveCount(1)
+})
+
+for (const { path, api } of [
+  { path: "/account/orders", api: "/api/v1/me/orders" },
+  { path: "/account/credits/entries", api: "/api/v1/me/credits" },
+  { path: "/account/credits", api: "/api/v1/me/credits" },
+]) {
+  test(`last month is one click away on ${path}, and its rows are a file`, async ({ page, signInAs, request }) => {
+    await signInAs("member")
+    await page.goto(path)
+    await page.getByRole("button", { name: "Date" }).click()
+    await page.getByRole("link", { name: "Last month" }).click()
+    await expect(page.getByRole("link", { name: "Remove Created: Last month" })).toBeVisible()
+    const { search, searchParams } = new URL(page.url())
+    const [since, until] = [searchParams.get("since"), searchParams.get("until")].map((date) => new Date(String(date)))
+    expect([since?.getUTCDate(), until && new Date(until.getTime() + 86_400_000).getUTCDate()]).toEqual([1, 1])
+    const file = page.getByRole("link", { name: /^Download all (rows|entries) as CSV$/ })
+    const csv = await page.request.get(String(await file.getAttribute("href")))
+    expect([csv.status(), csv.headers()["content-disposition"]]).toEqual([200, expect.stringContaining("attachment")])
+    const headers = { Authorization: `Bearer ${keyOf("member")}`, Accept: "text/csv" }
+    expect(await csv.text()).toBe(await (await request.get(api + search, { headers })).text())
+    await page.getByRole("link", { name: "Remove Created: Last month" }).click()
+    await expect(page).toHaveURL(path)
+  })
+}
 
 test("paging shows every entry exactly once, in sequence without gaps", async ({ page, signInAs }) => {
   await signInAs("member")
-  await page.goto(`/account/credits?limit=25&order=asc&until=${daysAgo(1)}`)
+  await page.goto(`/account/credits/entries?limit=25&order=asc&until=${daysAgo(1)}`)
   const seen: string[] = []
   const next = page.getByRole("link", { name: "Next" })
   for (let from = 1; ; from += 25) {
-    await expect(page.getByRole("navigation", { name: "Paging" })).toContainText(new RegExp(`^${from}–`))
+    await expect(page.getByRole("navigation", { name: "Pagination" })).toContainText(new RegExp(`^${from}–`))
     seen.push(...(await page.getByRole("rowheader").allTextContents()))
     if ((await next.count()) === 0) break
     await next.click()
@@ -267,11 +470,36 @@ test("paging shows every entry exactly once, in sequence without gaps", async ({
   expect(seen.map(Number)).toEqual(seen.map((_, index) => index + 1))
 })
 
+test("the lines of all pages add up to the balance, each run once", async ({ page, database }) => {
+  const userId = await openAccount(page, database, 100)
+  await createKey(page, uniqueName("Lines"))
+  for (const text of ["One.", "One two.", "One two three."]) {
+    await page.getByLabel("JSON body").fill(JSON.stringify({ text }))
+    await page.getByRole("button", { name: "Run for up to 10 credits" }).click()
+    await expect(page.getByText(/^Cost 1 credit\. Balance: \d+ credits\.$/)).toBeVisible()
+  }
+  await saved(page)
+  await adjustBalance(database, userId, -7)
+  await page.goto("/account/credits?limit=2")
+  const [types, amounts]: [string[], number[]] = [[], []]
+  const next = page.getByRole("link", { name: "Next" })
+  for (;;) {
+    await expect(page.getByRole("navigation", { name: "Pagination" })).toContainText("of 5 rows")
+    types.push(...(await page.getByRole("table").locator("[data-label=Type]").allTextContents()))
+    amounts.push(...(await page.getByRole("table").locator("[data-label=Amount]").allTextContents()).map(Number))
+    if ((await next.count()) === 0) break
+    await next.click()
+    await expect(page).toHaveURL(new RegExp(`offset=${types.length}$`))
+  }
+  expect(types).toEqual(["Adjustment", "Run", "Run", "Run", "Adjustment"])
+  expect(amounts).toEqual([-7, -1, -1, -1, 100])
+})
+
 test("an invalid parameter and an empty result are reported on the page", async ({ page, signInAs }) => {
   await signInAs("member")
   for (const [query, message] of [
-    ["credits?kind=gift", "kind must be one of grant, purchase, reserve, settle, release, adjustment, got"],
-    ["credits?runId=7", 'runId must be a UUID, got "7".'],
+    ["credits/entries?kind=gift", "kind must be one of grant, purchase, reserve, settle, release, adjustment, got"],
+    ["credits/entries?runId=7", 'runId must be a UUID, got "7".'],
     ["credits?limit=501", 'limit must be an integer from 1 to 500, got "501".'],
     [`credits?userId=${randomUUID()}`, 'Unknown parameter "userId". Accepted: limit, offset, since, until, order'],
     ["orders?since=2026-02-30", "since must be a date (2026-01-31)"],
@@ -282,9 +510,9 @@ test("an invalid parameter and an empty result are reported on the page", async 
     await expect(page.getByRole("main").getByRole("alert")).toContainText(String(message))
     await expect(page.getByRole("table")).toHaveCount(0)
   }
-  await page.getByRole("link", { name: "Show everything" }).click()
+  await page.getByRole("link", { name: "Clear filters" }).click()
   await expect(page.getByRole("table")).toBeVisible()
-  await page.goto(`/account/credits?runId=${randomUUID()}`)
+  await page.goto(`/account/credits/entries?runId=${randomUUID()}`)
   await expect(page.getByText("Nothing matches")).toBeVisible()
 })
 
@@ -298,7 +526,7 @@ test("no page shows another account's orders, credits, runs or subscription", as
      VALUES (gen_random_uuid(), $1, 'credits', $2, 'paid', 77777, 'usd', 4711, now())`,
     [otherUser, marker],
   )
-  for (const path of [...pages, `/account/credits?runId=${run}`]) {
+  for (const path of [...pages, `/account/credits/entries?runId=${run}`]) {
     const html = String(await (await page.goto(path))?.text())
     expect(html).not.toContain(marker)
     expect(html).not.toContain(otherUser)
@@ -359,15 +587,13 @@ test.describe("a run with a new key", () => {
     await adjustBalance(database, userId, 9 - 97)
     await body(page).fill(textOf("One two three."))
     await run(page).click()
-    await expect(
-      page.getByText(/^Status 402: .*balance is 9\. .*Contact the service operator to add credits\.$/),
-    ).toBeVisible()
+    await expect(page.getByText(/^Status 402: .*balance is 9\. .*Contact \S+ to add credits\.$/)).toBeVisible()
     await saved(page)
     await page.goto("/account/credits")
-    await expect(fact(page, "Balance")).toHaveText("9")
-    await expect(page.getByRole("table", { name: "Ledger" }).locator("[data-label=Kind]")).toHaveText([
-      ...["adjustment", "settle", "reserve", "settle", "reserve", "adjustment"],
-    ])
+    await expect(fact(page, "Balance")).toHaveText("9 credits")
+    const ledger = page.getByRole("table", { name: "Ledger" })
+    await expect(ledger.locator("[data-label=Type]")).toHaveText(["Adjustment", "Run", "Run", "Adjustment"])
+    await expect(ledger.locator("[data-label=Amount]")).toHaveText(["-88", "-2", "-1", "+100"])
   })
 
   test("sends the key only in the header, and is not charged twice after a lost response", async ({
@@ -390,7 +616,7 @@ test.describe("a run with a new key", () => {
     await expect(page.getByText("nothing was charged this time. The original run cost 1 credit.")).toBeVisible()
     await saved(page)
     await page.goto("/account/credits")
-    await expect(fact(page, "Balance")).toHaveText("99")
+    await expect(fact(page, "Balance")).toHaveText("99 credits")
   })
 })
 
@@ -407,16 +633,15 @@ test.describe("without JavaScript", () => {
 
   test("the numbers, filters, paging and links to runs work", async ({ page, signInAs }) => {
     await signInAs("member")
-    await page.goto("/account")
-    await page.getByRole("link", { name: "Usage and ledger" }).click()
+    await page.goto("/account/credits")
     await page.getByText("The last 30 days in numbers").click()
     await expect(page.getByRole("table", { name: "The last 30 days" }).getByRole("rowheader")).toHaveCount(30)
-    await page.getByLabel("Kind").selectOption("reserve")
-    await page.getByRole("button", { name: "Apply" }).click()
-    await expect(page).toHaveURL("/account/credits?kind=reserve")
-    await page.goto("/account/credits?kind=reserve&limit=5")
+    await page.getByRole("link", { name: "All entries", exact: true }).click()
+    await filterBy(page, "Type", "reserve")
+    await expect(page).toHaveURL("/account/credits/entries?kind=reserve")
+    await page.goto("/account/credits/entries?kind=reserve&limit=5")
     await page.getByRole("link", { name: "Next" }).click()
-    await expect(page).toHaveURL("/account/credits?kind=reserve&limit=5&offset=5")
+    await expect(page).toHaveURL("/account/credits/entries?kind=reserve&limit=5&offset=5")
     await page.getByRole("link", { name: /^Run / }).first().click()
     await expect(page.getByLabel("Run ID")).toHaveValue(/^[0-9a-f-]{36}$/)
   })
@@ -432,8 +657,13 @@ test.describe("in light and dark mode", () => {
     signInAs,
   }) => {
     await signInAs("member")
-    const credits = ["/account/credits?kind=settle&limit=10", "/account/credits?kind=gift"]
-    for (const path of ["/account", "/account/orders?limit=10", ...credits]) {
+    const credits = [
+      "/account/credits?limit=10",
+      "/account/credits/entries?kind=settle&limit=10",
+      "/account/credits?limit=x",
+    ]
+    const lists = ["/account/orders?limit=10", "/account/requests?limit=10", "/account/requests?status=x"]
+    for (const path of ["/account", "/account/settings", ...lists, ...credits]) {
       await page.goto(path)
       await expectAccessibleWithoutSidewaysScroll(page)
     }
@@ -441,7 +671,7 @@ test.describe("in light and dark mode", () => {
     await page.getByText("The last 30 days in numbers").click()
     await expectAccessibleWithoutSidewaysScroll(page)
     await context.addCookies(customer.cookies)
-    for (const path of ["/account", "/account/orders"]) {
+    for (const path of ["/account", "/account/orders", "/account/requests"]) {
       await page.goto(path)
       await expectAccessibleWithoutSidewaysScroll(page)
     }

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto"
 import { type APIRequestContext, type Browser, expect, type Locator, type Page } from "@playwright/test"
 import type { Client } from "pg"
+import sharp from "sharp"
+import { accountActions } from "@/app/admin/users/[id]/account-actions"
 import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import type { Role } from "@/lib/permissions"
 import { kinds } from "@/lib/surfaces"
@@ -46,11 +48,27 @@ async function anotherBrowser(browser: Browser, baseURL: string | undefined, coo
 
 type Cookies = Parameters<ReturnType<Page["context"]>["addCookies"]>[0]
 
+/** The button of an action, which is in the menu unless it is the most frequent one. */
+async function buttonOf(page: Page, action: string): Promise<Locator> {
+  if (action !== "Grant credits") await page.getByRole("button", { name: "Actions", exact: true }).click()
+  return page.getByRole("button", { name: action })
+}
+
 async function openAction(page: Page, action: string): Promise<Locator> {
-  await page.getByRole("button", { name: action }).click()
+  await (await buttonOf(page, action)).click()
   const dialog = page.getByRole("alertdialog")
   await expect(dialog).toBeVisible()
   return dialog
+}
+
+/** Also not in the menu. */
+async function expectNoAction(page: Page, action: string): Promise<void> {
+  await expect(page.getByRole("button", { name: action, includeHidden: true })).toHaveCount(0)
+}
+
+async function expectNoActions(page: Page): Promise<void> {
+  for (const { label } of Object.values(accountActions)) await expectNoAction(page, label)
+  await expect(page.getByRole("button", { name: "Actions", exact: true })).toHaveCount(0)
 }
 
 function statusOf(page: Page): Locator {
@@ -72,6 +90,25 @@ async function audited(database: Client, { id }: Target): Promise<unknown[]> {
   const entries = await database.query(sql, [id])
   return entries.rows.map(({ action, details }) => [action, details])
 }
+
+test("a manager removes the picture of an account, which then has initials", async ({ page, database, signInAs }) => {
+  const target = await newTarget(database)
+  const image = await sharp({ create: { width: 128, height: 128, channels: 3, background: "red" } })
+    .webp()
+    .toBuffer()
+  await database.query("INSERT INTO user_pictures VALUES ($1, $2, $3, now())", [target.id, randomUUID(), image])
+  await signInAs("admin")
+  await page.goto(target.page)
+  const picture = page.getByRole("main").locator("img")
+  await expect(picture).toHaveJSProperty("naturalWidth", 128)
+  const dialog = await openAction(page, accountActions.removePicture.label)
+  await dialog.getByRole("button", { name: accountActions.removePicture.label }).click()
+  await expect(page.getByText("The picture is removed.")).toBeVisible()
+  await expect(picture).toHaveCount(0)
+  await page.getByRole("button", { name: "Actions", exact: true }).click()
+  await expect(page.getByRole("button", { name: "Change role" })).toBeVisible()
+  await expect(page.getByRole("button", { name: accountActions.removePicture.label })).toHaveCount(0)
+})
 
 test("a ban disables keys and sessions on the next request; unbanning restores the keys but no session", async ({
   page,
@@ -99,17 +136,18 @@ test("a ban disables keys and sessions on the next request; unbanning restores t
   await expect(dialog).toContainText(target.email)
   await dialog.getByLabel("Reason (optional)").fill("Sent spam")
   await dialog.getByRole("button", { name: "Ban account" }).click()
-  await expect(statusOf(adminPage)).toHaveText("The account is banned.")
+  await expect(statusOf(adminPage)).toHaveText("The account is banned. Undo")
   await expect(dialog).toHaveCount(0)
   await expect(adminPage.getByRole("heading", { level: 1 })).toContainText("banned")
-  await expect(adminPage.getByRole("button", { name: "Ban account" })).toHaveCount(0)
+  await expectNoAction(adminPage, "Ban account")
 
   expect(await call()).toEqual([403, "forbidden"])
   await page.goto("/api-keys")
   await expect(page).toHaveURL(/\/sign-in/)
 
-  await (await openAction(adminPage, "Unban")).getByRole("button", { name: "Unban" }).click()
-  await expect(statusOf(adminPage)).toHaveText("The account is unbanned.")
+  await statusOf(adminPage).getByRole("link", { name: "Undo" }).click()
+  await adminPage.getByRole("button", { name: "Unban" }).click()
+  await expect(statusOf(adminPage)).toContainText("The account is unbanned.")
   expect(await call()).toEqual([200, undefined])
   await page.goto("/api-keys")
   await expect(page).toHaveURL(/\/sign-in/)
@@ -157,7 +195,7 @@ test("closing is final, and no action is available for a closed account", async 
   await dialog.getByRole("button", { name: "Close account" }).click()
   await expect(statusOf(page)).toHaveText("The account is closed.")
   await expect(page.getByText("Its role, status and credits can no longer be changed")).toBeVisible()
-  await expect(page.getByRole("region", { name: "Actions" }).getByRole("button")).toHaveCount(0)
+  await expectNoActions(page)
   for (const action of ["unban", "grant"]) {
     await page.goto(`${target.page}?action=${action}`)
     await expect(page.getByText("This action is not available")).toBeVisible()
@@ -172,17 +210,15 @@ test("an admin cannot act on owners and admins, and the dialog of a refused acti
 }) => {
   await signInAs("admin")
   await page.goto((await targetOf(database, "owner@example.com")).page)
-  await expect(page.getByRole("main")).toContainText("that takes an owner")
-  for (const action of ["Ban account", "Close account", "Change role"]) {
-    await expect(page.getByRole("button", { name: action })).toHaveCount(0)
-  }
+  await expect(page.getByRole("main")).toContainText("Only an owner can change the role of this account")
+  for (const action of ["Ban account", "Close account", "Change role"]) await expectNoAction(page, action)
   const target = await newTarget(database)
   await page.goto(target.page)
   const dialog = await openAction(page, "Ban account")
   await dialog.getByLabel("Reason (optional)").fill("A coup")
   await database.query("UPDATE users SET role = 'owner' WHERE id = $1", [target.id])
   await dialog.getByRole("button", { name: "Ban account" }).click()
-  await expect(dialog.getByRole("alert")).toContainText("that takes an owner")
+  await expect(dialog.getByRole("alert")).toContainText("Only an owner can change the role of this account")
   await expect(dialog.getByLabel("Reason (optional)")).toHaveValue("A coup")
   const { rows } = await database.query("SELECT role, status FROM users WHERE id = $1", [target.id])
   expect(rows).toEqual([{ role: "owner", status: "active" }])
@@ -215,7 +251,7 @@ for (const javaScriptEnabled of [true, false]) {
       await emailTo(target.email, "Leaked")
 
       await page.goto(target.page)
-      await page.getByRole("button", { name: "Revoke all keys" }).click()
+      await (await buttonOf(page, "Revoke all keys")).click()
       const confirmation = page.getByRole(javaScriptEnabled ? "alertdialog" : "region", {
         name: "Revoke all keys of this account?",
       })
@@ -276,6 +312,37 @@ test("credits are granted and deducted with a reason, in the ledger and the audi
   ])
 })
 
+for (const javaScriptEnabled of [true, false]) {
+  test.describe(javaScriptEnabled ? "with JavaScript" : "with JavaScript disabled", () => {
+    test.use({ javaScriptEnabled })
+
+    test("a note is shown to staff with its author, and two are added one after the other", async ({
+      page,
+      signInAs,
+      database,
+    }) => {
+      const target = await newTarget(database)
+      await signInAs("admin")
+      await page.goto(target.page)
+      const notes = page.getByRole("region", { name: "Staff notes" })
+      for (const text of ["Called about the invoice.", "Paid by bank transfer."]) {
+        await notes.getByLabel("New note").fill(text)
+        await notes.getByRole("button", { name: "Add note" }).click()
+        await expect(notes.getByRole("listitem").first()).toContainText(text)
+        await expect(notes.getByRole("listitem").first()).toContainText("admin@example.com, just now")
+        await expect(notes.getByLabel("New note")).toHaveValue("")
+      }
+      await signInAs("support")
+      await page.goto(target.page)
+      await expect(notes.getByLabel("New note")).toBeVisible()
+      await signInAs("analyst")
+      await page.goto(target.page)
+      await expect(notes.getByRole("listitem")).toHaveCount(2)
+      await expect(notes.getByRole("textbox")).toHaveCount(0)
+    })
+  })
+}
+
 test("a grant retried after a lost response is made once, and the next form makes a new grant", async ({
   page,
   signInAs,
@@ -313,7 +380,7 @@ test.describe("without JavaScript", () => {
     const target = await newTarget(database)
     await signInAs("admin")
     await page.goto(target.page)
-    await page.getByRole("button", { name: "Ban account" }).click()
+    await (await buttonOf(page, "Ban account")).click()
     await expect(page).toHaveURL(`${target.page}?action=ban`)
     await expect(page.getByRole("region", { name: "Ban this account?" })).toContainText(target.name)
     await page.getByRole("button", { name: "Ban account" }).click()
@@ -379,14 +446,15 @@ test("actions are hidden without permission, and a forged or cross-origin form h
   const filled = new Map<string, Record<string, string>>()
   for (const [action, fields] of Object.entries(forms)) {
     await page.goto(`${target.page}?action=${action}`)
-    filled.set(action, { ...(await hiddenFields(page)), ...fields })
+    filled.set(action, { ...(await hiddenFields(page, page.getByRole("main").locator("section").first())), ...fields })
   }
 
   const analyst = await anotherBrowser(browser, baseURL, await demoSession("analyst"))
   await analyst.goto(target.page)
   await expect(analyst.getByRole("heading", { level: 1 })).toContainText(target.name)
-  await expect(analyst.getByRole("heading", { name: "Actions" })).toHaveCount(0)
-  await expect(analyst.getByRole("main").getByRole("button")).toHaveCount(0)
+  await expectNoActions(analyst)
+  await expect(analyst.getByRole("button", { name: "Revoke" })).toHaveCount(0)
+  await expect(analyst.getByLabel("New note")).toHaveCount(0)
   await analyst.goto(`${target.page}?action=ban`)
   await expect(analyst.getByText("is not available for this account")).toBeVisible()
 
@@ -412,7 +480,7 @@ test("an admin cannot change their own account, and the page says so", async ({ 
   await page.goto(own)
   await expect(page.getByText("You cannot use these actions on your own account")).toBeVisible()
   for (const action of ["Change role", "Ban account", "Close account", "Grant credits", "Revoke all keys"]) {
-    await expect(page.getByRole("button", { name: action })).toHaveCount(0)
+    await expectNoAction(page, action)
   }
   await page.goto(`${own}?action=close`)
   await expect(page.getByText("is not available for this account")).toBeVisible()
@@ -451,16 +519,24 @@ test("an account links to those of its records that the signed-in account may re
   await signInAs("support")
   const ofModules = ["/admin/feedback", "/admin/emails"].filter(isPresent)
   expect(await links()).toEqual(ofModules.map((path) => `${path}?userId=${target.id}`))
-  await expect(page.getByRole("term")).toHaveText(["Role", "Signed up", "Active keys", "ID"])
+  await expect(page.getByRole("term")).toHaveCount(0)
+  const shown = page.getByRole("main").getByRole("heading", { level: 2 })
+  await expect(shown).toContainText([
+    "Staff notes",
+    "API keys",
+    ...(isPresent("/admin/emails") ? ["Emails sent"] : []),
+    "Sessions",
+  ])
+  for (const name of ["Activity", "Orders", "Credits"]) await expect(shown.getByText(name)).toHaveCount(0)
   await signInAs("admin")
   const hrefs = await links()
-  await expect(page.getByRole("term")).toContainText(["Credits", "Subscription"])
+  await expect(page.getByRole("term")).toContainText(["Balance", "Plan", "Revenue"])
   const lists = [
     ["/admin/feedback", "userId"],
+    ["/admin/subscriptions", "userId"],
+    ["/admin/orders", "userId"],
     ["/admin/credits/balances", "userId"],
     ["/admin/credits", "userId"],
-    ["/admin/orders", "userId"],
-    ["/admin/subscriptions", "userId"],
     ["/admin/requests", "userId"],
     ["/admin/usage", "userId"],
     ["/admin/audit", "actorId"],
@@ -497,7 +573,8 @@ test.describe("in light and dark mode", () => {
       await expectAccessibleWithoutSidewaysScroll(page)
       await page.keyboard.press("Escape")
       await expect(page.getByRole("alertdialog")).toHaveCount(0)
-      await expect(page.getByRole("button", { name: action })).toBeFocused()
+      const opener = action === "Grant credits" ? action : "Actions"
+      await expect(page.getByRole("button", { name: opener, exact: true })).toBeFocused()
     }
     const dialog = await openAction(page, "Deduct credits")
     await dialog.getByLabel("Credits").fill("71")

@@ -2,19 +2,20 @@ import { expect, type Page } from "@playwright/test"
 import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import type { Permission, Role } from "@/lib/permissions"
 import { keyVariable } from "@/lib/product"
-import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
+import { expectAccessibleWithoutSidewaysScroll, narrow, wide } from "./accessibility"
 import { test, uniqueEmail } from "./fixtures"
+import { filterBy } from "./lists"
 import { isPresent } from "./pages"
 
 const everyPage: Record<string, { title: string; permission: Permission }> = {
   "/admin": { title: "Overview", permission: "admin.access" },
+  "/admin/users": { title: "Accounts", permission: "users.read" },
   "/admin/feedback": { title: "Feedback", permission: "feedback.read" },
-  "/admin/users": { title: "Users", permission: "users.read" },
   "/admin/waitlist": { title: "Waitlist", permission: "waitlist.read" },
+  "/admin/subscriptions": { title: "Subscriptions", permission: "billing.read" },
+  "/admin/orders": { title: "Orders", permission: "billing.read" },
   "/admin/credits/balances": { title: "Credit balances", permission: "credits.read" },
   "/admin/credits": { title: "Credit ledger", permission: "credits.read" },
-  "/admin/orders": { title: "Orders", permission: "billing.read" },
-  "/admin/subscriptions": { title: "Subscriptions", permission: "billing.read" },
   "/admin/requests": { title: "API requests", permission: "audit.read" },
   "/admin/usage": { title: "API usage", permission: "audit.read" },
   "/admin/audit": { title: "Audit log", permission: "audit.read" },
@@ -24,15 +25,15 @@ const everyPage: Record<string, { title: string; permission: Permission }> = {
 
 const pages = Object.fromEntries(Object.entries(everyPage).filter(([path]) => isPresent(path)))
 
-const support = ["/admin", "/admin/feedback", "/admin/users", "/admin/waitlist", "/admin/emails"]
-const billing = ["/admin/credits/balances", "/admin/credits", "/admin/orders", "/admin/subscriptions"]
+const support = ["/admin", "/admin/users", "/admin/feedback", "/admin/waitlist", "/admin/emails"]
+const billing = ["/admin/subscriptions", "/admin/orders", "/admin/credits/balances", "/admin/credits"]
 
 const opens: Partial<Record<Role, readonly string[]>> = {
   admin: Object.keys(pages),
   analyst: Object.keys(pages),
   finance: ["/admin", ...billing, "/admin/api-keys"],
   support: support.filter(isPresent),
-  bookkeeper: ["/admin/orders", "/admin/subscriptions", "/admin/api-keys"],
+  bookkeeper: ["/admin/subscriptions", "/admin/orders", "/admin/api-keys"],
   member: [],
 }
 
@@ -79,11 +80,14 @@ test("without users.read, lists show account ids instead of email addresses", as
 test("the URL contains filters and dates but no empty ones", async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin/orders")
-  await page.getByLabel("Status").selectOption("paid")
+  await filterBy(page, "Status", "paid")
+  await expect(page).toHaveURL("/admin/orders?status=paid")
+  await page.getByRole("button", { name: "Date" }).click()
   await page.getByLabel("Created since").fill("2026-01-01")
-  await page.getByLabel("Order", { exact: true }).selectOption("Oldest first")
   await page.getByRole("button", { name: "Apply" }).click()
-  await expect(page).toHaveURL("/admin/orders?status=paid&since=2026-01-01&order=asc")
+  await expect(page).toHaveURL("/admin/orders?since=2026-01-01&status=paid")
+  await page.getByRole("columnheader", { name: "Created" }).getByRole("link").click()
+  await expect(page).toHaveURL("/admin/orders?since=2026-01-01&status=paid&order=asc")
   await expect(page.getByLabel("Status")).toHaveValue("paid")
   await expect(page.getByLabel("Created since")).toHaveValue("2026-01-01")
   const statuses = await page.getByRole("table").locator("[data-label=Status]").allTextContents()
@@ -114,7 +118,7 @@ test("the API request on a page returns the rows on screen", async ({ page, sign
     const response = await request.get(url, { headers: { Authorization: `Bearer ${key}` } })
     const { data, meta } = await response.json()
     await expect(page.getByRole("rowheader")).toHaveCount(data.length)
-    await expect(page.getByRole("navigation", { name: "Paging" })).toContainText(
+    await expect(page.getByRole("navigation", { name: "Pagination" })).toContainText(
       ` of ${meta.total.toLocaleString("en")}`,
     )
     const [first] = data
@@ -130,7 +134,7 @@ test("paging shows every row exactly once and leads back", async ({ page, signIn
   const next = page.getByRole("link", { name: "Next" })
   const total = Number(/of (\d+)/.exec(await paging(page))?.[1])
   for (let from = 1; ; from += 10) {
-    await expect(page.getByRole("navigation", { name: "Paging" })).toContainText(new RegExp(`^${from}–`))
+    await expect(page.getByRole("navigation", { name: "Pagination" })).toContainText(new RegExp(`^${from}–`))
     seen.push(...(await page.getByRole("rowheader").allTextContents()))
     if ((await next.count()) === 0) break
     await next.click()
@@ -144,7 +148,7 @@ test("paging shows every row exactly once and leads back", async ({ page, signIn
 })
 
 async function paging(page: Page): Promise<string> {
-  return (await page.getByRole("navigation", { name: "Paging" }).textContent()) ?? ""
+  return (await page.getByRole("navigation", { name: "Pagination" }).textContent()) ?? ""
 }
 
 test("an empty result and an invalid parameter are reported on the page", async ({ page, signInAs }) => {
@@ -165,22 +169,61 @@ test("an empty result and an invalid parameter are reported on the page", async 
     await expect(page.getByRole("main").getByRole("alert")).toContainText(String(message))
     await expect(page.getByRole("table")).toHaveCount(0)
   }
-  await page.getByRole("link", { name: "Show everything" }).click()
+  await page.getByRole("link", { name: "Clear filters" }).click()
   await expect(page.getByRole("table")).toBeVisible()
 })
 
 test("an account's row links to the account", async ({ page, signInAs }) => {
   await signInAs("support")
   await page.goto("/admin/users?email=member@example.com")
-  await page.getByRole("link", { name: "member@example.com" }).click()
+  await page.getByRole("link", { name: "member@example.com", exact: true }).click()
   await expect(page).toHaveURL(/\/admin\/users\/[0-9a-f-]{36}$/)
+})
+
+test("the MRR of the plans adds up to the MRR of each currency", async ({ page, signInAs }) => {
+  await signInAs("finance")
+  await page.goto("/admin")
+  const chart = page.getByRole("region", { name: "Monthly recurring revenue" })
+  await chart.getByText("By plan").click()
+  const plans = await chart.getByRole("list", { name: "MRR by plan" }).getByRole("listitem").allTextContents()
+  const total = await page.getByRole("definition").first().textContent()
+  for (const sign of ["€", "$"]) {
+    const amounts = (texts: string) =>
+      [...texts.matchAll(/([€$])([\d,]+\.\d\d)/g)].flatMap(([, currency, amount = ""]) =>
+        currency === sign ? [Math.round(Number(amount.replaceAll(",", "")) * 100)] : [],
+      )
+    const sum = amounts(plans.join(" ")).reduce((sum, amount) => sum + amount, 0)
+    const [mrr = 0] = amounts(total ?? "")
+    expect(sum).toBeGreaterThan(0)
+    // Each plan is rounded to a cent.
+    expect(Math.abs(sum - mrr)).toBeLessThanOrEqual(plans.length)
+  }
+  await chart.getByRole("link").first().click()
+  await expect(page).toHaveURL(/\/admin\/subscriptions\?planId=/)
+})
+
+test("on a phone the presets of the overview are one line, and its dates are folded", async ({ page, signInAs }) => {
+  await signInAs("finance")
+  await page.setViewportSize(narrow)
+  await page.goto("/admin")
+  const tops = await page.getByRole("list", { name: "Range" }).getByRole("link").all()
+  const lines = await Promise.all(tops.map(async (link) => (await link.boundingBox())?.y))
+  expect(new Set(lines).size).toBe(1)
+  const since = page.getByLabel("Since", { exact: true })
+  await expect(since).toBeHidden()
+  await page.getByText("Custom range").click()
+  await expect(since).toBeVisible()
+  await page.goto("/admin?since=2026-02-10&until=2026-03-09")
+  await expect(since).toHaveValue("2026-02-10")
+  await expect(since).toBeVisible()
 })
 
 test("the overview shows the numbers of the selected range in charts and in a table", async ({ page, signInAs }) => {
   await signInAs("finance")
   await page.goto("/admin")
-  await expect(page.locator("main svg.recharts-surface")).toHaveCount(6)
-  await expect(page.getByRole("table").getByRole("rowheader")).toHaveCount(30)
+  await expect(page.getByRole("slider")).toHaveCount(6)
+  await page.getByText("Numbers by period").click()
+  await expect(page.getByRole("table").getByRole("rowheader")).toHaveCount(13)
   await page.getByRole("link", { name: "12 months" }).click()
   await expect(page.getByRole("table").getByRole("rowheader")).toHaveCount(12)
   await expect(page.getByRole("link", { name: "12 months" })).toHaveAttribute("aria-current", "true")
@@ -195,18 +238,86 @@ test("the overview shows the numbers of the selected range in charts and in a ta
   await expect(page.getByRole("main").getByRole("alert")).toContainText("since must not be later than until")
 })
 
-test("only pages with charts load the chart library", async ({ page, signInAs }) => {
+test("the arrow keys read the values of a chart, which are those of the table", async ({ page, signInAs }) => {
   await signInAs("admin")
-  const scripts: Promise<string>[] = []
-  page.on("response", (response) => {
-    if (response.request().resourceType() === "script") scripts.push(response.text().catch(() => ""))
+  await page.goto("/admin?since=2026-02-01&until=2026-04-30&interval=month")
+  const values = page.getByRole("slider", { name: "Sign-ups: values by period" })
+  await values.focus()
+  await expect(values).toHaveAttribute("aria-valuetext", /^Apr 2026, Sign-ups: \d+ \(before: \d+\)$/)
+  await page.keyboard.press("Home")
+  const first = await values.getAttribute("aria-valuetext")
+  await page.getByText("Numbers by period").click()
+  const row = page.getByRole("row", { name: "2026-02-01" })
+  expect(first).toContain(`Feb 2026, Sign-ups: ${await row.getByRole("cell").first().textContent()} `)
+})
+
+test("Enter opens the rows of the period that the arrow keys chose", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin?since=2026-02-01&until=2026-04-30&interval=month")
+  await page.getByRole("slider", { name: "Sign-ups: values by period" }).focus()
+  await page.keyboard.press("Home")
+  await page.keyboard.press("Enter")
+  await expect(page).toHaveURL("/admin/users?since=2026-02-01&until=2026-02-28")
+})
+
+test.describe("on a touch screen", () => {
+  test.use({ hasTouch: true, viewport: { width: 390, height: 844 } })
+
+  test("a tap shows the values of a period until the next one, which opens its rows", async ({ page, signInAs }) => {
+    await signInAs("admin")
+    await page.goto("/admin?since=2026-02-01&until=2026-04-30&interval=month")
+    const chart = page.getByRole("region", { name: "Sign-ups" })
+    await chart.getByRole("slider").tap()
+    const values = chart.getByText(/^Sign-ups: \d+/)
+    await expect(values).toBeVisible()
+    await chart.getByRole("link").tap()
+    await expect(page).toHaveURL("/admin/users?since=2026-03-01&until=2026-03-31")
   })
-  const loaded = async () => (await Promise.all(scripts)).filter((text) => text.includes("recharts-surface")).length
-  await page.goto("/admin/orders", { waitUntil: "networkidle" })
-  expect(scripts.length).toBeGreaterThan(0)
-  expect(await loaded()).toBe(0)
-  await page.goto("/admin", { waitUntil: "networkidle" })
-  await expect.poll(loaded).toBeGreaterThan(0)
+})
+
+test("a period of a chart opens its rows, for those who may read them", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin?since=2026-02-01&until=2026-04-30&interval=month")
+  const chart = page.getByRole("region", { name: "Net revenue after refunds" })
+  await chart.getByRole("slider").hover()
+  await expect(chart).toContainText("Mar 2026")
+  await chart.getByRole("link", { name: "Net revenue after refunds: rows of Mar 2026" }).click()
+  await expect(page).toHaveURL("/admin/orders?paidSince=2026-03-01&paidUntil=2026-03-31")
+  await signInAs("support")
+  await page.goto("/admin?since=2026-02-01&until=2026-04-30&interval=month")
+  await chart.getByRole("slider").hover()
+  await expect(chart).toContainText("Mar 2026")
+  await expect(chart.getByRole("link", { includeHidden: true })).toHaveCount(0)
+})
+
+test("a link and a filter show that they were followed until the page is there", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin")
+  const bar = page.locator("[data-pending]")
+  let release = () => {}
+  const hold = async (url: RegExp) => {
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route(url, async (route) => {
+      await released
+      await route.continue()
+    })
+  }
+  await hold(/\/admin\/users/)
+  await page.getByRole("link", { name: "Accounts", exact: true }).click()
+  await expect(bar).toBeVisible()
+  release()
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Accounts")
+  await expect(bar).toHaveCount(0)
+  await hold(/\/admin\?/)
+  await page.goto("/admin")
+  await page.getByLabel("Interval").selectOption("By month")
+  await page.getByRole("button", { name: "Apply" }).click()
+  await expect(bar).toBeVisible()
+  release()
+  await expect(page).toHaveURL(/interval=month/)
+  await expect(bar).toHaveCount(0)
 })
 
 test("a page is requested once, and pages that it links to are not prefetched", async ({ page, signInAs }) => {
@@ -217,9 +328,9 @@ test("a page is requested once, and pages that it links to are not prefetched", 
   })
   await page.goto("/admin/orders", { waitUntil: "networkidle" })
   expect(requested).toEqual(["/admin/orders"])
-  await page.getByRole("link", { name: "Users" }).hover()
-  await page.getByRole("link", { name: "Users" }).click()
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Users")
+  await page.getByRole("link", { name: "Accounts", exact: true }).hover()
+  await page.getByRole("link", { name: "Accounts", exact: true }).click()
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Accounts")
   await page.waitForLoadState("networkidle")
   expect(requested).toEqual(["/admin/orders", "/admin/users"])
 })
@@ -230,13 +341,13 @@ test.describe("without JavaScript", () => {
   test("filters, paging and the overview's numbers work", async ({ page, signInAs }) => {
     await signInAs("admin")
     await page.goto("/admin/orders")
-    await page.getByLabel("Status").selectOption("paid")
-    await page.getByRole("button", { name: "Apply" }).click()
+    await filterBy(page, "Status", "paid")
     await expect(page).toHaveURL("/admin/orders?status=paid")
     await page.getByRole("link", { name: "Next" }).click()
     await expect(page).toHaveURL("/admin/orders?status=paid&offset=50")
     await page.goto("/admin")
-    await expect(page.getByRole("table").getByRole("rowheader")).toHaveCount(30)
+    await page.getByText("Numbers by period").click()
+    await expect(page.getByRole("table").getByRole("rowheader")).toHaveCount(13)
   })
 })
 

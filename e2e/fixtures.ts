@@ -107,7 +107,7 @@ async function newAccount(baseURL: string): Promise<Account> {
   const signedUp = await submit(client, "/sign-up", { name: "Nova Newcomer", email, password })
   expect(signedUp.url()).toMatch(/\/verify$/)
   const verified = await submit(client, `/verify/${verificationTokenIn(await emailTo(email, "/verify/"))}`)
-  expect(verified.url()).toMatch(/\/api-keys$/)
+  expect(verified.url()).toMatch(/\/account$/)
   return { email, password, cookies: await cookiesOf(client) }
 }
 
@@ -125,7 +125,7 @@ function browserless(baseURL: string): Promise<APIRequestContext> {
 /** The cookies of another browser that signs in. */
 export async function sessionCookies(baseURL: string, email: string, password: string): Promise<Cookies> {
   const client = await browserless(baseURL)
-  expect((await submit(client, "/sign-in", { email, password })).url()).toMatch(/\/api-keys$/)
+  expect((await submit(client, "/sign-in", { email, password })).url()).toMatch(/\/(account|admin(\/.*)?)$/)
   return cookiesOf(client)
 }
 

@@ -1,4 +1,5 @@
 import { type APIRequestContext, expect, type Page } from "@playwright/test"
+import { plainDate } from "@/lib/format-time"
 import { startOf } from "@/lib/keys/secret"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { test, uniqueName } from "./fixtures"
@@ -186,19 +187,18 @@ test.describe("the form", () => {
     const expires = dialog.getByLabel("Expires")
     await expect(expires.locator("option")).toHaveText(["30 days", "90 days", "1 year", "Never", "A date"])
     await expect(expires).toHaveValue("90d")
-    const longDate = (days: number) =>
-      new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" }).format(Date.now() + days * day)
-    await expect(expires).toHaveAccessibleDescription(`Expires on ${longDate(90)}.`)
+    const dateIn = (days: number) => plainDate(new Date(Date.now() + days * day))
+    await expect(expires).toHaveAccessibleDescription(`Expires on ${dateIn(90)}.`)
     await expires.selectOption("30 days")
-    await expect(expires).toHaveAccessibleDescription(`Expires on ${longDate(30)}.`)
+    await expect(expires).toHaveAccessibleDescription(`Expires on ${dateIn(30)}.`)
     await expires.selectOption("1 year")
-    await expect(expires).toHaveAccessibleDescription(`Expires on ${longDate(365)}.`)
+    await expect(expires).toHaveAccessibleDescription(`Expires on ${dateIn(365)}.`)
     await expires.selectOption("Never")
     await expect(expires).toHaveAccessibleDescription("Works until it is revoked.")
     await expect(dialog.getByLabel("Last day")).toBeHidden()
     await expires.selectOption("A date")
     await dialog.getByLabel("Last day").fill(new Date(Date.now() + 3 * day).toISOString().slice(0, 10))
-    await expect(expires).toHaveAccessibleDescription(`Expires at the end of ${longDate(3)}, UTC.`)
+    await expect(expires).toHaveAccessibleDescription(`Expires at the end of ${dateIn(3)}, UTC.`)
   })
 
   test("a missing date is an error and never means a default lifetime", async ({ page }) => {
@@ -323,7 +323,7 @@ test.describe("the limits of a new key", () => {
     const dialog = await openDialog(page)
     await unfoldLimits(dialog)
     await dialog.getByLabel("Name").fill(name)
-    await dialog.getByLabel("Allowed addresses").fill("203.0.113.0/24\n2001:db8::7")
+    await dialog.getByLabel("Allowed IP addresses").fill("203.0.113.0/24\n2001:db8::7")
     await dialog.getByRole("button", { name: "Create key" }).click()
     const key = await shownKey(page)
     await expect(dialog.getByText("It does not work from your own address")).toBeVisible()
@@ -347,7 +347,7 @@ test.describe("the limits of a new key", () => {
     await dialog.getByRole("button", { name: "Create key" }).click()
     const key = await shownKey(page)
     await saved(page)
-    await expect(row(page, name)).toContainText("0 of 1 credit in total · 60 requests a minute")
+    await expect(row(page, name)).toContainText("0 of 1 credit in total · 60 requests per minute")
     expect(await run(request, key)).toEqual([200, undefined])
     await page.reload()
     await expect(row(page, name)).toContainText("1 of 1 credit in total")
@@ -362,7 +362,7 @@ test.describe("the limits of a new key", () => {
     await dialog.getByLabel("Name").fill(name)
     await dialog.getByLabel("Spending limit").fill("1e3")
     await dialog.getByLabel("Requests per minute").fill("301")
-    await dialog.getByLabel("Allowed addresses").fill("203.0.113.7\noffice")
+    await dialog.getByLabel("Allowed IP addresses").fill("203.0.113.7\noffice")
     await unfoldLimits(dialog)
     await expect(dialog.getByLabel("Spending limit")).toBeHidden()
     await dialog.getByRole("button", { name: "Create key" }).click()
@@ -371,10 +371,12 @@ test.describe("the limits of a new key", () => {
     await expect(permissions.getByRole("checkbox").first()).toBeFocused()
     await expect(dialog.getByLabel("Spending limit")).toHaveAccessibleDescription(/whole number from 0 to/)
     await expect(dialog.getByLabel("Requests per minute")).toHaveAccessibleDescription(/whole number from 1 to 300/)
-    await expect(dialog.getByLabel("Allowed addresses")).toHaveAccessibleDescription(/“office” is neither an address/)
-    await expect(dialog.getByLabel("Allowed addresses")).toHaveValue("203.0.113.7\noffice")
+    await expect(dialog.getByLabel("Allowed IP addresses")).toHaveAccessibleDescription(
+      /“office” is neither an IP address/,
+    )
+    await expect(dialog.getByLabel("Allowed IP addresses")).toHaveValue("203.0.113.7\noffice")
     await permissions.getByRole("checkbox").first().check()
-    for (const label of ["Spending limit", "Requests per minute", "Allowed addresses"]) {
+    for (const label of ["Spending limit", "Requests per minute", "Allowed IP addresses"]) {
       await dialog.getByLabel(label).fill("")
     }
     await dialog.getByRole("button", { name: "Create key" }).click()
@@ -403,7 +405,7 @@ test.describe("a key of one's own", () => {
     await expect(dialog.getByLabel("Name")).toHaveAccessibleDescription(/must not be empty/)
     await dialog.getByLabel("Name").fill(changed)
     await dialog.getByLabel("Spending limit").fill("50")
-    await dialog.getByLabel("Allowed addresses").fill("203.0.113.7")
+    await dialog.getByLabel("Allowed IP addresses").fill("203.0.113.7")
     await dialog.getByRole("button", { name: "Save changes" }).click()
     await expect(page.getByRole("status").filter({ hasText: `The key “${changed}” is changed.` })).toContainText(
       "It does not work from your own address",
@@ -414,8 +416,8 @@ test.describe("a key of one's own", () => {
 
     await row(page, changed).getByRole("button", { name: "Edit" }).click()
     await expect(dialog.getByLabel("Spending limit")).toHaveValue("50")
-    await expect(dialog.getByLabel("Allowed addresses")).toHaveValue("203.0.113.7")
-    for (const label of ["Spending limit", "Allowed addresses"]) await dialog.getByLabel(label).fill("")
+    await expect(dialog.getByLabel("Allowed IP addresses")).toHaveValue("203.0.113.7")
+    for (const label of ["Spending limit", "Allowed IP addresses"]) await dialog.getByLabel(label).fill("")
     await dialog.getByRole("button", { name: "Save changes" }).click()
     await expect(row(page, changed)).not.toContainText("address")
     await expect(row(page, changed)).not.toContainText("credits")
@@ -458,6 +460,26 @@ test.describe("a key of one's own", () => {
     await expect(row(page, name)).toContainText("Replaces")
   })
 
+  test("that replaced one which still works is revoked with it unless its owner chooses otherwise", async ({
+    page,
+    request,
+  }) => {
+    const name = uniqueName("Chain")
+    const old = await createKey(page, name)
+    await saved(page)
+    const key = await rotateKey(page, name, "7 days")
+    await saved(page)
+    await press(rowButton(page, name, "Revoke"))
+    const dialog = page.getByRole("alertdialog", { name: "Revoke this key?" })
+    await expect(dialog.getByLabel("Revoke that key, too")).toBeChecked()
+    await dialog.getByRole("button", { name: "Revoke key" }).click()
+    await expect(page.getByText(`The key “${name}” and the key that it replaced are revoked.`)).toBeVisible()
+    expect(await Promise.all([old, key].map((one) => statusOf(request, one)))).toEqual([
+      [401, "unauthorized"],
+      [401, "unauthorized"],
+    ])
+  })
+
   test("that replaced one which still works says so before it is rotated again", async ({ page }) => {
     const name = uniqueName("Again")
     await createKey(page, name)
@@ -466,7 +488,7 @@ test.describe("a key of one's own", () => {
     await saved(page)
     await row(page, name).getByRole("button", { name: "Rotate" }).click()
     const dialog = page.getByRole("dialog")
-    await expect(dialog).toContainText("The key before this one works until")
+    await expect(dialog).toContainText("The previous key works until")
     await dialog.getByRole("button", { name: "Rotate key" }).click()
     await expect(dialog.getByRole("alert")).toContainText("Revoke it first, or choose that this one leaked.")
     await expect(dialog.getByRole("alert")).toBeFocused()
@@ -484,13 +506,14 @@ test("when the successor is revoked, the replaced key is a row of its own again"
   await rotateKey(page, name, "24 hours")
   await saved(page)
   await row(page, name).getByRole("button", { name: "Revoke", exact: true }).click()
+  await page.getByLabel("Revoke that key, too").uncheck()
   await page.getByRole("button", { name: "Revoke key" }).click()
   await expect(row(page, name)).toContainText(`${startOf(old)}…`)
   await expect(row(page, name).getByRole("button")).toHaveText(["Edit", "Revoke"])
   await expect(page.getByRole("link", { name: "Show 1 revoked" })).toBeVisible()
 })
 
-test("keys with a problem are counted and can be filtered", async ({ page, signUp, database }) => {
+test("keys with a problem say so, are counted and can be filtered", async ({ page, signUp, database }) => {
   const { email } = await signUp()
   await page.goto("/api-keys")
   const [fine, forever, forgotten] = ["Fine", "Forever", "Forgotten"].map(uniqueName) as [string, string, string]
@@ -512,6 +535,10 @@ test("keys with a problem are counted and can be filtered", async ({ page, signU
     "Any problem (2)",
     "Never used (1)",
     "No expiry (2)",
+  ])
+  await expect(page.getByRole("rowheader").filter({ hasText: /No expiry$/ })).toHaveText([
+    new RegExp(`^${forever}`),
+    new RegExp(`^${forgotten}.*Never used · No expiry$`),
   ])
   await page.getByLabel("Health").selectOption("Never used (1)")
   await page.getByRole("button", { name: "Apply" }).click()
@@ -558,8 +585,11 @@ test.describe("copying", () => {
     const status = page.getByRole("dialog").getByRole("status").first()
     await expect(status).toBeAttached()
     await expect(status).toHaveText("")
+    const below = page.getByRole("button", { name: "I have saved this key" })
+    const place = await below.boundingBox()
     await page.getByRole("button", { name: "Copy key" }).click()
     await expect(status).toHaveText("Copied")
+    expect(await below.boundingBox()).toEqual(place)
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(key)
     await expect(page.getByLabel("New API key")).toHaveValue(key)
     await expect(page).toHaveURL(/\/api-keys$/)

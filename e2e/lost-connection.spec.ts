@@ -27,7 +27,7 @@ const forms: Record<string, Prepared> = {
     },
     submit: "Sign in",
     typed: ["Email", member],
-    afterwards: (page) => expect(page).toHaveURL(/\/api-keys$/),
+    afterwards: (page) => expect(page).toHaveURL(/\/account$/),
   },
   "sign-up": {
     fill: async (page) => {

@@ -38,7 +38,8 @@ test("a newcomer signs up, opens the email in the mailbox, makes a key and calls
     await expect(page.getByLabel("Password")).toHaveCount(0)
     await expectAccessibleWithoutSidewaysScroll(page)
     await page.getByRole("button", { name: "Confirm address" }).click()
-    await expect(page.getByRole("heading", { name: "API keys" })).toBeVisible()
+    await expect(page).toHaveURL(`${base}/account`)
+    await page.getByRole("link", { name: "API keys", exact: true }).click()
 
     const key = await createKey(page, uniqueName("First"))
     const response = await request.get(`${base}/api/v1/me`, { headers: { Authorization: `Bearer ${key}` } })

@@ -14,12 +14,13 @@ test("without JavaScript: sign up, create a key, save it, revoke it, sign out", 
   await page.getByLabel("Password").fill("four words make sense")
   await page.getByRole("button", { name: "Create account" }).click()
   await expect(page).toHaveURL(/\/verify$/)
-  await page.getByRole("button", { name: "Send it again" }).click()
+  await page.getByRole("button", { name: "Resend email" }).click()
   await expect(page.getByRole("heading", { name: "We sent another email" })).toBeVisible()
   await page.goto(`/verify/${verificationTokenIn(await emailTo(email, "/verify/", 2))}`)
   await page.getByRole("button", { name: "Confirm address" }).click()
-  await expect(page).toHaveURL(/\/api-keys$/)
+  await expect(page).toHaveURL(/\/account$/)
 
+  await page.getByRole("link", { name: "API keys", exact: true }).click()
   await page.getByRole("button", { name: "Create key" }).click()
   await page.getByLabel("Name").fill(name)
   await expect(page.getByLabel("Expires")).toHaveAccessibleDescription(/^Expires on/)
@@ -73,7 +74,7 @@ test("without JavaScript: create a key with limits, change it, rotate it", async
   await page.getByRole("checkbox", { name: "read" }).check()
   await page.getByRole("button", { name: "Create key" }).click()
   const old = await shownKey(page)
-  await expect(row(page, name)).toContainText("read · 60 requests a minute")
+  await expect(row(page, name)).toContainText("read · 60 requests per minute")
   const post = () => request.post("/api/v1/me/run", { headers: { "x-api-key": old }, data: { text: "A text." } })
   expect((await post()).status()).toBe(403)
 
@@ -87,7 +88,7 @@ test("without JavaScript: create a key with limits, change it, rotate it", async
   await form.getByLabel("Spending limit").fill("5")
   await form.getByRole("button", { name: "Save changes" }).click()
   await expect(page.getByText(`The key “${name}” is changed.`)).toBeVisible()
-  await expect(row(page, name)).toContainText("read · 0 of 5 credits this month · 30 requests a minute")
+  await expect(row(page, name)).toContainText("read · 0 of 5 credits this month · 30 requests per minute")
 
   await page.getByRole("link", { name: "Back to the list" }).click()
   await row(page, name).getByRole("button", { name: "Rotate" }).click()

@@ -36,7 +36,7 @@ for (const javaScriptEnabled of [true, false]) {
       await signIn(other, email, old)
       await expect(other.getByRole("main").getByRole("alert")).toHaveText(incorrect)
       await signIn(other, email, password)
-      await expect(other).toHaveURL(/\/api-keys$/)
+      await expect(other).toHaveURL(/\/account$/)
       await other.context().close()
 
       await page.goto("/account/security")
@@ -146,7 +146,7 @@ for (const javaScriptEnabled of [true, false]) {
         [email, randomUUID()],
       )
       await page.goto("/account/security")
-      const ways = page.getByRole("table", { name: "Ways to sign in" })
+      const ways = page.getByRole("table", { name: "Sign-in methods" })
       await expect(ways.getByRole("row", { name: "GitHub" })).toContainText("Connected")
       if (javaScriptEnabled) await expectAccessibleWithoutSidewaysScroll(page)
       await ways.getByRole("button", { name: "Disconnect" }).click()
@@ -206,7 +206,7 @@ for (const javaScriptEnabled of [true, false]) {
       await other.goto("/api-keys")
       await expect(other).toHaveURL(/\/sign-in/)
       await signIn(other, email, password)
-      await expect(other).toHaveURL(/\/api-keys$/)
+      await expect(other).toHaveURL(/\/account$/)
       await other.context().close()
 
       await page.goto(link)
@@ -251,9 +251,6 @@ for (const javaScriptEnabled of [true, false]) {
 
     test("an invalid address is reported at its field and stays", async ({ page }) => {
       await page.goto("/reset-password")
-      await page
-        .locator("form[method=POST], main form")
-        .evaluateAll((forms) => forms.map((form) => form.setAttribute("novalidate", "")))
       await requestReset(page, "ann@nowhere")
       await expect(page.getByLabel("Email")).toHaveAccessibleDescription(/like name@example\.com/)
       await expect(page.getByLabel("Email")).toHaveValue("ann@nowhere")
@@ -261,6 +258,26 @@ for (const javaScriptEnabled of [true, false]) {
     })
   })
 }
+
+test("of many signed-in browsers five are listed, and the others can be ended too", async ({ page, database }) => {
+  const email = await createAccount(database)
+  await signInWithOld(page, email)
+  await database.query(
+    `INSERT INTO sessions (id, user_id, via, address, browser, last_seen_at)
+     SELECT gen_random_uuid(), id, 'password', '192.0.2.1', 'Firefox on Linux', now() - n * interval '1 hour'
+     FROM users, generate_series(1, 6) n WHERE email = $1`,
+    [email],
+  )
+  await page.goto("/account/security")
+  await expect(page.getByRole("table", { name: "Signed-in browsers", exact: true }).getByRole("rowheader")).toHaveCount(
+    5,
+  )
+  await page.getByText("Show 2 more").click()
+  const others = page.getByRole("table", { name: "More signed-in browsers" })
+  await others.getByRole("button", { name: "Sign out" }).first().click()
+  await page.getByRole("button", { name: "Sign out browser" }).click()
+  await expect(others.getByRole("rowheader")).toHaveCount(1)
+})
 
 test("a lost request and an ended session are reported, and the input stays", async ({ page, database }) => {
   await signInWithOld(page, await createAccount(database))
@@ -407,7 +424,7 @@ async function signIn(page: Page, email: string, secret: string): Promise<void> 
 /** Signs in with the initial password. */
 async function signInWithOld(page: Page, email: string): Promise<void> {
   await signIn(page, email, old)
-  await expect(page).toHaveURL(/\/api-keys$/)
+  await expect(page).toHaveURL(/\/account$/)
 }
 
 async function requestReset(page: Page, email: string): Promise<void> {

@@ -36,6 +36,30 @@ for (const javaScriptEnabled of [true, false]) {
       if (javaScriptEnabled) await expect(page.getByLabel("Password")).toBeFocused()
     })
 
+    test("what is missing is said at its field, not by the browser", async ({ page }) => {
+      const missing = [
+        {
+          path: "/sign-in",
+          button: "Sign in",
+          fields: { Email: /^Enter your email/, Password: /^Enter your password/ },
+        },
+        {
+          path: "/sign-up",
+          button: "Create account",
+          fields: { Name: /must not be empty/, Email: /like name@example\.com/, Password: /at least 12 characters/ },
+        },
+        { path: "/waitlist", button: "Join", fields: { Email: /like name@example\.com/ } },
+      ]
+      for (const { path, button, fields } of missing) {
+        await page.goto(path)
+        await page.getByRole("main").getByRole("button", { name: button }).click()
+        for (const [label, error] of Object.entries(fields)) {
+          await expect(page.getByLabel(label)).toHaveAccessibleDescription(error)
+        }
+        if (javaScriptEnabled) await expect(page.getByLabel(Object.keys(fields)[0] ?? "")).toBeFocused()
+      }
+    })
+
     test("in another browser the link of a sign-up asks for its password", async ({ page, browser, baseURL }) => {
       const [email, password] = [uniqueEmail(), "four words make sense"]
       await page.goto("/sign-up")
@@ -50,10 +74,12 @@ for (const javaScriptEnabled of [true, false]) {
       if (javaScriptEnabled) await expectAccessibleWithoutSidewaysScroll(opened)
       await opened.getByLabel("Password").fill("not the password")
       await opened.getByRole("button", { name: "Confirm address" }).click()
-      await expect(opened.getByLabel("Password")).toHaveAccessibleDescription(/not the password of this sign-up/)
+      await expect(opened.getByLabel("Password")).toHaveAccessibleDescription(
+        /not the password that you chose at sign-up/,
+      )
       await opened.getByLabel("Password").fill(password)
       await opened.getByRole("button", { name: "Confirm address" }).click()
-      await expect(opened).toHaveURL(/\/api-keys$/)
+      await expect(opened).toHaveURL(/\/account$/)
       await opened.goto(`/verify/${"x".repeat(43)}`)
       await expect(opened.getByRole("heading", { name: "This link is invalid or has expired" })).toBeVisible()
       if (javaScriptEnabled) await expectAccessibleWithoutSidewaysScroll(opened)
@@ -62,7 +88,35 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-test("sign-in reveals that an account is suspended only with the correct password", async ({
+test("a typed password is shown on request, and hidden again when the form is submitted", async ({ page }) => {
+  await page.goto("/sign-in")
+  const password = page.getByLabel("Password")
+  const button = (name: string) => page.getByRole("button", { name, exact: true })
+  await password.fill("not the password")
+  await password.press("Tab")
+  await expect(button("Show")).toBeFocused()
+  await expect(button("Show")).toHaveAccessibleDescription("Show password")
+  await page.keyboard.press("Enter")
+  await expect(password).toHaveAttribute("type", "text")
+  await expect(password).toHaveValue("not the password")
+  await button("Hide").click()
+  await expect(password).toHaveAttribute("type", "password")
+  await button("Show").click()
+  await signIn(page, "member@example.com", "not the password")
+  await expect(alertOf(page)).toHaveText(incorrect)
+  await expect(password).toHaveAttribute("type", "password")
+})
+
+test("without JavaScript, a password has no button that shows it", async ({ browser, baseURL }) => {
+  const context = await browser.newContext({ baseURL: String(baseURL), javaScriptEnabled: false })
+  const page = await context.newPage()
+  await page.goto("/sign-in")
+  await expect(page.getByLabel("Password")).toBeVisible()
+  await expect(page.getByRole("button", { name: "Show" })).toHaveCount(0)
+  await context.close()
+})
+
+test("sign-in reveals that an account is banned only with the correct password", async ({
   page,
   signUp,
   database,
@@ -75,7 +129,7 @@ test("sign-in reveals that an account is suspended only with the correct passwor
   await signIn(page, email, "not the password")
   await expect(alertOf(page)).toHaveText(incorrect)
   await signIn(page, email, password)
-  await expect(alertOf(page)).toContainText("suspended")
+  await expect(alertOf(page)).toContainText("banned")
 })
 
 test("sign-in redirects to the requested page and never to another site", async ({ page }) => {
@@ -83,7 +137,7 @@ test("sign-in redirects to the requested page and never to another site", async 
   await signIn(page, "finance@example.com", demoPassword)
   await expect(page).toHaveURL(/\/admin\/api-keys$/)
   await page.goto("/sign-in?callbackUrl=https%3A%2F%2Fevil.example")
-  await expect(page).toHaveURL(/\/api-keys$/)
+  await expect(page).toHaveURL(/\/admin$/)
 })
 
 test("an error code in the URL is shown as a fixed message and never echoed", async ({ page }) => {

@@ -21,7 +21,7 @@ test("a user key and an admin key each work only on their own surface, and a rev
   const clipboard = () => page.evaluate(() => navigator.clipboard.readText())
 
   await page.goto("/")
-  await page.getByRole("link", { name: "Create account" }).click()
+  await page.getByRole("link", { name: "Create account" }).first().click()
   await page.getByLabel("Name").fill("Nova Newcomer")
   const email = uniqueEmail()
   await page.getByLabel("Email").fill(email)
@@ -30,7 +30,8 @@ test("a user key and an admin key each work only on their own surface, and a rev
   await expect(page).toHaveURL(/\/verify$/)
   await page.goto(`/verify/${verificationTokenIn(await emailTo(email, "/verify/"))}`)
   await page.getByRole("button", { name: "Confirm address" }).click()
-  await expect(page.getByRole("heading", { name: "API keys" })).toBeVisible()
+  await expect(page).toHaveURL("/account")
+  await page.getByRole("link", { name: "API keys", exact: true }).click()
   await expect(page.getByText("No keys yet")).toBeVisible()
 
   const userKeyName = uniqueName("Shop")
@@ -58,7 +59,7 @@ test("a user key and an admin key each work only on their own surface, and a rev
   await page.getByLabel("Email").fill("admin@example.com")
   await page.getByLabel("Password").fill(demoPassword)
   await page.getByRole("button", { name: "Sign in" }).click()
-  await page.getByRole("navigation", { name: "Administration" }).getByRole("link", { name: "API keys" }).click()
+  await page.getByRole("navigation", { name: "Administration" }).getByRole("link", { name: "Admin keys" }).click()
   await expect(page.getByRole("heading", { name: "Admin keys" })).toBeVisible()
 
   const adminKeyName = uniqueName("Agent")

@@ -70,6 +70,16 @@ test("the address changes when the new one is confirmed, is audited, and the pre
   ])
 })
 
+test("the waitlist entry of the new address is joined when the change is confirmed", async () => {
+  const [user, email] = [await account(), newEmail()]
+  const { id } = await db().waitlistEntry.create({ data: { email, source: "website" } })
+  const statusOf = async () => (await db().waitlistEntry.findUniqueOrThrow({ where: { id } })).status
+  const token = await request(user, email)
+  expect(await statusOf()).toBe("waiting")
+  await confirmAddressChange(user.id, token, client().address)
+  expect(await statusOf()).toBe("joined")
+})
+
 test("a change needs the password, and a session alone confirms nothing", async () => {
   const [user, email] = [await account(), newEmail()]
   const refused = await requestAddressChange(user.id, { email, current: "not the password" }, client())

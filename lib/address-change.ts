@@ -15,6 +15,7 @@ import { confirmPassword } from "@/lib/sign-in/confirm-password"
 import { hashOf, newToken } from "@/lib/sign-in/link-token"
 import { verificationHours } from "@/lib/sign-in/sign-up"
 import { log } from "@/lib/telemetry/log"
+import { markJoined } from "@/lib/waitlist/waitlist"
 
 export const addressChangeForm = z.strictObject({ email: emailAddress, current: secret(z.string()) })
 
@@ -187,5 +188,6 @@ type AddressWrite = { userId: string; action: "user.address_changed" | "user.add
 async function writeAddress(transaction: Transaction, { userId, action, email }: AddressWrite): Promise<void> {
   await transaction.user.update({ where: { id: userId }, data: { email, emailVerified: new Date() } })
   await transaction.verificationToken.deleteMany({ where: { identifier: userId } })
+  await markJoined(transaction, email)
   await audit(transaction, { actorId: userId, action, targetType: "user", targetId: userId })
 }

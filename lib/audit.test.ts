@@ -1,15 +1,21 @@
 import { randomUUID } from "node:crypto"
-import { expect, test } from "vitest"
+import sharp from "sharp"
+import { afterEach, expect, test } from "vitest"
 import { createAccount } from "@/lib/accounts/create"
 import { changeRole, changeStatus } from "@/lib/accounts/mutations"
+import { addNote } from "@/lib/accounts/notes"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { renameAccount } from "@/lib/accounts/rename"
 import { confirmAddressChange, undoAddressChange } from "@/lib/address-change"
 import { deductCredits, grantCredits } from "@/lib/credits/mutations"
+import { env } from "@/lib/env"
+import { changeFeedback, replyToFeedback } from "@/lib/feedback"
+import { invite } from "@/lib/invitations"
 import { changeKey } from "@/lib/keys/change"
 import { issueKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
 import { rotateKey } from "@/lib/keys/rotation"
 import type { Role } from "@/lib/permissions"
+import { removePicture, savePicture } from "@/lib/pictures/pictures"
 import { db } from "@/lib/postgres/prisma"
 import { hashOf } from "@/lib/sign-in/link-token"
 import { changePassword } from "@/lib/sign-in/password-change"
@@ -20,6 +26,7 @@ import {
   cheapHashOf,
   createConnection,
   createKey,
+  createPicture,
   createSession,
   createUser,
   createViewer,
@@ -61,6 +68,15 @@ function viewer() {
   return createViewer({ email: newEmail(), name: `Name ${marker}`, passwordHash: cheapHashOf(password) })
 }
 
+async function feedback() {
+  const data = { userId: (await account()).id, rating: 4, message: `A message ${marker}` }
+  return (await db().feedback.create({ data })).id
+}
+
+function waitlistEntry() {
+  return db().waitlistEntry.create({ data: { email: newEmail(), source: "blog" } })
+}
+
 const connection = () => ({ provider: "github", providerAccountId: randomUUID() })
 
 const credits = () => ({ requestId: randomUUID(), amount: 5, reason })
@@ -86,6 +102,20 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
   },
   "user.closed": async () => status("close", await account()),
   "user.renamed": async () => renameAccount((await account()).id, { name: `Another ${marker}` }),
+  "user.picture_changed": async () => {
+    const create = { width: 9, height: 9, channels: 3, background: "red" } as const
+    const image = new Uint8Array(await sharp({ create }).png().toBuffer())
+    return savePicture((await account()).id, async () => new File([image], `${marker}.png`))
+  },
+  "user.picture_removed": async () => {
+    const { id } = await account()
+    await createPicture(id)
+    return removePicture(id)
+  },
+  "user.noted": async () => {
+    const form = { id: (await account()).id, requestId: randomUUID(), text: `Called ${marker} back` }
+    return addNote((await account("owner")).id, form)
+  },
   "user.address_changed": async () => {
     const { id, token } = await addressChange(null)
     return confirmAddressChange(id, token, address)
@@ -123,7 +153,30 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
   },
   "api_key.revoked": async () =>
     revokeKeyOfAccount((await account("owner")).id, { id: (await key()).id, reason: "leaked" }),
+  "feedback.reviewed": async () => changeFeedback("review", (await account("owner")).id, await feedback()),
+  "feedback.resolved": async () => changeFeedback("resolve", (await account("owner")).id, await feedback()),
+  "feedback.replied": async () => {
+    Object.assign(env(), { DEMO: "on" })
+    const form = { id: await feedback(), requestId: randomUUID(), reply: `Thank you ${marker}` }
+    return replyToFeedback((await account("owner")).id, form)
+  },
+  "waitlist.invited": async () => {
+    Object.assign(env(), { DEMO: "on" })
+    return invite((await account("owner")).id, (await waitlistEntry()).id)
+  },
 }
+
+// Replies and invitations are audited once their email is sent.
+afterEach(() => {
+  Object.assign(env(), { DEMO: "off" })
+})
+
+test("the target of an entry is found whatever the spelling of the id that a form sent", async () => {
+  Object.assign(env(), { DEMO: "on" })
+  const [actor, { id }] = [await account("owner"), await waitlistEntry()]
+  expect(await invite(actor.id, id.toUpperCase())).toMatchObject({ ok: true, invited: true })
+  expect(await db().auditEntry.count({ where: { targetId: id } })).toBe(1)
+})
 
 test.each(Object.entries(actions))(
   "the audit entry of %s holds no name, no email address and no password",

@@ -14,6 +14,9 @@ export const auditActions = [
   "user.address_changed",
   "user.address_restored",
   "user.renamed",
+  "user.picture_changed",
+  "user.picture_removed",
+  "user.noted",
   "user.password_changed",
   "user.password_reset",
   "user.provider_connected",
@@ -24,7 +27,14 @@ export const auditActions = [
   "api_key.rotated",
   "api_key.changed",
   "api_key.revoked",
+  "feedback.reviewed",
+  "feedback.resolved",
+  "feedback.replied",
+  "waitlist.invited",
 ] as const
+
+/** What an action can change. */
+export const auditTargets = ["user", "api_key", "waitlist_entry"] as const
 
 export type AuditAction = (typeof auditActions)[number]
 
@@ -32,13 +42,16 @@ export type AuditRecord = {
   /** The account that acted; `null` for the system, such as a script run by the operator, and if it is unknown. */
   actorId: string | null
   action: AuditAction
-  targetType: "user" | "api_key"
+  targetType: (typeof auditTargets)[number]
   targetId: string
   /** Ids and network addresses, never names or email addresses: an entry outlives what an account may have deleted. */
   details?: Record<string, string | number | boolean | null>
 }
 
-/** Writes an audit entry in the transaction of the action, so that both are committed or neither is. */
+/**
+ * Writes an audit entry in the transaction of the action, so that both are committed or neither is. The id of the target
+ * is stored as text: in another spelling, which a form can send, it would not be found.
+ */
 export async function audit(transaction: Pick<Transaction, "auditEntry">, record: AuditRecord): Promise<void> {
-  await transaction.auditEntry.create({ data: record })
+  await transaction.auditEntry.create({ data: { ...record, targetId: record.targetId.toLowerCase() } })
 }

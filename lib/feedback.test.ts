@@ -1,10 +1,15 @@
-import { expect, test } from "vitest"
+import { randomUUID } from "node:crypto"
+import { expect, test, vi } from "vitest"
 import { createUser } from "@/tests/support/factories"
 import type { OwnerId } from "./accounts/owner"
-import { feedbackForm, feedbackMaxLength, submitFeedback } from "./feedback"
+import { sendEmail } from "./email/send"
+import { env } from "./env"
+import { changeFeedback, feedbackForm, feedbackMaxLength, replyForm, replyToFeedback, submitFeedback } from "./feedback"
 import { pool } from "./postgres/pool"
 import { db } from "./postgres/prisma"
 import { consume, limits } from "./rate-limit/rate-limit"
+
+vi.mock("./email/send", { spy: true })
 
 async function owner(): Promise<OwnerId> {
   return (await createUser()).id as OwnerId
@@ -76,4 +81,115 @@ test.each([
 
 test("a message of the maximum length is accepted", () => {
   expect(feedbackForm.safeParse({ rating: "3", message: "x".repeat(feedbackMaxLength) }).success).toBe(true)
+})
+
+async function staff(role = "support") {
+  return (await createUser({ role })).id as OwnerId
+}
+
+async function feedback() {
+  const user = await createUser()
+  const { id } = await db().feedback.create({ data: { userId: user.id, rating: 4, message: "Good" } })
+  return { user, id }
+}
+
+test("feedback is reviewed and then resolved, each once and audited, and does not become less than resolved", async () => {
+  const [{ user, id }, actor] = [await feedback(), await staff()]
+  for (const [change, changed, status] of [
+    ["review", true, "reviewed"],
+    ["review", false, "reviewed"],
+    ["resolve", true, "resolved"],
+    ["review", false, "resolved"],
+  ] as const) {
+    expect(await changeFeedback(change, actor, id)).toEqual({ ok: true, changed })
+    expect(await rowsOf(user.id)).toMatchObject([{ status }])
+  }
+  const entries = await db().auditEntry.findMany({ where: { targetId: user.id }, orderBy: { createdAt: "asc" } })
+  expect(entries.map(({ action, actorId, details }) => [action, actorId, details])).toEqual([
+    ["feedback.reviewed", actor, { feedbackId: id }],
+    ["feedback.resolved", actor, { feedbackId: id }],
+  ])
+})
+
+test("a reply is one email to the account however often its form arrives, and marks new feedback as reviewed", async () => {
+  const { user, id } = await feedback()
+  const form = replyForm.parse({ id, requestId: randomUUID(), reply: "Thank you.\n\nIt is mended." })
+  Object.assign(env(), { DEMO: "on" })
+  const [first, second] = [await replyToFeedback(await staff(), form), await replyToFeedback(await staff(), form)]
+  Object.assign(env(), { DEMO: "off" })
+  expect([first, second]).toEqual([
+    { ok: true, repeated: false },
+    { ok: true, repeated: true },
+  ])
+  expect(await db().email.findMany({ where: { userId: user.id } })).toMatchObject([
+    { to: user.email, template: "feedback_reply", status: "sent" },
+  ])
+  expect(await rowsOf(user.id)).toMatchObject([{ status: "reviewed" }])
+  expect(await db().auditEntry.findMany({ where: { targetId: user.id } })).toMatchObject([
+    { action: "feedback.replied", details: { feedbackId: id } },
+  ])
+})
+
+test("a reply that is not sent is refused, changes nothing, is not audited, and can be sent again", async () => {
+  const { user, id } = await feedback()
+  const form = replyForm.parse({ id, requestId: randomUUID(), reply: "Thank you." })
+  expect(await replyToFeedback(await staff(), form)).toEqual({ ok: false, reason: "not_sent" })
+  expect(await rowsOf(user.id)).toMatchObject([{ status: "new", replyId: null }])
+  expect(await db().auditEntry.count({ where: { targetId: user.id } })).toBe(0)
+  for (let count = 0; count < limits.emailsAddress.tokens; count++) await consume("emailsAddress", user.email)
+  Object.assign(env(), { DEMO: "on" })
+  expect(await replyToFeedback(await staff(), form)).toEqual({ ok: false, reason: "not_sent" })
+  Object.assign(env(), { DEMO: "off" })
+  const emails = await db().email.findMany({ where: { userId: user.id }, orderBy: { createdAt: "asc" } })
+  expect(emails.map(({ status, error }) => [status, error])).toEqual([
+    ["not_sent", null],
+    ["not_sent", "limit"],
+  ])
+})
+
+test("feedback that is resolved while a reply to it fails stays resolved", async () => {
+  const [{ user, id }, actor] = [await feedback(), await staff()]
+  vi.mocked(sendEmail).mockImplementationOnce(async () => {
+    await changeFeedback("resolve", actor, id)
+    return false
+  })
+  const form = { id, requestId: randomUUID(), reply: "Thank you." }
+  expect(await replyToFeedback(actor, form)).toEqual({ ok: false, reason: "not_sent" })
+  expect(await rowsOf(user.id)).toMatchObject([{ status: "resolved" }])
+})
+
+test("of two replies that fail at once, both can be sent again", async () => {
+  const [{ user, id }, actor] = [await feedback(), await staff()]
+  const endings: ((isSent: boolean) => void)[] = []
+  vi.mocked(sendEmail).mockImplementation(() => new Promise((end) => endings.push(end)))
+  const replies: Promise<unknown>[] = []
+  for (const count of [1, 2]) {
+    replies.push(replyToFeedback(actor, { id, requestId: randomUUID(), reply: "Thank you." }))
+    await vi.waitFor(() => expect(endings).toHaveLength(count))
+  }
+  for (const [index, reply] of replies.entries()) {
+    endings[index]?.(false)
+    expect(await reply).toEqual({ ok: false, reason: "not_sent" })
+  }
+  expect(await rowsOf(user.id)).toMatchObject([{ status: "new", replyId: null }])
+})
+
+test("a closed account gets no reply, and a member of staff sends a limited number", async () => {
+  const [{ user, id }, actor] = [await feedback(), await staff()]
+  const form = { id, requestId: randomUUID(), reply: "Thank you." }
+  await db().user.update({ where: { id: user.id }, data: { status: "closed" } })
+  expect(await replyToFeedback(actor, form)).toEqual({ ok: false, reason: "closed" })
+  for (let count = 1; count < limits.repliesAccount.tokens; count++) await consume("repliesAccount", actor)
+  expect(await replyToFeedback(actor, form)).toMatchObject({ ok: false, reason: "too_many" })
+  expect(await db().email.count({ where: { userId: user.id } })).toBe(0)
+})
+
+test("staff who have lost the permission change and send nothing, and unknown feedback is refused", async () => {
+  const { user, id } = await feedback()
+  const form = replyForm.parse({ id, requestId: randomUUID(), reply: "Thank you." })
+  const refused = { ok: false, reason: "not_permitted" }
+  expect(await changeFeedback("resolve", await staff("analyst"), id)).toEqual(refused)
+  expect(await replyToFeedback(await staff("analyst"), form)).toEqual(refused)
+  expect(await rowsOf(user.id)).toMatchObject([{ status: "new", replyId: null }])
+  expect(await changeFeedback("review", await staff(), randomUUID())).toEqual({ ok: false, reason: "not_found" })
 })

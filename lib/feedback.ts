@@ -1,7 +1,13 @@
 import { z } from "zod"
+import type { FeedbackStatus } from "@/generated/prisma/enums"
+import { idIn, lockAccounts } from "./accounts/authority"
 import type { OwnerId } from "./accounts/owner"
+import { type AuditAction, audit } from "./audit"
+import { sendEmail } from "./email/send"
+import { hidden, requestId } from "./input/fields"
 import { plainParagraphs } from "./input/text"
-import { db } from "./postgres/prisma"
+import { holds } from "./permissions"
+import { db, type Transaction } from "./postgres/prisma"
 import { consume } from "./rate-limit/rate-limit"
 
 const ratings = [1, 2, 3, 4, 5] as const
@@ -28,4 +34,107 @@ export async function submitFeedback(owner: OwnerId, form: z.output<typeof feedb
     await transaction.feedback.create({ data: { ...form, userId: owner } })
   })
   return { ok: true }
+}
+
+export const feedbackId = z.object({ id: hidden(z.uuid()) })
+
+export const replyForm = feedbackId.extend({
+  requestId,
+  reply: plainParagraphs({ name: "The reply", max: feedbackMaxLength }),
+})
+
+const statusChanges = {
+  review: { from: ["new"], to: "reviewed", action: "feedback.reviewed" },
+  resolve: { from: ["new", "reviewed"], to: "resolved", action: "feedback.resolved" },
+} as const satisfies Record<string, { from: readonly FeedbackStatus[]; to: FeedbackStatus; action: AuditAction }>
+
+export type FeedbackChange = keyof typeof statusChanges
+
+export function mayChange(change: FeedbackChange, status: FeedbackStatus): boolean {
+  return (statusChanges[change].from as readonly FeedbackStatus[]).includes(status)
+}
+
+type Refused = { ok: false; reason: "not_permitted" | "not_found" }
+
+/** `changed` is false if the feedback was past this status already. */
+export function changeFeedback(
+  change: FeedbackChange,
+  actorId: OwnerId,
+  id: string,
+): Promise<{ ok: true; changed: boolean } | Refused> {
+  const { to, action } = statusChanges[change]
+  return asManager(actorId, id, async (transaction, feedback) => {
+    if (!mayChange(change, feedback.status)) return { ok: true, changed: false } as const
+    await transaction.feedback.update({ where: { id }, data: { status: to } })
+    await audit(transaction, { actorId, action, ...about(feedback) })
+    return { ok: true, changed: true } as const
+  })
+}
+
+/** `repeated`: this form was submitted before. */
+export type ReplyResult =
+  | { ok: true; repeated: boolean }
+  | Refused
+  | { ok: false; reason: "closed" | "not_sent" }
+  | Extract<FeedbackResult, { ok: false }>
+
+/**
+ * Sends a reply to the account's address, and then marks new feedback as reviewed: feedback whose reply was lost is still
+ * new. A form that failed can be sent again.
+ */
+export async function replyToFeedback(
+  actorId: OwnerId,
+  { id, requestId: replyId, reply }: z.output<typeof replyForm>,
+): Promise<ReplyResult> {
+  const verdict = await consume("repliesAccount", actorId)
+  if (!verdict.allowed) return { ok: false, reason: "too_many", retryAfterSeconds: verdict.resetSeconds }
+  const taken = await asManager(actorId, id, async (transaction, feedback) => {
+    if (feedback.user.status === "closed") return { ok: false, reason: "closed" } as const
+    if (feedback.replyId === replyId) return { ok: true, feedback: null } as const
+    await transaction.feedback.update({ where: { id }, data: { replyId } })
+    return { ok: true, feedback } as const
+  })
+  if (!taken.ok) return taken
+  if (!taken.feedback) return { ok: true, repeated: true }
+  const { user, createdAt: sentAt, message } = taken.feedback
+  if (!(await sendEmail(user, "feedback_reply", { sentAt, message, reply }))) {
+    await db().feedback.updateMany({ where: { id, replyId }, data: { replyId: null } })
+    return { ok: false, reason: "not_sent" }
+  }
+  await db().$transaction(async (transaction) => {
+    await transaction.feedback.updateMany({ where: { id, status: "new" }, data: { status: "reviewed" } })
+    await audit(transaction, { actorId, action: "feedback.replied", ...about(taken.feedback) })
+  })
+  return { ok: true, repeated: false }
+}
+
+/** The account and, of its feedback, the one that an action concerns. */
+function about({ id, userId }: { id: string; userId: string }) {
+  return { targetType: "user", targetId: userId, details: { feedbackId: id } } as const
+}
+
+/** Runs `work` with the feedback locked, if the actor may still manage it. */
+function asManager<Result>(
+  actorId: OwnerId,
+  id: string,
+  work: (transaction: Transaction, feedback: NonNullable<Awaited<ReturnType<typeof find>>>) => Promise<Result>,
+): Promise<Result | Refused> {
+  return db().$transaction(async (transaction): Promise<Result | Refused> => {
+    const [actor] = await lockAccounts(transaction, idIn(actorId))
+    if (actor?.status !== "active" || !holds(actor.role, "feedback.manage"))
+      return { ok: false, reason: "not_permitted" }
+    await transaction.$executeRaw`SELECT FROM feedback WHERE id = ${id}::uuid FOR UPDATE`
+    const feedback = await find(transaction, id)
+    return feedback ? work(transaction, feedback) : { ok: false, reason: "not_found" }
+  })
+}
+
+function find(transaction: Transaction, id: string) {
+  const include = { user: { select: { id: true, email: true, status: true } } } as const
+  return transaction.feedback.findUnique({ where: { id }, include })
+}
+
+export async function findFeedback(id: string) {
+  const include = { user: { select: { email: true } } } as const
+  return z.uuid().safeParse(id).success ? db().feedback.findUnique({ where: { id }, include }) : null
 }

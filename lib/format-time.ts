@@ -3,12 +3,11 @@ const hour = 60 * minute
 const day = 24 * hour
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" })
-const dateTime = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" })
-const toTheSecond = new Intl.DateTimeFormat("en-GB", {
-  ...{ day: "numeric", month: "short", timeZone: "UTC" },
-  ...{ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
-})
-const dateOnly = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" })
+/** British English would abbreviate September, and no other month, to four letters. */
+const date = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" })
+const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC" } as const
+const toTheMinute = new Intl.DateTimeFormat("en", clock)
+const toTheSecond = new Intl.DateTimeFormat("en", { ...clock, second: "2-digit" })
 
 /** "3 days ago", "in 89 days": days up to about three months, because key lifetimes are given in days. */
 export function relativeTime(date: Date, now: Date): string {
@@ -28,16 +27,36 @@ export function inMinutes(seconds: number): string {
 }
 
 /** "21 Nov 2026, 12:38 UTC" */
-export function absoluteTime(date: Date): string {
-  return `${dateTime.format(date)} UTC`
+export function absoluteTime(time: Date): string {
+  return `${plainDate(time)}, ${toTheMinute.format(time)} UTC`
 }
 
 /** "21 Nov, 12:38:07", for the last days; the time is UTC. */
-export function exactTime(date: Date): string {
-  return toTheSecond.format(date)
+export function exactTime(time: Date): string {
+  return `${dayAndMonth(time)}, ${clockTime(time)}`
 }
 
-/** "19 February 2027" */
-export function longDate(date: Date): string {
-  return dateOnly.format(date)
+/** "12:38:07", the time of the day in UTC. */
+export function clockTime(time: Date): string {
+  return toTheSecond.format(time)
+}
+
+/** "19 Feb 2027" */
+export function plainDate(time: Date): string {
+  return `${dayAndMonth(time)} ${partsOf(time).year}`
+}
+
+/** "19 Feb" */
+export function dayAndMonth(time: Date): string {
+  const { day, month } = partsOf(time)
+  return `${day} ${month}`
+}
+
+function partsOf(time: Date): Partial<Record<Intl.DateTimeFormatPartTypes, string>> {
+  return Object.fromEntries(date.formatToParts(time).map(({ type, value }) => [type, value]))
+}
+
+/** "19 Feb 2027" of "2027-02-19"; a time in another format stays as it is. */
+export function calendarDate(text: string): string {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? plainDate(new Date(text)) : text
 }

@@ -11,7 +11,13 @@ test.each<[Role, Permission[]]>([
       ...(["feedback.read", "waitlist.read", "api_keys.manage"] as const),
     ],
   ],
-  ["support", ["admin.access", "users.read", "email.read", "feedback.read", "waitlist.read"]],
+  [
+    "support",
+    [
+      ...(["admin.access", "users.read", "notes.manage", "email.read"] as const),
+      ...(["feedback.read", "feedback.manage", "waitlist.read", "waitlist.manage"] as const),
+    ],
+  ],
   ["finance", ["admin.access", "billing.read", "credits.read", "api_keys.manage"]],
   ["bookkeeper", ["billing.read", "api_keys.manage"]],
   ["member", []],

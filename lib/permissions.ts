@@ -3,6 +3,7 @@ export const permissions = {
   "admin.access": "Open the overview and read the statistics",
   "users.read": "Read every account",
   "users.manage": "Ban, unban and close accounts, change roles",
+  "notes.manage": "Add notes to accounts",
   "owners.manage": "The same for owners and admins",
   "billing.read": "Read subscriptions and orders",
   "credits.read": "Read the credit ledger and balances",
@@ -10,8 +11,10 @@ export const permissions = {
   "audit.read": "Read the audit log and the requests with every key",
   "email.read": "Read the email log",
   "feedback.read": "Read feedback",
+  "feedback.manage": "Review, resolve and reply to feedback",
   "waitlist.read": "Read the waitlist",
-  "api_keys.manage": "Issue and revoke admin keys of one's own",
+  "waitlist.manage": "Invite addresses on the waitlist",
+  "api_keys.manage": "Create and revoke one's own admin keys",
   "api_keys.manage_all": "Read and revoke the admin keys of other accounts",
 } as const
 
@@ -24,7 +27,10 @@ export const roles = {
   owner: all,
   admin: all.filter((name) => name !== "owners.manage"),
   analyst: all.filter((name) => name.endsWith(".read") || name === "admin.access" || name === "api_keys.manage"),
-  support: ["admin.access", "users.read", "email.read", "feedback.read", "waitlist.read"],
+  support: [
+    ...(["admin.access", "users.read", "notes.manage", "email.read"] as const),
+    ...(["feedback.read", "feedback.manage", "waitlist.read", "waitlist.manage"] as const),
+  ],
   finance: ["admin.access", "billing.read", "credits.read", "api_keys.manage"],
   bookkeeper: ["billing.read", "api_keys.manage"],
   member: [],

@@ -3,9 +3,8 @@ import { singleton } from "./singleton"
 // The streams that this process sends: responses with all rows of a list. Each has a connection to the database of its
 // own, and a transaction that lasts as long as its client reads.
 
-/** The number of streams at a time. Customers leave one to the operator of the service. */
-export const maxStreams = 2
-const maxOfCustomers = maxStreams - 1
+/** The streams at a time. Customers and the operator of the service never take each other's places. */
+export const maxStreams = { ofOperator: 2, ofCustomers: 3 } as const
 
 /** The place of a stream, taken before it reads and left when it has ended. */
 export type Place = {
@@ -31,8 +30,8 @@ export function takePlace(reader: string, isOfCustomer: boolean): Place | NoPlac
   const { places } = state()
   if (isExiting()) return "exiting"
   if (places.has(reader)) return "own"
-  const ofCustomers = [...places.values()].filter((place) => place.isOfCustomer).length
-  if (places.size >= maxStreams || (isOfCustomer && ofCustomers >= maxOfCustomers)) return "full"
+  const taken = [...places.values()].filter((place) => place.isOfCustomer === isOfCustomer).length
+  if (taken >= maxStreams[isOfCustomer ? "ofCustomers" : "ofOperator"]) return "full"
   const place: Place = {
     isOfCustomer,
     leave: () => {

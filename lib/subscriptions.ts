@@ -14,23 +14,31 @@ export const planId = z
 
 export const subscriptionStatus = z.enum(SubscriptionStatus)
 
+/** Unless the subscription cancels then. One that is past due does not renew. */
+const periodEnds: Record<SubscriptionStatus, string> = {
+  trialing: "Trial ends",
+  active: "Renews",
+  past_due: "Period ends",
+  canceled: "Ended",
+}
+
 export const subscriptionRow = z.object({
   id,
   userId: id.describe("The account that has the subscription"),
   planId: z.string(),
-  status: subscriptionStatus.describe("An account has at most one subscription that is not canceled"),
+  status: subscriptionStatus.describe("An account has at most one that is not canceled"),
   amount: cents.describe("Integer cents per interval: the plan's price when the subscription started"),
   currency,
   interval: z.enum(PlanInterval).describe("The billing interval"),
-  createdAt: timestamp.describe("When the subscription started"),
+  createdAt: timestamp.describe("When it started"),
   currentPeriodStart: timestamp,
   currentPeriodEnd: timestamp,
   cancelAtPeriodEnd: z.boolean().describe("Whether the subscription ends with the current period"),
-  canceledAt: timestamp.nullable().describe("When the subscription ended; null if it has not ended"),
+  canceledAt: timestamp.nullable().describe("When it ended; null if it has not"),
   payingSince: timestamp
     .nullable()
     .describe("From when its amount is recurring revenue: its start or the end of its trial; null if it never was"),
-  replacesId: id.nullable().describe("After a change of plan: the subscription that ended when this one started"),
+  replacesId: id.nullable().describe("After a change of plan: the one that ended when this one started"),
   replaced: z.boolean().describe("Whether it ended by a change of plan, which is neither churn nor a new subscription"),
 })
 
@@ -38,12 +46,24 @@ export const subscriptionRow = z.object({
 export const payingSince =
   "CASE WHEN status <> 'trialing' THEN nullif(coalesce(paying_since, created_at), 'infinity') END"
 
+/** The SQL of a subscription that has not ended, and that is older than so many days on which its account used no key. */
+function isIdle(days: string): string {
+  return `status <> 'canceled' AND created_at < now() - make_interval(days => ${days}) AND NOT EXISTS (
+    SELECT FROM api_keys k WHERE k.user_id = subscriptions.user_id AND k.last_used_at >= now() - make_interval(days => ${days}))`
+}
+
 const canceled = timeConditions("subscriptions", "canceled_at")
 
 export const findSubscriptions = listed("subscriptions", subscriptionRow, {
   columns: { payingSince },
-  conditions: { canceledSince: canceled.since, canceledUntil: canceled.until },
+  conditions: { canceledSince: canceled.since, canceledUntil: canceled.until, idleDays: isIdle },
+  bounded: { conditions: ["idleDays"], rows: 1_000_000, counted: 1_000 },
 })
+
+/** The label of the end of the current period. */
+export function periodEndLabel(of: Pick<z.input<typeof subscriptionRow>, "status" | "cancelAtPeriodEnd">): string {
+  return of.cancelAtPeriodEnd ? "Cancels on" : periodEnds[of.status]
+}
 
 /** A subscription with its plan's current name and credits. The price is the subscription's own. */
 export type CurrentSubscription = z.input<typeof subscriptionRow> & {

@@ -14,6 +14,9 @@ export type BulkSize = {
 /** The rows in each table of one extra account, `bulkUserId(users)`, regardless of the size of the rest. */
 export const ownRows = 100
 
+/** Over which time up to now the rows are spread. */
+export const bulkMs = 2 * 365 * 86_400_000
+
 const tables = ["plans", ...seededTables, "key_reminders"]
 
 /** Filled by the trigger on `key_requests`, or emptied with it. */
@@ -35,7 +38,7 @@ export function bulkUserId(user: number): string {
  * @param client connected as a superuser, without a statement timeout
  */
 export async function fillInBulk(client: Client, { rows, users, requests = rows }: BulkSize): Promise<void> {
-  const start = Date.now() - 2 * 365 * 86_400_000
+  const start = Date.now() - bulkMs
   await client.query("BEGIN")
   await client.query("SET LOCAL session_replication_role = replica")
   await client.query(`TRUNCATE ${[...tables, ...logTables].join(", ")} CASCADE`)

@@ -79,6 +79,11 @@ test.each([
     "INSERT INTO feedback (id, user_id, rating, message) VALUES (gen_random_uuid(), $1, 6, 'x')",
     "feedback_rating",
   ],
+  [
+    "a picture of more than 64 KiB",
+    "INSERT INTO user_pictures VALUES ($1, gen_random_uuid(), decode(repeat('00', 65537), 'hex'), now())",
+    "user_pictures_image",
+  ],
   ["a key with an empty list of scopes", "UPDATE api_keys SET scopes = '{}' WHERE user_id = $1", "scopes_1_to_50"],
   ["a key that no address may use", "UPDATE api_keys SET allowed_cidrs = '{}' WHERE user_id = $1", "cidrs_1_to_50"],
   ["a key without requests", "UPDATE api_keys SET requests_per_minute = 0 WHERE user_id = $1", "requests_1_to_300"],

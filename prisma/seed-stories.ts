@@ -1,3 +1,4 @@
+import { inCredits } from "@/lib/credits/words"
 import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import type { RevocationReason } from "@/lib/keys/choices"
 import { hashSecret, secretOf, startOf } from "@/lib/keys/secret"
@@ -295,7 +296,7 @@ class StoryBuilder {
   }
 
   pack(at: number, pack: (typeof creditPacks)[number], currency: Currency) {
-    const description = `${pack.credits} credits`
+    const description = inCredits(pack.credits)
     this.order(at, { subscriptionId: null, description, amount: pack.amount, currency, credits: pack.credits })
   }
 

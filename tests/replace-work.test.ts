@@ -1,6 +1,5 @@
-import { chromium } from "@playwright/test"
 import { beforeAll, expect, test } from "vitest"
-import { browserFlags, findBrowser } from "./support/browser"
+import { launchBrowser } from "./support/browser"
 import { serveChangedCopy, sessionInCopy } from "./support/changed-copy"
 import { createKey, createUser, grantCredits } from "./support/factories"
 
@@ -47,8 +46,7 @@ test("the API does the new work, charges a retry once and refuses the old body",
 })
 
 test("a customer tries the new work on the key page, with its own example and price", async () => {
-  const executablePath = findBrowser()
-  const browser = await chromium.launch({ args: browserFlags, ...(executablePath && { executablePath }) })
+  const browser = await launchBrowser()
   try {
     const page = await browser.newPage({ extraHTTPHeaders: { cookie: await sessionInCopy(await customer()) } })
     await page.goto(`${base}/api-keys?new`)

@@ -1,12 +1,19 @@
-import { ChevronsUpDown, LogOut, Menu } from "lucide-react"
+import { ChevronsUpDown, LifeBuoy, LogOut, Menu } from "lucide-react"
 import type { ReactNode } from "react"
 import { signOut } from "@/app/sign-in/actions"
+import { Avatar } from "@/components/avatar"
 import { Button } from "@/components/button"
 import { Form } from "@/components/form/form"
+import { MenuPopover } from "@/components/menu-popover"
+import { ToastRegion } from "@/components/toast"
 import { Untrusted } from "@/components/untrusted"
 import { Wordmark } from "@/components/wordmark"
+import { product } from "@/lib/product"
 import { currentViewer, type Viewer } from "@/lib/sign-in/session"
 import { NavigationLink } from "./navigation-link"
+import { navigationStyle } from "./navigation-style"
+import { Palette } from "./palette"
+import type { Finding } from "./palette-dialog"
 import { type NavigationSection, sectionsFor } from "./sections"
 import { SkipLink } from "./skip-link"
 
@@ -31,33 +38,73 @@ export async function AppShell({ children }: { children: ReactNode }) {
         id="sidebar"
         aria-label="Navigation and account"
         popover="auto"
-        className="m-0 h-dvh max-h-none w-60 flex-col lg:w-auto gap-5 border-r border-line bg-panel p-3 text-ink backdrop:bg-veil open:flex lg:sticky lg:top-0 lg:flex"
+        className="m-0 h-dvh max-h-none w-60 flex-col lg:w-auto gap-3 lg:py-2 border-r border-line bg-panel p-3 text-ink backdrop:bg-veil open:flex lg:sticky lg:top-0 lg:flex"
       >
         <div className="hidden px-2 pt-1 lg:block">
           <Wordmark />
         </div>
-        <div className="-mx-3 grid min-h-0 grow content-start gap-5 overflow-y-auto px-3">
+        <Palette pages={await findingsFor(viewer.role)} />
+        <div className="-mx-3 grid min-h-0 grow scroll-py-1 content-start gap-3 overflow-y-auto px-3 pb-1">
           <AreaNavigation title="Your account" sections={await sectionsFor("account", viewer.role)} />
           <AreaNavigation title="Administration" sections={await sectionsFor("admin", viewer.role)} />
+          <AreaNavigation title="Help" sections={await sectionsFor("help", viewer.role)}>
+            <a href={support.href} className={`-mt-1 ${navigationStyle}`}>
+              <LifeBuoy aria-hidden="true" className="size-4" />
+              {support.label}
+            </a>
+          </AreaNavigation>
         </div>
         <Account viewer={viewer} />
       </aside>
       <main id="content" tabIndex={-1} className="min-w-0 px-4 py-6 outline-none sm:px-6">
-        {children}
+        <ToastRegion>{children}</ToastRegion>
       </main>
     </div>
   )
 }
 
-function AreaNavigation({ title, sections }: { title: string; sections: readonly NavigationSection[] }) {
-  if (sections.length === 0) return null
+/** The pages that the role may open, and what can be done on them, for the palette. */
+async function findingsFor(role: string): Promise<Finding[]> {
+  const sections = await Promise.all(areasOfShell.map((area) => sectionsFor(area, role)))
+  const pages = sections
+    .flat()
+    .flatMap(({ entries }) =>
+      entries.flatMap(({ href, label, actions = [] }): Finding[] => [
+        { group: "Pages", label, href },
+        ...actions.map((action) => ({ group: "Actions" as const, label: action.label, href: href + action.query })),
+      ]),
+    )
+  return [...pages, support]
+}
+
+const support: Finding = {
+  group: "Actions",
+  label: "Contact support",
+  note: product.supportEmail,
+  words: "help",
+  href: `mailto:${product.supportEmail}`,
+}
+
+const areasOfShell = ["account", "admin", "help"] as const
+
+function AreaNavigation({
+  title,
+  sections,
+  children,
+}: {
+  title: string
+  sections: readonly NavigationSection[]
+  /** A link to what is not a page. */
+  children?: ReactNode
+}) {
+  if (sections.length === 0 && !children) return null
   return (
-    <nav aria-label={title} className="grid gap-1.5">
+    <nav aria-label={title} className="grid gap-1">
       <p className="px-2 text-xs font-semibold">{title}</p>
       {sections.map((section) => (
-        <section key={section.title ?? title} aria-label={section.title ?? title} className="grid gap-1">
+        <section key={section.title ?? title} aria-label={section.title ?? title} className="grid gap-0.5">
           {section.title && <h2 className="px-2 text-xs text-muted">{section.title}</h2>}
-          <ul className="grid gap-0.5">
+          <ul className="grid max-lg:gap-0.5">
             {section.entries.map(({ href, label, icon: Icon }) => (
               <li key={href}>
                 <NavigationLink href={href}>
@@ -69,6 +116,7 @@ function AreaNavigation({ title, sections }: { title: string; sections: readonly
           </ul>
         </section>
       ))}
+      {children}
     </nav>
   )
 }
@@ -77,15 +125,15 @@ function Account({ viewer }: { viewer: Viewer }) {
   return (
     <div className="relative mt-auto">
       <Button kind="quiet" popoverTarget="account" className="w-full justify-between px-2 text-xs text-ink">
+        <Avatar {...viewer} />
         <span className="grow truncate text-left font-normal">
           <span className="sr-only">Account menu for </span>
           <Untrusted>{viewer.email}</Untrusted>
         </span>
         <ChevronsUpDown aria-hidden="true" className="size-4 shrink-0 text-muted" />
       </Button>
-      <div
+      <MenuPopover
         id="account"
-        popover="auto"
         className="fixed inset-auto bottom-14 left-3 m-0 w-56 gap-3 rounded-lg border border-line bg-panel p-3 text-ink shadow-lg open:grid"
       >
         <div className="grid gap-0.5">
@@ -105,7 +153,7 @@ function Account({ viewer }: { viewer: Viewer }) {
             Sign out
           </Button>
         </Form>
-      </div>
+      </MenuPopover>
     </div>
   )
 }

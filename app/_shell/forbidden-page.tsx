@@ -25,7 +25,7 @@ export function ForbiddenPage({ permissions: required }: { permissions: Record<s
     <MessagePage status="403" title="Your role has no access to this page">
       <p className="text-muted">
         This page requires the permission <code className="font-mono text-ink">{permission}</code>:{" "}
-        {permissions[permission]}. Ask an owner or admin of this service for a role that holds it.
+        {permissions[permission]}. Ask an owner or admin of this service for a role that has it.
       </p>
     </MessagePage>
   )

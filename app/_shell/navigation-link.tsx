@@ -1,18 +1,27 @@
 "use client"
 
 import { usePathname } from "next/navigation"
-import type { MouseEvent, ReactNode } from "react"
+import { type MouseEvent, type ReactNode, useEffect, useRef } from "react"
 import { Link } from "@/components/link"
+import { navigationStyle } from "./navigation-style"
 
-/** Marks the current page, and closes the sidebar when it is open as a popover. */
+/** Marks the current page and brings it into view, and closes the sidebar when it is open as a popover. */
 export function NavigationLink({ href, children }: { href: string; children: ReactNode }) {
   const current = usePathname() === href
+  const entry = useRef<HTMLAnchorElement>(null)
+
+  useEffect(() => {
+    // Elsewhere it would scroll the page away from the place in its address.
+    if (current && entry.current?.closest("#sidebar")) entry.current.scrollIntoView({ block: "nearest" })
+  }, [current])
+
   return (
     <Link
+      ref={entry}
       href={href}
       onClick={closePopover}
       aria-current={current ? "page" : undefined}
-      className="flex h-9 items-center gap-2 rounded-md px-2 font-medium text-muted hover:bg-sunken hover:text-ink sm:h-8 aria-[current=page]:bg-accent/10 aria-[current=page]:text-accent"
+      className={navigationStyle}
     >
       {children}
     </Link>

@@ -1,18 +1,25 @@
 import type { LucideIcon } from "lucide-react"
 import { holds, type Permission } from "@/lib/permissions"
 
-/** `public` pages need no account; the sidebar shows the other two areas. */
-export type Area = "public" | "account" | "admin"
+/** `help` pages need no account, and the start page links to them too. */
+export type Area = "account" | "admin" | "help"
 
 /** A page's navigation entry, exported by `navigation.ts` in the page's folder. The folder is the path. */
 export type NavigationEntry = {
   area: Area
   /** The heading above the entry in the admin area. */
   section?: (typeof sectionTitles)[number]
+  /** The order among the entries of its section. */
+  position: number
+  /** Unique, because the palette shows it alone. */
   label: string
   icon: LucideIcon
   /** The permission required to open the page; `null` for none. The page itself enforces it. */
   permission: Permission | null
+  /** The type of the targets and details in the audit log that the page finds by their id. */
+  finds?: string
+  /** What can be done on the page, with the query that opens it. */
+  actions?: readonly { label: string; query: string }[]
 }
 
 /** An admin page that shows what an endpoint returns requires the endpoint's permission. */
@@ -34,7 +41,7 @@ async function navigation(): Promise<PageLink[]> {
     const href = file.replace(/^\.\./, "").replace(/\/navigation\.ts$/, "")
     return { ...(await load()).entry, href }
   })
-  return (await Promise.all(links)).sort((one, other) => one.label.localeCompare(other.label))
+  return (await Promise.all(links)).sort((one, other) => one.position - other.position)
 }
 
 /** The sections of an area that have entries the role may open; entries without a section come first. */
@@ -45,14 +52,24 @@ export async function sectionsFor(area: Area, role: string): Promise<NavigationS
     .filter(({ entries }) => entries.length > 0)
 }
 
-export async function publicLinks(): Promise<PageLink[]> {
-  return (await navigation()).filter(({ area }) => area === "public")
+export async function helpLinks(): Promise<PageLink[]> {
+  return (await navigation()).filter(({ area }) => area === "help")
 }
 
 /** The first admin page that a role may open. */
 export async function firstAdminPage(role: string): Promise<string | undefined> {
   const [first] = await sectionsFor("admin", role)
   return first?.entries[0]?.href
+}
+
+/** Where an account goes after sign-in, unless it asked for another page: the console, if its role may open it. */
+export async function landingPage(role: string): Promise<string> {
+  return (await firstAdminPage(role)) ?? "/account"
+}
+
+/** `path` is what localPath returned. The start page is for visitors, so nobody returns there. */
+export async function pageAfterSignIn(path: string, role: string): Promise<string> {
+  return path === "/" ? landingPage(role) : path
 }
 
 /** The permission of each admin page by path. */

@@ -1,4 +1,10 @@
 import { CircleUser } from "lucide-react"
 import type { NavigationEntry } from "@/app/_shell/sections"
 
-export const entry: NavigationEntry = { area: "account", label: "Account", icon: CircleUser, permission: null }
+export const entry: NavigationEntry = {
+  area: "account",
+  position: 1,
+  label: "Home",
+  icon: CircleUser,
+  permission: null,
+}

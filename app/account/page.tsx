@@ -1,112 +1,78 @@
 import type { Metadata } from "next"
-import type { ReactNode } from "react"
 import { GET as credits } from "@/app/api/v1/me/credits/route"
 import { GET as orders } from "@/app/api/v1/me/orders/route"
-import { EmptyState } from "@/components/empty-state"
-import { Fact, Facts } from "@/components/facts"
-import { Done } from "@/components/form/done"
-import { SubmitButton, TextField } from "@/components/form/fields"
-import { Form } from "@/components/form/form"
-import { Link } from "@/components/link"
-import { ApiRequest } from "@/components/list/api-request"
-import { Count, Money, Status, Text, Time } from "@/components/list/cells"
-import { PageFrame, Panel } from "@/components/page-frame"
+import { GET as requests } from "@/app/api/v1/me/requests/route"
+import { Chart } from "@/components/chart/chart"
+import { periodNames } from "@/components/chart/periods"
+import { Notice } from "@/components/notice"
+import { PageFrame } from "@/components/page-frame"
 import { SupportLink } from "@/components/support-link"
 import { Untrusted } from "@/components/untrusted"
+import { progressOf } from "@/lib/accounts/progress"
+import { type CreditDay, creditDays } from "@/lib/credits/days"
+import { ownKeys } from "@/lib/keys/data"
+import { monthByKey } from "@/lib/request-log/by-key"
 import { requireViewer } from "@/lib/sign-in/session"
 import { currentSubscription } from "@/lib/subscriptions"
-import { rename } from "./actions"
+import { AccountTiles } from "./account-tiles"
+import { KeyUse, LastOrders, LastRequests } from "./last-rows"
 import { entry } from "./navigation"
-import { SubscriptionFacts } from "./subscription-facts"
+import { NextSteps } from "./next-steps"
 
 export const metadata: Metadata = { title: entry.label }
 
 export default async function AccountPage() {
   const viewer = await requireViewer("/account")
-  const [subscription, { meta: balance }, { data, meta: orderMeta }] = await Promise.all([
-    currentSubscription(viewer.id),
-    credits.endpoint.read(viewer.id, "limit=1"),
-    orders.endpoint.read(viewer.id, "limit=1"),
+  const { id, name, email } = viewer
+  const [progress, subscription, { meta: balance }, days, month, lastRequests, lastOrders, keys] = await Promise.all([
+    progressOf(id),
+    currentSubscription(id),
+    credits.endpoint.read(id, "limit=1"),
+    creditDays(id),
+    monthByKey(id),
+    requests.endpoint.read(id, "limit=5"),
+    orders.endpoint.read(id, "limit=1"),
+    ownKeys(viewer),
   ])
-  const [latest] = data
   return (
     <PageFrame
       title={entry.label}
       intro={
         <>
-          <Untrusted>{viewer.name}</Untrusted>, <Untrusted>{viewer.email}</Untrusted>
+          <Untrusted>{name}</Untrusted>, <Untrusted>{email}</Untrusted>
         </>
       }
     >
-      <Section title="Subscription">
-        {subscription ? <SubscriptionFacts {...subscription} now={new Date()} /> : <NoSubscription />}
-        <ApiRequest path="/api/v1/me/subscription" query={new URLSearchParams()} />
-      </Section>
-      <Section title="Credits" more={<MoreLink href="/account/credits">Usage and ledger</MoreLink>}>
-        <Facts>
-          <Fact label="Balance">
-            <Count of={balance.balance} />
-          </Fact>
-          <Fact label="Held by runs in progress">
-            <Count of={balance.held} />
-          </Fact>
-        </Facts>
-      </Section>
-      <Section title="Orders" more={<MoreLink href="/account/orders">All orders</MoreLink>}>
-        {latest ? (
-          <Facts>
-            <Fact label="Latest">
-              <Text>{latest.description}</Text>
-            </Fact>
-            <Fact label="Amount">
-              <span className="flex flex-wrap items-center gap-x-2">
-                <Money amount={latest.amount} currency={latest.currency} /> <Status of={latest.status} />
-                <Time at={latest.createdAt} />
-              </span>
-            </Fact>
-            <Fact label="Total orders">
-              <Count of={orderMeta.total} />
-            </Fact>
-          </Facts>
-        ) : (
-          <p className="text-muted">No orders yet.</p>
-        )}
-      </Section>
-      <Panel label="Your name">
-        <Form action={rename} done={<Done title="Your name was changed" />}>
-          <h2 className="text-base font-semibold">Your name</h2>
-          <TextField label="Name" name="name" defaultValue={viewer.name} autoComplete="name" maxLength={100} required />
-          <SubmitButton className="justify-self-start">Change name</SubmitButton>
-        </Form>
-      </Panel>
+      {subscription?.status === "past_due" && (
+        <Notice tone="warn">
+          A payment is overdue. Contact <SupportLink /> to pay it.
+        </Notice>
+      )}
+      <NextSteps {...progress} />
+      <AccountTiles balance={balance} days={days} requests={month.requests} subscription={subscription} />
+      <SpendingChart days={days} />
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-2">
+        <LastRequests requests={lastRequests.data} keys={keys} />
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+          <KeyUse keys={month.keys} />
+          <LastOrders orders={lastOrders.data} />
+        </div>
+      </div>
     </PageFrame>
   )
 }
 
-function Section({ title, more, children }: { title: string; more?: ReactNode; children: ReactNode }) {
+/** Left out as long as there is nothing to see. */
+function SpendingChart({ days }: { days: readonly CreditDay[] }) {
+  const values = days.map(({ spent }) => spent)
+  if (values.every((spent) => spent === 0)) return null
   return (
-    <section aria-label={title} className="grid grid-cols-[minmax(0,1fr)] gap-3">
-      <div className="flex flex-wrap items-baseline justify-between gap-x-4">
-        <h2 className="text-base font-semibold">{title}</h2>
-        {more}
-      </div>
-      {children}
-    </section>
-  )
-}
-
-function MoreLink({ href, children }: { href: string; children: string }) {
-  return (
-    <Link href={href} className="font-medium text-accent hover:underline">
-      {children}
-    </Link>
-  )
-}
-
-function NoSubscription() {
-  return (
-    <EmptyState title="No subscription">
-      Runs use your credits. A plan adds credits every billing period. Contact <SupportLink /> to subscribe.
-    </EmptyState>
+    <Chart
+      title="Credits spent by day (UTC)"
+      kind="bar"
+      unit="count"
+      periods={days.map(({ day }) => periodNames(new Date(day), "day"))}
+      series={[{ label: "Spent", values }]}
+    />
   )
 }

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "vitest"
 import { GET as stats } from "@/app/api/v1/admin/stats/route"
+import { periodNames } from "@/components/chart/periods"
 import { pool } from "@/lib/postgres/pool"
 import type { StatsInterval } from "@/lib/stats/periods"
 import { seed } from "@/prisma/seed"
@@ -23,9 +24,12 @@ test.each<[StatsInterval, string, string]>([
   const { data, meta } = await stats.endpoint.read(String(search))
   const { summary } = meta
   const range = { interval, since: Date.parse(summary.since), until: Date.parse(summary.until) }
-  const panels = (await Charts(range)).props.children as { props: Parameters<typeof pictureOf>[0] }[]
+  const panels = (await Charts({ ...range, role: "owner" })).props.children as {
+    props: Parameters<typeof pictureOf>[0]
+  }[]
   const charts = Object.fromEntries(panels.map(({ props }) => [props.title, pictureOf(props)]))
-  const column = <Value>(value: (row: (typeof data)[number]) => Value) => data.map((row) => [row.id, value(row)])
+  const column = <Value>(value: (row: (typeof data)[number]) => Value) =>
+    data.map((row) => [periodNames(new Date(row.createdAt), interval).name, value(row)])
   const amounts = (currency: string, list: { currency: string; amount: number }[]) =>
     list.find((money) => money.currency === currency)?.amount ?? 0
 
@@ -48,10 +52,10 @@ function pictureOf({
   series,
 }: {
   title: string
-  periods: string[]
+  periods: { name: string }[]
   series: { label: string; values: (number | null)[] }[]
 }) {
   return Object.fromEntries(
-    series.map(({ label, values }) => [label, values.map((value, index) => [periods[index], value])]),
+    series.map(({ label, values }) => [label, values.map((value, index) => [periods[index]?.name, value])]),
   )
 }

@@ -2,13 +2,18 @@ import { GET as credits } from "@/app/api/v1/admin/credits/route"
 import { GET as orders } from "@/app/api/v1/admin/orders/route"
 import { GET as subscriptions } from "@/app/api/v1/admin/subscriptions/route"
 import { GET as users } from "@/app/api/v1/admin/users/route"
-import type { Series } from "@/components/chart"
-import { ChartPanel } from "@/components/chart-panel"
+import { Chart, type Series } from "@/components/chart/chart"
+import { periodNames } from "@/components/chart/periods"
+import { Link } from "@/components/link"
+import { money } from "@/components/list/cells"
 import { Notice } from "@/components/notice"
-import type { Unit } from "@/components/units"
+import { formatters, type Unit } from "@/components/units"
 import type { Routes } from "@/lib/api/endpoint"
-import { ask, QuestionError, type Row } from "@/lib/metrics/ask"
-import type { StatsInterval } from "@/lib/stats/periods"
+import { listPlans } from "@/lib/console/plans"
+import { ask, type Row } from "@/lib/metrics/ask"
+import { QuestionError } from "@/lib/metrics/question"
+import { holds } from "@/lib/permissions"
+import { periodsOf, rangeBefore, type StatsInterval } from "@/lib/stats/periods"
 
 /** A question to the metrics of a list, and what of it is drawn: a measure, or one less another. */
 type Question = {
@@ -17,25 +22,44 @@ type Question = {
   unit: Unit
   of: Routes["GET"]
   series: Readonly<Record<string, readonly string[]>>
+  /** Whether the revenue of each plan is below the chart. */
+  isByPlan?: boolean
+  /** The page with the rows of a period, and its filters by time. */
+  rows?: { page: string; since: string; until: string }
 }
 
 const questions: readonly Question[] = [
-  { title: "Sign-ups", kind: "bar", unit: "count", of: users, series: { "Sign-ups": ["signups"] } },
-  { title: "Monthly recurring revenue", kind: "line", unit: "cents", of: subscriptions, series: { MRR: ["mrr"] } },
+  {
+    title: "Monthly recurring revenue",
+    kind: "line",
+    unit: "cents",
+    of: subscriptions,
+    series: { MRR: ["mrr"] },
+    isByPlan: true,
+  },
   {
     title: "Net revenue after refunds",
     kind: "bar",
     unit: "cents",
     of: orders,
     series: { "Net revenue": ["gross", "refunded"] },
+    rows: { page: "/admin/orders", since: "paidSince", until: "paidUntil" },
   },
-  { title: "Churn rate", kind: "line", unit: "share", of: subscriptions, series: { "Churn rate": ["churnRate"] } },
   {
-    title: "Credits granted, purchased and spent",
+    title: "Sign-ups",
     kind: "bar",
     unit: "count",
-    of: credits,
-    series: { Granted: ["granted"], Purchased: ["purchased"], Spent: ["spent"] },
+    of: users,
+    series: { "Sign-ups": ["signups"] },
+    rows: { page: "/admin/users", since: "since", until: "until" },
+  },
+  {
+    title: "Churn rate",
+    kind: "line",
+    unit: "share",
+    of: subscriptions,
+    series: { "Churn rate": ["churnRate"] },
+    rows: { page: "/admin/subscriptions", since: "canceledSince", until: "canceledUntil" },
   },
   {
     title: "Active accounts",
@@ -43,22 +67,79 @@ const questions: readonly Question[] = [
     unit: "count",
     of: credits,
     series: { "Active accounts": ["activeAccounts"] },
+    rows: { page: "/admin/credits", since: "since", until: "until" },
+  },
+  {
+    title: "Credits granted, purchased and spent",
+    kind: "bar",
+    unit: "count",
+    of: credits,
+    series: { Granted: ["granted"], Purchased: ["purchased"], Spent: ["spent"] },
+    rows: { page: "/admin/credits", since: "since", until: "until" },
   },
 ]
 
 /** The range of the charts; both bounds are inclusive, in milliseconds. */
 type Range = { since: number; until: number; interval: StatsInterval }
 
-/** The charts of the overview, from what `GET /api/v1/admin/metrics` returns. */
-export async function Charts(range: Range) {
-  const charts = await Promise.all(questions.map((question) => chartOf(question, range))).catch(refusalOf)
+/**
+ * The charts of the overview, from what `GET /api/v1/admin/metrics` returns.
+ * @param role of the viewer: charts link to lists that it may read
+ */
+export async function Charts({ role, ...range }: Range & { role: string }) {
+  const [charts, revenue] = await Promise.all([
+    Promise.all(questions.map((question) => chartOf(question, range, role))).catch(refusalOf),
+    holds(role, "billing.read") ? revenueByPlan(range).catch(refusalOf) : [],
+  ])
   if (charts instanceof QuestionError) return <Notice tone="warn">{charts.message}</Notice>
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3 lg:grid-cols-2">
       {charts.map((chart) => (
-        <ChartPanel key={chart.title} {...chart} />
+        <Chart key={chart.title} {...chart}>
+          {chart.isByPlan && !(revenue instanceof QuestionError) && <ByPlan of={revenue} />}
+        </Chart>
       ))}
     </div>
+  )
+}
+
+type PlanRevenue = { plan: string; name: string; currency: string; amount: number; share: number }
+
+/** The MRR of each plan at the end of the range, the largest of each currency first. */
+async function revenueByPlan({ since, until }: Range): Promise<PlanRevenue[]> {
+  const { metrics: family } = subscriptions.endpoint
+  if (!family) throw new Error("The subscriptions have no metrics.")
+  const question = { family, measures: ["mrr"], by: ["plan"], unit: undefined, where: {}, since, until }
+  const [{ rows }, plans] = await Promise.all([ask(question), listPlans()])
+  const names = new Map(plans.map(({ id, name, interval }) => [id, `${name} per ${interval}`]))
+  const paid = rows.flatMap(({ dimensions: { plan, currency }, measures: { mrr } }) =>
+    plan && currency && mrr ? [{ plan, name: names.get(plan) ?? plan, currency, amount: mrr }] : [],
+  )
+  return paid
+    .map((one) => {
+      const all = paid.filter(({ currency }) => currency === one.currency).reduce((sum, { amount }) => sum + amount, 0)
+      return { ...one, share: one.amount / all }
+    })
+    .sort((one, other) => one.currency.localeCompare(other.currency) || other.amount - one.amount)
+}
+
+function ByPlan({ of }: { of: readonly PlanRevenue[] }) {
+  if (of.length === 0) return null
+  return (
+    <details>
+      <summary className="w-fit cursor-pointer font-medium text-muted hover:text-ink">By plan</summary>
+      <ul aria-label="MRR by plan" className="grid gap-1 pt-2">
+        {of.map(({ plan, name, currency, amount, share }) => (
+          <li key={`${plan} ${currency}`} className="grid grid-cols-[minmax(0,1fr)_auto_4rem] gap-3">
+            <Link href={`/admin/subscriptions?planId=${plan}`} className="truncate hover:underline">
+              {name}
+            </Link>
+            <span>{money(amount, currency)}</span>
+            <span className="text-right text-muted">{formatters.share.full(share)}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
   )
 }
 
@@ -67,24 +148,48 @@ function refusalOf(error: unknown): QuestionError {
   throw error
 }
 
-async function chartOf({ of, series, ...shown }: Question, { interval: unit, since, until }: Range) {
-  const family = of.endpoint.metrics
-  if (!family) throw new Error(`${shown.title} has no metrics.`)
-  const measures = Object.values(series).flat()
-  const { rows } = await ask({ family, measures, by: [], unit, where: {}, since, until })
-  // Amounts in different currencies are never added.
-  const currencies = [...new Set(rows.map(({ dimensions }) => dimensions.currency))].sort()
-  const periods = rows.filter(({ dimensions }) => dimensions.currency === currencies[0])
+async function chartOf({ series, rows, ...question }: Question, { interval, since, until }: Range, role: string) {
+  const { of, ...shown } = question
+  const { permission } = of.endpoint
+  const linked = permission && holds(role, permission) ? rows : undefined
+  const during = await read(question, series, interval, { since, until })
+  // Bars of three series leave no room for more.
+  const isCompared = Object.keys(series).length === 1
+  const before = isCompared ? await read(question, series, interval, rangeBefore(since, until, interval)) : []
   return {
     ...shown,
-    periods: periods.map(({ start = 0 }) => new Date(start).toISOString().slice(0, 10)),
-    series: currencies.flatMap((currency) => {
-      const own = rows.filter(({ dimensions }) => dimensions.currency === currency)
-      return Object.entries(series).map(([label, names]): Series => {
-        return { label: currency?.toUpperCase() ?? label, values: own.map((row) => drawn(row, names)) }
-      })
-    }),
+    periods: periodsOf(since, until, interval).map(({ start, from, to }) => ({
+      ...periodNames(new Date(start), interval),
+      href: linked && `${linked.page}?${linked.since}=${dateOf(from)}&${linked.until}=${dateOf(to)}`,
+    })),
+    series: during.map((one) => ({
+      ...one,
+      before: before.find(({ label, currency }) => label === one.label && currency === one.currency)?.values,
+    })),
   }
+}
+
+function dateOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10)
+}
+
+/** The series of a range: one for each currency, since amounts in different currencies are never added. */
+async function read(
+  { of }: Pick<Question, "of">,
+  series: Question["series"],
+  unit: StatsInterval,
+  range: { since: number; until: number },
+): Promise<Series[]> {
+  const { metrics: family, summary } = of.endpoint
+  if (!family) throw new Error(`The endpoint that ${summary} has no metrics.`)
+  const { rows } = await ask({ family, measures: Object.values(series).flat(), by: [], unit, where: {}, ...range })
+  const currencies = [...new Set(rows.map(({ dimensions }) => dimensions.currency ?? undefined))].sort()
+  return currencies.flatMap((currency) => {
+    const own = rows.filter(({ dimensions }) => (dimensions.currency ?? undefined) === currency)
+    return Object.entries(series).map(([label, names]) => {
+      return { label: currency?.toUpperCase() ?? label, currency, values: own.map((row) => drawn(row, names)) }
+    })
+  })
 }
 
 function drawn({ measures }: Row, [measure = "", less]: readonly string[]): number | null {

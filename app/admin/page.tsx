@@ -4,7 +4,7 @@ import { firstAdminPage } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/stats/route"
 import { allScopesOf } from "@/app/api/v1/scopes"
 import { KeysInNeed, StatsTable, StatsTiles, TruncationNotice } from "@/components/console/overview"
-import { RangePicker } from "@/components/console/range-picker"
+import { defaultRange, RangePicker } from "@/components/console/range-picker"
 import { ApiRequest } from "@/components/list/api-request"
 import { cleanQuery, orRefused } from "@/components/list/query"
 import { RefusedQuery } from "@/components/list/refused-query"
@@ -14,8 +14,10 @@ import { listKeys } from "@/lib/keys/data"
 import { findProblems } from "@/lib/keys/health"
 import { holds } from "@/lib/permissions"
 import { requireViewer, type Viewer } from "@/lib/sign-in/session"
+import { rangeBefore } from "@/lib/stats/periods"
 import type { StatsSummary } from "@/lib/stats/rows"
 import { kinds } from "@/lib/surfaces"
+import { AtRisk } from "./at-risk"
 import { Charts } from "./charts"
 import { entry } from "./navigation"
 
@@ -27,18 +29,23 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   const { role } = viewer
   if (!holds(role, GET.endpoint.permission)) redirect((await firstAdminPage(role)) ?? forbidden())
   const query = cleanQuery("/admin", await searchParams)
-  const apiQuery = new URLSearchParams(query)
+  const apiQuery = new URLSearchParams(query.size > 0 ? query : defaultRange(new Date()))
   if (!apiQuery.has("order")) apiQuery.set("order", "asc")
   if (!apiQuery.has("limit")) apiQuery.set("limit", String(limitBounds.max))
-  const found = await orRefused(GET.endpoint.read(String(apiQuery)))
+  const found = await orRefused(readWithBefore(apiQuery))
   return (
     <PageFrame title={entry.label}>
-      <RangePicker query={query} applied={"data" in found ? found.meta.summary : undefined} />
+      <RangePicker
+        query={query}
+        applied={"data" in found ? found.meta.summary : undefined}
+        before={"data" in found ? found.before : undefined}
+      />
       {"data" in found ? (
         <>
-          <StatsTiles summary={found.meta.summary} />
           <KeysInNeed count={await countKeysInNeed(viewer)} />
-          <Charts {...rangeOf(found.meta.summary, query)} />
+          <StatsTiles summary={found.meta.summary} before={found.before} role={role} />
+          <AtRisk role={role} />
+          <Charts {...rangeOf(found.meta.summary, query)} role={role} />
           <TruncationNotice shown={found.data.length} total={found.meta.total} />
           <StatsTable rows={found.data} />
           <ApiRequest path="/api/v1/admin/stats" query={apiQuery} />
@@ -48,6 +55,16 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
       )}
     </PageFrame>
   )
+}
+
+/** The statistics of a range, and those of the range before it. */
+async function readWithBefore(query: URLSearchParams) {
+  const { data, meta } = await GET.endpoint.read(String(query))
+  const { since, until, interval } = meta.summary
+  const earlier = rangeBefore(Date.parse(since), Date.parse(until), interval)
+  const range = { since: new Date(earlier.since).toISOString(), until: new Date(earlier.until).toISOString() }
+  const before = await GET.endpoint.read(String(new URLSearchParams({ ...range, interval, limit: "1" })))
+  return { data, meta, before: before.meta.summary }
 }
 
 /** The range of the statistics. Without `until` it includes all of today, because whole days are read from sums. */

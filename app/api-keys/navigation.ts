@@ -4,7 +4,9 @@ import { kinds } from "@/lib/surfaces"
 
 export const entry: NavigationEntry = {
   area: "account",
+  position: 2,
   label: kinds.user.title,
   icon: KeyRound,
   permission: kinds.user.issuing,
+  actions: [{ label: "Create an API key", query: "?new" }],
 }

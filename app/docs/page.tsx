@@ -41,7 +41,7 @@ export default function OverviewPage() {
           <h1 className="text-xl font-semibold tracking-tight">API reference</h1>
           <p className="text-muted">
             Two HTTP APIs under <Code>{`${base}/api/v1`}</Code>, each with its own type of API key. A key works with one
-            API and is refused by the other.
+            API and is rejected by the other.
           </p>
           <div className="grid gap-3 sm:grid-cols-2">
             {surfaces.toReversed().map((surface) => (
@@ -64,7 +64,7 @@ export default function OverviewPage() {
           <Sentence>{"Send your API key with each request, in this header or as `x-api-key: <API_KEY>`."}</Sentence>
           <CodePanel title="Header" code="Authorization: Bearer <API_KEY>" />
           <p>
-            Keys in URLs are refused. Every request checks the key and its owner, so a revoked key, a closed account or
+            Keys in URLs are rejected. Every request checks the key and its owner, so a revoked key, a closed account or
             a changed role takes effect on the next request.
           </p>
           <p>
@@ -121,7 +121,7 @@ export default function OverviewPage() {
             {Object.entries(errors).map(([code, { status, meaning }]) => (
               <TableRow key={code}>
                 <TableCell label="Status">{status}</TableCell>
-                <TableCell label="Code" names>
+                <TableCell label="Code" names className="lg:whitespace-nowrap">
                   <Code>{code}</Code>
                 </TableCell>
                 <TableCell label="Meaning" className="text-muted">

@@ -2,12 +2,73 @@ import { expect, type Page } from "@playwright/test"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "@/e2e/accessibility"
 import { keyOf, test, uniqueName } from "@/e2e/fixtures"
 import { hiddenFields } from "@/e2e/forms"
+import { emailTo } from "@/e2e/mail"
 import { product } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
 
 for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
+
+    test("staff reply to feedback by email, which marks it as reviewed, and resolve it", async ({
+      page,
+      signUp,
+      signInAs,
+      database,
+    }) => {
+      const { email } = await signUp()
+      const text = uniqueName("Slow")
+      await database.query(
+        "INSERT INTO feedback (id, user_id, rating, message) SELECT gen_random_uuid(), id, 2, $1 FROM users WHERE email = $2",
+        [text, email],
+      )
+      await signInAs("support")
+      // A list that the row stays in when its status changes.
+      const list = `/admin/feedback?q=${encodeURIComponent(email)}`
+      await page.goto(list)
+      const row = page.getByRole("row").filter({ hasText: text })
+      const dialog = (name: string) => page.getByRole(javaScriptEnabled ? "alertdialog" : "region", { name })
+      await row.getByRole("button", { name: "Reply" }).click()
+      await expect(dialog("Reply to this feedback")).toContainText(`${email} rated 2 of 5 and wrote:${text}`)
+      await page.getByLabel("Reply", { exact: true }).fill("It is faster now.\n\nThank you.")
+      await page.getByRole("button", { name: "Send reply" }).click()
+      await expect(page.getByText("Reply sent.")).toBeVisible()
+      const reply = await emailTo(email, `Re: your feedback on ${product.name}`)
+      expect(reply).toContain("It is faster now.")
+      expect(reply).toContain(`> ${text}`)
+
+      await page.goto(list)
+      await expect(row.getByRole("button", { name: "Mark as reviewed" })).toHaveCount(0)
+      await row.getByRole("button", { name: "Resolve" }).click()
+      await dialog("Resolve this feedback?").getByRole("button", { name: "Resolve", exact: true }).click()
+      await expect(page.getByText("Resolved.", { exact: true })).toBeVisible()
+      await page.goto(list)
+      await expect(row).toContainText("resolved")
+      if (javaScriptEnabled) await expectAccessibleWithoutSidewaysScroll(page)
+      await signInAs("analyst")
+      await page.goto(list)
+      await expect(row).toBeVisible()
+      await expect(page.getByRole("button", { name: "Reply" })).toHaveCount(0)
+    })
+
+    test("what was done is shown when the row leaves a filtered list", async ({ page, signUp, signInAs, database }) => {
+      const { email } = await signUp()
+      await database.query(
+        "INSERT INTO feedback (id, user_id, rating, message) SELECT gen_random_uuid(), id, 2, 'Slow' FROM users WHERE email = $1",
+        [email],
+      )
+      await signInAs("support")
+      await page.goto(`/admin/feedback?status=new&q=${encodeURIComponent(email)}`)
+      await page.getByRole("row", { name: email }).getByRole("button", { name: "Mark as reviewed" }).click()
+      const dialog = page.getByRole(javaScriptEnabled ? "alertdialog" : "region", { name: /^Mark this feedback/ })
+      await dialog.getByRole("button", { name: "Mark as reviewed" }).click()
+      const message = page.getByText("Marked as reviewed.")
+      await expect(message).toBeVisible()
+      if (!javaScriptEnabled) return
+      await expect(page.getByText("Nothing matches")).toBeVisible()
+      await expect(message).toBeVisible()
+      await expect(page.getByRole("button", { name: "Dismiss" })).toBeFocused()
+    })
 
     test("feedback appears in the admin API and is stored once", async ({ page, signUp, request, database }) => {
       const { email } = await signUp()

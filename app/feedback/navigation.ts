@@ -1,4 +1,10 @@
 import { MessageSquare } from "lucide-react"
 import type { NavigationEntry } from "@/app/_shell/sections"
 
-export const entry: NavigationEntry = { area: "account", label: "Feedback", icon: MessageSquare, permission: null }
+export const entry: NavigationEntry = {
+  area: "account",
+  position: 7,
+  label: "Send feedback",
+  icon: MessageSquare,
+  permission: null,
+}

@@ -9,16 +9,16 @@ import { requireViewer } from "@/lib/sign-in/session"
 import { sendFeedback } from "./actions"
 import { RatingField } from "./rating-field"
 
-export const metadata: Metadata = { title: "Give feedback" }
+export const metadata: Metadata = { title: "Send feedback" }
 
 export default async function FeedbackPage() {
   await requireViewer("/feedback")
   return (
     <PageFrame
-      title="Feedback"
+      title="Send feedback"
       intro="Tell us what works, what does not and what is missing. Our team reads all feedback."
     >
-      <Panel label="Give feedback">
+      <Panel label="Send feedback">
         <Form action={sendFeedback} done={<ThankYou />} ifLost="Duplicate feedback is stored only once.">
           <RatingField />
           <TextAreaField

@@ -3,6 +3,7 @@
 import { redirect } from "next/navigation"
 import { after } from "next/server"
 import { z } from "zod"
+import { pageAfterSignIn } from "@/app/_shell/sections"
 import { changedMeanwhile, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { hidden, secret } from "@/lib/input/fields"
 import { product } from "@/lib/product"
@@ -30,7 +31,7 @@ export const signIn = guestFormAction({
       if (!isStarted) return changedMeanwhile
       await auditSignIn(result.user.id, "password", client.address)
       await reportNewBrowser(result.user, "password", client)
-      redirect(localPath(callbackUrl))
+      redirect(await pageAfterSignIn(localPath(callbackUrl), result.user.role))
     }
     if (result.reason === "too_many") return retryLater("Too many attempts", result)
     const { userId } = result
@@ -40,7 +41,7 @@ export const signIn = guestFormAction({
       if (userId) await auditFailedSignIn(userId, { via: "password", address: client.address, reason })
     })
     if (result.reason === "unverified") redirect("/verify")
-    if (reason === "suspended") return refused(`This account is suspended. Contact ${product.supportEmail}.`)
+    if (reason === "suspended") return refused(`This account is banned. Contact ${product.supportEmail}.`)
     return invalid({
       password: "Incorrect email address or password. If you have just signed up, confirm your address first.",
     })

@@ -1,6 +1,7 @@
 import type { Metadata } from "next"
 import { redirect } from "next/navigation"
-import { SubmitButton, TextField } from "@/components/form/fields"
+import { pageAfterSignIn } from "@/app/_shell/sections"
+import { PasswordField, SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
@@ -21,13 +22,13 @@ const failures = new Map([
   ],
   [
     "UnverifiedAddress",
-    "The service that you signed in with does not say that your email address is verified. Verify it there, or create an account with a password.",
+    "The service that you signed in with has not verified your email address. Verify it there, or create an account with a password.",
   ],
-  ["AccessDenied", `This account is suspended. Contact ${product.supportEmail}.`],
+  ["AccessDenied", `This account is banned. Contact ${product.supportEmail}.`],
   ["TooMany", "Too many attempts. Try again in a few minutes."],
   [
     "SignOut",
-    "You are signed out in this browser, but the service was unavailable: a copy of its cookie may still be signed in. Sign in later and end that session under Security.",
+    "You are signed out in this browser, but the service was unavailable and could not end the session. Sign in later and sign out that browser under Security.",
   ],
   ["SessionRequired", "Sign in to open this page."],
 ])
@@ -35,7 +36,8 @@ const failures = new Map([
 export default async function SignInPage({ searchParams }: PageProps<"/sign-in">) {
   const { error, callbackUrl, cleared } = await searchParams
   const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
-  if (await currentViewer()) redirect(path)
+  const viewer = await currentViewer()
+  if (viewer) redirect(await pageAfterSignIn(path, viewer.role))
   // Redirects only once, because a cookie of another domain or path cannot be cleared here.
   if (cleared === undefined && (await sessionCookieNames()).length > 0) {
     redirect(
@@ -52,7 +54,7 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
       <Form action={signIn}>
         <input type="hidden" name="callbackUrl" value={path} />
         <TextField label="Email" name="email" type="email" autoComplete="username" required />
-        <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
+        <PasswordField label="Password" name="password" />
         <SubmitButton>Sign in</SubmitButton>
       </Form>
       <p>

@@ -3,6 +3,7 @@
 import { redirect } from "next/navigation"
 import { after } from "next/server"
 import { z } from "zod"
+import { pageAfterSignIn } from "@/app/_shell/sections"
 import { sendEmail } from "@/lib/email/send"
 import { changedMeanwhile, guestFormAction, invalid, retryLater } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
@@ -29,7 +30,7 @@ export const createAccount = guestFormAction({
       after(() => sendEmail(user, "welcome"))
       if (!(await startSession(user, "sign-up"))) return changedMeanwhile
       await auditSignIn(user.id, "sign-up", address)
-      redirect(localPath(callbackUrl))
+      redirect(await pageAfterSignIn(localPath(callbackUrl), user.role))
     }
     if (result.reason === "too_many") return retryLater(tooMany, result)
     return invalid({ email: "An account with this email address already exists. Sign in instead." })

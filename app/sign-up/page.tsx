@@ -1,5 +1,6 @@
 import type { Metadata } from "next"
 import { redirect } from "next/navigation"
+import { pageAfterSignIn } from "@/app/_shell/sections"
 import { NewPasswordField, SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
@@ -13,15 +14,23 @@ import { createAccount } from "./actions"
 export const metadata: Metadata = { title: "Create account" }
 
 export default async function SignUpPage({ searchParams }: PageProps<"/sign-up">) {
-  const { callbackUrl } = await searchParams
+  const { callbackUrl, email } = await searchParams
   const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
-  if (await currentViewer()) redirect(path)
+  const viewer = await currentViewer()
+  if (viewer) redirect(await pageAfterSignIn(path, viewer.role))
   return (
     <SignInLayout title="Create account">
       <Form action={createAccount}>
         <input type="hidden" name="callbackUrl" value={path} />
         <TextField label="Name" name="name" autoComplete="name" required maxLength={100} />
-        <TextField label="Email" name="email" type="email" autoComplete="username" required />
+        <TextField
+          label="Email"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          {...(typeof email === "string" && { defaultValue: email })}
+        />
         <NewPasswordField label="Password" minLength={passwordMinLength} />
         <SubmitButton>Create account</SubmitButton>
       </Form>

@@ -1,5 +1,5 @@
 import type { Metadata } from "next"
-import { isMailboxOpen } from "@/app/dev/mailbox/access"
+import { isDevelopmentOpen } from "@/app/dev/access"
 import { buttonStyle } from "@/components/button"
 import { Done } from "@/components/form/done"
 import { SubmitButton } from "@/components/form/fields"
@@ -30,7 +30,7 @@ export default async function VerifyPage({ searchParams }: PageProps<"/verify">)
             </strong>
             . Open the link in it to finish signing up. It expires after {verificationHours} hours.
           </p>
-          {(await isMailboxOpen()) && (
+          {(await isDevelopmentOpen()) && (
             <p>
               This demo keeps its emails:{" "}
               <Link href="/dev/mailbox" className="text-accent underline">
@@ -40,12 +40,12 @@ export default async function VerifyPage({ searchParams }: PageProps<"/verify">)
             </p>
           )}
           <Form action={sendAgain} done={<SentAgain />}>
-            <p className="text-muted">No email after a minute? Look in your spam folder, or let us send it again.</p>
-            <SubmitButton>Send it again</SubmitButton>
+            <p className="text-muted">No email after a minute? Look in your spam folder, or have it sent again.</p>
+            <SubmitButton kind="plain">Resend email</SubmitButton>
           </Form>
         </>
       ) : (
-        <p>No sign-up is waiting in this browser. Open the link in the email, or sign up again.</p>
+        <p>This browser has no sign-up to confirm. Open the link in the email, or sign up again.</p>
       )}
       <p className="text-muted">
         Wrong address?{" "}
@@ -65,8 +65,8 @@ function AddressChanged() {
   return (
     <SignInLayout title="Your address was changed">
       <p className="text-muted">
-        You sign in with the new address. Your previous address got an email with which the change can be undone for{" "}
-        {undoHours} hours.
+        You sign in with the new address. We sent an email to your previous address with a link that undoes the change,
+        for {undoHours} hours.
       </p>
       <a href="/account/security" className={buttonStyle()}>
         Go to your account
@@ -79,8 +79,7 @@ function AddressRestored() {
   return (
     <SignInLayout title="Your address is restored">
       <p className="text-muted">
-        All browsers are signed out, and the old password no longer works: set a new one. Then look through your API
-        keys.
+        All browsers are signed out, and the old password no longer works: set a new one. Then check your API keys.
       </p>
       <a href="/reset-password" className={buttonStyle("primary")}>
         Set a new password
@@ -93,7 +92,7 @@ function SentAgain() {
   return (
     <Done title="We sent another email">
       <p className="text-muted">
-        Only the link in the latest email works. After three emails within 15 minutes no more are sent.
+        Only the link in the latest email works. At most three emails are sent within 15 minutes.
       </p>
     </Done>
   )

@@ -2,10 +2,32 @@ import { type APIRequestContext, expect, type Page } from "@playwright/test"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "@/e2e/accessibility"
 import { keyOf, test, uniqueEmail } from "@/e2e/fixtures"
 import { hiddenFields } from "@/e2e/forms"
+import { emailTo } from "@/e2e/mail"
 
 for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
+
+    test("staff invite an address, which gets one email with a link to sign up", async ({
+      page,
+      signInAs,
+      database,
+    }) => {
+      const email = uniqueEmail()
+      const insert = "INSERT INTO waitlist_entries (id, email, source) VALUES (gen_random_uuid(), $1, 'blog')"
+      await database.query(insert, [email])
+      await signInAs("support")
+      await page.goto(`/admin/waitlist?q=${encodeURIComponent(email)}`)
+      await page.getByRole("row").filter({ hasText: email }).getByRole("button", { name: "Invite" }).click()
+      await expect(page.getByText(`${email} gets an email with a link to sign up.`)).toBeVisible()
+      await page.getByRole("button", { name: "Send invitation" }).click()
+      await expect(page.getByText(`${email} is invited.`)).toBeVisible()
+      expect(await emailTo(email, "You can now sign up")).toContain("/sign-up")
+      await page.goto("/admin/waitlist?status=invited")
+      const row = page.getByRole("row").filter({ hasText: email })
+      await expect(row).toContainText("just now")
+      await expect(row.getByRole("button", { name: "Invite again" })).toBeVisible()
+    })
 
     test("an entry appears in the admin API, and joining again shows the same page and changes nothing", async ({
       page,
@@ -48,15 +70,7 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-test("the start page links to the waitlist, and a signed-in viewer can also join", async ({
-  page,
-  context,
-  customer,
-  request,
-}) => {
-  await page.goto("/")
-  await page.getByRole("link", { name: "Join the waitlist" }).click()
-  await expect(page.getByRole("heading", { name: "Join the waitlist" })).toBeVisible()
+test("a signed-in viewer can also join", async ({ page, context, customer, request }) => {
   await context.addCookies(customer.cookies)
   const email = uniqueEmail()
   await page.goto("/waitlist?source=%3Cscript%3E")

@@ -1,8 +1,8 @@
 "use client"
 
-import { type ReactNode, type SubmitEvent, useRef, useState } from "react"
+import { type ReactNode, type SubmitEvent, useRef } from "react"
 import type { Message } from "@/lib/form/action"
-import { Notice } from "../notice"
+import { useToasts } from "../toast"
 import { useDialog } from "../use-dialog"
 import type { ConfirmDialogProps } from "./confirm-dialog"
 import type { Confirmation } from "./confirm-form"
@@ -13,7 +13,8 @@ const loadDialog = async () => (await import("./confirm-dialog")).ConfirmDialog
 type Pressed = { value: string; name: string }
 
 /**
- * A form whose submit buttons open confirmations. One listener serves all buttons, so they can be server-rendered.
+ * A form whose submit buttons, which may be in a menu, open confirmations. One listener serves all buttons, so they can be
+ * server-rendered.
  * Without JavaScript, a button opens the page with its name and value in the query, where the confirmation is part of
  * the page.
  */
@@ -36,16 +37,17 @@ export function ConfirmButtons({
   className?: string | undefined
 }) {
   const { Dialog, opened, open, close, preload } = useDialog<ConfirmDialogProps, Pressed>(loadDialog)
-  const [message, setMessage] = useState<Message>("")
+  const toasts = useToasts()
   const focusAfter = useRef<() => HTMLElement | null>(() => null)
-  const status = useRef<HTMLDivElement>(null)
 
   function press(event: SubmitEvent<HTMLFormElement>) {
     const button = event.nativeEvent.submitter
     if (!(button instanceof HTMLButtonElement)) return
     event.preventDefault()
-    focusAfter.current = () => button
-    setMessage("")
+    const menu = button.closest<HTMLElement>("[popover]")
+    menu?.hidePopover()
+    focusAfter.current = () => (menu ? document.querySelector<HTMLElement>(`[popovertarget=${menu.id}]`) : button)
+    toasts.show(null)
     onOpen?.()
     const { value, name } = button
     if (openOther && !confirmationOf(value, name)) openOther(button)
@@ -53,20 +55,13 @@ export function ConfirmButtons({
   }
 
   function closeDone(done: Message) {
-    focusAfter.current = () => (opened && changed?.(opened.value)) || status.current
-    setMessage(done)
+    focusAfter.current = () => (opened && changed?.(opened.value)) || toasts.region.current
+    toasts.show(<MessageText message={done} />)
     close()
   }
 
   return (
     <div>
-      <div ref={status} role="status" tabIndex={-1} className="outline-none *:mb-3">
-        {message && (
-          <Notice tone="good">
-            <MessageText message={message} />
-          </Notice>
-        )}
-      </div>
       <form method="get" onSubmit={press} onPointerEnter={preload} onFocus={preload} className={className}>
         {children}
       </form>

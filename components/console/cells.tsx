@@ -1,7 +1,6 @@
 import { Link } from "@/components/link"
-import { Id, None, Text } from "@/components/list/cells"
+import { Id } from "@/components/list/cells"
 import { Untrusted } from "@/components/untrusted"
-import { visible } from "@/lib/visible-text"
 
 /** Shows an account by its email address if the viewer may read it, otherwise by its id. */
 export function AccountLink({ id, email }: { id: string; email: string | undefined }) {
@@ -9,29 +8,22 @@ export function AccountLink({ id, email }: { id: string; email: string | undefin
   return (
     <Link
       href={`/admin/users/${id}`}
-      className="block max-w-56 truncate underline decoration-line underline-offset-2 hover:decoration-current"
-      title={visible(email)}
+      className="line-clamp-2 max-w-96 wrap-anywhere underline decoration-line underline-offset-2 hover:decoration-current lg:min-w-56"
     >
       <Untrusted>{email}</Untrusted>
     </Link>
   )
 }
 
-/** Shows a key by its id, and filters a list by it. */
-export function KeyLink({ id, list }: { id: string; list: string }) {
+/** Shows a key by its name, or by its id to those who may not read that, and filters a list by it. */
+export function KeyLink({ id, name, list }: { id: string; name: string | undefined; list: string }) {
   return (
     <Link
       href={`${list}?keyId=${id}`}
-      className="underline decoration-line underline-offset-2 hover:decoration-current"
+      title={id}
+      className="line-clamp-2 wrap-anywhere underline decoration-line underline-offset-2 hover:decoration-current lg:max-w-36 lg:min-w-20"
     >
-      <Id value={id} />
+      {name === undefined ? <Id value={id} /> : <Untrusted>{name}</Untrusted>}
     </Link>
   )
-}
-
-/** The details of an audit entry as `name: value` pairs. */
-export function Details({ of }: { of: unknown }) {
-  const fields = typeof of === "object" && of !== null ? Object.entries(of) : []
-  if (fields.length === 0) return <None />
-  return <Text>{fields.map(([name, value]) => `${name}: ${value ?? "none"}`).join(", ")}</Text>
 }

@@ -5,8 +5,10 @@ import { Notice } from "@/components/notice"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
+import { holds, type Permission } from "@/lib/permissions"
 import type { StatsSummary, statsRow } from "@/lib/stats/rows"
 import { kinds } from "@/lib/surfaces"
+import { Change, ChangeOfShare } from "./change"
 
 type Stats = z.output<typeof statsRow>
 type Amounts = Stats["mrr"]
@@ -14,33 +16,73 @@ type Amounts = Stats["mrr"]
 const whole = formatters.count.full
 const share = (rate: number | null) => (rate === null ? "–" : formatters.share.full(rate))
 
-/** The totals of the range. */
-export function StatsTiles({ summary }: { summary: StatsSummary }) {
-  const { interval, signups, activeSubscriptions, churnRate, mrr, revenue, refunds, creditsGranted, creditsSpent } =
-    summary
+/**
+ * The totals of the range, and how they changed since the range before.
+ * @param role of the viewer: tiles link to lists that it may read
+ */
+export function StatsTiles({ summary, before, role }: { summary: StatsSummary; before: StatsSummary; role: string }) {
+  const { interval, churnRate } = summary
+  const [from, to] = [summary.since.slice(0, 10), summary.until.slice(0, 10)]
+  const rows = (permission: Permission, list: string) => (holds(role, permission) ? `/admin/${list}` : undefined)
+  const number = (of: "signups" | "activeSubscriptions" | "creditsSpent") => (
+    <>
+      {whole(summary[of])} <Change now={summary[of]} before={before[of]} />
+    </>
+  )
   return (
-    <dl className="grid grid-cols-2 gap-3 md:grid-cols-3 lg:grid-cols-6">
-      <Tile label="Sign-ups">{whole(signups)}</Tile>
-      <Tile label="Active subscriptions">{whole(activeSubscriptions)}</Tile>
-      <Tile label="MRR">{amountsText(mrr)}</Tile>
-      <Tile label="Net revenue">{amountsText(net(revenue, refunds))}</Tile>
-      <Tile label={`Churn rate per ${interval}`}>{share(churnRate)}</Tile>
-      <Tile label="Credits spent" note={`${whole(creditsGranted)} added`}>
-        {whole(creditsSpent)}
+    <dl className="grid grid-cols-2 gap-3 md:grid-cols-3 min-[84rem]:grid-cols-6">
+      <Tile label="MRR" href={rows("billing.read", "subscriptions")}>
+        <AmountsWithChange now={summary.mrr} before={before.mrr} />
+      </Tile>
+      <Tile label="Net revenue" href={rows("billing.read", `orders?paidSince=${from}&paidUntil=${to}`)}>
+        <AmountsWithChange now={net(summary.revenue, summary.refunds)} before={net(before.revenue, before.refunds)} />
+      </Tile>
+      <Tile label="Sign-ups" href={rows("users.read", `users?since=${from}&until=${to}`)}>
+        {number("signups")}
+      </Tile>
+      <Tile label="Active subscriptions" href={rows("billing.read", "subscriptions?status=active")}>
+        {number("activeSubscriptions")}
+      </Tile>
+      <Tile
+        label={`Churn rate per ${interval}`}
+        href={rows("billing.read", `subscriptions?canceledSince=${from}&canceledUntil=${to}`)}
+      >
+        {share(churnRate)}{" "}
+        {churnRate !== null && before.churnRate !== null && (
+          <ChangeOfShare now={churnRate} before={before.churnRate} wanted="less" />
+        )}
+      </Tile>
+      <Tile
+        label="Credits spent"
+        href={rows("credits.read", `credits?since=${from}&until=${to}`)}
+        note={`${whole(summary.creditsGranted)} added`}
+      >
+        {number("creditsSpent")}
       </Tile>
     </dl>
   )
+}
+
+/** One line per currency with an amount. */
+function AmountsWithChange({ now, before }: { now: Amounts; before: Amounts }) {
+  const some = now.filter(({ amount }) => amount !== 0)
+  if (some.length === 0) return "–"
+  return some.map(({ amount, currency }) => (
+    <span key={currency} className="block">
+      {money(amount, currency)} <Change now={amount} before={amountIn(before, currency)} />
+    </span>
+  ))
 }
 
 /** Links to the admin keys that have a problem. */
 export function KeysInNeed({ count }: { count: number }) {
   if (count === 0) return null
   return (
-    <p className="text-muted">
-      <Link href={`${kinds.admin.page}?health=any`} className="text-warn underline underline-offset-2">
+    <Notice tone="warn">
+      <Link href={`${kinds.admin.page}?health=any`} className="font-medium underline underline-offset-2">
         {count === 1 ? "1 admin key needs attention" : `${whole(count)} admin keys need attention`}
       </Link>
-    </p>
+    </Notice>
   )
 }
 
@@ -70,26 +112,26 @@ const columns: readonly { label: string; cell: (row: Stats) => string }[] = [
   { label: "Spent", cell: ({ creditsSpent }) => whole(creditsSpent) },
 ]
 
-/** The data of the charts as a table. */
+/** The data of the charts as a table, folded because it is long. */
 export function StatsTable({ rows }: { rows: readonly Stats[] }) {
   const headings = columns.map(({ label }, index) => ({ label, numeric: index > 0 }))
   return (
-    <section aria-labelledby="numbers" className="grid gap-3">
-      <h2 id="numbers" className="font-medium">
-        Numbers by period
-      </h2>
-      <Table caption="Statistics by period" headings={headings}>
-        {rows.map((row) => (
-          <TableRow key={row.id}>
-            {columns.map(({ label, cell }, index) => (
-              <TableCell key={label} label={label} numeric={index > 0} names={index === 0} className="whitespace-pre">
-                {cell(row)}
-              </TableCell>
-            ))}
-          </TableRow>
-        ))}
-      </Table>
-    </section>
+    <details>
+      <summary className="w-fit cursor-pointer font-medium text-muted hover:text-ink">Numbers by period</summary>
+      <div className="pt-3">
+        <Table caption="Statistics by period" headings={headings}>
+          {rows.map((row) => (
+            <TableRow key={row.id}>
+              {columns.map(({ label, cell }, index) => (
+                <TableCell key={label} label={label} numeric={index > 0} names={index === 0} className="whitespace-pre">
+                  {cell(row)}
+                </TableCell>
+              ))}
+            </TableRow>
+          ))}
+        </Table>
+      </div>
+    </details>
   )
 }
 

@@ -3,6 +3,7 @@
 import { type ComponentProps, type ReactNode, useState } from "react"
 import { Button } from "../button"
 import { controlStyle, describedBy, Field, FieldGroup } from "../field"
+import { useHydrated } from "../use-hydrated"
 import { useFormState } from "./form"
 
 type Labeled = { name: string; label: string; hint?: ReactNode }
@@ -28,14 +29,54 @@ export function TextField({ name, label, hint, defaultValue, ...input }: Compone
   )
 }
 
+/** A required password, which its button shows until the form is submitted. */
+export function PasswordField({
+  name,
+  label,
+  hint,
+  autoComplete = "current-password",
+}: Labeled & { autoComplete?: "current-password" | "new-password" }) {
+  const { id, error } = useFormField(name)
+  const { pending } = useFormState()
+  const hydrated = useHydrated()
+  const [shown, setShown] = useState(false)
+  if (shown && pending) setShown(false)
+  return (
+    <Field id={id} label={label} hint={hint} error={error}>
+      <div className="relative">
+        <input
+          {...describedBy(id, { hint: hint !== undefined, error })}
+          name={name}
+          type={shown ? "text" : "password"}
+          autoComplete={autoComplete}
+          autoCapitalize="none"
+          spellCheck={false}
+          required
+          className={`${controlStyle} pr-14`}
+        />
+        {hydrated && (
+          // Named by its text: "password" in its name would make it the second control with that label.
+          <button
+            type="button"
+            title={`${shown ? "Hide" : "Show"} password`}
+            aria-controls={id}
+            onClick={() => setShown(!shown)}
+            className="absolute inset-y-0 right-0 rounded-md px-2.5 text-xs font-medium text-muted hover:text-ink"
+          >
+            {shown ? "Hide" : "Show"}
+          </button>
+        )}
+      </div>
+    </Field>
+  )
+}
+
 export function NewPasswordField({ label, minLength }: { label: string; minLength: number }) {
   return (
-    <TextField
+    <PasswordField
       label={label}
       name="password"
-      type="password"
       autoComplete="new-password"
-      required
       hint={`At least ${minLength} characters. A few words you can remember are fine.`}
     />
   )

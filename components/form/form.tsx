@@ -37,7 +37,8 @@ export function useFormState(): FormState {
 
 /**
  * Every form. It works without JavaScript; with it, the form is submitted here, because React would reset the form and
- * a lost connection would end in the error page. The focus moves to the message, or to the first field with an error.
+ * a lost connection would end in the error page. The action validates, not the browser, so that all errors are ours:
+ * the focus moves to the message, or to the first field with an error.
  */
 export function Form<Field extends string, Done>({
   action,
@@ -82,13 +83,13 @@ export function Form<Field extends string, Done>({
           return { result, failed }
         },
       )
-      startTransition(() => setSent(next))
+      startTransition(() => {
+        setSent(next)
+        // Not in an effect: the change may have removed the form from the page.
+        if (next.result?.ok) onDone?.(next.result.done)
+      })
     })
   }
-
-  useEffect(() => {
-    if (result?.ok) onDone?.(result.done)
-  }, [result, onDone])
 
   useEffect(() => {
     if (sent.result || sent.failed) area.current?.querySelector<HTMLElement>(focusable)?.focus()
@@ -112,7 +113,7 @@ export function Form<Field extends string, Done>({
           {unavailable}
         </div>
       ) : (
-        <form action={submitWithoutScript} onSubmit={submit} className={className}>
+        <form action={submitWithoutScript} onSubmit={submit} noValidate className={className}>
           {notice}
           <FormContext value={state}>{children}</FormContext>
         </form>

@@ -1,9 +1,8 @@
 import { Link } from "@/components/link"
 import { Count, None } from "@/components/list/cells"
-import { Request, ResponseStatus } from "@/components/list/request-cells"
+import { Outcome, Request } from "@/components/list/request-cells"
 import { RelativeTime } from "@/components/relative-time"
 import { Table, TableCell, TableRow } from "@/components/table"
-import { errors } from "@/lib/api/errors"
 import { type Failure, latestFailures } from "@/lib/request-log/of-key"
 
 /** How the latest requests failed, what that means, and a link to them. */
@@ -11,20 +10,20 @@ export function Failures({ failures, page, now }: { failures: readonly Failure[]
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <div>
-        <h2 className="text-base font-semibold">What failed lately</h2>
-        {failures.length > 0 && <p className="text-muted">Among the last {latestFailures} failed requests.</p>}
+        <h2 className="text-base font-semibold">Recent failures</h2>
+        {failures.length > 0 && <p className="text-muted">Of the last {latestFailures} failed requests.</p>}
       </div>
       {failures.length === 0 ? (
-        <p className="text-muted">No logged request failed.</p>
+        <p className="text-muted">No failed requests in the log.</p>
       ) : (
         <Table
-          caption="What failed lately"
+          caption="Recent failures"
           headings={[
             { label: "Status" },
             { label: "Request" },
-            { label: "Times", numeric: true },
+            { label: "Count", numeric: true },
             { label: "Last" },
-            { label: "Last address" },
+            { label: "Last IP address" },
           ]}
         >
           {failures.map((failure) => (
@@ -38,14 +37,10 @@ export function Failures({ failures, page, now }: { failures: readonly Failure[]
 
 function FailureRow({ failure, page, now }: { failure: Failure; page: string; now: Date }) {
   const { method, route, status, code, count, lastAt, lastAddress } = failure
-  const meaning = Object.entries(errors).find(([name]) => name === code)?.[1].meaning
   return (
     <TableRow>
       <TableCell label="Status" names className="lg:max-w-96">
-        <div>
-          <ResponseStatus status={status} code={code} />
-          {meaning && <p className="mt-0.5 text-xs text-muted">{meaning.replaceAll("`", "")}</p>}
-        </div>
+        <Outcome status={status} code={code} />
       </TableCell>
       <TableCell label="Request">
         <Link
@@ -55,13 +50,13 @@ function FailureRow({ failure, page, now }: { failure: Failure; page: string; no
           <Request method={method} route={route} />
         </Link>
       </TableCell>
-      <TableCell label="Times" numeric>
+      <TableCell label="Count" numeric>
         <Count of={count} />
       </TableCell>
       <TableCell label="Last">
         <RelativeTime date={lastAt} now={now} />
       </TableCell>
-      <TableCell label="Last address">{lastAddress ?? <None />}</TableCell>
+      <TableCell label="Last IP address">{lastAddress ?? <None />}</TableCell>
     </TableRow>
   )
 }

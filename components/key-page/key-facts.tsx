@@ -37,7 +37,7 @@ export function KeyFacts({
         </Fact>
       )}
       <Fact label="Permissions">
-        {isUnscoped(scopes, offered) ? "All of its owner’s" : <Codes of={scopes ?? []} />}
+        {isUnscoped(scopes, offered) ? "All permissions of its owner" : <Codes of={scopes ?? []} />}
       </Fact>
       <Fact label="Created">{time(createdAt)}</Fact>
       <Fact label="Last used">{lastUsedAt ? time(lastUsedAt) : "Never"}</Fact>
@@ -50,7 +50,7 @@ export function KeyFacts({
         <Fact label="Expires">{expiresAt ? time(expiresAt) : "Never"}</Fact>
       )}
       <Fact label="Requests per minute">{requestsPerMinute ?? limits.key.tokens}</Fact>
-      <Fact label="Allowed addresses">
+      <Fact label="Allowed IP addresses">
         {/* Those of other accounts are not shown: see rowKeyOf. */}
         {addresses === null ? "All" : isOwn ? <Codes of={addresses} /> : networksInWords(addresses)}
       </Fact>

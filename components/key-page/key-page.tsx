@@ -96,9 +96,9 @@ export async function KeyPage({
           <Failures failures={failures} page={page} now={now} />
           <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
             <div className="flex flex-wrap items-baseline justify-between gap-x-4">
-              <h2 className="text-base font-semibold">Addresses, the newest first</h2>
+              <h2 className="text-base font-semibold">IP addresses, newest first</h2>
               <Link href={`${page}/report`} className="font-medium text-accent hover:underline">
-                All addresses and endpoints
+                All IP addresses and endpoints
               </Link>
             </div>
             <Addresses addresses={addresses.slice(0, shownAddresses)} />
@@ -107,7 +107,7 @@ export async function KeyPage({
       )}
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
         <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-1">
-          <h2 className="text-base font-semibold">Last requests</h2>
+          <h2 className="text-base font-semibold">Recent requests</h2>
           {isLogged && <LiveUpdates path={`${page}/count`} requests={total.requests} />}
         </div>
         {isUnused ? (

@@ -9,9 +9,9 @@ export function LogNotes({ report: { unlogged, isLastUseMissing } }: { report: R
   return (
     <p className="max-w-3xl text-muted">
       {days === 0
-        ? "Requests are not logged: the log is off. "
-        : `Requests are logged within a second and kept for ${days} days. If a server crashes, its last second can be missing. `}
-      Use by hour and day is kept for {usageDays} days, and sums by endpoint and address as long as the key.{" "}
+        ? "The request log is off: requests are not logged. "
+        : `Requests are logged within a second and kept for ${days} days. If a server crashes, the requests of its last second can be missing. `}
+      Usage by hour and day is kept for {usageDays} days, and totals by endpoint and IP address for as long as the key.{" "}
       {unlogged > 0 &&
         `In the last ${usageDays} days, ${unlogged.toLocaleString("en")} ${unlogged === 1 ? "request was" : "requests were"} not logged, because more than ${failuresPerMinute} failed within a minute or the database was unavailable. `}
       {isLastUseMissing && "The last use of the key is not in the log."}

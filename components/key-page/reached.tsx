@@ -22,7 +22,7 @@ export function Routes({
   return (
     <Table
       caption="What it read"
-      headings={[{ label: "Endpoint" }, ...numbers, { label: "Addresses", numeric: true }, ...times]}
+      headings={[{ label: "Endpoint" }, ...numbers, { label: "IP addresses", numeric: true }, ...times]}
     >
       {routes.map(({ route, addresses, ...reached }) => (
         <TableRow key={route}>
@@ -33,7 +33,7 @@ export function Routes({
             </div>
           </TableCell>
           <Numbers {...reached} />
-          <TableCell label="Addresses" numeric>
+          <TableCell label="IP addresses" numeric>
             <Count of={addresses} />
           </TableCell>
           <Times {...reached} />
@@ -47,12 +47,12 @@ export function Routes({
 export function Addresses({ addresses }: { addresses: readonly ReachedAddress[] }) {
   return (
     <Table
-      caption="Addresses"
-      headings={[{ label: "Address" }, ...numbers, { label: "Endpoints", numeric: true }, ...times]}
+      caption="IP addresses"
+      headings={[{ label: "IP address" }, ...numbers, { label: "Endpoints", numeric: true }, ...times]}
     >
       {addresses.map(({ address, routes, ...reached }) => (
         <TableRow key={address}>
-          <TableCell label="Address" names>
+          <TableCell label="IP address" names>
             <code className="font-mono text-xs">{address}</code>
           </TableCell>
           <Numbers {...reached} />
@@ -70,15 +70,15 @@ export function Addresses({ addresses }: { addresses: readonly ReachedAddress[] 
 export function Entries({ entries }: { entries: readonly ReachEntry[] }) {
   return (
     <Table
-      caption="Each endpoint from each address"
-      headings={[{ label: "Endpoint" }, { label: "Address" }, ...numbers, ...times]}
+      caption="Endpoints by IP address"
+      headings={[{ label: "Endpoint" }, { label: "IP address" }, ...numbers, ...times]}
     >
       {entries.map(({ route, address, ...reached }) => (
         <TableRow key={`${route} ${address}`}>
           <TableCell label="Endpoint" names>
             <code className="font-mono text-xs wrap-anywhere">{route}</code>
           </TableCell>
-          <TableCell label="Address">
+          <TableCell label="IP address">
             <code className="font-mono text-xs">{address}</code>
           </TableCell>
           <Numbers {...reached} />

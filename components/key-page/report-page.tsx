@@ -57,7 +57,7 @@ export async function ReportPage({
       }
     >
       {report.isLastUseMissing && (
-        <Notice tone="warn">This report is not complete: the last use of the key is not in the log.</Notice>
+        <Notice tone="warn">This report is incomplete: the last use of the key is not in the log.</Notice>
       )}
       <KeySummary report={report} ownerEmail={ownerEmail} />
       {total.requests === 0 ? (
@@ -68,10 +68,10 @@ export async function ReportPage({
           <Part title="What it read">
             <Routes routes={routes} summaries={summaries} />
           </Part>
-          <Part title="From where, the newest address first">
+          <Part title="IP addresses, newest first">
             <Addresses addresses={addresses.slice(0, shownRows)} />
           </Part>
-          <Part title="Each endpoint from each address">
+          <Part title="Endpoints by IP address">
             <Entries entries={entries.slice(0, shownRows)} />
             {total.entries > shownRows && (
               <p className="text-muted">
@@ -130,7 +130,7 @@ function Totals({ report: { total, routes, addresses, unlogged } }: { report: Re
       <Tile label="Not logged">{whole(unlogged)}</Tile>
       <Tile label="Rows read">{whole(total.rows)}</Tile>
       <Tile label="Endpoints">{whole(routes.length)}</Tile>
-      <Tile label="Addresses">{whole(addresses.length)}</Tile>
+      <Tile label="IP addresses">{whole(addresses.length)}</Tile>
     </dl>
   )
 }

@@ -15,7 +15,7 @@ type Row = z.output<typeof requestRow>
 export type RequestLog = { path: string; read: (search: string) => Promise<List<Row>> }
 
 const columns: readonly Column<Row>[] = [
-  { label: "Time (UTC)", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
   { label: "Request", cell: (row) => <Request {...row} /> },
   { label: "Status", cell: (row) => <ResponseStatus {...row} /> },
   { label: "Rows", numeric: true, cell: ({ rows }) => <Count of={rows} /> },
@@ -39,19 +39,19 @@ export async function Requests({
   log: RequestLog
 }) {
   const [{ routes, statuses }, listing] = await Promise.all([
-    seenOf(keyId),
+    seenOf("key", keyId),
     readListing(page, query, (search) => log.read(`${search}&keyId=${keyId}`)),
   ])
   const apiQuery = new URLSearchParams([...listing.apiQuery, ["keyId", keyId]])
   return (
     <ListView
-      title="Last requests"
+      title="Recent requests"
       page={page}
       path={log.path}
       filters={{ status: z.enum(statuses.map(String)), route: z.enum(routes) }}
       columns={surface === "user" ? columns : columns.filter(({ label }) => label !== "Credits")}
       listing={{ ...listing, apiQuery }}
-      empty={<EmptyState title="No requests in the days that are kept" />}
+      empty={<EmptyState title="No requests in the log" />}
     />
   )
 }

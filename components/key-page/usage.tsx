@@ -1,5 +1,6 @@
-import { ChartPanel } from "@/components/chart-panel"
-import { Link } from "@/components/link"
+import { Chart } from "@/components/chart/chart"
+import { periodNames } from "@/components/chart/periods"
+import { LinkChoice } from "@/components/link-choice"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
@@ -45,7 +46,7 @@ export function Usage({
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <div className="flex flex-wrap items-center justify-between gap-3">
-        <h2 className="text-base font-semibold">Use</h2>
+        <h2 className="text-base font-semibold">Usage</h2>
         <Units page={page} unit={unit} />
       </div>
       <dl className="grid grid-cols-[repeat(auto-fit,minmax(8rem,1fr))] gap-3">
@@ -55,11 +56,11 @@ export function Usage({
           </Tile>
         ))}
       </dl>
-      <ChartPanel
+      <Chart
         title={`Requests ${titles[unit]}`}
         kind="bar"
         unit="count"
-        periods={usage.map(({ startsAt }) => nameOf(startsAt, unit))}
+        periods={usage.map(({ startsAt }) => periodNames(startsAt, unit))}
         series={[
           { label: "Succeeded", values: usage.map(({ requests, errors }) => requests - errors) },
           { label: "Failed", values: usage.map(({ errors }) => errors) },
@@ -78,24 +79,11 @@ export function Usage({
 const titles: Record<UsageUnit, string> = { day: "by day (UTC)", hour: "by hour (UTC)" }
 
 function Units({ page, unit }: { page: string; unit: UsageUnit }) {
-  const links = [
-    { of: "day", href: page, label: `${shownPeriods.day} days` },
-    { of: "hour", href: `${page}?usage=hour`, label: `${shownPeriods.hour} hours` },
+  const choices = [
+    { label: `${shownPeriods.day} days`, href: page, isChosen: unit === "day" },
+    { label: `${shownPeriods.hour} hours`, href: `${page}?usage=hour`, isChosen: unit === "hour" },
   ]
-  return (
-    <nav aria-label="Range" className="flex gap-1">
-      {links.map(({ of, href, label }) => (
-        <Link
-          key={of}
-          href={href}
-          aria-current={of === unit ? "true" : undefined}
-          className="flex h-9 items-center rounded-md px-2.5 font-medium text-muted hover:bg-sunken hover:text-ink sm:h-8 aria-[current=true]:bg-accent/10 aria-[current=true]:text-accent"
-        >
-          {label}
-        </Link>
-      ))}
-    </nav>
-  )
+  return <LinkChoice label="Range" choices={choices} />
 }
 
 /** Newest first; without the periods that have nothing to say. */
@@ -112,7 +100,7 @@ function UsageTable({
   const used = usage.filter(({ requests, unlogged }) => requests + unlogged > 0)
   return (
     <Table
-      caption={`Use ${titles[unit]}`}
+      caption={`Usage ${titles[unit]}`}
       headings={[{ label: first }, ...columns.map(({ label }) => ({ label, numeric: true }))]}
     >
       {used.toReversed().map((period) => (

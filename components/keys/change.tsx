@@ -16,8 +16,8 @@ export function change(
     title: "Edit this key",
     description: (
       <>
-        Changes of <code className="font-mono">{start}…</code> apply from the next request. Its permissions never
-        change: create another key for others.
+        Changes to <code className="font-mono">{start}…</code> apply from the next request. Its permissions cannot be
+        changed: create a new key for other permissions.
       </>
     ),
     action,

@@ -1,4 +1,4 @@
-import Form from "next/form"
+import { QueryForm } from "@/components/query-form"
 import { type Problem, problems } from "@/lib/keys/health"
 import { Button, buttonStyle } from "../button"
 import { controlStyle } from "../field"
@@ -20,7 +20,13 @@ export function HealthFilter({
     .map((problem) => [problem, found.filter((problems) => problems.includes(problem)).length] as const)
     .filter(([problem, count]) => count > 0 || problem === chosen)
   return (
-    <Form action={page} key={chosen} role="search" aria-label="Filter" className="flex flex-wrap items-center gap-2">
+    <QueryForm
+      action={page}
+      key={chosen}
+      role="search"
+      aria-label="Filter"
+      className="flex flex-wrap items-center gap-2"
+    >
       <label htmlFor="health" className="text-muted">
         Health
       </label>
@@ -41,6 +47,6 @@ export function HealthFilter({
           Clear
         </Link>
       )}
-    </Form>
+    </QueryForm>
   )
 }

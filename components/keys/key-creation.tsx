@@ -5,6 +5,7 @@ import { Link } from "@/components/link"
 import type { FormAction } from "@/lib/form/action"
 import type { Created } from "@/lib/keys/forms"
 import { buttonStyle } from "../button"
+import { dialogFooterStyle } from "../dialog-style"
 import { SubmitButton } from "../form/fields"
 import { Form } from "../form/form"
 import { Notice } from "../notice"
@@ -54,7 +55,7 @@ export function KeyCreation({
         {title}
       </h2>
       {fields}
-      <div className="flex flex-wrap justify-end gap-2">
+      <div className={onClose ? dialogFooterStyle : "flex flex-wrap justify-end gap-2"}>
         {cancel ?? (
           <Link href={page} className={buttonStyle()}>
             Cancel

@@ -10,7 +10,7 @@ import { Notice } from "../notice"
 import { Panel } from "../page-frame"
 import { HealthFilter } from "./health-filter"
 import { KeyButtons } from "./key-buttons"
-import { KeyCreation } from "./key-creation"
+import { KeyCreationInPage } from "./key-creation-in-page"
 import { KeyTable, type Owners } from "./key-table"
 import { rotation } from "./rotation"
 import { confirmationOf, obstacleTo, type RowForms, rowActions, rowKeyOf } from "./row-forms"
@@ -57,7 +57,7 @@ export function KeyList({
   const shown = showsEnded ? [...rows, ...ended] : filtered
   const table =
     shown.length === 0 ? (
-      <EmptyState title={problem ? "No key has this problem" : "All keys have ended"} />
+      <EmptyState title={problem ? "No key has this problem" : "No active keys"} />
     ) : (
       <KeyTable
         keys={shown}
@@ -66,7 +66,7 @@ export function KeyList({
         offered={offered}
         revocable={forms !== undefined}
         ownerId={own?.viewerId}
-        health={problem ? health : new Map()}
+        health={health}
         pageOf={pageOf}
         now={now}
       />
@@ -109,7 +109,7 @@ function RowPanel({
   const action = rowActions.find((name) => typeof query[name] === "string")
   if (!action) return null
   const selected = keys.find(({ id }) => id === query[action])
-  if (!selected) return <Notice tone="warn">There is no such key on this page.</Notice>
+  if (!selected) return <Notice tone="warn">This key is not on this page.</Notice>
   const { own } = forms
   const isOwn = selected.owner.id === own?.viewerId
   const obstacle = obstacleTo(action, selected, isOwn)
@@ -129,7 +129,7 @@ function RowPanel({
   if (!own || !isOwn) return unavailable
   return (
     <Panel label="Rotate key">
-      <KeyCreation creation={rotation(key, own)} shown={own.shown} unavailable={unavailable} />
+      <KeyCreationInPage creation={rotation(key, own)} shown={own.shown} unavailable={unavailable} />
     </Panel>
   )
 }

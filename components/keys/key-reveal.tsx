@@ -2,10 +2,11 @@
 
 import { Tabs } from "@base-ui/react/tabs"
 import { useEffect, useRef } from "react"
-import { absoluteTime, longDate } from "@/lib/format-time"
+import { absoluteTime, plainDate } from "@/lib/format-time"
 import type { Created } from "@/lib/keys/forms"
 import { Button } from "../button"
 import { CopyField } from "../copy-field"
+import { dialogFooterStyle } from "../dialog-style"
 import { Notice } from "../notice"
 import { Untrusted } from "../untrusted"
 import { useHydrated } from "../use-hydrated"
@@ -51,8 +52,8 @@ export function KeyReveal({
           <span className="font-medium text-ink wrap-anywhere">
             <Untrusted>{name}</Untrusted>
           </span>{" "}
-          {expiresAt ? `works until ${longDate(new Date(expiresAt))}.` : "works until it is revoked."} It is shown only
-          once, and we do not store it: copy it to where you keep your secrets.
+          {expiresAt ? `works until ${plainDate(new Date(expiresAt))}.` : "works until it is revoked."} You won’t see
+          this key again. Store it in a secrets manager.
         </p>
         {replacedUntil !== undefined && (
           <p className="text-muted">
@@ -86,7 +87,7 @@ export function KeyReveal({
           event.preventDefault()
           onClose()
         }}
-        className="flex justify-end border-t border-line pt-4"
+        className={onClose ? dialogFooterStyle : "flex justify-end"}
       >
         <Button type="submit">I have saved this key</Button>
       </form>
@@ -110,7 +111,8 @@ function SnippetTabs({ snippets, secret }: { snippets: readonly Snippet[]; secre
         ))}
       </Tabs.List>
       {snippets.map((snippet) => (
-        <Tabs.Panel key={snippet.title} value={snippet.title} tabIndex={-1}>
+        // A panel that was left stays for a frame, below the new one.
+        <Tabs.Panel key={snippet.title} value={snippet.title} tabIndex={-1} className="inert:hidden">
           <SnippetField snippet={snippet} secret={secret} label={`Request in ${snippet.title}`} />
         </Tabs.Panel>
       ))}

@@ -8,6 +8,8 @@ import type { Surface } from "@/lib/surfaces"
 import { Button } from "../button"
 import { AccountLink } from "../console/cells"
 import { Link } from "../link"
+import { None } from "../list/cells"
+
 import { RelativeTime } from "../relative-time"
 import { StatusBadge } from "../status-badge"
 import { cellStyle, Table, TableCell, TableRow } from "../table"
@@ -61,9 +63,9 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
       <th
         scope="row"
         aria-labelledby={`key-${id}`}
-        className={`${cellStyle} ${keyCellStyle} max-w-96 min-w-32 font-normal wrap-anywhere`}
+        className={`${cellStyle} ${keyCellStyle} max-w-96 min-w-32 font-normal max-lg:basis-full wrap-anywhere`}
       >
-        <span id={`key-${id}`} tabIndex={-1} className="font-medium max-lg:text-base">
+        <span id={`key-${id}`} tabIndex={-1} data-opens className="font-medium max-lg:text-base">
           {page ? (
             <Link href={page} className="underline decoration-line underline-offset-2 hover:decoration-current">
               <Untrusted>{name}</Untrusted>
@@ -106,9 +108,11 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
         <RelativeTime date={createdAt} now={now} />
       </Cell>
       <Cell label="Last used">{lastUsedAt ? <RelativeTime date={lastUsedAt} now={now} /> : "Never used"}</Cell>
-      <Cell label="Expires">{expiresAt ? <RelativeTime date={expiresAt} now={now} /> : "Never"}</Cell>
+      <Cell label="Expires">
+        {revokedAt ? <None /> : expiresAt ? <RelativeTime date={expiresAt} now={now} /> : "Never"}
+      </Cell>
       {revocable && (
-        <td className={`${cellStyle} lg:pr-1.5`}>
+        <td className={`${cellStyle} max-lg:basis-full lg:pr-1.5`}>
           {state === "active" && (
             <div className="flex gap-1.5 lg:justify-end lg:gap-0">
               {rowActions
@@ -139,7 +143,7 @@ function Replaced({
       <p id={`key-${id}`} tabIndex={-1}>
         Replaces <Start of={start} />, which works until {absoluteTime(expiresAt)}
         {lastUsedAt && `; last used ${relativeTime(lastUsedAt, now)}`}
-        {isIdle && "; nothing uses the old key any more"}.
+        {isIdle && "; the old key is no longer used"}.
       </p>
       {revocable && (
         <Button

@@ -6,11 +6,13 @@ import { holds } from "@/lib/permissions"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import type { Viewer } from "@/lib/sign-in/session"
 import { kinds, type Surface } from "@/lib/surfaces"
+import { buttonStyle } from "../button"
 import { EmptyState } from "../empty-state"
 import { PageFrame, Panel } from "../page-frame"
 import type { ChangeAction } from "./change"
 import { CreateKey } from "./create-key"
-import { type CreateAction, KeyCreation } from "./key-creation"
+import type { CreateAction } from "./key-creation"
+import { KeyCreationInPage } from "./key-creation-in-page"
 import { KeyList } from "./key-list"
 import type { Shown } from "./key-reveal"
 import { newKey } from "./new-key"
@@ -76,7 +78,7 @@ export async function KeysPage({
     >
       {query.new !== undefined && (
         <Panel label="Create key">
-          <KeyCreation creation={newKey({ ...form, now: new Date().toISOString() })} shown={shown} />
+          <KeyCreationInPage creation={newKey({ ...form, now: new Date().toISOString() })} shown={shown} />
         </Panel>
       )}
       <KeyList
@@ -88,13 +90,25 @@ export async function KeysPage({
         offered={offered}
         pageOf={({ id }) => `${page}/${id}`}
         forms={{ revoke, own }}
-        empty={
-          <EmptyState title="No keys yet">
-            Create a key, copy it, and try it with the example that is shown with it.
-          </EmptyState>
-        }
+        empty={query.new === undefined && <NoKeys page={page} />}
       />
     </PageFrame>
+  )
+}
+
+/** A link, because a dialog opened here would close with the first key. */
+function NoKeys({ page }: { page: string }) {
+  return (
+    <EmptyState
+      title="No keys yet"
+      action={
+        <Link href={`${page}?new`} className={buttonStyle()}>
+          Create your first key
+        </Link>
+      }
+    >
+      Create a key, copy it, and try it with the example request that is shown with it.
+    </EmptyState>
   )
 }
 

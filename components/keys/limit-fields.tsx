@@ -24,7 +24,7 @@ export function LimitFields({ rules: { hasSpending, perMinute }, given }: { rule
         <div className="grid grid-cols-[minmax(0,1fr)_8rem] items-start gap-3">
           <TextField
             label="Spending limit"
-            hint="In credits. Empty: no limit."
+            hint="In credits. Leave empty for no limit."
             name="spendLimit"
             inputMode="numeric"
             autoComplete="off"
@@ -40,18 +40,18 @@ export function LimitFields({ rules: { hasSpending, perMinute }, given }: { rule
       )}
       <TextField
         label="Requests per minute"
-        hint={`At most ${perMinute}, which is also the limit if this is empty.`}
+        hint={`At most ${perMinute}. Leave empty for ${perMinute}.`}
         name="requestsPerMinute"
         inputMode="numeric"
         autoComplete="off"
         defaultValue={given?.requestsPerMinute ?? undefined}
       />
       <TextAreaField
-        label="Allowed addresses"
+        label="Allowed IP addresses"
         hint={
           <>
-            One address or network per line, such as <Code>203.0.113.7</Code>, <Code>203.0.113.0/24</Code> or{" "}
-            <Code>2001:db8::/32</Code>. An IPv6 address counts as a whole. Empty: all addresses.
+            One IP address or network per line, such as <Code>203.0.113.7</Code>, <Code>203.0.113.0/24</Code> or{" "}
+            <Code>2001:db8::/32</Code>. An IPv6 address matches only itself. Leave empty to allow all addresses.
           </>
         }
         name="addresses"

@@ -1,7 +1,7 @@
 "use client"
 
 import { type ReactNode, useState } from "react"
-import { longDate } from "@/lib/format-time"
+import { plainDate } from "@/lib/format-time"
 import { type Expires, expiryChoices, expiryOf, type Lifetime, lifetimes, preselectedExpiry } from "@/lib/keys/expiry"
 import { CheckboxesField, RequestId, SelectField, TextField, useFormField } from "../form/fields"
 import { useFormState } from "../form/form"
@@ -117,13 +117,13 @@ function choiceLabel(choice: Expires): string {
 
 function resolvedDay(lifetime: Lifetime, now: Date): string {
   const end = expiryOf({ expires: lifetime }, now)
-  return end instanceof Date ? longDate(end) : ""
+  return end instanceof Date ? plainDate(end) : ""
 }
 
 function lastDay(date: string, now: Date): string {
   const end = date === "" ? null : expiryOf({ expires: "date", date }, now)
   if (end === "bad_date") return "Choose a date from today to ten years from now."
-  return end ? `Expires at the end of ${longDate(end)}, UTC.` : "Expires at the end of the day you choose, UTC."
+  return end ? `Expires at the end of ${plainDate(end)}, UTC.` : "Expires at the end of the day you choose, UTC."
 }
 
 function isoDay(date: Date): string {

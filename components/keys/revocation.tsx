@@ -1,7 +1,7 @@
 import type { FormAction, Message } from "@/lib/form/action"
 import { revocationReasons } from "@/lib/keys/choices"
 import type { Confirmation } from "../confirm/confirm-form"
-import { SelectField } from "../form/fields"
+import { CheckboxesField, SelectField } from "../form/fields"
 import { Untrusted } from "../untrusted"
 
 export type RevocableKey = {
@@ -10,12 +10,17 @@ export type RevocableKey = {
   start: string
   /** Relative time; empty if the key was never used. */
   used: string
+  /** When the key that it replaced stops working, if that one still works. */
+  predecessorUntil: string | null
 }
 
-export type RevokeAction = FormAction<"id" | "reason", Message>
+export type RevokeAction = FormAction<"id" | "reason" | "replaced", Message>
 
 /** Names the key and its last use, and says what revoking it does. */
-export function revocation({ id, name, start, used }: RevocableKey, action: RevokeAction): Confirmation {
+export function revocation(
+  { id, name, start, used, predecessorUntil }: RevocableKey,
+  action: RevokeAction,
+): Confirmation {
   return {
     title: "Revoke this key?",
     description: (
@@ -24,7 +29,7 @@ export function revocation({ id, name, start, used }: RevocableKey, action: Revo
           <Untrusted>{name}</Untrusted>
         </strong>{" "}
         (<code className="font-mono">{start}…</code>) {used ? `was last used ${used}.` : "was never used."} From now on,
-        every request with this key is refused. This cannot be undone.
+        every request with this key is rejected. This cannot be undone.
       </>
     ),
     action,
@@ -32,6 +37,13 @@ export function revocation({ id, name, start, used }: RevocableKey, action: Revo
       <>
         <input type="hidden" name="id" value={id} />
         <RevocationReasonField />
+        {predecessorUntil && (
+          <CheckboxesField
+            name="replaced"
+            label={`The key that it replaced works until ${predecessorUntil}.`}
+            options={{ revoke: "Revoke that key, too" }}
+          />
+        )}
       </>
     ),
     submit: "Revoke key",

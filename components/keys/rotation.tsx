@@ -33,8 +33,7 @@ export function rotation(
         </p>
         {predecessorUntil && (
           <Notice tone="warn">
-            The key before this one works until {predecessorUntil}. Revoke that one first, or choose that this one
-            leaked.
+            The previous key works until {predecessorUntil}. Revoke that one first, or choose that this one leaked.
           </Notice>
         )}
         <input type="hidden" name="id" value={id} />
@@ -44,7 +43,7 @@ export function rotation(
           name="grace"
           options={choices}
           defaultValue={preselectedGrace}
-          hint="Never longer than it would have worked anyway."
+          hint="At most until its own expiry."
         />
       </>
     ),

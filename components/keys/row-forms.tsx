@@ -73,8 +73,8 @@ export function obstacleTo(action: RowAction, key: ListedKey, isOwn: boolean): R
       The key “<Untrusted>{name}</Untrusted>” {text}
     </>
   )
-  if (action === "revoke") return state === "revoked" ? because("is revoked.") : undefined
-  if (!isOwn) return because("is not yours: you can only revoke it.")
+  if (action === "revoke") return state === "revoked" ? because("is already revoked.") : undefined
+  if (!isOwn) return because("belongs to another account: you can only revoke it.")
   if (state !== "active") return because("no longer works.")
-  return action === "rotate" && isReplaced ? because("was replaced already.") : undefined
+  return action === "rotate" && isReplaced ? because("was already replaced.") : undefined
 }

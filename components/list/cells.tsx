@@ -1,6 +1,8 @@
+import { Fragment } from "react"
 import { RelativeTime } from "@/components/relative-time"
 import { StatusBadge, type Tone } from "@/components/status-badge"
 import { Untrusted } from "@/components/untrusted"
+import { absoluteTime, plainDate } from "@/lib/format-time"
 import { visible } from "@/lib/visible-text"
 
 /** Shows the end of the id: UUIDs start with a timestamp, so ids of neighboring rows differ only at the end. */
@@ -14,6 +16,17 @@ export function Id({ value }: { value: string }) {
 
 export function Time({ at }: { at: string | null }) {
   return at === null ? <None /> : <RelativeTime date={new Date(at)} now={new Date()} />
+}
+
+/** A day (UTC), with the time as its title: what is about money is compared with dates elsewhere. */
+export function Day({ at }: { at: string | null }) {
+  if (at === null) return <None />
+  const time = new Date(at)
+  return (
+    <time dateTime={at} title={absoluteTime(time)} className="whitespace-nowrap">
+      {plainDate(time)}
+    </time>
+  )
 }
 
 export function Money({ amount, currency }: { amount: number; currency: string }) {
@@ -48,9 +61,10 @@ export function Text({ children }: { children: string | null }) {
   )
 }
 
+/** Nothing; cards leave the whole cell out. */
 export function None() {
   return (
-    <span className="text-muted">
+    <span data-none className="text-muted">
       <span aria-hidden="true">–</span>
       <span className="sr-only">none</span>
     </span>
@@ -75,4 +89,19 @@ const tones: Record<string, Tone> = {
 
 export function Status({ of }: { of: string }) {
   return <StatusBadge tone={tones[of] ?? "off"}>{of.replaceAll("_", " ")}</StatusBadge>
+}
+
+/** An id that is readable, such as a plan's; it breaks at its underscores. */
+export function ReadableId({ value }: { value: string }) {
+  return value.split("_").map((word, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the words of an id never move
+    <Fragment key={index}>
+      {index > 0 && (
+        <>
+          _<wbr />
+        </>
+      )}
+      {word}
+    </Fragment>
+  ))
 }

@@ -1,137 +1,246 @@
-import Form from "next/form"
+import { CalendarDays, ListFilter, X } from "lucide-react"
 import type { ReactNode } from "react"
 import { Button, buttonStyle } from "@/components/button"
-import { controlStyle, Field } from "@/components/field"
 import { Link } from "@/components/link"
-import { jsonSchemaOf } from "@/lib/api/document"
-import type { Parameters } from "@/lib/api/parameters"
+import { LinkChoice } from "@/components/link-choice"
+import { QueryForm } from "@/components/query-form"
+import { Untrusted } from "@/components/untrusted"
+import { sharedParameters as bounds, type Parameters } from "@/lib/api/parameters"
+import { datePresets } from "./dates"
+import { type Filter, filterOf, type Known } from "./filter"
+import { Choice, FilterField } from "./filter-fields"
+import { pageWith } from "./query"
+import { SearchField } from "./search-field"
 
-/** The filters of an endpoint as a form. Its fields are the API parameters, so the resulting URL can be shared. */
-export function Filters({ page, filters, query }: { page: string; filters: Parameters; query: URLSearchParams }) {
-  const limit = query.get("limit")
+type Given = { page: string; query: URLSearchParams }
+
+/**
+ * The filters of an endpoint as a form of one row: the field that finds rows, menus with the dates and the other filters,
+ * and those that are active, unless they are a chosen view. Its fields are the API parameters, so the resulting URL can be shared.
+ */
+export function Filters({
+  page,
+  filters,
+  query,
+  known,
+  isNamed = false,
+}: Given & { filters: Parameters; known: Known; isNamed?: boolean }) {
   const { sort, ...rest } = filters
+  const all = Object.entries(rest).map(([name, schema]) => filterOf(name, schema, query, known))
+  const [search] = finders.flatMap((name) => all.find((filter) => filter.name === name) ?? [])
+  const others = all.filter((filter) => filter !== search)
+  const limit = query.get("limit")
   return (
-    <Form
-      action={page}
-      key={String(query)}
-      role="search"
-      aria-label="Filters"
-      className="grid grid-cols-2 items-end gap-x-3 gap-y-3 sm:flex sm:flex-wrap"
-    >
-      {Object.entries(rest).map(([name, schema]) => (
-        <Filter key={name} name={name} schema={jsonSchemaOf(schema, "input")} given={query.get(name) ?? ""} />
-      ))}
-      <Moment name="since" label="Created since" given={query.get("since") ?? ""} />
-      <Moment name="until" label="Created until" given={query.get("until") ?? ""} />
-      {sort && <Filter name="sort" schema={jsonSchemaOf(sort, "input")} given={query.get("sort") ?? ""} />}
-      <Choice name="order" label="Order" given={query.get("order") ?? ""} options={sort ? directions : orders} />
+    <QueryForm action={page} role="search" aria-label="Filters" className="flex flex-wrap items-center gap-2">
+      {search && <Finder filter={search} known={known} />}
+      {/* The values in the menus are those of the query. */}
+      <DateMenu key={`dates ${query}`} page={page} query={query} />
+      <FilterMenu key={`filters ${query}`} filters={others}>
+        {/* The columns of a table sort it; cards have none. */}
+        <div className={`grid grid-cols-2 gap-3 lg:hidden ${others.length > 0 ? "border-t border-line pt-3" : ""}`}>
+          {sort && <FilterField filter={filterOf("sort", sort, query, {})} />}
+          <Choice name="order" label="Order" given={query.get("order") ?? ""} options={sort ? directions : orders} />
+        </div>
+      </FilterMenu>
       {limit && <input type="hidden" name="limit" value={limit} />}
-      <div className="col-span-2 flex gap-2">
-        <Button type="submit">Apply</Button>
-        {query.size > 0 && (
-          <Link href={page} className={buttonStyle("quiet")}>
-            Clear
-          </Link>
-        )}
-      </div>
-    </Form>
+      {!isNamed && <Active page={page} query={query} filters={search?.name === "q" ? others : all} />}
+    </QueryForm>
   )
 }
+
+/** The filter in the row itself is the first of these that the list has. */
+const finders = ["q", "userId", "actorId"]
 
 const orders = { "": "Newest first", asc: "Oldest first" }
 const directions = { "": "Descending", asc: "Ascending" }
 
-function Filter({ name, schema, given }: { name: string; schema: ReturnType<typeof jsonSchemaOf>; given: string }) {
-  const label = labelOf(name)
-  if (/(Since|Until)$/.test(name)) return <Moment name={name} label={label} given={given} />
-  const { enum: values, default: preset, minLength, maxLength } = schema
-  if (values) {
-    // The values of `sort` are names of fields. Names like `api_key.issued` are shown as they are.
-    const textOf =
-      name === "sort" ? labelOf : (value: string) => (value.includes(".") ? value : value.replaceAll("_", " "))
-    const options = Object.fromEntries(values.map((value) => [String(value), textOf(String(value))]))
-    if (preset !== undefined)
-      return <Choice name={name} label={label} given={given || String(preset)} options={options} />
-    return <Choice name={name} label={label} given={given} options={{ "": "Any", ...options }} />
-  }
-  return (
-    <FilterField name={name} label={label}>
-      <input
-        id={`filter-${name}`}
-        name={name}
-        type={name === "q" ? "search" : "text"}
-        minLength={minLength}
-        maxLength={maxLength}
-        defaultValue={given}
-        autoComplete="off"
-        spellCheck={false}
-        className={controlStyle}
-      />
-    </FilterField>
-  )
-}
-
-export function Choice({
-  name,
-  label,
-  given,
-  options,
+function Finder({
+  filter: { name, label, shown, placeholder, minLength, maxLength },
+  known,
 }: {
-  name: string
-  label: string
-  given: string
-  options: Record<string, string>
+  filter: Filter
+  known: Known
 }) {
   return (
-    <FilterField name={name} label={label}>
-      <select
-        id={`filter-${name}`}
-        name={name}
-        defaultValue={Object.hasOwn(options, given) ? given : ""}
-        className={controlStyle}
-      >
-        {Object.entries(options).map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </FilterField>
+    <SearchField
+      id={`filter-${name}`}
+      name={name}
+      label={label}
+      type="search"
+      defaultValue={shown}
+      placeholder={
+        placeholder === undefined
+          ? (known.finds ?? "Search")
+          : `${label}: ${known.accounts ? "name, email or ID" : "ID"}`
+      }
+      minLength={minLength}
+      maxLength={maxLength}
+    />
   )
 }
 
-/** A date field, or a text field if the given value is in another of the API's time formats. */
-export function Moment({ name, label, given }: { name: string; label: string; given: string }) {
-  const isDate = given === "" || /^\d{4}-\d\d-\d\d$/.test(given)
+function DateMenu({ page, query }: Given) {
+  const [since, until] = [query.get("since"), query.get("until")]
   return (
-    <FilterField name={name} label={label}>
-      <input
-        id={`filter-${name}`}
-        name={name}
-        type={isDate ? "date" : "text"}
-        defaultValue={given}
-        className={controlStyle}
+    <Menu id="dates" label="Date" icon={<CalendarDays aria-hidden="true" className="size-4" />} isIcon>
+      <LinkChoice
+        label="Range"
+        choices={datePresets(new Date()).map((preset) => ({
+          label: preset.label,
+          href: pageWith(page, query, { since: preset.since, until: preset.until }),
+          isChosen: since === preset.since && until === (preset.until ?? null),
+        }))}
       />
-    </FilterField>
+      <Range filters={[bound("since", query), bound("until", query)]} />
+      <Apply />
+    </Menu>
   )
 }
 
-function FilterField({ name, label, children }: { name: string; label: string; children: ReactNode }) {
+function FilterMenu({ filters, children }: { filters: readonly Filter[]; children: ReactNode }) {
+  const times = filters.filter(({ kind }) => kind === "time")
+  const others = filters.filter(({ kind }) => kind !== "time")
+  const starts = times.filter(({ name }) => name.endsWith("Since"))
+  const active = filters.filter(({ isActive }) => isActive).length
   return (
-    <div className="min-w-0 sm:w-36">
-      <Field id={`filter-${name}`} label={label}>
+    <Menu
+      id="filters"
+      label="Filters"
+      icon={<ListFilter aria-hidden="true" className="size-4" />}
+      count={active}
+      className={filters.length === 0 ? "lg:hidden" : ""}
+    >
+      {others.length > 0 && (
+        <div className="grid grid-cols-2 gap-3">
+          {others.map((filter) => (
+            <div key={filter.name} className={filter.kind === "account" ? "col-span-2" : ""}>
+              <FilterField filter={filter} />
+            </div>
+          ))}
+        </div>
+      )}
+      {starts.map((start) => (
+        <Range key={start.name} filters={times.filter(({ name }) => name.replace("Until", "Since") === start.name)} />
+      ))}
+      {children}
+      <Apply />
+    </Menu>
+  )
+}
+
+/** A button and the popover that it opens. */
+function Menu({
+  id,
+  label,
+  icon,
+  isIcon = false,
+  count = 0,
+  className = "",
+  children,
+}: {
+  id: "dates" | "filters"
+  label: string
+  icon: ReactNode
+  /** Whether it is only the icon on narrow screens. */
+  isIcon?: boolean
+  /** How many of its filters are active. */
+  count?: number
+  className?: string
+  children: ReactNode
+}) {
+  return (
+    <div className={className}>
+      <Button popoverTarget={id} className="px-2.5">
+        {icon}
+        <span className={isIcon ? "max-sm:sr-only" : ""}>{label}</span>
+        {count > 0 && (
+          <span className="rounded-full bg-accent/10 px-1.5 text-xs text-accent">
+            {count}
+            <span className="sr-only"> active</span>
+          </span>
+        )}
+      </Button>
+      <div
+        id={id}
+        popover="auto"
+        data-menu
+        className="max-h-[70dvh] w-108 max-w-[calc(100vw-2rem)] gap-3 overflow-y-auto rounded-lg border border-line bg-panel p-3 text-ink shadow-lg open:grid"
+      >
         {children}
-      </Field>
+      </div>
     </div>
   )
 }
 
-/** `userId` becomes "User ID". */
-function labelOf(name: string): string {
-  if (name === "q") return "Search"
-  const words = name
-    .replaceAll(/([A-Z])/g, " $1")
-    .toLowerCase()
-    .replace(/ id$/, " ID")
-  return words.charAt(0).toUpperCase() + words.slice(1)
+/** The start and the end of a range of times. */
+function Range({ filters }: { filters: readonly Filter[] }) {
+  return (
+    <div className="grid grid-cols-2 gap-3 border-t border-line pt-3">
+      {filters.map((filter) => (
+        <FilterField key={filter.name} filter={filter} />
+      ))}
+    </div>
+  )
+}
+
+function Apply() {
+  return (
+    <Button type="submit" kind="primary" className="justify-self-end">
+      Apply
+    </Button>
+  )
+}
+
+/** The active filters; each links to the list without it. */
+function Active({ page, query, filters }: Given & { filters: readonly Filter[] }) {
+  const active = [...filters.map(alone), ...rangeOf(query)].filter(({ isActive }) => isActive)
+  if (active.length === 0 && !query.has("q")) return null
+  return (
+    <ul
+      aria-label="Active filters"
+      className="relative -mx-4 flex items-center gap-1.5 overflow-x-auto px-4 max-sm:w-screen sm:mx-0 sm:min-w-0 sm:flex-wrap sm:px-0"
+    >
+      {active.map(({ name, label, text, parameters }) => (
+        <li key={name} className="shrink-0">
+          <Link
+            href={pageWith(page, query, Object.fromEntries(parameters.map((name) => [name, undefined])))}
+            className="flex min-h-9 items-center gap-1.5 rounded-md bg-accent/10 px-2 font-medium text-accent hover:bg-accent/20 sm:min-h-8"
+          >
+            <span className="sr-only">Remove </span>
+            <span className="max-w-80 truncate">
+              {label}: <Untrusted>{text}</Untrusted>
+            </span>
+            <X aria-hidden="true" className="size-3.5 shrink-0" />
+          </Link>
+        </li>
+      ))}
+      <li>
+        <Link href={page} className={buttonStyle("quiet")}>
+          Clear
+        </Link>
+      </li>
+    </ul>
+  )
+}
+
+/** A filter, and the parameters that are removed with it. */
+type Removable = Filter & { parameters: readonly string[] }
+
+function alone(filter: Filter): Removable {
+  return { ...filter, parameters: [filter.name] }
+}
+
+/** The range of creation; one that is a preset is named like it. */
+function rangeOf(query: URLSearchParams): Removable[] {
+  const [since, until] = [bound("since", query), bound("until", query)]
+  const preset = datePresets(new Date()).find(
+    (preset) => preset.since === since.given && (preset.until ?? "") === until.given,
+  )
+  return preset
+    ? [{ ...since, label: "Created", text: preset.label, parameters: ["since", "until"] }]
+    : [since, until].map(alone)
+}
+
+function bound(name: "since" | "until", query: URLSearchParams): Filter {
+  return filterOf(name, bounds[name], query, {})
 }

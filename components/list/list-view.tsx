@@ -1,15 +1,26 @@
 import type { ReactNode } from "react"
+import { buttonStyle } from "@/components/button"
 import { EmptyState } from "@/components/empty-state"
 import { Link } from "@/components/link"
-import { Table, TableCell, TableRow } from "@/components/table"
-import type { Parameters } from "@/lib/api/parameters"
+import { type Sorting, Table, TableCell, TableRow } from "@/components/table"
+import { defaultSort, type Parameters } from "@/lib/api/parameters"
 import { ApiRequest } from "./api-request"
+import type { Known } from "./filter"
 import { Filters } from "./filters"
 import { Paging } from "./paging"
-import type { Listing } from "./query"
+import { type Listing, pageWith } from "./query"
 import { RefusedQuery } from "./refused-query"
 
-export type Column<Row> = { label: string; cell: (row: Row) => ReactNode; numeric?: boolean }
+export type ColumnStyle = {
+  label: string
+  numeric?: boolean
+  /** The field by which the column's heading sorts the list. */
+  sort?: string
+  /** Whether the whole row opens what the cell links to. */
+  opens?: boolean
+}
+
+export type Column<Row> = ColumnStyle & { cell: (row: Row) => ReactNode }
 
 /**
  * A list endpoint as a page: filters, rows or an error, paging, and the API request that returns the rows on screen. The
@@ -21,9 +32,12 @@ export function ListView<Row extends { id: string }>({
   path,
   download,
   filters,
+  known = {},
   columns,
   listing: { query, apiQuery, found },
+  isNamed = false,
   empty,
+  choice,
 }: {
   title: string
   page: string
@@ -32,23 +46,36 @@ export function ListView<Row extends { id: string }>({
   /** The path at which all matching rows are a file. */
   download?: string
   filters: Parameters
+  known?: Known
   columns: readonly Column<Row>[]
   listing: Listing<Row>
+  /** Whether the page says elsewhere what the query asks for, as a chosen view does. */
+  isNamed?: boolean
   /** Shown instead of the table when there are no rows and no filters. */
   empty: ReactNode
+  /** Shown instead of why the query was refused, to choose what it means. */
+  choice?: ReactNode
 }) {
   return (
     <>
-      <Filters page={page} filters={filters} query={query} />
+      <Filters page={page} filters={filters} query={query} known={known} isNamed={isNamed} />
       {"data" in found ? (
         <>
-          {found.data.length > 0 && <Rows title={title} columns={columns} rows={found.data} />}
+          {found.data.length > 0 && (
+            <Rows title={title} page={page} query={query} columns={columns} rows={found.data} />
+          )}
           {found.data.length === 0 && (query.size > 0 ? <NoMatch page={page} /> : empty)}
-          <Paging page={page} download={download} query={query} meta={found.meta} rows={found.data.length} />
+          <Paging
+            page={page}
+            download={download === undefined ? undefined : { href: download, of: "rows" }}
+            query={query}
+            meta={found.meta}
+            rows={found.data.length}
+          />
           <ApiRequest path={path} query={apiQuery} />
         </>
       ) : (
-        <RefusedQuery message={found.refused} page={page} />
+        choice || <RefusedQuery message={found.refused} page={page} />
       )}
     </>
   )
@@ -56,19 +83,23 @@ export function ListView<Row extends { id: string }>({
 
 function Rows<Row extends { id: string }>({
   title,
+  page,
+  query,
   columns,
   rows,
 }: {
   title: string
+  page: string
+  query: URLSearchParams
   columns: readonly Column<Row>[]
   rows: readonly Row[]
 }) {
   return (
-    <Table caption={title} headings={columns}>
+    <Table caption={title} headings={columns.map((column) => headingOf(column, page, query))} sticky>
       {rows.map((row) => (
         <TableRow key={row.id}>
-          {columns.map(({ label, numeric = false, cell }, index) => (
-            <TableCell key={label} label={label} numeric={numeric} names={index === 0}>
+          {columns.map(({ label, numeric = false, opens = false, cell }, index) => (
+            <TableCell key={label} label={label} numeric={numeric} names={index === 0} opens={opens}>
               {cell(row)}
             </TableCell>
           ))}
@@ -78,12 +109,33 @@ function Rows<Row extends { id: string }>({
   )
 }
 
+function headingOf({ label, numeric = false, sort }: ColumnStyle, page: string, query: URLSearchParams) {
+  return { label, numeric, sorting: sort === undefined ? undefined : sortingBy(sort, numeric, page, query) }
+}
+
+/** Numbers and times are sorted from the largest and the latest at first. */
+function sortingBy(field: string, numeric: boolean, page: string, query: URLSearchParams): Sorting {
+  const isByTime = field === defaultSort
+  const isSorted = (query.get("sort") ?? defaultSort) === field
+  const isAscending = query.get("order") === "asc"
+  const ascends = isSorted ? !isAscending : !isByTime && !numeric
+  return {
+    href: pageWith(page, query, { sort: isByTime ? undefined : field, order: ascends ? "asc" : undefined }),
+    sorted: isSorted ? (isAscending ? "ascending" : "descending") : undefined,
+  }
+}
+
 function NoMatch({ page }: { page: string }) {
   return (
-    <EmptyState title="Nothing matches">
-      <Link href={page} className="text-accent underline">
-        Show everything
-      </Link>
+    <EmptyState
+      title="Nothing matches"
+      action={
+        <Link href={page} className={buttonStyle()}>
+          Clear filters
+        </Link>
+      }
+    >
+      No row has all of these values.
     </EmptyState>
   )
 }

@@ -1,6 +1,8 @@
 import { buttonStyle } from "@/components/button"
 import { Link } from "@/components/link"
+import { LinkChoice } from "@/components/link-choice"
 import type { List } from "@/lib/api/envelope"
+import { defaultLimit, pageWith } from "./query"
 
 const count = new Intl.NumberFormat("en")
 
@@ -13,32 +15,57 @@ export function Paging({
   rows,
 }: {
   page: string
-  download: string | undefined
+  /** The path of a file with all rows; of the ledger with one line a run, all entries are there instead. */
+  download: { href: string; of: "rows" | "entries" } | undefined
   query: URLSearchParams
   meta: List<unknown>["meta"]
   rows: number
 }) {
-  const { total, limit, offset, nextCursor } = meta
+  const { total, totalIsMinimum, limit, offset, nextCursor } = meta
   const byCursor = query.has("cursor")
-  const first = byCursor || offset > 0 ? pageAt(page, query, {}) : undefined
-  const previous = offset > 0 ? pageAt(page, query, { offset: Math.max(0, offset - limit) }) : undefined
-  const next = nextCursor && pageAt(page, query, byCursor ? { cursor: nextCursor } : { offset: offset + limit })
+  const at = (place: number) => pageWith(page, query, { offset: place > 0 ? String(place) : undefined })
+  const first = byCursor || offset > 0 ? at(0) : undefined
+  const previous = offset > 0 ? at(Math.max(0, offset - limit)) : undefined
+  const next = nextCursor && (byCursor ? pageWith(page, query, { cursor: nextCursor }) : at(offset + limit))
   const range = byCursor || rows === 0 ? "" : `${count.format(offset + 1)}–${count.format(offset + rows)} of `
   return (
-    <nav aria-label="Paging" className="flex flex-wrap items-center gap-2">
+    <nav aria-label="Pagination" className="flex flex-wrap items-center gap-2">
       <p className="mr-auto text-muted">
         {range}
-        {count.format(total)} {total === 1 ? "row" : "rows"}
+        {count.format(total)}
+        {totalIsMinimum && "+"} {total === 1 ? "row" : "rows"}
       </p>
+      {total > Number(sizes[0]) && <PageSizes page={page} query={query} limit={String(limit)} />}
       {first && <PageLink href={first}>First</PageLink>}
       {previous && <PageLink href={previous}>Previous</PageLink>}
       {next && <PageLink href={next}>Next</PageLink>}
       {download && total > 0 && (
-        <a href={allAt(download, query)} className={buttonStyle()} aria-label="Download all rows as CSV">
+        <a
+          href={pageWith(download.href, query, { limit: undefined })}
+          className={buttonStyle()}
+          aria-label={`Download all ${download.of} as CSV`}
+        >
           CSV
         </a>
       )}
     </nav>
+  )
+}
+
+const sizes = ["25", "50", "100", "500"] as const
+
+function PageSizes({ page, query, limit }: { page: string; query: URLSearchParams; limit: string }) {
+  const choices = sizes.map((size) => ({
+    label: size,
+    name: `${size} rows per page`,
+    href: pageWith(page, query, { limit: size === defaultLimit ? undefined : size }),
+    isChosen: size === limit,
+  }))
+  return (
+    <div className="flex items-center gap-1 text-muted">
+      <span aria-hidden="true">Rows</span>
+      <LinkChoice label="Rows per page" choices={choices} />
+    </div>
   )
 }
 
@@ -48,22 +75,4 @@ function PageLink({ href, children }: { href: string; children: string }) {
       {children}
     </Link>
   )
-}
-
-function pageAt(page: string, query: URLSearchParams, place: { offset?: number; cursor?: string }): string {
-  const target = without(["offset", "cursor"], query)
-  for (const [name, value] of Object.entries(place)) if (value) target.set(name, String(value))
-  return at(page, target)
-}
-
-function allAt(download: string, query: URLSearchParams): string {
-  return at(download, without(["limit", "offset", "cursor"], query))
-}
-
-function without(names: readonly string[], query: URLSearchParams): URLSearchParams {
-  return new URLSearchParams([...query].filter(([name]) => !names.includes(name)))
-}
-
-function at(path: string, query: URLSearchParams): string {
-  return query.size > 0 ? `${path}?${query}` : path
 }

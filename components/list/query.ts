@@ -22,6 +22,20 @@ function withQuery(page: string, query: URLSearchParams): string {
   return query.size > 0 ? `${page}?${query}` : page
 }
 
+/** A page with some parameters of its query changed, or removed if undefined; from its first row on. */
+export function pageWith(
+  page: string,
+  query: URLSearchParams,
+  changes: Readonly<Record<string, string | undefined>>,
+): string {
+  const target = new URLSearchParams(query)
+  for (const [name, value] of Object.entries({ offset: undefined, cursor: undefined, ...changes })) {
+    if (value === undefined) target.delete(name)
+    else target.set(name, value)
+  }
+  return withQuery(page, target)
+}
+
 /** Repeated parameters stay repeated, so that the endpoint refuses them. */
 function queryOf(params: Record<string, string | string[] | undefined>): URLSearchParams {
   const pairs = Object.entries(params).flatMap(([name, values]) =>
@@ -40,7 +54,7 @@ export async function orRefused<Result>(result: Promise<Result>): Promise<Result
   }
 }
 
-const defaultLimit = "50"
+export const defaultLimit = "50"
 
 /** The rows that a page of a list endpoint shows. */
 export type Listing<Row, Meta = unknown> = {

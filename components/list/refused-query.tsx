@@ -8,7 +8,7 @@ export function RefusedQuery({ message, page }: { message: string; page: string 
     <Notice tone="bad" role="alert">
       <Untrusted>{message}</Untrusted>{" "}
       <Link href={page} className="font-medium underline">
-        Show everything
+        Clear filters
       </Link>
     </Notice>
   )

@@ -1,8 +1,9 @@
-import { None } from "@/components/list/cells"
+import { None, ReadableId } from "@/components/list/cells"
 import { StatusBadge, type Tone } from "@/components/status-badge"
 import { Untrusted } from "@/components/untrusted"
 import { exactTime } from "@/lib/format-time"
 import { visible } from "@/lib/visible-text"
+import { meaningOf } from "./failure-meaning"
 
 /** The endpoint of a request, with the names of the parameters that it had. */
 export function Request({
@@ -26,7 +27,27 @@ export function Request({
 
 /** The status of a response, with the code of an error. */
 export function ResponseStatus({ status, code }: { status: number; code: string | null }) {
-  return <StatusBadge tone={toneOf(status)}>{code === null ? String(status) : `${status} ${code}`}</StatusBadge>
+  return (
+    <span className="inline-flex flex-wrap items-center gap-x-1.5">
+      <StatusBadge tone={toneOf(status)}>{String(status)}</StatusBadge>{" "}
+      {code !== null && (
+        <code className="font-mono text-xs">
+          <ReadableId value={code} />
+        </code>
+      )}
+    </span>
+  )
+}
+
+/** The status of a response, and of a failure what it means. */
+export function Outcome({ status, code }: { status: number; code: string | null }) {
+  const meaning = code !== null && meaningOf(code)
+  return (
+    <div>
+      <ResponseStatus status={status} code={code} />
+      {meaning && <p className="mt-0.5 text-xs text-muted">{meaning}</p>}
+    </div>
+  )
 }
 
 /** Where a request came from, and the program that sent it. */

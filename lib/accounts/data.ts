@@ -1,5 +1,7 @@
 import { z } from "zod"
+import { emailParameter } from "@/lib/email/address"
 import { db } from "@/lib/postgres/prisma"
+import { search, type Term } from "@/lib/postgres/search"
 
 /** Email addresses by account id. An id without an account is omitted. */
 export async function emailsOf(ids: readonly string[]): Promise<Map<string, string>> {
@@ -10,6 +12,30 @@ export async function emailsOf(ids: readonly string[]): Promise<Map<string, stri
   return new Map(accounts.map(({ id, email }) => [id, email]))
 }
 
-function isUuid(text: string): boolean {
+/** The id of the account with an address as a person typed it. */
+export async function findIdByEmail(typed: string): Promise<string | undefined> {
+  const email = emailParameter.safeParse(typed)
+  if (!email.success) return undefined
+  const account = await db().user.findUnique({ where: { email: email.data }, select: { id: true } })
+  return account?.id
+}
+
+/** Accounts that a text may mean, at most ten, and how many more there are. */
+export type Matches = { accounts: readonly { id: string; email: string; name: string }[]; others: number }
+
+/** The accounts that the list of accounts finds too, the newest first; undefined if there are too many to tell. */
+export async function findAccounts(term: Term): Promise<Matches | undefined> {
+  const ids = await search({ table: "users", account: "id" }, term)
+  if (!ids) return undefined
+  const accounts = await db().user.findMany({
+    where: { id: { in: ids } },
+    select: { id: true, email: true, name: true },
+    orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+    take: 10,
+  })
+  return { accounts, others: ids.length - accounts.length }
+}
+
+export function isUuid(text: string): boolean {
   return z.uuid().safeParse(text).success
 }

@@ -103,7 +103,7 @@ export function authorize(key: KeyRow, verdict: Verdict, { surface, permission, 
   if (!verdict.allowed) {
     refuseAs(
       "rate_limited",
-      `This key has reached its limit of ${verdict.limit} requests a minute. Try again in ${verdict.resetSeconds} seconds.`,
+      `This key has reached its limit of ${verdict.limit} requests per minute. Try again in ${verdict.resetSeconds} seconds.`,
       { "Retry-After": String(verdict.resetSeconds) },
     )
   }

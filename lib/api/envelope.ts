@@ -3,7 +3,8 @@
 /** A page of rows, before serialization. */
 export type List<Row, Meta = unknown> = {
   data: Row[]
-  meta: { total: number; limit: number; offset: number; nextCursor: string | null } & Meta
+  /** `totalIsMinimum`: of a list that does not count all matching rows where they are too many. */
+  meta: { total: number; limit: number; offset: number; nextCursor: string | null; totalIsMinimum?: boolean } & Meta
 }
 
 export function listEnvelope({ data, meta }: { data: readonly unknown[]; meta: object }): string {

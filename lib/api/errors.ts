@@ -7,13 +7,13 @@ export const errors = {
     status: 402,
     meaning: "The call could cost more than what is left of the key's spending limit; the message states both.",
   },
-  wrong_scope: { status: 403, meaning: "The key was issued for the other surface." },
+  wrong_scope: { status: 403, meaning: "The key is for the other API." },
   forbidden: {
     status: 403,
     meaning: "The key's owner is banned or closed, or lacks the permission named in the message.",
   },
   missing_scope: { status: 403, meaning: "The key lacks the scope named in the message." },
-  address_not_allowed: { status: 403, meaning: "The key's owner has limited it to other network addresses." },
+  address_not_allowed: { status: 403, meaning: "The key's owner has limited it to other IP addresses." },
   invalid_signature: {
     status: 403,
     meaning: "The request is not signed with one of GitHub's keys for secret scanning.",
@@ -25,7 +25,11 @@ export const errors = {
   },
   request_timeout: {
     status: 408,
-    meaning: "The request did not arrive in time, or a stream took too long; the connection is closed.",
+    meaning: "The request did not arrive in time; the connection is closed.",
+  },
+  stream_timeout: {
+    status: 408,
+    meaning: "The last line of an incomplete stream: it took too long. Ask for fewer rows, or read pages.",
   },
   idempotency_in_progress: { status: 409, meaning: "A call with this Idempotency-Key is still running." },
   payload_too_large: { status: 413, meaning: "The body is larger than the endpoint accepts." },

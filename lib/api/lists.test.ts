@@ -116,7 +116,7 @@ test("a search has 3 to 100 characters without counting accents, and contains no
     expect(refused).toMatch(/^q must not contain an API key: its first characters are enough, got "/)
     expect(refused).not.toContain(secret.slice(0, 12))
   }
-  for (const q of ["王小明", "a\u0301b\u0301c", "' OR '1'='1", "%_%", secret.slice(0, 15)]) {
+  for (const q of ["王小明", "x\u0301y\u0301z", "' OR '1'='1", "%_%", secret.slice(0, 15)]) {
     expect(await read(q), q).toMatchObject({ data: [], meta: { total: 0 } })
   }
 })

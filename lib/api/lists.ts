@@ -37,6 +37,8 @@ export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
 export type UserEndpoint<Row, Meta = unknown> = Endpoint & {
   /** @param search the query, with or without its `?` */
   readonly read: (owner: OwnerId, search: string) => Promise<List<Row, Meta>>
+  /** All rows of the owner that match a query without limit, offset and cursor. */
+  readonly stream: (owner: OwnerId, search: string, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
 }
 
 export type Find<Where, Row extends z.ZodObject> = (where: Where, page: Page) => Promise<Found<z.input<Row>>>
@@ -96,10 +98,17 @@ export function userList<
 >(
   row: ListRow<Where & { userId: OwnerId }, Filters<Omit<Where, "userId">>, Row, Meta>,
 ): Routes<UserEndpoint<z.output<Row>, z.output<Meta>>> {
-  const { common, read, write } = list(row)
+  const { common, read, stream, write } = list(row)
   const access = { surface: "user", permission: undefined, scope: "read" } as const
   return routes(
-    { ...common, ...access, recipes: {}, read: (userId: OwnerId, search: string) => read(search, { userId }) },
+    {
+      ...common,
+      ...access,
+      recipes: {},
+      read: (userId: OwnerId, search: string) => read(search, { userId }),
+      stream: (userId: OwnerId, search: string, format: StreamFormat, reader: Reader) =>
+        stream(search, { userId }, demandNothingMore, format, reader),
+    },
     (request, caller, withinDeadline, draft) =>
       write(request, { userId: caller.owner.id }, { caller, access, withinDeadline, draft }),
   )
@@ -108,6 +117,11 @@ export function userList<
 /** Whether an endpoint is a list that the console can show. */
 export function isAdminList(endpoint: Endpoint): endpoint is AdminEndpoint<unknown> {
   return endpoint.surface === "admin" && endpoint.shape === "list"
+}
+
+/** Whether an endpoint is a list that an account can read of itself. */
+export function isUserList(endpoint: Endpoint): endpoint is UserEndpoint<unknown> {
+  return endpoint.surface === "user" && endpoint.shape === "list"
 }
 
 /** What the lists of both surfaces have in common. `read` and `stream` add `own` to the conditions from the query. */

@@ -4,6 +4,7 @@ import type { Spending } from "../credits/spending"
 import { inCredits } from "../credits/words"
 import { id, timestamp } from "../fields"
 import { overloaded } from "../postgres/load-shedding"
+import { product } from "../product"
 import { readBody } from "./body"
 import { type Routes, routes } from "./endpoint"
 import { runEnvelope } from "./envelope"
@@ -83,7 +84,7 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
     case "insufficient":
       return refuseAs(
         "insufficient_credits",
-        `A call can cost up to ${maxCost} credits, and the balance is ${outcome.balance}. Nothing was charged. Contact the service operator to add credits.`,
+        `A call can cost up to ${maxCost} credits, and the balance is ${outcome.balance}. Nothing was charged. Contact ${product.supportEmail} to add credits.`,
       )
     case "key_limit":
       return refuseAs("key_limit_reached", describeLimit(outcome.spending, outcome.keyHold))

@@ -1,7 +1,8 @@
 import { z } from "zod"
 import { untrustedText } from "../fields"
-import { ask, dimensionsOf, measureOf, type Question, QuestionError, type Row } from "../metrics/ask"
+import { ask, type Row } from "../metrics/ask"
 import type { Family, Source } from "../metrics/family"
+import { dimensionsOf, measureOf, type Question, QuestionError } from "../metrics/question"
 import { maxStatsPeriods, periodsOf, type StatsInterval, statsInterval } from "../stats/periods"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import { refuseAs } from "./errors"
@@ -254,11 +255,17 @@ function sorted<Sorted extends Row>(rows: readonly Sorted[], { name, order }: So
   const direction = order === "asc" ? 1 : -1
   const isMeasure = measures.includes(name)
   const sortValue = (row: Row) => (name === unit ? row.start : isMeasure ? row.measures[name] : row.dimensions[name])
-  // Once a row: there can be 100,000, and each is compared many times.
-  return rows
-    .map((row) => ({ row, value: sortValue(row), id: idOf(row) }))
-    .sort((one, other) => direction * compare(one.value, other.value) || compare(one.id, other.id))
-    .map(({ row }) => row)
+  return rows.toSorted(
+    (one, other) => direction * compare(sortValue(one), sortValue(other)) || compareDimensions(one, other),
+  )
+}
+
+function compareDimensions(one: Row, other: Row): number {
+  for (const name in one.dimensions) {
+    const order = compare(one.dimensions[name], other.dimensions[name])
+    if (order !== 0) return order
+  }
+  return compare(one.start, other.start)
 }
 
 /** Numbers by size and text by code point; what is missing comes first. */

@@ -27,14 +27,14 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
       title: product.name,
       version,
       summary: "The admin data API and the user API, each with its own kind of key",
-      description: `${limits.key.tokens} requests a minute per key. A key for one surface is refused by the other.`,
+      description: `${limits.key.tokens} requests per minute per key. A key for one API is rejected by the other.`,
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: baseUrl }],
     tags: [
       { name: "admin", description: `The data of every account, read-only; keys begin with ${kinds.admin.prefix}.` },
       { name: "user", description: `The key owner's own account; keys begin with ${kinds.user.prefix}.` },
-      { name: "leaks", description: "For anybody who finds keys; needs no key." },
+      { name: "leaks", description: "For anyone who finds a leaked key; needs no key." },
     ],
     // Alternatives: the key is accepted in either header.
     security: [{ bearer: [] }, { header: [] }],

@@ -1,14 +1,6 @@
 import { z } from "zod"
 import { cents, currency, id, timestamp } from "@/lib/fields"
-import { dimensionsOf } from "@/lib/metrics/ask"
-import {
-  accountDimension,
-  currencyDimension,
-  type Dimension,
-  type Family,
-  type Measure,
-  type Source,
-} from "@/lib/metrics/family"
+import { accountDimension, currencyDimension, type Dimension, type Source } from "@/lib/metrics/family"
 import { keyVariable, product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
 import {
@@ -17,6 +9,7 @@ import {
   type Documented,
   describeBody,
   describeFields,
+  describeMeasure,
   describeParameters,
   errorCodes,
   exampleBody,
@@ -81,7 +74,7 @@ function conventionList(endpoints: readonly Documented[]): string {
 
 ${[
   conventions.envelope,
-  "Of a field, `?` says that it can be null. Without a type it is text or a whole number; names in `At` are times, names in `Id` are ids.",
+  "A field with `?` can be null. Without a type it is text or a whole number; names that end in `At` are times, in `Id` ids.",
   `Every list takes ${describeParameters(sharedParameters).map(describeInline).join("; ")}.`,
   conventions.walk,
   conventions.stream,
@@ -141,27 +134,19 @@ ${summary}. **Use it for every number, however large the data; lists are for sin
 
 | Family, permission | Measures | Dimensions |
 |---|---|---|
-${families.map((source) => describeFamily(source, endpoints)).join("\n")}`
+${families.map((source) => familyRow(source, endpoints)).join("\n")}`
 }
 
-function describeFamily({ family, permission }: Source, endpoints: readonly Documented[]): string {
+function familyRow({ family, permission }: Source, endpoints: readonly Documented[]): string {
   const rows = endpoints.find(({ metrics }) => metrics === family)
   const listed = rows ? describeFields(rows.data).map(({ name }) => name) : []
-  const measures = Object.entries(family.measures).map(([name, measure]) => describeMeasure(name, measure, family))
+  const measures = Object.entries(family.measures).map(
+    ([name, measure]) => `\`${name}\` ${measure.unit}: ${describeMeasure(name, measure, family)}`,
+  )
   const dimensions = Object.entries(family.dimensions).map(([name, dimension]) =>
     describeDimension(name, dimension, listed.includes(name)),
   )
   return `| ${family.name}, \`${permission}\` | ${measures.join("; ")} | ${dimensions.join("; ")} |`
-}
-
-function describeMeasure(name: string, { unit, definition, permission }: Measure, family: Family): string {
-  const possible = dimensionsOf(family, [name])
-  const isWhole = possible.length === Object.keys(family.dimensions).length
-  const limits = [
-    ...(isWhole ? [] : [`by ${codesOf(possible)}`]),
-    ...(permission ? [`also needs \`${permission}\``] : []),
-  ]
-  return `\`${name}\` ${unit}: ${definition}${limits.length > 0 ? ` (${limits.join("; ")})` : ""}`
 }
 
 /** @param isListed whether the list has a field of this name, which states the values */

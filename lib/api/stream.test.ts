@@ -9,7 +9,7 @@ import { listed } from "@/lib/postgres/listed"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { drainRequestLog } from "@/lib/request-log/write"
-import { drainStreams } from "@/lib/streams"
+import { drainStreams, maxStreams } from "@/lib/streams"
 import { createKey, createOrder, createOrders, createUser } from "@/tests/support/factories"
 import { Refusal } from "./errors"
 import type { StreamedBody } from "./respond"
@@ -177,10 +177,10 @@ test("rows are read only when the client takes them", async () => {
 test("a stream ends after its time as incomplete, also while the client does not read", async () => {
   const list = await listOf(1_200)
   const { first, chunks, ended } = await begin(list, ndjson, { maxMs: 1_000 })
-  expect(await ended).toEqual({ rows: 500, code: "request_timeout" })
+  expect(await ended).toEqual({ rows: 500, code: "stream_timeout" })
   expect(linesOf(first + (await readRest(chunks)))).toHaveLength(501)
   const asCsv = await begin(list, csv, { maxMs: 1_000 })
-  expect(await asCsv.ended).toEqual({ rows: 500, code: "request_timeout" })
+  expect(await asCsv.ended).toEqual({ rows: 500, code: "stream_timeout" })
   await expect(readRest(asCsv.chunks)).rejects.toThrow("The stream is incomplete.")
 })
 
@@ -232,6 +232,18 @@ test("a list that cannot be read is an error response and takes no place", async
   await expect.poll(countConnections).toBe(0)
 })
 
+test("a list that is opened only after the deadline of its request is closed again", async () => {
+  const list = await listOf(1)
+  let opening: Promise<unknown> = Promise.resolve()
+  const withinDeadline = async (work: Promise<unknown>): Promise<never> => {
+    opening = work
+    throw new Refusal(503, "service_unavailable", "Too late.")
+  }
+  await expect(begin(list, ndjson, { reader: readerWith({ withinDeadline }) })).rejects.toThrow("Too late.")
+  await opening
+  await expect.poll(countConnections).toBe(0)
+})
+
 const endings: [string, (opened: Awaited<ReturnType<typeof begin>>, abort: () => void) => unknown][] = [
   ["complete", ({ chunks }) => readRest(chunks)],
   ["canceled", ({ chunks }) => chunks.cancel()],
@@ -258,7 +270,7 @@ test("a client that is gone before its stream starts takes no place", async () =
   expect(await ended).toEqual({ rows: 0, code: "client_disconnected" })
 })
 
-test("a reader has one stream at a time, in all processes, and a process sends two", async () => {
+test("a reader has one stream at a time, in all processes, and a process sends the operator two", async () => {
   const list = await listOf(1_200)
   const [reader, other, third] = [readerWith(), readerWith(), readerWith()]
   const refusal = { status: 429, code: "rate_limited", headers: { "Retry-After": "5" } }
@@ -281,15 +293,19 @@ test("a reader has one stream at a time, in all processes, and a process sends t
   await Promise.all([last.ended, second.ended])
 })
 
-test("customers leave a place to the operator of the service", async () => {
+test("several customers read at once, each one stream, and take no place of the operator", async () => {
   const list = await listOf(1_200)
-  const [customer, other] = [readerWith({ isCustomer: true }), readerWith({ isCustomer: true })]
-  const opened = await begin(list, ndjson, { reader: customer })
-  const refusal = { status: 503, headers: { "Retry-After": "10" } }
-  await expect(openStream(other, ndjson, list.streamed, times)).rejects.toMatchObject(refusal)
-  const ofOperator = await begin(list, ndjson, { reader: readerWith() })
-  await Promise.all([opened.chunks.cancel(), ofOperator.chunks.cancel()])
-  await Promise.all([opened.ended, ofOperator.ended])
+  const customers = Array.from({ length: maxStreams.ofCustomers }, () => readerWith({ isCustomer: true }))
+  const [first = expect.fail()] = customers
+  const opened = await Promise.all(customers.map((reader) => begin(list, csv, { reader })))
+  const open = (by: Reader) => openStream(by, csv, list.streamed, times)
+  await expect(open({ ...first })).rejects.toMatchObject({ status: 429, headers: { "Retry-After": "5" } })
+  const full = { status: 503, headers: { "Retry-After": "10" } }
+  await expect(open(readerWith({ isCustomer: true }))).rejects.toMatchObject(full)
+  for (let count = 0; count < maxStreams.ofOperator; count++) opened.push(await begin(list, ndjson))
+  await expect(open(readerWith())).rejects.toMatchObject(full)
+  await Promise.all(opened.map(({ chunks }) => chunks.cancel()))
+  await Promise.all(opened.map(({ ended }) => ended))
 })
 
 test("a request is logged when its stream has ended, with the rows that were sent", async () => {

@@ -81,7 +81,7 @@ function refusePlace(reason: NoPlace): never {
     case "full":
       return refuseAs(
         "service_unavailable",
-        `This process sends as many streams as it can. Try again in 10 seconds, or read pages with limit and cursor.`,
+        `The server is sending as many streams as it can. Try again in 10 seconds, or read pages with limit and cursor.`,
         { "Retry-After": "10" },
       )
     case "exiting":
@@ -211,7 +211,7 @@ function start(
 }
 
 function tooLong(ms: number): Refusal {
-  const { status } = errors.request_timeout
-  const message = `A stream may take ${ms / 60_000} minutes. Narrow it with since and until, or read pages with limit and cursor.`
-  return new Refusal(status, "request_timeout", message)
+  const { status } = errors.stream_timeout
+  const message = `A stream can take at most ${ms / 60_000} minutes. Narrow it with since and until, or read pages with limit and cursor.`
+  return new Refusal(status, "stream_timeout", message)
 }

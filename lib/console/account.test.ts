@@ -1,27 +1,25 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
 import {
-  createKey,
+  createOrder,
+  createPicture,
   createPlan,
   createRun,
   createSubscription,
   createUser,
   grantCredits,
 } from "@/tests/support/factories"
-import { findAccount } from "./account"
+import { findAccount, netRevenueOf } from "./account"
 
-test("returns an account with its balance, the credits held by runs, its live keys and its current subscription", async () => {
+test("returns an account with its picture, its balance, the credits held by runs and its current subscription", async () => {
   const user = await createUser({ name: "Nova Newcomer" })
+  const { version: picture } = await createPicture(user.id)
   await grantCredits(user.id, 500)
   await createRun({ userId: user.id, reserved: 10n })
   await createRun({ userId: user.id, reserved: 7n, state: "settled", cost: 3n })
-  for (const surface of ["user", "user", "admin"] as const) await createKey({ user, surface })
-  await createKey({ user, surface: "user", revokedAt: new Date() })
-  await createKey({ user, surface: "admin", expiresAt: new Date(Date.now() - 1000) })
   const { id: planId, name: planName } = await createPlan()
   await createSubscription({ userId: user.id, planId, status: "canceled", canceledAt: new Date() })
   const current = await createSubscription({ userId: user.id, planId, status: "past_due", cancelAtPeriodEnd: true })
-  await createKey({ user: await createUser(), surface: "user" })
 
   expect(await findAccount(user.id)).toEqual({
     id: user.id,
@@ -30,10 +28,13 @@ test("returns an account with its balance, the credits held by runs, its live ke
     role: "member",
     status: "active",
     createdAt: user.createdAt,
+    picture,
     balance: 500,
     held: 10,
-    liveKeys: { user: 2, admin: 1 },
-    subscription: { planName, status: "past_due", periodEnd: current.currentPeriodEnd, endsWithPeriod: true },
+    subscription: {
+      ...{ planName, status: "past_due", amount: 2_900, currency: "usd", interval: "month" },
+      ...{ currentPeriodEnd: current.currentPeriodEnd, cancelAtPeriodEnd: true },
+    },
   })
 })
 
@@ -43,8 +44,21 @@ test("returns zeros for an account without data, and null for an unknown id", as
     status: "closed",
     balance: 0,
     held: 0,
-    liveKeys: { user: 0, admin: 0 },
     subscription: null,
   })
   expect(await findAccount(randomUUID())).toBeNull()
+})
+
+test("revenue is what orders paid less what was refunded, by currency, without orders that were not paid", async () => {
+  const { id: userId } = await createUser()
+  await createOrder({ userId, amount: 1_900 })
+  const refund = { status: "partially_refunded", refundedAmount: 400, refundedAt: new Date() } as const
+  await createOrder({ userId, amount: 2_900, ...refund })
+  await createOrder({ userId, amount: 500, currency: "eur" })
+  await createOrder({ userId, amount: 7_000, status: "failed", paidAt: null })
+  await createOrder({ userId: (await createUser()).id, amount: 100 })
+  expect(await netRevenueOf(userId)).toEqual([
+    { currency: "eur", amount: 500 },
+    { currency: "usd", amount: 4_400 },
+  ])
 })

@@ -1,36 +1,41 @@
-import type { User } from "@/generated/prisma/client"
-import type { SubscriptionStatus } from "@/generated/prisma/enums"
+import type { Prisma, User } from "@/generated/prisma/client"
+import type { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
 import { readBalance } from "@/lib/credits/balance"
 import { db, snapshot } from "@/lib/postgres/prisma"
-import { type Surface, surfaces } from "@/lib/surfaces"
 
 /** An account as shown on its console page. */
 export type Account = Pick<User, "id" | "email" | "name" | "role" | "status" | "createdAt"> & {
+  /** The version of its picture. */
+  picture: string | null
   /** Credits that can be spent. */
   balance: number
   /** Credits reserved by running runs; not part of `balance`. */
   held: number
-  /** Keys that are neither revoked nor expired by the database clock. */
-  liveKeys: Record<Surface, number>
   /** The subscription that is not canceled; there is at most one. */
-  subscription: { planName: string; status: SubscriptionStatus; periodEnd: Date; endsWithPeriod: boolean } | null
+  subscription: {
+    planName: string
+    status: SubscriptionStatus
+    amount: number
+    currency: string
+    interval: PlanInterval
+    currentPeriodEnd: Date
+    cancelAtPeriodEnd: boolean
+  } | null
 }
 
 export async function findAccount(id: string): Promise<Account | null> {
-  const [user, [credits], keys] = await snapshot(
+  const [user, [credits]] = await snapshot(
     db().user.findUnique({
       where: { id },
-      include: { subscriptions: { where: { status: { not: "canceled" } }, include: { plan: true } } },
+      include: {
+        subscriptions: { where: { status: { not: "canceled" } }, include: { plan: true } },
+        picture: { select: { version: true } },
+      },
     }),
     readBalance(db(), id),
-    db().$queryRaw<{ surface: Surface; live: number }[]>`
-      SELECT surface::text AS surface, count(*)::int AS live FROM api_keys
-      WHERE user_id = ${id}::uuid AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
-      GROUP BY surface`,
   )
   if (!user) return null
-  const { email, name, role, status, createdAt, subscriptions } = user
-  const liveOn = (surface: Surface) => keys.find((row) => row.surface === surface)?.live ?? 0
+  const { email, name, role, status, createdAt, subscriptions, picture } = user
   const [current] = subscriptions
   return {
     id,
@@ -39,16 +44,40 @@ export async function findAccount(id: string): Promise<Account | null> {
     role,
     status,
     createdAt,
+    picture: picture?.version ?? null,
     balance: Number(credits.balance),
     held: Number(credits.held),
-    liveKeys: Object.fromEntries(surfaces.map((surface) => [surface, liveOn(surface)])) as Record<Surface, number>,
     subscription: current
       ? {
           planName: current.plan.name,
           status: current.status,
-          periodEnd: current.currentPeriodEnd,
-          endsWithPeriod: current.cancelAtPeriodEnd,
+          amount: current.amount,
+          currency: current.currency,
+          interval: current.interval,
+          currentPeriodEnd: current.currentPeriodEnd,
+          cancelAtPeriodEnd: current.cancelAtPeriodEnd,
         }
       : null,
   }
+}
+
+/** What an account has paid, less refunds, in each currency. */
+export async function netRevenueOf(userId: string): Promise<{ currency: string; amount: number }[]> {
+  const sums = await db().order.groupBy({
+    by: ["currency"],
+    where: { userId, paidAt: { not: null } },
+    _sum: { amount: true, refundedAmount: true },
+    orderBy: { currency: "asc" },
+  })
+  return sums.map(({ currency, _sum }) => ({ currency, amount: (_sum.amount ?? 0) - (_sum.refundedAmount ?? 0) }))
+}
+
+const shown = { orderBy: [{ createdAt: "desc" }, { id: "desc" }], take: 5 } as const satisfies Prisma.OrderFindManyArgs
+
+export function lastOrdersOf(userId: string) {
+  return db().order.findMany({ where: { userId }, ...shown })
+}
+
+export function lastEmailsOf(userId: string) {
+  return db().email.findMany({ where: { userId }, ...shown })
 }

@@ -6,7 +6,7 @@ import { pool } from "@/lib/postgres/pool"
 import { singletons } from "@/lib/singleton"
 import { createUser, grantCredits } from "@/tests/support/factories"
 import { env } from "../env"
-import { creditDays, shownDays } from "./days"
+import { creditDays, forecastOf, shownDays } from "./days"
 
 const day = 86_400_000
 const today = Math.floor(Date.now() / day) * day
@@ -109,3 +109,32 @@ test.each(["Pacific/Kiritimati", "America/Los_Angeles"])(
     }
   },
 )
+
+const [none, spentAll] = [
+  { spent: 0, balance: 0 },
+  { spent: 5, balance: 0 },
+]
+const spending = (spent: number) => ({ spent, balance: 50 })
+
+test.each([
+  ["the mean of the last 7 days", 100, [50, 1, 2, 3, 4, 5, 6, 7].map(spending), { daysLeft: 25, ofDays: 7 }],
+  [
+    "the mean of 4 days, if there were credits for no more",
+    90,
+    [none, none, ...[9, 0, 0, 0].map(spending)],
+    { daysLeft: 40, ofDays: 4 },
+  ],
+  ["the mean of 3 days, though all is spent since", 0, [none, spentAll, none, none], { daysLeft: 0, ofDays: 3 }],
+  ["nothing on the first day with credits", 99, [none, none, none, spending(1)], null],
+  ["nothing on the second day with credits", 99, [none, none, spending(1), spending(1)], null],
+  ["nothing, if nothing was spent on the last 7 days", 100, [50, 0, 0, 0, 0, 0, 0, 0].map(spending), null],
+  ["less than a day", 3, [28, 0, 0, 0, 0, 0, 0].map(spending), { daysLeft: 0, ofDays: 7 }],
+  ["nothing without credits", 0, [none, none, none, none], null],
+])("the forecast is %s", (_what, balance, days, expected) => {
+  expect(
+    forecastOf(
+      balance,
+      days.map((day) => ({ day: "2026-01-31", ...day })),
+    ),
+  ).toEqual(expected)
+})

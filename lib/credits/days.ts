@@ -38,3 +38,19 @@ export async function creditDays(owner: OwnerId): Promise<CreditDay[]> {
   const { rows } = await pool().query<Record<keyof CreditDay, string>>({ ...statement, values: [owner, shownDays] })
   return rows.map(({ day, spent, balance }) => ({ day, spent: Number(spent), balance: Number(balance) }))
 }
+
+export type Forecast = { daysLeft: number; ofDays: number }
+
+const [fewestDays, mostDays] = [3, 7]
+
+/**
+ * For how many days a balance lasts at the mean of the last 7 days, or of the days since there were credits if those are
+ * fewer; `null` if they are fewer than 3, or nothing was spent on them.
+ */
+export function forecastOf(balance: number, days: readonly CreditDay[]): Forecast | null {
+  const first = days.findIndex(({ spent, balance }) => spent > 0 || balance > 0)
+  const last = first === -1 ? [] : days.slice(first).slice(-mostDays)
+  const spent = last.reduce((sum, { spent }) => sum + spent, 0)
+  if (last.length < fewestDays || spent === 0) return null
+  return { daysLeft: Math.floor((balance * last.length) / spent), ofDays: last.length }
+}

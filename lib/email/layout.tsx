@@ -49,7 +49,7 @@ export async function render(email: EmailContent): Promise<{ html: string; text:
 }
 
 function reason({ because }: EmailContent): string {
-  return `You get this email because ${because ?? `this address belongs to an account at ${env().BASE_URL}`}.`
+  return `You received this email because ${because ?? `this address belongs to an account at ${env().BASE_URL}`}.`
 }
 
 function textPart(email: EmailContent): string {
@@ -60,6 +60,7 @@ function textPart(email: EmailContent): string {
 function textOf(block: Block): string {
   if (typeof block === "string") return block
   if ("list" in block) return block.list.map((item) => `- ${item}`).join("\n")
+  if ("quote" in block) return block.quote.map((paragraph) => `> ${paragraph}`).join("\n>\n")
   return `${block.label}:\n${block.url}`
 }
 
@@ -115,6 +116,18 @@ function HtmlBlock({ block, isMain }: { block: Block; isMain: boolean }): ReactN
       </ul>
     )
   }
+  if ("quote" in block) {
+    return (
+      <div className="panel" style={quoteStyle}>
+        {block.quote.map((paragraph, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: paragraphs can be equal, and never change.
+          <p key={index} className="muted" style={{ color: hex("muted"), margin: "0 0 8px" }}>
+            {paragraph}
+          </p>
+        ))}
+      </div>
+    )
+  }
   return (
     <p style={{ margin: "0 0 16px" }}>
       <a
@@ -149,6 +162,13 @@ const panelStyle = {
   background: hex("panel"),
   border: `1px solid ${hex("line")}`,
   borderRadius: 12,
+}
+
+const quoteStyle = {
+  margin: "0 0 16px",
+  padding: "0 0 0 12px",
+  background: hex("panel"),
+  borderLeft: `3px solid ${hex("line")}`,
 }
 
 const buttonStyle = {

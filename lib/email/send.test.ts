@@ -157,3 +157,17 @@ test("an address gets a limited number of emails a day of all kinds, but every s
   expect(mailbox()[1]).toMatchObject({ to: user.email, subject: "Your password was changed" })
   expect(mailbox()[0]).toMatchObject({ to: other.email })
 })
+
+test("emails that anybody with the address can cause leave the rest of its limit to other emails", async () => {
+  env().DEMO = "on"
+  const user = await createUser()
+  for (let count = 0; count < limits.emailsAddress.tokens; count++) {
+    if (count % 2) await sendEmail(user, "already_registered")
+    else await sendEmail(user, "verify_address", { token: "t", hours: 24 })
+  }
+  const left = limits.emailsAddress.tokens - limits.unsolicitedEmailsAddress.tokens
+  for (let count = 0; count < left; count++) await sendEmail(user, "welcome")
+  const sent = (await recordsOf(user.id)).filter(({ status }) => status === "sent")
+  expect(sent.filter(({ template }) => template !== "welcome")).toHaveLength(limits.unsolicitedEmailsAddress.tokens)
+  expect(sent.filter(({ template }) => template === "welcome")).toHaveLength(left)
+})

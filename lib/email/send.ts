@@ -1,7 +1,7 @@
 import { createTransport, type Transporter } from "nodemailer"
 import { env } from "@/lib/env"
 import { db } from "@/lib/postgres/prisma"
-import { consume } from "@/lib/rate-limit/rate-limit"
+import { consume, type LimitName } from "@/lib/rate-limit/rate-limit"
 import { singleton } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { mailboxOf, normalizeEmail } from "./address"
@@ -47,7 +47,10 @@ async function deliver(to: string, email: EmailContent): Promise<Outcome> {
   if (!deliversEmails()) return { status: "not_sent" }
   try {
     if (!email.limited) {
-      const { allowed } = await consume("emailsAddress", mailboxOf(normalizeEmail(to)))
+      const mailbox = mailboxOf(normalizeEmail(to))
+      const isWithin = async (limit: LimitName) => (await consume(limit, mailbox)).allowed
+      const allowed =
+        (!email.unsolicited || (await isWithin("unsolicitedEmailsAddress"))) && (await isWithin("emailsAddress"))
       // Without verification anybody can have an account with the address and cause these.
       const isExempt = email.security && env().VERIFY_EMAIL === "on"
       if (!allowed && !isExempt) return { status: "not_sent", error: "limit" }

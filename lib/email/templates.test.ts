@@ -20,6 +20,10 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   address_change: [{ token: hostile, hours: 24 }],
   address_changed: [{ token: hostile, hours: 72 }],
   address_restored: [],
+  feedback_reply: [
+    { sentAt: new Date(0), message: `${hostile}\n\nAgain.`, reply: `${hostile}\n\nThe second paragraph.` },
+  ],
+  waitlist_invite: [{ email: "ada+list@example.com" }],
   role_changed: [{ role: hostile }],
   account_banned: [],
   provider_connected: [{ provider: hostile }],
@@ -55,10 +59,11 @@ test.each(names)("both parts of %s contain its texts and its links, and escape e
   const links = email.body.flatMap((block) => (typeof block === "object" && "url" in block ? [block] : []))
   const texts = email.body.flatMap((block) => {
     if (typeof block === "string") return [block]
+    if ("quote" in block) return block.quote
     return "list" in block ? block.list : [block.label]
   })
   const because = email.because ?? `this address belongs to an account at ${env().BASE_URL}`
-  for (const line of [...texts, `You get this email because ${because}.`, product.supportEmail]) {
+  for (const line of [...texts, `You received this email because ${because}.`, product.supportEmail]) {
     expect(text).toContain(line)
     expect(html).toContain(`>${escaped(line)}<`)
   }
@@ -92,10 +97,32 @@ test.each(["verify_address", "already_registered", "address_change", "account_ba
   },
 )
 
-test("the templates whose emails the limit may drop are those that anybody can request with the address", () => {
+test("the reply to feedback quotes its first 500 characters, and names the support address once", async () => {
+  const [sentAt, reply] = [new Date("2026-11-21T12:00:00Z"), "It is faster now."]
+  const short = await render(templates.feedback_reply({ sentAt, message: "Slow.\n\nReally.", reply }))
+  expect(short.text).toContain(`${reply}\n\nOn 21 Nov 2026 you wrote:\n\n> Slow.\n>\n> Really.\n\nYou received`)
+  expect(short.text.split(product.supportEmail)).toHaveLength(2)
+  const long = await render(templates.feedback_reply({ sentAt, message: "😀".repeat(501), reply }))
+  expect(long.text).toContain(`> ${"😀".repeat(500)}…\n`)
+})
+
+test("the reply to feedback quotes nothing where addresses are not verified", async () => {
+  const verifies = env().VERIFY_EMAIL
+  Object.assign(env(), { VERIFY_EMAIL: "off" })
+  const { text } = await render(templates.feedback_reply({ sentAt: new Date(0), message: "Typed", reply: "Thanks." }))
+  Object.assign(env(), { VERIFY_EMAIL: verifies })
+  expect(text).not.toContain("Typed")
+})
+
+test("the templates whose emails the limit may drop are those that anybody can request with the address, and those whose sender is told", () => {
   const droppable = names.filter((name) => !emailOf(name).security && !emailOf(name).limited)
-  expect(droppable.sort()).toEqual(["address_change", "already_registered", "verify_address", "welcome"])
+  expect(droppable.sort()).toEqual([
+    ...["address_change", "already_registered", "feedback_reply", "verify_address", "waitlist_invite", "welcome"],
+  ])
   expect(names.filter((name) => emailOf(name).limited)).toEqual(["password_reset"])
+  expect(names.filter((name) => emailOf(name).unsolicited).sort()).toEqual([
+    ...["address_change", "already_registered", "verify_address"],
+  ])
 })
 
 test("every template with a token is confidential", () => {
@@ -105,13 +132,10 @@ test("every template with a token is confidential", () => {
 
 test("the colors of emails are those of pages", () => {
   const css = readFileSync(join(root, "app/globals.css"), "utf8")
-  const [light = "", dark = ""] = css.split("@media screen and (prefers-color-scheme: dark)")
-  for (const [declarations, palette] of [
-    [light, colors.light],
-    [dark, colors.dark],
-  ] as const) {
+  for (const [index, palette] of [colors.light, colors.dark].entries()) {
     for (const [name, [lightness, chroma, hue]] of Object.entries(palette)) {
-      const color = new RegExp(`--${name}: oklch\\((\\S+) (\\S+) ([^;]+)\\);`).exec(declarations) ?? []
+      const [, pair = ""] = new RegExp(`--${name}: light-dark\\((.+)\\);`).exec(css) ?? []
+      const color = [...pair.matchAll(/oklch\((\S+) (\S+) (\S+)\)(?:, |$)/g)][index] ?? []
       const expectedHue = color[3] === "var(--accent-hue)" ? product.accentHue : Number(color[3])
       expect([lightness, chroma], name).toEqual([Number(color[1]), Number(color[2])])
       if (chroma > 0) expect(hue, name).toBe(expectedHue)

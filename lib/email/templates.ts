@@ -1,10 +1,10 @@
 import { env } from "@/lib/env"
-import { absoluteTime, longDate } from "@/lib/format-time"
+import { absoluteTime, plainDate } from "@/lib/format-time"
 import { product } from "@/lib/product"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 
-/** A paragraph, a list, or a link; the HTML part shows the first link as a button. */
-export type Block = string | { list: readonly string[] } | { label: string; url: string }
+/** A paragraph, a list, quoted paragraphs, or a link; the HTML part shows the first link as a button. */
+export type Block = string | { list: readonly string[] } | { quote: readonly string[] } | { label: string; url: string }
 
 /** The content of an email, stated once; layout.tsx renders its text part and its HTML part. */
 export type EmailContent = {
@@ -16,6 +16,8 @@ export type EmailContent = {
   confidential?: true
   /** Reports what happened to the account: the limit of emails never drops it where addresses are verified. */
   security?: true
+  /** Anybody can cause it who knows the address: a part of the limit of emails is for these. */
+  unsolicited?: true
   /** Has a limit of its own, so that of all emails never drops it. */
   limited?: true
 }
@@ -30,7 +32,7 @@ type TokenFacts = { token: string; hours: number }
 
 /**
  * All emails of the application. None contains an API key, a password or a link that signs in directly. Emails to
- * addresses that nobody has verified contain no text that a person typed.
+ * addresses that nobody has verified contain no text that a person typed, except for staff.
  */
 export const templates = {
   welcome: () => ({
@@ -46,20 +48,22 @@ export const templates = {
       `To finish creating your account at ${product.name}, confirm that this email address is yours.`,
       { label: "Confirm email address", url: urlOf(`/verify/${token}`) },
       `The link works once and expires after ${hours} hours.`,
-      "If you did not sign up, ignore this email. Without the link nobody can use the account.",
+      "If you did not sign up, ignore this email. Without the link no one can use the account.",
     ],
-    because: `somebody entered this address to sign up at ${env().BASE_URL}`,
+    because: `someone entered this address to sign up at ${env().BASE_URL}`,
+    unsolicited: true,
     confidential: true,
   }),
   already_registered: () => ({
     subject: "You already have an account",
     body: [
-      `Somebody, perhaps you, entered this email address at ${product.name}, to sign up or as the new address of another account. It already has an account, so nothing was changed.`,
+      `Someone, perhaps you, entered this email address at ${product.name}, to sign up or as the new address of another account. The address already belongs to an account, so nothing was changed.`,
       "If it was you, sign in. If you forgot your password, set a new one.",
       { label: "Sign in", url: urlOf("/sign-in") },
       { label: "Reset your password", url: urlOf("/reset-password") },
       "If it was not you, ignore this email. Your account did not change.",
     ],
+    unsolicited: true,
   }),
   address_change: ({ token, hours }: TokenFacts) => ({
     subject: "Confirm your new email address",
@@ -67,16 +71,17 @@ export const templates = {
       `To use this email address for your account at ${product.name}, confirm that it is yours.`,
       { label: "Confirm email address", url: urlOf(`/verify/${token}`) },
       `The link works once and expires after ${hours} hours.`,
-      "If you did not request this, ignore this email. Without the link the account keeps its present address.",
+      "If you did not request this, ignore this email. Without the link the account keeps its current address.",
     ],
-    because: `somebody entered this address as the new one of an account at ${env().BASE_URL}`,
+    because: `someone entered this address as the new address of an account at ${env().BASE_URL}`,
+    unsolicited: true,
     confidential: true,
   }),
   address_changed: ({ token, hours }: TokenFacts) => ({
     subject: "The email address of your account was changed",
     body: [
-      "Your account now has another email address. You sign in with the new address, and emails are sent to it.",
-      `If this was not you, undo the change within ${hours} hours, then reset your password.`,
+      "Your account now has another email address. You sign in with the new address, and all emails are sent to it.",
+      `If this was not you, undo the change within ${hours} hours and set a new password.`,
       { label: "Undo the change", url: urlOf(`/verify/${token}`) },
     ],
     because: `this was the address of your account at ${env().BASE_URL}`,
@@ -86,25 +91,44 @@ export const templates = {
   address_restored: () => ({
     subject: "A change of email address was undone",
     body: [
-      "The previous address of your account was restored from that address. This address no longer signs in, all browsers were signed out, and the password was removed.",
+      "The change of your email address was undone from your previous address. You can no longer sign in with this address. All browsers were signed out, and the password was removed.",
       `If this was not you, contact ${product.supportEmail}.`,
     ],
     because: `this was the address of an account at ${env().BASE_URL}`,
     security: true,
   }),
+  feedback_reply: ({ sentAt, message, reply }: { sentAt: Date; message: string; reply: string }) => ({
+    subject: `Re: your feedback on ${product.name}`,
+    body: [
+      "Thank you for your feedback. This is our reply:",
+      ...reply.split(/\n+/),
+      ...(env().VERIFY_EMAIL === "on"
+        ? [`On ${plainDate(sentAt)} you wrote:`, { quote: beginningOf(message).split(/\n+/) }]
+        : []),
+    ],
+  }),
+  waitlist_invite: ({ email }: { email: string }) => ({
+    subject: `You can now sign up for ${product.name}`,
+    body: [
+      `You joined the waitlist of ${product.name}. Now you can create your account.`,
+      { label: "Create your account", url: urlOf(`/sign-up?email=${encodeURIComponent(email)}`) },
+      "Sign up with this email address. If you are no longer interested, ignore this email.",
+    ],
+    because: `someone joined the waitlist with this address at ${env().BASE_URL}`,
+  }),
   role_changed: ({ role }: { role: string }) => ({
     subject: `Your role is now ${role}`,
     body: [
-      `The role of your account was changed to ${role}. Pages and your admin keys follow the new role from the next request.`,
+      `The role of your account was changed to ${role}. The new role applies from now on, to pages and to your admin keys.`,
       { label: "Open your account", url: urlOf("/account") },
     ],
     security: true,
   }),
   account_banned: () => ({
-    subject: "Your account was suspended",
+    subject: "Your account was banned",
     body: [
-      "Your account was suspended. All browsers were signed out, and requests with your API keys are now rejected.",
-      `If you think that this is a mistake, contact ${product.supportEmail}.`,
+      "Your account was banned. All browsers were signed out, and requests with your API keys are now rejected.",
+      `If you think this is a mistake, contact ${product.supportEmail}.`,
     ],
     security: true,
   }),
@@ -129,11 +153,11 @@ export const templates = {
   new_browser: ({ browser, address, via }: { browser: string; address: string; via: string }) => ({
     subject: "New sign-in to your account",
     body: [
-      "Somebody signed in to your account from a browser that had not used it before.",
-      { list: [`Browser: ${browser}`, `Network address: ${address}`, `Signed in with: ${via}`] },
+      "Someone signed in to your account from a browser that had not used it before.",
+      { list: [`Browser: ${browser}`, `IP address: ${address}`, `Signed in with: ${via}`] },
       "If this was you, there is nothing to do. If not, sign out that browser, change your password and revoke any keys that you do not recognize.",
       { label: "Open your security settings", url: urlOf("/account/security") },
-      { label: "See your API keys", url: urlOf(kinds.user.page) },
+      { label: "View your API keys", url: urlOf(kinds.user.page) },
     ],
     security: true,
   }),
@@ -142,7 +166,7 @@ export const templates = {
     body: [
       `The key ${named(key)} was created for your account.`,
       "If this was not you, revoke the key and change your password.",
-      { label: "See your API keys", url: urlOf(kinds[key.surface].page) },
+      { label: "View your API keys", url: urlOf(kinds[key.surface].page) },
     ],
     security: true,
   }),
@@ -151,7 +175,7 @@ export const templates = {
     body: [
       `The key ${named(key)} of your account replaces ${oldStart}…, which ${oldWorksUntil ? `works until ${absoluteTime(oldWorksUntil)}` : "no longer works"}.`,
       "If this was not you, revoke both keys and change your password.",
-      { label: "See your API keys", url: urlOf(kinds[key.surface].page) },
+      { label: "View your API keys", url: urlOf(kinds[key.surface].page) },
     ],
     security: true,
   }),
@@ -160,16 +184,16 @@ export const templates = {
     body: [
       `The name or the limits of the key ${named(key)} of your account were changed.`,
       "If this was not you, revoke the key and change your password.",
-      { label: "See your API keys", url: urlOf(kinds[key.surface].page) },
+      { label: "View your API keys", url: urlOf(kinds[key.surface].page) },
     ],
     security: true,
   }),
   admin_key_created: ({ email, start }: { email: string; start: string }) => ({
     subject: `A new admin key was created: ${start}…`,
     body: [
-      `${email} created the admin key ${start}…, which can do what their role allows.`,
-      "If you did not expect this, ask them, or revoke the key.",
-      { label: "See all admin keys", url: urlOf(kinds.admin.page) },
+      `${email} created the admin key ${start}…. It can do no more than their role permits.`,
+      "If you did not expect this, ask them about it, or revoke the key.",
+      { label: "View all admin keys", url: urlOf(kinds.admin.page) },
     ],
     because: `you are an owner of ${product.name} at ${env().BASE_URL}`,
     security: true,
@@ -184,7 +208,7 @@ export const templates = {
     body: [
       "Requests with a key are rejected once it has expired.",
       { list: keys.map(expiryOf) },
-      "If you still need a key, rotate it before it expires: the new key has the same name, permissions and limits, and both work while you replace the old one. In place of a key that has expired, or that belongs to an account that can no longer use it, create a new one.",
+      "If you still need a key, rotate it before it expires: the new key has the same name, permissions and limits, and both work while you replace the old one. If a key has already expired, or its owner can no longer use it, create a new key instead.",
       ...surfaces
         .filter((surface) => keys.some((key) => key.surface === surface))
         .map((surface) => ({ label: `Open ${kinds[surface].title}`, url: urlOf(kinds[surface].page) })),
@@ -195,25 +219,25 @@ export const templates = {
   key_leaked: ({ id, predecessor, ...key }: KeyFacts & { id: string; predecessor: string | null }) => ({
     subject: `A leaked API key was revoked: ${key.start}…`,
     body: [
-      `The key ${named(key)} of your account was found where others can read it, and reported to us. It was revoked: requests with it are now rejected.`,
-      ...(predecessor ? [`The key that it replaced, ${predecessor}…, was revoked too.`] : []),
+      `The key ${named(key)} of your account was found in a place where others can read it, and reported to us. It was revoked: requests with it are now rejected.`,
+      ...(predecessor ? [`The key that it had replaced, ${predecessor}…, was revoked too.`] : []),
       {
         list: [
           "See what was done with the key, and whether that was you.",
-          "Create another key, and use it wherever you used this one.",
-          "Remove the key from where it was found, so that nobody reports it again.",
+          "Create a new key, and use it wherever you used this one.",
+          "Remove the key from where it was found, so that it is not reported again.",
         ],
       },
       { label: "See what was done with the key", url: reportOf(key.surface, id) },
-      { label: "Create another key", url: urlOf(kinds[key.surface].page) },
+      { label: "Create a new key", url: urlOf(kinds[key.surface].page) },
     ],
     security: true,
   }),
   admin_key_leaked: ({ email, id, start }: { email: string; id: string; start: string }) => ({
     subject: `A leaked admin key was revoked: ${start}…`,
     body: [
-      `The admin key ${start}… of ${email} was found where others can read it, and reported to us. It was revoked: requests with it are now rejected.`,
-      "See what was read with it. If that was not its owner, tell the customers whose data it was.",
+      `The admin key ${start}… of ${email} was found in a place where others can read it, and reported to us. It was revoked: requests with it are now rejected.`,
+      "See what was read with it. If its owner did not read that data, inform the customers whose data it is.",
       { label: "See what was done with the key", url: reportOf("admin", id) },
     ],
     because: `you are an owner of ${product.name} at ${env().BASE_URL}`,
@@ -236,7 +260,7 @@ export const templates = {
       "The password of your account was changed, and all other browsers were signed out. API keys keep working.",
       "If this was not you, reset your password and revoke any keys that you do not recognize.",
       { label: "Reset your password", url: urlOf("/reset-password") },
-      { label: "See your API keys", url: urlOf(kinds.user.page) },
+      { label: "View your API keys", url: urlOf(kinds.user.page) },
     ],
     security: true,
   }),
@@ -247,13 +271,19 @@ function named({ name, start }: { name: string; start: string }): string {
   return env().VERIFY_EMAIL === "on" ? `"${name}" (${start}…)` : `${start}…`
 }
 
+/** The first 500 characters of a text. */
+function beginningOf(text: string): string {
+  const characters = [...text]
+  return characters.length > 500 ? `${characters.slice(0, 500).join("")}…` : text
+}
+
 function expirySubject(keys: readonly ExpiringKey[]): string {
   const [first, second] = keys
   if (second)
     return `${keys.length} API keys ${keys.every(({ hasExpired }) => hasExpired) ? "have expired" : "expire soon"}`
   return first?.hasExpired
     ? `An API key has expired: ${first.start}…`
-    : `An API key expires on ${first && longDate(first.expiresAt)}: ${first?.start}…`
+    : `An API key expires on ${first && plainDate(first.expiresAt)}: ${first?.start}…`
 }
 
 function expiryOf({ expiresAt, hasExpired, ownerEmail, ...key }: ExpiringKey): string {

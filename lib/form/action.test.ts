@@ -68,7 +68,7 @@ test("when the database is lost, it is unknown whether the form acted: it keeps 
 
 test("when too many passwords wait to be hashed, the form says so and keeps its input, without the password", async () => {
   act.mockRejectedValue(new TooManyPasswords())
-  const message = "Too many passwords are being checked. Try again in a moment."
+  const message = "The service is busy checking passwords. Try again in a moment."
   expect(await submit(null, form())).toEqual({ ok: false, message, errors: {}, values: kept })
 })
 

@@ -125,7 +125,7 @@ const foreign = refused("This form was not sent from this site. Reload the page 
 async function unavailable(error: unknown): Promise<Refused<never>> {
   if (error instanceof TooManyPasswords) {
     respondOverloaded(await headers())
-    return refused("Too many passwords are being checked. Try again in a moment.")
+    return refused("The service is busy checking passwords. Try again in a moment.")
   }
   if (!isDatabaseUnavailable(error)) throw error
   log().error({ why: error instanceof Error ? error.stack : String(error) }, "service_unavailable")
@@ -145,7 +145,7 @@ export function done<Done = undefined>(done?: Done) {
 export const signedOut = { ok: false, signedOut: true } as const
 
 /** For an account that has been authenticated, and for which no session starts: see createSession. */
-export const changedMeanwhile = refused("Your account was changed at this moment. Sign in again.")
+export const changedMeanwhile = refused("Your account has just changed. Sign in again.")
 
 /** What a form says when it is done, with a link to what follows from it if there is one. */
 export type Message = string | { text: string; href: string; link: string }

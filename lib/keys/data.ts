@@ -1,5 +1,6 @@
 import type { ApiKey, Prisma, User } from "@/generated/prisma/client"
 import { exceeds } from "@/lib/accounts/authority"
+import { isUuid } from "@/lib/accounts/data"
 import type { Owner } from "@/lib/accounts/owner"
 import { findSpending, type Spending } from "@/lib/credits/spending"
 import { holds, roleNames } from "@/lib/permissions"
@@ -64,6 +65,58 @@ export function listKeys(surface: Surface, viewer: Owner): Promise<ListedKey[]> 
   return list(keysWithin(surface, viewer))
 }
 
+/** A text that asks for keys, not for one of a name. */
+const anyKey = /^(api )?keys?$/i
+
+/**
+ * The keys that the viewer sees on the page of either surface whose name has a text, or which start with it; for "key",
+ * the viewer's own, too. Revoked keys last, those used last first.
+ */
+export function findKeysByText(text: string, viewer: Owner, limit: number) {
+  // Prisma passes the wildcards of LIKE on.
+  const literal = text.replace(/[\\%_]/g, "\\$&")
+  const { issuing } = kinds.admin
+  const seen = [keysWithin("user", viewer), ...(holds(viewer.role, issuing) ? [keysWithin("admin", viewer)] : [])]
+  return db().apiKey.findMany({
+    where: {
+      AND: [
+        { OR: seen },
+        {
+          OR: [
+            { name: { contains: literal, mode: "insensitive" } },
+            { start: { startsWith: literal } },
+            ...(anyKey.test(text) ? [{ userId: viewer.id }] : []),
+          ],
+        },
+      ],
+    },
+    orderBy: [
+      { revokedAt: { sort: "desc", nulls: "first" } },
+      { lastUsedAt: { sort: "desc", nulls: "last" } },
+      { createdAt: "desc" },
+    ],
+    omit: { hash: true },
+    take: limit,
+  })
+}
+
+/** A key by its name, and the page about it if its owner may open one. */
+export type NamedKey = Pick<ListedKey, "id" | "name" | "start"> & { page: string | undefined }
+
+/** The viewer's own keys of both surfaces, also revoked ones, newest first. */
+export async function ownKeys(viewer: Owner): Promise<NamedKey[]> {
+  const keys = await db().apiKey.findMany({
+    where: { userId: viewer.id },
+    orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+    select: { id: true, name: true, start: true, surface: true },
+    take: 1000,
+  })
+  return keys.map(({ surface, ...key }) => {
+    const page = surface === "user" ? `${kinds.user.page}/${key.id}` : consolePageOf({ id: key.id, surface }, viewer)
+    return { ...key, page }
+  })
+}
+
 /** The keys of an account: of admin keys those that the viewer sees on their page. The viewer may read accounts. */
 export function listKeysOf(userId: string, viewer: Owner): Promise<ListedKey[]> {
   const seen = managesAll("admin", viewer) ? [keysWithin("admin", viewer)] : []
@@ -78,9 +131,30 @@ export async function findKey(surface: Surface, viewer: Owner, id: string): Prom
 
 /** A key that the console shows to the viewer, who may issue admin keys: one of theirs, or that of a customer. */
 export async function findKeyInConsole(viewer: Owner, id: string): Promise<ListedKey | null> {
-  const ofCustomers = readsCustomerKeys(viewer.role) ? [{ surface: "user" as const }] : []
-  const [key] = await list({ id, OR: [keysWithin("admin", viewer), ...ofCustomers] })
+  const [key] = await list({ id, OR: keysInConsole(viewer) })
   return key ?? null
+}
+
+function keysInConsole(viewer: Owner): Prisma.ApiKeyWhereInput[] {
+  const ofCustomers = readsCustomerKeys(viewer.role) ? [{ surface: "user" as const }] : []
+  return [keysWithin("admin", viewer), ...ofCustomers]
+}
+
+/** Those of the keys that have a page in the console which the viewer may open, by id. */
+export async function namedKeys(
+  ids: readonly string[],
+  viewer: Owner,
+): Promise<Map<string, NamedKey & { page: string }>> {
+  const keys = await db().apiKey.findMany({
+    where: { id: { in: ids.filter(isUuid) }, OR: keysInConsole(viewer) },
+    select: { id: true, surface: true, name: true, start: true },
+  })
+  return new Map(
+    keys.flatMap(({ id, surface, name, start }) => {
+      const page = consolePageOf({ id, surface }, viewer)
+      return page ? [[id, { id, name, start, page }] as const] : []
+    }),
+  )
 }
 
 /** The console's page about a listed key, if the viewer may open it. */

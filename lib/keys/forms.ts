@@ -95,14 +95,14 @@ export function rotateKeyForm(surface: Surface) {
       }
       switch (rotated.reason) {
         case "not_found":
-          return refused("There is no such key of yours on this page. Reload it to see the current list.")
+          return refused("You have no such key on this page. Reload the page to see the current list.")
         case "ended":
-          return refused("This key no longer works, so it cannot be rotated. Create another one.")
+          return refused("This key no longer works, so it cannot be rotated. Create a new key.")
         case "already_rotated":
-          return refused("This key was replaced already. Rotate the key that replaced it.")
+          return refused("This key was already replaced. Rotate the key that replaced it.")
         case "predecessor_works":
           return refused(
-            `The key before this one works until ${absoluteTime(rotated.until)}. Revoke it first, or choose that this one leaked.`,
+            `The previous key works until ${absoluteTime(rotated.until)}. Revoke it first, or choose that this one leaked.`,
           )
         default:
           return notIssued(rotated, page)
@@ -146,7 +146,7 @@ export function changeKeyForm(surface: Surface) {
         case "signed_out":
           return signedOut
         case "not_found":
-          return refused("There is no such key of yours on this page. Reload it to see the current list.")
+          return refused("You have no such key on this page. Reload the page to see the current list.")
         case "ended":
           return refused("This key no longer works, so it cannot be changed.")
         case "too_many_changes":
@@ -169,7 +169,7 @@ export const reasonField = z.enum(Object.keys(revocationReasons) as [RevocationR
   error: "Choose a reason.",
 })
 
-const revocation = z.object({ id: hidden(z.uuid()), reason: reasonField })
+const revocation = z.object({ id: hidden(z.uuid()), reason: reasonField, replaced: z.string() })
 
 /** The form on a key page that revokes a key. */
 export function revokeKeyForm(surface: Surface) {
@@ -179,20 +179,24 @@ export function revokeKeyForm(surface: Surface) {
     permission: issuing,
     act: async (form: z.output<typeof revocation>, { viewer }: Context) => {
       const result = await revokeKey(surface, viewer, form)
-      if (!result.ok) return refused("There is no such key on this page. Reload it to see the current list.")
-      const { key, repeated } = result
-      if (!repeated) {
-        const { owner, name, start } = key
-        after(() => sendEmail(owner, "keys_revoked", { keys: [{ name, start }] }))
-      }
+      if (!result.ok) return refused("This key is not on this page. Reload the page to see the current list.")
+      const { name, owner, revoked } = result
+      if (revoked.length > 0) after(() => sendEmail(owner, "keys_revoked", { keys: revoked }))
       revalidatePath(page)
-      return done(revokedMessage(key.name, form, `${page}/${form.id}`))
+      return done(revokedMessage(name, form, `${page}/${form.id}`, revoked.length > 1))
     },
   }
 }
 
 /** What is said of a key that was revoked. One that leaked leads to the report of what it did, if there is a page. */
-export function revokedMessage(name: string, { reason }: { reason: RevocationReason }, page?: string): Message {
-  const text = `The key “${name}” is revoked.`
+export function revokedMessage(
+  name: string,
+  { reason }: { reason: RevocationReason },
+  page?: string,
+  withReplaced = false,
+): Message {
+  const text = withReplaced
+    ? `The key “${name}” and the key that it replaced are revoked.`
+    : `The key “${name}” is revoked.`
   return reason === "leaked" && page ? { text, href: `${page}/report`, link: "See what it read." } : text
 }

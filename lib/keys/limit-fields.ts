@@ -26,7 +26,7 @@ export const limitFields = z.strictObject({
         z.string().transform((text, context) => {
           const network = parseNetwork(text)
           if (network) return network
-          const message = `“${text.slice(0, 60)}” is neither an address nor a network such as 203.0.113.0/24 or 2001:db8::/32.`
+          const message = `“${text.slice(0, 60)}” is neither an IP address nor a network such as 203.0.113.0/24 or 2001:db8::/32.`
           context.addIssue({ code: "custom", message })
           return z.NEVER
         }),

@@ -92,19 +92,14 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
     const other = surface === "admin" ? "user" : "admin"
     const viewer = viewerOf(user)
     expect(await revokeKey(other, viewer, { id: key.id, reason: "leaked" })).toEqual({ ok: false, reason: "not_found" })
-    const named = { name: key.name, start: key.start, owner: { id, email: user.email } }
+    const named = { ok: true, name: key.name, owner: { id, email: user.email } }
     expect(await revokeKey(surface, viewer, { id: key.id, reason: "leaked" })).toEqual({
-      ok: true,
-      repeated: false,
-      key: named,
+      ...named,
+      revoked: [{ id: key.id, surface, name: key.name, start: key.start }],
     })
     const { revokedAt, revokedById, revocationReason } = await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })
     expect([revokedById, revocationReason]).toEqual([id, "leaked"])
-    expect(await revokeKey(surface, viewer, { id: key.id, reason: "leaked" })).toEqual({
-      ok: true,
-      repeated: true,
-      key: named,
-    })
+    expect(await revokeKey(surface, viewer, { id: key.id, reason: "leaked" })).toEqual({ ...named, revoked: [] })
     expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toEqual(revokedAt)
     const entries = await db().auditEntry.findMany({ where: { targetId: key.id } })
     expect(entries).toMatchObject([
@@ -242,8 +237,8 @@ test.each([
   ["an unknown scope", { scopes: "read\nwrite" }],
   ["a host name as an address", { addresses: "example.com" }],
   ["51 addresses", { addresses: Array.from({ length: 51 }, (_, index) => `10.0.0.${index}`).join("\n") }],
-  ["0 requests a minute", { requestsPerMinute: "0" }],
-  ["301 requests a minute", { requestsPerMinute: "301" }],
+  ["0 requests per minute", { requestsPerMinute: "0" }],
+  ["301 requests per minute", { requestsPerMinute: "301" }],
   ["half a request", { requestsPerMinute: "0.5" }],
   ["a negative spending limit", { spendLimit: "-1" }],
   ["an exponent as a spending limit", { spendLimit: "1e3" }],
@@ -283,9 +278,26 @@ test("creating keys is rate limited, revoking is not", async () => {
   expect(await db().apiKey.count({ where: { userId: id } })).toBe(1)
   expect(await revokeKey("user", viewer, { id: issued.id, reason: "other" })).toMatchObject({
     ok: true,
-    repeated: false,
-    key: { name: "Nightly report" },
+    revoked: [{ name: "Nightly report" }],
   })
+})
+
+test("the key that a revoked key had replaced is revoked with it if asked for, and no other", async () => {
+  const user = await createUser()
+  const rotated = async (old = {}) => {
+    const { key: successor } = await createKey({ user, surface: "user" })
+    const { key } = await createKey({ user, surface: "user", successorId: successor.id, ...old })
+    return [successor.id, key.id] as const
+  }
+  const [[first, kept], [second, replaced]] = [await rotated(), await rotated()]
+  const [third] = await rotated({ createdAt: new Date(0), expiresAt: new Date(1) })
+  const revoke = (id: string, replaced: string) =>
+    revokeKey("user", viewerOf(user), { id, reason: "not_needed", replaced })
+  expect(await revoke(first, "")).toMatchObject({ revoked: [{ id: first }] })
+  const { revoked } = { revoked: [], ...(await revoke(second, "revoke")) } as { revoked: { id: string }[] }
+  expect(revoked.map(({ id }) => id).sort()).toEqual([second, replaced].sort())
+  expect(await revoke(third, "revoke")).toMatchObject({ revoked: [{ id: third }] })
+  expect((await db().apiKey.findUniqueOrThrow({ where: { id: kept } })).revokedAt).toBeNull()
 })
 
 test("keys that are not revoked are listed before revoked keys", async () => {

@@ -139,15 +139,18 @@ export function withoutEmptyLists<Columns extends { allowedCidrs: string[]; scop
 export type RevokedKey = { id: string; surface: Surface; name: string; start: string }
 
 export type RevokeResult =
-  /** `repeated`: the key was already revoked. */
-  | { ok: true; repeated: boolean; key: { name: string; start: string; owner: { id: string; email: string } } }
+  /** `revoked` is empty if the key was already revoked. */
+  | { ok: true; name: string; owner: { id: string; email: string }; revoked: RevokedKey[] }
   | { ok: false; reason: "not_found" }
 
-/** Revokes a key that the viewer's page shows; revoking it again changes nothing. */
+/**
+ * Revokes a key that the viewer's page shows; revoking it again changes nothing.
+ * @param form with `replaced`, the key that it replaced is revoked too, if that one still works
+ */
 export async function revokeKey(
   surface: Surface,
   viewer: Owner,
-  { id, reason }: { id: string; reason: RevocationReason },
+  { id, reason, replaced = "" }: { id: string; reason: RevocationReason; replaced?: string },
 ): Promise<RevokeResult> {
   return db().$transaction(async (transaction): Promise<RevokeResult> => {
     const key = await transaction.apiKey.findFirst({
@@ -155,9 +158,11 @@ export async function revokeKey(
       include: { user: { select: { id: true, email: true } } },
     })
     if (!key) return { ok: false, reason: "not_found" }
-    const { name, start, user: owner } = key
-    const revoked = await revoke(transaction, viewer.id, owner.id, Prisma.sql`id = ${id}::uuid`, reason)
-    return { ok: true, repeated: revoked.length === 0, key: { name, start, owner } }
+    const { name, user: owner } = key
+    const which = replaced
+      ? Prisma.sql`(id = ${id}::uuid OR successor_id = ${id}::uuid AND ${notExpired})`
+      : Prisma.sql`id = ${id}::uuid`
+    return { ok: true, name, owner, revoked: await revoke(transaction, viewer.id, owner.id, which, reason) }
   })
 }
 

@@ -12,11 +12,11 @@ test.each<[Partial<KeyLimits>, string]>([
   [{ spending }, "50 of 500 credits this month"],
   [{ spending: { ...spending, period: "never", limit: 1, held: 10 } }, "50 (+10 held) of 1 credit in total"],
   [{ spending: { ...spending, period: "day", limit: 1200 } }, "50 of 1,200 credits today"],
-  [{ requestsPerMinute: 1 }, "1 request a minute"],
+  [{ requestsPerMinute: 1 }, "1 request per minute"],
   [{ addresses: ["203.0.113.7/32"] }, "1 address"],
   [
     { scopes: ["read"], spending, requestsPerMinute: 60, addresses: ["203.0.113.0/24", "2001:db8::/32"] },
-    "read · 50 of 500 credits this month · 60 requests a minute · 2 addresses",
+    "read · 50 of 500 credits this month · 60 requests per minute · 2 addresses",
   ],
 ])("the limits %j are %j", (limits, expected) => {
   expect(limitsInWords(listedKey(limits), ["read", "run"])).toBe(expected)

@@ -7,7 +7,7 @@ import { isUnscoped } from "./health"
 const longestList = 3
 
 /**
- * The limits of a key in one line: "read · 50 of 500 credits this month · 60 requests a minute · 2 addresses". Empty if
+ * The limits of a key in one line: "read · 50 of 500 credits this month · 60 requests per minute · 2 addresses". Empty if
  * the key has none.
  * @param offered the scopes that the viewer can give to a key of its surface
  */
@@ -16,7 +16,7 @@ export function limitsInWords(limits: KeyLimits, offered: readonly string[]): st
   const parts = [
     scopes && !isUnscoped(scopes, offered) && scopesInWords(scopes),
     spending && spendingInWords(spending),
-    requestsPerMinute !== null && counted(requestsPerMinute, "request a minute", "requests a minute"),
+    requestsPerMinute !== null && counted(requestsPerMinute, "request per minute", "requests per minute"),
     addresses && networksInWords(addresses),
   ]
   return parts.filter(Boolean).join(" · ")

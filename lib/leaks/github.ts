@@ -1,4 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto"
+import { Readable } from "node:stream"
+import type { ReadableStream } from "node:stream/web"
 import { z } from "zod"
 import { env } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
@@ -40,15 +42,16 @@ export async function findGithubKey(identifier: string): Promise<KeyObject | "un
 
 async function readList(current: State): Promise<void> {
   current.triedAt = performance.now()
+  const signal = AbortSignal.timeout(timeoutMs)
   try {
     const response = await fetch(env().GITHUB_KEYS_URL, {
       // Next caches by default in some places.
       cache: "no-store",
       redirect: "error",
-      signal: AbortSignal.timeout(timeoutMs),
+      signal,
     })
     if (!response.ok) throw new Error(`status ${response.status}`)
-    current.keys = keysIn(await textOf(response))
+    current.keys = keysIn(await textOf(response, signal))
     current.readAt = performance.now()
   } catch (error) {
     log().error({ why: String(error) }, "github_keys_not_read")
@@ -57,10 +60,11 @@ async function readList(current: State): Promise<void> {
   }
 }
 
-async function textOf({ body }: Response): Promise<string> {
+async function textOf({ body }: Response, signal: AbortSignal): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of body ?? []) {
+  // The signal again: fetch holds the request weakly, and once that is collected its signal no longer ends the body.
+  for await (const chunk of body ? Readable.fromWeb(body as ReadableStream<Uint8Array>, { signal }) : []) {
     size += chunk.byteLength
     if (size > maxListBytes) throw new Error(`more than ${maxListBytes} bytes`)
     chunks.push(chunk)

@@ -7,9 +7,10 @@ import { pool } from "@/lib/postgres/pool"
 import { periodsOf, type StatsInterval } from "@/lib/stats/periods"
 import { payingSince } from "@/lib/subscriptions"
 import { seed } from "@/prisma/seed"
-import { createOrder, createUser } from "@/tests/support/factories"
-import { ask, dimensionsOf, type Question } from "./ask"
+import { createOrder, createPlan, createSubscription, createUser } from "@/tests/support/factories"
+import { ask } from "./ask"
 import type { Family } from "./family"
+import { dimensionsOf, type Question } from "./question"
 
 // Every measure by any of its dimensions, in any range, is compared with a plain query over the rows themselves.
 
@@ -17,8 +18,15 @@ const now = new Date("2026-06-15T00:00:00Z")
 const day = 86_400_000
 const families = (await endpoints()).flatMap(({ metrics }) => metrics ?? [])
 
+/** A range with parts of days at both ends. */
+const partly = { since: now.getTime() - 89.4 * day + 1234, until: now.getTime() - 20.6 * day - 1234 }
+
 beforeAll(async () => {
   await seed(pool(), { users: 150, now })
+  // On the first day of the range, before it begins.
+  const createdAt = new Date(partly.since - 3_600_000)
+  const { id: userId } = await createUser({ createdAt })
+  await createSubscription({ userId, planId: (await createPlan()).id, createdAt })
 })
 
 /** A measure over rows in a period from `$1` to `$2`, both inclusive. */
@@ -270,8 +278,8 @@ test.each(choices)(
   "$measure by each of its dimensions equals a plain query, in whole months and in parts of days",
   async ({ family, measure }) => {
     const until = now.getTime() - 1
-    const parts = hasWholeDays(family) ? 0 : 1234
-    const range = { since: until + 1 - 90 * day + parts, until: until - 20 * day - parts, unit: undefined }
+    const wholeDays = { since: until + 1 - 90 * day, until: until - 20 * day }
+    const range = { ...(hasWholeDays(family) ? wholeDays : partly), unit: undefined }
     const splits = dimensionsOf(family, [measure]).filter((name) => !family.dimensions[name]?.operator)
     await compare({ family, measures: [measure], by: [], unit: "month", since: until + 1 - 200 * day, until })
     await compare({ family, measures: [measure], by: [], ...range })

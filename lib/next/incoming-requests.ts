@@ -22,9 +22,9 @@ function isForwarded({ headers }: IncomingMessage): boolean {
   )
 }
 
-/** Whether the response may be a stream: see lib/api/stream.ts, and the downloads of the console. */
+/** Whether the response may be a stream: see lib/api/stream.ts, and the downloads of lists. */
 function mayBeStreamed(path: string, { headers }: IncomingMessage): boolean {
-  return path.startsWith("/admin/csv/") || /x-ndjson|text\/csv/i.test(headers.accept ?? "")
+  return /^\/(admin|account)\/csv\//.test(path) || /x-ndjson|text\/csv/i.test(headers.accept ?? "")
 }
 
 const renderingHeaders = ["rsc", "next-router-state-tree", "next-router-prefetch", "next-router-segment-prefetch"]

@@ -23,7 +23,7 @@ const lockMs = 500
 /** The SQLSTATE of a lock that was not free in time. */
 const lockNotAvailable = "55P03"
 
-/** All rows of a statement, from one snapshot of the database, in its order. */
+/** All rows of a statement, from the snapshot in which it was declared, in its order. */
 export type Cursor = {
   /** The next rows; none after the last. */
   next: () => Promise<readonly unknown[]>
@@ -57,7 +57,7 @@ export async function openCursor(
   try {
     await client.connect()
     await client.query(
-      `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+      `BEGIN READ ONLY;
        SET LOCAL statement_timeout = ${batchMs};
        SET LOCAL lock_timeout = ${lockMs};
        SET LOCAL idle_in_transaction_session_timeout = ${maxMs + idleMarginMs}`,

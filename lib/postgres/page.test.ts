@@ -42,6 +42,24 @@ test.each(["asc", "desc"] as const)(
   },
 )
 
+test("of a costly condition, a large table counts a part and says so, a small one counts all", async () => {
+  const { id: userId } = await createUser()
+  for (let count = 0; count < 5; count++) await createOrder({ userId })
+  const read = (rows: number, counted: number) => {
+    const conditions = { ofAccount: (given: string) => `user_id = ${given}` }
+    const find = listed("orders", orderRow, { conditions, bounded: { conditions: ["ofAccount"], rows, counted } })
+    return find({ ofAccount: userId }, { ...firstPage, limit: 4 })
+  }
+  expect(await read(0, 3)).toMatchObject({ total: 3, meta: { totalIsMinimum: true } })
+  expect((await read(0, 3)).rows).toHaveLength(5)
+  for (const [rows, counted] of [
+    [1_000_000, 3],
+    [0, 10],
+  ] as const) {
+    expect(await read(rows, counted)).toMatchObject({ total: 5, meta: {} })
+  }
+})
+
 test("the rows and total of one page come from one snapshot", async () => {
   const { id: userId } = await createUser()
   await createOrder({ userId })

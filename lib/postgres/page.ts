@@ -56,6 +56,11 @@ export type List<Row extends z.ZodObject, Where = Partial<z.input<Row>>> = {
   conditions?: Conditions
   /** The number of matching rows, if there is a faster way than counting. */
   total?: (...of: Parameters<Scalar<Where>>) => string | undefined
+  /**
+   * Conditions whose rows take too long to count in a table of more than `rows`: at most `counted` are counted there, and
+   * `meta.totalIsMinimum` says so.
+   */
+  bounded?: { conditions: readonly string[]; rows: number; counted: number }
   /** The values returned with the rows. */
   meta?: Readonly<Record<string, Scalar<Where>>>
 }
@@ -77,7 +82,9 @@ export async function findIn<Row extends z.ZodObject, Where extends Partial<z.in
   const [first] = rows
   if (!first) throw new Error("The statement of a list returns at least one row.")
   const meta = Object.fromEntries(Object.keys(list.meta ?? {}).map((name) => [name, first[`meta.${name}`]]))
-  return { rows: first.id === null ? [] : rows, total: first["meta.total"], meta }
+  const total = first["meta.total"]
+  if (boundOf(list, where)?.counted === total) meta.totalIsMinimum = true
+  return { rows: first.id === null ? [] : rows, total, meta }
 }
 
 /** Columns of every row; an empty page is one row with these columns only. */
@@ -94,8 +101,7 @@ export function statementOf<Row extends z.ZodObject, Where extends Partial<z.inp
   const { after, limit, offset } = page
 
   const conditions = conditionsOf(list, where, page, bind)
-  const count = `(SELECT count(*) FROM ${list.table} ${whereAll(conditions)})`
-  const total = list.total?.(where, page, bind) ?? count
+  const total = list.total?.(where, page, bind) ?? countOf(list, where, conditions, bind)
   const scalars = Object.entries(list.meta ?? {}).map(([name, write]) => [name, write(where, page, bind)])
   const meta = [["total", total], ...scalars].map(([name, sql]) => `${sql} AS "meta.${name}"`)
 
@@ -114,6 +120,25 @@ export function statementOf<Row extends z.ZodObject, Where extends Partial<z.inp
   // There are too many selections of fields to prepare each.
   const hasOnePlan = !page.fields && Object.keys(where).every((field) => field === "userId")
   return { ...(hasOnePlan && { name: nameOf(text) }), text, values }
+}
+
+function boundOf<Row extends z.ZodObject, Where extends object>({ bounded }: List<Row, Where>, where: Where) {
+  return bounded?.conditions.some((name) => Object.hasOwn(where, name)) ? bounded : undefined
+}
+
+function countOf<Row extends z.ZodObject, Where extends object>(
+  list: List<Row, Where>,
+  where: Where,
+  conditions: readonly string[],
+  bind: Bind,
+): string {
+  const matching = `FROM ${list.table} ${whereAll(conditions)}`
+  const count = `(SELECT count(*) ${matching})`
+  const bound = boundOf(list, where)
+  if (!bound) return count
+  const rows = list.total?.({} as Where, {}, bind) ?? `(SELECT count(*) FROM ${list.table})`
+  return `(CASE WHEN ${rows} <= ${bound.rows} THEN ${count}
+    ELSE (SELECT count(*) FROM (SELECT ${matching} LIMIT ${bound.counted}) counted) END)`
 }
 
 /** The statement of all matching rows, in the order of the list. */

@@ -33,12 +33,20 @@ export const limits = {
   keyChangesAccount: { tokens: 80, windowSeconds: 3600 },
   /** Changes of an account's name. Each writes to the audit log, from which nothing is deleted. */
   renamesAccount: { tokens: 20, windowSeconds: 3600 },
+  /** Notes that one of the staff adds. Each writes to the audit log. */
+  notesAccount: { tokens: 60, windowSeconds: 3600 },
+  /** Pictures that an account uploads. Each is decoded, and writes to the audit log. */
+  picturesAccount: { tokens: 20, windowSeconds: 3600 },
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },
+  /** Replies to feedback that one of the staff sends: a stolen session cannot write to every customer. */
+  repliesAccount: { tokens: 60, windowSeconds: 3600 },
   waitlistAddress: { tokens: 30, windowSeconds: 3600 },
   /** Reports of leaked keys per client address; those that GitHub signs are not limited. */
   leakReportsAddress: { tokens: 60, windowSeconds: 3600 },
   /** Emails to one address. Which of them are sent regardless: lib/email/templates.ts. */
   emailsAddress: { tokens: 20, windowSeconds: 86_400 },
+  /** Those that anybody who knows the address can cause, so that they leave the rest to the account's own. */
+  unsolicitedEmailsAddress: { tokens: 10, windowSeconds: 86_400 },
 } as const
 
 export type LimitName = keyof typeof limits

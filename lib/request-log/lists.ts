@@ -71,7 +71,7 @@ export const usageRow = z.object({
   userId: id.describe("The owner of the key"),
   unit: usageUnit.describe("The length of the period"),
   createdAt: timestamp.describe(`The start of the period (ISO 8601, UTC); kept for ${usageDays} days`),
-  requests: count.describe("Logged requests, refused ones included"),
+  requests: count.describe("Logged requests, including rejected ones"),
   errors: count.describe("Those with a status of 400 or more"),
   rows: count.describe("Rows of data in the responses"),
   credits: credits.describe("Credits that the responses say were charged"),

@@ -64,14 +64,18 @@ export async function failuresOf(keyId: string): Promise<Failure[]> {
   return rows
 }
 
-const seen = {
-  name: "seen-of-key",
-  text: "SELECT DISTINCT route, status FROM key_request_sums WHERE key_id = $1 AND hour >= $2 ORDER BY route, status",
-}
+const seenBy = {
+  key: "SELECT DISTINCT route, status FROM key_request_sums WHERE key_id = $1 AND hour >= $2 ORDER BY route, status",
+  owner: "SELECT DISTINCT route, status FROM key_request_sums WHERE user_id = $1 AND hour >= $2 ORDER BY route, status",
+} as const
 
-/** The endpoints and statuses of the logged requests with a key: what they can be filtered by. */
-export async function seenOf(keyId: string): Promise<{ routes: string[]; statuses: number[] }> {
-  const { rows } = await pool().query<{ route: string; status: number }>({ ...seen, values: [keyId, firstLoggedDay()] })
+/** The endpoints and statuses of the logged requests with a key, or with all of an owner: what they can be filtered by. */
+export async function seenOf(of: keyof typeof seenBy, id: string): Promise<{ routes: string[]; statuses: number[] }> {
+  const statement = { name: `seen-of-${of}`, text: seenBy[of] }
+  const { rows } = await pool().query<{ route: string; status: number }>({
+    ...statement,
+    values: [id, firstLoggedDay()],
+  })
   const routes = new Set(rows.map(({ route }) => route))
   const statuses = new Set(rows.map(({ status }) => status))
   return { routes: [...routes], statuses: [...statuses].sort((one, other) => one - other) }

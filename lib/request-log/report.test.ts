@@ -213,7 +213,9 @@ describe("the page of a key reads", () => {
       { status: 403, code: "missing_scope", count: 2, lastAt: later(3), lastAddress: outsider },
       { status: 429, code: "rate_limited", count: 1, lastAt: later(2), lastAddress: null },
     ])
-    expect(await seenOf(key.id)).toEqual({ routes: ["/api/v1/admin/users"], statuses: [200, 403, 429] })
+    const seen = { routes: ["/api/v1/admin/users"], statuses: [200, 403, 429] }
+    expect(await seenOf("key", key.id)).toEqual(seen)
+    expect(await seenOf("owner", key.userId)).toEqual(seen)
   })
 
   test.each([

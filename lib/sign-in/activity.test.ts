@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
 import { changeRole, changeStatus } from "@/lib/accounts/mutations"
+import { addNote } from "@/lib/accounts/notes"
+import { auditActions } from "@/lib/audit"
 import { grantCredits } from "@/lib/credits/mutations"
 import { issueKey, revokeKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
 import type { Role } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
 import { auditFailedSignIn, auditSignIn, auditSignOut, endSessions, type Viewer } from "@/lib/sign-in/sessions"
 import { createKey, createSession, createViewer } from "@/tests/support/factories"
-import { recentActivity } from "./activity"
+import { activityForStaff, recentActivity, sentenceInLog } from "./activity"
 
 const address = "192.0.2.1"
 
@@ -23,7 +25,7 @@ async function issue(viewer: Viewer, name: string): Promise<string> {
   return issued.id
 }
 
-test("an account reads what happened to it and its keys, the latest first, without who of staff it was and what they typed", async () => {
+test("an account reads what happened to it and its keys, the latest first, without who of staff it was and what they typed; staff read who it was", async () => {
   const [viewer, staff] = [await account(), await account("owner")]
   const marker = randomUUID()
   await auditSignIn(viewer.id, "password", address)
@@ -38,11 +40,12 @@ test("an account reads what happened to it and its keys, the latest first, witho
   await changeStatus("ban", staff.id, viewer.id, marker)
   await changeStatus("unban", staff.id, viewer.id, marker)
   await grantCredits(staff.id, viewer.id, { requestId: randomUUID(), amount: 5, reason: marker })
+  await addNote(staff.id, { id: viewer.id, requestId: randomUUID(), text: marker })
 
   const activity = await recentActivity(viewer.id)
   expect(activity.map(({ sentence, address }) => [sentence, address])).toEqual([
-    ["Suspension ended by staff", null],
-    ["Account suspended by staff", null],
+    ["Account unbanned by staff", null],
+    ["Account banned by staff", null],
     ["Role changed from member to support by staff", null],
     ["Key “Leaked” revoked by staff", null],
     ["Key “CI” revoked by you", null],
@@ -50,12 +53,60 @@ test("an account reads what happened to it and its keys, the latest first, witho
     ["Key “CI” created by you", null],
     ["Signed out a browser", null],
     ["Signed out", null],
-    ["Sign-in by github failed: the account was suspended", address],
+    ["Sign-in by github failed: the account was banned", address],
     ["Sign-in by password failed: wrong password", "192.0.2.7"],
     ["Signed in by password", address],
   ])
   for (const secret of [marker, staff.id, staff.email, staff.name])
     expect(JSON.stringify(activity)).not.toContain(secret)
+
+  const forStaff = (await activityForStaff(viewer.id)).map(({ sentence }) => sentence)
+  expect(forStaff).toHaveLength(10)
+  expect(forStaff.slice(0, 6)).toEqual([
+    `Staff note added by ${staff.email}`,
+    `5 credits granted by ${staff.email}`,
+    `Account unbanned by ${staff.email}`,
+    `Account banned by ${staff.email}`,
+    `Role changed from member to support by ${staff.email}`,
+    `Key “Leaked” revoked by ${staff.email}`,
+  ])
+  expect(forStaff).toContain("Key “CI” revoked by the customer")
+})
+
+test("staff read that an admin key was created, but not its name, which its owner reads", async () => {
+  const owner = await account("owner")
+  const { key } = await createKey({ user: owner, surface: "admin", name: "Board report" })
+  const entry = { actorId: owner.id, targetType: "api_key", targetId: key.id, action: "api_key.issued" }
+  await db().auditEntry.create({ data: entry })
+  expect(await activityForStaff(owner.id)).toMatchObject([{ sentence: "Admin key created by the customer" }])
+  expect(await recentActivity(owner.id)).toMatchObject([{ sentence: "Key “Board report” created by you" }])
+})
+
+test("every action has a sentence for the log, which says neither who acted nor on which key", () => {
+  for (const action of auditActions) expect(sentenceInLog({ action }), action).not.toMatch(/\.| by |“/)
+  const details = { surface: "user", amount: 1500 }
+  expect(sentenceInLog({ action: "api_key.revoked", details })).toBe("Key revoked")
+  expect(sentenceInLog({ action: "credits.granted", details })).toBe("1,500 credits granted")
+  for (const action of ["user.unheard_of", "constructor"]) expect(sentenceInLog({ action, details })).toBe(action)
+})
+
+test("staff read sign-ins in a row as one line, unless they differ in their way or IP address or something happened between", async () => {
+  const { id } = await account()
+  await db().auditEntry.create({ data: { targetType: "user", targetId: id, action: "user.renamed" } })
+  for (let times = 0; times < 12; times++) await auditSignIn(id, "password", address)
+  await auditSignIn(id, "password", "192.0.2.9")
+  for (let times = 0; times < 2; times++) await auditSignIn(id, "github", "192.0.2.9")
+  await auditSignOut(id)
+  await auditSignIn(id, "github", "192.0.2.9")
+  const lines = await activityForStaff(id)
+  expect(lines.map(({ sentence, times }) => [sentence, times])).toEqual([
+    ["Signed in by github", 1],
+    ["Signed out", 1],
+    ["2 sign-ins by github", 2],
+    ["Signed in by password", 1],
+    ["12 sign-ins by password", 12],
+    ["Name changed", 1],
+  ])
 })
 
 test("an account reads nothing about others, not even what it did to them itself", async () => {

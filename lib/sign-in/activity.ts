@@ -1,6 +1,9 @@
+import { emailsOf } from "@/lib/accounts/data"
 import type { OwnerId } from "@/lib/accounts/owner"
 import type { AuditAction } from "@/lib/audit"
+import { inCredits } from "@/lib/credits/words"
 import { db } from "@/lib/postgres/prisma"
+import { type Surface, surfaces } from "@/lib/surfaces"
 import { providerName } from "./providers"
 
 /** An entry of the audit log as the account it is about reads it. */
@@ -12,79 +15,159 @@ export type Activity = {
   createdAt: Date
 }
 
+type Details = {
+  via?: string
+  address?: string
+  reason?: string
+  from?: string
+  to?: string
+  count?: number
+  provider?: string
+  amount?: number
+}
+
 type Found = {
   id: string
-  action: keyof typeof sentences
-  /** Who acted. */
-  by: "you" | "staff"
-  /** The name of the key that the entry is about. */
+  action: AuditAction
+  actorId: string | null
+  /** The name of the key that the entry is about, if the reader may know it. */
   keyName: string | null
-  details: {
-    via?: string
-    address?: string
-    reason?: string
-    from?: string
-    to?: string
-    count?: number
-    provider?: string
-  }
+  details: Details
   createdAt: Date
 }
 
-/** Credits are in the ledger. */
-const sentences: Record<Exclude<AuditAction, `credits.${string}`>, (entry: Found) => string> = {
+/** Says what happened to an account or to `key`. `by` ends the sentence with who acted, unless that is said elsewhere. */
+type Sentence = (entry: { details: Details; key: string; by: string }) => string
+
+/** Actions on what is no account and no key. */
+type Elsewhere = `waitlist.${string}`
+/** What the account does not read here: credits are in the ledger, replies arrive by email, and notes are for staff. */
+type ForStaff = `credits.${string}` | `feedback.${string}` | "user.noted"
+
+const sentences: Record<Exclude<AuditAction, Elsewhere | ForStaff>, Sentence> = {
   "user.signed_up": () => "Account created",
   "user.signed_in": ({ details: { via } }) => `Signed in${wayIn(via)}`,
   "user.sign_in_failed": ({ details: { via, reason } }) =>
-    `Sign-in${wayIn(via)} failed: ${reason === "wrong" ? "wrong password" : "the account was suspended"}`,
+    `Sign-in${wayIn(via)} failed: ${reason === "wrong" ? "wrong password" : "the account was banned"}`,
   "user.signed_out": () => "Signed out",
   "user.sessions_ended": ({ details: { count } }) => `Signed out ${count === 1 ? "a browser" : `${count} browsers`}`,
-  "user.role_changed": ({ details: { from, to }, by }) => `Role changed from ${from} to ${to} by ${by}`,
-  "user.banned": ({ by }) => `Account suspended by ${by}`,
-  "user.unbanned": ({ by }) => `Suspension ended by ${by}`,
-  "user.closed": ({ by }) => `Account closed by ${by}`,
+  "user.role_changed": ({ details: { from, to }, by }) => `Role changed from ${from} to ${to}${by}`,
+  "user.banned": ({ by }) => `Account banned${by}`,
+  "user.unbanned": ({ by }) => `Account unbanned${by}`,
+  "user.closed": ({ by }) => `Account closed${by}`,
   "user.renamed": () => "Name changed",
+  "user.picture_changed": () => "Picture changed",
+  "user.picture_removed": ({ by }) => `Picture removed${by}`,
   "user.address_changed": () => "Email address changed",
   "user.address_restored": () => "Change of email address undone",
   "user.provider_connected": ({ details: { provider = "" } }) => `${providerName(provider)} connected`,
   "user.provider_disconnected": ({ details: { provider = "" } }) => `${providerName(provider)} disconnected`,
   "user.password_changed": () => "Password changed",
-  "user.password_reset": ({ by }) => `Password reset by ${by}`,
-  "api_key.issued": ({ keyName, by }) => `Key “${keyName}” created by ${by}`,
-  "api_key.rotated": ({ keyName, by }) => `Key “${keyName}” rotated by ${by}`,
-  "api_key.changed": ({ keyName, by }) => `Key “${keyName}” changed by ${by}`,
-  "api_key.revoked": ({ keyName, by }) => `Key “${keyName}” revoked by ${by}`,
+  "user.password_reset": ({ by }) => `Password reset${by}`,
+  "api_key.issued": ({ key, by }) => `${key} created${by}`,
+  "api_key.rotated": ({ key, by }) => `${key} rotated${by}`,
+  "api_key.changed": ({ key, by }) => `${key} changed${by}`,
+  "api_key.revoked": ({ key, by }) => `${key} revoked${by}`,
+}
+
+function keyNamed(name: string | null): string {
+  return name === null ? "Admin key" : `Key “${name}”`
 }
 
 function wayIn(via: string | undefined): string {
   return via ? ` by ${via}` : ""
 }
 
+const sentencesForStaff: Record<AuditAction, Sentence> = {
+  ...sentences,
+  "user.noted": ({ by }) => `Staff note added${by}`,
+  "credits.granted": ({ details: { amount = 0 }, by }) => `${inCredits(amount)} granted${by}`,
+  "credits.deducted": ({ details: { amount = 0 }, by }) => `${inCredits(amount)} deducted${by}`,
+  "feedback.reviewed": ({ by }) => `Feedback reviewed${by}`,
+  "feedback.resolved": ({ by }) => `Feedback resolved${by}`,
+  "feedback.replied": ({ by }) => `Feedback replied to${by}`,
+  "waitlist.invited": ({ by }) => `Invited from the waitlist${by}`,
+}
+
+/** What an entry of the audit log says beside who acted and on what; the name of an action that is not known. */
+export function sentenceInLog({ action, details }: { action: string; details?: unknown }): string {
+  const sentence = Object.hasOwn(sentencesForStaff, action) && sentencesForStaff[action as AuditAction]
+  return sentence ? sentence({ details: (details ?? {}) as Details, key: "Key", by: "" }) : action
+}
+
+const signIn: AuditAction = "user.signed_in"
 const failedSignIn: AuditAction = "user.sign_in_failed"
 
 /**
- * The last 20 entries about the account and its keys. At most 5 are failed sign-ins: anybody can cause those, and would
- * hide all others. Only the 20 keys that were created or revoked last count, so an account with thousands of keys is
- * read as fast.
+ * The last entries about an account and its keys. At most 5 are failed sign-ins: anybody can cause those, and would hide
+ * all others. Only the 20 keys that were created or revoked last count, so an account with thousands of keys is read as
+ * fast.
+ * @param named the surfaces whose keys are named
  */
-export async function recentActivity(userId: OwnerId): Promise<Activity[]> {
-  const others = Object.keys(sentences).filter((action) => action !== failedSignIn)
-  const found = await db().$queryRaw<Found[]>`
+function entriesAbout(
+  userId: string,
+  actions: readonly string[],
+  count: number,
+  named: readonly Surface[],
+): Promise<Found[]> {
+  const others = actions.filter((action) => action !== failedSignIn)
+  return db().$queryRaw<Found[]>`
     WITH targets AS (
-      SELECT ${userId}::text AS id, NULL AS key_name, ${others}::text[] AS actions, 20 AS entries
+      SELECT ${userId}::text AS id, NULL AS key_name, ${others}::text[] AS actions, ${count}::int AS entries
       UNION ALL
       SELECT ${userId}::text, NULL, ${[failedSignIn]}::text[], 5
       UNION ALL (
-        SELECT id::text, name, ${others}::text[], 20 FROM api_keys WHERE user_id = ${userId}::uuid
+        SELECT id::text, CASE WHEN surface::text = ANY (${named}) THEN name END, ${others}::text[], ${count}::int
+        FROM api_keys WHERE user_id = ${userId}::uuid
         ORDER BY greatest(created_at, revoked_at) DESC LIMIT 20))
-    SELECT entry.id, action, CASE WHEN actor_id = ${userId}::uuid THEN 'you' ELSE 'staff' END AS by,
-      key_name AS "keyName", details, entry.created_at AS "createdAt"
+    SELECT entry.id, action, actor_id AS "actorId", key_name AS "keyName", details, entry.created_at AS "createdAt"
     FROM targets, LATERAL (
       SELECT * FROM audit_entries WHERE target_id = targets.id AND action = ANY (targets.actions)
       ORDER BY created_at DESC, id DESC LIMIT targets.entries) entry
-    ORDER BY entry.created_at DESC, entry.id DESC LIMIT 20`
+    ORDER BY entry.created_at DESC, entry.id DESC LIMIT ${count}`
+}
+
+/** The last 20 entries about the account and its keys. */
+export async function recentActivity(userId: OwnerId): Promise<Activity[]> {
+  const found = await entriesAbout(userId, Object.keys(sentences), 20, surfaces)
   return found.map((entry) => {
-    const { id, action, details, createdAt } = entry
-    return { id, sentence: sentences[action](entry), address: details.address ?? null, createdAt }
+    const { id, details, createdAt } = entry
+    const sentence = sentences[entry.action as keyof typeof sentences]
+    const by = entry.actorId === userId ? " by you" : " by staff"
+    return {
+      id,
+      sentence: sentence({ details, key: keyNamed(entry.keyName), by }),
+      address: details.address ?? null,
+      createdAt,
+    }
   })
+}
+
+/**
+ * The last 10 lines about an account and its keys as staff read them: with the addresses of those who acted, and without
+ * the names of admin keys, which not everybody sees who reads accounts and the audit log. Sign-ins in a row, in the same
+ * way and from the same IP address, are one line with the time of the last.
+ */
+export async function activityForStaff(userId: string): Promise<(Omit<Activity, "address"> & { times: number })[]> {
+  const found = await entriesAbout(userId, Object.keys(sentencesForStaff), 50, ["user"])
+  const lines: (Found & { times: number })[] = []
+  for (const entry of found) {
+    const last = lines.at(-1)
+    if (last && areSameSignIn(last, entry)) last.times++
+    else lines.push({ ...entry, times: 1 })
+  }
+  const shown = lines.slice(0, 10)
+  const staff = await emailsOf(shown.flatMap(({ actorId }) => actorId ?? []))
+  return shown.map((entry) => {
+    const { id, action, actorId, details, createdAt, times } = entry
+    if (times > 1) return { id, sentence: `${times} sign-ins${wayIn(details.via)}`, createdAt, times }
+    const actor = actorId === userId ? "the customer" : actorId ? (staff.get(actorId) ?? actorId) : "the system"
+    const sentence = sentencesForStaff[action]({ details, key: keyNamed(entry.keyName), by: ` by ${actor}` })
+    return { id, sentence, createdAt, times }
+  })
+}
+
+function areSameSignIn(one: Found, other: Found): boolean {
+  const isSame = one.details.via === other.details.via && one.details.address === other.details.address
+  return one.action === signIn && other.action === signIn && isSame
 }

@@ -6,7 +6,7 @@ import { verifyPassword } from "./password-hash"
 
 /**
  * Whether the person at this session knows the password of its account, because the session may be stolen. Counts as a
- * sign-in attempt. An account without a password sets one by email first.
+ * sign-in attempt, unless nothing was typed. An account without a password sets one by email first.
  */
 export async function confirmPassword(
   userId: OwnerId,
@@ -15,6 +15,7 @@ export async function confirmPassword(
 ): Promise<{ ok: true; account: User } | { ok: false; reason: "wrong" | "no_password" } | TooMany> {
   const account = await db().user.findUniqueOrThrow({ where: { id: userId } })
   if (account.passwordHash === null) return { ok: false, reason: "no_password" }
+  if (password === "") return { ok: false, reason: "wrong" }
   const refused = await countAttempt(account.email, client)
   if (refused) return refused
   const typed = password.slice(0, 1024)

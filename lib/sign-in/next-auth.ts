@@ -75,7 +75,9 @@ export function authOptions(): NextAuthOptions {
         // Next decodes the callback cookie once more than it was encoded, so the URL is checked again here.
         redirect: ({ url, baseUrl }) => {
           const path = url.startsWith(`${baseUrl}/`) ? url.slice(baseUrl.length) : url
-          return `${baseUrl}${localPath(path)}`
+          const page = localPath(path)
+          // The sign-in page redirects to the account's landing page, which depends on a role that is not known here.
+          return `${baseUrl}${page === "/" ? "/sign-in" : page}`
         },
         // Called only for a sign-in, because `decode` returns no earlier session.
         async jwt({ user: { id }, account, trigger }) {

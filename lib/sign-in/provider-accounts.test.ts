@@ -124,12 +124,15 @@ test("a provider that is not available is no way in", async () => {
 test("a password is confirmed as a sign-in attempt; an account without one cannot confirm it", async () => {
   const { id, email } = await newViewer()
   const attempt = (given: string) => confirmPassword(id, given, { address: randomUUID() })
-  expect([await attempt(password), await attempt("wrong"), await attempt("")]).toMatchObject([
+  expect([await attempt(password), await attempt("wrong"), await attempt("wrong too")]).toMatchObject([
     { ok: true, account: { email } },
     { ok: false, reason: "wrong" },
     { ok: false, reason: "wrong" },
   ])
-  for (let count = 3; count < limits.signInAccount.tokens; count++) await consume("signInAccount", email)
+  // Whoever submits an empty field has not tried a password.
+  expect(await attempt("")).toEqual({ ok: false, reason: "wrong" })
+  for (let count = 4; count < limits.signInAccount.tokens; count++) await consume("signInAccount", email)
+  expect(await attempt(password)).toMatchObject({ ok: true })
   expect(await attempt(password)).toMatchObject({ ok: false, reason: "too_many" })
   const { id: withoutPassword } = await newViewer({ passwordHash: null })
   expect(await confirmPassword(withoutPassword, "", { address: randomUUID() })).toEqual({

@@ -67,7 +67,8 @@ test.each(["banned", "closed"] as const)("an account that is %s gets no session"
 test.each<[Role, number, "live" | "over"]>([
   ["member", 13 * 24, "live"],
   ["member", 15 * 24, "over"],
-  ["support", 13 * 24, "live"],
+  ["support", 23, "live"],
+  ["support", 25, "over"],
   ["bookkeeper", 23, "live"],
   ["bookkeeper", 25, "over"],
   ["owner", 25, "over"],

@@ -9,7 +9,11 @@ import { log } from "@/lib/telemetry/log"
 import { sessionMaxAgeSeconds } from "./cookies"
 
 /** The signed-in account, as read from the database for this request, and its session. */
-export type Viewer = Owner & { sessionId: string }
+export type Viewer = Owner & {
+  sessionId: string
+  /** The version of the account's picture. */
+  picture: string | null
+}
 
 /** How a browser signed in. */
 export type SignInMethod = "password" | "github" | "google" | "sign-up" | "password reset" | "password change"
@@ -22,9 +26,10 @@ export type SessionToken = { sub: string; sid: string }
  * `idleSeconds` is the time since the session was last recorded as seen.
  */
 export async function findViewer({ sub, sid }: SessionToken): Promise<(Viewer & { idleSeconds: number }) | null> {
-  const [found] = await db().$queryRaw<(Owner & { idleSeconds: number })[]>`
-    SELECT users.id, email, name, role, extract(epoch FROM now() - last_seen_at)::float8 AS "idleSeconds"
-    FROM sessions JOIN users ON users.id = user_id
+  const [found] = await db().$queryRaw<(Omit<Viewer, "sessionId"> & { idleSeconds: number })[]>`
+    SELECT users.id, email, name, role, user_pictures.version AS picture,
+      extract(epoch FROM now() - last_seen_at)::float8 AS "idleSeconds"
+    FROM sessions JOIN users ON users.id = sessions.user_id LEFT JOIN user_pictures ON user_pictures.user_id = users.id
     WHERE sessions.id = ${sid}::uuid AND users.id = ${sub}::uuid AND status = 'active'
       AND sessions.created_at > now() - make_interval(secs => ${sessionMaxAgeSeconds})`
   if (!found || found.idleSeconds > maxIdleSeconds(found.role)) return null
@@ -96,15 +101,21 @@ export type ListedSession = {
 }
 
 /** The live sessions of the viewer, this one first, then the last seen. */
-export async function listSessions({ id, sessionId, role }: Viewer): Promise<ListedSession[]> {
-  const found = await db().$queryRaw<Omit<ListedSession, "current">[]>`
+export async function listSessions({ sessionId, ...account }: Omit<Viewer, "picture">): Promise<ListedSession[]> {
+  const found = await liveSessions(account)
+  const listed = found.map((session) => ({ ...session, current: session.id === sessionId }))
+  return listed.sort((one, other) => Number(other.current) - Number(one.current))
+}
+
+/** The live sessions of an account, the last seen first. */
+export function liveSessions({ id, role }: Pick<User, "id" | "role">): Promise<Omit<ListedSession, "current">[]> {
+  return db().$queryRaw`
     SELECT id, via, address, browser, created_at AS "createdAt", last_seen_at AS "lastSeenAt"
     FROM sessions
     WHERE user_id = ${id}::uuid
       AND created_at > now() - make_interval(secs => ${sessionMaxAgeSeconds})
       AND last_seen_at > now() - make_interval(secs => ${maxIdleSeconds(role)})
-    ORDER BY id = ${sessionId}::uuid DESC, last_seen_at DESC LIMIT 100`
-  return found.map((session) => ({ ...session, current: session.id === sessionId }))
+    ORDER BY last_seen_at DESC LIMIT 100`
 }
 
 /** Ends the sessions of an account with this id, or with any other. Returns how many have ended. */

@@ -36,6 +36,7 @@ import {
   cheapHashOf,
   createConnection,
   createKey,
+  createPicture,
   createSession,
   createSignUp,
   createUser,
@@ -54,6 +55,7 @@ const holders: Record<Permission, string> = {
   "admin.access": "owner admin analyst support finance",
   "users.read": "owner admin analyst support",
   "users.manage": "owner admin",
+  "notes.manage": "owner admin support",
   "owners.manage": "owner",
   "billing.read": "owner admin analyst finance bookkeeper",
   "credits.read": "owner admin analyst finance",
@@ -61,7 +63,9 @@ const holders: Record<Permission, string> = {
   "audit.read": "owner admin analyst",
   "email.read": "owner admin analyst support",
   "feedback.read": "owner admin analyst support",
+  "feedback.manage": "owner admin support",
   "waitlist.read": "owner admin analyst support",
+  "waitlist.manage": "owner admin support",
   "api_keys.manage": "owner admin analyst finance bookkeeper",
   "api_keys.manage_all": "owner admin",
 }
@@ -70,7 +74,7 @@ const roles = ["owner", "admin", "analyst", "support", "finance", "bookkeeper", 
 
 /** A page for guests redirects signed-in accounts. */
 const pages: Record<string, "everyone" | "guests" | "accounts" | "demo" | Permission> = {
-  "/": "guests",
+  "/": "everyone",
   "/sign-in": "guests",
   "/sign-up": "guests",
   "/reset-password": "everyone",
@@ -78,6 +82,7 @@ const pages: Record<string, "everyone" | "guests" | "accounts" | "demo" | Permis
   "/verify": "everyone",
   "/verify/[token]": "everyone",
   // Its own test, mailbox.test.ts, opens it.
+  "/dev/components": "demo",
   "/dev/mailbox": "demo",
   "/waitlist": "everyone",
   "/docs": "everyone",
@@ -85,8 +90,11 @@ const pages: Record<string, "everyone" | "guests" | "accounts" | "demo" | Permis
   "/docs/leaks": "everyone",
   "/account": "accounts",
   "/account/credits": "accounts",
+  "/account/credits/entries": "accounts",
   "/account/orders": "accounts",
+  "/account/requests": "accounts",
   "/account/security": "accounts",
+  "/account/settings": "accounts",
   "/api-keys": "accounts",
   "/api-keys/[id]": "accounts",
   "/api-keys/[id]/report": "accounts",
@@ -115,6 +123,9 @@ const internalPages = ["/_global-error", "/_not-found"]
 /** Roles that lack a page's permission but may read other console pages are redirected to the first of those. */
 const redirectedRoles: Record<string, string> = { "/admin": "bookkeeper" }
 
+/** Where the roles are redirected that may not open the console's overview. */
+const landingPages: Record<string, string> = { member: "/account", bookkeeper: "/admin/subscriptions" }
+
 /** Operators authenticate with a metrics token, which none of the callers below has. */
 const routes: Record<
   string,
@@ -126,6 +137,8 @@ const routes: Record<
   | "sign-in page"
   | "demo"
   | "sessions"
+  | "own forms"
+  | "pictures"
   | "user key"
   | "admin key"
   | Permission
@@ -136,6 +149,9 @@ const routes: Record<
   "/.well-known/agent-skills/index.json": "everyone",
   "/.well-known/security.txt": "everyone",
   "/icon": "everyone",
+  "/opengraph-image": "everyone",
+  "/robots.txt": "everyone",
+  "/sitemap.xml": "everyone",
   "/llms.txt": "everyone",
   "/api/[[...path]]": "no caller",
   // Its own test covers the paths that next-auth serves below it.
@@ -150,7 +166,13 @@ const routes: Record<
   "/admin/api-keys/[id]/count": "sessions",
   "/admin/api-keys/[id]/report/[format]": "sessions",
   // Tests of their own, in streams.test.ts, request the lists.
+  "/account/csv/[resource]": "sessions",
   "/admin/csv/[...resource]": "sessions",
+  // Its rows have the permissions of lists: lib/keys/data.test.ts and e2e/palette.spec.ts.
+  "/find": "sessions",
+  // Tests of their own, in pictures.test.ts, upload pictures and request them.
+  "/account/settings/picture": "own forms",
+  "/pictures/[version]": "pictures",
   "/api/v1/openapi.json": "everyone",
   "/api/v1/admin/skill.md": "everyone",
   "/api/v1/me/skill.md": "everyone",
@@ -279,13 +301,29 @@ const actionCases: Record<string, ActionCase> = {
       return { fields: { token, password: "another one of my own" }, isDone: () => hasNewPassword(id) }
     },
   },
-  "account rename": {
+  "account/settings rename": {
     access: "accounts",
-    path: "/account",
+    path: "/account/settings",
     prepare: async ({ id }) => {
       const name = `Name ${randomUUID()}`
       return { fields: { name }, isDone: async () => (await db().user.count({ where: { id, name } })) === 1 }
     },
+  },
+  "account/settings removePicture": {
+    access: "accounts",
+    path: "/account/settings",
+    prepare: async ({ id: userId }) => {
+      await createPicture(userId)
+      return { isDone: async () => (await db().userPicture.count({ where: { userId } })) === 0 }
+    },
+  },
+  "account/settings setTheme": {
+    access: "accounts",
+    path: "/account/settings",
+    prepare: async () => ({
+      fields: { theme: "dark" },
+      isDone: ({ cookies }) => cookies.some((line) => line.startsWith(`${cookieName("theme")}=dark`)),
+    }),
   },
   "account/security change": {
     access: "accounts",
@@ -371,7 +409,29 @@ const actionCases: Record<string, ActionCase> = {
       return { fields: { rating: "5", message }, isDone: () => exists("feedback", "message", message) }
     },
   },
+  "admin/feedback review": onFeedback(({ id }) => isAudited("feedback.reviewed", id)),
+  "admin/feedback resolve": onFeedback(({ id }) => isAudited("feedback.resolved", id)),
+  // The mail server is away: the attempt is in the email log.
+  "admin/feedback reply": onFeedback(({ email }) => exists("emails", '"to"', email)),
+  "admin/waitlist inviteEntry": {
+    access: "waitlist.manage",
+    path: "/admin/waitlist",
+    prepare: async () => {
+      const entry = { email: `waiting-${randomUUID()}@example.com`, source: "blog" }
+      const { id } = await db().waitlistEntry.create({ data: entry })
+      return { fields: { id }, isDone: () => exists("emails", '"to"', entry.email) }
+    },
+  },
   "admin/users/[id] ban": onAccount("users.manage", {}, "status = 'banned'"),
+  "admin/users/[id] removePicture": {
+    access: "users.manage",
+    path: "/admin/users/[id]",
+    prepare: async () => {
+      const { id } = await createUser()
+      await createPicture(id)
+      return { fields: { id }, isDone: async () => (await db().userPicture.count({ where: { userId: id } })) === 0 }
+    },
+  },
   "admin/users/[id] revokeKey": {
     access: "users.manage",
     path: "/admin/users/[id]",
@@ -389,6 +449,11 @@ const actionCases: Record<string, ActionCase> = {
   "admin/users/[id] unban": onAccount("users.manage", {}, "status = 'active'", { status: "banned" }),
   "admin/users/[id] close": onAccount("users.manage", {}, "status = 'closed'"),
   "admin/users/[id] setRole": onAccount("users.manage", { role: "support" }, "role = 'support'"),
+  "admin/users/[id] note": onAccount(
+    "notes.manage",
+    { text: "Called back" },
+    "EXISTS (SELECT FROM account_notes WHERE user_id = users.id)",
+  ),
   "admin/users/[id] grant": onAccount("credits.manage", { amount: "7" }, balanceIs(107)),
   "admin/users/[id] deduct": onAccount("credits.manage", { amount: "7" }, balanceIs(93)),
 }
@@ -422,6 +487,23 @@ async function revocation({ key }: Awaited<ReturnType<typeof createKey>>) {
 
 function balanceIs(credits: number): string {
   return `(SELECT balance FROM credit_accounts WHERE user_id = id) = ${credits}`
+}
+
+function onFeedback(isDone: (user: User) => Promise<boolean>): ActionCase {
+  return {
+    access: "feedback.manage",
+    path: "/admin/feedback",
+    prepare: async () => {
+      const user = await createUser()
+      const { id } = await db().feedback.create({ data: { userId: user.id, rating: 4, message: "Good" } })
+      const fields = { id, requestId: randomUUID(), reply: "Thank you" }
+      return { fields, isDone: () => isDone(user) }
+    },
+  }
+}
+
+async function isAudited(action: string, targetId: string): Promise<boolean> {
+  return (await db().auditEntry.count({ where: { action, targetId } })) === 1
 }
 
 function onAccount(
@@ -634,7 +716,7 @@ test.each(Object.entries(pages).filter(([path]) => built.pages.includes(path)))(
 )
 
 function expectedOf(path: string, access: (typeof pages)[string], role: string): unknown {
-  if (access === "guests") return path === "/" ? "307 /api-keys" : "307 /"
+  if (access === "guests") return `307 ${landingPages[role] ?? "/admin"}`
   if (access === "everyone" || isHolder(role, access)) return "200"
   return redirectedRoles[path]?.includes(role) ? expect.stringMatching(/^307 \/admin\//) : "403"
 }
@@ -889,12 +971,18 @@ const sameForAll: Record<string, string> = {
   // Its own test signs messages as GitHub does.
   GitHub: "403 invalid_signature",
   demo: "404",
+  pictures: "404",
+  "own forms": "403",
   operators: "401",
   "sign-in page": "307",
 }
 
 /** The bodies for the routes outside of the table of endpoints that take one. */
-const posted: Record<string, object> = { "/api/leaks": { keys: ["a text that is no key"] }, "/api/leaks/github": [] }
+const posted: Record<string, object> = {
+  "/api/leaks": { keys: ["a text that is no key"] },
+  "/api/leaks/github": [],
+  "/account/settings/picture": {},
+}
 
 type KeyHolder = { headers: SentHeaders; search?: string; refused?: string }
 

@@ -186,7 +186,7 @@ test("an account at the provider that signs in to another account is refused in 
   const response = await comeBack(server, started, browser.headers, { code: person.id })
   expect([outcomeOf(response), await connectedTo(person)]).toEqual(["taken", [owner.id]])
   const { text } = await ask(server, { path: `${page}?connection=taken`, headers: browser.headers })
-  expect(text).toContain("signs in to another account here.")
+  expect(text).toContain("is already connected to another account here.")
 })
 
 test("a sign-in that is started after a connection was not finished is a sign-in", async () => {
@@ -218,6 +218,6 @@ test("the page lists what signs in, without a button for the last way in, or to 
   const { user, headers } = await createBrowser({ passwordHash: null })
   const { id } = await createConnection(user.id)
   const { text } = await ask(server, { path: page, headers: { ...sameOriginHeaders(), ...headers } })
-  expect(text).toContain("your only way to sign in")
+  expect(text).toContain("your only sign-in method")
   expect([text.includes(`value="${id}"`), text.includes('value="google"')]).toEqual([false, false])
 })

@@ -48,7 +48,7 @@ test("a changed role and a ban are reported to the account, in both parts of the
 
   const banned = { path, to, fields: { id: target.id, reason: "A private note" } }
   const ban = await emailAfter("admin/users/[id] ban", admin, banned)
-  expect(ban.text).toContain("Subject: Your account was suspended")
+  expect(ban.text).toContain("Subject: Your account was banned")
   expect(ban.text + ban.html).not.toContain("A private note")
 })
 

@@ -11,6 +11,7 @@ import { Redis } from "ioredis"
 import pg from "pg"
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest"
 import { endpoints } from "@/app/api/v1/endpoints"
+import { exampleSearch } from "@/lib/api/document"
 import { closeStatement } from "@/lib/credits/ledger"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
@@ -81,7 +82,9 @@ async function customer(): Promise<Customer> {
 
 /** Reads on both surfaces: an object, a list, a list of all accounts, and statistics. */
 const paths = isLong
-  ? (await endpoints()).filter(({ method }) => method === "GET").map(({ path }) => path)
+  ? (await endpoints())
+      .filter(({ method }) => method === "GET")
+      .map((endpoint) => endpoint.path + exampleSearch(endpoint))
   : ["/api/v1/me", "/api/v1/me/credits", "/api/v1/admin/users", "/api/v1/admin/stats"]
 
 /** Sends each of the reads, and a metered call. */
@@ -288,6 +291,15 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
     await proxy.set({ kind: "none" })
     expect(cookies).toContainEqual(expect.stringContaining(`${cookieName("session")}=;`))
     expect(received.get("location")).toBe("/sign-in?error=SignOut")
+    await recovered(server, (await customer()).secret)
+  })
+
+  test.sequential("a search in the console's palette says why it fails while PostgreSQL refuses connections", async () => {
+    const headers = { cookie: await sessionOf(await createUser({ role: "owner" })) }
+    await proxy.set({ kind: "refused" })
+    const { status, text } = await ask(server, { path: "/find?q=ann", headers })
+    await proxy.set({ kind: "none" })
+    expect([status, text]).toEqual([503, "The database is not responding. Try again in 2 seconds."])
     await recovered(server, (await customer()).secret)
   })
 

@@ -286,7 +286,9 @@ describe("a provider's address", () => {
     ])
     expect(await db().user.count({ where: { email } })).toBe(0)
     const path = String(refused.headers.get("location"))
-    expect((await ask(server, { path, headers: sameOriginHeaders() })).text).toContain("email address is verified.")
+    expect((await ask(server, { path, headers: sameOriginHeaders() })).text).toContain(
+      "has not verified your email address",
+    )
   })
 
   test("is not needed by an account that the provider is connected to", async () => {
@@ -635,9 +637,9 @@ test("when too many passwords wait to be hashed, forms are shown again with a 50
   const refused = (await Promise.all(responses)).filter(({ status }) => status !== 200)
   for (const { status, headers, text } of [withoutScripts, ...refused]) {
     expect([status, headers.get("retry-after")]).toEqual([503, "2"])
-    expect(text).toContain("Too many passwords are being checked. Try again in a moment.")
+    expect(text).toContain("The service is busy checking passwords. Try again in a moment.")
   }
-  expect((await signIn(email, password)).headers.get("x-action-redirect")).toBe("/;push")
+  expect((await signIn(email, password)).headers.get("x-action-redirect")).toBe("/account;push")
 })
 
 test("one client address has a limited number of attempts across all accounts", async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
 import { connect } from "node:net"
@@ -7,9 +8,10 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { cursorApplication } from "@/lib/postgres/cursor"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
+import { writeEntries } from "@/lib/request-log/write"
 import type { Given, Listener } from "@/scripts/build-and-serve"
 import { ask, sessionOf } from "@/tests/support/client"
-import { createKey, createOrder, createOrders, createUser } from "@/tests/support/factories"
+import { createKey, createOrder, createOrders, createUser, grantCredits } from "@/tests/support/factories"
 import { type FaultyProxy, startFaultyProxy } from "@/tests/support/faulty-proxy"
 import { listeningPid, rssMbOf } from "@/tests/support/memory"
 import { startTestServer, type TestServer } from "@/tests/support/server"
@@ -189,21 +191,22 @@ describe.each<[Listener, number]>([
     expect(await logged(key.id)).toMatchObject({ code: "client_disconnected" })
   })
 
-  test("a second stream of a key or a customer, also through another process, and a third one of a process are refused", async () => {
+  test("a second stream of a key or a customer, also through another process, and a third one of the operator in a process are refused", async () => {
     const [key, ofSameCustomer] = [await freshKey(), await freshKey()]
-    const [second, third] = [await adminKey(), await adminKey()]
+    const [second, third, fourth] = [await adminKey(), await adminKey(), await adminKey()]
     const another = await start()
     const opened = [
       await open(server, { headers: key.headers, type: "csv" }),
       await open(server, { headers: second.headers, type: "ndjson" }, second.path),
+      await open(server, { headers: third.headers, type: "ndjson" }, third.path),
     ]
     for (const [to, { headers, path }, status, retryAfter] of [
       [server, key, 429, "5"],
       [another, key, 429, "5"],
       [another, ofSameCustomer, 429, "5"],
       [server, second, 429, "5"],
-      [server, third, 503, "10"],
-      [another, third, 200, undefined],
+      [server, fourth, 503, "10"],
+      [another, fourth, 200, undefined],
     ] as const) {
       const response = await open(to, { headers, type: "csv" }, path)
       expect([response.statusCode, response.headers["retry-after"]]).toEqual([status, retryAfter])
@@ -383,5 +386,83 @@ describe("the downloads of the console", () => {
       await expect.poll(countConnections).toBe(0)
       expect((await read(response)).isComplete).toBe(false)
     }
+  })
+})
+
+describe("the downloads of an account", () => {
+  let server: TestServer
+
+  beforeAll(async () => {
+    server = await startTestServer("lean")
+    return () => server.stop()
+  })
+
+  const lists = ["orders", "credits", "requests"] as const
+
+  async function signedIn() {
+    const user = await createUser({ role: "owner" })
+    const { key, secret } = await createKey({ user, surface: "user" })
+    await grantCredits(user.id, 7)
+    await createOrder({ userId: user.id, status: "paid", paidAt: new Date() })
+    await createOrder({ userId: user.id, status: "failed", paidAt: null })
+    const logged = { method: "GET", route: "/api/v1/me", status: 200, code: undefined, ms: 1, rows: 1, credits: 0 }
+    const sender = { address: undefined, userAgent: null, parameters: [] }
+    const of = { id: randomUUID(), keyId: key.id, userId: user.id, createdAt: new Date() }
+    await writeEntries(pool(), [{ ...of, ...logged, ...sender }])
+    return { user, secret, headers: { cookie: await sessionOf(user) } }
+  }
+
+  test("are its own rows that match the query, as the API returns them, also for staff", async () => {
+    const [other, { user, secret, headers }] = [await signedIn(), await signedIn()]
+    // The API logs the requests of this test.
+    const until = `until=${Date.now() + 1}`
+    for (const list of lists) {
+      for (const search of [
+        `?${until}`,
+        `?order=asc&${until}`,
+        `?userId=${other.user.id}`,
+        "?since=2020-01-01&until=2020-01-31",
+      ]) {
+        const path = `/account/csv/${list}${search}`
+        const response = await ask(server, { path, headers })
+        const api = await ask(server, {
+          path: `/api/v1/me/${list}${search}`,
+          headers: { "x-api-key": secret, accept: "text/csv" },
+        })
+        expect(response.status, path).toBe(api.status)
+        expect(response.text, path).not.toContain(other.user.id)
+        expect(response.headers.get("cache-control"), path).toMatch(/^no-store/)
+        if (response.status !== 200) continue
+        expect(response.text, path).toBe(api.text)
+        expect(Object.fromEntries(response.headers)).toMatchObject({
+          "content-type": "text/csv; charset=utf-8",
+          "content-disposition": `attachment; filename="${list}-${new Date().toISOString().slice(0, 10)}.csv"`,
+        })
+        expect(response.text.includes(user.id), path).toBe(!search.includes("2020"))
+      }
+    }
+  })
+
+  test("are for nobody who is signed out, and of nothing but lists", async () => {
+    const { headers, secret } = await signedIn()
+    for (const list of lists) {
+      for (const given of [{}, { "x-api-key": secret }, { authorization: `Bearer ${secret}` }]) {
+        const { status, text } = await ask(server, { path: `/account/csv/${list}`, headers: given as Headers })
+        expect([status, text.includes(",")], list).toEqual([307, false])
+      }
+    }
+    for (const other of ["subscription", "key", "run", "nothing", "../admin/orders", "orders/x"]) {
+      expect((await ask(server, { path: `/account/csv/${other}`, headers })).status, other).toBe(404)
+    }
+  })
+
+  test("end as incomplete when the session has ended", async () => {
+    const headers = { cookie: await sessionOf(owner) }
+    const response = await open(server, { headers, type: "csv" }, "/account/csv/orders")
+    expect(response.statusCode).toBe(200)
+    await once(response, "readable")
+    await db().session.deleteMany({ where: { userId: owner.id } })
+    await expect.poll(countConnections).toBe(0)
+    expect((await read(response)).isComplete).toBe(false)
   })
 })

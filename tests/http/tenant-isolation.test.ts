@@ -9,6 +9,7 @@ import { ask, builtActions, builtPaths, callAction, type RawResponse, sessionOf 
 import {
   createKey,
   createOrder,
+  createPicture,
   createPlan,
   createRun,
   createSession,
@@ -40,6 +41,8 @@ const unmarked = [
 const shown: Record<string, string> = {
   "users.email": "owner admin analyst support",
   "users.name": "owner admin analyst support",
+  "sessions.browser": "owner admin analyst support",
+  "account_notes.text": "owner admin analyst support",
   "api_keys.name": "owner admin analyst support",
   "plans.id": "owner admin analyst finance bookkeeper",
   "plans.name": "owner admin analyst finance bookkeeper",
@@ -83,6 +86,7 @@ async function createMarked() {
     image: mark("users.image"),
   })
   const [userId, m] = [user.id, mark]
+  await createPicture(userId, bytes("user_pictures.image"))
   const link = { type: m("accounts.type"), provider: m("accounts.provider") }
   await db().providerAccount.create({
     data: { userId, ...link, providerAccountId: m("accounts.provider_account_id") },
@@ -166,6 +170,8 @@ async function createMarked() {
       error: m("emails.error"),
     },
   })
+  const authorId = (await createUser({ role: "admin" })).id
+  await db().accountNote.create({ data: { id: randomUUID(), userId, authorId, text: m("account_notes.text") } })
   const feedback = await db().feedback.create({ data: { userId, rating: 1, message: m("feedback.message") } })
   const waiting = await db().waitlistEntry.create({
     data: {
@@ -265,7 +271,7 @@ describe.each(["owner", "member"] as const)("for any request of an account with 
     const filledIn = own.map((page) =>
       page.replace("[surface]", "user").replace("[token]", other.ids.token).replace("[id]", other.ids.key),
     )
-    for (const path of [...filledIn, ...downloadsBelow("/api-keys")]) {
+    for (const path of [...filledIn, ...downloadsBelow("/api-keys"), ...ownLists]) {
       for (const search of ["", ...searches()]) {
         seen.push(...marksIn((await page(path + search)).text, path + search))
       }
@@ -292,6 +298,9 @@ describe.each(["owner", "member"] as const)("for any request of an account with 
     expect(seen).toEqual([])
   })
 })
+
+/** The lists of an account as files; paths that are no list are not found. */
+const ownLists = ["credits", "orders", "requests", "usage", "subscription"].map((list) => `/account/csv/${list}`)
 
 /** The routes about the other account's key that take a session. */
 function downloadsBelow(folder: string): string[] {

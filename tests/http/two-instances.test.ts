@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto"
-import { chromium } from "@playwright/test"
 import { beforeAll, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { freePort } from "@/scripts/postgres"
-import { browserFlags, findBrowser } from "@/tests/support/browser"
+import { launchBrowser } from "@/tests/support/browser"
 import { cheapHashOf, createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { startHaproxy } from "@/tests/support/haproxy"
 import { findViolations } from "@/tests/support/ledger-invariants"
@@ -105,8 +104,7 @@ test("a key revoked on the page of one instance is refused by the other on its n
   const { secret } = await createKey({ user, surface: "user" })
   for (const instance of instances) expect((await ask({ secret, instance })).status).toBe(200)
 
-  const executablePath = findBrowser()
-  const browser = await chromium.launch({ args: browserFlags, ...(executablePath && { executablePath }) })
+  const browser = await launchBrowser()
   const page = await browser.newPage({
     baseURL: proxy,
     javaScriptEnabled: false,
@@ -116,7 +114,8 @@ test("a key revoked on the page of one instance is refused by the other on its n
   await page.getByLabel("Email").fill(user.email)
   await page.getByLabel("Password").fill(password)
   await page.getByRole("button", { name: "Sign in" }).click()
-  await page.waitForURL(/api-keys/)
+  await page.waitForURL(/account/)
+  await page.goto("/api-keys")
   await page.getByRole("button", { name: "Revoke" }).click()
   await page.getByRole("button", { name: "Revoke key" }).click()
   await page.getByText("is revoked.").waitFor()

@@ -1,4 +1,4 @@
-import { chromium } from "@playwright/test"
+import { type Browser, chromium, type LaunchOptions } from "@playwright/test"
 import { isExecutable, onPath } from "./on-path"
 
 // The headless shell renders pages like the full browser but without its user interface, which costs half a core.
@@ -6,7 +6,7 @@ const names = ["chromium-headless-shell", "chromium", "chromium-browser", "googl
 const macApplication = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 
 /** No sandbox, which does not work as root or in containers, and no background traffic of the browser. */
-export const browserFlags = [
+const flags = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -24,4 +24,14 @@ export function findBrowser(): string | undefined {
     onPath(...names) ||
     [macApplication].find(isExecutable)
   )
+}
+
+/** How Playwright starts the browser. */
+export function launchOptions(): LaunchOptions {
+  const executablePath = findBrowser()
+  return { args: flags, ...(executablePath && { executablePath }) }
+}
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch(launchOptions())
 }

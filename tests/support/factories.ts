@@ -168,7 +168,12 @@ export async function createViewer(
   session: Parameters<typeof createSession>[1] = {},
 ): Promise<Viewer> {
   const user = await createUser(overrides)
-  return { ...user, id: user.id as OwnerId, sessionId: (await createSession(user, session)).id }
+  return { ...user, id: user.id as OwnerId, picture: null, sessionId: (await createSession(user, session)).id }
+}
+
+export function createPicture(userId: string, image = Buffer.from("no real picture")) {
+  const picture = { version: randomUUID(), image }
+  return db().userPicture.upsert({ where: { userId }, create: { userId, ...picture }, update: picture })
 }
 
 /** A provider that is connected to an account; a person of oauth-provider.ts can sign in with its id. */

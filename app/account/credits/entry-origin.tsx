@@ -1,22 +1,22 @@
 import { Link } from "@/components/link"
 import { None, Text } from "@/components/list/cells"
 
+export const entriesPage = "/account/credits/entries"
+
 /** The origin of a ledger entry: a run (with a link to all its entries), an order, or the entry's reason. */
 export function EntryOrigin({
   runId,
   orderId,
   reason,
-  page,
 }: {
   runId: string | null
   orderId: string | null
   reason: string | null
-  page: string
 }) {
   if (runId !== null) {
     return (
       <Link
-        href={`${page}?runId=${runId}`}
+        href={`${entriesPage}?runId=${runId}`}
         title={runId}
         className="whitespace-nowrap underline decoration-line underline-offset-2 hover:decoration-current"
       >

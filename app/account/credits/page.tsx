@@ -1,16 +1,22 @@
 import type { Metadata } from "next"
-import { GET } from "@/app/api/v1/me/credits/route"
+import { redirect } from "next/navigation"
+import { buttonStyle } from "@/components/button"
 import { EmptyState } from "@/components/empty-state"
 import { Link } from "@/components/link"
-import { Change, Count, Time } from "@/components/list/cells"
-import { ListView } from "@/components/list/list-view"
-import { readListing } from "@/components/list/query"
+import { Change, Count, Day, Text } from "@/components/list/cells"
+import { Filters } from "@/components/list/filters"
+import { Paging } from "@/components/list/paging"
+import { addressOf, cleanQuery, readListing } from "@/components/list/query"
+import { RefusedQuery } from "@/components/list/refused-query"
 import { PageFrame } from "@/components/page-frame"
 import { SupportLink } from "@/components/support-link"
+import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
-import { formatters } from "@/components/units"
+import { creditDays, forecastOf } from "@/lib/credits/days"
+import { describeForecast, inCredits, nameOfLine } from "@/lib/credits/words"
 import { requireViewer } from "@/lib/sign-in/session"
-import { EntryOrigin } from "./entry-origin"
+import { entriesPage } from "./entry-origin"
+import { endpoint } from "./ledger"
 import { entry } from "./navigation"
 import { Usage } from "./usage"
 
@@ -20,56 +26,126 @@ const page = "/account/credits"
 
 export default async function CreditsPage({ searchParams }: PageProps<"/account/credits">) {
   const viewer = await requireViewer(page)
-  const listing = await readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search))
-  const { query, found } = listing
+  const params = await searchParams
+  // Filters of single entries, which this page had.
+  if (params.kind || params.runId) redirect(addressOf(entriesPage, params))
+  // A filter or page number in the URL means that the viewer reads the ledger, so the forecast and charts are left out.
+  const isWhole = cleanQuery(page, params).size === 0
+  const [{ query, found }, days] = await Promise.all([
+    readListing(page, params, (search) => endpoint.read(viewer.id, search)),
+    isWhole ? creditDays(viewer.id) : null,
+  ])
+  const forecast = days && "data" in found ? forecastOf(found.meta.balance, days) : null
   return (
     <PageFrame
       title={entry.label}
-      intro="Each run reserves the most it can cost. When it finishes, the unused credits return to your balance."
+      intro="A run is charged for what it used. Credits that it reserved and did not use return to your balance."
     >
       {"data" in found && (
         <dl className="grid grid-cols-2 gap-3">
-          <Tile label="Balance" note="available to spend">
-            {formatters.count.full(found.meta.balance)}
+          <Tile
+            label="Balance"
+            note={
+              <>
+                <span className="block">available to spend</span>
+                {forecast && <span className="block">{describeForecast(forecast)}</span>}
+              </>
+            }
+          >
+            {inCredits(found.meta.balance)}
           </Tile>
           <Tile label="Held" note="by runs in progress">
-            {formatters.count.full(found.meta.held)}
+            {inCredits(found.meta.held)}
           </Tile>
         </dl>
       )}
-      {/* A filter or page number in the URL means that the viewer reads the ledger, so the charts are left out. */}
-      {query.size === 0 && <Usage owner={viewer.id} />}
-      <h2 className="text-base font-semibold">Ledger</h2>
-      <ListView
-        title="Ledger"
-        page={page}
-        path="/api/v1/me/credits"
-        filters={GET.endpoint.filters}
-        columns={[
-          { label: "No.", cell: ({ seq }) => <Count of={seq} /> },
-          { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
-          { label: "Kind", cell: ({ kind }) => kind },
-          { label: "Description", cell: (row) => <EntryOrigin {...row} page={page} /> },
-          { label: "Amount", numeric: true, cell: ({ amount }) => <Change of={amount} /> },
-          { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count of={balanceAfter} /> },
-        ]}
-        listing={listing}
-        empty={<NoEntries />}
-      />
+      {days && <Usage days={days} />}
+      <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+        <h2 className="text-base font-semibold">Ledger</h2>
+        <Link href={entriesPage} className="font-medium text-accent hover:underline">
+          All entries
+        </Link>
+      </div>
+      <Filters page={page} filters={endpoint.filters} query={query} known={{}} />
+      {"data" in found ? (
+        <>
+          {found.data.length > 0 && <Lines lines={found.data} />}
+          {found.data.length === 0 && (query.size > 0 ? <EmptyState title="Nothing matches" /> : <NoEntries />)}
+          <Paging
+            page={page}
+            download={{ href: "/account/csv/credits", of: "entries" }}
+            query={query}
+            meta={found.meta}
+            rows={found.data.length}
+          />
+        </>
+      ) : (
+        <RefusedQuery message={found.refused} page={page} />
+      )}
     </PageFrame>
+  )
+}
+
+type Line = Awaited<ReturnType<typeof endpoint.read>>["data"][number]
+
+function Lines({ lines }: { lines: readonly Line[] }) {
+  return (
+    <Table
+      caption="Ledger"
+      headings={[
+        { label: "Created" },
+        { label: "Type" },
+        { label: "Description" },
+        { label: "Amount", numeric: true },
+        { label: "Balance after", numeric: true },
+      ]}
+    >
+      {lines.map((line) => (
+        <TableRow key={line.id}>
+          <TableCell label="Created" names>
+            <Day at={line.createdAt} />
+          </TableCell>
+          <TableCell label="Type" opens={line.runId !== null}>
+            {line.runId ? (
+              <Link
+                href={`${entriesPage}?runId=${line.runId}`}
+                title={line.runId}
+                className="underline decoration-line underline-offset-2 hover:decoration-current"
+              >
+                {nameOfLine(line)}
+              </Link>
+            ) : (
+              nameOfLine(line)
+            )}
+          </TableCell>
+          <TableCell label="Description">
+            <Text>{line.description}</Text>
+          </TableCell>
+          <TableCell label="Amount" numeric>
+            <Change of={line.amount} />
+          </TableCell>
+          <TableCell label="Balance after" numeric>
+            <Count of={line.balanceAfter} />
+          </TableCell>
+        </TableRow>
+      ))}
+    </Table>
   )
 }
 
 function NoEntries() {
   return (
-    <EmptyState title="No entries yet">
+    <EmptyState
+      title="No entries yet"
+      action={
+        <Link href="/api-keys" className={buttonStyle()}>
+          Create an API key
+        </Link>
+      }
+    >
       Contact <SupportLink /> to add credits. Your code spends them on{" "}
       <Link href="/docs/user" className="text-accent underline">
         runs
-      </Link>
-      , which it starts with{" "}
-      <Link href="/api-keys" className="text-accent underline">
-        an API key
       </Link>
       .
     </EmptyState>

@@ -1,8 +1,8 @@
-import { ChartPanel } from "@/components/chart-panel"
+import { Chart } from "@/components/chart/chart"
+import { periodNames } from "@/components/chart/periods"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { formatters } from "@/components/units"
-import type { OwnerId } from "@/lib/accounts/owner"
-import { type CreditDay, creditDays } from "@/lib/credits/days"
+import type { CreditDay } from "@/lib/credits/days"
 import { inCredits } from "@/lib/credits/words"
 
 const whole = formatters.count.full
@@ -10,8 +10,7 @@ const whole = formatters.count.full
 type Days = { days: readonly CreditDay[] }
 
 /** Charts of an account's last days, and a table with the same numbers. */
-export async function Usage({ owner }: { owner: OwnerId }) {
-  const days = await creditDays(owner)
+export function Usage({ days }: Days) {
   return (
     <>
       <DayCharts days={days} />
@@ -21,19 +20,19 @@ export async function Usage({ owner }: { owner: OwnerId }) {
 }
 
 function DayCharts({ days }: Days) {
-  const periods = days.map(({ day }) => day)
+  const periods = days.map(({ day }) => periodNames(new Date(day), "day"))
   const spent = days.map((day) => day.spent)
   const sum = spent.reduce((total, number) => total + number, 0)
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3 lg:grid-cols-2">
-      <ChartPanel
+      <Chart
         title={`Spent in the last ${days.length} days: ${inCredits(sum)}`}
         kind="bar"
         unit="count"
         periods={periods}
         series={[{ label: "Spent", values: spent }]}
       />
-      <ChartPanel
+      <Chart
         title="Balance at the end of the day"
         kind="line"
         unit="count"

@@ -1,4 +1,10 @@
 import { Receipt } from "lucide-react"
 import type { NavigationEntry } from "@/app/_shell/sections"
 
-export const entry: NavigationEntry = { area: "account", label: "Orders", icon: Receipt, permission: null }
+export const entry: NavigationEntry = {
+  area: "account",
+  position: 5,
+  label: "Your orders",
+  icon: Receipt,
+  permission: null,
+}

@@ -1,8 +1,9 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/me/orders/route"
+import { buttonStyle } from "@/components/button"
 import { EmptyState } from "@/components/empty-state"
 import { Link } from "@/components/link"
-import { Count, Money, None, Status, Text, Time } from "@/components/list/cells"
+import { Count, Day, Money, None, Status, Text } from "@/components/list/cells"
 import { ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
 import { PageFrame } from "@/components/page-frame"
@@ -23,6 +24,7 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
         title={entry.label}
         page={page}
         path="/api/v1/me/orders"
+        download="/account/csv/orders"
         filters={GET.endpoint.filters}
         columns={[
           { label: "Description", cell: ({ description }) => <Text>{description}</Text> },
@@ -39,8 +41,8 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
             numeric: true,
             cell: ({ credits, paidAt }) => (paidAt !== null && credits > 0 ? <Count of={credits} /> : <None />),
           },
-          { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
-          { label: "Paid", cell: ({ paidAt }) => <Time at={paidAt} /> },
+          { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
+          { label: "Paid", cell: ({ paidAt }) => <Day at={paidAt} /> },
         ]}
         listing={listing}
         empty={<NoOrders />}
@@ -51,12 +53,15 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
 
 function NoOrders() {
   return (
-    <EmptyState title="No orders yet">
-      Contact <SupportLink /> to buy credits or a plan. Until then, your runs use your{" "}
-      <Link href="/account/credits" className="text-accent underline">
-        balance
-      </Link>
-      .
+    <EmptyState
+      title="No orders yet"
+      action={
+        <Link href="/account/credits" className={buttonStyle()}>
+          View your balance
+        </Link>
+      }
+    >
+      Contact <SupportLink /> to buy credits or a plan. Until then, your runs use your balance.
     </EmptyState>
   )
 }

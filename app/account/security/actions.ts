@@ -18,7 +18,7 @@ import { socialProviders } from "@/lib/sign-in/providers"
 import { startSession } from "@/lib/sign-in/session"
 import { endSessions } from "@/lib/sign-in/sessions"
 
-const passwordFirst = "Set a password by email first: it confirms that this is you."
+const passwordFirst = "Set a password by email first, to confirm that it is you."
 
 export const change = formAction({
   fields: passwordChangeForm,
@@ -88,7 +88,7 @@ export const connect = formAction({
     if (result.ok) redirect(await connectUrl(viewer, provider))
     if (result.reason === "too_many") return retryLater("Too many attempts", result)
     if (result.reason === "no_password") return refused(passwordFirst)
-    return invalid({ password: "This is not your password." })
+    return invalid({ password: "This is not your current password." })
   },
 })
 
@@ -103,6 +103,6 @@ export const disconnect = formAction({
       return done(`${result.name} is disconnected.`)
     }
     if (result.reason === "not_connected") return done("This was already disconnected.")
-    return refused("This is your only way to sign in. Set a password or connect another service first.")
+    return refused("This is your only sign-in method. Set a password or connect another service first.")
   },
 })

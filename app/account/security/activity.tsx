@@ -1,9 +1,10 @@
 import { EmptyState } from "@/components/empty-state"
 import { None } from "@/components/list/cells"
 import { RelativeTime } from "@/components/relative-time"
-import { Table, TableCell, TableRow } from "@/components/table"
+import { TableCell, TableRow } from "@/components/table"
 import { Untrusted } from "@/components/untrusted"
 import type { Activity } from "@/lib/sign-in/activity"
+import { FoldedTable } from "./folded-table"
 
 export function RecentActivity({ entries }: { entries: readonly Activity[] }) {
   const now = new Date()
@@ -13,13 +14,16 @@ export function RecentActivity({ entries }: { entries: readonly Activity[] }) {
       {entries.length === 0 ? (
         <EmptyState title="No activity yet" />
       ) : (
-        <Table caption="Recent activity" headings={[{ label: "Activity" }, { label: "Address" }, { label: "Time" }]}>
-          {entries.map(({ id, sentence, address, createdAt }) => (
+        <FoldedTable
+          caption="Recent activity"
+          others="Earlier activity"
+          headings={[{ label: "Activity" }, { label: "IP address" }, { label: "Time" }]}
+          rows={entries.map(({ id, sentence, address, createdAt }) => (
             <TableRow key={id}>
               <TableCell label="Activity" names className="wrap-anywhere">
                 <Untrusted>{sentence}</Untrusted>
               </TableCell>
-              <TableCell label="Address" className="text-muted">
+              <TableCell label="IP address" className="text-muted">
                 {address ?? <None />}
               </TableCell>
               <TableCell label="Time" className="text-muted">
@@ -27,7 +31,7 @@ export function RecentActivity({ entries }: { entries: readonly Activity[] }) {
               </TableCell>
             </TableRow>
           ))}
-        </Table>
+        />
       )}
     </div>
   )

@@ -1,5 +1,5 @@
 import { Done } from "@/components/form/done"
-import { SubmitButton, TextField } from "@/components/form/fields"
+import { PasswordField, SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { Panel } from "@/components/page-frame"
 import { Untrusted } from "@/components/untrusted"
@@ -15,7 +15,7 @@ export function AddressForm({ email, hasPassword }: { email: string; hasPassword
           You sign in as <Address of={email} />.
         </p>
         <TextField label="New email address" name="email" type="email" autoComplete="email" required />
-        <TextField label="Your password" name="current" type="password" autoComplete="current-password" required />
+        <PasswordField label="Your password" name="current" />
         <SubmitButton className="justify-self-start">Send confirmation link</SubmitButton>
       </Form>
     </Panel>

@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { ContactOperator } from "@/app/reset-password/contact-operator"
 import { Done } from "@/components/form/done"
-import { NewPasswordField, SubmitButton, TextField } from "@/components/form/fields"
+import { NewPasswordField, PasswordField, SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { PageFrame, Panel } from "@/components/page-frame"
@@ -34,9 +34,11 @@ export default async function SecurityPage({ searchParams }: PageProps<"/account
       title="Security"
       intro="How you sign in, the browsers that are signed in, and what happened to your account."
     >
-      <Panel label="Password">{ways.hasPassword ? <PasswordForm email={viewer.email} /> : <NoPassword />}</Panel>
-      <AddressForm email={viewer.email} hasPassword={ways.hasPassword} />
       <Providers ways={ways} query={query} page={page} />
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 xl:grid-cols-2">
+        <Panel label="Password">{ways.hasPassword ? <PasswordForm email={viewer.email} /> : <NoPassword />}</Panel>
+        <AddressForm email={viewer.email} hasPassword={ways.hasPassword} />
+      </div>
       <Sessions sessions={sessions} selected={query.end} page={page} />
       <RecentActivity entries={activity} />
     </PageFrame>
@@ -70,7 +72,7 @@ function PasswordForm({ email }: { email: string }) {
       <h2 className="text-base font-semibold">Change password</h2>
       {/* Lets password managers match the password to the account. */}
       <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
-      <TextField label="Current password" name="current" type="password" autoComplete="current-password" required />
+      <PasswordField label="Current password" name="current" />
       <NewPasswordField label="New password" minLength={passwordMinLength} />
       <p className="text-muted">This signs out all other browsers. API keys keep working.</p>
       <SubmitButton className="justify-self-start">Change password</SubmitButton>

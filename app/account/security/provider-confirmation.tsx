@@ -1,5 +1,5 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
-import { TextField } from "@/components/form/fields"
+import { PasswordField } from "@/components/form/fields"
 import { connect, disconnect } from "./actions"
 
 export type Named = { id: string; name: string }
@@ -8,12 +8,12 @@ export type Named = { id: string; name: string }
 export function connection({ id, name }: Named): Confirmation {
   return {
     title: `Connect ${name}?`,
-    description: `${name} asks you to sign in there and leads you back here. From then on you can sign in with ${name}.`,
+    description: `You sign in at ${name} and return to this page. From then on you can sign in with ${name}.`,
     action: connect,
     fields: (
       <>
         <input type="hidden" name="provider" value={id} />
-        <TextField label="Your password" name="password" type="password" autoComplete="current-password" required />
+        <PasswordField label="Your password" name="password" />
       </>
     ),
     submit: `Continue to ${name}`,
@@ -25,7 +25,7 @@ export function connection({ id, name }: Named): Confirmation {
 export function disconnection({ id, name }: Named): Confirmation {
   return {
     title: `Disconnect ${name}?`,
-    description: `${name} no longer signs in to your account, and other browsers that signed in with ${name} are signed out. API keys keep working.`,
+    description: `You can no longer sign in with ${name}, and other browsers that signed in with it are signed out. API keys keep working.`,
     action: disconnect,
     fields: <input type="hidden" name="id" value={id} />,
     submit: `Disconnect ${name}`,

@@ -13,11 +13,26 @@ type Query = Record<string, string | string[] | undefined>
 
 /** What the callback of a provider adds to the URL as `connection`. */
 const outcomes = new Map<unknown, { tone: "good" | "bad"; text: string }>([
-  ["connected", { tone: "good", text: "Connected. You can sign in with it from now on." }],
-  ["failed", { tone: "bad", text: "Nothing was connected: the sign-in there was cancelled or failed." }],
+  ["connected", { tone: "good", text: "The service is connected. You can sign in with it from now on." }],
+  [
+    "failed",
+    { tone: "bad", text: "Nothing was connected: the sign-in at the service was canceled or failed. Try again." },
+  ],
   ["expired", { tone: "bad", text: "Nothing was connected: this took too long, or you were signed out. Try again." }],
-  ["second", { tone: "bad", text: "Nothing was connected: disconnect the one that is connected first." }],
-  ["taken", { tone: "bad", text: "Nothing was connected: your account there signs in to another account here." }],
+  [
+    "second",
+    {
+      tone: "bad",
+      text: "Nothing was connected: your account already has a connection to this service. Disconnect it first.",
+    },
+  ],
+  [
+    "taken",
+    {
+      tone: "bad",
+      text: "Nothing was connected: your account at the service is already connected to another account here.",
+    },
+  ],
 ])
 
 /** What signs in to the account. Without JavaScript, the buttons open a query, which shows the confirmation here. */
@@ -30,7 +45,7 @@ export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; p
   const disconnecting = connected.find(({ id }) => id === query.disconnect)
   return (
     <div id="ways" className="grid grid-cols-[minmax(0,1fr)] gap-3">
-      <h2 className="text-base font-semibold">Ways to sign in</h2>
+      <h2 className="text-base font-semibold">Sign-in methods</h2>
       {outcome && (
         <Notice tone={outcome.tone} role={outcome.tone === "good" ? "status" : "alert"}>
           {outcome.text}
@@ -47,13 +62,13 @@ export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; p
       {typeof query.disconnect === "string" && (
         <ConfirmPanel
           confirmation={disconnection(disconnecting ?? { id: query.disconnect, name: "this service" })}
-          unavailable={!disconnecting && "This is not connected."}
+          unavailable={!disconnecting && "This service is not connected."}
           page={page}
           back="Back to the list"
         />
       )}
       <ProviderButtons available={available} connected={connected.map(({ id, name }) => ({ id, name }))}>
-        <Table caption="Ways to sign in" headings={[{ label: "Way" }, { label: "Status" }, { actions: "Actions" }]}>
+        <Table caption="Sign-in methods" headings={[{ label: "Method" }, { label: "Status" }, { actions: "Actions" }]}>
           <Row id="password" name="Password" status={hasPassword ? "Set" : "Not set"} />
           {connected.map(({ id, name, createdAt, isLast }) => (
             <Row
@@ -63,7 +78,7 @@ export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; p
               status={
                 <span>
                   Connected <RelativeTime date={createdAt} now={now} />
-                  {isLast && "; your only way to sign in"}
+                  {isLast && "; your only sign-in method"}
                 </span>
               }
               button={isLast ? undefined : { name: "disconnect", kind: "danger-quiet", text: "Disconnect" }}
@@ -99,7 +114,7 @@ function Row({
 }) {
   return (
     <TableRow>
-      <TableCell label="Way" names>
+      <TableCell label="Method" names>
         <span id={`way-${id}`} className="font-medium">
           {name}
         </span>
@@ -107,7 +122,7 @@ function Row({
       <TableCell label="Status" className="text-muted">
         {status}
       </TableCell>
-      <td className={`${cellStyle} text-right lg:pr-1.5`}>
+      <td className={`${cellStyle} text-right max-lg:ml-auto lg:pr-1.5`}>
         {button && (
           <Button
             kind={button.kind}

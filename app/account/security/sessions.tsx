@@ -2,8 +2,9 @@ import { Button } from "@/components/button"
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { RelativeTime } from "@/components/relative-time"
 import { StatusBadge } from "@/components/status-badge"
-import { cellStyle, Table, TableCell, TableRow } from "@/components/table"
+import { cellStyle, TableCell, TableRow } from "@/components/table"
 import type { ListedSession } from "@/lib/sign-in/sessions"
+import { FoldedTable } from "./folded-table"
 import { SessionButtons } from "./session-buttons"
 import { others, sessionEnding } from "./session-ending"
 
@@ -34,20 +35,18 @@ export function Sessions({
         />
       )}
       <SessionButtons sessions={endable.map(({ id, browser, address }) => ({ id, browser, address }))}>
-        <Table
+        <FoldedTable
           caption="Signed-in browsers"
+          others="More signed-in browsers"
           headings={[
             { label: "Browser" },
-            { label: "Address" },
+            { label: "IP address" },
             { label: "Signed in" },
             { label: "Last seen" },
             { actions: "Actions" },
           ]}
-        >
-          {sessions.map((session) => (
-            <SessionRow key={session.id} session={session} now={now} />
-          ))}
-        </Table>
+          rows={sessions.map((session) => <SessionRow key={session.id} session={session} now={now} />)}
+        />
         {endable.length > 1 && (
           <Button
             kind="danger-quiet"
@@ -73,7 +72,7 @@ function SessionRow({ session, now }: { session: ListedSession; now: Date }) {
           {browser} {current && <StatusBadge tone="good">This browser</StatusBadge>}
         </span>
       </TableCell>
-      <TableCell label="Address" className="text-muted">
+      <TableCell label="IP address" className="text-muted">
         {address}
       </TableCell>
       <TableCell label="Signed in" className="text-muted">
@@ -84,7 +83,7 @@ function SessionRow({ session, now }: { session: ListedSession; now: Date }) {
       <TableCell label="Last seen" className="text-muted">
         {current ? "now" : <RelativeTime date={lastSeenAt} now={now} />}
       </TableCell>
-      <td className={`${cellStyle} text-right lg:pr-1.5`}>
+      <td className={`${cellStyle} text-right max-lg:ml-auto lg:pr-1.5`}>
         {!current && (
           <Button
             kind="danger-quiet"

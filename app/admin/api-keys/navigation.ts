@@ -5,7 +5,9 @@ import { kinds } from "@/lib/surfaces"
 export const entry: NavigationEntry = {
   area: "admin",
   section: "Developers",
-  label: "API keys",
+  position: 1,
+  label: "Admin keys",
   icon: ShieldCheck,
   permission: kinds.admin.issuing,
+  actions: [{ label: "Create an admin key", query: "?new" }],
 }

@@ -2,4 +2,10 @@ import { History } from "lucide-react"
 import { adminPage, type NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/audit/route"
 
-export const entry: NavigationEntry = { ...adminPage(GET), section: "Logs", label: "Audit log", icon: History }
+export const entry: NavigationEntry = {
+  ...adminPage(GET),
+  section: "Logs",
+  position: 3,
+  label: "Audit log",
+  icon: History,
+}

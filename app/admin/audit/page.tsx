@@ -1,9 +1,9 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/audit/route"
-import { Details } from "@/components/console/cells"
 import { ResourcePage } from "@/components/console/resource-page"
-import { Id, Time } from "@/components/list/cells"
+import { Action, Details, LogTime, Target } from "./cells"
 import { entry } from "./navigation"
+import { relate } from "./related"
 
 export const metadata: Metadata = { title: entry.label }
 
@@ -14,20 +14,22 @@ export default function AuditPage({ searchParams }: PageProps<"/admin/audit">) {
       title={entry.label}
       endpoint={GET.endpoint}
       searchParams={searchParams}
+      relate={relate}
       columns={[
-        { label: "Time", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <LogTime at={createdAt} /> },
+        { label: "Action", cell: (row) => <Action {...row} /> },
         {
           label: "Actor",
+          opens: true,
           cell: ({ actorId, action }, account) =>
             actorId ? account(actorId) : action === "user.sign_in_failed" ? "Unknown" : "System",
         },
-        { label: "Action", cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
         {
           label: "Target",
-          cell: ({ targetType, targetId }, account) =>
-            targetType === "user" ? account(targetId) : <Id value={targetId} />,
+          cell: ({ targetType, targetId }, account, related) =>
+            targetType === "user" ? account(targetId) : <Target type={targetType} id={targetId} related={related} />,
         },
-        { label: "Details", cell: ({ details }) => <Details of={details} /> },
+        { label: "Details", cell: ({ details }, _, related) => <Details of={details} related={related} /> },
       ]}
     />
   )

@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/credits/route"
 import { ResourcePage } from "@/components/console/resource-page"
-import { Count, Text, Time } from "@/components/list/cells"
+import { Count, Day, Text } from "@/components/list/cells"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }
@@ -14,13 +14,13 @@ export default function CreditsPage({ searchParams }: PageProps<"/admin/credits"
       endpoint={GET.endpoint}
       searchParams={searchParams}
       columns={[
-        { label: "Account", cell: ({ userId }, account) => account(userId) },
+        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
         { label: "No.", numeric: true, cell: ({ seq }) => <Count of={seq} /> },
-        { label: "Kind", cell: ({ kind }) => kind },
+        { label: "Type", cell: ({ kind }) => kind },
         { label: "Amount", numeric: true, cell: ({ amount }) => <Count of={amount} /> },
         { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count of={balanceAfter} /> },
         { label: "Reason", cell: ({ reason }) => <Text>{reason}</Text> },
-        { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
       ]}
     />
   )

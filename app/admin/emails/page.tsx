@@ -14,8 +14,8 @@ export default function EmailsPage({ searchParams }: PageProps<"/admin/emails">)
       endpoint={GET.endpoint}
       searchParams={searchParams}
       columns={[
-        { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { label: "To", cell: ({ to, userId }, account) => (userId ? account(userId) : <Text>{to}</Text>) },
+        { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: "To", opens: true, cell: ({ to, userId }, account) => (userId ? account(userId) : <Text>{to}</Text>) },
         { label: "Template", cell: ({ template }) => <code className="font-mono text-xs">{template}</code> },
         { label: "Subject", cell: ({ subject }) => <Text>{subject}</Text> },
         { label: "Status", cell: ({ status }) => <Status of={status} /> },

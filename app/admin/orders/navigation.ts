@@ -2,4 +2,10 @@ import { Receipt } from "lucide-react"
 import { adminPage, type NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/orders/route"
 
-export const entry: NavigationEntry = { ...adminPage(GET), section: "Billing", label: "Orders", icon: Receipt }
+export const entry: NavigationEntry = {
+  ...adminPage(GET),
+  section: "Billing",
+  position: 2,
+  label: "Orders",
+  icon: Receipt,
+}

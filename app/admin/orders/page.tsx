@@ -1,7 +1,9 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/orders/route"
+import { planChoices } from "@/components/console/plan-choices"
 import { ResourcePage } from "@/components/console/resource-page"
-import { Money, None, Status, Text, Time } from "@/components/list/cells"
+import { CopyText } from "@/components/copy-text"
+import { Day, Money, None, Status, Text } from "@/components/list/cells"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }
@@ -13,9 +15,23 @@ export default function OrdersPage({ searchParams }: PageProps<"/admin/orders">)
       title={entry.label}
       endpoint={GET.endpoint}
       searchParams={searchParams}
+      choices={planChoices}
+      views={[
+        { label: "Paid", search: "status=paid" },
+        { label: "Failed", search: "status=failed" },
+        { label: "Refunded", search: "status=refunded" },
+      ]}
       columns={[
-        { label: "Account", cell: ({ userId }, account) => account(userId) },
+        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
         { label: "Description", cell: ({ description }) => <Text>{description}</Text> },
+        {
+          label: "ID",
+          cell: ({ id }) => (
+            <CopyText label={`Copy ID ${id}`} ending>
+              {id}
+            </CopyText>
+          ),
+        },
         { label: "Status", cell: ({ status }) => <Status of={status} /> },
         { label: "Amount", numeric: true, cell: (order) => <Money {...order} /> },
         {
@@ -24,8 +40,8 @@ export default function OrdersPage({ searchParams }: PageProps<"/admin/orders">)
           cell: ({ refundedAmount, currency }) =>
             refundedAmount > 0 ? <Money amount={refundedAmount} currency={currency} /> : <None />,
         },
-        { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { label: "Paid", cell: ({ paidAt }) => <Time at={paidAt} /> },
+        { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
+        { label: "Paid", cell: ({ paidAt }) => <Day at={paidAt} /> },
       ]}
     />
   )

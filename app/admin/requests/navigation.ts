@@ -5,6 +5,7 @@ import { GET } from "@/app/api/v1/admin/requests/route"
 export const entry: NavigationEntry = {
   ...adminPage(GET),
   section: "Logs",
+  position: 1,
   label: "API requests",
   icon: ArrowLeftRight,
 }

@@ -1,10 +1,20 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/requests/route"
+import { endpoints } from "@/app/api/v1/endpoints"
 import { KeyLink } from "@/components/console/cells"
 import { ResourcePage } from "@/components/console/resource-page"
 import { Count } from "@/components/list/cells"
 import { Moment, Request, ResponseStatus, Sender } from "@/components/list/request-cells"
+import { errors } from "@/lib/api/errors"
+import { namedKeys } from "@/lib/keys/data"
 import { entry } from "./navigation"
+
+const statuses = [200, ...Object.values(errors).map(({ status }) => status)]
+const statusChoices = Object.fromEntries(statuses.map((status) => [status, String(status)]))
+
+async function routeChoices() {
+  return Object.fromEntries((await endpoints()).map(({ path }) => [path, path]))
+}
 
 export const metadata: Metadata = { title: entry.label }
 
@@ -13,12 +23,18 @@ export default function RequestsPage({ searchParams }: PageProps<"/admin/request
     <ResourcePage
       resource="requests"
       title={entry.label}
+      next={{ text: "Requests with keys appear here within a second.", href: "/api-keys", label: "Create a key" }}
       endpoint={GET.endpoint}
       searchParams={searchParams}
+      choices={async () => ({ route: await routeChoices(), status: statusChoices })}
+      relate={(rows, viewer) => namedKeys([...new Set(rows.map(({ keyId }) => keyId))], viewer)}
       columns={[
-        { label: "Time (UTC)", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-        { label: "Account", cell: ({ userId }, account) => account(userId) },
-        { label: "Key", cell: ({ keyId }) => <KeyLink id={keyId} list="/admin/requests" /> },
+        { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
+        {
+          label: "Key",
+          cell: ({ keyId }, _, keys) => <KeyLink id={keyId} name={keys.get(keyId)?.name} list="/admin/requests" />,
+        },
         { label: "Request", cell: (row) => <Request {...row} /> },
         { label: "Status", cell: (row) => <ResponseStatus {...row} /> },
         { label: "Rows", numeric: true, cell: ({ rows }) => <Count of={rows} /> },

@@ -2,4 +2,10 @@ import { Repeat } from "lucide-react"
 import { adminPage, type NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/subscriptions/route"
 
-export const entry: NavigationEntry = { ...adminPage(GET), section: "Billing", label: "Subscriptions", icon: Repeat }
+export const entry: NavigationEntry = {
+  ...adminPage(GET),
+  section: "Billing",
+  position: 1,
+  label: "Subscriptions",
+  icon: Repeat,
+}

@@ -1,8 +1,10 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/subscriptions/route"
+import { planChoices } from "@/components/console/plan-choices"
 import { ResourcePage } from "@/components/console/resource-page"
-import { Money, Status, Time } from "@/components/list/cells"
+import { Day, Money, None, ReadableId, Status } from "@/components/list/cells"
 import { entry } from "./navigation"
+import { viewsOfSubscriptions } from "./views"
 
 export const metadata: Metadata = { title: entry.label }
 
@@ -13,22 +15,36 @@ export default function SubscriptionsPage({ searchParams }: PageProps<"/admin/su
       title={entry.label}
       endpoint={GET.endpoint}
       searchParams={searchParams}
+      choices={planChoices}
+      views={viewsOfSubscriptions(new Date())}
       columns={[
-        { label: "Account", cell: ({ userId }, account) => account(userId) },
-        { label: "Plan", cell: ({ planId }) => planId },
+        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
+        { label: "Plan", cell: ({ planId }) => <ReadableId value={planId} /> },
         { label: "Status", cell: ({ status }) => <Status of={status} /> },
         {
           label: "Price",
           numeric: true,
           cell: ({ amount, currency, interval }) => (
             <span className="whitespace-nowrap">
-              <Money amount={amount} currency={currency} /> <span className="text-muted">per {interval}</span>
+              <Money amount={amount} currency={currency} /> <span className="text-muted">/ {interval}</span>
             </span>
           ),
         },
-        { label: "Started", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { label: "Period ends", cell: ({ currentPeriodEnd }) => <Time at={currentPeriodEnd} /> },
-        { label: "Ended", cell: ({ canceledAt }) => <Time at={canceledAt} /> },
+        { label: "Started", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
+        { label: "Period ends", cell: ({ currentPeriodEnd }) => <Day at={currentPeriodEnd} /> },
+        {
+          label: "Cancels",
+          cell: ({ cancelAtPeriodEnd, canceledAt }) => (cancelAtPeriodEnd && canceledAt === null ? "Yes" : <None />),
+        },
+        {
+          label: "Ended",
+          cell: ({ canceledAt, replaced }) => (
+            <span>
+              <Day at={canceledAt} />
+              {replaced && <span className="block text-xs text-muted">plan changed</span>}
+            </span>
+          ),
+        },
       ]}
     />
   )

@@ -3,6 +3,7 @@ import { GET } from "@/app/api/v1/admin/usage/route"
 import { KeyLink } from "@/components/console/cells"
 import { ResourcePage } from "@/components/console/resource-page"
 import { Count } from "@/components/list/cells"
+import { namedKeys } from "@/lib/keys/data"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }
@@ -12,12 +13,21 @@ export default function UsagePage({ searchParams }: PageProps<"/admin/usage">) {
     <ResourcePage
       resource="usage"
       title={entry.label}
+      next={{ text: "The first request with a key starts the count.", href: "/api-keys", label: "Create a key" }}
       endpoint={GET.endpoint}
       searchParams={searchParams}
+      relate={(rows, viewer) => namedKeys([...new Set(rows.map(({ keyId }) => keyId))], viewer)}
       columns={[
-        { label: "Period (UTC)", cell: ({ createdAt, unit }) => <Period startsAt={createdAt} unit={unit} /> },
-        { label: "Account", cell: ({ userId }, account) => account(userId) },
-        { label: "Key", cell: ({ keyId }) => <KeyLink id={keyId} list="/admin/usage" /> },
+        {
+          label: "Period (UTC)",
+          sort: "createdAt",
+          cell: ({ createdAt, unit }) => <Period startsAt={createdAt} unit={unit} />,
+        },
+        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
+        {
+          label: "Key",
+          cell: ({ keyId }, _, keys) => <KeyLink id={keyId} name={keys.get(keyId)?.name} list="/admin/usage" />,
+        },
         { label: "Requests", numeric: true, cell: ({ requests }) => <Count of={requests} /> },
         { label: "Failed", numeric: true, cell: ({ errors }) => <Count of={errors} /> },
         { label: "Rows", numeric: true, cell: ({ rows }) => <Count of={rows} /> },

@@ -2,4 +2,10 @@ import { Users } from "lucide-react"
 import { adminPage, type NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/users/route"
 
-export const entry: NavigationEntry = { ...adminPage(GET), section: "Customers", label: "Users", icon: Users }
+export const entry: NavigationEntry = {
+  ...adminPage(GET),
+  section: "Customers",
+  position: 1,
+  label: "Accounts",
+  icon: Users,
+}

@@ -14,12 +14,16 @@ export default function UsersPage({ searchParams }: PageProps<"/admin/users">) {
       title={entry.label}
       endpoint={GET.endpoint}
       searchParams={searchParams}
+      views={[
+        { label: "Banned", search: "status=banned" },
+        { label: "Closed", search: "status=closed" },
+      ]}
       columns={[
-        { label: "Email", cell: ({ id, email }) => <AccountLink id={id} email={email} /> },
-        { label: "Name", cell: ({ name }) => <Text>{name}</Text> },
+        { label: "Email", sort: "email", opens: true, cell: ({ id, email }) => <AccountLink id={id} email={email} /> },
+        { label: "Name", sort: "name", cell: ({ name }) => <Text>{name}</Text> },
         { label: "Role", cell: ({ role }) => role },
         { label: "Status", cell: ({ status }) => <Status of={status} /> },
-        { label: "Signed up", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: "Signed up", sort: "createdAt", cell: ({ createdAt }) => <Time at={createdAt} /> },
       ]}
     />
   )

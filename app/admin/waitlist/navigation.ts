@@ -2,4 +2,11 @@ import { Hourglass } from "lucide-react"
 import { adminPage, type NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/waitlist/route"
 
-export const entry: NavigationEntry = { ...adminPage(GET), section: "Customers", label: "Waitlist", icon: Hourglass }
+export const entry: NavigationEntry = {
+  ...adminPage(GET),
+  section: "Customers",
+  position: 3,
+  label: "Waitlist",
+  icon: Hourglass,
+  finds: "waitlist_entry",
+}

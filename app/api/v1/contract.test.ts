@@ -827,7 +827,7 @@ test("a key with a lower limit of requests is refused beyond it, says so, and a 
   const responses = await callMany(9, () => call(endpoint, { key: secret }))
   expect(responses.filter(({ status }) => status === 200)).toHaveLength(4)
   const refused = await outcome(call(endpoint, { key: secret }))
-  expect(refused.body).toEqual(refusalOf("rate_limited", expect.stringContaining("its limit of 5 requests a minute")))
+  expect(refused.body).toEqual(refusalOf("rate_limited", expect.stringContaining("its limit of 5 requests per minute")))
   await db().apiKey.update({ where: { id: key.id }, data: { requestsPerMinute: 7 } })
   const changed = await callMany(3, () => call(endpoint, { key: secret }))
   expect(changed.filter(({ status }) => status === 200)).toHaveLength(2)

@@ -60,6 +60,8 @@ beforeAll(async () => {
   await client.connect()
   await fillInBulk(client, size)
   clients.push(client)
+  // A second key, so that a filter by key selects a few of its owner's rows.
+  await createUsedKey({ id: owner }, 3)
   return () => client.end()
 }, 120_000)
 
@@ -69,7 +71,9 @@ describe.each(lists)("$path", (endpoint) => {
     const { data } = await call("limit=500")
     const [oldest] = (await call("limit=1&order=asc")).data
     const span = [oldest.createdAt, data[0].createdAt].map(Date.parse) as [number, number]
-    const equal = Object.keys(endpoint.filters).filter((name) => !isTime(name) && name !== "q" && name !== "sort")
+    const equal = Object.keys(endpoint.filters).filter(
+      (name) => !isTime(name) && !["q", "sort", "idleDays"].includes(name),
+    )
     for (const filter of ["", ...equal.map((name) => rarest(data, name))]) {
       await expectIndexedPages(searchesOf(filter, span), call)
     }
@@ -101,6 +105,20 @@ test.each(sorted)(
     }
   },
 )
+
+test("subscriptions without a call are read in list order from an index over those that are open", async () => {
+  const endpoint = lists.find(({ path }) => path === "/api/v1/admin/subscriptions") ?? expect.fail("no list")
+  await query("UPDATE api_keys SET last_used_at = now() WHERE right(user_id::text, 1) <> '7'")
+  await query("ANALYZE api_keys")
+  const call = await caller(endpoint)
+  for (const order of ["asc", "desc"]) {
+    const statement = pageStatement(await statementsOf(() => call(`limit=10&order=${order}&idleDays=14`)))
+    for (const { plan, sortable } of await plansOf(statement)) {
+      const page = pageOf(plan)
+      expect([...fullScans(page), ...largeSorts(page, sortable), ...largeFilters(page)]).toEqual([])
+    }
+  }
+})
 
 const timed = lists.flatMap((endpoint) => {
   const starts = Object.keys(endpoint.filters).filter((name) => name.endsWith("Since"))
@@ -180,13 +198,15 @@ test("calls, runs, the sweeper's jobs, the usage of an account and the statistic
   }
 })
 
-test("the page and the report of a key never scan a whole table, and discard no rows that they read", async () => {
-  const keyId = await createBusyKey()
+test("the page and the report of a key, and the filters of an account's requests, never scan a whole table, and discard no rows that they read", async () => {
+  const user = await createUser()
+  const keyId = await createUsedKey(user, 20_000)
   for (const act of [
     () => usageOf(keyId, "hour"),
     () => usageOf(keyId, "day"),
     () => failuresOf(keyId),
-    () => seenOf(keyId),
+    () => seenOf("key", keyId),
+    () => seenOf("owner", user.id),
     () => findReach(keyId),
     () => countRequests(keyId),
   ]) {
@@ -248,16 +268,15 @@ function pageStatement(statements: readonly Statement[]): Statement {
   )
 }
 
-/** A key with many requests of yesterday, of which few failed. */
-async function createBusyKey(): Promise<string> {
-  const user = await createUser()
+/** A key with requests of yesterday, of which one in a thousand failed. */
+async function createUsedKey(user: { id: string }, requests: number): Promise<string> {
   const { key } = await createKey({ user, surface: "user" })
   await query(
     `INSERT INTO key_requests (id, key_id, user_id, created_at, method, route, status, ms, rows, credits, address, parameters)
      SELECT gen_random_uuid(), $1, $2, (utc_day(now()) - 1)::timestamp AT TIME ZONE 'UTC' + n * interval '4 s', 'GET',
             '/api/v1/me/orders', CASE n % 1000 WHEN 1 THEN 503 ELSE 200 END, 1, 1, 0, '192.0.2.1', '{}'
-     FROM generate_series(1, 20000) n`,
-    [key.id, user.id],
+     FROM generate_series(1, $3::int) n`,
+    [key.id, user.id, requests],
   )
   await query("ANALYZE key_requests, key_request_sums, key_usage, key_reach")
   return key.id

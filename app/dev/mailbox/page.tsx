@@ -5,13 +5,13 @@ import { PageFrame } from "@/components/page-frame"
 import { RelativeTime } from "@/components/relative-time"
 import { type KeptEmail, mailbox } from "@/lib/email/mailbox"
 import { env } from "@/lib/env"
-import { requireMailbox } from "./access"
+import { requireDevelopment } from "../access"
 
 export const metadata: Metadata = { title: "Mailbox" }
 
 /** The emails of the demo and of development, which have no mail server. */
 export default async function MailboxPage() {
-  await requireMailbox()
+  await requireDevelopment()
   const emails = mailbox()
   return (
     <main className="mx-auto max-w-3xl px-4 py-10">

@@ -44,9 +44,9 @@ export default function LeaksPage() {
             code={`curl ${report} \\\n  -H "Content-Type: application/json" \\\n  -d '{"keys":["${user.prefix}…"]}'`}
           />
           <p>
-            The response is always 202 with the same body, whatever the keys are. After{" "}
-            {limits.leakReportsAddress.tokens} reports from one address within an hour it is 429 with{" "}
-            <Code>Retry-After</Code>.
+            The response is always 202 with the same body, whatever the keys are. It is 429 after{" "}
+            {limits.leakReportsAddress.tokens} reports from one IP address within an hour, with <Code>Retry-After</Code>
+            .
           </p>
         </Section>
 
@@ -77,8 +77,8 @@ export default function LeaksPage() {
               /api/v1/secret-pattern.json
             </a>{" "}
             contains this rule and the patterns for GitHub&apos;s secret scanning partner program, which reports to{" "}
-            <Code>{`${report}/github`}</Code>. A key ends with a checksum, so a report of a text that is no key costs
-            nobody anything.
+            <Code>{`${report}/github`}</Code>. A key ends with a checksum, so text that only looks like a key is
+            ignored.
           </p>
         </Section>
 

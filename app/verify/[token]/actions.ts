@@ -3,6 +3,7 @@
 import { revalidatePath } from "next/cache"
 import { redirect } from "next/navigation"
 import { after } from "next/server"
+import { landingPage } from "@/app/_shell/sections"
 import { confirmAddressChange, type LinkUse, linkForm, undoAddressChange } from "@/lib/address-change"
 import { sendEmail } from "@/lib/email/send"
 import { changedMeanwhile, formAction, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
@@ -20,10 +21,10 @@ export const verify = guestFormAction({
       if (!(await startSession(user, "sign-up"))) return changedMeanwhile
       await auditSignIn(user.id, "sign-up", client.address)
       await forgetSignUp()
-      redirect("/")
+      redirect(await landingPage(user.role))
     }
-    if (result.reason === "wrong") return invalid({ password: "This is not the password of this sign-up." })
-    if (result.reason === "taken") return refused("This address already has an account. Sign in instead.")
+    if (result.reason === "wrong") return invalid({ password: "This is not the password that you chose at sign-up." })
+    if (result.reason === "taken") return refused("An account with this email address already exists. Sign in instead.")
     if (result.reason === "too_many") return retryLater("Too many attempts", result)
     return dead()
   },
@@ -46,7 +47,7 @@ function outcomeOf(result: LinkUse, done: "changed" | "restored") {
     after(result.message)
     redirect(`/verify?done=${done}`)
   }
-  if (result.reason === "taken") return refused("Another account has this address now.")
+  if (result.reason === "taken") return refused("This address now belongs to another account.")
   if (result.reason === "too_many") return retryLater("Too many requests from your network", result)
   return dead()
 }

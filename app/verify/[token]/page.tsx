@@ -2,7 +2,7 @@ import type { Metadata } from "next"
 import type { ReactNode } from "react"
 import { buttonStyle } from "@/components/button"
 import { Done } from "@/components/form/done"
-import { SubmitButton, TextField } from "@/components/form/fields"
+import { PasswordField, SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { Untrusted } from "@/components/untrusted"
@@ -34,13 +34,10 @@ export default async function VerifyLinkPage({ params }: PageProps<"/verify/[tok
           <>
             {/* Lets password managers match the password to the account. */}
             <input type="text" name="username" autoComplete="username" value={signUp?.email} readOnly hidden />
-            <TextField
+            <PasswordField
               label="Password"
               name="password"
-              type="password"
-              autoComplete="current-password"
-              required
-              hint="The one that you chose at sign-up. If you did not sign up, close this page."
+              hint="The password that you chose at sign-up. If you did not sign up, close this page."
             />
           </>
         )}
@@ -56,7 +53,7 @@ function ConfirmChange({ token, to, unavailable }: { token: string; to: string; 
       <Form action={confirmChange} unavailable={unavailable}>
         <input type="hidden" name="token" value={token} />
         <p>
-          From now on you sign in as <Address of={to} />, and all emails go there.
+          From now on you sign in as <Address of={to} />, and all emails are sent there.
         </p>
         <SubmitButton>Change address</SubmitButton>
       </Form>
@@ -70,8 +67,8 @@ function UndoChange({ token, to }: { token: string; to: string }) {
       <Form action={undoChange}>
         <input type="hidden" name="token" value={token} />
         <p>
-          The account gets <Address of={to} /> back. All browsers are signed out, the password and all connected
-          services are removed, and API keys created since are revoked.
+          The address of the account becomes <Address of={to} /> again. All browsers are signed out, the password and
+          all connected services are removed, and API keys created since are revoked.
         </p>
         <SubmitButton kind="danger">Undo the change</SubmitButton>
       </Form>

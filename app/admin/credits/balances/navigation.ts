@@ -2,4 +2,10 @@ import { Coins } from "lucide-react"
 import { adminPage, type NavigationEntry } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/credits/balances/route"
 
-export const entry: NavigationEntry = { ...adminPage(GET), section: "Billing", label: "Credit balances", icon: Coins }
+export const entry: NavigationEntry = {
+  ...adminPage(GET),
+  section: "Billing",
+  position: 3,
+  label: "Credit balances",
+  icon: Coins,
+}

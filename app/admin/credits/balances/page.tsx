@@ -14,12 +14,12 @@ export default function CreditBalancesPage({ searchParams }: PageProps<"/admin/c
       endpoint={GET.endpoint}
       searchParams={searchParams}
       columns={[
-        { label: "Account", cell: ({ userId }, account) => account(userId) },
-        { label: "Balance", numeric: true, cell: ({ balance }) => <Count of={balance} /> },
+        { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
+        { label: "Balance", numeric: true, sort: "balance", cell: ({ balance }) => <Count of={balance} /> },
         { label: "Held", numeric: true, cell: ({ held }) => <Count of={held} /> },
         { label: "Granted", numeric: true, cell: ({ granted }) => <Count of={granted} /> },
-        { label: "Spent", numeric: true, cell: ({ spent }) => <Count of={spent} /> },
-        { label: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { label: "Spent", numeric: true, sort: "spent", cell: ({ spent }) => <Count of={spent} /> },
+        { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Time at={createdAt} /> },
       ]}
     />
   )

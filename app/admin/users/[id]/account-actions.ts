@@ -36,7 +36,7 @@ export const accountActions = {
     label: "Change role",
     title: "Change the role of this account",
     effect: ({ role }) =>
-      `currently has the role ${role}. Pages and admin keys follow the new role from the next request.`,
+      `currently has the role ${role}. The new role applies from the next request, to pages and to admin keys.`,
     kind: "primary",
     permission: "users.manage",
     statuses: ["active", "banned"],
@@ -63,11 +63,21 @@ export const accountActions = {
   revokeKeys: {
     label: "Revoke all keys",
     title: "Revoke all keys of this account?",
-    effect: () => "can create new keys. Every request with the keys of today is refused. This cannot be undone.",
+    effect: () =>
+      "can still create new keys. Every request with an existing key is rejected from now on. This cannot be undone.",
     kind: "danger",
     permission: "users.manage",
     statuses: ["active", "banned"],
     fields: ["revocation"],
+  },
+  removePicture: {
+    label: "Remove picture",
+    title: "Remove the picture of this account?",
+    effect: () => "will be shown with initials, and can upload another picture. The removed one cannot be restored.",
+    kind: "danger",
+    permission: "users.manage",
+    statuses: ["active", "banned", "closed"],
+    fields: [],
   },
   unban: {
     label: "Unban",
@@ -111,13 +121,13 @@ type Refused = Extract<ChangeResult | CreditResult | AccountRevocation, { ok: fa
 
 /** The messages for actions that are refused or not offered. */
 export const refusals = {
-  not_permitted: "Your role lacks the permission for this action.",
+  not_permitted: "Your role lacks the permission for this action. Ask an owner or admin.",
   oneself: "You cannot use these actions on your own account. Ask another owner or admin.",
-  beyond_actor: "You cannot change the role of this account, ban it, close it or revoke its keys: that takes an owner.",
+  beyond_actor: "Only an owner can change the role of this account, ban or close it, or revoke its keys.",
   role_beyond_actor: "Only an owner can give this role.",
   not_found: "This account does not exist.",
   no_such_key: "This key does not exist.",
   closed: "This account is closed. Its role, status and credits can no longer be changed.",
   insufficient: "The account does not have enough credits.",
-  too_much: "The balance would exceed the maximum.",
+  too_much: "The balance would exceed the maximum. Enter a smaller amount.",
 } as const satisfies Record<Refused, string>

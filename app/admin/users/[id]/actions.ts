@@ -4,16 +4,18 @@ import { revalidatePath } from "next/cache"
 import { after } from "next/server"
 import { z } from "zod"
 import { type ChangeResult, changeRole, changeStatus, type StatusChange, statusReason } from "@/lib/accounts/mutations"
+import { addNote, noteForm } from "@/lib/accounts/notes"
 import { creditForm, deductCredits, grantCredits } from "@/lib/credits/mutations"
 import { inCredits } from "@/lib/credits/words"
 import { sendEmail } from "@/lib/email/send"
-import { done, formAction, invalid, type Message, refused } from "@/lib/form/action"
+import { done, formAction, invalid, type Message, refused, retryLater } from "@/lib/form/action"
 import { hidden } from "@/lib/input/fields"
 import type { RevocationReason } from "@/lib/keys/choices"
 import { consolePageOf } from "@/lib/keys/data"
 import { reasonField, revokedMessage } from "@/lib/keys/forms"
 import { type AccountRevocation, revokeKeyOfAccount, revokeKeysOf } from "@/lib/keys/mutations"
 import { roleNames } from "@/lib/permissions"
+import { removePictureOf } from "@/lib/pictures/pictures"
 import type { Viewer } from "@/lib/sign-in/session"
 import { accountActions, refusals } from "./account-actions"
 
@@ -40,6 +42,16 @@ export const setRole = formAction({
   },
 })
 
+export const removePicture = formAction({
+  fields: z.object({ id }),
+  permission: accountActions.removePicture.permission,
+  act: async ({ id }, { viewer }) => {
+    const result = await removePictureOf(viewer.id, id)
+    revalidatePath(`/admin/users/${id}`)
+    return ofChange(result, "The picture is removed.", "This account has no picture.")
+  },
+})
+
 export const revokeKeys = formAction({
   fields: revocationFields,
   permission: accountActions.revokeKeys.permission,
@@ -54,6 +66,18 @@ export const revokeKey = formAction({
 
 export const grant = formAction(credits("grant", grantCredits))
 
+export const note = formAction({
+  fields: noteForm,
+  permission: "notes.manage",
+  act: async (form, { viewer }) => {
+    const result = await addNote(viewer.id, form)
+    if (!result.ok && result.reason === "too_many") return retryLater("You added too many notes", result)
+    if (!result.ok) return refused(refusals[result.reason])
+    revalidatePath(`/admin/users/${form.id}`)
+    return done()
+  },
+})
+
 export const deduct = formAction(credits("deduct", deductCredits))
 
 function status(change: StatusChange, changed: string, unchanged: string) {
@@ -64,7 +88,8 @@ function status(change: StatusChange, changed: string, unchanged: string) {
       const result = await changeStatus(change, viewer.id, id, reason)
       revalidatePath(`/admin/users/${id}`)
       if (change === "ban" && result.ok && result.changed) after(() => sendEmail(result.account, "account_banned"))
-      return ofChange(result, changed, unchanged)
+      const undo = { text: changed, href: `/admin/users/${id}?action=unban`, link: "Undo" }
+      return ofChange(result, change === "ban" ? undo : changed, unchanged)
     },
   }
 }
@@ -97,12 +122,12 @@ function ofRevocation(result: AccountRevocation, reason: RevocationReason, viewe
   const { owner, keys } = result
   revalidatePath(`/admin/users/${owner.id}`)
   const [first, ...others] = keys
-  if (!first) return done<Message>("No key was left to revoke.")
+  if (!first) return done<Message>("This account has no keys left to revoke.")
   after(() => sendEmail(owner, "keys_revoked", { keys }))
   if (others.length > 0) return done<Message>(`${keys.length} keys are revoked.`)
   return done(revokedMessage(first.name, { reason }, consolePageOf(first, viewer)))
 }
 
-function ofChange(result: ChangeResult, changed: string, unchanged: string) {
-  return result.ok ? done(result.changed ? changed : unchanged) : refused(refusals[result.reason])
+function ofChange(result: ChangeResult, changed: Message, unchanged: string) {
+  return result.ok ? done<Message>(result.changed ? changed : unchanged) : refused(refusals[result.reason])
 }

@@ -4,11 +4,14 @@ import { notFound } from "next/navigation"
 import { z } from "zod"
 import { GET } from "@/app/api/v1/admin/users/route"
 import { allScopesOf } from "@/app/api/v1/scopes"
+import { Avatar } from "@/components/avatar"
 import { BackLink } from "@/components/back-link"
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
+import { CopyText } from "@/components/copy-text"
 import { KeyList } from "@/components/keys/key-list"
 import { Status } from "@/components/list/cells"
 import { PageFrame } from "@/components/page-frame"
+import { RelativeTime } from "@/components/relative-time"
 import { Untrusted } from "@/components/untrusted"
 import { obstacle, outranks } from "@/lib/accounts/authority"
 import { type Account, findAccount } from "@/lib/console/account"
@@ -16,11 +19,14 @@ import { consolePageOf, listKeysOf } from "@/lib/keys/data"
 import { holds, roleNames } from "@/lib/permissions"
 import { requirePermission, type Viewer } from "@/lib/sign-in/session"
 import { type AccountAction, accountActions, actionNames, isAccountAction, refusals } from "./account-actions"
-import { AccountFacts } from "./account-facts"
+import { AccountTiles } from "./account-tiles"
+import { UseChart, useOf } from "./account-use"
 import { ActionButtons } from "./action-buttons"
 import { revokeKey } from "./actions"
 import { confirmationOf } from "./confirmation"
-import { RecordLinks } from "./record-links"
+import { LastRecords } from "./last-records"
+import { Notes } from "./notes"
+import { accountLists, RecordLinks } from "./record-links"
 
 export const metadata: Metadata = { title: "Account" }
 
@@ -34,21 +40,30 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
   const { action: requested } = query
   const actions = availableActions(viewer, account)
   const mayAct = actionNames.some((action) => isPermitted(viewer, action))
-  const { name, email, role, balance } = account
+  const { name, email, role, balance, createdAt } = account
   const facts = {
     account: { id, name, email, role, balance: holds(viewer.role, "credits.read") ? balance : null },
     requestId: randomUUID(),
     roles: roleNames.filter((name) => outranks(viewer.role, name)),
   }
+  const [use, lists] = await Promise.all([useOf(id, viewer.role), accountLists(id, viewer.role)])
   return (
     <PageFrame
       back={<BackLink href="/admin/users">All accounts</BackLink>}
       title={
         <>
-          <Untrusted>{name}</Untrusted> <Status of={account.status} />
+          <Avatar {...account} size="large" /> <Untrusted>{name}</Untrusted> <Status of={account.status} />
         </>
       }
-      intro={<Untrusted>{email}</Untrusted>}
+      intro={
+        <div className="grid gap-1">
+          <p>
+            <Untrusted>{email}</Untrusted> · {role} · signed up <RelativeTime date={createdAt} now={new Date()} />
+          </p>
+          <CopyText label="Copy ID">{id}</CopyText>
+        </div>
+      }
+      actions={mayAct && !isAccountAction(requested) && <ActionButtons {...facts} actions={actions} />}
     >
       {isAccountAction(requested) && (
         <ConfirmPanel
@@ -61,10 +76,14 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
           back="Back to the account"
         />
       )}
-      <AccountFacts account={account} role={viewer.role} now={new Date()} />
-      <RecordLinks id={id} role={viewer.role} />
+      {!isAccountAction(requested) && <Limitation viewer={viewer} account={account} />}
+      <AccountTiles account={account} role={viewer.role} use={use} />
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
+        {use && <UseChart {...use} />}
+        <Notes id={id} requestId={randomUUID()} viewer={viewer} />
+      </div>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
-        <h2 className="font-medium">API keys</h2>
+        <h2 className="text-base font-semibold">API keys</h2>
         <KeyList
           keys={await listKeysOf(id, viewer)}
           caption="API keys"
@@ -76,21 +95,17 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
           empty={<p className="text-muted">No keys.</p>}
         />
       </div>
-      {mayAct && !isAccountAction(requested) && (
-        <section aria-labelledby="actions-title" className="grid gap-3">
-          <h2 id="actions-title" className="font-medium">
-            Actions
-          </h2>
-          <Limitation viewer={viewer} account={account} />
-          <ActionButtons {...facts} actions={actions} />
-        </section>
-      )}
+      <LastRecords account={account} lists={lists} />
+      <RecordLinks lists={lists} />
     </PageFrame>
   )
 }
 
-/** Explains why an action that the viewer's role permits is not offered for this account. */
+/** Explains why actions are not offered for this account. */
 function Limitation({ viewer, account }: { viewer: Viewer; account: Account }) {
+  if (!actionNames.some((action) => isPermitted(viewer, action))) {
+    return <p className="text-muted">Ask an owner or admin to grant credits, revoke keys, or ban this account.</p>
+  }
   const reason = account.status === "closed" ? "closed" : obstacle(viewer, account)
   return reason && reason !== "not_permitted" && <p className="text-muted">{refusals[reason]}</p>
 }
@@ -100,6 +115,7 @@ function availableActions(viewer: Viewer, account: Account): AccountAction[] {
   return actionNames.filter((action) => {
     const { permission, statuses } = accountActions[action]
     if (viewer.id === account.id || (permission === "users.manage" && !reachable)) return false
+    if (action === "removePicture" && account.picture === null) return false
     return isPermitted(viewer, action) && statuses.some((status) => status === account.status)
   })
 }

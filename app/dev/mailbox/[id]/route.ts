@@ -1,9 +1,9 @@
 import { mailbox } from "@/lib/email/mailbox"
-import { requireMailbox } from "../access"
+import { requireDevelopment } from "../../access"
 
 /** The HTML part of an email. It is shown alone, because its styles are inline. */
 export async function GET(_request: Request, { params }: RouteContext<"/dev/mailbox/[id]">): Promise<Response> {
-  await requireMailbox()
+  await requireDevelopment()
   const { id } = await params
   const email = mailbox().find((kept) => kept.id === id)
   if (!email) return new Response("There is no such email.", { status: 404 })

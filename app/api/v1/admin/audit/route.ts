@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
-import { auditActions } from "@/lib/audit"
+import { auditActions, auditTargets } from "@/lib/audit"
 import { id, timestamp } from "@/lib/fields"
 import { family } from "@/lib/metrics/family"
 import { listed } from "@/lib/postgres/listed"
@@ -15,7 +15,7 @@ const auditRow = z.object({
       "The account that performed the action; null for the system, for operator scripts and for failed sign-ins",
     ),
   action: z.string().describe("The action, as in the filter"),
-  targetType: z.string().describe("The type of the object that the action changed, such as user or api_key"),
+  targetType: z.string().describe("What the action changed: user or api_key"),
   targetId: z.string(),
   details: z
     .unknown()
@@ -26,7 +26,7 @@ const auditRow = z.object({
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the entries of the audit log: sign-ins, key changes and every action taken in the console",
   permission: "audit.read",
-  filters: { actorId: id, action: z.enum(auditActions), targetType: name, targetId: id },
+  filters: { actorId: id, action: z.enum(auditActions), targetType: z.enum(auditTargets), targetId: id },
   row: auditRow,
   find: listed("audit_entries", auditRow),
   metrics: family({

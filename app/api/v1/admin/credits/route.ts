@@ -60,7 +60,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         definition: "Credits added by adjustment in the period, less those deducted",
       },
       spent: { unit: "credits", sum: "ended", of: "amount", definition: "Cost of the runs ended in the period" },
-      runs: { unit: "count", sum: "ended", of: "n", definition: "Runs ended in the period, failed ones included" },
+      runs: { unit: "count", sum: "ended", of: "n", definition: "Runs ended in the period, including failed ones" },
       activeAccounts: {
         unit: "count",
         distinct: "called",

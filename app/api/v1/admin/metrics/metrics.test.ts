@@ -4,7 +4,7 @@ import { csvLine } from "@/lib/csv"
 import { holds, type Permission, type Role, roles } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { seed } from "@/prisma/seed"
-import { createKey, createUser } from "@/tests/support/factories"
+import { createKey, createOrder, createUser } from "@/tests/support/factories"
 import { GET } from "./route"
 
 // What the endpoint guarantees besides its numbers, which lib/metrics/ask.test.ts and questions.test.ts compare with SQL.
@@ -109,7 +109,9 @@ test.each([
   ["measure=accounts&by=role&since=2026-01-01T12:00Z&until=2026-01-02", undefined],
   [`measure=requests&by=route,key&${range}`, "cannot be split and filtered by route and key together"],
   ["measure=requests&by=route&since=2026-01-01T12:00Z&until=2026-01-02", "whole days (UTC)"],
+  ["measure=requests&by=key&since=2026-01-01T12:00Z&until=2026-01-02", "whole days (UTC)"],
   ["measure=signups&by=day&since=2000-01-01&until=2026-01-01", "more than 4000 periods"],
+  ["measure=orders&by=day,account&since=2016-01-02&until=2026-12-01", "more than 100000 rows"],
 ])("?%s is refused with what is possible", async (request, message) => {
   const { status, body } = await ask(request)
   if (message === undefined) return expect(status).toBe(200)
@@ -151,6 +153,16 @@ test("the first rows by a sum are the first of all, whether others are read or n
     expect(some.body.data).toHaveLength(7)
     expect(some.body.meta.total).toBe(all.body.meta.total)
   }
+})
+
+test("a row in which all is 0 is neither returned nor counted, also where only the first rows are read", async () => {
+  const paid = { currency: "xts", paidAt: new Date("2026-03-01"), status: "paid" } as const
+  const { id: payer } = await createUser()
+  await createOrder({ userId: payer, amount: 900, ...paid })
+  await createOrder({ userId: (await createUser()).id, amount: 0, ...paid })
+  const { body } = await ask(`measure=gross&by=account&currency=xts&sort=gross&${range}`)
+  expect(body.data).toEqual([expect.objectContaining({ account: payer, gross: 900 })])
+  expect(body.meta.total).toBe(1)
 })
 
 test("a question that would take long is refused with what takes less", { timeout: 60_000 }, async () => {

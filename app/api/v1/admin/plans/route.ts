@@ -14,14 +14,14 @@ const planRow = z.object({
   interval: planInterval.describe("The billing interval"),
   credits: credits.describe("Credits granted in every period"),
   createdAt: timestamp,
-  retiredAt: timestamp.nullable().describe("When it was taken off the market; null if it is offered"),
+  retiredAt: timestamp.nullable().describe("When it was retired; null if it is offered"),
 })
 
 // A product has few plans, so they are counted.
 const plans: List<typeof planRow> = { table: "plans", row: planRow }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "Lists the plans, retired ones included",
+  summary: "Lists the plans, including retired ones",
   permission: "billing.read",
   filters: { interval: planInterval, currency: currencyCode },
   row: planRow,

@@ -11,7 +11,7 @@ import { surfaces } from "@/lib/surfaces"
 const surfaceOf = (route: string) => `CASE WHEN ${route} LIKE '/api/v1/admin/%' THEN 'admin' ELSE 'user' END`
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
-  summary: "Lists the requests with the keys of all accounts, refused ones included",
+  summary: "Lists the requests with the keys of all accounts, including rejected ones",
   permission: "audit.read",
   filters: { ...requestFilters, userId: id },
   row: requestRow,
@@ -67,7 +67,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         unit: "count",
         sum: "requests",
         of: "n",
-        definition: "Requests logged in the period, refused ones included",
+        definition: "Requests logged in the period, including rejected ones",
       },
       errors: {
         unit: "count",

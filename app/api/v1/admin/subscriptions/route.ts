@@ -3,6 +3,7 @@ import { PlanInterval } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { time } from "@/lib/api/parameters"
 import { id } from "@/lib/fields"
+import { integer } from "@/lib/input/integer"
 import { currencyDimension, family } from "@/lib/metrics/family"
 import { packed } from "@/lib/postgres/daily-sums"
 import { findSubscriptions, planId, subscriptionRow, subscriptionStatus } from "@/lib/subscriptions"
@@ -30,8 +31,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     cancelAtPeriodEnd: z.enum(["true", "false"]).transform((value) => value === "true"),
     canceledSince: time(false).describe("Ended at or after this time"),
     canceledUntil: time(true).describe("Ended at or before this time"),
+    idleDays: integer(1, 365).describe("Open, and no key used, for this many days"),
   },
   row: subscriptionRow,
+  meta: z.object({
+    totalIsMinimum: z.boolean().default(false).describe("Whether more rows may match than `total`"),
+  }),
   find: findSubscriptions,
   metrics: family({
     name: "subscriptions",
@@ -82,7 +87,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         unit: "count",
         total: "open",
         of: "n",
-        definition: "Subscriptions started and not ended by the end of the period, trials and past_due included",
+        definition: "Subscriptions started and not ended by the end of the period, including trials and past_due ones",
       },
       mrr: {
         unit: "cents",

@@ -21,7 +21,7 @@ const userRow = z.object({
   email: untrustedText,
   name: untrustedText,
   role: z.string().describe(`One of ${roleNames.join(", ")}`),
-  status: userStatus.describe("Banned and closed accounts cannot sign in, and their keys are refused"),
+  status: userStatus.describe("Banned and closed accounts cannot sign in, and their keys are rejected"),
   createdAt: timestamp.describe("When the account was created"),
   updatedAt: timestamp,
 })
@@ -107,7 +107,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         of: "n",
         permission: "billing.read",
         // An account has one at a time.
-        definition: "Accounts with a subscription at the end of the period, trials and past due included",
+        definition: "Accounts with a subscription at the end of the period, including trials and past due ones",
       },
       revenue: {
         unit: "cents",

@@ -1,0 +1,69 @@
+"use client"
+
+import { Search } from "lucide-react"
+import { useCallback, useEffect, useState } from "react"
+import { useDialog } from "@/components/use-dialog"
+import { useHydrated } from "@/components/use-hydrated"
+import type { Finding, PaletteDialogProps } from "./palette-dialog"
+
+const loadDialog = async () => (await import("./palette-dialog")).PaletteDialog
+
+/** The button that opens the palette, which Ctrl K or ⌘ K opens too. It needs JavaScript: pages are in the sidebar. */
+export function Palette({ pages }: { pages: readonly Finding[] }) {
+  const { Dialog, opened, open, close, preload } = useDialog<PaletteDialogProps, true>(loadDialog)
+  const hydrated = useHydrated()
+  const [typed, setTyped] = useState("")
+  const isLoading = opened && !Dialog
+
+  const press = useCallback(
+    (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
+      event.preventDefault()
+      document.querySelector<HTMLElement>("#sidebar:popover-open")?.hidePopover()
+      open(true)
+    },
+    [open],
+  )
+
+  useEffect(() => {
+    window.addEventListener("keydown", press)
+    return () => window.removeEventListener("keydown", press)
+  }, [press])
+
+  // What is typed while the dialog is loaded would be lost, or go to the field behind it.
+  useEffect(() => {
+    if (!isLoading) return
+    setTyped("")
+    const type = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return
+      if (event.key === "Escape") close()
+      else if (event.key === "Backspace") setTyped((typed) => typed.slice(0, -1))
+      else if (event.key.length === 1) setTyped((typed) => typed + event.key)
+      else return
+      event.preventDefault()
+    }
+    window.addEventListener("keydown", type)
+    return () => window.removeEventListener("keydown", type)
+  }, [isLoading, close])
+
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => {
+          document.querySelector<HTMLElement>("#sidebar:popover-open")?.hidePopover()
+          open(true)
+        }}
+        onPointerEnter={preload}
+        onFocus={preload}
+        aria-keyshortcuts="Control+K Meta+K"
+        className={`flex h-9 items-center gap-2 rounded-md border border-line bg-page px-2 text-muted hover:border-edge hover:text-ink sm:h-8 ${hydrated ? "" : "invisible"}`}
+      >
+        <Search aria-hidden="true" className="size-4" />
+        <span className="grow text-left">Find</span>
+        <kbd className="rounded border border-line px-1 font-sans text-xs">Ctrl K</kbd>
+      </button>
+      {Dialog && <Dialog pages={pages} typed={typed} isOpen={opened === true} onClose={close} />}
+    </>
+  )
+}

@@ -1,0 +1,74 @@
+import { buttonStyle } from "@/components/button"
+import { Link } from "@/components/link"
+import { SupportLink } from "@/components/support-link"
+import type { Documented } from "@/lib/api/document"
+import { inCredits } from "@/lib/credits/words"
+import { env } from "@/lib/env"
+import { creditPacks, plans } from "@/lib/product"
+
+const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "usd", maximumFractionDigits: 0 })
+const whole = new Intl.NumberFormat("en")
+
+/** A year costs as much as ten months. */
+const monthsPaidPerYear = 10
+
+/** What lib/product.ts offers, and what a credit buys. */
+export function Plans({ metered, hasAccount }: { metered: Documented | undefined; hasAccount: boolean }) {
+  const free = env().WELCOME_CREDITS
+  return (
+    <section aria-label="Plans" className="grid gap-5">
+      <div className="grid gap-2">
+        <h2 className="text-2xl font-semibold tracking-tight">Plans</h2>
+        <p className="max-w-2xl text-base text-muted">
+          {free > 0 && `Your first ${inCredits(free)} are free: you get them at sign-up. `}A plan adds credits every
+          month. Packs add credits once:{" "}
+          {creditPacks
+            .map(({ credits, amount }) => `${whole.format(credits)} for ${dollars.format(amount / 100)}`)
+            .join(", ")}
+          .
+        </p>
+        {metered && <Price of={metered} />}
+      </div>
+      <div className="grid gap-4 sm:grid-cols-3">
+        {plans.map(({ slug, name, amount, credits }) => (
+          <section
+            key={slug}
+            aria-label={name}
+            className="grid content-start gap-4 rounded-xl border border-line bg-panel p-6"
+          >
+            <h3 className="font-medium">{name}</h3>
+            <div className="grid gap-1">
+              <p>
+                <span className="text-3xl font-semibold tracking-tight">{dollars.format(amount / 100)}</span>{" "}
+                <span className="text-muted">per month</span>
+              </p>
+              <p className="text-muted">or {dollars.format((amount * monthsPaidPerYear) / 100)} per year</p>
+            </div>
+            <p className="text-muted">{whole.format(credits)} credits per month</p>
+          </section>
+        ))}
+      </div>
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        {!hasAccount && (
+          <Link href="/sign-up" className={buttonStyle()}>
+            Create account
+          </Link>
+        )}
+        <p className="text-muted">
+          To start a plan or add credits, write to <SupportLink /> from the address of your account.
+        </p>
+      </div>
+    </section>
+  )
+}
+
+/** What a call costs, in the words of its endpoint. */
+function Price({ of: { method, path, summary, metered } }: { of: Documented }) {
+  return (
+    <p className="max-w-2xl text-base text-muted">
+      What a credit buys: <code className="font-mono text-sm text-ink">{`${method} ${path}`}</code>{" "}
+      {summary.charAt(0).toLowerCase() + summary.slice(1)}.
+      {metered && ` No call costs more than ${inCredits(metered.maxCost)}.`}
+    </p>
+  )
+}

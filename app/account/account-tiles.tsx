@@ -1,0 +1,61 @@
+import { PlanTile } from "@/components/account/plan-tile"
+import { Count } from "@/components/list/cells"
+import { SupportLink } from "@/components/support-link"
+import { Tile } from "@/components/tile"
+import { type CreditDay, forecastOf } from "@/lib/credits/days"
+import { describeForecast, inCredits } from "@/lib/credits/words"
+import type { CurrentSubscription } from "@/lib/subscriptions"
+
+export function AccountTiles({
+  balance: { balance, held },
+  days,
+  requests,
+  subscription,
+}: {
+  balance: { balance: number; held: number }
+  days: readonly CreditDay[]
+  /** In this month. */
+  requests: number
+  subscription: CurrentSubscription | null
+}) {
+  const forecast = forecastOf(balance, days)
+  return (
+    <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      <Tile
+        label="Balance"
+        note={
+          <>
+            {forecast && <span className="block">{describeForecast(forecast)}</span>}
+            {held > 0 && <span className="block">{inCredits(held)} held by runs in progress</span>}
+          </>
+        }
+      >
+        {inCredits(balance)}
+      </Tile>
+      <Tile label={`Spent in ${days.length} days`}>{inCredits(days.reduce((sum, { spent }) => sum + spent, 0))}</Tile>
+      <Tile label="Requests this month" note="with all keys">
+        <Count of={requests} />
+      </Tile>
+      {subscription ? (
+        <PlanTile plan={subscription} includes={<>and {inCredits(subscription.planCredits)}</>} />
+      ) : (
+        <NoPlan />
+      )}
+    </dl>
+  )
+}
+
+function NoPlan() {
+  return (
+    <Tile
+      label="Plan"
+      note={
+        <>
+          A plan adds credits every month or year. Contact <SupportLink /> to subscribe.
+        </>
+      }
+    >
+      None
+    </Tile>
+  )
+}

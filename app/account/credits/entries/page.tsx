@@ -1,0 +1,52 @@
+import type { Metadata } from "next"
+import { GET } from "@/app/api/v1/me/credits/route"
+import { BackLink } from "@/components/back-link"
+import { EmptyState } from "@/components/empty-state"
+import { Change, Count, Day } from "@/components/list/cells"
+import { type Column, ListView } from "@/components/list/list-view"
+import { readListing } from "@/components/list/query"
+import { PageFrame } from "@/components/page-frame"
+import { findOwnRun } from "@/lib/credits/lines"
+import { requireViewer } from "@/lib/sign-in/session"
+import { EntryOrigin, entriesPage as page } from "../entry-origin"
+import { RunFacts } from "../run-facts"
+
+export const metadata: Metadata = { title: "Ledger entries" }
+
+type Row = Awaited<ReturnType<typeof GET.endpoint.read>>["data"][number]
+
+const columns: readonly Column<Row>[] = [
+  { label: "No.", cell: ({ seq }) => <Count of={seq} /> },
+  { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
+  { label: "Type", cell: ({ kind }) => kind },
+  { label: "Description", opens: true, cell: (row) => <EntryOrigin {...row} /> },
+  { label: "Amount", numeric: true, cell: ({ amount }) => <Change of={amount} /> },
+  { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count of={balanceAfter} /> },
+]
+
+/** The ledger entry by entry, as the API returns it, or of one run, whose entries have the same description. */
+export default async function EntriesPage({ searchParams }: PageProps<"/account/credits/entries">) {
+  const viewer = await requireViewer(page)
+  const listing = await readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search))
+  const runId = listing.query.get("runId")
+  const run = runId && "data" in listing.found ? await findOwnRun(viewer.id, runId) : null
+  return (
+    <PageFrame
+      back={<BackLink href="/account/credits">Credits</BackLink>}
+      title={run ? "Run" : "Ledger entries"}
+      intro="A run first reserves its maximum cost. When it ends, a second entry returns the part that it did not use."
+    >
+      {run && <RunFacts run={run} />}
+      <ListView
+        title="Ledger entries"
+        page={page}
+        path="/api/v1/me/credits"
+        download="/account/csv/credits"
+        filters={GET.endpoint.filters}
+        columns={run ? columns.filter(({ label }) => label !== "Description") : columns}
+        listing={listing}
+        empty={<EmptyState title="No entries yet" />}
+      />
+    </PageFrame>
+  )
+}

@@ -1,0 +1,24 @@
+import { notFound } from "next/navigation"
+import { endpoints } from "@/app/api/v1/endpoints"
+import { download } from "@/lib/api/download"
+import { refuseAs } from "@/lib/api/errors"
+import { isUserList } from "@/lib/api/lists"
+import { csv } from "@/lib/api/stream-formats"
+import { requireViewer } from "@/lib/sign-in/session"
+import { findViewer } from "@/lib/sign-in/sessions"
+import { kinds } from "@/lib/surfaces"
+
+/** A list of the viewer's own rows as a file: all that match the query of its page, without limit, offset and cursor. */
+export async function GET(request: Request, { params }: RouteContext<"/account/csv/[resource]">) {
+  const { resource } = await params
+  const { id, sessionId } = await requireViewer(`/account/${resource}`)
+  const endpoint = (await endpoints()).find(({ path }) => path === `${kinds.user.api}/${resource}`)?.routes.GET.endpoint
+  if (!endpoint || !isUserList(endpoint)) notFound()
+  const check = async () => {
+    const viewer = await findViewer({ sub: id, sid: sessionId })
+    if (!viewer) refuseAs("forbidden", "You are no longer signed in. Sign in again to download this list.")
+  }
+  return download(request, resource, { id, isCustomer: true, check }, (search, reader) =>
+    endpoint.stream(id, search, csv, reader),
+  )
+}

@@ -1,0 +1,26 @@
+import { Link } from "@/components/link"
+import { Id } from "@/components/list/cells"
+import { Untrusted } from "@/components/untrusted"
+import type { NamedKey } from "@/lib/keys/data"
+
+/**
+ * A key by its name, with a link to its page if the viewer may open it.
+ * @param hasStart whether its first characters are shown, which tell keys of the same name apart
+ */
+export function KeyName({ id, keys, hasStart = false }: { id: string; keys: readonly NamedKey[]; hasStart?: boolean }) {
+  const key = keys.find((key) => key.id === id)
+  if (!key) return <Id value={id} />
+  const { name, start, page } = key
+  return (
+    <span className="wrap-anywhere">
+      {page ? (
+        <Link href={page} className="underline decoration-line underline-offset-2 hover:decoration-current">
+          <Untrusted>{name}</Untrusted>
+        </Link>
+      ) : (
+        <Untrusted>{name}</Untrusted>
+      )}
+      {hasStart && <code className="block font-mono text-xs whitespace-nowrap text-muted">{start}…</code>}
+    </span>
+  )
+}

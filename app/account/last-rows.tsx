@@ -1,0 +1,99 @@
+import type { z } from "zod"
+import { Link } from "@/components/link"
+import { Count, Day, Money, Status, Time } from "@/components/list/cells"
+import { Request, ResponseStatus } from "@/components/list/request-cells"
+import { PanelList, PanelRow } from "@/components/panel-list"
+import { Untrusted } from "@/components/untrusted"
+import { inCredits } from "@/lib/credits/words"
+import type { NamedKey } from "@/lib/keys/data"
+import type { orderRow } from "@/lib/orders"
+import type { KeyMonth } from "@/lib/request-log/by-key"
+import type { requestRow } from "@/lib/request-log/lists"
+import { kinds } from "@/lib/surfaces"
+import { KeyName } from "./key-name"
+
+const { page } = kinds.user
+const requestsPage = "/account/requests"
+
+export function LastRequests({
+  requests,
+  keys,
+}: {
+  requests: readonly z.output<typeof requestRow>[]
+  keys: readonly NamedKey[]
+}) {
+  return (
+    <PanelList title="Recent requests" all={{ href: requestsPage, label: "All requests" }} empty="No requests yet.">
+      {requests.map(({ id, keyId, method, route, status, code, credits, createdAt }) => (
+        <PanelRow
+          key={id}
+          title={
+            <Link
+              href={`${requestsPage}?${new URLSearchParams({ status: String(status), route })}`}
+              className="underline decoration-line underline-offset-2 hover:decoration-current"
+            >
+              <Request method={method} route={route} />
+            </Link>
+          }
+          note={
+            <>
+              <KeyName id={keyId} keys={keys} />, <Time at={createdAt} />
+            </>
+          }
+          end={<ResponseStatus status={status} code={code} />}
+          endNote={credits > 0 && inCredits(credits)}
+        />
+      ))}
+    </PanelList>
+  )
+}
+
+export function KeyUse({ keys }: { keys: readonly KeyMonth[] }) {
+  const most = Math.max(...keys.map(({ requests }) => requests))
+  return (
+    <PanelList title="Usage by key this month" all={{ href: page, label: "All keys" }} empty="No requests this month.">
+      {keys.map(({ id, name, start, requests, credits }) => (
+        <PanelRow
+          key={id}
+          title={
+            <Link href={`${page}/${id}`} className="hover:underline">
+              <Untrusted>{name}</Untrusted> <code className="font-mono text-xs text-muted">{start}…</code>
+            </Link>
+          }
+          note={<Share of={requests / most} />}
+          end={
+            <>
+              <Count of={requests} /> {requests === 1 ? "request" : "requests"}
+            </>
+          }
+          endNote={credits > 0 && inCredits(credits)}
+        />
+      ))}
+    </PanelList>
+  )
+}
+
+/** A bar as long as the part of the key that is used most. */
+function Share({ of }: { of: number }) {
+  return (
+    <div aria-hidden="true" className="mt-1.5 h-1 w-40 max-w-full rounded-full bg-sunken">
+      <div className="h-full rounded-full bg-accent" style={{ width: `${of * 100}%` }} />
+    </div>
+  )
+}
+
+export function LastOrders({ orders }: { orders: readonly z.output<typeof orderRow>[] }) {
+  return (
+    <PanelList title="Latest order" all={{ href: "/account/orders", label: "All orders" }} empty="No orders yet.">
+      {orders.map(({ id, description, status, amount, currency, createdAt }) => (
+        <PanelRow
+          key={id}
+          title={<Untrusted>{description}</Untrusted>}
+          note={<Day at={createdAt} />}
+          end={<Money amount={amount} currency={currency} />}
+          endNote={<Status of={status} />}
+        />
+      ))}
+    </PanelList>
+  )
+}

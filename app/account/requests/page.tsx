@@ -1,0 +1,78 @@
+import type { Metadata } from "next"
+import { GET } from "@/app/api/v1/me/requests/route"
+import { buttonStyle } from "@/components/button"
+import { EmptyState } from "@/components/empty-state"
+import { Link } from "@/components/link"
+import { Count } from "@/components/list/cells"
+import { ListView } from "@/components/list/list-view"
+import { readListing } from "@/components/list/query"
+import { Moment, Outcome, Request, Sender } from "@/components/list/request-cells"
+import { PageFrame } from "@/components/page-frame"
+import { type NamedKey, ownKeys } from "@/lib/keys/data"
+import { seenOf } from "@/lib/request-log/of-key"
+import { requireViewer } from "@/lib/sign-in/session"
+import { visible } from "@/lib/visible-text"
+import { KeyName } from "../key-name"
+import { entry } from "./navigation"
+
+export const metadata: Metadata = { title: entry.label }
+
+const page = "/account/requests"
+
+/** The logged requests with all keys of the account. */
+export default async function RequestsPage({ searchParams }: PageProps<"/account/requests">) {
+  const viewer = await requireViewer(page)
+  const [listing, keys, seen] = await Promise.all([
+    readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search)),
+    ownKeys(viewer),
+    seenOf("owner", viewer.id),
+  ])
+  return (
+    <PageFrame title={entry.label} intro="The requests with all your API keys, including those that failed.">
+      <ListView
+        title={entry.label}
+        page={page}
+        path="/api/v1/me/requests"
+        download="/account/csv/requests"
+        filters={GET.endpoint.filters}
+        known={{ choices: choicesOf(keys, seen) }}
+        columns={[
+          { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { label: "Key", opens: true, cell: ({ keyId }) => <KeyName id={keyId} keys={keys} hasStart /> },
+          { label: "Request", cell: (row) => <Request {...row} /> },
+          { label: "Status", cell: (row) => <Outcome {...row} /> },
+          { label: "Rows", numeric: true, cell: ({ rows }) => <Count of={rows} /> },
+          { label: "Credits", numeric: true, cell: ({ credits }) => <Count of={credits} /> },
+          { label: "ms", numeric: true, cell: ({ ms }) => <Count of={ms} /> },
+          { label: "From", cell: (row) => <Sender {...row} /> },
+        ]}
+        listing={listing}
+        empty={<NoRequests />}
+      />
+    </PageFrame>
+  )
+}
+
+/** Keys can have the same name, for example after a rotation. The name is last: it cannot change the order of what is before it. */
+function choicesOf(keys: readonly NamedKey[], { routes, statuses }: Awaited<ReturnType<typeof seenOf>>) {
+  return {
+    keyId: Object.fromEntries(keys.map(({ id, name, start }) => [id, `${start}… ${visible(name)}`])),
+    route: Object.fromEntries(routes.map((route) => [route, route])),
+    status: Object.fromEntries(statuses.map((status) => [status, String(status)])),
+  }
+}
+
+function NoRequests() {
+  return (
+    <EmptyState
+      title="No requests yet"
+      action={
+        <Link href="/api-keys" className={buttonStyle()}>
+          View your keys
+        </Link>
+      }
+    >
+      Requests with your keys appear here within seconds.
+    </EmptyState>
+  )
+}

@@ -1,0 +1,39 @@
+import type { ComponentProps, ReactNode } from "react"
+import { Table } from "@/components/table"
+
+const unfolded = 5
+
+/** A table of the first rows, and below it one of the others, which is folded. */
+export function FoldedTable({
+  caption,
+  others,
+  headings,
+  rows,
+}: {
+  caption: string
+  /** The caption of the folded table. */
+  others: string
+  headings: ComponentProps<typeof Table>["headings"]
+  rows: readonly ReactNode[]
+}) {
+  const rest = rows.slice(unfolded)
+  return (
+    <>
+      <Table caption={caption} headings={headings}>
+        {rows.slice(0, unfolded)}
+      </Table>
+      {rest.length > 0 && (
+        <details>
+          <summary className="w-fit cursor-pointer font-medium text-muted hover:text-ink">
+            Show {rest.length} more
+          </summary>
+          <div className="pt-3">
+            <Table caption={others} headings={headings}>
+              {rest}
+            </Table>
+          </div>
+        </details>
+      )}
+    </>
+  )
+}

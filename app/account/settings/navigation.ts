@@ -1,0 +1,10 @@
+import { Settings } from "lucide-react"
+import type { NavigationEntry } from "@/app/_shell/sections"
+
+export const entry: NavigationEntry = {
+  area: "account",
+  position: 6,
+  label: "Settings",
+  icon: Settings,
+  permission: null,
+}

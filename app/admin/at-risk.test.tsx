@@ -1,0 +1,28 @@
+import { renderToStaticMarkup } from "react-dom/server"
+import { expect, test, vi } from "vitest"
+import { GET } from "@/app/api/v1/admin/subscriptions/route"
+import { AtRisk } from "./at-risk"
+
+const page = { limit: 1, offset: 0, nextCursor: null }
+
+async function tiles(): Promise<string> {
+  return renderToStaticMarkup(await AtRisk({ role: "owner" }))
+}
+
+test("a number that the database does not count in time leaves the others on the page", async () => {
+  vi.spyOn(GET.endpoint, "read").mockImplementation(async (search) => {
+    if (search.startsWith("idleDays")) throw Object.assign(new Error("statement timeout"), { code: "57014" })
+    return { data: [], meta: { ...page, total: 12, totalIsMinimum: false } }
+  })
+  const html = await tiles()
+  expect(html.match(/Too many to count/g)).toHaveLength(1)
+  expect(html.match(/>12</g)).toHaveLength(3)
+})
+
+test("a number that is a minimum says so, and other failures are the page's", async () => {
+  const read = vi.spyOn(GET.endpoint, "read")
+  read.mockResolvedValue({ data: [], meta: { ...page, total: 1_000, totalIsMinimum: true } })
+  expect((await tiles()).match(/>1,000\+</g)).toHaveLength(4)
+  read.mockRejectedValue(new Error("a bug"))
+  await expect(tiles()).rejects.toThrow("a bug")
+})

@@ -1,0 +1,35 @@
+import { GET } from "@/app/api/v1/admin/subscriptions/route"
+import { Tile } from "@/components/tile"
+import { formatters } from "@/components/units"
+import { holds } from "@/lib/permissions"
+import { isDatabaseUnavailable } from "@/lib/postgres/failures"
+import { viewsOfSubscriptions } from "./subscriptions/views"
+
+/** How many subscriptions need somebody to act, each with a link to them. */
+export async function AtRisk({ role }: { role: string }) {
+  if (!holds(role, GET.endpoint.permission)) return null
+  const found = viewsOfSubscriptions(new Date()).map(async ({ label, note, search }) => {
+    const counted = await GET.endpoint.read(`${search}&limit=1`).then(({ meta }) => meta, uncounted)
+    return { label, note, href: `/admin/subscriptions?${search}`, counted }
+  })
+  return (
+    <section aria-labelledby="at-risk" className="grid gap-3">
+      <h2 id="at-risk" className="text-base font-semibold">
+        Subscriptions at risk
+      </h2>
+      <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+        {(await Promise.all(found)).map(({ label, note, href, counted }) => (
+          <Tile key={label} label={label} note={note} href={href}>
+            {counted ? formatters.count.full(counted.total) : "Too many to count"}
+            {counted?.totalIsMinimum && "+"}
+          </Tile>
+        ))}
+      </dl>
+    </section>
+  )
+}
+
+/** What cannot be counted in time does not take the page with it. */
+function uncounted(error: unknown): undefined {
+  if (!isDatabaseUnavailable(error)) throw error
+}

@@ -1,0 +1,47 @@
+"use server"
+
+import { revalidatePath } from "next/cache"
+import type { z } from "zod"
+import { changeFeedback, type FeedbackChange, feedbackId, replyForm, replyToFeedback } from "@/lib/feedback"
+import { done, formAction, type Message, refused, retryLater } from "@/lib/form/action"
+import type { Viewer } from "@/lib/sign-in/session"
+
+const refusals = {
+  not_permitted: "Your role lacks the permission for this action. Ask an owner or admin.",
+  not_found: "This feedback does not exist.",
+  closed: "This account is closed, so it gets no reply.",
+  not_sent: "The reply was not sent. The email log shows why.",
+}
+
+export const review = formAction(status("review", "Marked as reviewed."))
+
+export const resolve = formAction(status("resolve", "Resolved."))
+
+export const reply = formAction({
+  fields: replyForm,
+  permission: "feedback.manage",
+  act: async (form, { viewer }) => {
+    const result = await replyToFeedback(viewer.id, form)
+    revalidatePath("/admin/feedback")
+    if (!result.ok && result.reason === "too_many") return retryLater("You sent too many replies", result)
+    if (!result.ok) return refused(refusals[result.reason])
+    return done<Message>(
+      result.repeated
+        ? "This form was already submitted. The email log shows whether the reply was sent."
+        : "Reply sent.",
+    )
+  },
+})
+
+function status(change: FeedbackChange, changed: string) {
+  return {
+    fields: feedbackId,
+    permission: "feedback.manage",
+    act: async ({ id }: z.output<typeof feedbackId>, { viewer }: { viewer: Viewer }) => {
+      const result = await changeFeedback(change, viewer.id, id)
+      revalidatePath("/admin/feedback")
+      if (!result.ok) return refused(refusals[result.reason])
+      return done<Message>(result.changed ? changed : "This was already done.")
+    },
+  } as const
+}

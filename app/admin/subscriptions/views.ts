@@ -1,0 +1,16 @@
+import { daysAgo } from "@/components/list/dates"
+import type { View } from "@/components/list/views"
+
+/** The subscriptions that may end, and those that did. */
+export function viewsOfSubscriptions(now: Date): readonly View[] {
+  return [
+    { label: "Past due", search: "status=past_due" },
+    { label: "Cancels at period end", search: "cancelAtPeriodEnd=true" },
+    { label: "No call for 14 days", search: "idleDays=14" },
+    {
+      label: "Ended in the last 30 days",
+      note: "Changes of plan included",
+      search: `canceledSince=${daysAgo(29, now)}`,
+    },
+  ]
+}

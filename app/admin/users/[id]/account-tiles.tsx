@@ -1,0 +1,64 @@
+import { PlanTile } from "@/components/account/plan-tile"
+import { Count, Money, None } from "@/components/list/cells"
+import { Tile } from "@/components/tile"
+import { formatters } from "@/components/units"
+import { type Account, netRevenueOf } from "@/lib/console/account"
+import { inCredits } from "@/lib/credits/words"
+import { holds } from "@/lib/permissions"
+import { shownDays, type Use } from "./account-use"
+
+const whole = formatters.count.full
+
+/** The numbers about an account that the viewer's role may read. */
+export async function AccountTiles({ account, role, use }: { account: Account; role: string; use: Use | null }) {
+  const { id, balance, held, subscription } = account
+  const readsCredits = holds(role, "credits.read")
+  const readsBilling = holds(role, "billing.read")
+  if (!readsCredits && !readsBilling && !use) return null
+  return (
+    <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      {readsCredits && (
+        <Tile label="Balance" note={held > 0 && `${inCredits(held)} held by runs in progress`}>
+          <Count of={balance} />
+        </Tile>
+      )}
+      {readsBilling && (subscription ? <PlanTile plan={subscription} /> : <NoPlan />)}
+      {use && (
+        <Tile
+          label={`Requests in ${shownDays} days`}
+          href={`/admin/requests?userId=${id}`}
+          note={`${whole(sumOf(use.errors))} failed`}
+        >
+          {whole(sumOf(use.requests))}
+        </Tile>
+      )}
+      {readsBilling && <Revenue amounts={await netRevenueOf(id)} />}
+    </dl>
+  )
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0)
+}
+
+function NoPlan() {
+  return (
+    <Tile label="Plan">
+      <None />
+    </Tile>
+  )
+}
+
+/** One line per currency. */
+function Revenue({ amounts }: { amounts: Awaited<ReturnType<typeof netRevenueOf>> }) {
+  return (
+    <Tile label="Revenue" note="paid, less refunds">
+      {amounts.length === 0 && <None />}
+      {amounts.map(({ amount, currency }) => (
+        <span key={currency} className="block">
+          <Money amount={amount} currency={currency} />
+        </span>
+      ))}
+    </Tile>
+  )
+}

@@ -1,0 +1,35 @@
+import { GET } from "@/app/api/v1/admin/requests/route"
+import { Chart } from "@/components/chart/chart"
+import { daysIn, lastDays } from "@/components/chart/days"
+import { ask } from "@/lib/metrics/ask"
+import { holds } from "@/lib/permissions"
+
+export const shownDays = 30
+
+/** The requests with an account's keys on each of the last days. */
+export type Use = { requests: number[]; errors: number[] }
+
+/** `null` if the role may not read requests. */
+export async function useOf(account: string, role: string): Promise<Use | null> {
+  const { permission, metrics: family } = GET.endpoint
+  if (!family || !holds(role, permission)) return null
+  const measures = ["requests", "errors"] as const
+  const { rows } = await ask({ family, measures, by: [], unit: "day", where: { account }, ...lastDays(shownDays) })
+  const valuesOf = (name: (typeof measures)[number]) => rows.map(({ measures }) => measures[name] ?? 0)
+  return { requests: valuesOf("requests"), errors: valuesOf("errors") }
+}
+
+export function UseChart({ requests, errors }: Use) {
+  return (
+    <Chart
+      title="Requests by day (UTC)"
+      kind="bar"
+      unit="count"
+      periods={daysIn(lastDays(shownDays))}
+      series={[
+        { label: "Succeeded", values: requests.map((count, index) => count - (errors[index] ?? 0)) },
+        { label: "Failed", values: errors },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,152 @@
+import type { ReactNode } from "react"
+import { Change, Count, Day, Money, Status } from "@/components/list/cells"
+import { PanelList, PanelRow } from "@/components/panel-list"
+import { RelativeTime } from "@/components/relative-time"
+import { Untrusted } from "@/components/untrusted"
+import { lastEmailsOf, lastOrdersOf } from "@/lib/console/account"
+import { lastLinesOf } from "@/lib/credits/lines"
+import { nameOfLine } from "@/lib/credits/words"
+import { activityForStaff } from "@/lib/sign-in/activity"
+import { liveSessions } from "@/lib/sign-in/sessions"
+import type { AccountList } from "./record-links"
+
+type Subject = { id: string; role: string }
+
+type Part = (of: { account: Subject; href: string }) => Promise<ReactNode>
+
+/** The last rows of lists, which are named by their path below /admin, in two columns. */
+const columns: readonly Readonly<Record<string, Part>>[] = [
+  { audit: Timeline, emails: Emails },
+  { orders: Orders, credits: Ledger },
+]
+
+/** @param lists those that the viewer may open */
+export function LastRecords({ account, lists }: { account: Subject; lists: readonly AccountList[] }) {
+  // Of two links to the audit log, the last one: actions on this account.
+  const hrefs = new Map(lists.map(({ resource, href }) => [resource, href]))
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-2">
+      {columns.map((parts, index) => (
+        <div key={Object.keys(parts).join()} className="grid grid-cols-[minmax(0,1fr)] gap-4 empty:hidden">
+          {Object.entries(parts).map(([resource, Part]) => {
+            const href = hrefs.get(resource)
+            return href && <Part key={resource} account={account} href={href} />
+          })}
+          {index === 1 && <Sessions account={account} />}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+async function Timeline({ account, href }: { account: Subject; href: string }) {
+  const entries = await activityForStaff(account.id)
+  return (
+    <PanelList title="Activity" all={{ href, label: "Audit log" }} empty="Nothing happened yet.">
+      {entries.map(({ id, sentence, createdAt, times }) => (
+        <PanelRow
+          key={id}
+          title={<Untrusted>{sentence}</Untrusted>}
+          endNote={
+            <>
+              {times > 1 && "last "}
+              <Ago date={createdAt} />
+            </>
+          }
+        />
+      ))}
+    </PanelList>
+  )
+}
+
+async function Orders({ account, href }: { account: Subject; href: string }) {
+  const orders = await lastOrdersOf(account.id)
+  return (
+    <PanelList title="Orders" all={{ href, label: "All orders" }} empty="No orders.">
+      {orders.map(({ id, description, status, amount, currency, createdAt }) => (
+        <PanelRow
+          key={id}
+          title={<Untrusted>{description}</Untrusted>}
+          note={<Day at={createdAt.toISOString()} />}
+          end={<Money amount={amount} currency={currency} />}
+          endNote={<Status of={status} />}
+        />
+      ))}
+    </PanelList>
+  )
+}
+
+async function Ledger({ account, href }: { account: Subject; href: string }) {
+  const lines = await lastLinesOf(account.id)
+  return (
+    <PanelList title="Credits" all={{ href, label: "Ledger" }} empty="No entries.">
+      {lines.map(({ id, amount, balanceAfter, createdAt, description, ...line }) => (
+        <PanelRow
+          key={id}
+          title={
+            <>
+              {nameOfLine(line)}
+              {description && (
+                <>
+                  : <Untrusted>{description}</Untrusted>
+                </>
+              )}
+            </>
+          }
+          note={<Day at={createdAt} />}
+          end={<Change of={amount} />}
+          endNote={
+            <>
+              balance <Count of={balanceAfter} />
+            </>
+          }
+        />
+      ))}
+    </PanelList>
+  )
+}
+
+async function Emails({ account, href }: { account: Subject; href: string }) {
+  const emails = await lastEmailsOf(account.id)
+  return (
+    <PanelList title="Emails sent" all={{ href, label: "All emails" }} empty="No emails.">
+      {emails.map(({ id, subject, status, createdAt }) => (
+        <PanelRow
+          key={id}
+          title={<Untrusted>{subject}</Untrusted>}
+          note={<Ago date={createdAt} />}
+          end={<Status of={status} />}
+        />
+      ))}
+    </PanelList>
+  )
+}
+
+/** Without network addresses, which only the account itself sees. */
+async function Sessions({ account }: { account: Subject }) {
+  const sessions = await liveSessions(account)
+  return (
+    <PanelList title="Sessions" empty="Not signed in anywhere.">
+      {sessions.slice(0, 10).map(({ id, browser, createdAt, lastSeenAt }) => (
+        <PanelRow
+          key={id}
+          title={<Untrusted>{browser}</Untrusted>}
+          note={
+            <>
+              started <Ago date={createdAt} />
+            </>
+          }
+          endNote={
+            <>
+              last seen <Ago date={lastSeenAt} />
+            </>
+          }
+        />
+      ))}
+    </PanelList>
+  )
+}
+
+function Ago({ date }: { date: Date }) {
+  return <RelativeTime date={date} now={new Date()} />
+}

@@ -1,0 +1,148 @@
+import { Search } from "lucide-react"
+import type { Metadata } from "next"
+import type { ReactNode } from "react"
+import { Button, type ButtonKind } from "@/components/button"
+import { Chart } from "@/components/chart/chart"
+import { CopyField } from "@/components/copy-field"
+import { EmptyState } from "@/components/empty-state"
+import { Fact, Facts } from "@/components/facts"
+import { CheckboxesField, SelectField, TextAreaField, TextField } from "@/components/form/fields"
+import { Id, Money, None, Status, Time } from "@/components/list/cells"
+import { Notice } from "@/components/notice"
+import { PageFrame, Panel } from "@/components/page-frame"
+import { StatusBadge } from "@/components/status-badge"
+import { Table, TableCell, TableRow } from "@/components/table"
+import { Tile } from "@/components/tile"
+import { requireDevelopment } from "../access"
+import { ExampleConfirmation } from "./example-confirmation"
+
+export const metadata: Metadata = { title: "Components" }
+
+/** The components of docs/design.md, as pages use them. */
+export default async function ComponentsPage() {
+  await requireDevelopment()
+  return (
+    <main className="px-4 py-10">
+      <PageFrame title="Components" intro="What pages are made of. docs/design.md says when to use which.">
+        <Example title="Colors">
+          <div className="flex flex-wrap gap-2">
+            {colors.map(([name, style]) => (
+              <span
+                key={name}
+                className={`grid h-16 w-24 place-content-end rounded-md border border-line p-2 ${style}`}
+              >
+                <span className="text-xs">{name}</span>
+              </span>
+            ))}
+          </div>
+        </Example>
+        <Example title="Type">
+          <p className="text-xl font-semibold tracking-tight">Page title, 20 px</p>
+          <p className="text-base font-semibold">Section, 16 px</p>
+          <p>Text, 14 px</p>
+          <p className="text-muted">Explanation, 14 px</p>
+          <p className="text-xs text-muted">Note, 12 px</p>
+          <p className="font-mono text-xs">Code, 12 px</p>
+        </Example>
+        <Example title="Buttons">
+          <div className="flex flex-wrap gap-2">
+            {buttons.map((kind) => (
+              <Button key={kind} kind={kind}>
+                <Search aria-hidden="true" className="size-4" />
+                {kind}
+              </Button>
+            ))}
+            <Button disabled>disabled</Button>
+          </div>
+        </Example>
+        <Example title="Status and notices">
+          <div className="flex flex-wrap gap-2">
+            <StatusBadge tone="good">active</StatusBadge>
+            <StatusBadge tone="warn">past due</StatusBadge>
+            <StatusBadge tone="bad">failed</StatusBadge>
+            <StatusBadge tone="off">closed</StatusBadge>
+          </div>
+          <Notice tone="good">The key works.</Notice>
+          <Notice tone="warn">This key expires in three days.</Notice>
+          <Notice tone="bad">The email address is not complete.</Notice>
+        </Example>
+        <Example title="Form">
+          <Panel label="Example form">
+            <TextField label="Name" name="name" hint="Shown in the list of keys." />
+            <SelectField label="Expires" name="expires" options={{ "90d": "In 90 days", never: "Never" }} />
+            <CheckboxesField label="May" name="scopes" options={{ read: "Read", run: "Run" }} />
+            <TextAreaField label="Note" name="note" rows={3} />
+          </Panel>
+          <CopyField id="copied" label="Copied text" value={'curl "https://example.com"'} copy="Copy request" />
+        </Example>
+        <Example title="Table">
+          <Table
+            caption="Orders"
+            headings={[{ label: "Order" }, { label: "Status" }, { label: "Amount", numeric: true }]}
+          >
+            {["paid", "failed"].map((status) => (
+              <TableRow key={status}>
+                <TableCell label="Order" names>
+                  <Id value="019ec7ba-2c00-7c01-9f3e-6d1f0a7c55e2" />
+                </TableCell>
+                <TableCell label="Status">
+                  <Status of={status} />
+                </TableCell>
+                <TableCell label="Amount" numeric>
+                  {status === "paid" ? <Money amount={2_900} currency="eur" /> : <None />}
+                </TableCell>
+              </TableRow>
+            ))}
+          </Table>
+        </Example>
+        <Example title="Numbers">
+          <dl className="grid grid-cols-2 gap-3 md:grid-cols-4">
+            <Tile label="Sign-ups" note="in 13 weeks">
+              48
+            </Tile>
+          </dl>
+          <Facts>
+            <Fact label="Plan">Pro</Fact>
+            <Fact label="Started">
+              <Time at={new Date(Date.now() - 86_400_000).toISOString()} />
+            </Fact>
+          </Facts>
+          <Chart title="Requests" kind="bar" unit="count" periods={periods} series={[{ label: "Requests", values }]} />
+        </Example>
+        <Example title="Nothing to show">
+          <EmptyState title="No keys yet">Create a key, copy it, and try it.</EmptyState>
+        </Example>
+        <Example title="Dialog and toast">
+          <ExampleConfirmation />
+        </Example>
+      </PageFrame>
+    </main>
+  )
+}
+
+const colors = [
+  ["page", "bg-page"],
+  ["panel", "bg-panel"],
+  ["sunken", "bg-sunken"],
+  ["line", "bg-line"],
+  ["edge", "bg-edge text-page"],
+  ["ink", "bg-ink text-page"],
+  ["muted", "bg-muted text-page"],
+  ["accent", "bg-accent text-on-accent"],
+  ["good", "bg-good text-page"],
+  ["warn", "bg-warn text-page"],
+  ["bad", "bg-bad text-page"],
+] as const
+
+const buttons: readonly ButtonKind[] = ["primary", "plain", "quiet", "danger", "danger-quiet"]
+const values = [12, 18, 9, 24, 31, 27, 30]
+const periods = values.map((_, index) => ({ label: `${index + 1} Oct`, name: `${index + 1} Oct 2026` }))
+
+function Example({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section aria-label={title} className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <h2 className="text-base font-semibold">{title}</h2>
+      {children}
+    </section>
+  )
+}

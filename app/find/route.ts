@@ -1,0 +1,71 @@
+import { notFound, unstable_rethrow } from "next/navigation"
+import type { Finding } from "@/app/_shell/palette-dialog"
+import { GET as users } from "@/app/api/v1/admin/users/route"
+import { keyStatus } from "@/components/keys/key-status"
+import { failureOf } from "@/lib/api/download"
+import { Refusal } from "@/lib/api/errors"
+import { demandOf } from "@/lib/api/page-or-stream"
+import { searchParameter } from "@/lib/api/parameters"
+import { relativeTime } from "@/lib/format-time"
+import { consolePageOf, findKeysByText, stateOf } from "@/lib/keys/data"
+import { holds } from "@/lib/permissions"
+import { requireViewer, type Viewer } from "@/lib/sign-in/session"
+import { kinds } from "@/lib/surfaces"
+
+const shown = 6
+
+const searched = searchParameter({ table: "users", account: "id" })
+
+/** The accounts and keys that the palette shows for a text, as far as the viewer's role may read them. */
+export async function GET(request: Request): Promise<Response> {
+  try {
+    return await find(request)
+  } catch (error) {
+    unstable_rethrow(error)
+    return failureOf(error, request)
+  }
+}
+
+async function find(request: Request): Promise<Response> {
+  const viewer = await requireViewer(kinds.user.page)
+  const text = new URL(request.url).searchParams.get("q") ?? notFound()
+  const { data: term } = searched.safeParse(text)
+  const found = term ? await Promise.all([findAccounts(text, viewer), findKeys(term.value, viewer)]) : []
+  return Response.json(found.flat(), { headers: { "Cache-Control": "no-store" } })
+}
+
+async function findAccounts(text: string, { role }: Viewer): Promise<Finding[]> {
+  if (!holds(role, users.endpoint.permission)) return []
+  const query = new URLSearchParams({ q: text, limit: String(shown) })
+  try {
+    const { data } = await users.endpoint.read(String(query), demandOf(role))
+    return data.map(({ id, name, email }) => ({
+      group: "Accounts",
+      label: email,
+      note: name,
+      href: `/admin/users/${id}`,
+    }))
+  } catch (error) {
+    // The text has too many matches.
+    if (error instanceof Refusal) return []
+    throw error
+  }
+}
+
+async function findKeys(text: string, viewer: Viewer): Promise<Finding[]> {
+  const keys = await findKeysByText(text, viewer, shown)
+  const now = new Date()
+  return keys.flatMap((key) => {
+    const { id, name, surface, userId } = key
+    const own = surface === "user" && userId === viewer.id ? `${kinds.user.page}/${id}` : undefined
+    const href = own ?? consolePageOf({ id, surface }, viewer)
+    return href ? [{ group: "Keys" as const, label: name, note: noteOf(key, now), href }] : []
+  })
+}
+
+/** "Used 2 hours ago · Active" and its first characters: keys of the same name differ in them. */
+function noteOf(key: Awaited<ReturnType<typeof findKeysByText>>[number], now: Date): string {
+  const used = key.lastUsedAt ? `Used ${relativeTime(key.lastUsedAt, now)}` : "Never used"
+  const status = keyStatus({ ...key, state: stateOf(key, now), isReplaced: key.successorId !== null }, now)
+  return `${used} · ${status.text} · ${key.start}…`
+}

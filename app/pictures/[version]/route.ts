@@ -1,0 +1,18 @@
+import { z } from "zod"
+import { findPicture } from "@/lib/pictures/pictures"
+import { currentViewer } from "@/lib/sign-in/session"
+
+/** The picture of an account. Another one has another version, so this one never changes. */
+export async function GET(_request: Request, { params }: RouteContext<"/pictures/[version]">) {
+  const { version } = await params
+  const viewer = z.uuid().safeParse(version).success ? await currentViewer() : null
+  const image = viewer && (await findPicture(version, viewer))
+  if (!image) return new Response(null, { status: 404, headers: { "Cache-Control": "no-store" } })
+  return new Response(image, {
+    headers: {
+      "Content-Type": "image/webp",
+      "Content-Disposition": "inline",
+      "Cache-Control": "private, max-age=31536000, immutable",
+    },
+  })
+}

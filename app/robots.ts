@@ -1,0 +1,10 @@
+import type { MetadataRoute } from "next"
+import { env } from "@/lib/env"
+
+// BASE_URL is set when the server starts, not when it is built.
+export const dynamic = "force-dynamic"
+
+/** Every page says itself whether it may be indexed. */
+export default function robots(): MetadataRoute.Robots {
+  return { rules: { userAgent: "*", disallow: "/api/" }, sitemap: `${env().BASE_URL}/sitemap.xml` }
+}

@@ -1,0 +1,70 @@
+import { mkdir, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import type { Browser } from "@playwright/test"
+import { everyPage, openPage, type Visit } from "@/e2e/every-page"
+import { root } from "@/scripts/root"
+import { runProgram } from "@/tests/support/lifecycle"
+import { cookieOf, type Given } from "./bench"
+import { openSeededPages } from "./seeded-pages"
+
+// Takes the screenshots in docs/screens, of every page in both color schemes at three widths, and those of the start page in
+// public/screens. Usage: npm run screens
+
+const widths = [390, 1024, 1440]
+const schemes = ["light", "dark"] as const
+const quality = 70
+/** Of a page that is longer, the screenshot has the beginning. */
+const maxHeight = 2_400
+
+/** On the start page. */
+const shown: readonly Visit[] = [{ name: "overview", path: "/admin", viewer: "admin" }]
+const shownSize = { width: 1440, height: 900 }
+
+async function main(): Promise<void> {
+  const { given, address, browser } = await openSeededPages()
+  // First those that the start page shows.
+  for (const shot of shown) {
+    for (const scheme of schemes) {
+      const file = join("public/screens", `${shot.name}-${scheme}.webp`)
+      await take(browser, given, address, shot, scheme, shownSize, shownSize.height, file)
+    }
+  }
+  for (const shot of everyPage) {
+    for (const scheme of schemes) {
+      for (const width of widths) {
+        const file = join("docs/screens", `${shot.name}-${width}-${scheme}.webp`)
+        await take(browser, given, address, shot, scheme, { width, height: 844 }, maxHeight, file)
+      }
+    }
+  }
+}
+
+async function take(
+  browser: Browser,
+  given: Given,
+  address: string,
+  visit: Visit,
+  colorScheme: (typeof schemes)[number],
+  viewport: { width: number; height: number },
+  highest: number,
+  file: string,
+): Promise<void> {
+  const context = await browser.newContext({ colorScheme, viewport })
+  try {
+    if (visit.viewer) await context.addCookies([await cookieOf(visit.viewer, given, address)])
+    const page = await context.newPage()
+    await openPage(page, visit, address)
+    const height = Math.min(highest, await page.evaluate(() => document.documentElement.scrollHeight))
+    const client = await context.newCDPSession(page)
+    const clip = { x: 0, y: 0, width: viewport.width, height: Math.max(height, viewport.height), scale: 1 }
+    const taken = { format: "webp", quality, clip, captureBeyondViewport: true } as const
+    const { data } = await client.send("Page.captureScreenshot", taken)
+    await mkdir(dirname(join(root, file)), { recursive: true })
+    await writeFile(join(root, file), Buffer.from(data, "base64"))
+    console.log(file)
+  } finally {
+    await context.close()
+  }
+}
+
+await runProgram(main)

@@ -1,0 +1,31 @@
+import type { ReactNode } from "react"
+import { plainDate } from "@/lib/format-time"
+import { type CurrentSubscription, periodEndLabel } from "@/lib/subscriptions"
+import { Money, Status } from "../list/cells"
+import { Tile } from "../tile"
+
+type Plan = Pick<
+  CurrentSubscription,
+  "planName" | "status" | "amount" | "currency" | "interval" | "currentPeriodEnd" | "cancelAtPeriodEnd"
+>
+
+/** The price is the one at which the subscription started, which may differ from the plan's current price. */
+export function PlanTile({ plan, includes }: { plan: Plan; includes?: ReactNode }) {
+  return (
+    <Tile
+      label="Plan"
+      note={
+        <>
+          <span className="block">
+            <Money amount={plan.amount} currency={plan.currency} /> {includes} per {plan.interval}
+          </span>
+          {periodEndLabel(plan)} <span className="whitespace-nowrap">{plainDate(plan.currentPeriodEnd)}</span>
+        </>
+      }
+    >
+      <span className="flex flex-wrap items-center gap-x-2">
+        {plan.planName} <Status of={plan.status} />
+      </span>
+    </Tile>
+  )
+}

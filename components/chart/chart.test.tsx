@@ -1,0 +1,49 @@
+import { renderToStaticMarkup } from "react-dom/server"
+import { expect, test } from "vitest"
+import { Chart, type Series } from "./chart"
+import { periodNames } from "./periods"
+
+const periods = ["2026-12-30", "2026-12-31", "2027-01-01"].map((day) => periodNames(new Date(day), "day"))
+
+function drawn(series: readonly Series[], kind: "bar" | "line" = "bar", unit: "count" | "cents" = "count"): string {
+  return renderToStaticMarkup(<Chart title="Test" kind={kind} unit={unit} periods={periods} series={series} />)
+}
+
+/** The texts of all scales, in the order of the drawing. */
+function ticksOf(html: string): string[] {
+  return [...html.matchAll(/-translate-y-1\/2" style="[^"]*">([^<]*)</g)].map(([, text]) => String(text))
+}
+
+test("ticks are round and even, with the currency of amounts", () => {
+  expect(ticksOf(drawn([{ label: "Runs", values: [0, 700, 1_350] }]))).toEqual(["0", "500", "1K", "1.5K"])
+  const amounts = { label: "EUR", currency: "eur", values: [0, 90_000, 140_000] }
+  expect(ticksOf(drawn([amounts], "line", "cents"))).toEqual(["€0", "€500", "€1K", "€1.5K"])
+  expect(ticksOf(drawn([{ label: "Runs", values: [0, 1, 0] }]))).toEqual(["0", "1"])
+})
+
+test("a chart without any value says so instead of drawing an empty scale", () => {
+  expect(drawn([{ label: "Runs", values: [0, null, 0], before: [0, 0, 0] }])).toContain("Nothing in this range")
+  expect(drawn([{ label: "Runs", values: [0, 0, 0], before: [0, 2, 0] }])).toContain("<svg")
+})
+
+test("series of very different size, and amounts of different currencies, have scales of their own", () => {
+  const scales = (...series: Series[]) => drawn(series).split("<svg").length - 1
+  const series = (label: string, value: number, currency?: string) => ({ label, currency, values: [value, 0, 0] })
+  expect(scales(series("Spent", 10), series("Failed", 2))).toBe(1)
+  expect(scales(series("Spent", 10), series("Granted", 1_000), series("Purchased", 12))).toBe(2)
+  expect(scales(series("EUR", 10, "eur"), series("USD", 10, "usd"))).toBe(2)
+})
+
+test("a line is broken where there is no value, and negative bars hang from zero", () => {
+  expect(drawn([{ label: "Rate", values: [1, null, 2] }], "line")).toMatch(/d="M0\.5 \S+M2\.5 \S+"/)
+  expect(drawn([{ label: "Net", values: [-10, 0, 10] }])).toMatch(/d="M0\.14 50V100h0\.72V50zM2\.14 50V0h0\.72V50z"/)
+})
+
+test("periods are named for the axis and for their values", () => {
+  const start = new Date("2027-01-04T14:00:00Z")
+  expect(periodNames(start, "hour")).toEqual({ label: "14:00", name: "4 Jan 2027, 14:00 UTC" })
+  expect(periodNames(start, "day")).toEqual({ label: "4 Jan", name: "4 Jan 2027" })
+  expect(periodNames(start, "week")).toEqual({ label: "4 Jan", name: "Week of 4 Jan 2027" })
+  expect(periodNames(start, "month")).toEqual({ label: "2027", name: "Jan 2027" })
+  expect(periodNames(new Date("2027-09-01"), "month")).toEqual({ label: "Sep", name: "Sep 2027" })
+})

@@ -1,0 +1,15 @@
+import { periodsOf } from "@/lib/stats/periods"
+import type { Period } from "./chart"
+import { periodNames } from "./periods"
+
+const day = 86_400_000
+
+/** The last whole days (UTC) including today, as a range of `ask`. */
+export function lastDays(days: number, now = Date.now()): { since: number; until: number } {
+  const tomorrow = (Math.floor(now / day) + 1) * day
+  return { since: tomorrow - days * day, until: tomorrow - 1 }
+}
+
+export function daysIn({ since, until }: { since: number; until: number }): Period[] {
+  return periodsOf(since, until, "day").map(({ start }) => periodNames(new Date(start), "day"))
+}

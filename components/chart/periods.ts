@@ -1,0 +1,23 @@
+import { dayAndMonth, plainDate } from "@/lib/format-time"
+import type { Period } from "./chart"
+
+type PeriodUnit = "hour" | "day" | "week" | "month"
+
+const hour = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC" })
+
+/** The texts of a period (UTC): "28 Oct" and "28 Oct 2026"; on the axis, a year instead of its first month. */
+export function periodNames(start: Date, unit: PeriodUnit): Period {
+  const [label, name] = [dayAndMonth(start), plainDate(start)]
+  switch (unit) {
+    case "hour":
+      return { label: hour.format(start), name: `${name}, ${hour.format(start)} UTC` }
+    case "day":
+      return { label, name }
+    case "week":
+      return { label, name: `Week of ${name}` }
+    case "month": {
+      const [, month = "", year = ""] = name.split(" ")
+      return { label: month === "Jan" ? year : month, name: `${month} ${year}` }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0, signDisplay: "exceptZero" })
+const points = new Intl.NumberFormat("en", { maximumFractionDigits: 1, signDisplay: "exceptZero" })
+
+type Compared = {
+  now: number
+  before: number
+  /** The direction that is good. */
+  wanted?: "more" | "less"
+}
+
+/** How a number has changed since the range before; nothing if it was 0. */
+export function Change({ now, before, wanted = "more" }: Compared) {
+  if (before === 0) return null
+  const text = percent.format((now - before) / Math.abs(before))
+  return <Shown text={text} isGood={now > before === (wanted === "more")} />
+}
+
+/** The change of a share, in percentage points. */
+export function ChangeOfShare({ now, before, wanted = "more" }: Compared) {
+  return <Shown text={`${points.format((now - before) * 100)} pp`} isGood={now > before === (wanted === "more")} />
+}
+
+function Shown({ text, isGood }: { text: string; isGood: boolean }) {
+  const isEven = /^0\b/.test(text)
+  return (
+    <span
+      title="Compared with the previous range"
+      className={`text-xs font-medium whitespace-nowrap ${isEven ? "text-muted" : isGood ? "text-good" : "text-bad"}`}
+    >
+      {text}
+    </span>
+  )
+}

@@ -1,0 +1,23 @@
+const day = 86_400_000
+
+/** A range of days, as the values of `since` and `until`; without an end it includes today, in UTC. */
+type DatePreset = { label: string; since: string; until?: string }
+
+/** The ranges of days that are one click away. */
+export function datePresets(now: Date): DatePreset[] {
+  const dayOfMonth = (monthsAgo: number, date: number) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - monthsAgo, date)).toISOString().slice(0, 10)
+  return [
+    { label: "Today", since: daysAgo(0, now) },
+    { label: "7 days", since: daysAgo(6, now) },
+    { label: "30 days", since: daysAgo(29, now) },
+    { label: "This month", since: dayOfMonth(0, 1) },
+    { label: "Last month", since: dayOfMonth(1, 1), until: dayOfMonth(0, 0) },
+    { label: "12 months", since: dayOfMonth(11, 1) },
+  ]
+}
+
+/** The date so many days ago, in UTC. */
+export function daysAgo(days: number, now: Date): string {
+  return new Date(now.getTime() - days * day).toISOString().slice(0, 10)
+}

@@ -1,0 +1,159 @@
+import { jsonSchemaOf } from "@/lib/api/document"
+import type { Parameters } from "@/lib/api/parameters"
+import { calendarDate } from "@/lib/format-time"
+
+/** What a page knows about the values of its filters, besides their schemas. */
+export type Known = {
+  /** The values of filters that are no closed set, with their texts. */
+  choices?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** The addresses of accounts by id; undefined if the viewer may not read accounts. */
+  accounts?: ReadonlyMap<string, string> | undefined
+  /** What a search finds, for the empty field. */
+  finds?: string
+}
+
+/** A parameter of a list as a field of its form. */
+export type Filter = {
+  name: string
+  label: string
+  /** The value in the query; empty if it has none or the default. */
+  given: string
+  /** Whether the query has it. */
+  isActive: boolean
+  /** The value in a text field: the address of an account instead of its id. */
+  shown: string
+  /** The value as text. */
+  text: string
+  kind: "time" | "account" | "other"
+  /** The values of a choice, with their texts; values with a dot are grouped by what is before it. */
+  options?: Readonly<Record<string, string>>
+  placeholder?: string
+  minLength?: number | undefined
+  maxLength?: number | undefined
+}
+
+/** The filters that take the id of an account. In forms they also take its address or name. */
+export const accountFilters = ["userId", "actorId", "targetId"] as const
+
+const labels: Readonly<Record<string, string>> = {
+  q: "Search",
+  since: "Created since",
+  until: "Created until",
+  kind: "Type",
+  userId: "Account",
+  keyId: "Key",
+  actorId: "Actor",
+  targetId: "Target",
+  planId: "Plan",
+  cancelAtPeriodEnd: "Cancels at period end",
+  canceledSince: "Ended since",
+  canceledUntil: "Ended until",
+  idleDays: "Days without a call",
+}
+
+const texts: Readonly<Record<string, string>> = {
+  true: "Yes",
+  false: "No",
+  "user.sign_in_failed": "Sign-in failed",
+  "user.noted": "Note added",
+  "api_key.issued": "Created",
+}
+
+export function filterOf(
+  name: string,
+  schema: Parameters[string],
+  query: URLSearchParams,
+  { choices = {}, accounts }: Known,
+): Filter {
+  const { enum: values, minimum, maximum, default: preset, minLength, maxLength } = jsonSchemaOf(schema, "input")
+  const sent = query.get(name) ?? ""
+  const given = sent === preset ? "" : sent
+  const kind = isTime(name) ? "time" : isAccount(name) ? "account" : "other"
+  const options = optionsOf(name, values ?? integers(minimum, maximum), preset)
+  const known = choices[name]
+  const offered = known
+    ? { "": "Any", ...known, ...(given !== "" && { [given]: textIn(known, given) ?? given }) }
+    : options
+  const shown = accounts?.get(given) ?? given
+  return {
+    name,
+    label: labelOf(name),
+    given,
+    isActive: query.has(name),
+    shown,
+    text: kind === "time" ? calendarDate(given) : ((offered && wholeText(offered, given)) ?? shown),
+    kind,
+    ...(offered && { options: offered }),
+    ...(kind === "account" && { placeholder: accounts ? "Name, email or ID" : "Account ID" }),
+    minLength,
+    maxLength,
+  }
+}
+
+/** With the group: `api_key.issued` is "API key issued". */
+function wholeText(options: Readonly<Record<string, string>>, value: string): string | undefined {
+  const [text, group] = [textIn(options, value), groupOf(value)]
+  return text && group ? `${group} ${text.toLowerCase()}` : text
+}
+
+const groups: Readonly<Record<string, string>> = { user: "Account", api_key: "API key" }
+
+/** What an action such as `api_key.issued` is about; undefined for other values. */
+export function groupOf(value: string): string | undefined {
+  const [, group] = /^([a-z_]+)\.[a-z_]+$/.exec(value) ?? []
+  return group && (groups[group] ?? capitalized(group))
+}
+
+/** Not what every object inherits, such as `constructor`, which anybody can send as a value. */
+function textIn(options: Readonly<Record<string, string>>, value: string): string | undefined {
+  return Object.hasOwn(options, value) ? options[value] : undefined
+}
+
+/** Whether a parameter is a bound on a time, such as `since` or `paidUntil`. */
+function isTime(name: string): boolean {
+  return /(^s|S)ince$|(^u|U)ntil$/.test(name)
+}
+
+function isAccount(name: string): boolean {
+  return accountFilters.some((filter) => filter === name)
+}
+
+/** A few numbers, such as ratings. */
+function integers(minimum: number | undefined, maximum: number | undefined): number[] | undefined {
+  if (minimum === undefined || maximum === undefined || maximum - minimum > 10) return undefined
+  return Array.from({ length: maximum - minimum + 1 }, (_, index) => minimum + index)
+}
+
+/** The values of a closed set with their texts; the empty one stands for the default, or for any value. */
+function optionsOf(
+  name: string,
+  values: readonly unknown[] | undefined,
+  preset: unknown,
+): Record<string, string> | undefined {
+  const textOf = (value: string) => {
+    // The values of `sort` are names of fields.
+    if (name === "sort") return labelOf(value)
+    const words = value.slice(groupOf(value) ? value.indexOf(".") + 1 : 0).replaceAll("_", " ")
+    return texts[value] ?? (groupOf(value) ? capitalized(words) : words)
+  }
+  const others = values?.map(String).filter((value) => value !== preset)
+  return (
+    others && {
+      "": preset === undefined ? "Any" : textOf(String(preset)),
+      ...Object.fromEntries(others.map((value) => [value, textOf(value)])),
+    }
+  )
+}
+
+/** `runId` becomes "Run ID". */
+function labelOf(name: string): string {
+  const words = name
+    .replaceAll(/([A-Z])/g, " $1")
+    .toLowerCase()
+    .replace(/ id$/, " ID")
+  return labels[name] ?? capitalized(words)
+}
+
+function capitalized(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

@@ -1,0 +1,55 @@
+"use client"
+
+import { Search } from "lucide-react"
+import { type ComponentProps, useEffect, useRef } from "react"
+import { controlStyle } from "@/components/field"
+
+/** The field of a list that finds rows. The key / focuses it, and it keeps the focus when the rows are there. */
+export function SearchField({
+  id,
+  label,
+  defaultValue = "",
+  ...input
+}: Omit<ComponentProps<"input">, "defaultValue"> & { id: string; label: string; defaultValue?: string }) {
+  const field = useRef<HTMLInputElement>(null)
+
+  useEffect(() => {
+    if (field.current) field.current.value = defaultValue
+  }, [defaultValue])
+
+  useEffect(() => {
+    function focus(event: KeyboardEvent): void {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return
+      if (event.target instanceof Element && event.target.closest("input, textarea, select, [role=dialog]")) return
+      event.preventDefault()
+      field.current?.select()
+    }
+    document.addEventListener("keydown", focus)
+    return () => document.removeEventListener("keydown", focus)
+  }, [])
+
+  return (
+    <div className="relative min-w-28 flex-1 sm:max-w-96 sm:min-w-64">
+      <label htmlFor={id} className="sr-only">
+        {label}
+      </label>
+      <Search aria-hidden="true" className="pointer-events-none absolute top-2.5 left-2.5 size-4 text-muted sm:top-2" />
+      <input
+        {...input}
+        id={id}
+        ref={field}
+        defaultValue={defaultValue}
+        autoComplete="off"
+        spellCheck={false}
+        aria-keyshortcuts="/"
+        className={`${controlStyle} peer pr-2 pl-8 placeholder:text-muted`}
+      />
+      <span
+        aria-hidden="true"
+        className="pointer-events-none absolute top-1.5 right-2 hidden rounded border border-line px-1.5 font-sans text-xs text-muted peer-placeholder-shown:sm:block peer-focus:sm:hidden"
+      >
+        /
+      </span>
+    </div>
+  )
+}

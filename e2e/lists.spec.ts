@@ -1,0 +1,595 @@
+import { randomBytes, randomUUID } from "node:crypto"
+import { expect, type Locator, type Page } from "@playwright/test"
+import type { Client } from "pg"
+import { narrow, wide } from "./accessibility"
+import { test, uniqueEmail, uniqueName } from "./fixtures"
+import { createKey, press, row, rowButton, saved } from "./key-page"
+import { filterBy, openFilters } from "./lists"
+import { isPresent } from "./pages"
+
+const lists = [
+  "/admin/users",
+  "/admin/subscriptions",
+  "/admin/orders",
+  "/admin/credits",
+  "/admin/credits/balances",
+  "/admin/requests",
+  "/admin/usage",
+  "/admin/audit",
+  "/admin/emails",
+  "/admin/feedback",
+  "/admin/waitlist",
+].filter(isPresent)
+
+const day = 86_400_000
+
+function daysAgo(days: number): string {
+  return new Date(Date.now() - days * day).toISOString().slice(0, 10)
+}
+
+/** An account whose rows other tests do not read. */
+async function createAccount(database: Client, email = uniqueEmail()): Promise<{ id: string; email: string }> {
+  const id = randomUUID()
+  await database.query("INSERT INTO users (id, email, name) VALUES ($1, $2, 'Listed Account')", [id, email])
+  return { id, email }
+}
+
+async function subscribe(database: Client, userId: string, status = "active", more = {}): Promise<void> {
+  const row = { cancel_at_period_end: false, canceled_at: null, ...more }
+  await database.query(
+    `INSERT INTO subscriptions (id, user_id, plan_id, status, amount, currency, interval, created_at, current_period_start,
+                                current_period_end, cancel_at_period_end, canceled_at)
+     SELECT gen_random_uuid(), $1, id, $2::subscription_status, amount, currency, interval, now() - interval '40 days', now(),
+            now() + interval '9 days', $3, $4 FROM plans ORDER BY id LIMIT 1`,
+    [userId, status, row.cancel_at_period_end, row.canceled_at],
+  )
+}
+
+/** An order that no statistic of the last years counts. */
+async function order(database: Client, userId: string, refunded: number): Promise<string> {
+  const id = randomUUID()
+  await database.query(
+    `INSERT INTO orders (id, user_id, kind, description, status, amount, refunded_amount, currency, created_at, paid_at, refunded_at)
+     VALUES ($1, $2, 'credits', 'Old credits', $3::order_status, 1500, $4, 'usd', '2016-01-02', '2016-01-02', $5)`,
+    [id, userId, refunded > 0 ? "refunded" : "paid", refunded, refunded > 0 ? "2016-01-03" : null],
+  )
+  return id
+}
+
+function rows(page: Page): Locator {
+  return page.getByRole("rowheader")
+}
+
+/** A point in the row without text: at the right of its last cell. */
+async function clickBlank(row: Locator): Promise<void> {
+  const box = await row.boundingBox()
+  await row.click({ position: { x: Number(box?.width) - 6, y: Number(box?.height) / 2 } })
+}
+
+test("on a phone, the first row of each list is on the first screen", async ({ page, signInAs }) => {
+  await page.setViewportSize(narrow)
+  await signInAs("admin")
+  for (const path of lists) {
+    await page.goto(path)
+    const box = await page.getByRole("row").nth(1).boundingBox()
+    expect(Number(box?.y) + Number(box?.height), path).toBeLessThan(narrow.height)
+  }
+})
+
+test("no list scrolls the page sideways at any width, and at 1,280 pixels no table scrolls at all", async ({
+  page,
+  signInAs,
+}) => {
+  test.slow()
+  await signInAs("admin")
+  // Seeded rows: other tests write rows of today.
+  for (const path of [...lists.map((path) => `${path}?until=${daysAgo(1)}`), "/admin/api-keys?show=all"]) {
+    await page.goto(path)
+    for (const width of [320, 768, 1024, 1064, 1112, 1280, 1920]) {
+      await page.setViewportSize({ ...wide, width })
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), `${path}, ${width}`).toBe(width)
+    }
+    await page.setViewportSize(wide)
+    const table = page.locator("section:has(> table)")
+    expect(await table.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth), path).toBe(0)
+  }
+})
+
+test("the key / leads to the search, which finds an account by a part of its address", async ({
+  page,
+  signInAs,
+  database,
+}) => {
+  const { email } = await createAccount(database)
+  await signInAs("admin")
+  await page.goto("/admin/users?role=member")
+  await page.keyboard.press("/")
+  const search = page.getByRole("searchbox", { name: "Search" })
+  await expect(search).toBeFocused()
+  await search.fill(email.slice(4, 24))
+  await page.keyboard.press("Enter")
+  await expect(rows(page)).toHaveText([email])
+  await expect(page).toHaveURL(`/admin/users?q=${email.slice(4, 24)}&role=member`)
+  await expect(search).toHaveValue(email.slice(4, 24))
+  await expect(search).toBeFocused()
+  await search.press("/")
+  await expect(search).toHaveValue(/\//)
+  await page.getByRole("link", { name: "Clear" }).click()
+  await expect(search).toHaveValue("")
+})
+
+test("active filters are counted, and each is a link that removes it alone", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin/orders?status=paid&kind=subscription&order=asc&since=2026-01-01")
+  await expect(page.getByRole("button", { name: "Filters 2 active" })).toBeVisible()
+  const active = page.getByRole("list", { name: "Active filters" })
+  await expect(active.getByRole("link")).toHaveText([
+    "Remove Status: paid",
+    "Remove Type: subscription",
+    "Remove Created since: 1 Jan 2026",
+    "Clear",
+  ])
+  await active.getByRole("link", { name: "Remove Type: subscription" }).click()
+  await expect(page).toHaveURL("/admin/orders?status=paid&order=asc&since=2026-01-01")
+  await active.getByRole("link", { name: "Clear" }).click()
+  await expect(page).toHaveURL("/admin/orders")
+  await expect(active).toHaveCount(0)
+})
+
+test("a chosen view is named once, and its filters are shown when there are more", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin/orders")
+  const active = page.getByRole("list", { name: "Active filters" })
+  const failed = page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Failed" })
+  await failed.click()
+  await expect(failed).toHaveAttribute("aria-current", "true")
+  await expect(active).toHaveCount(0)
+  await page.goto("/admin/orders?status=failed&kind=subscription")
+  await expect(active.getByRole("link", { name: "Remove Status: failed" })).toBeVisible()
+})
+
+test("the actions of the audit log are offered by what they are about", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin/audit?action=api_key.issued")
+  await expect(page.getByRole("link", { name: "Remove Action: API key created" })).toBeVisible()
+  await page.getByRole("button", { name: "Filters" }).click()
+  const action = page.getByLabel("Action", { exact: true })
+  await expect(action).toHaveValue("api_key.issued")
+  await expect(action.locator("optgroup[label='Account'] option").first()).toHaveText("Signed up")
+  await action.selectOption("credits.granted")
+  await page.getByRole("button", { name: "Apply" }).last().click()
+  await expect(page).toHaveURL("/admin/audit?action=credits.granted")
+})
+
+test("a preset sets the dates of a list and keeps its filters", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin/orders?status=paid&offset=50&until=2026-06-30")
+  for (const [label, since] of [
+    ["7 days", daysAgo(6)],
+    ["30 days", daysAgo(29)],
+  ] as const) {
+    await page.getByRole("button", { name: "Date" }).click()
+    await page.getByRole("link", { name: label, exact: true }).click()
+    await expect(page).toHaveURL(`/admin/orders?status=paid&since=${since}`)
+    await expect(page.getByRole("link", { name: `Remove Created: ${label}` })).toBeVisible()
+  }
+})
+
+test("a filter by account takes an address; the URL and the API request have the id, the field shows the address", async ({
+  page,
+  signInAs,
+  database,
+}) => {
+  const { id, email } = await createAccount(database)
+  await signInAs("admin")
+  for (const [path, label, name] of [
+    ["/admin/orders", "Account", "userId"],
+    ["/admin/audit", "Target", "targetId"],
+    ["/admin/credits", "Account", "userId"],
+  ] as const) {
+    await page.goto(`${path}?order=asc`)
+    const field = page.getByLabel(label, { exact: true })
+    if (!(await field.isVisible())) await openFilters(page)
+    await field.fill(` ${email.toUpperCase()}`)
+    await field.press("Enter")
+    await expect(page).toHaveURL(`${path}?${name}=${id}&order=asc`)
+    await expect(field).toHaveValue(email)
+    await expect(page.getByLabel("Equivalent API request")).toHaveValue(new RegExp(`${name}=${id}`))
+    await expect(page.getByRole("link", { name: `Remove ${label}: ${email}` })).toBeVisible()
+  }
+  const nobodys = uniqueEmail()
+  await page.goto(`/admin/orders?userId=${nobodys}`)
+  await expect(page.getByRole("main").getByRole("alert")).toContainText(`No account matches “${nobodys}”.`)
+  await expect(page.getByLabel("Account", { exact: true })).toHaveValue(nobodys)
+})
+
+test("a name or a part of an address finds the account to filter by; of several, one is chosen", async ({
+  page,
+  signInAs,
+  database,
+}) => {
+  const word = randomBytes(8).toString("hex")
+  const first = await createAccount(database, `${word}.1@example.com`)
+  await database.query("UPDATE users SET name = 'Jos\u00e9 <b>Of' || $1 WHERE id = $2", [word, first.id])
+  await signInAs("admin")
+  for (const typed of [`${word}.1@exam`, `jose <b>of${word}`]) {
+    await page.goto("/admin/audit?order=asc")
+    await page.getByLabel("Actor", { exact: true }).fill(typed)
+    await page.keyboard.press("Enter")
+    await expect(page).toHaveURL(`/admin/audit?actorId=${first.id}&order=asc`)
+    await expect(page.getByRole("link", { name: `Remove Actor: ${first.email}` })).toBeVisible()
+  }
+  for (let other = 2; other <= 12; other++) await createAccount(database, `${word}.${other}@example.com`)
+  await page.goto(`/admin/requests?limit=25&userId=${word}`)
+  const choice = page.getByRole("region", { name: "Accounts that match" })
+  await expect(choice.getByRole("status")).toHaveText(
+    `12 accounts match “${word}”. Choose one; these are the newest 10.`,
+  )
+  await expect(choice.getByRole("link")).toHaveCount(10)
+  await choice.getByRole("link", { name: `${word}.12@example.com` }).click()
+  await expect(page).toHaveURL(/\/admin\/requests\?limit=25&userId=[0-9a-f-]{36}$/)
+  await expect(page.getByLabel("Account", { exact: true })).toHaveValue(`${word}.12@example.com`)
+  const alert = page.getByRole("main").getByRole("alert")
+  for (const [typed, message] of [
+    [`nobody ${word}`, `No account matches “nobody ${word}”.`],
+    ["x", "A name or a part of an address must have 3 to 100 characters"],
+  ] as const) {
+    await page.goto(`/admin/usage?userId=${typed}`)
+    await expect(alert).toContainText(message)
+  }
+})
+
+test("who may not read accounts learns nothing about an address or a name from a filter", async ({
+  page,
+  signInAs,
+  database,
+}) => {
+  const { email } = await createAccount(database)
+  await signInAs("finance")
+  for (const typed of [email, email.slice(0, 12), "Listed Account", uniqueEmail()]) {
+    await page.goto(`/admin/orders?userId=${typed}`)
+    await expect(page.getByRole("main").getByRole("alert")).toContainText(`userId must be a UUID, got "${typed}".`)
+    await expect(page.getByRole("region", { name: "Accounts that match" })).toHaveCount(0)
+  }
+})
+
+test("the audit log says what happened, exactly when, to what, and shows every detail", async ({
+  page,
+  signInAs,
+  database,
+}) => {
+  const { id, email } = await createAccount(database)
+  const [key, feedback, staffReason] = [randomUUID(), randomUUID(), "leaked"]
+  const start = `tsk_usr_${randomBytes(2).toString("hex")}`
+  await database.query(
+    `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id)
+     VALUES ($1, $2, 'user', 'Night shift', $3, $4, gen_random_uuid())`,
+    [key, id, start, randomBytes(32)],
+  )
+  const entries = [
+    ["api_key.revoked", "api_key", key, { start, surface: "user", reason: "not_needed", ownerId: id }],
+    ["credits.granted", "user", id, { amount: 1500, balance: 1600, reason: staffReason }],
+    ["feedback.resolved", "user", id, { feedbackId: feedback }],
+  ] as const
+  for (const [index, [action, type, target, details]] of entries.entries()) {
+    await database.query(
+      `INSERT INTO audit_entries (id, actor_id, action, target_type, target_id, details, created_at)
+       VALUES (gen_random_uuid(), $1, $2, $3, $4, $5, $6)`,
+      [id, action, type, target, details, `2025-03-04T05:06:0${index}Z`],
+    )
+  }
+  await signInAs("admin")
+  await page.goto(`/admin/audit?actorId=${id}&order=asc`)
+  const [revoked, granted, resolved] = [1, 2, 3].map((index) => page.getByRole("row").nth(index)) as [
+    Locator,
+    Locator,
+    Locator,
+  ]
+  await expect(revoked.locator("time")).toHaveText("4 Mar 2025 05:06:00")
+  await expect(revoked.locator("[data-label=Action]")).toHaveText("Key revokedapi_key.revoked")
+  await expect(revoked.getByRole("link", { name: "Night shift" })).toHaveAttribute("href", `/admin/api-keys/${key}`)
+  await expect(revoked.getByRole("term")).toHaveText(["Reason", "Key"])
+  await revoked.getByText("2 more").click()
+  await expect(page).toHaveURL(/actorId/)
+  await expect(revoked.getByRole("term")).toHaveText(["Reason", "Key", "Type of key", "Owner"])
+  await expect(revoked.getByRole("definition")).toHaveText(["No longer needed", `${start}…`, "API key", email])
+  await expect(granted.locator("[data-label=Action]")).toContainText("1,500 credits granted")
+  await granted.getByText("1 more").click()
+  await expect(granted.getByRole("definition")).toHaveText(["1,500", staffReason, "1,600"])
+  await expect(resolved.locator("[data-label=Target]")).toHaveText(email)
+  if (isPresent("/admin/feedback"))
+    await expect(resolved.locator("[data-label=Details]").getByRole("link")).toHaveAttribute(
+      "href",
+      `/admin/feedback?q=${feedback}`,
+    )
+})
+
+test("an order has an id to copy, and views of the statuses", async ({ page, signInAs, context, database }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"])
+  await order(database, (await createAccount(database)).id, 1500)
+  await signInAs("admin")
+  await page.goto("/admin/orders")
+  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Refunded" }).click()
+  await expect(page).toHaveURL("/admin/orders?status=refunded")
+  const statuses = page.locator("[data-label=Status]")
+  await expect(statuses.first()).toHaveText("refunded")
+  expect(new Set(await statuses.allTextContents())).toEqual(new Set(["refunded"]))
+  const cell = page.locator("td[data-label=ID]").first()
+  const id = String(await cell.locator("code").textContent())
+  await cell.getByRole("button", { name: `Copy ID ${id}` }).click()
+  await expect(cell.getByRole("status")).toHaveText("Copied")
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(id)
+  await expect(page).toHaveURL("/admin/orders?status=refunded")
+})
+
+test("on a phone, cards leave out what a row does not have", async ({ page, signInAs, database }) => {
+  const { id } = await createAccount(database)
+  const [paid, refunded] = [await order(database, id, 0), await order(database, id, 1500)]
+  await page.setViewportSize(narrow)
+  await signInAs("admin")
+  for (const [order, isShown] of [
+    [paid, false],
+    [refunded, true],
+  ] as const) {
+    await page.goto(`/admin/orders?q=${order}`)
+    const card = page.getByRole("row").nth(1)
+    await expect(card.locator("[data-label=Amount]")).toBeVisible()
+    await expect(card.locator("[data-label=Refunded]")).toBeVisible({ visible: isShown })
+  }
+})
+
+test("the sidebar shows the entry of the page, also in a low window", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  for (const height of [900, 500]) {
+    await page.setViewportSize({ width: 1280, height })
+    await page.goto("/admin/api-keys")
+    await expect(page.locator("[aria-current=page]")).toBeInViewport({ ratio: 1 })
+  }
+})
+
+test("plans, currencies, ratings, routes and statuses are choices", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  for (const [path, label, choice, query] of [
+    ["/admin/subscriptions", "Plan", "Pro, $29.00 per month", "planId=pro_month_usd"],
+    ["/admin/subscriptions", "Cancels at period end", "Yes", "cancelAtPeriodEnd=true"],
+    ["/admin/orders", "Currency", "EUR", "currency=eur"],
+    ["/admin/requests", "Route", "/api/v1/me/credits", "route=%2Fapi%2Fv1%2Fme%2Fcredits"],
+    ["/admin/requests", "Status", "429", "status=429"],
+    ["/admin/audit", "Target type", "api key", "targetType=api_key"],
+    ["/admin/feedback", "Rating", "5", "rating=5"],
+    ["/admin/emails", "Template", "welcome", "template=welcome"],
+  ].filter(([path = ""]) => isPresent(path)) as [string, string, string, string][]) {
+    await page.goto(path)
+    await filterBy(page, label, choice)
+    await expect(page).toHaveURL(`${path}?${query}`)
+    await expect(rows(page).first()).toBeVisible()
+    await expect(page.getByLabel(label, { exact: true }).locator("option:checked")).toHaveText(choice)
+  }
+})
+
+test("a heading sorts by its column in both directions, says so, and keeps the filters", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin/users?role=member&limit=25")
+  const heading = page.getByRole("columnheader", { name: "Email" })
+  await expect(page.getByRole("columnheader", { name: "Signed up" })).toHaveAttribute("aria-sort", "descending")
+  await expect(heading).not.toHaveAttribute("aria-sort")
+  await heading.getByRole("link").click()
+  await expect(page).toHaveURL("/admin/users?role=member&limit=25&sort=email&order=asc")
+  await expect(heading).toHaveAttribute("aria-sort", "ascending")
+  const ascending = await rows(page).allTextContents()
+  expect(ascending).toHaveLength(25)
+  expect(ascending).toEqual([...ascending].sort())
+  await heading.getByRole("link").click()
+  await expect(page).toHaveURL("/admin/users?role=member&limit=25&sort=email")
+  await expect(heading).toHaveAttribute("aria-sort", "descending")
+  await filterBy(page, "Status", "active")
+  await expect(page).toHaveURL("/admin/users?status=active&role=member&sort=email&limit=25")
+  await page.goto("/admin/credits/balances")
+  await page.getByRole("columnheader", { name: "Balance", exact: true }).getByRole("link").click()
+  await expect(page).toHaveURL("/admin/credits/balances?sort=balance")
+})
+
+test("on a phone, where rows are cards, a select sorts", async ({ page, signInAs }) => {
+  await page.setViewportSize(narrow)
+  await signInAs("admin")
+  await page.goto("/admin/users?role=member")
+  await openFilters(page)
+  await page.getByLabel("Sort", { exact: true }).selectOption("Email")
+  await page.getByLabel("Order", { exact: true }).selectOption("Ascending")
+  await page.getByRole("button", { name: "Apply" }).click()
+  await expect(page).toHaveURL("/admin/users?role=member&sort=email&order=asc")
+})
+
+test("the number of rows on a page is a link that starts at the first row", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin/orders?status=paid&offset=50")
+  const sizes = page.getByRole("list", { name: "Rows per page" })
+  await expect(sizes.getByRole("link")).toHaveText(["25", "50", "100", "500"])
+  await expect(sizes.getByRole("link", { name: "50 rows" })).toHaveAttribute("aria-current", "true")
+  await sizes.getByRole("link", { name: "25 rows" }).click()
+  await expect(page).toHaveURL("/admin/orders?status=paid&limit=25")
+  await expect(rows(page)).toHaveCount(25)
+})
+
+for (const [width, size] of Object.entries({ desktop: wide, phone: narrow })) {
+  test(`on a ${width}, a click anywhere in a row opens its account, and other links in it open theirs`, async ({
+    page,
+    signInAs,
+  }) => {
+    await page.setViewportSize(size)
+    await signInAs("admin")
+    const account = /\/admin\/users\/[0-9a-f-]{36}$/
+    await page.goto("/admin/orders")
+    await clickBlank(page.getByRole("row").nth(1))
+    await expect(page).toHaveURL(account)
+    await page.goto("/admin/orders")
+    await page.getByRole("row").nth(1).locator("time").first().click()
+    await expect(page).toHaveURL(account)
+    await page.goto("/admin/requests")
+    await page.getByRole("row").nth(1).locator("[data-label=Key] a").click()
+    await expect(page).toHaveURL(/\/admin\/requests\?keyId=/)
+  })
+}
+
+test("headings stay in view while the rows scroll", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin/orders")
+  await rows(page).last().scrollIntoViewIfNeeded()
+  await expect(rows(page).last()).toBeInViewport()
+  await expect(page.getByRole("columnheader", { name: "Account" })).toBeInViewport()
+})
+
+test("subscriptions that may end soon, and those that have ended, are one click away", async ({
+  page,
+  signInAs,
+  database,
+}) => {
+  const prefix = `churn-${randomUUID().slice(0, 8)}`
+  const create = async (name: string) => createAccount(database, `${prefix}-${name}@example.com`)
+  const [late, leaving, gone, quiet] = [
+    await create("late"),
+    await create("leaving"),
+    await create("gone"),
+    await create("quiet"),
+  ]
+  await subscribe(database, late.id, "past_due")
+  await subscribe(database, leaving.id, "active", { cancel_at_period_end: true })
+  await subscribe(database, gone.id, "canceled", { canceled_at: new Date() })
+  await subscribe(database, quiet.id)
+  for (const { id } of [late, leaving]) {
+    await database.query(
+      `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id, last_used_at)
+       VALUES (gen_random_uuid(), $1, 'user', 'Used', 'tsk_usr_used', $2, gen_random_uuid(), now())`,
+      [id, randomBytes(32)],
+    )
+  }
+  await signInAs("admin")
+  for (const [view, query, account] of [
+    ["Past due", "status=past_due", late],
+    ["Cancels at period end", "cancelAtPeriodEnd=true", leaving],
+    ["Ended in the last 30 days", `canceledSince=${daysAgo(29)}`, gone],
+    ["No call for 14 days", "idleDays=14", quiet],
+  ] as const) {
+    await page.goto("/admin/subscriptions")
+    await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: view }).click()
+    await expect(page).toHaveURL(`/admin/subscriptions?${query}`)
+    await expect(page.getByRole("link", { name: view, exact: true })).toHaveAttribute("aria-current", "true")
+    await page.getByRole("searchbox").fill(prefix)
+    await page.keyboard.press("Enter")
+    await expect(page).toHaveURL(new RegExp(`q=${prefix}&${query}$`))
+    await expect(rows(page)).toHaveText([account.email])
+  }
+  await page.goto(`/admin/subscriptions?q=${leaving.email}`)
+  await expect(page.locator("td[data-label=Cancels]")).toHaveText("Yes")
+})
+
+test("an empty result leads back to all rows", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto(`/admin/users?q=${randomUUID()}`)
+  await expect(page.getByText("Nothing matches")).toBeVisible()
+  await page.getByRole("link", { name: "Clear filters" }).click()
+  await expect(page).toHaveURL("/admin/users")
+})
+
+test("an address is shown completely where there is room, whatever else its row has", async ({
+  page,
+  signInAs,
+  database,
+}) => {
+  const email = `a-rather-long-address-${randomBytes(4).toString("hex")}@example.org`
+  await createAccount(database, email)
+  await signInAs("admin")
+  await page.goto(`/admin/users?q=${email}`)
+  const link = page.getByRole("link", { name: email })
+  expect(await link.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)).toBeLessThanOrEqual(1)
+  expect((await link.boundingBox())?.height).toBeLessThan(30)
+  if (!isPresent("/admin/waitlist")) return
+  await database.query(
+    "INSERT INTO waitlist_entries (id, email, source, note) VALUES (gen_random_uuid(), $1, $2, $3)",
+    [email, "s".repeat(64), "n".repeat(300)],
+  )
+  await page.goto(`/admin/waitlist?q=${email}`)
+  expect((await rows(page).first().locator("bdi").boundingBox())?.height).toBeLessThan(30)
+})
+
+test("the equivalent API request is shown completely and from its start on a phone", async ({ page, signInAs }) => {
+  await page.setViewportSize(narrow)
+  await signInAs("admin")
+  await page.goto("/admin/orders?status=paid&kind=subscription&since=2026-01-01&until=2026-12-31&order=asc")
+  const field = page.getByLabel("Equivalent API request")
+  await field.focus()
+  const hidden = await field.evaluate((element) => [
+    element.scrollWidth - element.clientWidth,
+    element.scrollHeight - element.clientHeight,
+    element.scrollLeft,
+    element.scrollTop,
+  ])
+  expect(hidden).toEqual([0, 0, 0, 0])
+})
+
+test("on a phone a new key is shown completely, and so is the last line of its example", async ({
+  page,
+  context,
+  customer,
+}) => {
+  await page.setViewportSize(narrow)
+  await context.addCookies(customer.cookies)
+  await page.goto("/api-keys")
+  await createKey(page, uniqueName("Narrow"))
+  for (const label of ["New API key", "Request in curl"]) {
+    const field = page.getByLabel(label)
+    const hidden = await field.evaluate(({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => [
+      scrollWidth - clientWidth,
+      scrollHeight - clientHeight,
+    ])
+    expect(hidden, label).toEqual([0, 0])
+  }
+  await saved(page)
+})
+
+test("a subscription that is past due does not renew", async ({ page, signInAs, database }) => {
+  const { id } = await createAccount(database)
+  await subscribe(database, id, "past_due")
+  await signInAs("admin")
+  await page.goto(`/admin/users/${id}`)
+  await expect(page.getByRole("main")).toContainText(/Period ends \d+ \w+ \d{4}/)
+  await expect(page.getByRole("main")).not.toContainText("renews")
+})
+
+test("a revoked key does not expire any more", async ({ page, context, customer }) => {
+  const name = uniqueName("Revoked early")
+  await context.addCookies(customer.cookies)
+  await page.goto("/api-keys")
+  await createKey(page, name)
+  await saved(page)
+  const expires = row(page, name).locator("[data-label=Expires]")
+  await expect(expires).toHaveText(/in \d+ days/)
+  await press(rowButton(page, name, "Revoke"))
+  await page.getByRole("button", { name: "Revoke key" }).click()
+  await expect(page.getByText(`The key “${name}” is revoked.`)).toBeVisible()
+  await page.goto("/api-keys?show=all")
+  await expect(expires).toHaveText("–none")
+})
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false })
+
+  test("menus open, filters apply, headings sort and rows open", async ({ page, signInAs, database }) => {
+    const { id, email } = await createAccount(database)
+    await signInAs("admin")
+    await page.goto("/admin/subscriptions")
+    await filterBy(page, "Status", "past due")
+    await expect(page).toHaveURL("/admin/subscriptions?status=past_due")
+    await page.getByRole("columnheader", { name: "Started" }).getByRole("link").click()
+    await expect(page).toHaveURL("/admin/subscriptions?status=past_due&order=asc")
+    await clickBlank(page.getByRole("row").nth(1))
+    await expect(page).toHaveURL(/\/admin\/users\//)
+    await page.goto("/admin/credits")
+    await page.getByRole("searchbox", { name: "Account" }).fill(email)
+    await page.keyboard.press("Enter")
+    await expect(page).toHaveURL(`/admin/credits?userId=${id}`)
+    await page.getByRole("button", { name: "Date" }).click()
+    await page.getByRole("link", { name: "Today" }).click()
+    await expect(page).toHaveURL(`/admin/credits?userId=${id}&since=${daysAgo(0)}`)
+  })
+})

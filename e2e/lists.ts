@@ -1,0 +1,13 @@
+import type { Page } from "@playwright/test"
+
+/** Opens the menu with the filters of a list. */
+export async function openFilters(page: Page): Promise<void> {
+  await page.getByRole("button", { name: /^Filters/ }).click()
+}
+
+/** Chooses a value of a filter and applies it. */
+export async function filterBy(page: Page, label: string, value: string): Promise<void> {
+  await openFilters(page)
+  await page.getByLabel(label, { exact: true }).selectOption(value)
+  await page.getByRole("button", { name: "Apply" }).click()
+}

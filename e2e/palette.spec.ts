@@ -1,0 +1,147 @@
+import { expect, type Page } from "@playwright/test"
+import { demoAccounts, demoKey } from "@/lib/demo-accounts"
+import { product } from "@/lib/product"
+import { expectNoViolations, narrow } from "./accessibility"
+import { test } from "./fixtures"
+
+const mailto = `mailto:${product.supportEmail}`
+
+const field = (page: Page) => page.getByRole("combobox", { name: "Find pages, actions, accounts and keys" })
+const options = (page: Page) => page.getByRole("option")
+
+/** On a page that is ready for the shortcut. */
+async function open(page: Page): Promise<void> {
+  await expect(page.getByRole("button", { name: "Find" })).toBeVisible()
+  await page.keyboard.press("Control+k")
+  await expect(field(page)).toBeFocused()
+}
+
+test("Ctrl K finds pages and what can be done on them by name, and Enter opens the first", async ({
+  page,
+  signInAs,
+}) => {
+  await signInAs("admin")
+  await page.goto("/admin/orders")
+  await open(page)
+  await field(page).fill("key")
+  const names = ["API keys", "Admin keys", "Create an API key", "Create an admin key"]
+  for (const [index, name] of names.entries()) await expect(options(page).nth(index)).toHaveText(name)
+  await expectNoViolations(page)
+  await field(page).fill("audit")
+  await expect(options(page).first()).toHaveText("Audit log")
+  await page.keyboard.press("Enter")
+  await expect(page).toHaveURL("/admin/audit")
+  await expect(field(page)).toBeHidden()
+})
+
+test("what is typed before the palette is loaded is kept", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/admin/orders", { waitUntil: "networkidle" })
+  let load = () => {}
+  const loaded = new Promise<void>((resolve) => {
+    load = resolve
+  })
+  await page.route("**/_next/static/**", async (route) => {
+    await loaded
+    await route.continue()
+  })
+  await page.keyboard.press("Control+k")
+  await page.keyboard.type("auditx")
+  await page.keyboard.press("Backspace")
+  await expect(field(page)).toHaveCount(0)
+  load()
+  await expect(field(page)).toHaveValue("audit")
+  await expect(options(page).first()).toHaveText("Audit log")
+  await expect(field(page)).toBeFocused()
+  await page.keyboard.press("End")
+  await page.keyboard.type(" log")
+  await expect(field(page)).toHaveValue("audit log")
+})
+
+test("it finds an account by a part of its address", async ({ page, signInAs }) => {
+  await signInAs("support")
+  await page.goto("/admin/users")
+  await open(page)
+  await field(page).fill("ember@exam")
+  await options(page).filter({ hasText: "member@example.com" }).click()
+  await expect(page).toHaveURL(/\/admin\/users\/[0-9a-f-]{36}$/)
+})
+
+test("a customer finds their own keys, and no accounts", async ({ page, signInAs }) => {
+  await signInAs("member")
+  await page.goto("/account")
+  await open(page)
+  await field(page).fill("member@example.com")
+  await expect(page.getByText("Nothing found.")).toBeVisible()
+  await field(page).fill("tsk_usr_")
+  const first = options(page).first()
+  await expect(first).toContainText(/(Used .+|Never used) · (Active|Expires in \d+ days?) · tsk_usr_\w{4}…$/)
+  await first.click()
+  await expect(page).toHaveURL(/\/api-keys\/[0-9a-f-]{36}$/)
+})
+
+test("a customer who types key finds their own keys with their last use and status", async ({ page, signInAs }) => {
+  await signInAs("member")
+  await page.goto("/account")
+  await open(page)
+  await field(page).fill("key")
+  await expect(options(page).filter({ hasText: /(Used .+|Never used) · \S.* · tsk_usr_\w{4}…$/ })).not.toHaveCount(0)
+})
+
+test("everybody finds support, in the sidebar and by asking for help", async ({ page, signInAs }) => {
+  for (const role of ["member", "bookkeeper"] as const) {
+    await signInAs(role)
+    await page.goto("/account")
+    const help = page.getByRole("navigation", { name: "Help" })
+    await expect(help.getByRole("link", { name: "Contact support" })).toHaveAttribute("href", mailto)
+    for (const asked of ["support", "Help"]) {
+      await open(page)
+      await field(page).fill(asked)
+      await expect(options(page)).toHaveText([`Contact support${product.supportEmail}`])
+      await page.keyboard.press("Escape")
+    }
+  }
+})
+
+test("a whole key finds its page and is not sent", async ({ page, signInAs }) => {
+  await signInAs("member")
+  await page.goto("/account")
+  const sent: string[] = []
+  page.on("request", (request) => sent.push(request.url()))
+  await open(page)
+  const [member] = demoAccounts.filter(({ role }) => role === "member")
+  const key = member ? demoKey(member) : ""
+  await field(page).fill(key)
+  await expect(options(page).first()).toContainText(`${key.slice(0, 12)}…`)
+  expect(sent.filter((url) => url.includes("/find"))).toHaveLength(1)
+  expect(sent.filter((url) => url.includes(key.slice(0, 14)))).toEqual([])
+})
+
+test("texts that cannot be searched for find nothing", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/account")
+  for (const query of [
+    "?q=",
+    "?q=ab",
+    "?q=%00%00%00",
+    "?q=%ED%A0%80aaa",
+    `?q=${"x".repeat(2_000)}`,
+    "?q=%25%25%25",
+    "?q=a%5Cb",
+  ]) {
+    const response = await page.request.get(`/find${query}`)
+    expect([query, response.status(), await response.json()]).toEqual([query, 200, []])
+  }
+  expect((await page.request.get("/find")).status()).toBe(404)
+})
+
+test("Escape closes it, and on a phone its button is in the menu", async ({ page, signInAs }) => {
+  await signInAs("member")
+  await page.setViewportSize(narrow)
+  await page.goto("/account")
+  await page.getByRole("button", { name: "Menu" }).click()
+  await page.getByRole("button", { name: "Find" }).click()
+  await expect(field(page)).toBeFocused()
+  await page.keyboard.press("Escape")
+  await expect(field(page)).toBeHidden()
+})

@@ -1,0 +1,90 @@
+import { expect } from "@playwright/test"
+import { plans, product } from "@/lib/product"
+import { test } from "./fixtures"
+
+type OpenApi = { paths: Record<string, { post?: { summary: string } }> }
+
+test("the start page may be indexed, and pages behind it may not", async ({ page, request, baseURL }) => {
+  await page.goto("/")
+  await expect(page.locator('meta[name="robots"]')).toHaveAttribute("content", "index")
+  const image = await page.locator('meta[property="og:image"]').getAttribute("content")
+  expect(image).toContain(`${baseURL}/opengraph-image`)
+  const drawn = await request.get(String(image))
+  expect([drawn.status(), drawn.headers()["content-type"]]).toEqual([200, "image/png"])
+  await page.goto("/sign-in")
+  await expect(page.locator('meta[name="robots"]')).toHaveAttribute("content", "noindex")
+
+  expect(await (await request.get("/robots.txt")).text()).toContain(`Sitemap: ${baseURL}/sitemap.xml`)
+  const sitemap = await (await request.get("/sitemap.xml")).text()
+  const listed = [...sitemap.matchAll(/<loc>(.*?)<\/loc>/g)].map(([, url]) => String(url))
+  expect(listed).toContain(`${baseURL}/docs/user`)
+  for (const url of listed) {
+    await page.goto(url)
+    await expect(page.locator('meta[name="robots"]'), url).toHaveAttribute("content", "index")
+  }
+})
+
+test("the start page sends a request that succeeds and one that is refused, and shows the responses", async ({
+  page,
+}) => {
+  await page.goto("/")
+  const response = page.getByRole("status").filter({ hasText: "responded" })
+  await page.getByRole("button", { name: "Send a public request" }).click()
+  await expect(page.getByText(/^GET \/api\/v1\/secret-pattern\.json responded 200 in \d+ ms$/)).toBeVisible()
+  await expect(response).toContainText('"regex"')
+  await page.getByRole("button", { name: "Send a request without a key" }).click()
+  await expect(page.getByText(/^GET \/api\/v1\/me responded 401 in \d+ ms$/)).toBeVisible()
+  await expect(response).toContainText('"code": "unauthorized"')
+})
+
+test("the start page says what a credit buys, which credits are free, and what plans cost by month and year", async ({
+  page,
+  request,
+}) => {
+  const { paths } = (await (await request.get("/api/v1/openapi.json")).json()) as OpenApi
+  const [path, summary] = Object.entries(paths).flatMap(([path, { post }]) => (post ? [path, post.summary] : []))
+  await page.goto("/")
+  const shown = page.getByRole("region", { name: "Plans", exact: true })
+  await expect(shown).toContainText(/Your first [\d,]+ credits are free/)
+  await expect(shown).toContainText(`POST ${path}`)
+  await expect(shown).toContainText(`${summary?.slice(1)}.`)
+  for (const { name, amount } of plans) {
+    await expect(shown.getByRole("region", { name })).toContainText(`$${amount / 100} per month`)
+    await expect(shown.getByRole("region", { name })).toContainText(`or $${amount / 10} per year`)
+  }
+  await expect(shown.getByRole("link", { name: product.supportEmail })).toHaveAttribute(
+    "href",
+    `mailto:${product.supportEmail}`,
+  )
+})
+
+test("the start page stays readable for people who are signed in, and leads to their dashboard", async ({
+  page,
+  signInAs,
+}) => {
+  for (const [role, landing] of [
+    ["member", "/account"],
+    ["admin", "/admin"],
+  ] as const) {
+    await signInAs(role)
+    await page.goto("/")
+    await expect(page.getByRole("region", { name: "Plans", exact: true })).toBeVisible()
+    await expect(page.getByRole("link", { name: /^(Sign in|Create account)$/ })).toHaveCount(0)
+    await page.getByRole("banner").getByRole("link", { name: "Open dashboard" }).click()
+    await expect(page).toHaveURL(landing)
+  }
+})
+
+test("its screenshot is in the color scheme of the visitor", async ({ page }) => {
+  const file = () =>
+    page.getByRole("img", { name: /^The overview/ }).evaluate((image: HTMLImageElement) => image.currentSrc)
+  await page.emulateMedia({ colorScheme: "light" })
+  await page.goto("/")
+  await expect.poll(file).toMatch(/overview-light\.webp$/)
+  await page.emulateMedia({ colorScheme: "dark" })
+  await expect.poll(file).toMatch(/overview-dark\.webp$/)
+  const { loaded } = await page.getByRole("img", { name: /^The overview/ }).evaluate((image: HTMLImageElement) => ({
+    loaded: image.complete && image.naturalWidth > 0,
+  }))
+  expect(loaded).toBe(true)
+})

@@ -1,0 +1,60 @@
+import { z } from "zod"
+import { RunState } from "@/generated/prisma/enums"
+import type { OwnerId } from "@/lib/accounts/owner"
+import { findIn, type List, type Page } from "@/lib/postgres/page"
+import { db } from "@/lib/postgres/prisma"
+import { credits, id, timestamp, untrustedText } from "../fields"
+import { ownBalance } from "./balance"
+import { creditEntryKind } from "./entries"
+
+/** A line of the ledger as a customer reads it: a run is one line with its net cost, any other entry is a line. */
+export const ledgerLine = z.object({
+  id,
+  userId: id,
+  kind: creditEntryKind,
+  amount: credits.describe(
+    "Credits added, or taken if negative: of a run its cost, or what it holds while in progress",
+  ),
+  balanceAfter: credits.describe("The balance after the last entry of the line"),
+  runId: id.nullable(),
+  runState: z.enum(RunState).nullable(),
+  description: untrustedText.nullable().describe("The key of a run, what was ordered, or why credits were granted"),
+  createdAt: timestamp,
+})
+
+const ofRun = (value: string) => `(SELECT ${value} FROM runs WHERE id = page.run_id)`
+
+const lines: List<typeof ledgerLine> = {
+  // A run reserves once, and is closed at most once.
+  table: "(SELECT * FROM credit_entries WHERE kind IN ('grant', 'purchase', 'adjustment', 'reserve')) lines",
+  row: ledgerLine,
+  columns: {
+    amount: `CASE WHEN page.kind = 'reserve' THEN ${ofRun("-coalesce(cost, reserved)")} ELSE page.amount END`,
+    balanceAfter: `coalesce((
+      SELECT balance_after FROM credit_entries closing
+      WHERE closing.run_id = page.run_id AND (closing.kind = 'settle' OR closing.kind = 'release')), page.balance_after)`,
+    runState: ofRun("state"),
+    description: `CASE
+      WHEN page.kind = 'reserve' THEN ${ofRun("(SELECT name FROM api_keys WHERE id = key_id)")}
+      WHEN page.order_id IS NOT NULL THEN (SELECT description FROM orders WHERE id = page.order_id)
+      ELSE page.reason END`,
+  },
+  meta: ownBalance,
+}
+
+export function findLines(where: { userId: string }, page: Page) {
+  return findIn(lines, where, page)
+}
+
+/** The last 5 lines of an account. */
+export async function lastLinesOf(userId: string): Promise<z.output<typeof ledgerLine>[]> {
+  const { rows } = await findLines({ userId }, { limit: 5, offset: 0, order: "desc" })
+  return rows.slice(0, 5).map((row) => ledgerLine.parse(row))
+}
+
+/** A run of the owner, with its key. */
+export function findOwnRun(userId: OwnerId, id: string) {
+  return db().run.findFirst({ where: { id, userId }, include: { key: { select: { id: true, name: true } } } })
+}
+
+export type OwnRun = NonNullable<Awaited<ReturnType<typeof findOwnRun>>>

@@ -1,0 +1,17 @@
+/** Where a picture is uploaded: the one path that takes a form of this size, and authenticates before it decodes it. */
+export const uploadPath = "/account/settings/picture"
+
+export const maxPictureBytes = 5 * 1024 * 1024
+
+/** With what a form has around the file. */
+export const maxUploadBytes = maxPictureBytes + 4 * 1024
+
+/** What an upload can come to, as the page of the settings is told in its query. */
+export const outcomes = ["saved", "too_many", "busy", "no_file", "too_large", "wrong_type", "unreadable"] as const
+
+export type Outcome = (typeof outcomes)[number]
+
+/** Where an upload leads, with or without JavaScript. */
+export function pageAfter(outcome: Outcome): string {
+  return `/account/settings?picture=${outcome}`
+}

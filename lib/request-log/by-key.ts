@@ -1,0 +1,23 @@
+import type { OwnerId } from "@/lib/accounts/owner"
+import { pool } from "@/lib/postgres/pool"
+
+/** What a key was used for since the month (UTC) started. */
+export type KeyMonth = { id: string; name: string; start: string; requests: number; credits: number }
+
+const statement = {
+  name: "month-by-key",
+  text: `
+    SELECT id, name, start, requests::float8, credits::float8, (sum(requests) OVER ())::float8 AS total
+    FROM api_keys JOIN (
+      SELECT key_id, sum(requests) AS requests, sum(credits) AS credits FROM key_usage
+      WHERE user_id = $1 AND unit = 'day' AND created_at >= date_trunc('month', now(), 'UTC') GROUP BY key_id
+    ) used ON id = key_id
+    WHERE surface = 'user' AND requests > 0
+    ORDER BY requests DESC, id LIMIT 5`,
+}
+
+/** The 5 user keys of an account that were used most this month, and the requests with all of them. */
+export async function monthByKey(owner: OwnerId): Promise<{ keys: KeyMonth[]; requests: number }> {
+  const { rows } = await pool().query<KeyMonth & { total: number }>({ ...statement, values: [owner] })
+  return { keys: rows, requests: rows[0]?.total ?? 0 }
+}
