@@ -28,7 +28,7 @@ type ForEachWorker = {
   demoSession: (role: Role) => Promise<Cookies>
 }
 
-/** Sign-ins and sign-ups are rate-limited and hash passwords slowly, so each worker signs in once per role for a while. */
+/** Sign-ins and sign-ups are rate-limited and hash passwords slowly, so each worker signs in only once per role. */
 export const test = base.extend<ForEachTest, ForEachWorker>({
   database: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from this pattern
@@ -50,14 +50,11 @@ export const test = base.extend<ForEachTest, ForEachWorker>({
   demoSession: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from this pattern
     async ({}, use, { project }) => {
-      const sessions = new Map<Role, { cookies: Promise<Cookies>; startedAt: number }>()
+      const sessions = new Map<Role, Promise<Cookies>>()
       await use((role) => {
-        const last = sessions.get(role)
-        // Forms that need a fresh proof of who is at the browser do not ask for one: fresh-proof.spec.ts is about that.
-        if (last && Date.now() - last.startedAt < 5 * 60_000) return last.cookies
-        const cookies = demoCookies(String(project.use.baseURL), role)
-        sessions.set(role, { cookies, startedAt: Date.now() })
-        return cookies
+        const session = sessions.get(role) ?? demoCookies(String(project.use.baseURL), role)
+        sessions.set(role, session)
+        return session
       })
     },
     { scope: "worker" },

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { expect } from "@playwright/test"
 import { collect, serve, waitForServer } from "@/scripts/build-and-serve"
-import { freePort, runtimeUrlOf } from "@/scripts/postgres"
+import { freePort } from "@/scripts/postgres"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { createKey } from "./key-page"
@@ -14,7 +14,7 @@ test("a newcomer signs up, opens the email in the mailbox, makes a key and calls
   request,
 }) => {
   const port = await freePort()
-  const DATABASE_URL = runtimeUrlOf(readFileSync(String(process.env.E2E_DATABASE_FILE), "utf8"))
+  const DATABASE_URL = readFileSync(String(process.env.E2E_DATABASE_FILE), "utf8")
   const server = serve(port, { DATABASE_URL, AUTH_SECRET: randomBytes(32).toString("hex") })
   const output = collect(server)
   const base = `http://localhost:${port}`

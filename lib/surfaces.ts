@@ -11,7 +11,6 @@ export const kinds = {
     issuing: "api_keys.manage",
     managingAll: "api_keys.manage_all",
     reportedToOwners: true,
-    asksForProof: true,
   },
   user: {
     prefix: keyPrefixes.user[0],
@@ -21,7 +20,6 @@ export const kinds = {
     issuing: null,
     managingAll: null,
     reportedToOwners: false,
-    asksForProof: false,
   },
 } as const satisfies Record<string, Kind>
 
@@ -36,8 +34,6 @@ type Kind = {
   managingAll: Permission | null
   /** Whether accounts with the role owner get an email about each new key. */
   reportedToOwners: boolean
-  /** Whether a key is created, rotated and changed only with a fresh proof; a leaked one is revoked without. */
-  asksForProof: boolean
 }
 
 export type Surface = keyof typeof kinds

@@ -21,9 +21,8 @@ import { NextSteps } from "./next-steps"
 
 export const metadata: Metadata = { title: entry.label }
 
-export default async function AccountPage({ searchParams }: PageProps<"/account">) {
+export default async function AccountPage() {
   const viewer = await requireViewer("/account")
-  const { deletion } = await searchParams
   const { id, name, email } = viewer
   const [progress, subscription, { meta: balance }, days, month, lastRequests, lastOrders, keys] = await Promise.all([
     progressOf(id),
@@ -44,11 +43,6 @@ export default async function AccountPage({ searchParams }: PageProps<"/account"
         </>
       }
     >
-      {deletion === "undone" && (
-        <Notice tone="good" role="status">
-          Signing in has restored your account: it will not be deleted, and its API keys work again.
-        </Notice>
-      )}
       {subscription?.status === "past_due" && (
         <Notice tone="warn">
           A payment is overdue. Contact <SupportLink /> to pay it.

@@ -4,7 +4,7 @@ import { type ComponentProps, type ReactNode, useState } from "react"
 import { Button } from "../button"
 import { controlStyle, describedBy, Field, FieldGroup } from "../field"
 import { useHydrated } from "../use-hydrated"
-import { useFormState } from "./form-state"
+import { useFormState } from "./form"
 
 type Labeled = { name: string; label: string; hint?: ReactNode }
 
@@ -35,8 +35,7 @@ export function PasswordField({
   label,
   hint,
   autoComplete = "current-password",
-  ...input
-}: ComponentProps<"input"> & Labeled & { autoComplete?: "current-password" | "new-password" }) {
+}: Labeled & { autoComplete?: "current-password" | "new-password" }) {
   const { id, error } = useFormField(name)
   const { pending } = useFormState()
   const hydrated = useHydrated()
@@ -54,7 +53,6 @@ export function PasswordField({
           spellCheck={false}
           required
           className={`${controlStyle} pr-14`}
-          {...input}
         />
         {hydrated && (
           // Named by its text: "password" in its name would make it the second control with that label.

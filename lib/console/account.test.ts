@@ -11,7 +11,7 @@ import {
 } from "@/tests/support/factories"
 import { findAccount, netRevenueOf } from "./account"
 
-test("returns an account with its picture, its balance, the credits held by runs, its current subscription and its deletion", async () => {
+test("returns an account with its picture, its balance, the credits held by runs and its current subscription", async () => {
   const user = await createUser({ name: "Nova Newcomer" })
   const { version: picture } = await createPicture(user.id)
   await grantCredits(user.id, 500)
@@ -31,7 +31,6 @@ test("returns an account with its picture, its balance, the credits held by runs
     picture,
     balance: 500,
     held: 10,
-    deletion: null,
     subscription: {
       ...{ planName, status: "past_due", amount: 2_900, currency: "usd", interval: "month" },
       ...{ currentPeriodEnd: current.currentPeriodEnd, cancelAtPeriodEnd: true },

@@ -1,13 +1,10 @@
 import type { Prisma, User } from "@/generated/prisma/client"
 import type { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
-import { type Deletion, findDeletion } from "@/lib/accounts/deletion"
 import { readBalance } from "@/lib/credits/balance"
 import { db, snapshot } from "@/lib/postgres/prisma"
 
 /** An account as shown on its console page. */
 export type Account = Pick<User, "id" | "email" | "name" | "role" | "status" | "createdAt"> & {
-  /** Its deletion, if that was requested. */
-  deletion: Deletion | null
   /** The version of its picture. */
   picture: string | null
   /** Credits that can be spent. */
@@ -27,7 +24,7 @@ export type Account = Pick<User, "id" | "email" | "name" | "role" | "status" | "
 }
 
 export async function findAccount(id: string): Promise<Account | null> {
-  const [user, [credits], deletion] = await snapshot(
+  const [user, [credits]] = await snapshot(
     db().user.findUnique({
       where: { id },
       include: {
@@ -36,7 +33,6 @@ export async function findAccount(id: string): Promise<Account | null> {
       },
     }),
     readBalance(db(), id),
-    findDeletion(id),
   )
   if (!user) return null
   const { email, name, role, status, createdAt, subscriptions, picture } = user
@@ -48,7 +44,6 @@ export async function findAccount(id: string): Promise<Account | null> {
     role,
     status,
     createdAt,
-    deletion,
     picture: picture?.version ?? null,
     balance: Number(credits.balance),
     held: Number(credits.held),

@@ -12,7 +12,6 @@ import { log } from "@/lib/telemetry/log"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
 import { whileUncommitted } from "@/tests/support/locks"
-import { ownerPool } from "@/tests/support/owner"
 import { closeStatement, limitedReserveStatement, type ReserveRequest, release, reserve, settle, sweep } from "./ledger"
 import { type RunResult, run } from "./run"
 
@@ -336,12 +335,10 @@ const moved = new pg.Pool({
 })
 
 beforeAll(async () => {
-  await ownerPool().query(`
+  await pool().query(`
     CREATE SCHEMA moved;
     CREATE TABLE moved.clock (at timestamptz);
     INSERT INTO moved.clock VALUES (now());
-    GRANT USAGE ON SCHEMA moved TO PUBLIC;
-    GRANT SELECT, UPDATE ON moved.clock TO PUBLIC;
     CREATE FUNCTION moved.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT at FROM moved.clock';
     CREATE FUNCTION moved.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT at FROM moved.clock'`)
   return () => moved.end()

@@ -26,16 +26,8 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   waitlist_invite: [{ email: "ada+list@example.com" }],
   role_changed: [{ role: hostile }],
   account_banned: [],
-  deletion_requested: [{ dueAt: new Date(0), undoable: true, byStaff: false }],
-  deletion_undone: [{ byStaff: false }],
-  account_deleted: [],
   provider_connected: [{ provider: hostile }],
   provider_disconnected: [{ provider: hostile }],
-  factor_added: [{ factor: "passkey" }],
-  factor_removed: [{ factor: "app" }],
-  factors_reset: [],
-  recovery_codes_replaced: [],
-  recovery_code_used: [{ left: 9 }],
   new_browser: [{ browser: hostile, address: hostile, via: hostile }],
   key_created: [{ surface: "user", ...key }],
   key_rotated: [{ surface: "user", ...key, oldStart: hostile, oldWorksUntil: new Date(0) }],
@@ -46,7 +38,6 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   key_leaked: [{ surface: "user", ...key, id: hostile, predecessor: hostile }],
   admin_key_leaked: [{ email: hostile, id: hostile, start: hostile }],
   password_reset: [{ token: hostile, minutes: 60 }],
-  proof_code: [{ code: hostile, minutes: 10 }],
   password_changed: [],
 }
 
@@ -128,24 +119,14 @@ test("the templates whose emails the limit may drop are those that anybody can r
   expect(droppable.sort()).toEqual([
     ...["address_change", "already_registered", "feedback_reply", "verify_address", "waitlist_invite", "welcome"],
   ])
-  expect(names.filter((name) => emailOf(name).limited)).toEqual(["password_reset", "proof_code"])
+  expect(names.filter((name) => emailOf(name).limited)).toEqual(["password_reset"])
   expect(names.filter((name) => emailOf(name).unsolicited).sort()).toEqual([
     ...["address_change", "already_registered", "verify_address"],
   ])
 })
 
-test.each([true, false])(
-  "emails about a deletion doubt the account's sign-in only if staff did not act: %s",
-  (byStaff) => {
-    const requested = templates.deletion_requested({ dueAt: new Date(0), undoable: true, byStaff })
-    for (const { body } of [requested, templates.deletion_undone({ byStaff })]) {
-      expect(JSON.stringify(body).includes("/reset-password")).toBe(!byStaff)
-    }
-  },
-)
-
-test("every template with a token or a code is confidential", () => {
-  const withToken = names.filter((name) => /"(token|code)":/.test(JSON.stringify(facts[name])))
+test("every template with a token is confidential", () => {
+  const withToken = names.filter((name) => JSON.stringify(facts[name]).includes("token"))
   expect(names.filter((name) => emailOf(name).confidential)).toEqual(withToken)
 })
 

@@ -4,7 +4,6 @@ import { beforeAll, expect, test } from "vitest"
 import { findOrders } from "@/lib/orders"
 import { findSubscriptions } from "@/lib/subscriptions"
 import { seed } from "@/prisma/seed"
-import { ownerPool } from "@/tests/support/owner"
 import { foldDailyChanges } from "./daily-sums"
 import type { Page } from "./page"
 import { pool } from "./pool"
@@ -19,7 +18,7 @@ const day = 86_400_000
 type Row = Readonly<Record<string, unknown>>
 
 beforeAll(async () => {
-  await seed(ownerPool(), { users: 60, now })
+  await seed(pool(), { users: 60, now })
 })
 
 const orders = {

@@ -11,12 +11,11 @@ import { browserOf, type SignInMethod } from "./sessions"
  * this cookie, too.
  */
 export async function reportNewBrowser(
-  user: Pick<User, "id" | "email" | "passwordHash" | "twoFactor">,
+  user: Pick<User, "id" | "email" | "passwordHash">,
   method: SignInMethod,
   { address, device }: Client,
 ): Promise<void> {
-  // The email about a new password says so already.
-  if (isDeviceOf(user, device) || method === "password reset" || method === "password change") return
+  if (isDeviceOf(user, device)) return
   const browser = browserOf((await headers()).get("user-agent"))
   const via = socialProviders().find(({ id }) => id === method)?.name ?? method
   after(() => sendEmail(user, "new_browser", { browser, address, via }))

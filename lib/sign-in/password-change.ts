@@ -1,13 +1,13 @@
 import { z } from "zod"
 import { Prisma, type User } from "@/generated/prisma/client"
-import { idIn, lockAccounts, lockViewer } from "@/lib/accounts/authority"
+import { idIn, lockAccounts } from "@/lib/accounts/authority"
+import type { OwnerId } from "@/lib/accounts/owner"
 import { secret } from "@/lib/input/fields"
 import { db } from "@/lib/postgres/prisma"
 import { type Client, countAttempt, knownTo, type TooMany } from "./attempts"
 import { isGuessable, newPassword } from "./new-password"
 import { hashPassword, verifyPassword } from "./password-hash"
 import { writePassword } from "./password-write"
-import type { Viewer } from "./sessions"
 
 export const passwordChangeForm = z
   .strictObject({ current: secret(z.string().min(1, "Enter your current password.")), password: newPassword })
@@ -18,20 +18,18 @@ export const passwordChangeForm = z
 
 export type PasswordChange =
   | { ok: true; user: User }
-  | { ok: false; reason: "wrong" | "no_password" | "guessable" | "expired" }
+  | { ok: false; reason: "wrong" | "no_password" | "guessable" }
   | TooMany
 
 /**
  * Changes the password of the signed-in account and ends all its sessions; the caller starts a new one. The current
- * password is required and counts as a sign-in attempt, because the session may be stolen. One that has ended meanwhile changes
- * nothing: the session that follows it needs no second factor.
+ * password is required and counts as a sign-in attempt, because the session may be stolen.
  */
 export async function changePassword(
-  viewer: Pick<Viewer, "id" | "sessionId">,
+  userId: OwnerId,
   { current, password }: z.output<typeof passwordChangeForm>,
   client: Client,
 ): Promise<PasswordChange> {
-  const { id: userId } = viewer
   const before = await db().user.findUniqueOrThrow({ where: { id: userId } })
   if (before.passwordHash === null) return { ok: false, reason: "no_password" }
   const refused = await countAttempt(before.email, client)
@@ -46,7 +44,6 @@ export async function changePassword(
     const unchanged = Prisma.sql`${idIn(userId)} AND status = 'active' AND password_hash = ${before.passwordHash}`
     const [account] = await lockAccounts(transaction, unchanged)
     if (!account) return { ok: false, reason: "wrong" }
-    if (!(await lockViewer(transaction, viewer))) return { ok: false, reason: "expired" }
     const action = "user.password_changed"
     return { ok: true, user: await writePassword(transaction, { userId, actorId: userId, action, passwordHash }) }
   })

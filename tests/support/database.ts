@@ -7,8 +7,6 @@ declare module "vitest" {
   interface ProvidedContext {
     /** The PostgreSQL cluster that all tests share. Its database `template` is migrated and empty. */
     postgresUrl: string
-    /** The URL of its runtime role. */
-    runtimeUrl: string
     isLong: boolean
   }
 }
@@ -20,9 +18,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await admin.connect()
   await admin.query("CREATE DATABASE template")
   await admin.end()
-  const template = (url: string) => url.replace(/\/postgres$/, "/template")
-  await migrate(template(postgres.url), template(postgres.runtimeUrl))
+  await migrate(postgres.url.replace(/\/postgres$/, "/template"))
   project.provide("postgresUrl", postgres.url)
-  project.provide("runtimeUrl", postgres.runtimeUrl)
   return postgres.stop
 }

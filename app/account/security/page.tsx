@@ -11,13 +11,11 @@ import { passwordMinLength } from "@/lib/sign-in/password-hash"
 import { waysIn } from "@/lib/sign-in/provider-accounts"
 import { requireViewer } from "@/lib/sign-in/session"
 import { listSessions } from "@/lib/sign-in/sessions"
-import { factorsOf } from "@/lib/sign-in/two-factor/factors"
 import { change } from "./actions"
 import { RecentActivity } from "./activity"
 import { AddressForm } from "./address"
 import { Providers } from "./providers"
 import { Sessions } from "./sessions"
-import { TwoFactorPanel } from "./two-factor-panel"
 
 export const metadata: Metadata = { title: "Security" }
 
@@ -25,10 +23,9 @@ const page = "/account/security"
 
 export default async function SecurityPage({ searchParams }: PageProps<"/account/security">) {
   const viewer = await requireViewer(page)
-  const [sessions, ways, factors, activity, query] = await Promise.all([
+  const [sessions, ways, activity, query] = await Promise.all([
     listSessions(viewer),
     waysIn(viewer.id),
-    factorsOf(viewer.id),
     recentActivity(viewer.id),
     searchParams,
   ])
@@ -37,11 +34,10 @@ export default async function SecurityPage({ searchParams }: PageProps<"/account
       title="Security"
       intro="How you sign in, the browsers that are signed in, and what happened to your account."
     >
-      <Providers ways={ways} passkeys={factors.passkeys.length} query={query} page={page} />
+      <Providers ways={ways} query={query} page={page} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 xl:grid-cols-2">
-        <TwoFactorPanel factors={factors} />
         <Panel label="Password">{ways.hasPassword ? <PasswordForm email={viewer.email} /> : <NoPassword />}</Panel>
-        <AddressForm email={viewer.email} />
+        <AddressForm email={viewer.email} hasPassword={ways.hasPassword} />
       </div>
       <Sessions sessions={sessions} selected={query.end} page={page} />
       <RecentActivity entries={activity} />

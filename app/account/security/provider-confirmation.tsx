@@ -1,4 +1,5 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
+import { PasswordField } from "@/components/form/fields"
 import { connect, disconnect } from "./actions"
 
 export type Named = { id: string; name: string }
@@ -9,7 +10,12 @@ export function connection({ id, name }: Named): Confirmation {
     title: `Connect ${name}?`,
     description: `You sign in at ${name} and return to this page. From then on you can sign in with ${name}.`,
     action: connect,
-    fields: <input type="hidden" name="provider" value={id} />,
+    fields: (
+      <>
+        <input type="hidden" name="provider" value={id} />
+        <PasswordField label="Your password" name="password" />
+      </>
+    ),
     submit: `Continue to ${name}`,
     kind: "primary",
   }

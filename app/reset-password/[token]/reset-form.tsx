@@ -11,7 +11,7 @@ export function ResetForm({ unavailable, children }: { unavailable: ReactNode; c
   return (
     <Form
       action={reset}
-      done={(of) => <PasswordSet {...of} />}
+      done={(providers) => <PasswordSet providers={providers} />}
       unavailable={unavailable}
       ifLost="If the link no longer works, your new password is already set."
     >
@@ -20,10 +20,9 @@ export function ResetForm({ unavailable, children }: { unavailable: ReactNode; c
   )
 }
 
-function PasswordSet({ providers, isRestored }: { providers: readonly string[]; isRestored: boolean }) {
+function PasswordSet({ providers }: { providers: readonly string[] }) {
   return (
     <Done title="Your password is set">
-      {isRestored && <p>Your account is restored: it will not be deleted.</p>}
       <p className="text-muted">
         You are signed in, and all other browsers are signed out. API keys keep working: revoke any that you do not
         recognize.

@@ -10,24 +10,15 @@ import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { CopyText } from "@/components/copy-text"
 import { KeyList } from "@/components/keys/key-list"
 import { Status } from "@/components/list/cells"
-import { Notice } from "@/components/notice"
 import { PageFrame } from "@/components/page-frame"
 import { RelativeTime } from "@/components/relative-time"
 import { Untrusted } from "@/components/untrusted"
 import { obstacle, outranks } from "@/lib/accounts/authority"
 import { type Account, findAccount } from "@/lib/console/account"
-import { absoluteTime } from "@/lib/format-time"
 import { consolePageOf, listKeysOf } from "@/lib/keys/data"
 import { holds, roleNames } from "@/lib/permissions"
 import { requirePermission, type Viewer } from "@/lib/sign-in/session"
-import {
-  type AccountAction,
-  type Action,
-  accountActions,
-  actionNames,
-  isAccountAction,
-  refusals,
-} from "./account-actions"
+import { type AccountAction, accountActions, actionNames, isAccountAction, refusals } from "./account-actions"
 import { AccountTiles } from "./account-tiles"
 import { UseChart, useOf } from "./account-use"
 import { ActionButtons } from "./action-buttons"
@@ -55,7 +46,6 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
     requestId: randomUUID(),
     roles: roleNames.filter((name) => outranks(viewer.role, name)),
   }
-  const isDeleted = Boolean(account.deletion?.startedAt)
   const [use, lists] = await Promise.all([useOf(id, viewer.role), accountLists(id, viewer.role)])
   return (
     <PageFrame
@@ -86,12 +76,11 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
           back="Back to the account"
         />
       )}
-      <DeletionNotice of={account.deletion} />
       {!isAccountAction(requested) && <Limitation viewer={viewer} account={account} />}
       <AccountTiles account={account} role={viewer.role} use={use} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
         {use && <UseChart {...use} />}
-        <Notes id={id} isDeleted={isDeleted} requestId={randomUUID()} viewer={viewer} />
+        <Notes id={id} requestId={randomUUID()} viewer={viewer} />
       </div>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
         <h2 className="text-base font-semibold">API keys</h2>
@@ -102,7 +91,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
           query={query}
           offered={await allScopesOf(viewer.role)}
           pageOf={(key) => consolePageOf(key, viewer)}
-          forms={obstacle(viewer, account) === null && !account.deletion?.startedAt ? { revoke: revokeKey } : undefined}
+          forms={obstacle(viewer, account) === null ? { revoke: revokeKey } : undefined}
           empty={<p className="text-muted">No keys.</p>}
         />
       </div>
@@ -117,34 +106,17 @@ function Limitation({ viewer, account }: { viewer: Viewer; account: Account }) {
   if (!actionNames.some((action) => isPermitted(viewer, action))) {
     return <p className="text-muted">Ask an owner or admin to grant credits, revoke keys, or ban this account.</p>
   }
-  const reason = account.status === "closed" && !account.deletion ? "closed" : obstacle(viewer, account)
+  const reason = account.status === "closed" ? "closed" : obstacle(viewer, account)
   return reason && reason !== "not_permitted" && <p className="text-muted">{refusals[reason]}</p>
 }
 
-function DeletionNotice({ of: deletion }: { of: Account["deletion"] }) {
-  if (!deletion) return null
-  if (deletion.startedAt) return <Notice tone="warn">The personal data of this account was deleted on request.</Notice>
-  return (
-    <Notice tone="warn">
-      Deletion on {absoluteTime(deletion.dueAt)}.{" "}
-      {deletion.undoable
-        ? "Until then, signing in undoes it, unless the account is banned."
-        : "Signing in does not undo it."}
-    </Notice>
-  )
-}
-
 function availableActions(viewer: Viewer, account: Account): AccountAction[] {
-  const { deletion } = account
   const reachable = obstacle(viewer, account) === null
   return actionNames.filter((action) => {
-    const { permission, statuses, whileLeaving = [] }: Action = accountActions[action]
+    const { permission, statuses } = accountActions[action]
     if (viewer.id === account.id || (permission === "users.manage" && !reachable)) return false
     if (action === "removePicture" && account.picture === null) return false
-    // Staff had closed it, so that nobody comes back to it.
-    if (action === "ban" && deletion?.undoable === false) return false
-    const available = deletion ? whileLeaving : statuses
-    return isPermitted(viewer, action) && !deletion?.startedAt && available.includes(account.status)
+    return isPermitted(viewer, action) && statuses.some((status) => status === account.status)
   })
 }
 
