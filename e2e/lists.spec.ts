@@ -175,6 +175,26 @@ test("a preset sets the dates of a list and keeps its filters", async ({ page, s
   }
 })
 
+test("what is typed into a search before the page's scripts have run is searched for", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  let load = () => {}
+  const loaded = new Promise<void>((resolve) => {
+    load = resolve
+  })
+  await page.route("**/_next/static/**/*.js", async (route) => {
+    await loaded
+    await route.continue()
+  })
+  await page.goto("/admin/users", { waitUntil: "commit" })
+  const field = page.getByRole("searchbox")
+  await field.fill("member@example")
+  load()
+  await page.waitForLoadState("networkidle")
+  await expect(field).toHaveValue("member@example")
+  await field.press("Enter")
+  await expect(page).toHaveURL("/admin/users?q=member%40example")
+})
+
 test("a filter by account takes an address; the URL and the API request have the id, the field shows the address", async ({
   page,
   signInAs,

@@ -13,8 +13,12 @@ export function SearchField({
 }: Omit<ComponentProps<"input">, "defaultValue"> & { id: string; label: string; defaultValue?: string }) {
   const field = useRef<HTMLInputElement>(null)
 
+  const shown = useRef(defaultValue)
+
   useEffect(() => {
-    if (field.current) field.current.value = defaultValue
+    // Not when the page becomes interactive: what was typed before stays.
+    if (field.current && shown.current !== defaultValue) field.current.value = defaultValue
+    shown.current = defaultValue
   }, [defaultValue])
 
   useEffect(() => {
