@@ -102,7 +102,7 @@ test("the key / leads to the search, which finds an account by a part of its add
 }) => {
   const { email } = await createAccount(database)
   await signInAs("admin")
-  await page.goto("/admin/users?role=member")
+  await page.goto("/admin/users?role=member", { waitUntil: "networkidle" })
   await page.keyboard.press("/")
   const search = page.getByRole("searchbox", { name: "Search" })
   await expect(search).toBeFocused()
