@@ -53,9 +53,35 @@ test("what is typed before the palette is loaded is kept", async ({ page, signIn
   await expect(field(page)).toHaveValue("audit")
   await expect(options(page).first()).toHaveText("Audit log")
   await expect(field(page)).toBeFocused()
-  await page.keyboard.press("End")
   await page.keyboard.type(" log")
   await expect(field(page)).toHaveValue("audit log")
+})
+
+test("what is typed while the palette opens is kept, and presses no button behind it", async ({ page, signInAs }) => {
+  await signInAs("admin")
+  await page.goto("/api-keys", { waitUntil: "networkidle" })
+  // Loads the palette.
+  await open(page)
+  await page.keyboard.press("Escape")
+  await expect(field(page)).toBeHidden()
+  await page.getByRole("button", { name: "Create key" }).focus()
+  const isPrevented = await page.evaluate(async () => {
+    const press = async (key: string, ctrlKey = false) => {
+      const isDefault = document.activeElement?.dispatchEvent(
+        new KeyboardEvent("keydown", { key, ctrlKey, bubbles: true, cancelable: true }),
+      )
+      // Before the next frame, in which the field gets the focus.
+      for (let turns = 0; turns < 10; turns++) await undefined
+      return !isDefault
+    }
+    await press("k", true)
+    return [await press("a"), await press(" "), await press("b")]
+  })
+  expect(isPrevented).toEqual([true, true, true])
+  await expect(field(page)).toHaveValue("a b")
+  await expect(field(page)).toBeFocused()
+  await page.keyboard.type("c")
+  await expect(field(page)).toHaveValue("a bc")
 })
 
 test("it finds an account by a part of its address", async ({ page, signInAs }) => {

@@ -21,8 +21,9 @@ export type Finding = {
 
 export type PaletteDialogProps = {
   pages: readonly Finding[]
-  /** What was typed before the dialog was there. */
-  typed: string
+  fieldId: string
+  text: string
+  setText: (text: string) => void
   isOpen: boolean
   onClose: () => void
 }
@@ -35,9 +36,8 @@ const groups = ["Pages", "Actions", "Accounts", "Keys"] as const
 const pauseMs = 150
 
 /** Finds pages and actions by their names, and accounts and keys on the server. */
-export function PaletteDialog({ pages, typed, isOpen, onClose }: PaletteDialogProps) {
+export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }: PaletteDialogProps) {
   const router = useRouter()
-  const [text, setText] = useState(typed)
   const [found, setFound] = useState<readonly Finding[]>([])
   const [pending, startTransition] = useTransition()
   const searched = withoutKey(text.trim())
@@ -54,7 +54,6 @@ export function PaletteDialog({ pages, typed, isOpen, onClose }: PaletteDialogPr
   }, [searched])
 
   function open({ href }: Finding): void {
-    setText("")
     onClose()
     // The router opens pages only.
     if (href.startsWith("mailto:")) window.location.assign(href)
@@ -88,6 +87,9 @@ export function PaletteDialog({ pages, typed, isOpen, onClose }: PaletteDialogPr
               keepHighlight
             >
               <Autocomplete.Input
+                id={fieldId}
+                // Behind what was typed before.
+                onFocus={({ currentTarget }) => currentTarget.setSelectionRange(text.length, text.length)}
                 aria-label="Find pages, actions, accounts and keys"
                 placeholder="Find a page, an account or a key…"
                 className="h-12 w-full shrink-0 border-b border-line bg-transparent px-4 text-base outline-none placeholder:text-muted"

@@ -8,12 +8,13 @@ import type { Finding, PaletteDialogProps } from "./palette-dialog"
 
 const loadDialog = async () => (await import("./palette-dialog")).PaletteDialog
 
+const fieldId = "palette-field"
+
 /** The button that opens the palette, which Ctrl K or ⌘ K opens too. It needs JavaScript: pages are in the sidebar. */
 export function Palette({ pages }: { pages: readonly Finding[] }) {
   const { Dialog, opened, open, close, preload } = useDialog<PaletteDialogProps, true>(loadDialog)
   const hydrated = useHydrated()
-  const [typed, setTyped] = useState("")
-  const isLoading = opened && !Dialog
+  const [text, setText] = useState("")
 
   const press = useCallback(
     (event: KeyboardEvent) => {
@@ -30,21 +31,25 @@ export function Palette({ pages }: { pages: readonly Finding[] }) {
     return () => window.removeEventListener("keydown", press)
   }, [press])
 
-  // What is typed while the dialog is loaded would be lost, or go to the field behind it.
+  const end = useCallback(() => {
+    setText("")
+    close()
+  }, [close])
+
+  // What is typed before the field has the focus would be lost, or go to what is behind the dialog.
   useEffect(() => {
-    if (!isLoading) return
-    setTyped("")
+    if (!opened) return
     const type = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return
-      if (event.key === "Escape") close()
-      else if (event.key === "Backspace") setTyped((typed) => typed.slice(0, -1))
-      else if (event.key.length === 1) setTyped((typed) => typed + event.key)
+      if (event.ctrlKey || event.metaKey || event.altKey || document.activeElement?.id === fieldId) return
+      if (event.key === "Escape") end()
+      else if (event.key === "Backspace") setText((text) => text.slice(0, -1))
+      else if (event.key.length === 1) setText((text) => text + event.key)
       else return
       event.preventDefault()
     }
     window.addEventListener("keydown", type)
     return () => window.removeEventListener("keydown", type)
-  }, [isLoading, close])
+  }, [opened, end])
 
   return (
     <>
@@ -63,7 +68,7 @@ export function Palette({ pages }: { pages: readonly Finding[] }) {
         <span className="grow text-left">Find</span>
         <kbd className="rounded border border-line px-1 font-sans text-xs">Ctrl K</kbd>
       </button>
-      {Dialog && <Dialog pages={pages} typed={typed} isOpen={opened === true} onClose={close} />}
+      {Dialog && <Dialog {...{ pages, fieldId, text, setText }} isOpen={opened === true} onClose={end} />}
     </>
   )
 }
