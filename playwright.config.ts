@@ -5,7 +5,7 @@ import { launchOptions } from "./tests/support/browser"
 
 // `npm test` sets a free port.
 process.env.E2E_PORT ||= "3100"
-// The server writes its database URL here: tests make changes that no page offers.
+// The server writes the URL of its database's owner here: tests make changes that no page offers.
 process.env.E2E_DATABASE_FILE ||= join(tmpdir(), `e2e-${process.env.E2E_PORT}.url`)
 // The server writes the emails it sends here.
 process.env.E2E_MAIL_FILE ||= join(tmpdir(), `e2e-${process.env.E2E_PORT}.emails`)

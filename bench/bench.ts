@@ -23,9 +23,10 @@ export type Given = { DATABASE_URL: string; AUTH_SECRET: string }
 export async function openDatabase(connections: number): Promise<Given> {
   // As durable as in production: a commit waits until it is flushed to disk.
   const postgres = stopAtExit(await startTemporaryPostgres(["-c", "fsync=on", "-c", "full_page_writes=on"]))
-  await migrate(postgres.url)
-  const given = { DATABASE_URL: postgres.url, AUTH_SECRET: randomBytes(32).toString("hex") }
-  Object.assign(process.env, given, { BASE_URL: "http://localhost", DATABASE_POOL_MAX: String(connections) })
+  await migrate(postgres.url, postgres.runtimeUrl)
+  const given = { DATABASE_URL: postgres.runtimeUrl, AUTH_SECRET: randomBytes(32).toString("hex") }
+  const owner = { MIGRATE_DATABASE_URL: postgres.url }
+  Object.assign(process.env, given, owner, { BASE_URL: "http://localhost", DATABASE_POOL_MAX: String(connections) })
   return given
 }
 

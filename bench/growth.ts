@@ -103,8 +103,8 @@ async function main(sizes: readonly number[]): Promise<void> {
   const postgres = stopAtExit(
     await startTemporaryPostgres(Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])),
   )
-  await migrate(postgres.url)
-  const given = { DATABASE_URL: postgres.url, AUTH_SECRET: randomBytes(32).toString("hex") }
+  await migrate(postgres.url, postgres.runtimeUrl)
+  const given = { DATABASE_URL: postgres.runtimeUrl, AUTH_SECRET: randomBytes(32).toString("hex") }
   Object.assign(process.env, given, { BASE_URL: "http://localhost" })
   console.log(
     `Node ${process.version}, ${cpus().length} cores; times in milliseconds, p50 / p95 of up to ${rounds * calls.most} calls\n`,

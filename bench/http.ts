@@ -5,12 +5,12 @@ import { text } from "node:stream/consumers"
 import { findKey } from "@/lib/api/authenticate"
 import { orderRow } from "@/lib/orders"
 import { statementOf } from "@/lib/postgres/page"
-import { pool } from "@/lib/postgres/pool"
 import { seed } from "@/prisma/seed"
 import { serve } from "@/scripts/build-and-serve"
 import { type Child, startChild } from "@/scripts/child"
 import { root } from "@/scripts/root"
 import { provideBuild, runProgram, stopAtExit } from "@/tests/support/lifecycle"
+import { ownerPool } from "@/tests/support/owner"
 import {
   cpuMsOf,
   createKeys,
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
   await succeed(startRivalNext(["build"], {}))
   const client = await provideClient()
   const given = await openDatabase(poolSize)
-  await seed(pool(), { users: seededUsers, now: new Date() })
+  await seed(ownerPool(), { users: seededUsers, now: new Date() })
   await printConditions(
     `${client.name}, ${connections} connections, after ${warmUpRequests} requests to each and ${seconds.warmUp} s before a round`,
     `medians of ${rounds} rounds of ${seconds.round} s in turns, CPU time of the server's process`,

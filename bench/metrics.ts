@@ -8,6 +8,7 @@ import { bulkUserId, fillInBulk } from "@/prisma/bulk"
 import { root } from "@/scripts/root"
 import { createKey, createUser } from "@/tests/support/factories"
 import { runProgram } from "@/tests/support/lifecycle"
+import { ownerUrl } from "@/tests/support/owner"
 import { questionsOn, runRecipe } from "@/tests/support/questions"
 import { median, openDatabase, printConditions, quantile } from "./bench"
 
@@ -22,7 +23,7 @@ type Ask = (request: string) => Promise<object[]>
 type Case = { name: string; run: (ask: Ask) => Promise<unknown> }
 
 async function main(sizes: readonly number[]): Promise<void> {
-  const given = await openDatabase(10)
+  await openDatabase(10)
   // Neither the access log nor the request log is measured.
   Object.assign(process.env, { LOG_LEVEL: "error", REQUEST_LOG_DAYS: "0" })
   await printConditions(`medians and p95 of ${calls} calls of the route function; a recipe sends up to two requests`)
@@ -33,7 +34,7 @@ async function main(sizes: readonly number[]): Promise<void> {
   const missed: string[] = []
   for (const rows of sizes) {
     const users = Math.min(100_000, rows / 2)
-    const client = new pg.Client(given.DATABASE_URL)
+    const client = new pg.Client(ownerUrl())
     await client.connect()
     await fillInBulk(client, { rows, users })
     await client.end()

@@ -7,6 +7,7 @@ import { type Entry, writeEntries } from "@/lib/request-log/write"
 import { bulkUserId, fillInBulk } from "@/prisma/bulk"
 import { createKey, createUser } from "@/tests/support/factories"
 import { runProgram } from "@/tests/support/lifecycle"
+import { ownerUrl } from "@/tests/support/owner"
 import { median, openDatabase, printConditions, quantile } from "./bench"
 
 // Measures the request log with thousands and with millions of entries: its pages, the rate at which entries are
@@ -23,11 +24,11 @@ type Page = { name: string; handler: Handler; secret: string; search: string }
 
 async function main(sizes: readonly number[]): Promise<void> {
   process.env.LOG_LEVEL = "error"
-  const given = await openDatabase(10)
+  await openDatabase(10)
   await printConditions(`pages of 50, medians and p95 of ${calls} calls of the route functions`)
   const pages: Record<string, number[]> = {}
   for (const rows of sizes) {
-    const client = new pg.Client(given.DATABASE_URL)
+    const client = new pg.Client(ownerUrl())
     await client.connect()
     await fillInBulk(client, { rows: 2 * users, users, requests: rows })
     await printSize(client, rows)

@@ -14,6 +14,7 @@ import { serve } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { provideBuild, runProgram } from "@/tests/support/lifecycle"
+import { ownerPool } from "@/tests/support/owner"
 import { median, openDatabase, printConditions, quantile, startServer } from "./bench"
 import { reserveInTransaction, settleInTransaction } from "./textbook"
 
@@ -60,7 +61,7 @@ async function main(): Promise<void> {
     .exec(before)?.[0]
     .replace("CREATE", "CREATE OR REPLACE")
   if (!earlier) throw new Error("The migration has the function that counted entries.")
-  const replacing = (name: string) => pool().query(name === "all series" ? after : earlier)
+  const replacing = (name: string) => ownerPool().query(name === "all series" ? after : earlier)
   const series = await compare({ "all series": viaCore, "without metrics": viaCore }, accounts, async (name) => {
     await replacing(name)
     await foldDailyChanges()
@@ -116,7 +117,7 @@ async function factsOfEntries(): Promise<string> {
 
 async function count(name: string): Promise<void> {
   for (const table of ["credit_accounts", "credit_entries", "runs"]) {
-    await pool().query(`ALTER TABLE ${table} ${name === "counted" ? "ENABLE" : "DISABLE"} TRIGGER USER`)
+    await ownerPool().query(`ALTER TABLE ${table} ${name === "counted" ? "ENABLE" : "DISABLE"} TRIGGER USER`)
   }
   await foldDailyChanges()
 }

@@ -6,6 +6,7 @@ import { serve } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { startHaproxy } from "@/tests/support/haproxy"
 import { provideBuild, runProgram, stopAtExit } from "@/tests/support/lifecycle"
+import { ownerPool } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
 import {
   cpuMsOf,
@@ -39,7 +40,7 @@ async function main(): Promise<void> {
   await provideBuild()
   await installRivals()
   const given = await openDatabase(10)
-  await seed(pool(), { users: 2_000, now: new Date() })
+  await seed(ownerPool(), { users: 2_000, now: new Date() })
   const targets = await makeTargets()
   const redis = stopAtExit(await startRedis())
   const start = () => startServer((port) => serve(port, { ...given, REDIS_URL: redis.url }), "/api/v1/me")

@@ -1,9 +1,9 @@
 import type { Browser } from "@playwright/test"
-import { pool } from "@/lib/postgres/pool"
 import { seed } from "@/prisma/seed"
 import { serve } from "@/scripts/build-and-serve"
 import { launchBrowser } from "@/tests/support/browser"
 import { provideBuild, stopAtExit } from "@/tests/support/lifecycle"
+import { ownerPool } from "@/tests/support/owner"
 import { provide } from "@/tests/support/provide"
 import { type Given, openDatabase, startServer } from "./bench"
 
@@ -12,9 +12,10 @@ export async function openSeededPages(): Promise<{ given: Given; address: string
   await provideBuild()
   await provide("browser")
   const given = await openDatabase(10)
-  await seed(pool(), { users: 200, now: new Date() })
+  await seed(ownerPool(), { users: 200, now: new Date() })
   const { address } = await startServer((port) => serve(port, given), "/api/v1/me")
   const browser = await launchBrowser()
   stopAtExit({ stop: () => browser.close() })
-  return { given, address, browser }
+  // The host of BASE_URL, at which passkeys work.
+  return { given, address: address.replace("127.0.0.1", "localhost"), browser }
 }

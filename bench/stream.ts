@@ -13,6 +13,7 @@ import { root } from "@/scripts/root"
 import { createKey, createUser } from "@/tests/support/factories"
 import { provideBuild, runProgram } from "@/tests/support/lifecycle"
 import { rssMbOf } from "@/tests/support/memory"
+import { ownerUrl } from "@/tests/support/owner"
 import { cpuMsOf, median, openDatabase, printConditions, type Server, startServer } from "./bench"
 
 // Measures streams of all orders over HTTP: rows per second and memory, on both listeners, against a bare HTTP server that
@@ -30,7 +31,7 @@ type Measure = { rowsPerSecond: number; cpuMs: number; growthMb: number }
 async function main(rows: number): Promise<void> {
   await provideBuild()
   const given = await openDatabase(10)
-  const client = new pg.Client(given.DATABASE_URL)
+  const client = new pg.Client(ownerUrl())
   await client.connect()
   await fillInBulk(client, { rows, users: 10_000 })
   await client.end()

@@ -1,7 +1,7 @@
 "use client"
 
 import { Check, Copy } from "lucide-react"
-import { useRef, useState } from "react"
+import { type ReactNode, useRef, useState } from "react"
 import { Button, type ButtonKind } from "./button"
 import { useHydrated } from "./use-hydrated"
 
@@ -15,6 +15,7 @@ export function CopyField({
   copy,
   kind = "plain",
   lines = 1,
+  children,
 }: {
   id: string
   label: string
@@ -22,6 +23,8 @@ export function CopyField({
   copy: string
   kind?: ButtonKind
   lines?: number
+  /** Buttons after the copy button. They need JavaScript, too. */
+  children?: ReactNode
 }) {
   const field = useRef<HTMLTextAreaElement>(null)
   const [feedback, setFeedback] = useState<"" | "Copied" | typeof cannotCopy>("")
@@ -56,14 +59,17 @@ export function CopyField({
           className={`field-sizing-content max-h-80 w-full min-w-0 resize-none rounded-md border border-edge bg-sunken px-2.5 font-mono leading-5 wrap-anywhere ${lines === 1 ? "min-h-9 py-1.5 text-[0.8125rem] sm:min-h-8 sm:py-[0.3125rem]" : "py-2 text-xs"}`}
         />
         {hydrated && (
-          <Button kind={kind} onClick={copyValue} className="justify-self-start">
-            {feedback === "Copied" ? (
-              <Check aria-hidden="true" className="size-4" />
-            ) : (
-              <Copy aria-hidden="true" className="size-4" />
-            )}
-            {copy}
-          </Button>
+          <div className="flex shrink-0 flex-wrap gap-2">
+            <Button kind={kind} onClick={copyValue}>
+              {feedback === "Copied" ? (
+                <Check aria-hidden="true" className="size-4" />
+              ) : (
+                <Copy aria-hidden="true" className="size-4" />
+              )}
+              {copy}
+            </Button>
+            {children}
+          </div>
         )}
       </div>
       {/* The button shows that it was copied. A line for it would move what is below. */}

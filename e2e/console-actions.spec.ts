@@ -186,7 +186,7 @@ test("a role change takes effect on the next request", async ({
   ])
 })
 
-test("closing is final, and no action is available for a closed account", async ({ page, signInAs, database }) => {
+test("closing is final, and a closed account can only be deleted", async ({ page, signInAs, database }) => {
   const target = await newTarget(database, 10)
   await signInAs("admin")
   await page.goto(target.page)
@@ -195,8 +195,10 @@ test("closing is final, and no action is available for a closed account", async 
   await dialog.getByRole("button", { name: "Close account" }).click()
   await expect(statusOf(page)).toHaveText("The account is closed.")
   await expect(page.getByText("Its role, status and credits can no longer be changed")).toBeVisible()
-  await expectNoActions(page)
-  for (const action of ["unban", "grant"]) {
+  for (const { label } of Object.values(accountActions)) {
+    if (label !== accountActions.delete.label) await expectNoAction(page, label)
+  }
+  for (const action of ["unban", "grant", "undoDeletion"]) {
     await page.goto(`${target.page}?action=${action}`)
     await expect(page.getByText("This action is not available")).toBeVisible()
   }

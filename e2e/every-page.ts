@@ -31,6 +31,7 @@ const all: readonly Visit[] = [
   { name: "orders", path: "/account/orders", viewer: "member" },
   { name: "settings", path: "/account/settings", viewer: "member" },
   { name: "security", path: "/account/security", viewer: "member" },
+  { name: "two-factor", path: "/account/security/two-factor", viewer: "member" },
   { name: "feedback", path: "/feedback", viewer: "member" },
   { name: "admin", path: "/admin", viewer: "admin" },
   { name: "admin-users", path: "/admin/users", viewer: "admin" },

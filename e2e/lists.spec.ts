@@ -207,7 +207,7 @@ test("a filter by account takes an address; the URL and the API request have the
     ["/admin/audit", "Target", "targetId"],
     ["/admin/credits", "Account", "userId"],
   ] as const) {
-    await page.goto(`${path}?order=asc`)
+    await page.goto(`${path}?order=asc`, { waitUntil: "networkidle" })
     const field = page.getByLabel(label, { exact: true })
     if (!(await field.isVisible())) await openFilters(page)
     await field.fill(` ${email.toUpperCase()}`)
@@ -291,6 +291,8 @@ test("the audit log says what happened, exactly when, to what, and shows every d
     ["credits.granted", "user", id, { amount: 1500, balance: 1600, reason: staffReason }],
     ["feedback.resolved", "user", id, { feedbackId: feedback }],
   ] as const
+  // The database dates entries itself, in a trigger.
+  await database.query("SET session_replication_role = replica")
   for (const [index, [action, type, target, details]] of entries.entries()) {
     await database.query(
       `INSERT INTO audit_entries (id, actor_id, action, target_type, target_id, details, created_at)
@@ -298,6 +300,7 @@ test("the audit log says what happened, exactly when, to what, and shows every d
       [id, action, type, target, details, `2025-03-04T05:06:0${index}Z`],
     )
   }
+  await database.query("RESET session_replication_role")
   await signInAs("admin")
   await page.goto(`/admin/audit?actorId=${id}&order=asc`)
   const [revoked, granted, resolved] = [1, 2, 3].map((index) => page.getByRole("row").nth(index)) as [
@@ -396,8 +399,9 @@ test("a heading sorts by its column in both directions, says so, and keeps the f
   await heading.getByRole("link").click()
   await expect(page).toHaveURL("/admin/users?role=member&limit=25&sort=email&order=asc")
   await expect(heading).toHaveAttribute("aria-sort", "ascending")
-  const ascending = await rows(page).allTextContents()
-  expect(ascending).toHaveLength(25)
+  await expect(rows(page)).toHaveCount(25)
+  // Erased accounts are in the order of addresses that are not shown.
+  const ascending = (await rows(page).allTextContents()).filter((text) => !text.includes("Deleted account"))
   expect(ascending).toEqual([...ascending].sort())
   await heading.getByRole("link").click()
   await expect(page).toHaveURL("/admin/users?role=member&limit=25&sort=email")

@@ -2,19 +2,21 @@ import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { expect } from "@playwright/test"
 import { collect, serve, waitForServer } from "@/scripts/build-and-serve"
-import { freePort } from "@/scripts/postgres"
+import { freePort, runtimeUrlOf } from "@/scripts/postgres"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { createKey } from "./key-page"
 
-// The demo as a newcomer meets it: without a mail server, so that its emails are in its mailbox.
+// The demo as a newcomer meets it: without a mail server, so that its emails are in its mailbox, and without a proxy, so
+// that the mailbox is theirs.
+test.use({ extraHTTPHeaders: {} })
 
 test("a newcomer signs up, opens the email in the mailbox, makes a key and calls the API", async ({
   page,
   request,
 }) => {
   const port = await freePort()
-  const DATABASE_URL = readFileSync(String(process.env.E2E_DATABASE_FILE), "utf8")
+  const DATABASE_URL = runtimeUrlOf(readFileSync(String(process.env.E2E_DATABASE_FILE), "utf8"))
   const server = serve(port, { DATABASE_URL, AUTH_SECRET: randomBytes(32).toString("hex") })
   const output = collect(server)
   const base = `http://localhost:${port}`

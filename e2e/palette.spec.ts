@@ -34,6 +34,45 @@ test("Ctrl K finds pages and what can be done on them by name, and Enter opens t
   await expect(field(page)).toBeHidden()
 })
 
+test("the second factor, the export and the deletion are found by what people call them", async ({
+  page,
+  signInAs,
+}) => {
+  await signInAs("member")
+  await page.goto("/account")
+  const names = {
+    "Manage two-factor authentication": [
+      "two-factor",
+      "two factor",
+      "2FA",
+      "passkey",
+      "authenticator",
+      "recovery codes",
+    ],
+    "Export your data": ["export", "download my data", "my data"],
+    "Delete your account": ["delete", "delete account"],
+  }
+  await open(page)
+  for (const [name, asked] of Object.entries(names)) {
+    for (const text of asked) {
+      await field(page).fill(text)
+      await expect(options(page).first()).toHaveText(name)
+    }
+  }
+  // A word is found from its start: see "passkey".
+  await field(page).fill("key")
+  await expect(options(page).first()).toHaveText("API keys")
+  await expect(options(page).filter({ hasText: "two-factor" })).toHaveCount(0)
+  await field(page).fill("2fa")
+  await page.keyboard.press("Enter")
+  await expect(page).toHaveURL("/account/security/two-factor")
+  await open(page)
+  await field(page).fill("close my account")
+  await page.keyboard.press("Enter")
+  await expect(page).toHaveURL("/account/settings#deletion")
+  await expect(page.getByRole("heading", { name: "Delete your account" })).toBeInViewport()
+})
+
 test("what is typed before the palette is loaded is kept", async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin/orders", { waitUntil: "networkidle" })

@@ -12,7 +12,7 @@ import type { paths } from "./api"
 const { BASE_URL, API_KEY } = process.env
 const client = createClient<paths, "application/json">({ baseUrl: String(BASE_URL), headers: { Authorization: \`Bearer \${API_KEY}\` } })
 const { data: users, error } = await client.GET("/api/v1/admin/users", {
-  params: { query: { limit: 3, order: "asc", role: "admin" } },
+  params: { query: { limit: 3, order: "asc", role: "admin", email: "admin@example.com" } },
 })
 if (!users) throw new Error(error.error.message)
 const email: string | undefined = users.data[0]?.email
@@ -24,7 +24,7 @@ const mistakes = [
   ["a field", "[0]?.email", "[0]?.emial", "'emial' does not exist"],
   ["a field of meta", "meta.total", "meta.totals", "'totals' does not exist"],
   ["the type of a field", "total: number", "total: string", "'number' is not assignable to type 'string'"],
-  ["the value of a filter", '"admin" }', '"king" }', '"king"\' is not assignable'],
+  ["the value of a filter", 'role: "admin"', 'role: "king"', '"king"\' is not assignable'],
   ["a path", '"/api/v1/admin/users"', '"/api/v1/admin/user"', '"/api/v1/admin/user"\' is not assignable'],
 ] as const
 

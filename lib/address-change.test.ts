@@ -2,11 +2,22 @@ import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
 import { createAccount } from "@/lib/accounts/create"
 import type { OwnerId } from "@/lib/accounts/owner"
+import { personalTables } from "@/lib/leaving/personal-data"
+import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { changePassword } from "@/lib/sign-in/password-change"
 import { requestReset, resetPassword } from "@/lib/sign-in/password-reset"
-import { cheapHashOf, createKey, createSession, createUser } from "@/tests/support/factories"
+import { factorsOf } from "@/lib/sign-in/two-factor/factors"
+import {
+  cheapHashOf,
+  createApp,
+  createKey,
+  createPasskey,
+  createSession,
+  createUser,
+  viewerOf,
+} from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { receiveEmails } from "@/tests/support/received-emails"
@@ -33,8 +44,8 @@ function newEmail(): string {
 }
 
 /** Requests a change and returns the token in the email to the new address. */
-async function request({ id }: { id: OwnerId }, email: string, current = password): Promise<string> {
-  const result = await requestAddressChange(id, { email, current }, client())
+async function request({ id }: { id: OwnerId }, email: string): Promise<string> {
+  const result = await requestAddressChange(id, { email })
   if (!result.ok) throw new Error(result.reason)
   await result.message()
   return verificationTokenIn(received.emails.at(-1) ?? "")
@@ -80,12 +91,55 @@ test("the waitlist entry of the new address is joined when the change is confirm
   expect(await statusOf()).toBe("joined")
 })
 
-test("a change needs the password, and a session alone confirms nothing", async () => {
-  const [user, email] = [await account(), newEmail()]
-  const refused = await requestAddressChange(user.id, { email, current: "not the password" }, client())
-  expect(refused).toEqual({ ok: false, reason: "wrong" })
-  const same = await requestAddressChange(user.id, { email: user.email, current: password }, client())
-  expect(same).toEqual({ ok: false, reason: "same" })
+test("the log of the requester's emails is the same whether the new address has an account or not", async () => {
+  const [, { rows }] = personalTables().find(([name]) => name === "emails") ?? expect.fail()
+  const logs: unknown[] = []
+  for (const email of [newEmail(), (await account()).email]) {
+    const user = await account()
+    const result = await requestAddressChange(user.id, { email })
+    if (!result.ok) throw new Error(result.reason)
+    await result.message()
+    expect(received.emails.at(-1)).toContain(`\nTo: ${email}\r\n`)
+    logs.push((await pool().query(`SELECT "to" FROM emails WHERE ${rows}`, [user.id])).rows)
+  }
+  expect(logs).toEqual([[], []])
+})
+
+/** What was sent to an address, and its entry on the waitlist, from before it had an account. */
+async function leaveTraces(email: string) {
+  const sent = { template: "invitation", subject: "You can now sign up", status: "not_sent" } as const
+  const { id: sentId } = await db().email.create({ data: { to: email, ...sent } })
+  const { id } = await db().waitlistEntry.create({ data: { email, note: "I am Ada", source: "website" } })
+  return async () => {
+    const { userId } = await db().email.findUniqueOrThrow({ where: { id: sentId } })
+    const entry = await db().waitlistEntry.findUniqueOrThrow({ where: { id } })
+    return { userId, email: entry.email, note: entry.note }
+  }
+}
+
+test("what an earlier address has left goes with the change: its emails stay the account's, its waitlist entry nobody's", async () => {
+  const { id, email } = await createUser({ passwordHash, emailVerified: new Date() })
+  const traces = await leaveTraces(email)
+  const other = await leaveTraces(`x${email}`)
+  await change({ id: id as OwnerId }, newEmail())
+  expect(await traces()).toMatchObject({
+    userId: id,
+    email: expect.stringMatching(/^deleted\+.*@invalid$/),
+    note: null,
+  })
+  expect(await other()).toEqual({ userId: null, email: `x${email}`, note: "I am Ada" })
+})
+
+test("an address that was never confirmed takes nothing along", async () => {
+  const user = await account()
+  const traces = await leaveTraces(user.email)
+  await change(user, newEmail())
+  expect(await traces()).toEqual({ userId: null, email: user.email, note: "I am Ada" })
+})
+
+test("the current address is refused", async () => {
+  const user = await account()
+  expect(await requestAddressChange(user.id, { email: user.email })).toEqual({ ok: false, reason: "same" })
   expect(received.emails).toEqual([])
 })
 
@@ -112,7 +166,7 @@ test("only the link of the latest request works, for 24 hours", async () => {
 
 test("an address that has an account is told so, and one that got an account meanwhile is refused", async () => {
   const [user, holder, email] = [await account(), await account(), newEmail()]
-  const result = await requestAddressChange(user.id, { email: holder.email, current: password }, client())
+  const result = await requestAddressChange(user.id, { email: holder.email })
   if (!result.ok) throw new Error(result.reason)
   await result.message()
   expect(received.emails).toEqual([expect.stringContaining("already have an account")])
@@ -122,24 +176,25 @@ test("an address that has an account is told so, and one that got an account mea
   expect(await addressOf(user)).toBe(user.email)
 })
 
-test("an account without a password changes no address: its session alone proves nothing", async () => {
-  const { id } = await createUser({ passwordHash: null })
-  const result = await requestAddressChange(id as OwnerId, { email: newEmail(), current: "" }, client())
-  expect(result).toEqual({ ok: false, reason: "no_password" })
+test("the address of an account without a password changes, too", async () => {
+  const [{ id }, email] = [await createUser({ passwordHash: null }), newEmail()]
+  const user = { id: id as OwnerId }
+  await change(user, email)
+  expect(await addressOf(user)).toBe(email)
 })
 
 test("a link to the new address stops working when the password changes", async () => {
   const user = await account()
   const token = await request(user, newEmail())
-  await changePassword(user.id, { current: password, password: "four words make sense" }, client())
+  await changePassword(await viewerOf(user), { current: password, password: "four words make sense" }, client())
   expect(await confirmAddressChange(user.id, token, client().address)).toEqual(dead)
 })
 
 test("a request whose password has changed before its email is sent stores nothing", async () => {
   const user = await account()
-  const result = await requestAddressChange(user.id, { email: newEmail(), current: password }, client())
+  const result = await requestAddressChange(user.id, { email: newEmail() })
   if (!result.ok) throw new Error(result.reason)
-  await changePassword(user.id, { current: password, password: "four words make sense" }, client())
+  await changePassword(await viewerOf(user), { current: password, password: "four words make sense" }, client())
   await result.message()
   expect(await db().addressChange.count({ where: { userId: user.id } })).toBe(0)
   expect(received.emails).toEqual([])
@@ -149,7 +204,7 @@ test("an earlier link dies with the next request, whether its address has an acc
   for (const email of [newEmail(), (await account()).email]) {
     const user = await account()
     const token = await request(user, newEmail())
-    const next = await requestAddressChange(user.id, { email, current: password }, client())
+    const next = await requestAddressChange(user.id, { email })
     if (!next.ok) throw new Error(next.reason)
     await next.message()
     expect(await findAddressChange(token)).toBeUndefined()
@@ -190,6 +245,43 @@ test("for 72 hours the previous address undoes the change, ends every way in and
   expect(working.map(({ id }) => id)).toEqual([before.key.id])
   expect(after.key.id).not.toBe(before.key.id)
   expect(await undo(token)).toEqual(dead)
+})
+
+test("an undone change removes the second factors added up to 72 hours before it; an older one stays, and so a mailbox alone is no way in", async () => {
+  const [taken, kept] = [await account(), await account()]
+  const factors = async (user: { id: string }) => {
+    const { app, passkeys } = await factorsOf(user.id)
+    return [app !== null, passkeys.length, (await db().user.findUniqueOrThrow({ where: { id: user.id } })).twoFactor]
+  }
+  await createPasskey(await viewerOf(taken))
+  const ofTaken = await change(taken, newEmail())
+  await createApp(taken.id)
+  await createPasskey(await viewerOf(kept))
+  const old = new Date(Date.now() - 73 * 3_600_000)
+  await db().passkey.updateMany({ where: { userId: kept.id }, data: { createdAt: old } })
+  await db().user.update({ where: { id: kept.id }, data: { twoFactorSince: old } })
+  const ofKept = await change(kept, newEmail())
+  await createApp(kept.id)
+  expect([await undo(ofTaken), await undo(ofKept)]).toMatchObject([{ ok: true }, { ok: true }])
+  expect([await factors(taken), await factors(kept)]).toEqual([
+    [false, 0, false],
+    [false, 1, true],
+  ])
+})
+
+test("thousands of keys that expired by rotation do not keep a change from being undone", async () => {
+  const user = await account()
+  const token = await change(user, newEmail())
+  const { key } = await createKey({ user, surface: "user" })
+  await pool().query(
+    `INSERT INTO api_keys (id, user_id, surface, name, start, hash, expires_at, request_id)
+     SELECT gen_random_uuid(), $1::uuid, 'user', 'Rotated', 'tsk_usr_aaaa', sha256(gen_random_uuid()::text::bytea), now(),
+       gen_random_uuid() FROM generate_series(1, 6000)`,
+    [user.id],
+  )
+  expect(await undo(token)).toMatchObject({ ok: true })
+  const revoked = await db().apiKey.findMany({ where: { userId: user.id, revokedAt: { not: null } } })
+  expect(revoked.map(({ id }) => id)).toEqual([key.id])
 })
 
 test("while a change can be undone, nobody else gets the previous address", async () => {
@@ -240,7 +332,7 @@ test("above the limit of emails to an address a request leaves the last link wor
   const [user, email] = [await account(), newEmail()]
   const token = await request(user, email)
   for (let count = 1; count < limits.verificationAccount.tokens; count++) await consume("verificationAccount", email)
-  const again = await requestAddressChange(user.id, { email, current: password }, client())
+  const again = await requestAddressChange(user.id, { email })
   if (!again.ok) throw new Error(again.reason)
   await again.message()
   expect(received.emails).toHaveLength(1)

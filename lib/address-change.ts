@@ -1,45 +1,41 @@
 import { z } from "zod"
 import { type AddressChange, Prisma, type User } from "@/generated/prisma/client"
 import { idIn, lockAccounts } from "@/lib/accounts/authority"
+import { maySignIn } from "@/lib/accounts/deletion"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { isTaken, refuseReserved, undoHours } from "@/lib/accounts/reserved-address"
 import { audit } from "@/lib/audit"
 import { emailAddress, mailboxOf } from "@/lib/email/address"
 import { deliversEmails, sendEmail } from "@/lib/email/send"
-import { hidden, secret } from "@/lib/input/fields"
-import { revoke } from "@/lib/keys/mutations"
+import { hidden } from "@/lib/input/fields"
+import { notExpired, revoke } from "@/lib/keys/mutations"
 import { db, type Transaction } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
-import { type Client, type TooMany, tooMany } from "@/lib/sign-in/attempts"
-import { confirmPassword } from "@/lib/sign-in/confirm-password"
+import { type TooMany, tooMany } from "@/lib/sign-in/attempts"
 import { hashOf, newToken } from "@/lib/sign-in/link-token"
 import { verificationHours } from "@/lib/sign-in/sign-up"
+import { removeFactorsSince } from "@/lib/sign-in/two-factor/factors"
 import { log } from "@/lib/telemetry/log"
-import { markJoined } from "@/lib/waitlist/waitlist"
+import { forgetEntry, markJoined } from "@/lib/waitlist/waitlist"
 
-export const addressChangeForm = z.strictObject({ email: emailAddress, current: secret(z.string()) })
+export const addressChangeForm = z.strictObject({ email: emailAddress })
 
 export const linkForm = z.strictObject({ token: hidden(z.string()) })
 
 export type AddressChangeRequest =
   /** `message` sends the link; the caller runs it after the response. */
-  | { ok: true; message: () => Promise<void> }
-  | { ok: false; reason: "wrong" | "no_password" | "same" | "no_email" }
-  | TooMany
+  { ok: true; message: () => Promise<void> } | { ok: false; reason: "same" | "no_email" } | TooMany
 
 /**
- * Requests a change of the viewer's address. Requires the current password, because the session may be stolen. Whether
- * the new address has an account is looked up only after the response.
+ * Requests a change of the viewer's address. Whether the new address has an account is looked up only after the
+ * response.
  */
 export async function requestAddressChange(
   userId: OwnerId,
-  { email, current }: z.output<typeof addressChangeForm>,
-  client: Client,
+  { email }: z.output<typeof addressChangeForm>,
 ): Promise<AddressChangeRequest> {
   if (!deliversEmails()) return { ok: false, reason: "no_email" }
-  const confirmed = await confirmPassword(userId, current, client)
-  if (!confirmed.ok) return confirmed
-  const { account } = confirmed
+  const account = await db().user.findUniqueOrThrow({ where: { id: userId } })
   if (email === account.email) return { ok: false, reason: "same" }
   const verdict = await consume("verificationAccount", userId)
   if (!verdict.allowed) return tooMany(verdict)
@@ -55,7 +51,8 @@ async function sendLink(account: User, to: string): Promise<void> {
     if (!(await storeChange(account, to, token))) return
     const holder = await db().user.findUnique({ where: { email: to } })
     if (holder) await sendEmail(holder, "already_registered")
-    else await sendEmail({ id: account.id, email: to }, "address_change", { token, hours: verificationHours })
+    // Nor from the log of their own emails: until it is confirmed, the address is not theirs.
+    else await sendEmail({ id: null, email: to }, "address_change", { token, hours: verificationHours })
   } catch (error) {
     log().error({ why: String(error) }, "address_change_not_sent")
   }
@@ -64,7 +61,7 @@ async function sendLink(account: User, to: string): Promise<void> {
 /** Stores the only unconfirmed change of the account, unless its address or password has changed since the request. */
 function storeChange({ id: userId, email: from, passwordHash }: User, to: string, token: string): Promise<boolean> {
   return db().$transaction(async (transaction) => {
-    const unchanged = Prisma.sql`${idIn(userId)} AND email = ${from} AND password_hash = ${passwordHash}`
+    const unchanged = Prisma.sql`${idIn(userId)} AND email = ${from} AND password_hash IS NOT DISTINCT FROM ${passwordHash}`
     const [account] = await lockAccounts(transaction, unchanged)
     if (!account) return false
     // The previous request of this account, and all changes whose links have expired.
@@ -103,6 +100,7 @@ export async function confirmAddressChange(userId: OwnerId, token: string, addre
   const undo = newToken()
   const used = await use(token, address, async (transaction, { id, userId: owner, from, to, confirmedAt }) => {
     if (owner !== userId || confirmedAt) return undefined
+    await leaveAddress(transaction, userId, from)
     await writeAddress(transaction, { userId, action: "user.address_changed", email: to })
     await refuseReserved(transaction, to, userId)
     await transaction.$executeRaw`
@@ -118,8 +116,23 @@ export async function confirmAddressChange(userId: OwnerId, token: string, addre
 }
 
 /**
+ * What has no account is found by its address, which this one is about to leave to whoever has it next: its emails stay
+ * with the account, and its entry on the waitlist has done its work. An unverified address may be another person's.
+ */
+async function leaveAddress(transaction: Transaction, userId: string, address: string): Promise<void> {
+  const { emailVerified } = await transaction.user.findUniqueOrThrow({ where: { id: userId } })
+  if (!emailVerified) return
+  // With the index that finds parts of addresses.
+  await transaction.$executeRaw`
+    UPDATE emails SET user_id = ${userId}::uuid
+    WHERE user_id IS NULL AND trigrams(folded("to")) @> trigrams(folded(${address})) AND "to" = ${address}`
+  await forgetEntry(transaction, address)
+}
+
+/**
  * Gives the account its previous address back and ends every way in that somebody else may have: all sessions, the
- * password and the providers, whenever they were connected. Also ends the keys issued since the change was requested and
+ * password, the providers, whenever they were connected, and the second factors added since shortly before the change.
+ * Older ones stay, and so does the need for one: the link must not be a way around them. Also ends the keys issued since the change was requested and
  * later changes. The owner then sets a new password by email.
  */
 export async function undoAddressChange(token: string, address: string): Promise<LinkUse> {
@@ -131,9 +144,18 @@ export async function undoAddressChange(token: string, address: string): Promise
     await transaction.user.update({ where: { id }, data: { passwordHash: null } })
     // A trigger ends the sessions of an account whose password changes; this one may have had none.
     await transaction.session.deleteMany({ where: { userId } })
+    await transaction.pendingSignIn.deleteMany({ where: { userId } })
+    await removeFactorsSince(transaction, userId, new Date(createdAt.getTime() - undoHours * 3_600_000))
     await transaction.providerAccount.deleteMany({ where: { userId } })
     await transaction.addressChange.deleteMany({ where: { userId, createdAt: { gte: createdAt } } })
-    const keys = await revoke(transaction, userId, userId, Prisma.sql`created_at >= ${createdAt}`, "other")
+    // Thousands can have expired since by rotation.
+    const keys = await revoke(
+      transaction,
+      userId,
+      userId,
+      Prisma.sql`created_at >= ${createdAt} AND ${notExpired}`,
+      "other",
+    )
     await prolongUndo(transaction, userId)
     return { from, replaced, keys }
   })
@@ -169,7 +191,10 @@ async function use<Value>(
   }
   try {
     return await db().$transaction(async (transaction) => {
-      const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(found.userId)} AND status = 'active'`)
+      // First: the statement that waits for the lock sees a deletion as it was before.
+      await lockAccounts(transaction, idIn(found.userId))
+      // Whoever took over an account may have requested its deletion, too.
+      const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(found.userId)} AND ${maySignIn}`)
       // Read again under the lock: of two uses of a link, the second finds nothing.
       const [change] = await live(transaction, token)
       const value = account && change && (await work(transaction, change))

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import sharp from "sharp"
 import { afterEach, expect, test } from "vitest"
 import { createAccount } from "@/lib/accounts/create"
+import { requestDeletion, requestDeletionOf, undoDeletionOf } from "@/lib/accounts/deletion"
 import { changeRole, changeStatus } from "@/lib/accounts/mutations"
 import { addNote } from "@/lib/accounts/notes"
 import type { OwnerId } from "@/lib/accounts/owner"
@@ -14,6 +15,8 @@ import { invite } from "@/lib/invitations"
 import { changeKey } from "@/lib/keys/change"
 import { issueKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
 import { rotateKey } from "@/lib/keys/rotation"
+import { eraseDueAccounts } from "@/lib/leaving/erasure"
+import { allowExport, consumeExport } from "@/lib/leaving/export-token"
 import type { Role } from "@/lib/permissions"
 import { removePicture, savePicture } from "@/lib/pictures/pictures"
 import { db } from "@/lib/postgres/prisma"
@@ -21,11 +24,19 @@ import { hashOf } from "@/lib/sign-in/link-token"
 import { changePassword } from "@/lib/sign-in/password-change"
 import { writePassword } from "@/lib/sign-in/password-write"
 import { connectProvider, disconnectProvider } from "@/lib/sign-in/provider-accounts"
-import { auditFailedSignIn, auditSignIn, auditSignOut, endSessions } from "@/lib/sign-in/sessions"
+import { auditFailedProof, auditFailedSignIn, auditSignIn, auditSignOut, endSessions } from "@/lib/sign-in/sessions"
+import { confirmApp, startApp, startedApp } from "@/lib/sign-in/two-factor/app"
+import { confirmCode } from "@/lib/sign-in/two-factor/codes"
+import { removeFactor, resetFactors } from "@/lib/sign-in/two-factor/factors"
+import { confirmPasskey, passkeyOptions } from "@/lib/sign-in/two-factor/passkeys"
+import { replaceRecoveryCodes } from "@/lib/sign-in/two-factor/recovery-codes"
 import {
+  appCode,
   cheapHashOf,
+  createApp,
   createConnection,
   createKey,
+  createPasskey,
   createPicture,
   createSession,
   createUser,
@@ -87,6 +98,7 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
   "user.signed_in": async () => auditSignIn((await account()).id, "password", address),
   "user.sign_in_failed": async () =>
     auditFailedSignIn((await account()).id, { via: "password", address, reason: "wrong" }),
+  "user.proof_failed": async () => auditFailedProof((await account()).id, { method: "password", address }),
   "user.signed_out": async () => auditSignOut((await account()).id),
   "user.sessions_ended": async () => {
     const user = await account()
@@ -116,6 +128,23 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
     const form = { id: (await account()).id, requestId: randomUUID(), text: `Called ${marker} back` }
     return addNote((await account("owner")).id, form)
   },
+  "user.exported": async () => {
+    const exporting = await viewer()
+    return consumeExport(exporting, await allowExport(exporting), address)
+  },
+  "user.deletion_requested": async () => requestDeletion(await viewer()),
+  "user.deletion_undone": async () => {
+    const [manager, { id }] = [await account("owner"), await account()]
+    await requestDeletionOf(manager.id, id)
+    return undoDeletionOf(manager.id, id)
+  },
+  "user.erased": async () => {
+    const { id } = await account()
+    await requestDeletionOf((await account("owner")).id, id)
+    const past = new Date(Date.now() - 120_000)
+    await db().accountDeletion.update({ where: { userId: id }, data: { dueAt: past, startedAt: past } })
+    return eraseDueAccounts()
+  },
   "user.address_changed": async () => {
     const { id, token } = await addressChange(null)
     return confirmAddressChange(id, token, address)
@@ -127,8 +156,46 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
     const { id } = await createConnection(disconnecting.id)
     return disconnectProvider(disconnecting, id)
   },
+  "user.passkey_added": async () => createPasskey(await viewer(), `Passkey ${marker}`),
+  "user.passkey_removed": async () => {
+    const owner = await viewer()
+    await createPasskey(owner, `Passkey ${marker}`)
+    const { id } = await db().passkey.findFirstOrThrow({ where: { userId: owner.id } })
+    return removeFactor(owner, id)
+  },
+  "user.passkey_refused": async () => {
+    const { authenticator } = await createPasskey(await viewer(), `Passkey ${marker}`)
+    const use = { purpose: "sign-in" } as const
+    await confirmPasskey(authenticator.sign(await passkeyOptions(use)), use)
+    return confirmPasskey(authenticator.sign(await passkeyOptions(use), { counter: 1 }), use)
+  },
+  "user.app_added": async () => {
+    const owner = await viewer()
+    await startApp(owner)
+    return confirmApp(owner, appCode((await startedApp(owner))?.secret ?? ""))
+  },
+  "user.app_removed": async () => {
+    const owner = await viewer()
+    await createApp(owner.id)
+    return removeFactor(owner, "app")
+  },
+  "user.recovery_codes_replaced": async () => {
+    const owner = await viewer()
+    await createApp(owner.id)
+    return replaceRecoveryCodes(owner)
+  },
+  "user.recovery_code_used": async () => {
+    const owner = await viewer()
+    const { recoveryCodes: [code = ""] = [] } = await createPasskey(owner)
+    return confirmCode(owner.id, code, { address })
+  },
+  "user.factors_reset": async () => {
+    const owner = await viewer()
+    await createPasskey(owner)
+    return db().$transaction((transaction) => resetFactors(transaction, owner.id))
+  },
   "user.password_changed": async () =>
-    changePassword((await account()).id, { current: password, password: `Another ${password}` }, { address }),
+    changePassword(await viewer(), { current: password, password: `Another ${password}` }, { address }),
   "user.password_reset": async () => {
     const written = { userId: (await account()).id, actorId: null, passwordHash: `Hash ${marker}` }
     return db().$transaction((transaction) => writePassword(transaction, { ...written, action: "user.password_reset" }))

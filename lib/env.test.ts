@@ -23,6 +23,7 @@ test("the required variables are sufficient, and all others have defaults", () =
     LOG_LEVEL: "info",
     VERIFY_EMAIL: "on",
     DEMO: "off",
+    STAFF_MFA: "off",
     GITHUB_KEYS_URL: "https://api.github.com/meta/public_keys/secret_scanning",
     WELCOME_CREDITS: 100,
   })
@@ -190,6 +191,18 @@ test("AUTH_SECRET is one secret or several, each of at least 32 characters", () 
   }
 })
 
+test.each([
+  [{ NODE_ENV: "production" }, "required"],
+  [{ NODE_ENV: "production", STAFF_MFA: "off" }, "off"],
+  [{ NODE_ENV: "production", DEMO: "on", BASE_URL: "http://localhost:3000" }, "off"],
+  [{ NODE_ENV: "production", DEMO: "on", BASE_URL: "http://localhost:3000", STAFF_MFA: "required" }, "required"],
+  [{ NODE_ENV: "development" }, "off"],
+  [{ NODE_ENV: "development", STAFF_MFA: "required" }, "required"],
+])("staff need a second factor in production unless it is turned off: %j is %s", (given, expected) => {
+  const smtp = { SMTP_URL: "smtp://localhost", EMAIL_FROM: "a@example.com" }
+  expect(parseEnv({ ...complete, ...smtp, ...given }).STAFF_MFA).toBe(expected)
+})
+
 test("a message contains no value, which may be a secret", () => {
   const secrets = { DATABASE_URL: "mysql://root:hunter2@db", AUTH_SECRET: "hunter2" }
   expect(problemsOf({ ...complete, ...secrets }).join("\n")).not.toContain("hunter2")
@@ -198,8 +211,8 @@ test("a message contains no value, which may be a secret", () => {
 test(".env.example lists every variable under a comment, and no others", () => {
   const lines = readFileSync(resolve(import.meta.dirname, "../.env.example"), "utf8").split("\n")
   const names = lines.flatMap((line) => /^([A-Z_0-9]+)=$/.exec(line)?.[1] ?? [])
-  // A script reads SEED_USERS, not the application.
-  expect(names.toSorted()).toEqual([...envNames, "SEED_USERS"].toSorted())
+  // Scripts read two, not the application.
+  expect(names.toSorted()).toEqual([...envNames, "MIGRATE_DATABASE_URL", "SEED_USERS"].toSorted())
   for (const name of names) expect(lines[lines.indexOf(`${name}=`) - 1], name).toMatch(/^# \S/)
 })
 

@@ -41,6 +41,7 @@ const schema = z
     EMAIL_FROM: optional,
     VERIFY_EMAIL: z.enum(["on", "off"]).default("on"),
     DEMO: z.enum(["on", "off"]).default("off"),
+    STAFF_MFA: z.enum(["required", "off"]).optional(),
     TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
     TRUSTED_PROXIES: z.string().transform(parseNetworks).optional(),
     PORT: z.coerce.number().int().min(1).max(65_535).default(3000),
@@ -102,6 +103,10 @@ const schema = z
       context.addIssue({ code: "custom", path: ["WEB_CONCURRENCY"], message })
     }
   })
+  .transform(({ STAFF_MFA, ...value }) => {
+    const isOpen = value.NODE_ENV !== "production" || value.DEMO === "on"
+    return { ...value, STAFF_MFA: STAFF_MFA ?? (isOpen ? ("off" as const) : ("required" as const)) }
+  })
 
 /** The secrets of AUTH_SECRET, which a comma separates. */
 export function secretsIn(value: string): string[] {
@@ -128,7 +133,7 @@ function parseNetworks(value: string, context: z.RefinementCtx): BlockList {
 export type Env = z.infer<typeof schema>
 
 /** The names of all variables that the application reads. A test compares .env.example with them. */
-export const envNames = Object.keys(schema.shape)
+export const envNames = Object.keys(schema.in.shape)
 
 /**
  * Validates all variables and reports all problems together; an empty value counts as absent.

@@ -53,6 +53,11 @@ export function holds(role: string, permission: Permission): boolean {
   return isRole(role) && (roles[role] as readonly Permission[]).includes(permission)
 }
 
+/** Whether a role holds any permission. */
+export function isStaff(role: string): boolean {
+  return all.some((name) => holds(role, name))
+}
+
 const day = 24 * 3600
 
 /** The time without a request after which a session ends; shorter for roles that can change what is not their own. */

@@ -6,6 +6,16 @@ import { singleton } from "./singleton"
 /** The streams at a time. Customers and the operator of the service never take each other's places. */
 export const maxStreams = { ofOperator: 2, ofCustomers: 3 } as const
 
+/** What a stream sends, chunk by chunk. */
+export type Chunks = {
+  /** The next chunk and the number of rows in it. The last one is returned once nothing more is read. */
+  next: () => Promise<{ chunk: Uint8Array; rows: number; isLast: boolean }>
+  /** Closes what is read. Does nothing after that. */
+  abort: () => void
+  /** The last line of a stream that is incomplete; without one, its connection is reset. */
+  failure?: (code: string, message: string) => string
+}
+
 /** The place of a stream, taken before it reads and left when it has ended. */
 export type Place = {
   readonly isOfCustomer: boolean

@@ -11,6 +11,7 @@ export const kinds = {
     issuing: "api_keys.manage",
     managingAll: "api_keys.manage_all",
     reportedToOwners: true,
+    asksForProof: true,
   },
   user: {
     prefix: keyPrefixes.user[0],
@@ -20,6 +21,7 @@ export const kinds = {
     issuing: null,
     managingAll: null,
     reportedToOwners: false,
+    asksForProof: false,
   },
 } as const satisfies Record<string, Kind>
 
@@ -34,6 +36,8 @@ type Kind = {
   managingAll: Permission | null
   /** Whether accounts with the role owner get an email about each new key. */
   reportedToOwners: boolean
+  /** Whether a key is created, rotated and changed only with a fresh proof; a leaked one is revoked without. */
+  asksForProof: boolean
 }
 
 export type Surface = keyof typeof kinds

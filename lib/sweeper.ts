@@ -1,10 +1,13 @@
 import type { Pool } from "pg"
+import { sealAuditLog } from "./audit-seals"
 import { sweep } from "./credits/ledger"
 import { env } from "./env"
 import { remindOfExpiry } from "./keys/reminders"
+import { eraseDueAccounts } from "./leaving/erasure"
 import { foldDailyChanges } from "./postgres/daily-sums"
 import { pool } from "./postgres/pool"
 import { dropOldRequests } from "./request-log/retention"
+import { renewAppSecrets } from "./sign-in/two-factor/app"
 import { singleton } from "./singleton"
 import { log } from "./telemetry/log"
 import { metrics } from "./telemetry/metrics"
@@ -30,6 +33,12 @@ export const jobs = {
     everyMs: 60_000,
     run: async (database) => `${await remindOfExpiry(database)} emails sent about keys that expire`,
   },
+  audit_seals: {
+    everyMs: 60_000,
+    run: async (database) => `${await sealAuditLog(database)} days of the audit log sealed`,
+  },
+  app_secrets: { everyMs: 600_000, run: renewAppSecrets },
+  deletions: { everyMs: 60_000, run: async () => `${await eraseDueAccounts()} accounts erased` },
 } as const satisfies Record<string, Job>
 
 /** Runs the jobs in the background. Every instance does this unless `SWEEPER=off`, so others do the work of a crashed one. */

@@ -17,7 +17,7 @@ export const ownRows = 100
 /** Over which time up to now the rows are spread. */
 export const bulkMs = 2 * 365 * 86_400_000
 
-const tables = ["plans", ...seededTables, "key_reminders"]
+const tables = ["plans", ...seededTables, "audit_seals", "key_reminders"]
 
 /** Filled by the trigger on `key_requests`, or emptied with it. */
 const logTables = ["key_requests", "key_request_sums", "key_usage", "key_reach"]

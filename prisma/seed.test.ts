@@ -1,5 +1,6 @@
 import { Pool } from "pg"
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
+import { verifyAuditLog } from "@/lib/audit-seals"
 import { demoAccounts, demoKey, demoPassword } from "@/lib/demo-accounts"
 import { hashSecret, isWellFormed } from "@/lib/keys/secret"
 import { roleNames } from "@/lib/permissions"
@@ -9,16 +10,17 @@ import { collect } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
 import { start } from "@/tests/support/copy"
 import { findViolations } from "@/tests/support/ledger-invariants"
+import { ownerPool, ownerUrl } from "@/tests/support/owner"
 import { mayBeSeeded, seed } from "./seed"
 
 const now = new Date("2026-06-15T10:00:00Z")
-const again = new URL(String(process.env.DATABASE_URL))
+const again = new URL(ownerUrl())
 const copy = new Pool({ connectionString: again.href.replace(/\/(\w+)$/, "/$1_again") })
 
 beforeAll(async () => {
-  await pool().query(`CREATE DATABASE ${again.pathname.slice(1)}_again TEMPLATE template`)
+  await ownerPool().query(`CREATE DATABASE ${again.pathname.slice(1)}_again TEMPLATE template`)
   const later = new Date(now.getTime() + 3_600_000)
-  await Promise.all([seed(pool(), { users: 200, now }), seed(copy, { users: 200, now: later })])
+  await Promise.all([seed(ownerPool(), { users: 200, now }), seed(copy, { users: 200, now: later })])
 })
 
 afterAll(() => copy.end())
@@ -148,7 +150,7 @@ test("every demo account has the printed password and its printed key", async ()
 })
 
 test("a database with accounts is not seeded", async () => {
-  await expect(seed(pool(), { users: 1, now })).rejects.toThrow("The database already has accounts")
+  await expect(seed(ownerPool(), { users: 1, now })).rejects.toThrow("The database already has accounts")
 })
 
 test.each([
@@ -170,10 +172,10 @@ test.each(["", "1"])(
   "with SEED_ALLOW=%j, db:seed says in capitals what becomes public: only if it is 1",
   async (allow) => {
     const name = `${again.pathname.slice(1)}_allowed${allow}`
-    await pool().query(`CREATE DATABASE ${name} TEMPLATE template`)
-    const DATABASE_URL = again.href.replace(/\/\w+$/, `/${name}`)
+    await ownerPool().query(`CREATE DATABASE ${name} TEMPLATE template`)
+    const MIGRATE_DATABASE_URL = again.href.replace(/\/\w+$/, `/${name}`)
     const seeding = start(root, "tsx/dist/cli.mjs", ["scripts/seed.ts"], {
-      DATABASE_URL,
+      MIGRATE_DATABASE_URL,
       SEED_ALLOW: allow,
       SEED_USERS: "0",
     })
@@ -185,3 +187,12 @@ test.each(["", "1"])(
     else expect(output()).not.toContain("PUBLIC")
   },
 )
+
+test("the audit log is sealed up to yesterday", async () => {
+  const client = await ownerPool().connect()
+  expect(await verifyAuditLog(client)).toMatchObject({
+    ok: true,
+    message: expect.stringContaining("match their seals"),
+  })
+  client.release()
+})

@@ -10,8 +10,8 @@ import { dataDirectory } from "./local-database"
 const shown = ["member", "admin", "finance", "bookkeeper"]
 
 /** Seeds the database if it has no accounts. Returns whether it did. */
-export async function seedWhenEmpty(url: string, users = Number(process.env.SEED_USERS || 200)): Promise<boolean> {
-  const database = new pg.Pool({ connectionString: url })
+export async function seedWhenEmpty(ownerUrl: string, users = Number(process.env.SEED_USERS || 200)): Promise<boolean> {
+  const database = new pg.Pool({ connectionString: ownerUrl })
   try {
     const empty = await isEmpty(database)
     if (empty) await seed(database, { users, now: new Date() })

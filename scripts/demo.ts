@@ -34,7 +34,7 @@ async function run({ port, reset }: Options): Promise<void> {
   step("Starting PostgreSQL in .data/postgres")
   const database = await openLocalDatabase()
   running.push(database)
-  if (await seedWhenEmpty(database.url)) step("Created 18 months of sample data")
+  if (await seedWhenEmpty(database.ownerUrl)) step("Created 18 months of sample data")
   if (!(await isBuilt())) {
     step("Building the application, which takes a minute")
     const { ok, output } = await build((command) => running.push(command))

@@ -11,10 +11,10 @@ export async function startDevelopment(port: number): Promise<void> {
   const database = await openDatabase()
   running.push(database)
   if (database.local) {
-    if (await seedWhenEmpty(database.url)) console.log("· Created 18 months of sample data in .data")
+    if (await seedWhenEmpty(database.ownerUrl)) console.log("· Created 18 months of sample data in .data")
     console.log(`\n${signIns()}\n`)
   } else {
-    const applied = await migrate(database.url)
+    const applied = await migrate(database.ownerUrl, database.url)
     if (applied.length > 0) console.log(`· Applied ${applied.join(", ")}`)
   }
   const next = startNext(["dev", "-p", String(port)], {

@@ -8,8 +8,8 @@ import { root } from "./root"
 /** The data that the demo and development keep between runs. */
 export const dataDirectory = join(root, ".data")
 
-/** `local`: whether this is the database in .data. */
-export type Database = { url: string; local: boolean; stop: () => Promise<void> }
+/** `ownerUrl` is for migrations and the seed; `local`: whether this is the database in .data. */
+export type Database = { url: string; ownerUrl: string; local: boolean; stop: () => Promise<void> }
 
 /** Removes this data, including a PostgreSQL data directory outside of .data. */
 export async function removeLocalData(): Promise<void> {
@@ -21,14 +21,14 @@ export async function removeLocalData(): Promise<void> {
 
 /** The database in .data that the demo and development share, migrated. */
 export async function openLocalDatabase(): Promise<Database> {
-  const { url, stop } = await startPostgres(join(dataDirectory, "postgres"))
-  await migrate(url)
-  return { url, local: true, stop }
+  const { url: ownerUrl, runtimeUrl: url, stop } = await startPostgres(join(dataDirectory, "postgres"))
+  await migrate(ownerUrl, url)
+  return { url, ownerUrl, local: true, stop }
 }
 
 /** The database of DATABASE_URL, without migrating it, or the database in .data. */
 export async function openDatabase(): Promise<Database> {
   loadEnvFiles()
-  const url = process.env.DATABASE_URL
-  return url ? { url, local: false, stop: async () => {} } : openLocalDatabase()
+  const { DATABASE_URL: url, MIGRATE_DATABASE_URL } = process.env
+  return url ? { url, ownerUrl: MIGRATE_DATABASE_URL || url, local: false, stop: async () => {} } : openLocalDatabase()
 }

@@ -8,6 +8,7 @@ import type { MigrationList, SchemaEngine } from "@prisma/schema-engine-wasm"
 import * as engineGlue from "@prisma/schema-engine-wasm/schema_engine_bg"
 import pg from "pg"
 import { loadEnvFiles } from "./env-files.mjs"
+import { applyRoles } from "./roles"
 
 const prismaDirectory = resolve(import.meta.dirname, "../prisma")
 export const migrationsDirectory = join(prismaDirectory, "migrations")
@@ -110,13 +111,19 @@ async function readMigrations(): Promise<MigrationList> {
   }
 }
 
-/** Applies pending migrations and returns their names. */
-export async function migrate(connectionString: string): Promise<string[]> {
-  const pool = new pg.Pool({ connectionString })
+/**
+ * Applies pending migrations as the owner of the tables, and then gives the role of `runtimeUrl` its rights, unless it is
+ * the owner's URL too.
+ * @returns the names of the migrations
+ */
+export async function migrate(ownerUrl: string, runtimeUrl = ownerUrl): Promise<string[]> {
+  const pool = new pg.Pool({ connectionString: ownerUrl })
   try {
     const engine = await openEngine(pool)
     const migrationsList = await readMigrations()
-    return (await engine.applyMigrations({ migrationsList, filters: everything })).appliedMigrationNames
+    const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: everything })
+    if (runtimeUrl !== ownerUrl) await applyRoles(ownerUrl, runtimeUrl)
+    return appliedMigrationNames
   } finally {
     await pool.end()
   }
@@ -146,12 +153,21 @@ export async function missingFromMigrations(connectionString: string): Promise<s
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   loadEnvFiles()
-  const url = process.env.DATABASE_URL
+  const { DATABASE_URL: url, MIGRATE_DATABASE_URL: ownerUrl } = process.env
   if (!url) {
     console.error("db:migrate requires DATABASE_URL. The demo and `npm run dev` migrate their own database.")
     process.exit(1)
   }
-  const applied = await migrate(url)
-  console.log(applied.length === 0 ? "The database is up to date." : `Applied: ${applied.join(", ")}`)
+  try {
+    const applied = await migrate(ownerUrl || url, url)
+    console.log(applied.length === 0 ? "The database is up to date." : `Applied: ${applied.join(", ")}`)
+    if (ownerUrl) console.log("The role of DATABASE_URL has the rights in prisma/roles.sql.")
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const isRefused = !ownerUrl && /permission denied|must be owner/.test(message)
+    const missing = "set MIGRATE_DATABASE_URL to the URL of the owner of the tables."
+    console.error(isRefused ? `The role of DATABASE_URL may not migrate: ${missing}` : message)
+    process.exit(1)
+  }
   process.exit(0)
 }

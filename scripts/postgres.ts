@@ -15,7 +15,10 @@ const password = "postgres"
 /** A root-owned directory for files that the user `postgres` needs if it cannot enter the project directory. */
 const sharedDirectory = "/var/tmp/embedded-postgres"
 
-export type RunningPostgres = { url: string; stop: () => Promise<void> }
+/** `url` is that of the owner of all tables, `runtimeUrl` that of the role with which the product connects. */
+export type RunningPostgres = { url: string; runtimeUrl: string; stop: () => Promise<void> }
+
+type Urls = Omit<RunningPostgres, "stop">
 
 type Identity = { uid?: number; gid?: number }
 
@@ -29,8 +32,8 @@ export async function startPostgres(
   givenPort?: number,
 ): Promise<RunningPostgres> {
   const data = await dataDirectoryOf(directory)
-  const running = await runningUrl(data)
-  if (running) return { url: running, stop: async () => {} }
+  const running = await runningUrls(data)
+  if (running) return { ...running, stop: async () => {} }
 
   const identity = await unprivilegedUser()
   const bin = await binaries()
@@ -57,17 +60,17 @@ export async function startPostgres(
     server.exited.then(() => done(false))
   })
   if (!(await ready)) throw new Error(`The embedded PostgreSQL did not start in ${data}:\n${log.join("")}`)
-  return { url: urlOf(port), stop: server.stop }
+  return { ...urlsOf(port), stop: server.stop }
 }
 
 /** Starts a cluster without durability, which is deleted when it is stopped. */
 export async function startTemporaryPostgres(flags: readonly string[] = []): Promise<RunningPostgres> {
   const directory = await mkdtemp(join(tmpdir(), "embedded-postgres-"))
-  const { url, stop } = await startPostgres(directory, ["-c", "fsync=off", "-c", "full_page_writes=off", ...flags])
+  const postgres = await startPostgres(directory, ["-c", "fsync=off", "-c", "full_page_writes=off", ...flags])
   return {
-    url,
+    ...postgres,
     async stop() {
-      await stop()
+      await postgres.stop()
       await rm(await dataDirectoryOf(directory), { recursive: true, force: true })
       await rm(directory, { recursive: true, force: true })
     },
@@ -162,19 +165,20 @@ function isRoot(): boolean {
 
 /** Whether a server runs on the data of `directory`. */
 export async function isRunning(directory: string): Promise<boolean> {
-  return (await runningUrl(await dataDirectoryOf(directory))) !== undefined
+  return (await runningUrls(await dataDirectoryOf(directory))) !== undefined
 }
 
-/** The URL of the server that runs on the directory. Line 4 of postmaster.pid is its port (PostgreSQL, miscinit.c). */
-async function runningUrl(directory: string): Promise<string | undefined> {
+/** The URLs of the server that runs on the directory. Line 4 of postmaster.pid is its port (PostgreSQL, miscinit.c). */
+async function runningUrls(directory: string): Promise<Urls | undefined> {
   const file = await readFile(join(directory, "postmaster.pid"), "utf8").catch(() => "")
   const port = Number(file.split("\n")[3])
   if (!port) return undefined
-  const client = new pg.Client({ connectionString: urlOf(port), connectionTimeoutMillis: 2_000 })
+  const urls = urlsOf(port)
+  const client = new pg.Client({ connectionString: urls.url, connectionTimeoutMillis: 2_000 })
   try {
     await client.connect()
     const { rows } = await client.query("SELECT current_setting('data_directory') AS directory")
-    return rows[0].directory === directory ? urlOf(port) : undefined
+    return rows[0].directory === directory ? urls : undefined
   } catch {
     return undefined
   } finally {
@@ -193,8 +197,13 @@ export function freePort(): Promise<number> {
   })
 }
 
-function urlOf(port: number): string {
-  return `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`
+function urlsOf(port: number): Urls {
+  const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`
+  return { url, runtimeUrl: runtimeUrlOf(url) }
+}
+
+export function runtimeUrlOf(ownerUrl: string): string {
+  return ownerUrl.replace("//postgres:", "//runtime:")
 }
 
 function exists(path: string): Promise<boolean> {

@@ -3,7 +3,7 @@ import { mayBeSeeded, seed } from "@/prisma/seed"
 import { openDatabase } from "./local-database"
 
 async function main(): Promise<void> {
-  const { url, stop } = await openDatabase()
+  const { ownerUrl: url, stop } = await openDatabase()
   // Not the application's pool, which has a statement timeout.
   const database = new pg.Pool({ connectionString: url })
   try {

@@ -2,7 +2,8 @@ import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
-import { createKey, createUser } from "@/tests/support/factories"
+import { db } from "@/lib/postgres/prisma"
+import { createAuditEntries, createKey, createUser } from "@/tests/support/factories"
 import { startMailServer } from "@/tests/support/mail-server"
 import { root } from "./root"
 
@@ -18,14 +19,29 @@ test("the command does every job of the sweeper once, emails included, and exits
   const times = { createdAt: new Date(Date.now() - 30 * 86_400_000), expiresAt: new Date(Date.now() - 60_000) }
   const { key } = await createKey({ user, surface: "user", ...times })
   await pool().query("INSERT INTO key_reminder_progress (days, reached_at) VALUES (0, now() - interval '1 hour')")
+  const createdAt = new Date(Date.now() - 86_400_000)
+  await createAuditEntries([{ action: "user.signed_in", targetType: "user", targetId: user.id, createdAt }])
   const mail = await startMailServer()
-  const { stdout } = await sweep({ SMTP_URL: mail.url, EMAIL_FROM: "shop@example.com" })
+  const { stdout } = await sweep({ SMTP_URL: mail.url, EMAIL_FROM: "shop@example.com", LOG_LEVEL: "warn" })
   await mail.stop()
-  expect(stdout.trimEnd().split("\n")).toEqual([
+  const [seal] = await db().auditSeal.findMany()
+  const lines = stdout.trimEnd().split("\n")
+  expect(lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line))).toMatchObject([
+    {
+      event: "audit_sealed",
+      day: seal?.day.toISOString().slice(0, 10),
+      entries: 1,
+      hash: Buffer.from(seal?.hash ?? "").toString("hex"),
+    },
+  ])
+  expect(lines.filter((line) => !line.startsWith("{"))).toEqual([
     "0 overdue reservations released, 0 idempotency keys freed.",
     expect.stringMatching(/^\d+ changes folded into the daily sums\.$/),
     "0 days dropped from the request log.",
     "1 emails sent about keys that expire.",
+    "1 days of the audit log sealed.",
+    "0 secrets of authenticator apps encrypted again.",
+    "0 accounts erased.",
   ])
   expect(mail.emails).toHaveLength(1)
   expect(mail.emails[0]).toContain(`(${key.start}…) expired on`)

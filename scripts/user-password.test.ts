@@ -29,7 +29,18 @@ test("the command prints a new password that signs in, and ends every session", 
 
 test("the command reports that the account cannot sign in", async () => {
   const { email } = await createUser({ status: "banned" })
-  expect((await script(email)).stdout).toContain("The account is banned")
+  expect((await script(email)).stdout).toContain("The account is banned and cannot sign in.")
+})
+
+test("the command reports that signing in undoes the deletion of the account, if it does", async () => {
+  for (const undoable of [true, false]) {
+    const { id: userId, email } = await createUser({ status: "closed" })
+    const dueAt = new Date(Date.now() + 60_000)
+    await db().accountDeletion.create({ data: { userId, requestedById: userId, dueAt, undoable } })
+    expect((await script(email)).stdout).toContain(
+      undoable ? "The account will be deleted: signing in undoes that." : "The account is closed and cannot sign in.",
+    )
+  }
 })
 
 test("the command reports an unknown address", async () => {

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto"
 import { PrismaPg } from "@prisma/adapter-pg"
 import { Prisma, PrismaClient } from "@/generated/prisma/client"
-import { lockAccounts } from "@/lib/accounts/authority"
+import { idIn, lockAccounts } from "@/lib/accounts/authority"
+import { maySignIn } from "@/lib/accounts/deletion"
 import { normalizeEmail } from "@/lib/email/address"
 import { hashPassword } from "@/lib/sign-in/password-hash"
 import { writePassword } from "@/lib/sign-in/password-write"
@@ -17,11 +18,13 @@ const database = await openDatabase()
 const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
 try {
   const password = randomBytes(18).toString("base64url")
-  const user = await setPassword(normalizeEmail(email), await hashPassword(password, "this command"))
-  if (user) {
+  const found = await setPassword(normalizeEmail(email), await hashPassword(password, "this command"))
+  if (found) {
+    const { user, isAdmitted } = found
     console.log(`The new password of ${user.email}, shown only once: ${password}`)
     console.log("Every browser has been signed out. API keys continue to work.")
-    if (user.status !== "active") console.log(`The account is ${user.status} and cannot sign in.`)
+    if (!isAdmitted) console.log(`The account is ${user.status} and cannot sign in.`)
+    else if (user.status !== "active") console.log("The account will be deleted: signing in undoes that.")
   } else {
     console.error(
       `No account has the address ${email} in ${database.local ? "the database in .data" : "the database of DATABASE_URL"}.`,
@@ -38,6 +41,8 @@ function setPassword(email: string, passwordHash: string) {
     const [account] = await lockAccounts(transaction, Prisma.sql`email = ${email}`)
     if (!account) return undefined
     const action = "user.password_reset"
-    return writePassword(transaction, { userId: account.id, actorId: null, action, passwordHash })
+    const user = await writePassword(transaction, { userId: account.id, actorId: null, action, passwordHash })
+    const admitted = await lockAccounts(transaction, Prisma.sql`${idIn(user.id)} AND ${maySignIn}`)
+    return { user, isAdmitted: admitted.length === 1 }
   })
 }

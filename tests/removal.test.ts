@@ -3,10 +3,10 @@ import { join, relative } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import { GET as metrics } from "@/app/api/v1/admin/metrics/route"
 import { demoAccounts, demoKey } from "@/lib/demo-accounts"
-import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { seed } from "@/prisma/seed"
 import { root } from "@/scripts/root"
+import { ownerPool } from "@/tests/support/owner"
 import { foldersOf, modules, optional, serveChangedCopy, sessionInCopy, testChangedCopy } from "./support/changed-copy"
 import { crawl } from "./support/crawl"
 
@@ -46,7 +46,7 @@ describe("a copy without any optional module, built and served", () => {
   beforeAll(async () => {
     const server = await serveChangedCopy()
     base = server.base
-    await seed(pool(), { users: 30, now: new Date() })
+    await seed(ownerPool(), { users: 30, now: new Date() })
     const admin = await db().user.findUniqueOrThrow({ where: { email: "admin@example.com" } })
     cookie = await sessionInCopy(admin)
     return server.stop

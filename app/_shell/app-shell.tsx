@@ -4,12 +4,14 @@ import { signOut } from "@/app/sign-in/actions"
 import { Avatar } from "@/components/avatar"
 import { Button } from "@/components/button"
 import { Form } from "@/components/form/form"
+import { Link } from "@/components/link"
 import { MenuPopover } from "@/components/menu-popover"
+import { Notice } from "@/components/notice"
 import { ToastRegion } from "@/components/toast"
 import { Untrusted } from "@/components/untrusted"
 import { Wordmark } from "@/components/wordmark"
 import { product } from "@/lib/product"
-import { currentViewer, type Viewer } from "@/lib/sign-in/session"
+import { currentViewer, setupPage, type Viewer } from "@/lib/sign-in/session"
 import { NavigationLink } from "./navigation-link"
 import { navigationStyle } from "./navigation-style"
 import { Palette } from "./palette"
@@ -57,8 +59,23 @@ export async function AppShell({ children }: { children: ReactNode }) {
         <Account viewer={viewer} />
       </aside>
       <main id="content" tabIndex={-1} className="min-w-0 px-4 py-6 outline-none sm:px-6">
+        {viewer.role !== viewer.grantedRole && <FactorNeeded role={viewer.grantedRole} />}
         <ToastRegion>{children}</ToastRegion>
       </main>
+    </div>
+  )
+}
+
+/** For staff without the second factor that their role needs. */
+function FactorNeeded({ role }: { role: string }) {
+  return (
+    <div className="mx-auto mb-6 w-full max-w-6xl print:hidden">
+      <Notice tone="warn">
+        Your role, {role}, needs a second factor before you can open the console.{" "}
+        <Link href={setupPage} className="font-medium underline">
+          Set up two-factor authentication
+        </Link>
+      </Notice>
     </div>
   )
 }
@@ -71,7 +88,7 @@ async function findingsFor(role: string): Promise<Finding[]> {
     .flatMap(({ entries }) =>
       entries.flatMap(({ href, label, actions = [] }): Finding[] => [
         { group: "Pages", label, href },
-        ...actions.map((action) => ({ group: "Actions" as const, label: action.label, href: href + action.query })),
+        ...actions.map(({ query, ...action }) => ({ group: "Actions" as const, ...action, href: href + query })),
       ]),
     )
   return [...pages, support]
@@ -144,7 +161,7 @@ function Account({ viewer }: { viewer: Viewer }) {
             <Untrusted>{viewer.email}</Untrusted>
           </p>
           <p className="text-muted">
-            Role: <span className="text-ink">{viewer.role}</span>
+            Role: <span className="text-ink">{viewer.grantedRole}</span>
           </p>
         </div>
         <Form action={signOut}>

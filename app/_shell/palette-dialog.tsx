@@ -14,7 +14,7 @@ export type Finding = {
   group: "Pages" | "Actions" | "Accounts" | "Keys"
   label: string
   note?: string
-  /** What else finds it. */
+  /** What else finds it, from the start of any of these words. */
   words?: string
   href: string
 }
@@ -60,8 +60,8 @@ export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }
     else startTransition(() => router.push(href))
   }
 
-  const words = searched.toLowerCase()
-  const matches = [...pages.filter((page) => namesOf(page).includes(words)), ...found]
+  const typed = searched.toLowerCase()
+  const matches = [...pages.filter((page) => isNamed(page, typed)), ...found]
   const items = groups
     .map((group) => ({ value: group, items: matches.filter((finding) => finding.group === group) }))
     .filter(({ items }) => items.length > 0)
@@ -129,8 +129,8 @@ export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }
   )
 }
 
-function namesOf({ label, words = "" }: Finding): string {
-  return `${label} ${words}`.toLowerCase()
+function isNamed({ label, words = "" }: Finding, typed: string): boolean {
+  return label.toLowerCase().includes(typed) || ` ${words}`.includes(` ${typed}`)
 }
 
 const wholeKey = new RegExp(`(${anyPrefix}\\w{4})\\w*`)

@@ -4,36 +4,44 @@ import { GET as orders } from "@/app/api/v1/me/orders/route"
 import { GET as requests } from "@/app/api/v1/me/requests/route"
 import { Chart } from "@/components/chart/chart"
 import { periodNames } from "@/components/chart/periods"
+import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { PageFrame } from "@/components/page-frame"
 import { SupportLink } from "@/components/support-link"
 import { Untrusted } from "@/components/untrusted"
+import { hasJustReturned } from "@/lib/accounts/deletion"
 import { progressOf } from "@/lib/accounts/progress"
 import { type CreditDay, creditDays } from "@/lib/credits/days"
 import { ownKeys } from "@/lib/keys/data"
 import { monthByKey } from "@/lib/request-log/by-key"
 import { requireViewer } from "@/lib/sign-in/session"
+import { factorsOf } from "@/lib/sign-in/two-factor/factors"
 import { currentSubscription } from "@/lib/subscriptions"
 import { AccountTiles } from "./account-tiles"
 import { KeyUse, LastOrders, LastRequests } from "./last-rows"
 import { entry } from "./navigation"
 import { NextSteps } from "./next-steps"
+import { counted } from "./security/two-factor-panel"
 
 export const metadata: Metadata = { title: entry.label }
 
-export default async function AccountPage() {
+export default async function AccountPage({ searchParams }: PageProps<"/account">) {
   const viewer = await requireViewer("/account")
+  const { deletion, recovery } = await searchParams
   const { id, name, email } = viewer
-  const [progress, subscription, { meta: balance }, days, month, lastRequests, lastOrders, keys] = await Promise.all([
-    progressOf(id),
-    currentSubscription(id),
-    credits.endpoint.read(id, "limit=1"),
-    creditDays(id),
-    monthByKey(id),
-    requests.endpoint.read(id, "limit=5"),
-    orders.endpoint.read(id, "limit=1"),
-    ownKeys(viewer),
-  ])
+  const [progress, subscription, { meta: balance }, days, month, lastRequests, lastOrders, keys, isRestored] =
+    await Promise.all([
+      progressOf(id),
+      currentSubscription(id),
+      credits.endpoint.read(id, "limit=1"),
+      creditDays(id),
+      monthByKey(id),
+      requests.endpoint.read(id, "limit=5"),
+      orders.endpoint.read(id, "limit=1"),
+      ownKeys(viewer),
+      // Not to whoever follows a link with this query.
+      deletion === "undone" && hasJustReturned(id),
+    ])
   return (
     <PageFrame
       title={entry.label}
@@ -43,6 +51,12 @@ export default async function AccountPage() {
         </>
       }
     >
+      {isRestored && (
+        <Notice tone="good" role="status">
+          Signing in has restored your account: it will not be deleted, and its API keys work again.
+        </Notice>
+      )}
+      {recovery === "used" && <RecoveryCodeUsed left={(await factorsOf(id)).recoveryCodesLeft} />}
       {subscription?.status === "past_due" && (
         <Notice tone="warn">
           A payment is overdue. Contact <SupportLink /> to pay it.
@@ -59,6 +73,19 @@ export default async function AccountPage() {
         </div>
       </div>
     </PageFrame>
+  )
+}
+
+/** After a sign-in with a recovery code. */
+function RecoveryCodeUsed({ left }: { left: number }) {
+  return (
+    <Notice tone="warn" role="status">
+      You signed in with a recovery code, and have {counted(left, "code")} left.{" "}
+      <Link href="/account/security/two-factor" className="underline">
+        Add another passkey or app, or create new codes
+      </Link>
+      .
+    </Notice>
   )
 }
 

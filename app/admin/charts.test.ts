@@ -1,14 +1,14 @@
 import { beforeAll, expect, test } from "vitest"
 import { GET as stats } from "@/app/api/v1/admin/stats/route"
 import { periodNames } from "@/components/chart/periods"
-import { pool } from "@/lib/postgres/pool"
 import type { StatsInterval } from "@/lib/stats/periods"
 import { seed } from "@/prisma/seed"
 import { createOrder, createSubscription, createUser } from "@/tests/support/factories"
+import { ownerPool } from "@/tests/support/owner"
 import { Charts } from "./charts"
 
 beforeAll(async () => {
-  await seed(pool(), { users: 60, now: new Date("2026-06-15T00:00:00Z") })
+  await seed(ownerPool(), { users: 60, now: new Date("2026-06-15T00:00:00Z") })
   const { id: userId } = await createUser()
   const createdAt = new Date("2026-04-10T10:00:00Z")
   await createOrder({ userId, currency: "gbp", amount: 700, createdAt })

@@ -13,7 +13,7 @@ import { limitBounds } from "@/lib/api/parameters"
 import { listKeys } from "@/lib/keys/data"
 import { findProblems } from "@/lib/keys/health"
 import { holds } from "@/lib/permissions"
-import { requireViewer, type Viewer } from "@/lib/sign-in/session"
+import { requireViewer, setupPage, type Viewer } from "@/lib/sign-in/session"
 import { rangeBefore } from "@/lib/stats/periods"
 import type { StatsSummary } from "@/lib/stats/rows"
 import { kinds } from "@/lib/surfaces"
@@ -26,8 +26,10 @@ export const metadata: Metadata = { title: entry.label }
 /** The overview. A role that may not open it is redirected to the first admin page that it may open. */
 export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   const viewer = await requireViewer("/admin")
-  const { role } = viewer
-  if (!holds(role, GET.endpoint.permission)) redirect((await firstAdminPage(role)) ?? forbidden())
+  const { role, grantedRole } = viewer
+  if (!holds(role, GET.endpoint.permission)) {
+    redirect((await firstAdminPage(role)) ?? (role === grantedRole ? forbidden() : setupPage))
+  }
   const query = cleanQuery("/admin", await searchParams)
   const apiQuery = new URLSearchParams(query.size > 0 ? query : defaultRange(new Date()))
   if (!apiQuery.has("order")) apiQuery.set("order", "asc")

@@ -3,20 +3,23 @@
 import { redirect } from "next/navigation"
 import { after } from "next/server"
 import { z } from "zod"
-import { pageAfterSignIn } from "@/app/_shell/sections"
-import { changedMeanwhile, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
+import { changedMeanwhile, done, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { hidden, secret } from "@/lib/input/fields"
 import { product } from "@/lib/product"
+import { countAddress } from "@/lib/sign-in/attempts"
 import { localPath } from "@/lib/sign-in/local-path"
-import { reportNewBrowser } from "@/lib/sign-in/new-browser"
 import { providerSignInUrl } from "@/lib/sign-in/provider-url"
 import { socialProviders } from "@/lib/sign-in/providers"
 import { currentViewer, endSession, startSession } from "@/lib/sign-in/session"
-import { auditFailedSignIn, auditSignIn, auditSignOut } from "@/lib/sign-in/sessions"
-import { signInWithPassword } from "@/lib/sign-in/sign-in"
+import { auditFailedSignIn, auditSignOut } from "@/lib/sign-in/sessions"
+import { signInWithPasskey, signInWithPassword } from "@/lib/sign-in/sign-in"
 import { signUpOfBrowser } from "@/lib/sign-in/sign-up"
+import { passkeyOptions } from "@/lib/sign-in/two-factor/passkeys"
+import { signedIn } from "./signed-in"
 
 const callbackUrl = hidden(z.string())
+
+const banned = `This account is banned. Contact ${product.supportEmail}.`
 
 export const signIn = guestFormAction({
   fields: z.object({
@@ -27,11 +30,9 @@ export const signIn = guestFormAction({
   act: async ({ email, password, callbackUrl }, client) => {
     const result = await signInWithPassword({ email, password, ...client }, await signUpOfBrowser())
     if (result.ok) {
-      const isStarted = await startSession(result.user, "password")
+      const isStarted = await startSession(result.user, "password", { path: localPath(callbackUrl) })
       if (!isStarted) return changedMeanwhile
-      await auditSignIn(result.user.id, "password", client.address)
-      await reportNewBrowser(result.user, "password", client)
-      redirect(await pageAfterSignIn(localPath(callbackUrl), result.user.role))
+      return signedIn(result.user, { via: "password", callbackUrl }, client)
     }
     if (result.reason === "too_many") return retryLater("Too many attempts", result)
     const { userId } = result
@@ -41,10 +42,44 @@ export const signIn = guestFormAction({
       if (userId) await auditFailedSignIn(userId, { via: "password", address: client.address, reason })
     })
     if (result.reason === "unverified") redirect("/verify")
-    if (reason === "suspended") return refused(`This account is banned. Contact ${product.supportEmail}.`)
+    if (reason === "suspended") return refused(banned)
     return invalid({
       password: "Incorrect email address or password. If you have just signed up, confirm your address first.",
     })
+  },
+})
+
+/** What the browser signs in with: any passkey that it has for this site. */
+export const passkeyRequest = guestFormAction({
+  fields: z.object({}),
+  act: async (_form, client) => {
+    const tooMany = await countAddress(client)
+    if (tooMany) return retryLater("Too many attempts", tooMany)
+    return done(await passkeyOptions({ purpose: "sign-in" }))
+  },
+})
+
+/** A passkey alone is a complete sign-in: it is something that one has, unlocked by what one is or knows. */
+export const signInByPasskey = guestFormAction({
+  fields: z.object({ response: hidden(z.string()), callbackUrl }),
+  act: async ({ response, callbackUrl }, client) => {
+    const tooMany = await countAddress(client)
+    if (tooMany) return retryLater("Too many attempts", tooMany)
+    const result = await signInWithPasskey(response)
+    if (result.ok) {
+      const { user, passkey } = result
+      if (!(await startSession(user, "passkey", { passkey }))) return changedMeanwhile
+      return signedIn(user, { via: "passkey", callbackUrl }, client)
+    }
+    if (result.reason === "suspended") {
+      const { userId, reason } = result
+      after(() => auditFailedSignIn(userId, { via: "passkey", address: client.address, reason }))
+      return refused(banned)
+    }
+    if (result.reason === "expired") return refused("This took too long. Try again.")
+    return refused(
+      "This passkey cannot sign you in. If you have removed it from your account, sign in with your password.",
+    )
   },
 })
 

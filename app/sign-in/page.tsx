@@ -3,13 +3,16 @@ import { redirect } from "next/navigation"
 import { pageAfterSignIn } from "@/app/_shell/sections"
 import { PasswordField, SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
+import { PasskeyButton } from "@/components/form/passkey-button"
 import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { SignInLayout } from "@/components/sign-in-layout"
+import { graceDays } from "@/lib/accounts/grace-days"
 import { product } from "@/lib/product"
 import { localPath } from "@/lib/sign-in/local-path"
 import { currentViewer, sessionCookieNames } from "@/lib/sign-in/session"
-import { signIn } from "./actions"
+import { passkeyHost } from "@/lib/sign-in/two-factor/passkeys"
+import { passkeyRequest, signIn, signInByPasskey } from "./actions"
 import { ProviderButtons } from "./provider-buttons"
 
 export const metadata: Metadata = { title: "Sign in" }
@@ -34,10 +37,10 @@ const failures = new Map([
 ])
 
 export default async function SignInPage({ searchParams }: PageProps<"/sign-in">) {
-  const { error, callbackUrl, cleared } = await searchParams
+  const { error, callbackUrl, cleared, deletion } = await searchParams
   const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
   const viewer = await currentViewer()
-  if (viewer) redirect(await pageAfterSignIn(path, viewer.role))
+  if (viewer) redirect(await pageAfterSignIn(path, viewer.grantedRole))
   // Redirects only once, because a cookie of another domain or path cannot be cleared here.
   if (cleared === undefined && (await sessionCookieNames()).length > 0) {
     redirect(
@@ -51,6 +54,11 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
           {failures.get(String(error)) ?? "Sign-in failed. Try again or use another sign-in method."}
         </Notice>
       )}
+      {deletion === "requested" && (
+        <Notice tone="good" role="status">
+          Your account is closed and will be deleted in {graceDays} days. Until then, signing in restores it.
+        </Notice>
+      )}
       <Form action={signIn}>
         <input type="hidden" name="callbackUrl" value={path} />
         <TextField label="Email" name="email" type="email" autoComplete="username" required />
@@ -62,6 +70,12 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
           Forgot password?
         </Link>
       </p>
+      <Form action={signInByPasskey} className="grid gap-2 border-t border-line pt-5">
+        <input type="hidden" name="callbackUrl" value={path} />
+        <PasskeyButton ceremony={{ use: "get", options: passkeyRequest }} host={passkeyHost()}>
+          Continue with a passkey
+        </PasskeyButton>
+      </Form>
       <ProviderButtons callbackUrl={path} />
       <p className="text-muted">
         No account yet?{" "}

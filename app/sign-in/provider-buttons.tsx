@@ -8,7 +8,7 @@ export function ProviderButtons({ callbackUrl }: { callbackUrl: string }) {
   const providers = socialProviders()
   if (providers.length === 0) return null
   return (
-    <Form action={signInThrough} className="grid gap-2 border-t border-line pt-5">
+    <Form action={signInThrough} className="grid gap-2">
       <input type="hidden" name="callbackUrl" value={callbackUrl} />
       {providers.map(({ id, name }) => (
         <Button key={id} type="submit" name="provider" value={id}>

@@ -17,7 +17,7 @@ export default async function SignUpPage({ searchParams }: PageProps<"/sign-up">
   const { callbackUrl, email } = await searchParams
   const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
   const viewer = await currentViewer()
-  if (viewer) redirect(await pageAfterSignIn(path, viewer.role))
+  if (viewer) redirect(await pageAfterSignIn(path, viewer.grantedRole))
   return (
     <SignInLayout title="Create account">
       <Form action={createAccount}>

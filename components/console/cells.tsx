@@ -5,15 +5,20 @@ import { Untrusted } from "@/components/untrusted"
 /** Shows an account by its email address if the viewer may read it, otherwise by its id. */
 export function AccountLink({ id, email }: { id: string; email: string | undefined }) {
   if (email === undefined) return <Id value={id} />
+  const isDeleted = deletedAddress.test(email)
   return (
     <Link
       href={`/admin/users/${id}`}
+      title={isDeleted ? email : undefined}
       className="line-clamp-2 max-w-96 wrap-anywhere underline decoration-line underline-offset-2 hover:decoration-current lg:min-w-56"
     >
-      <Untrusted>{email}</Untrusted>
+      {isDeleted ? "Deleted account" : <Untrusted>{email}</Untrusted>}
     </Link>
   )
 }
+
+/** What an erasure writes in place of an address: see personal-data.ts. */
+const deletedAddress = /^deleted\+[0-9a-f-]{36}@invalid$/
 
 /** Shows a key by its name, or by its id to those who may not read that, and filters a list by it. */
 export function KeyLink({ id, name, list }: { id: string; name: string | undefined; list: string }) {

@@ -4,7 +4,7 @@ import { type ComponentProps, type ReactNode, useState } from "react"
 import { Button } from "../button"
 import { controlStyle, describedBy, Field, FieldGroup } from "../field"
 import { useHydrated } from "../use-hydrated"
-import { useFormState } from "./form"
+import { useFormState } from "./form-state"
 
 type Labeled = { name: string; label: string; hint?: ReactNode }
 
@@ -35,7 +35,8 @@ export function PasswordField({
   label,
   hint,
   autoComplete = "current-password",
-}: Labeled & { autoComplete?: "current-password" | "new-password" }) {
+  ...input
+}: ComponentProps<"input"> & Labeled & { autoComplete?: "current-password" | "new-password" }) {
   const { id, error } = useFormField(name)
   const { pending } = useFormState()
   const hydrated = useHydrated()
@@ -53,6 +54,7 @@ export function PasswordField({
           spellCheck={false}
           required
           className={`${controlStyle} pr-14`}
+          {...input}
         />
         {hydrated && (
           // Named by its text: "password" in its name would make it the second control with that label.

@@ -2,20 +2,20 @@
 
 import { unstable_isUnrecognizedActionError, unstable_rethrow } from "next/navigation"
 import {
-  createContext,
   type FormEvent,
   type ReactNode,
   useActionState,
-  useContext,
   useEffect,
   useId,
   useRef,
   useState,
   useTransition,
 } from "react"
-import type { FormAction, FormErrors, FormResult, FormValues } from "@/lib/form/action"
+import type { FormAction, FormResult } from "@/lib/form/action"
 import { Link } from "../link"
 import { Notice } from "../notice"
+import { FormContext, type Refusal } from "./form-state"
+import { ProofField } from "./proof-field"
 
 /** The last result, and why a submission after it had none. */
 type Sent<Result> = { result: Result | null; failed?: keyof typeof failures }
@@ -25,15 +25,7 @@ const failures = {
   outdated: "This page is outdated. Reload it and try again.",
 }
 
-type FormState = { id: string; pending: boolean; errors: FormErrors; values: FormValues }
-
 const focusable = "[aria-invalid=true], [data-invalid] input, :is(h2, [role=alert])[tabindex='-1']"
-
-const FormContext = createContext<FormState>({ id: "", pending: false, errors: {}, values: {} })
-
-export function useFormState(): FormState {
-  return useContext(FormContext)
-}
 
 /**
  * Every form. It works without JavaScript; with it, the form is submitted here, because React would reset the form and
@@ -42,6 +34,7 @@ export function useFormState(): FormState {
  */
 export function Form<Field extends string, Done>({
   action,
+  heading,
   children,
   done,
   unavailable,
@@ -50,6 +43,8 @@ export function Form<Field extends string, Done>({
   onDone,
 }: {
   action: FormAction<Field, Done>
+  /** Comes before what is refused and asked. */
+  heading?: ReactNode
   /** The fields and the submit button. */
   children: ReactNode
   /** Replaces the form when it is done. */
@@ -96,8 +91,17 @@ export function Form<Field extends string, Done>({
   }, [sent])
 
   const refusal = result?.ok === false ? result : undefined
-  const state = { id, pending, errors: (!failed && refusal?.errors) || {}, values: refusal?.values ?? {} }
-  const message = (failed && failures[failed]) || (refusal?.signedOut ? <SignedOut /> : refusal?.message)
+  const errors = { ...refusal?.errors, ...(refusal?.proof?.error && { proof: refusal.proof.error }) }
+  const state = {
+    id,
+    pending,
+    errors: failed ? {} : errors,
+    values: refusal?.values ?? {},
+    show: (result: Refusal) => setSent({ result }),
+  }
+  // Without its fields, the form cannot ask for the proof.
+  const expired = unavailable && refusal?.proof && "This took too long. Start again."
+  const message = (failed && failures[failed]) || (refusal?.signedOut ? <SignedOut /> : (refusal?.message ?? expired))
   const notice = message && (
     <Notice tone="bad" role="alert" tabIndex={-1}>
       {message} {(failed === "lost" || refusal?.unknown) && ifLost}
@@ -114,8 +118,12 @@ export function Form<Field extends string, Done>({
         </div>
       ) : (
         <form action={submitWithoutScript} onSubmit={submit} noValidate className={className}>
+          {heading}
           {notice}
-          <FormContext value={state}>{children}</FormContext>
+          <FormContext value={state}>
+            {refusal?.proof && <ProofField request={refusal.proof} />}
+            {children}
+          </FormContext>
         </form>
       )}
     </div>

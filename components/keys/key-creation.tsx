@@ -41,6 +41,11 @@ export function KeyCreation({
   return (
     <Form
       action={action}
+      heading={
+        <h2 id="creation-title" className="text-base font-semibold">
+          {title}
+        </h2>
+      }
       ifLost="Submitting this form twice creates only one key."
       unavailable={unavailable}
       done={(created) =>
@@ -51,9 +56,6 @@ export function KeyCreation({
         )
       }
     >
-      <h2 id="creation-title" className="text-base font-semibold">
-        {title}
-      </h2>
       {fields}
       <div className={onClose ? dialogFooterStyle : "flex flex-wrap justify-end gap-2"}>
         {cancel ?? (

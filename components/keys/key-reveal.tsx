@@ -10,10 +10,10 @@ import { dialogFooterStyle } from "../dialog-style"
 import { Notice } from "../notice"
 import { Untrusted } from "../untrusted"
 import { useHydrated } from "../use-hydrated"
+import { useLeaveGuard } from "../use-leave-guard"
 import { type MeteredCall, RunCalls } from "./run-call"
 import { type Snippet, withKey } from "./snippet"
 import { TestCall } from "./test-call"
-import { useLeaveGuard } from "./use-leave-guard"
 
 /** What is shown with a new key. */
 export type Shown = {

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react"
 import { plainDate } from "@/lib/format-time"
 import { type Expires, expiryChoices, expiryOf, type Lifetime, lifetimes, preselectedExpiry } from "@/lib/keys/expiry"
 import { CheckboxesField, RequestId, SelectField, TextField, useFormField } from "../form/fields"
-import { useFormState } from "../form/form"
+import { useFormState } from "../form/form-state"
 import { LimitFields, type LimitRules } from "./limit-fields"
 
 export type NewKeyFacts = {

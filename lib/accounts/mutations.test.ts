@@ -77,6 +77,16 @@ test("two concurrent bans of one account apply once", async () => {
   expect(await auditOf(target)).toHaveLength(1)
 })
 
+test("a banned account whose erasure has started is not unbanned", async () => {
+  const [actor, target] = [await as("admin"), await as("member")]
+  await changeStatus("ban", actor, target, null)
+  const deletion = { userId: target, requestedById: actor, dueAt: new Date(), undoable: false }
+  await db().accountDeletion.create({ data: { ...deletion, startedAt: new Date() } })
+  expect(await changeStatus("unban", actor, target, null)).toEqual(refused("leaving"))
+  expect(await standing(target)).toEqual(["member", "banned"])
+  expect(await auditOf(target)).toHaveLength(1)
+})
+
 test("a banned account can be closed; a closed account cannot be changed", async () => {
   const actor = await as("admin")
   const closed = await createUser({ status: "closed" })

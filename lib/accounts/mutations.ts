@@ -22,21 +22,38 @@ export type ChangeResult =
   /** `changed` is false when the account already has this status or role; then nothing is written. */
   { ok: true; changed: boolean; account: { id: string; email: string } } | { ok: false; reason: ChangeRefusal }
 
-export type ChangeRefusal = Obstacle | "role_beyond_actor" | "not_found" | "closed"
+export type ChangeRefusal = Obstacle | "role_beyond_actor" | "not_found" | "closed" | "leaving"
 
-/** Bans, unbans or closes an account. A closure is final. Takes effect on its keys and sessions immediately. */
+/**
+ * Bans, unbans or closes an account. A closure by staff is final: signing in no longer undoes a deletion that was
+ * requested before. Takes effect on its keys and sessions immediately.
+ */
 export function changeStatus(
   change: StatusChange,
   actorId: OwnerId,
   targetId: string,
   reason: string | null,
 ): Promise<ChangeResult> {
-  const { status, action } = statusChanges[change]
+  const { action } = statusChanges[change]
   return asManager(actorId, targetId, async (transaction, { target }): Promise<ChangeResult> => {
-    if (target.status === status) return { ok: true, changed: false, account: target }
-    if (target.status === "closed") return { ok: false, reason: "closed" }
+    const found = await transaction.accountDeletion.findUnique({ where: { userId: target.id } })
+    // The erasure goes on, whatever the account is and does meanwhile.
+    if (change === "unban" && target.status === "banned" && found?.startedAt) return { ok: false, reason: "leaving" }
+    const deletion = found?.startedAt ? null : found
+    const status = change === "unban" && deletion ? "closed" : statusChanges[change].status
+    if (target.status === "closed" && deletion?.undoable) {
+      // Closed by its own deletion and not by staff, who can still ban or close it.
+      if (change === "unban") return { ok: true, changed: false, account: target }
+    } else {
+      if (target.status === status) return { ok: true, changed: false, account: target }
+      if (target.status === "closed") return { ok: false, reason: "closed" }
+    }
     // A trigger ends all sessions: one from before a ban stays invalid after the unban.
     await transaction.user.update({ where: { id: target.id }, data: { status } })
+    if (deletion) {
+      const undoable = change !== "close"
+      await transaction.accountDeletion.update({ where: { userId: target.id }, data: { undoable } })
+    }
     const details = { from: target.status, to: status, ...(reason !== null && { reason }) }
     await audit(transaction, { actorId, action, targetType: "user", targetId: target.id, details })
     return { ok: true, changed: true, account: target }

@@ -18,7 +18,7 @@ export const noteForm = z.object({
 
 export type NoteResult =
   | { ok: true }
-  | { ok: false; reason: "not_permitted" | "not_found" | "oneself" }
+  | { ok: false; reason: "not_permitted" | "not_found" | "oneself" | "deleted" }
   | { ok: false; reason: "too_many"; retryAfterSeconds: number }
 
 /** Notes something about an account for other staff. The audit entry does not contain the text. */
@@ -35,6 +35,8 @@ export async function addNote(
     if (author?.status !== "active" || !holds(author.role, "notes.manage"))
       return { ok: false, reason: "not_permitted" }
     if (!accounts.some(({ id }) => id === userId)) return { ok: false, reason: "not_found" }
+    const deletion = await transaction.accountDeletion.findUnique({ where: { userId } })
+    if (deletion?.startedAt) return { ok: false, reason: "deleted" }
     const data = { id, userId, authorId, text }
     const { count } = await transaction.accountNote.createMany({ data, skipDuplicates: true })
     const entry = { actorId: authorId, action: "user.noted", targetType: "user", targetId: userId } as const

@@ -58,7 +58,7 @@ export function streamFormatIn(headers: Headers): StreamFormat | undefined {
 }
 
 /** The headers of a stream: proxies must neither store nor compress it, nor read it faster than the client does. */
-export function streamHeaders({ contentType }: StreamFormat): Record<string, string> {
+export function streamHeaders({ contentType }: Pick<StreamFormat, "contentType">): Record<string, string> {
   return {
     "Content-Type": contentType,
     "Cache-Control": "no-store, no-transform",

@@ -1,14 +1,14 @@
-import { openCursor } from "@/lib/postgres/cursor"
+import { type Cursor, openCursor } from "@/lib/postgres/cursor"
 import type { WithinDeadline } from "@/lib/postgres/deadline"
 import type { Found } from "@/lib/postgres/page"
 import { resetConnection } from "@/lib/responses"
-import { isExiting, type NoPlace, type Place, takePlace } from "@/lib/streams"
+import { type Chunks, isExiting, type NoPlace, type Place, takePlace } from "@/lib/streams"
 import { errors, Refusal, refuseAs } from "./errors"
 import { type Ending, refusalFor, type StreamedBody } from "./respond"
 import type { StreamFormat } from "./stream-formats"
 
-// All rows of a list in one response, which is written as fast as its client reads. It never looks complete when it is
-// not: it ends with a line that says why, or its connection is reset.
+// Responses that are written as fast as their clients read, such as all rows of a list. None looks complete when it is not:
+// it ends with a line that says why, or its connection is reset.
 
 /** Who reads a stream. */
 export type Reader = {
@@ -40,14 +40,23 @@ const streamTimes = {
   lastLineMs: 5_000,
 }
 
+/** Starts a stream of all rows of a list: see openChunks. */
+export function openStream(
+  reader: Reader,
+  format: StreamFormat,
+  streamed: Streamed,
+  times = streamTimes,
+): Promise<StreamedBody> {
+  return openChunks(reader, (maxMs) => chunksOfList(reader.id, format, streamed, maxMs), times)
+}
+
 /**
  * Starts a stream. Errors after that end it.
  * @throws Refusal for a reader that has another stream, or when all are taken
  */
-export async function openStream(
+export async function openChunks(
   reader: Reader,
-  format: StreamFormat,
-  streamed: Streamed,
+  open: (maxMs: number) => Promise<Chunks>,
   times = streamTimes,
 ): Promise<StreamedBody> {
   // HEAD has the headers only.
@@ -55,7 +64,7 @@ export async function openStream(
   const place = takePlace(reader.id, reader.isCustomer)
   if (typeof place === "string") return refusePlace(place)
   try {
-    const opening = openSource(reader.id, streamed, times.maxMs)
+    const opening = open(times.maxMs)
     const source = await reader.withinDeadline(opening).catch((error) => {
       // It may still open after the deadline.
       opening.then(({ abort }) => abort()).catch(() => {})
@@ -65,14 +74,14 @@ export async function openStream(
       source.abort()
       return refusePlace("exiting")
     }
-    return start(place, source, reader, format, streamed, times)
+    return start(place, source, reader, times)
   } catch (error) {
     place.leave()
     throw error
   }
 }
 
-function refusePlace(reason: NoPlace): never {
+export function refusePlace(reason: NoPlace): never {
   switch (reason) {
     case "own":
       return refuseAs("rate_limited", "Another stream is being read with this key or account. Finish it first.", {
@@ -94,10 +103,29 @@ const batch = 500
 
 const exiting = "The server is being restarted. Start the stream again."
 
-/** Rows in batches; see Cursor. */
-type Source = NonNullable<Awaited<ReturnType<typeof openCursor>>>
+async function chunksOfList(
+  reader: string,
+  format: StreamFormat,
+  { columns, rowOf, ...list }: Streamed,
+  maxMs: number,
+): Promise<Chunks> {
+  const source = await openSource(reader, list, maxMs)
+  let head = format.start(columns)
+  let total = 0
+  const next: Chunks["next"] = async () => {
+    const found = await source.next()
+    const isLast = found.length === 0
+    if (isLast) await source.close()
+    total += found.length
+    const text = isLast ? format.end(total) : found.map((row) => format.row(rowOf(row), columns)).join("")
+    const chunk = Buffer.from(head + text)
+    head = ""
+    return { chunk, rows: found.length, isLast }
+  }
+  return { next, abort: source.abort, ...(format.failure && { failure: format.failure }) }
+}
 
-async function openSource(reader: string, { find }: Streamed, maxMs: number): Promise<Source> {
+async function openSource(reader: string, { find }: Pick<Streamed, "find">, maxMs: number): Promise<Cursor> {
   const { rows, statement } = await find()
   if (statement) return (await openCursor(statement, reader, maxMs)) ?? refusePlace("own")
   let read = 0
@@ -111,14 +139,11 @@ async function openSource(reader: string, { find }: Streamed, maxMs: number): Pr
 
 function start(
   place: Place,
-  source: Source,
+  source: Chunks,
   { request, requestId, check }: Reader,
-  format: StreamFormat,
-  { columns, rowOf }: Streamed,
   { maxMs, checkEveryMs, lastLineMs }: typeof streamTimes,
 ): StreamedBody {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  let head = format.start(columns)
   let rows = 0
   let isOver = false
   let resolveEnded = (_ending: Ending) => {}
@@ -136,11 +161,13 @@ function start(
       /** Called for each chunk that the client takes, so that a client that pauses costs only its connections. */
       async pull() {
         try {
-          const found = await source.next()
+          const next = await source.next()
           if (isOver) return
-          if (found.length === 0) return await complete()
-          rows += found.length
-          send(found.map((row) => format.row(rowOf(row), columns)).join(""))
+          rows += next.rows
+          // Before the client knows, so that it can start another stream at once.
+          if (next.isLast) end()
+          send(next.chunk)
+          if (next.isLast) controller?.close()
         } catch (error) {
           fail(error)
         }
@@ -158,30 +185,19 @@ function start(
   }
   return { stream, ended }
 
-  function send(text: string): void {
-    const chunk = head + text
-    head = ""
-    if (chunk !== "") controller?.enqueue(Buffer.from(chunk))
-  }
-
-  async function complete(): Promise<void> {
-    // Before the client knows, so that it can start another stream at once.
-    await source.close()
-    if (isOver) return
-    end()
-    send(format.end(rows))
-    controller?.close()
+  function send(chunk: Uint8Array): void {
+    if (chunk.length > 0) controller?.enqueue(chunk)
   }
 
   function fail(error: unknown): void {
     if (isOver) return
     const { code, message } = refusalFor(error, requestId)
     end(code)
-    const failure = format.failure?.(code, message)
+    const failure = source.failure?.(code, message)
     if (failure === undefined) {
       breakOff()
     } else {
-      send(failure)
+      send(Buffer.from(failure))
       controller?.close()
       setTimeout(breakOff, lastLineMs).unref()
     }

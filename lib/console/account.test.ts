@@ -11,8 +11,8 @@ import {
 } from "@/tests/support/factories"
 import { findAccount, netRevenueOf } from "./account"
 
-test("returns an account with its picture, its balance, the credits held by runs and its current subscription", async () => {
-  const user = await createUser({ name: "Nova Newcomer" })
+test("returns an account with its second factor, its picture, its balance, the credits held by runs, its current subscription and its deletion", async () => {
+  const user = await createUser({ name: "Nova Newcomer", twoFactor: true })
   const { version: picture } = await createPicture(user.id)
   await grantCredits(user.id, 500)
   await createRun({ userId: user.id, reserved: 10n })
@@ -27,10 +27,12 @@ test("returns an account with its picture, its balance, the credits held by runs
     name: "Nova Newcomer",
     role: "member",
     status: "active",
+    twoFactor: true,
     createdAt: user.createdAt,
     picture,
     balance: 500,
     held: 10,
+    deletion: null,
     subscription: {
       ...{ planName, status: "past_due", amount: 2_900, currency: "usd", interval: "month" },
       ...{ currentPeriodEnd: current.currentPeriodEnd, cancelAtPeriodEnd: true },
@@ -42,6 +44,7 @@ test("returns zeros for an account without data, and null for an unknown id", as
   const { id } = await createUser({ status: "closed" })
   expect(await findAccount(id)).toMatchObject({
     status: "closed",
+    twoFactor: false,
     balance: 0,
     held: 0,
     subscription: null,

@@ -1,10 +1,13 @@
 import type { Prisma, User } from "@/generated/prisma/client"
 import type { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
+import { type Deletion, findDeletion } from "@/lib/accounts/deletion"
 import { readBalance } from "@/lib/credits/balance"
 import { db, snapshot } from "@/lib/postgres/prisma"
 
 /** An account as shown on its console page. */
-export type Account = Pick<User, "id" | "email" | "name" | "role" | "status" | "createdAt"> & {
+export type Account = Pick<User, "id" | "email" | "name" | "role" | "status" | "twoFactor" | "createdAt"> & {
+  /** Its deletion, if that was requested. */
+  deletion: Deletion | null
   /** The version of its picture. */
   picture: string | null
   /** Credits that can be spent. */
@@ -24,7 +27,7 @@ export type Account = Pick<User, "id" | "email" | "name" | "role" | "status" | "
 }
 
 export async function findAccount(id: string): Promise<Account | null> {
-  const [user, [credits]] = await snapshot(
+  const [user, [credits], deletion] = await snapshot(
     db().user.findUnique({
       where: { id },
       include: {
@@ -33,9 +36,10 @@ export async function findAccount(id: string): Promise<Account | null> {
       },
     }),
     readBalance(db(), id),
+    findDeletion(id),
   )
   if (!user) return null
-  const { email, name, role, status, createdAt, subscriptions, picture } = user
+  const { email, name, role, status, twoFactor, createdAt, subscriptions, picture } = user
   const [current] = subscriptions
   return {
     id,
@@ -43,7 +47,9 @@ export async function findAccount(id: string): Promise<Account | null> {
     name,
     role,
     status,
+    twoFactor,
     createdAt,
+    deletion,
     picture: picture?.version ?? null,
     balance: Number(credits.balance),
     held: Number(credits.held),

@@ -12,6 +12,7 @@ import { log } from "@/lib/telemetry/log"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
 import { whileUncommitted } from "@/tests/support/locks"
+import { ownerPool } from "@/tests/support/owner"
 import { closeStatement, limitedReserveStatement, type ReserveRequest, release, reserve, settle, sweep } from "./ledger"
 import { type RunResult, run } from "./run"
 
@@ -335,10 +336,12 @@ const moved = new pg.Pool({
 })
 
 beforeAll(async () => {
-  await pool().query(`
+  await ownerPool().query(`
     CREATE SCHEMA moved;
     CREATE TABLE moved.clock (at timestamptz);
     INSERT INTO moved.clock VALUES (now());
+    GRANT USAGE ON SCHEMA moved TO PUBLIC;
+    GRANT SELECT, UPDATE ON moved.clock TO PUBLIC;
     CREATE FUNCTION moved.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT at FROM moved.clock';
     CREATE FUNCTION moved.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT at FROM moved.clock'`)
   return () => moved.end()

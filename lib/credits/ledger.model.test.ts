@@ -9,6 +9,7 @@ import { singletons } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { createKey, createOrder, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
+import { ownerPool } from "@/tests/support/owner"
 import { env } from "../env"
 import { sweep } from "./ledger"
 import { deductCredits, grantCredits } from "./mutations"
@@ -75,10 +76,12 @@ const timeouts = new WeakMap<AbortSignal, AbortController>()
 const clocked = new pg.Pool({ connectionString: env().DATABASE_URL, options: "-c search_path=clocked,public", max: 10 })
 
 beforeAll(async () => {
-  await pool().query(`
+  await ownerPool().query(`
     CREATE SCHEMA clocked;
     CREATE TABLE clocked.clock (at timestamptz);
     INSERT INTO clocked.clock VALUES (now());
+    GRANT USAGE ON SCHEMA clocked TO PUBLIC;
+    GRANT SELECT, UPDATE ON clocked.clock TO PUBLIC;
     CREATE FUNCTION clocked.spend_period_start(period spend_period, made_at timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS
       'SELECT public.spend_period_start(period, at) FROM clocked.clock'`)
   singletons.pool = clocked

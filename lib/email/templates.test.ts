@@ -26,8 +26,17 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   waitlist_invite: [{ email: "ada+list@example.com" }],
   role_changed: [{ role: hostile }],
   account_banned: [],
+  deletion_requested: [{ dueAt: new Date(0), undoable: true, byStaff: false }],
+  deletion_undone: [{ byStaff: false }],
+  account_deleted: [],
   provider_connected: [{ provider: hostile }],
   provider_disconnected: [{ provider: hostile }],
+  factor_added: [{ factor: "passkey" }],
+  factor_removed: [{ factor: "app" }],
+  factors_reset: [],
+  recovery_codes_replaced: [],
+  recovery_code_used: [{ left: 9 }],
+  wrong_codes: [{ codes: 5, minutes: 10, address: hostile }],
   new_browser: [{ browser: hostile, address: hostile, via: hostile }],
   key_created: [{ surface: "user", ...key }],
   key_rotated: [{ surface: "user", ...key, oldStart: hostile, oldWorksUntil: new Date(0) }],
@@ -38,6 +47,7 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   key_leaked: [{ surface: "user", ...key, id: hostile, predecessor: hostile }],
   admin_key_leaked: [{ email: hostile, id: hostile, start: hostile }],
   password_reset: [{ token: hostile, minutes: 60 }],
+  proof_code: [{ code: hostile, minutes: 10 }],
   password_changed: [],
 }
 
@@ -119,14 +129,24 @@ test("the templates whose emails the limit may drop are those that anybody can r
   expect(droppable.sort()).toEqual([
     ...["address_change", "already_registered", "feedback_reply", "verify_address", "waitlist_invite", "welcome"],
   ])
-  expect(names.filter((name) => emailOf(name).limited)).toEqual(["password_reset"])
+  expect(names.filter((name) => emailOf(name).limited)).toEqual(["password_reset", "proof_code"])
   expect(names.filter((name) => emailOf(name).unsolicited).sort()).toEqual([
     ...["address_change", "already_registered", "verify_address"],
   ])
 })
 
-test("every template with a token is confidential", () => {
-  const withToken = names.filter((name) => JSON.stringify(facts[name]).includes("token"))
+test.each([true, false])(
+  "emails about a deletion doubt the account's sign-in only if staff did not act: %s",
+  (byStaff) => {
+    const requested = templates.deletion_requested({ dueAt: new Date(0), undoable: true, byStaff })
+    for (const { body } of [requested, templates.deletion_undone({ byStaff })]) {
+      expect(JSON.stringify(body).includes("/reset-password")).toBe(!byStaff)
+    }
+  },
+)
+
+test("every template with a token or a code is confidential", () => {
+  const withToken = names.filter((name) => /"(token|code)":/.test(JSON.stringify(facts[name])))
   expect(names.filter((name) => emailOf(name).confidential)).toEqual(withToken)
 })
 

@@ -60,7 +60,7 @@ export const templates = {
       `Someone, perhaps you, entered this email address at ${product.name}, to sign up or as the new address of another account. The address already belongs to an account, so nothing was changed.`,
       "If it was you, sign in. If you forgot your password, set a new one.",
       { label: "Sign in", url: urlOf("/sign-in") },
-      { label: "Reset your password", url: urlOf("/reset-password") },
+      resetPassword(),
       "If it was not you, ignore this email. Your account did not change.",
     ],
     unsolicited: true,
@@ -132,6 +132,38 @@ export const templates = {
     ],
     security: true,
   }),
+  deletion_requested: ({ dueAt, undoable, byStaff }: { dueAt: Date; undoable: boolean; byStaff: boolean }) => ({
+    subject: `Your account will be deleted on ${plainDate(dueAt)}`,
+    body: [
+      `${byStaff ? "Our staff" : "Someone, hopefully you,"} requested the deletion of your account at ${product.name}. It is closed: all browsers were signed out, and requests with your API keys are rejected.`,
+      `On ${absoluteTime(dueAt)} your personal data is deleted for good.`,
+      ...(undoable
+        ? [
+            "Until then you can undo this: sign in, and your account is as it was.",
+            { label: "Sign in to keep your account", url: urlOf("/sign-in") },
+            ...(byStaff ? [] : ["If this was not you, also set a new password.", resetPassword()]),
+          ]
+        : [`To object, contact ${product.supportEmail} before that.`]),
+    ],
+    security: true,
+  }),
+  deletion_undone: ({ byStaff }: { byStaff: boolean }) => ({
+    subject: "Your account will not be deleted",
+    body: [
+      `${byStaff ? "Our staff has undone the deletion of your account." : "The deletion of your account was undone by signing in."} You can sign in, and your API keys work again.`,
+      ...(byStaff ? [] : ["If you did not sign in, set a new password.", resetPassword()]),
+    ],
+    security: true,
+  }),
+  account_deleted: () => ({
+    subject: "Your account was deleted",
+    body: [
+      "Your account was deleted, as announced a week ago. Its API keys are revoked, its subscription has ended, and what identifies you is being erased.",
+      "Payments and credits stay in our books without your name. In a few minutes you can sign up again with this address.",
+    ],
+    because: `this was the address of an account at ${env().BASE_URL}`,
+    security: true,
+  }),
   provider_connected: ({ provider }: { provider: string }) => ({
     subject: `${provider} was connected to your account`,
     body: [
@@ -147,6 +179,63 @@ export const templates = {
       `You can no longer sign in to your account with ${provider}.`,
       "If this was not you, change your password.",
       { label: "Open your security settings", url: urlOf("/account/security") },
+    ],
+    security: true,
+  }),
+  factor_added: ({ factor }: { factor: Factor }) => ({
+    subject: `${factorNames[factor]} was added to your account`,
+    body: [
+      factor === "passkey"
+        ? "You can now sign in to your account with this passkey, and a sign-in by another method asks for a second factor. All other browsers were signed out."
+        : "A sign-in to your account now asks for a second factor, such as a code from this app. All other browsers were signed out.",
+      `If this was not you, contact ${product.supportEmail}.`,
+      { label: "Open your security settings", url: urlOf("/account/security") },
+    ],
+    security: true,
+  }),
+  factor_removed: ({ factor }: { factor: Factor }) => ({
+    subject: `${factorNames[factor]} was removed from your account`,
+    body: [
+      `You can no longer sign in to your account with this ${factor === "app" ? "app" : "passkey"}. All other browsers were signed out.`,
+      "If this was not you, change your password and look at what can sign in to your account.",
+      { label: "Open your security settings", url: urlOf("/account/security") },
+    ],
+    security: true,
+  }),
+  factors_reset: () => ({
+    subject: "Two-factor authentication was reset",
+    body: [
+      `The operator of ${product.name} has removed all passkeys, the authenticator app and the recovery codes of your account, and signed out all browsers. You sign in without a second factor until you set one up.`,
+      `If you did not ask for this, contact ${product.supportEmail}.`,
+      { label: "Set up two-factor authentication", url: urlOf("/account/security/two-factor") },
+    ],
+    security: true,
+  }),
+  recovery_codes_replaced: () => ({
+    subject: "New recovery codes were created",
+    body: [
+      "The recovery codes of your account were replaced. Earlier ones no longer work.",
+      "If this was not you, change your password and look at what can sign in to your account.",
+      { label: "Open your security settings", url: urlOf("/account/security") },
+    ],
+    security: true,
+  }),
+  recovery_code_used: ({ left }: { left: number }) => ({
+    subject: "A recovery code was used",
+    body: [
+      `A recovery code of your account was used in place of a passkey or an authenticator app. ${left === 0 ? "None is left: create new ones." : left === 1 ? "One is left." : `${left} are left.`}`,
+      "If this was not you, change your password, and create new recovery codes.",
+      { label: "Open your security settings", url: urlOf("/account/security/two-factor") },
+    ],
+    security: true,
+  }),
+  wrong_codes: ({ codes, minutes, address }: { codes: number; minutes: number; address: string }) => ({
+    subject: "Wrong codes were entered for your account",
+    body: [
+      `Someone entered ${codes} wrong codes in a row in place of a code of your authenticator app, from the IP address ${address}. In that browser, codes of the app are now refused for ${minutes} minutes; recovery codes and passkeys still work.`,
+      "Codes are asked for after your password or another sign-in method, and in browsers that are signed in. If this was not you, someone else got that far: change your password, and sign out all browsers that you do not recognize.",
+      { label: "Open your security settings", url: urlOf("/account/security") },
+      "You receive at most one such email a day.",
     ],
     security: true,
   }),
@@ -254,17 +343,33 @@ export const templates = {
     confidential: true,
     limited: true,
   }),
+  proof_code: ({ code, minutes }: { code: string; minutes: number }) => ({
+    subject: "Your confirmation code",
+    body: [
+      "Someone who is signed in to your account wants to change it. If it is you, enter this code on the page that asks for it:",
+      code.replace(/^(\d{4})(\d{4})$/, "$1 $2"),
+      `The code works once, in that browser, and expires after ${minutes} minutes. Do not give it to anybody, us included.`,
+      "If it is not you, sign out all other browsers.",
+      { label: "Open your security settings", url: urlOf("/account/security") },
+    ],
+    confidential: true,
+    limited: true,
+  }),
   password_changed: () => ({
     subject: "Your password was changed",
     body: [
       "The password of your account was changed, and all other browsers were signed out. API keys keep working.",
       "If this was not you, reset your password and revoke any keys that you do not recognize.",
-      { label: "Reset your password", url: urlOf("/reset-password") },
+      resetPassword(),
       { label: "View your API keys", url: urlOf(kinds.user.page) },
     ],
     security: true,
   }),
 } satisfies Record<string, (facts: never) => EmailContent>
+
+type Factor = "app" | "passkey"
+
+const factorNames: Record<Factor, string> = { app: "An authenticator app", passkey: "A passkey" }
 
 /** Without verification the address may be that of a person who does not know the account, and the name a message. */
 function named({ name, start }: { name: string; start: string }): string {
@@ -293,6 +398,10 @@ function expiryOf({ expiresAt, hasExpired, ownerEmail, ...key }: ExpiringKey): s
 
 function reportOf(surface: Surface, id: string): string {
   return urlOf(`${kinds[surface].page}/${id}/report`)
+}
+
+function resetPassword() {
+  return { label: "Reset your password", url: urlOf("/reset-password") }
 }
 
 function urlOf(path: string): string {

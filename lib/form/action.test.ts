@@ -4,14 +4,23 @@ import { z } from "zod"
 import { env } from "@/lib/env"
 import { hidden, requestId, secret } from "@/lib/input/fields"
 import { TooManyPasswords } from "@/lib/sign-in/password-hash"
+import type { Viewer } from "@/lib/sign-in/sessions"
 import { log } from "@/lib/telemetry/log"
-import { done, guestFormAction } from "./action"
+import { cheapHashOf, createViewer } from "@/tests/support/factories"
+import { done, formAction, guestFormAction } from "./action"
 
 // Next's request exists only inside its server; tests/http sends forms to the build.
 let origin: string | null
 vi.mock("next/headers", () => ({
   headers: async () => new Headers(origin === null ? {} : { origin }),
   cookies: async () => ({ get: () => undefined }),
+}))
+
+let viewer: Viewer | null
+let hasEnded: boolean
+vi.mock("@/lib/sign-in/session", () => ({
+  currentViewer: async () => viewer,
+  refreshSession: async (stale: Viewer) => (hasEnded ? null : { ...stale, isFresh: true }),
 }))
 
 const id = randomUUID()
@@ -83,5 +92,85 @@ test("an error is shown at its field; one of a hidden field or of no field is sh
   expect(await submit(null, form({ source: "b" }))).toMatchObject({ ok: false, message: incomplete, errors: {} })
   const refused = { ok: false, message: "This form cannot be sent.", errors: {} }
   expect(await submit(null, form({ name: "nobody" }))).toMatchObject(refused)
+  expect(act).not.toHaveBeenCalled()
+})
+
+const proof = "correct horse battery staple"
+
+const row = {
+  fields: z.object({ name: z.string().min(1, "Enter a name."), password: secret(z.string()), requestId }),
+  permission: "users.manage",
+} as const
+const submitFresh = formAction({ ...row, fresh: true, act })
+const submitAnyway = formAction({ ...row, fresh: false, act })
+
+/** What a form returns that asks for the password. */
+function asking(error?: string) {
+  const request = { method: "password", email: viewer?.email, error, retype: true }
+  return { ok: false, proof: request, errors: {}, values: kept }
+}
+
+/** An account whose session proved more than ten minutes ago who is at it. */
+beforeEach(async () => {
+  const staff = await createViewer({ role: "admin", passwordHash: cheapHashOf(proof) })
+  viewer = { ...staff, isFresh: false }
+  hasEnded = false
+})
+
+test("a form that asks for a fresh proof acts once it is given, as a fresh session, and keeps what was typed until then", async () => {
+  expect(await submitFresh(null, form())).toEqual(asking())
+  expect(await submitFresh(null, form({ proof: "wrong" }))).toEqual(asking("This is not your password."))
+  expect(act).not.toHaveBeenCalled()
+  expect(await submitFresh(null, form({ proof }))).toEqual({ ok: true, done: "Saved" })
+  expect(act).toHaveBeenCalledExactlyOnceWith(
+    { name: "Ann", password: "a secret", requestId: id },
+    expect.objectContaining({ viewer: { ...viewer, isFresh: true } }),
+  )
+})
+
+test("a form that asks for a fresh proof acts at once with one, and whatever else is in its field", async () => {
+  if (viewer) viewer = { ...viewer, isFresh: true }
+  expect(await submitFresh(null, form())).toMatchObject({ ok: true })
+  expect(await submitFresh(null, form({ proof: "wrong" }))).toMatchObject({ ok: true })
+})
+
+test("a form that does not ask for a fresh proof acts without", async () => {
+  expect(await submitAnyway(null, form())).toMatchObject({ ok: true })
+})
+
+test("a proof is asked for last: not by a foreign form, without a session, without the permission or with invalid fields", async () => {
+  const refusals = async () => (await submitFresh(null, form({ proof }))) as { proof?: unknown }
+  expect(await submitFresh(null, form({ name: "" }))).toEqual({
+    ...{ ok: false, errors: { name: "Enter a name." }, values: { ...kept, name: "" } },
+  })
+  if (viewer) viewer = { ...viewer, role: "analyst" }
+  expect(await refusals()).toMatchObject({ ok: false, message: "Your role lacks the permission users.manage." })
+  viewer = null
+  expect(await refusals()).toMatchObject({ ok: false, signedOut: true })
+  origin = "https://evil.example"
+  expect(await refusals()).toMatchObject({ ok: false, message: expect.stringContaining("not sent from this site") })
+  expect(act).not.toHaveBeenCalled()
+})
+
+test("a form with the password in a field of its own asks only accounts with a second factor", async () => {
+  const change = formAction({ ...row, fresh: "second factor", act })
+  expect(await change(null, form())).toMatchObject({ ok: true })
+  if (viewer) viewer = { ...viewer, twoFactor: true }
+  expect(await change(null, form())).toEqual(asking())
+})
+
+test("a session that ends while its proof is checked does not act", async () => {
+  hasEnded = true
+  expect(await submitFresh(null, form({ proof }))).toMatchObject({ ok: false, signedOut: true })
+  expect(act).not.toHaveBeenCalled()
+})
+
+test("only a form with passwords says that they have to be typed again", async () => {
+  expect(await submitFresh(null, form({ password: "" }))).toMatchObject({ proof: { retype: false } })
+})
+
+test.each([null, "x", { proof }, ["proof"]])("what is not a form proves nothing: %j", async (data) => {
+  const noFields = formAction({ fields: z.object({}), permission: null, fresh: true, act })
+  expect(await noFields(null, data as unknown as FormData)).toMatchObject({ ok: false, proof: { error: undefined } })
   expect(act).not.toHaveBeenCalled()
 })

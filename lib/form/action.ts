@@ -1,16 +1,18 @@
 import { cookies, headers } from "next/headers"
-import type { z } from "zod"
+import { after } from "next/server"
+import { z } from "zod"
 import { inMinutes } from "@/lib/format-time"
-import { isHidden, isShownAgain, textsOf } from "@/lib/input/fields"
+import { isHidden, isSecret, isShownAgain, textsOf } from "@/lib/input/fields"
 import { holds, type Permission } from "@/lib/permissions"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { clientAddress } from "@/lib/rate-limit/client-address"
 import { respondOverloaded } from "@/lib/responses"
 import type { Client } from "@/lib/sign-in/attempts"
 import { cookieName } from "@/lib/sign-in/cookies"
+import { checkProof, type ProofRequest, type TypedProof } from "@/lib/sign-in/fresh-proof"
 import { isSameOrigin } from "@/lib/sign-in/origin"
 import { TooManyPasswords } from "@/lib/sign-in/password-hash"
-import { currentViewer, type Viewer } from "@/lib/sign-in/session"
+import { currentViewer, refreshSession, type Viewer } from "@/lib/sign-in/session"
 import { log } from "@/lib/telemetry/log"
 
 /** The values of a form's fields as they were typed, to be shown again; without passwords. */
@@ -27,6 +29,8 @@ export type FormResult<Field extends string = string, Done = unknown> =
       message?: string
       /** The viewer is signed out. */
       signedOut?: true
+      /** The viewer has to prove who they are; the same form asks for it. `retype`: it has passwords, which are not kept. */
+      proof?: ProofRequest & { retype: boolean }
       /** It is unknown whether the form acted. */
       unknown?: true
       errors: FormErrors<Field>
@@ -45,6 +49,7 @@ type Refused<Field extends string> = {
   ok: false
   message?: string
   signedOut?: true
+  proof?: ProofRequest & { retype: boolean }
   unknown?: true
   errors?: FormErrors<Field>
 }
@@ -58,17 +63,23 @@ type Act<Fields extends z.ZodObject, Context, Done> = (
 ) => Promise<Outcome<FieldOf<Fields>, Done>>
 
 /**
- * The server action of a form for signed-in accounts. Checks, in this order: origin, session, permission, fields.
- * Nothing throws for what a person can mend: the result is a refusal with what was typed.
+ * The server action of a form for signed-in accounts. Checks, in this order: origin, session, permission, fields, fresh
+ * proof. Nothing throws for what a person can mend: the result is a refusal with what was typed.
  */
 export function formAction<Fields extends z.ZodObject, Done>({
   fields,
   permission,
+  fresh,
   act,
 }: {
   fields: Fields
   /** `null` admits every signed-in account. */
   permission: Permission | null
+  /**
+   * Whether it asks for a fresh proof; tests/http/reviewed-proof.ts has the reason if it does not. "second factor": only
+   * of accounts that have one, because the form has the password in a field of its own.
+   */
+  fresh: boolean | "second factor"
   act: Act<Fields, Client & { viewer: Viewer }, Done>
 }): FormAction<FieldOf<Fields>, Done> {
   return (_last, data) =>
@@ -76,8 +87,29 @@ export function formAction<Fields extends z.ZodObject, Done>({
       const viewer = await currentViewer()
       if (!viewer) return signedOut
       if (permission && !holds(viewer.role, permission)) return refused(`Your role lacks the permission ${permission}.`)
-      return parsed(fields, data, (form) => act(form, { ...client, viewer }))
+      return parsed(fields, data, async (form) => {
+        const asks = fresh === true || (fresh === "second factor" && viewer.twoFactor)
+        if (!asks || viewer.isFresh) return act(form, { ...client, viewer })
+        const checked = await checkProof(viewer, typedProof(data), client)
+        if (checked.message) after(checked.message)
+        if (!checked.ok) return { ok: false, proof: { ...checked.request, retype: hasSecrets(fields, data) } }
+        const proved = await refreshSession(viewer)
+        return proved ? act(form, { ...client, viewer: proved }) : signedOut
+      })
     })
+}
+
+const proofFields = z.object({ proof: z.string(), anotherCode: z.string(), passkey: z.string() })
+
+/** What the form's fields for the proof contain: see components/form/proof-field.tsx. */
+function typedProof(data: FormData): TypedProof {
+  const { proof, anotherCode, passkey } = proofFields.parse(textsOf(proofFields, data))
+  const isAsked = data instanceof FormData && data.has("proof")
+  return { proof: isAsked ? proof : undefined, another: anotherCode !== "", passkey }
+}
+
+function hasSecrets(fields: z.ZodObject, data: FormData): boolean {
+  return Object.entries(textsOf(fields, data)).some(([name, text]) => text !== "" && isSecret(fields, name))
 }
 
 /** The server action of a form that needs no account. */

@@ -8,6 +8,8 @@ import { newKeyForms } from "@/lib/keys/mutations"
 import { resetRequestForm } from "@/lib/sign-in/password-reset"
 import { connectForm, disconnectForm } from "@/lib/sign-in/provider-accounts"
 import { signUpForm } from "@/lib/sign-in/sign-up"
+import { removalForm } from "@/lib/sign-in/two-factor/factors"
+import { passkeyForm } from "@/lib/sign-in/two-factor/passkeys"
 import { waitlistForm } from "@/lib/waitlist/waitlist"
 import { hidden, isHidden, isShownAgain, requestId, secret, several, textsOf } from "./fields"
 
@@ -54,8 +56,10 @@ test.each<[string, ZodType, Record<string, string>, string[]]>([
   ],
   ["a change of name", renameForm, { name: "Ann" }, ["name"]],
   ["a password reset", resetRequestForm, { email: "a@example.com" }, ["email"]],
-  ["a connection", connectForm, { provider: "github", password: "" }, ["provider"]],
+  ["a connection", connectForm, { provider: "github" }, ["provider"]],
   ["a disconnection", disconnectForm, { id: sent.requestId }, ["id"]],
+  ["a passkey", passkeyForm, { name: "Laptop", response: "{}" }, ["name"]],
+  ["the removal of a second factor", removalForm, { factor: "app" }, ["factor"]],
   ["feedback", feedbackForm, { rating: "5", message: "Good." }, ["rating", "message"]],
   ["the waitlist", waitlistForm, { email: "a@example.com", note: "Soon?", source: "blog" }, ["email", "note"]],
   [

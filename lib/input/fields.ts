@@ -28,6 +28,10 @@ export function isHidden(fields: z.ZodObject, name: string): boolean {
   return metaOf(fields, name)?.hidden === true
 }
 
+export function isSecret(fields: z.ZodObject, name: string): boolean {
+  return metaOf(fields, name)?.secret === true
+}
+
 export function isShownAgain(fields: z.ZodObject, name: string): boolean {
   const meta = metaOf(fields, name)
   return meta?.kept === true || (!meta?.hidden && !meta?.secret)

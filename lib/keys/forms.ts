@@ -37,11 +37,12 @@ type Context = { viewer: Viewer }
 
 /** The form on a key page that issues a key. @param scopesOf the scopes that a role can give */
 export function createKeyForm(surface: Surface, scopesOf: (role: string) => Promise<Scope[]>) {
-  const { issuing, page } = kinds[surface]
+  const { issuing, asksForProof, page } = kinds[surface]
   return {
     // The form for admin keys lacks the fields of spending.
     fields: newKeyForms[surface] as (typeof newKeyForms)["user"],
     permission: issuing,
+    fresh: asksForProof,
     act: async (form: NewKey, { viewer }: Context) => {
       const issued = await issueKey(surface, viewer, form, await scopesOf(viewer.role))
       if (issued.ok) {
@@ -72,10 +73,11 @@ export function createKeyForm(surface: Surface, scopesOf: (role: string) => Prom
 
 /** The form on a key page that replaces a key by a new one. */
 export function rotateKeyForm(surface: Surface) {
-  const { issuing, page } = kinds[surface]
+  const { issuing, asksForProof, page } = kinds[surface]
   return {
     fields: rotationForm,
     permission: issuing,
+    fresh: asksForProof,
     act: async (form: Rotation, { viewer }: Context) => {
       const rotated = await rotateKey(surface, viewer, form)
       if (rotated.ok) {
@@ -129,10 +131,11 @@ function notIssued(result: NotIssued, page: string) {
 
 /** The form on a key page that changes the name and the limits of a key. */
 export function changeKeyForm(surface: Surface) {
-  const { issuing, page } = kinds[surface]
+  const { issuing, asksForProof, page } = kinds[surface]
   return {
     fields: changeForms[surface] as (typeof changeForms)["user"],
     permission: issuing,
+    fresh: asksForProof,
     act: async (form: KeyChange, { viewer }: Context) => {
       const changed = await changeKey(surface, viewer, form)
       if (changed.ok) {
@@ -177,6 +180,7 @@ export function revokeKeyForm(surface: Surface) {
   return {
     fields: revocation,
     permission: issuing,
+    fresh: false,
     act: async (form: z.output<typeof revocation>, { viewer }: Context) => {
       const result = await revokeKey(surface, viewer, form)
       if (!result.ok) return refused("This key is not on this page. Reload the page to see the current list.")

@@ -9,6 +9,7 @@ import type { Viewer } from "@/lib/sign-in/sessions"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 import { createKey, createUser, createViewer } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
+import { ownerPool } from "@/tests/support/owner"
 import { listKeys, listKeysOf } from "./data"
 import { expiryOf } from "./expiry"
 import {
@@ -55,9 +56,9 @@ describe.each(surfaces)("a key of the %s surface", (surface) => {
     const audited = { scopes: "read", addresses: null, requestsPerMinute: null, spendLimit: null, spendPeriod: null }
     expect(entry?.details).toMatchObject({ surface, start: startOf(issued.secret), ...audited })
 
-    const tables = await pool().query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    const tables = await ownerPool().query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
     for (const { tablename } of tables.rows) {
-      const { rows } = await pool().query(
+      const { rows } = await ownerPool().query(
         `SELECT t::text AS row FROM "${tablename}" t WHERE t::text LIKE '%' || $1 || '%'`,
         [issued.secret.slice(12)],
       )

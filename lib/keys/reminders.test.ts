@@ -10,6 +10,7 @@ import { kinds, type Surface } from "@/lib/surfaces"
 import { createKey, createUser } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
 import { startMailServer } from "@/tests/support/mail-server"
+import { ownerPool } from "@/tests/support/owner"
 import { receiveEmails } from "@/tests/support/received-emails"
 import { remindOfExpiry } from "./reminders"
 
@@ -26,17 +27,19 @@ const instances = Array.from({ length: 6 }, () => new Pool({ connectionString: e
 const received = receiveEmails()
 
 beforeAll(async () => {
-  await pool().query(`
+  await ownerPool().query(`
     CREATE SCHEMA clock;
     CREATE TABLE clock.time (at timestamptz);
     INSERT INTO clock.time VALUES (NULL);
+    GRANT USAGE ON SCHEMA clock TO PUBLIC;
+    GRANT SELECT, UPDATE ON clock.time TO PUBLIC;
     CREATE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT at FROM clock.time'`)
 })
 
 beforeEach(async () => {
   await pool().query("UPDATE api_keys SET revoked_at = now() WHERE revoked_at IS NULL")
   await pool().query("UPDATE users SET role = 'member'")
-  await pool().query("TRUNCATE key_reminders, key_reminder_days, key_reminder_progress")
+  await ownerPool().query("TRUNCATE key_reminders, key_reminder_days, key_reminder_progress")
   await roundAt(noon - day)
 })
 
@@ -263,7 +266,7 @@ test("a key that expired more than a day ago is not reminded of", async () => {
 })
 
 test("the first round reminds of no threshold that passed before it, and later ones of the next threshold", async () => {
-  await pool().query("TRUNCATE key_reminder_progress")
+  await ownerPool().query("TRUNCATE key_reminder_progress")
   const user = await createUser()
   for (const ahead of [0, 1, 2, 7, 20, 30]) await keyOf(user, { expires: noon + ahead * day })
   await keyOf(user, { expires: noon - hour })
@@ -326,7 +329,7 @@ test("instances that find keys of one person one after the other send one email 
   const user = await createUser()
   const keys = await Promise.all(instances.map((_, index) => keyOf(user, { expires: noon + 7 * day + index })))
   await roundAt(noon - 60_000)
-  await pool().query("TRUNCATE key_reminders")
+  await ownerPool().query("TRUNCATE key_reminders")
   await setClock(noon + 60_000)
   const queue = ({ id }: { id: string }) =>
     pool().query("INSERT INTO key_reminders (key_id, user_id, days, send_at) VALUES ($1, $2, 7, $3)", [

@@ -8,6 +8,7 @@ import { periodsOf, type StatsInterval } from "@/lib/stats/periods"
 import { payingSince } from "@/lib/subscriptions"
 import { seed } from "@/prisma/seed"
 import { createOrder, createPlan, createSubscription, createUser } from "@/tests/support/factories"
+import { ownerPool } from "@/tests/support/owner"
 import { ask } from "./ask"
 import type { Family } from "./family"
 import { dimensionsOf, type Question } from "./question"
@@ -22,7 +23,7 @@ const families = (await endpoints()).flatMap(({ metrics }) => metrics ?? [])
 const partly = { since: now.getTime() - 89.4 * day + 1234, until: now.getTime() - 20.6 * day - 1234 }
 
 beforeAll(async () => {
-  await seed(pool(), { users: 150, now })
+  await seed(ownerPool(), { users: 150, now })
   // On the first day of the range, before it begins.
   const createdAt = new Date(partly.since - 3_600_000)
   const { id: userId } = await createUser({ createdAt })
@@ -380,7 +381,7 @@ test("any question equals plain queries, in the middle of changes", { timeout: 1
       "UPDATE orders SET status = 'paid', paid_at = created_at + interval '3 days' WHERE status = 'failed' AND get_byte(decode(md5(id::text), 'hex'), 0) % 2 = $1",
       [folds ? 1 : 0],
     )
-    await pool().query(
+    await ownerPool().query(
       `DELETE FROM orders o WHERE status = 'paid' AND get_byte(decode(md5(id::text), 'hex'), 0) % 8 = $1
          AND NOT EXISTS (SELECT FROM credit_entries WHERE order_id = o.id)`,
       [folds ? 1 : 0],

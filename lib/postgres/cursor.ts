@@ -23,7 +23,7 @@ const lockMs = 500
 /** The SQLSTATE of a lock that was not free in time. */
 const lockNotAvailable = "55P03"
 
-/** All rows of a statement, from the snapshot in which it was declared, in its order. */
+/** All rows of a statement, in its order. */
 export type Cursor = {
   /** The next rows; none after the last. */
   next: () => Promise<readonly unknown[]>
@@ -33,17 +33,32 @@ export type Cursor = {
   abort: () => void
 }
 
+/** What the database contained at one moment. */
+export type Snapshot = Pick<Cursor, "close" | "abort"> & {
+  /** Reads the rows of a statement, which ends the one before it. */
+  read: (statement: Statement) => Promise<Cursor["next"]>
+}
+
+/** Opens a cursor for the rows of one statement: see openSnapshot. */
+export async function openCursor(statement: Statement, reader: string, maxMs: number): Promise<Cursor | undefined> {
+  const snapshot = await openSnapshot(reader, maxMs)
+  if (!snapshot) return undefined
+  const { close, abort } = snapshot
+  try {
+    return { next: await snapshot.read(statement), close, abort }
+  } catch (error) {
+    abort()
+    throw error
+  }
+}
+
 /**
- * Opens a cursor over a connection of its own, so that requests never wait for it. A reader has one cursor at a time, in
- * all processes together: a lock that ends with the transaction sees to it.
- * @param maxMs the time in which the reader ends the cursor; if this process no longer runs, PostgreSQL does, a little later
+ * Opens a transaction over a connection of its own, so that requests never wait for it. A reader has one at a time, in all
+ * processes together: a lock that ends with the transaction sees to it.
+ * @param maxMs the time in which the reader ends it; if this process no longer runs, PostgreSQL does, a little later
  * @returns undefined if the reader has another one
  */
-export async function openCursor(
-  { text, values }: Statement,
-  reader: string,
-  maxMs: number,
-): Promise<Cursor | undefined> {
+export async function openSnapshot(reader: string, maxMs: number): Promise<Snapshot | undefined> {
   const client = new Client({
     connectionString: env().DATABASE_URL,
     application_name: cursorApplication,
@@ -57,27 +72,31 @@ export async function openCursor(
   try {
     await client.connect()
     await client.query(
-      `BEGIN READ ONLY;
+      `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
        SET LOCAL statement_timeout = ${batchMs};
        SET LOCAL lock_timeout = ${lockMs};
+       SET LOCAL timezone = 'UTC';
        SET LOCAL idle_in_transaction_session_timeout = ${maxMs + idleMarginMs}`,
     )
     if (!(await lock(client, reader))) {
       abort()
       return undefined
     }
-    await client.query({ text: `DECLARE list NO SCROLL CURSOR FOR ${text}`, values })
   } catch (error) {
     abort()
     throw error
   }
-  let isLast = false
   return {
-    async next() {
-      if (isLast) return []
-      const { rows } = await client.query({ text: `FETCH ${batch} FROM list`, types: { getTypeParser } })
-      isLast = rows.length < batch
-      return rows
+    async read({ text, values }) {
+      await client.query("CLOSE ALL")
+      await client.query({ text: `DECLARE list NO SCROLL CURSOR FOR ${text}`, values })
+      let isLast = false
+      return async () => {
+        if (isLast) return []
+        const { rows } = await client.query({ text: `FETCH ${batch} FROM list`, types: { getTypeParser } })
+        isLast = rows.length < batch
+        return rows
+      }
     },
     async close() {
       await client.query("COMMIT")

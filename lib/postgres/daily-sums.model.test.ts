@@ -2,9 +2,9 @@ import { randomInt } from "node:crypto"
 import fc from "fast-check"
 import { Pool, type PoolClient } from "pg"
 import { afterAll, beforeAll, expect, inject, test } from "vitest"
-import { env } from "@/lib/env"
 import { payingSince } from "@/lib/subscriptions"
 import { createPlan, createUser } from "@/tests/support/factories"
+import { ownerUrl } from "@/tests/support/owner"
 import { counted, type countedTables, dailyTotal, foldDailyChanges } from "./daily-sums"
 import type { Bind, Range } from "./page"
 
@@ -24,7 +24,7 @@ const days = 40
 const writers = 4
 const accountCount = 3
 
-const database = new Pool({ connectionString: env().DATABASE_URL, max: 6 })
+const database = new Pool({ connectionString: ownerUrl(), max: 6 })
 const planIds = ["one", "two"]
 let accounts: string[] = []
 

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { orderRow } from "@/lib/orders"
 import { createOrder, createRun, createUser } from "@/tests/support/factories"
+import { ownerDb, ownerPool } from "@/tests/support/owner"
 import { counted, dailyTotal, foldDailyChanges } from "./daily-sums"
 import { listed } from "./listed"
 import type { Page } from "./page"
@@ -142,7 +143,7 @@ test("the first runs of an account on a day, inserted in concurrent transactions
     for (const client of clients) client.release()
   }
   expect(await active()).toBe(1)
-  await db().run.deleteMany({ where: { userId } })
+  await ownerDb().run.deleteMany({ where: { userId } })
   expect(await active()).toBe(0)
 })
 
@@ -152,7 +153,7 @@ test("truncating a table resets its sums, folded or not", async () => {
   await foldDailyChanges()
   await write()
   expect(await sumOf("emails")).toBe(2)
-  await pool().query("TRUNCATE emails")
+  await ownerPool().query("TRUNCATE emails")
   expect(await sumOf("emails")).toBe(0)
   await write()
   await foldDailyChanges()
@@ -162,7 +163,7 @@ test("truncating a table resets its sums, folded or not", async () => {
 test("deleting runs is refused in REPEATABLE READ, whose snapshot hides runs that were just inserted", async () => {
   const { id: userId } = await createUser({ creditAccount: { create: {} } })
   const { id } = await createRun({ userId })
-  const client = await otherPool.connect()
+  const client = await ownerPool().connect()
   try {
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
     await expect(client.query("DELETE FROM runs WHERE id = $1", [id])).rejects.toThrow("READ COMMITTED")
@@ -189,7 +190,7 @@ test.each<[string, string[], string]>([
     try {
       await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
       await client.query("SELECT FROM runs")
-      await pool().query(concurrentChange, [userId])
+      await ownerPool().query(concurrentChange, [userId])
       const insert = client.query(
         `INSERT INTO runs (id, user_id, fingerprint, reserved, created_at, expires_at)
        VALUES (gen_random_uuid(), $1, sha256('x'), 1, '2022-03-02T12:00:00Z', now())`,

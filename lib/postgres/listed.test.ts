@@ -4,6 +4,7 @@ import { beforeAll, expect, test } from "vitest"
 import { findOrders } from "@/lib/orders"
 import { findSubscriptions } from "@/lib/subscriptions"
 import { seed } from "@/prisma/seed"
+import { ownerPool } from "@/tests/support/owner"
 import { foldDailyChanges } from "./daily-sums"
 import type { Page } from "./page"
 import { pool } from "./pool"
@@ -18,7 +19,7 @@ const day = 86_400_000
 type Row = Readonly<Record<string, unknown>>
 
 beforeAll(async () => {
-  await seed(pool(), { users: 60, now })
+  await seed(ownerPool(), { users: 60, now })
 })
 
 const orders = {

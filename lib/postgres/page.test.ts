@@ -3,10 +3,10 @@ import { z } from "zod"
 import { credits, id, timestamp } from "@/lib/fields"
 import { orderRow } from "@/lib/orders"
 import { createOrder, createUser } from "@/tests/support/factories"
+import { ownerDb, ownerPool } from "@/tests/support/owner"
 import { listed } from "./listed"
 import { findIn, type List, type Page, type Position } from "./page"
 import { pool } from "./pool"
-import { db } from "./prisma"
 
 const start = Date.parse("2026-01-01T00:00:00Z")
 const firstPage: Page = { limit: 10, offset: 0, order: "desc" }
@@ -32,7 +32,7 @@ test.each(["asc", "desc"] as const)(
       const last = shown.at(-1)
       if (rows.length <= page.limit || !last) break
       after = { value: new Date(last.createdAt), id: last.id }
-      await db().order.delete({ where: { id: deleted[step] ?? expect.fail() } })
+      await ownerDb().order.delete({ where: { id: deleted[step] ?? expect.fail() } })
       await createOrder({ userId, createdAt: new Date(start + step * 1000) })
       await createOrder({ userId, createdAt: new Date(start - 1000) })
       await createOrder({ userId, createdAt: new Date(start + 60_000) })
@@ -63,7 +63,7 @@ test("of a costly condition, a large table counts a part and says so, a small on
 test("the rows and total of one page come from one snapshot", async () => {
   const { id: userId } = await createUser()
   await createOrder({ userId })
-  const client = await pool().connect()
+  const client = await ownerPool().connect()
   let writing = true
   const writer = (async () => {
     while (writing) {

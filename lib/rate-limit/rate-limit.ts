@@ -23,6 +23,10 @@ export const limits = {
   resetAddress: { tokens: 30, windowSeconds: 3600 },
   /** Password reset emails per account. The window is shorter than a link's lifetime, so the last link still works. */
   resetAccount: { tokens: 3, windowSeconds: 2700 },
+  /** Codes sent by email that prove who is at a session. */
+  proofCodesSession: { tokens: 5, windowSeconds: 900 },
+  /** Those of all sessions of an account: higher, so that a stolen session leaves some to the owner's. */
+  proofCodesAccount: { tokens: 15, windowSeconds: 900 },
   /** Links to verify an address, per mailbox, and changes of address per account. */
   verificationAccount: { tokens: 3, windowSeconds: 900 },
   /** Invalid links that verify an address, per client address. */
@@ -33,6 +37,12 @@ export const limits = {
   keyChangesAccount: { tokens: 80, windowSeconds: 3600 },
   /** Changes of an account's name. Each writes to the audit log, from which nothing is deleted. */
   renamesAccount: { tokens: 20, windowSeconds: 3600 },
+  /** Second factors added, and new recovery codes. Each writes to the audit log and sends an email. */
+  factorChangesAccount: { tokens: 20, windowSeconds: 3600 },
+  /** Emails about wrong codes of an account's authenticator app. */
+  wrongCodesEmailsAccount: { tokens: 1, windowSeconds: 86_400 },
+  /** Exports that an account prepares. Each reads all of its data, and writes to the audit log. */
+  exportsAccount: { tokens: 10, windowSeconds: 3600 },
   /** Notes that one of the staff adds. Each writes to the audit log. */
   notesAccount: { tokens: 60, windowSeconds: 3600 },
   /** Pictures that an account uploads. Each is decoded, and writes to the audit log. */

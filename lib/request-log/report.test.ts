@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
 import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { listedKey } from "@/tests/support/listed-key"
+import { ownerPool } from "@/tests/support/owner"
 import { failuresOf, seenOf, usageOf } from "./of-key"
 import { countRequests, findReach, type Reach } from "./reach"
 import { completenessOf, fileNameOf, type Report, reportFormats, reportOf } from "./report"
@@ -66,7 +67,7 @@ describe("what a key did", () => {
 
   test("outlives the logged requests", async () => {
     const key = await keyWith([{ rows: 3 }])
-    await pool().query("DELETE FROM key_requests WHERE key_id = $1", [key.id])
+    await ownerPool().query("DELETE FROM key_requests WHERE key_id = $1", [key.id])
     expect((await findReach(key.id)).total).toMatchObject({ requests: 1, rows: 3 })
   })
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto"
 import pg from "pg"
 import { afterEach, expect, test, vi } from "vitest"
-import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { createKey, createUser, requestWith } from "@/tests/support/factories"
+import { ownerPool, ownerUrl } from "@/tests/support/owner"
 import { dropOldRequests, firstLoggedDay, usageDays } from "./retention"
 import { writeEntries } from "./write"
 
@@ -58,11 +58,28 @@ test("a server whose clock is ahead drops nothing", async () => {
   expect(await db().keyUsage.count({ where: key })).toBe(2)
 })
 
+test("a day that is not over is not dropped, whatever day the caller names", async () => {
+  const key = await keyUsedAt(new Date(Date.now() - day), new Date())
+  const drop = "SELECT drop_request_log_day('2999-01-01') AS dropped"
+  while ((await pool().query(drop)).rows[0].dropped);
+  const [kept, ...others] = await db().keyRequest.findMany({ where: key })
+  expect(others).toEqual([])
+  expect(kept?.createdAt.toISOString().slice(0, 10)).toBe(new Date().toISOString().slice(0, 10))
+})
+
+test("only days around today are added, so that nobody fills the database with empty ones", async () => {
+  const add = (days: number) => pool().query("SELECT add_request_log_day(utc_day(now()) + $1::int)", [days])
+  for (const days of [-401, 3, 100_000]) await expect(add(days)).rejects.toMatchObject({ code: "23514" })
+  for (const days of [-400, 2]) await add(days)
+})
+
 test("only a role that writes the log adds and drops its days", async () => {
   const key = await keyUsedAt(new Date())
   const role = `reader_${randomUUID().replaceAll("-", "")}`
-  await pool().query(`CREATE ROLE ${role}; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`)
-  const client = new pg.Client({ connectionString: env().DATABASE_URL })
+  await ownerPool().query(`
+    CREATE ROLE ${role}; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role};
+    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO ${role}`)
+  const client = new pg.Client({ connectionString: ownerUrl() })
   await client.connect()
   try {
     await client.query(`SET ROLE ${role}`)
@@ -70,10 +87,10 @@ test("only a role that writes the log adds and drops its days", async () => {
       await expect(client.query(`SELECT ${call}`)).rejects.toThrow("permission denied for table key_requests")
     }
     expect(await db().keyRequest.count({ where: key })).toBe(1)
-    await pool().query(`GRANT INSERT ON key_requests TO ${role}`)
-    await client.query("SELECT add_request_log_day('2999-01-01')")
+    await ownerPool().query(`GRANT INSERT ON key_requests TO ${role}`)
+    await client.query("SELECT add_request_log_day(utc_day(now()))")
   } finally {
     await client.end()
-    await pool().query(`DROP OWNED BY ${role}; DROP ROLE ${role}`)
+    await ownerPool().query(`DROP OWNED BY ${role}; DROP ROLE ${role}`)
   }
 })

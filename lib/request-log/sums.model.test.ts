@@ -5,6 +5,7 @@ import { afterAll, expect, inject, test } from "vitest"
 import { env } from "@/lib/env"
 import { foldDailyChanges } from "@/lib/postgres/daily-sums"
 import { pool } from "@/lib/postgres/pool"
+import { ownerPool } from "@/tests/support/owner"
 import { findRequests, findUsage } from "./lists"
 import { dropOldRequests, firstLoggedDay } from "./retention"
 import { type Entry, writeEntries } from "./write"
@@ -86,7 +87,7 @@ test("at every commit, sums, usage, reach and totals equal the logged rows", {
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
-      await database.query("TRUNCATE key_requests, key_request_sums, key_usage, key_reach")
+      await ownerPool().query("TRUNCATE key_requests, key_request_sums, key_usage, key_reach")
       const written: Entry[] = []
       for (const change of steps) {
         written.push(...(await perform(change)))

@@ -4,10 +4,10 @@ import { GET as readOrders } from "@/app/api/v1/me/orders/route"
 import { GET as readAccount } from "@/app/api/v1/me/route"
 import { POST as run } from "@/app/api/v1/me/run/route"
 import { newSecret } from "@/lib/keys/secret"
-import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import type { Surface } from "@/lib/surfaces"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { ownerPool } from "@/tests/support/owner"
 import { drainRequestLog } from "./write"
 
 type Route = (request: Request) => Promise<Response>
@@ -126,12 +126,12 @@ test("a request without a key that exists is not logged", async () => {
 
 test("entries that the database refuses are counted, and later ones are written", async () => {
   const { key, send } = await caller("user")
-  await pool().query("ALTER TABLE key_requests RENAME TO hidden")
+  await ownerPool().query("ALTER TABLE key_requests RENAME TO hidden")
   try {
     await send(readAccount, "/api/v1/me")
     await drainRequestLog()
   } finally {
-    await pool().query("ALTER TABLE hidden RENAME TO key_requests")
+    await ownerPool().query("ALTER TABLE hidden RENAME TO key_requests")
   }
   await send(readAccount, "/api/v1/me")
   expect(await logged(key.id)).toHaveLength(1)

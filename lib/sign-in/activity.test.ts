@@ -8,7 +8,7 @@ import { issueKey, revokeKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
 import type { Role } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
 import { auditFailedSignIn, auditSignIn, auditSignOut, endSessions, type Viewer } from "@/lib/sign-in/sessions"
-import { createKey, createSession, createViewer } from "@/tests/support/factories"
+import { createAuditEntries, createKey, createSession, createViewer } from "@/tests/support/factories"
 import { activityForStaff, recentActivity, sentenceInLog } from "./activity"
 
 const address = "192.0.2.1"
@@ -29,7 +29,9 @@ test("an account reads what happened to it and its keys, the latest first, witho
   const [viewer, staff] = [await account(), await account("owner")]
   const marker = randomUUID()
   await auditSignIn(viewer.id, "password", address)
+  await auditSignIn(viewer.id, "github", address, "app")
   await auditFailedSignIn(viewer.id, { via: "password", address: "192.0.2.7", reason: "wrong" })
+  await auditFailedSignIn(viewer.id, { via: "password", address, reason: "second factor" })
   await auditFailedSignIn(viewer.id, { via: "github", address, reason: "suspended" })
   await auditSignOut(viewer.id)
   await endSessions(viewer.id, (await createSession(viewer)).id)
@@ -53,8 +55,10 @@ test("an account reads what happened to it and its keys, the latest first, witho
     ["Key “CI” created by you", null],
     ["Signed out a browser", null],
     ["Signed out", null],
-    ["Sign-in by github failed: the account was banned", address],
+    ["Sign-in by GitHub failed: the account was banned", address],
+    ["Sign-in by password failed: wrong second factor", address],
     ["Sign-in by password failed: wrong password", "192.0.2.7"],
+    ["Signed in by GitHub and authenticator app", address],
     ["Signed in by password", address],
   ])
   for (const secret of [marker, staff.id, staff.email, staff.name])
@@ -100,9 +104,9 @@ test("staff read sign-ins in a row as one line, unless they differ in their way 
   await auditSignIn(id, "github", "192.0.2.9")
   const lines = await activityForStaff(id)
   expect(lines.map(({ sentence, times }) => [sentence, times])).toEqual([
-    ["Signed in by github", 1],
+    ["Signed in by GitHub", 1],
     ["Signed out", 1],
-    ["2 sign-ins by github", 2],
+    ["2 sign-ins by GitHub", 2],
     ["Signed in by password", 1],
     ["12 sign-ins by password", 12],
     ["Name changed", 1],
@@ -130,14 +134,12 @@ test("of thirty failed sign-ins the latest five are read, and what happened befo
     details: { via: "password", reason: "wrong", address: `192.0.2.${index}` },
     createdAt: at(index + 2),
   }))
-  await db().auditEntry.createMany({
-    data: [
-      { ...entry, actorId: id, action: "user.password_changed", createdAt: at(0) },
-      { ...entry, actorId: id, action: "user.signed_in", details: { via: "password", address }, createdAt: at(1) },
-      ...failed,
-      { ...entry, actorId: id, action: "user.signed_out", createdAt: at(40) },
-    ],
-  })
+  await createAuditEntries([
+    { ...entry, actorId: id, action: "user.password_changed", createdAt: at(0) },
+    { ...entry, actorId: id, action: "user.signed_in", details: { via: "password", address }, createdAt: at(1) },
+    ...failed,
+    { ...entry, actorId: id, action: "user.signed_out", createdAt: at(40) },
+  ])
   expect((await recentActivity(id)).map(({ sentence, address }) => [sentence, address])).toEqual([
     ["Signed out", null],
     ...[29, 28, 27, 26, 25].map((last) => ["Sign-in by password failed: wrong password", `192.0.2.${last}`]),
@@ -150,7 +152,7 @@ test("the last 20 entries are read, also of an account with more keys", async ()
   const { id } = await account()
   const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
   const entry = { actorId: id, targetType: "user", targetId: id }
-  await db().auditEntry.create({ data: { ...entry, action: "user.signed_up", createdAt: at(0) } })
+  await createAuditEntries([{ ...entry, action: "user.signed_up", createdAt: at(0) }])
   // Key 0 is the oldest, and the last that was revoked.
   for (let number = 0; number < 25; number++) {
     const revokedAt = number === 0 ? { revokedAt: at(50) } : {}
@@ -162,11 +164,11 @@ test("the last 20 entries are read, also of an account with more keys", async ()
       ...revokedAt,
     })
     const about = { actorId: id, targetType: "api_key", targetId: key.id }
-    await db().auditEntry.create({ data: { ...about, action: "api_key.issued", createdAt: at(number) } })
+    await createAuditEntries([{ ...about, action: "api_key.issued", createdAt: at(number) }])
     if (number > 0) continue
-    await db().auditEntry.create({ data: { ...about, action: "api_key.revoked", createdAt: at(50) } })
+    await createAuditEntries([{ ...about, action: "api_key.revoked", createdAt: at(50) }])
   }
-  await db().auditEntry.create({ data: { ...entry, action: "user.signed_out", createdAt: at(40) } })
+  await createAuditEntries([{ ...entry, action: "user.signed_out", createdAt: at(40) }])
   expect((await recentActivity(id)).map(({ sentence }) => sentence)).toEqual([
     "Key “0” revoked by you",
     "Signed out",

@@ -4,7 +4,7 @@ import type { AuditAction } from "@/lib/audit"
 import { inCredits } from "@/lib/credits/words"
 import { db } from "@/lib/postgres/prisma"
 import { type Surface, surfaces } from "@/lib/surfaces"
-import { providerName } from "./providers"
+import { providerName, signInWords } from "./providers"
 
 /** An entry of the audit log as the account it is about reads it. */
 export type Activity = {
@@ -17,7 +17,10 @@ export type Activity = {
 
 type Details = {
   via?: string
+  method?: string
   address?: string
+  /** The second factor of a sign-in. */
+  factor?: string
   reason?: string
   from?: string
   to?: string
@@ -46,10 +49,10 @@ type ForStaff = `credits.${string}` | `feedback.${string}` | "user.noted"
 
 const sentences: Record<Exclude<AuditAction, Elsewhere | ForStaff>, Sentence> = {
   "user.signed_up": () => "Account created",
-  "user.signed_in": ({ details: { via } }) => `Signed in${wayIn(via)}`,
-  "user.sign_in_failed": ({ details: { via, reason } }) =>
-    `Sign-in${wayIn(via)} failed: ${reason === "wrong" ? "wrong password" : "the account was banned"}`,
+  "user.signed_in": ({ details: { via, factor } }) => `Signed in${wayIn(via, factor)}`,
+  "user.sign_in_failed": ({ details: { via, reason } }) => `Sign-in${wayIn(via)} failed: ${failureOf(reason)}`,
   "user.signed_out": () => "Signed out",
+  "user.proof_failed": ({ details: { method } }) => `Wrong ${method ?? "proof"} to confirm a change`,
   "user.sessions_ended": ({ details: { count } }) => `Signed out ${count === 1 ? "a browser" : `${count} browsers`}`,
   "user.role_changed": ({ details: { from, to }, by }) => `Role changed from ${from} to ${to}${by}`,
   "user.banned": ({ by }) => `Account banned${by}`,
@@ -62,6 +65,18 @@ const sentences: Record<Exclude<AuditAction, Elsewhere | ForStaff>, Sentence> = 
   "user.address_restored": () => "Change of email address undone",
   "user.provider_connected": ({ details: { provider = "" } }) => `${providerName(provider)} connected`,
   "user.provider_disconnected": ({ details: { provider = "" } }) => `${providerName(provider)} disconnected`,
+  "user.exported": () => "Data exported",
+  "user.deletion_requested": ({ by }) => `Deletion requested${by}`,
+  "user.deletion_undone": ({ by }) => `Deletion undone${by}`,
+  "user.erased": () => "Account deleted",
+  "user.passkey_added": () => "Passkey added",
+  "user.passkey_removed": () => "Passkey removed",
+  "user.passkey_refused": () => "Passkey refused: it may have been copied",
+  "user.app_added": () => "Authenticator app added",
+  "user.app_removed": () => "Authenticator app removed",
+  "user.recovery_codes_replaced": () => "New recovery codes created",
+  "user.recovery_code_used": () => "Recovery code used",
+  "user.factors_reset": ({ by }) => `Two-factor authentication reset${by}`,
   "user.password_changed": () => "Password changed",
   "user.password_reset": ({ by }) => `Password reset${by}`,
   "api_key.issued": ({ key, by }) => `${key} created${by}`,
@@ -74,8 +89,13 @@ function keyNamed(name: string | null): string {
   return name === null ? "Admin key" : `Key “${name}”`
 }
 
-function wayIn(via: string | undefined): string {
-  return via ? ` by ${via}` : ""
+function wayIn(via: string | undefined, factor?: string): string {
+  return via ? ` by ${signInWords(via, factor)}` : ""
+}
+
+function failureOf(reason: string | undefined): string {
+  if (reason === "second factor") return "wrong second factor"
+  return reason === "wrong" ? "wrong password" : "the account was banned"
 }
 
 const sentencesForStaff: Record<AuditAction, Sentence> = {

@@ -19,11 +19,17 @@ export type TooMany = { ok: false; reason: "too_many"; retryAfterSeconds: number
  * @param account its email address, or the id of a sign-up
  */
 export async function countAttempt(account: string, client: Client): Promise<TooMany | null> {
-  const byAddress = await consume("signInAddress", client.address)
+  const refused = await countAddress(client)
   // An address without attempts left does not use up those of accounts.
-  if (!byAddress.allowed) return tooMany(byAddress)
+  if (refused) return refused
   const byAccount = await consume("signInAccount", await countedAs(account, client))
   return byAccount.allowed ? null : tooMany(byAccount)
+}
+
+/** Counts an attempt whose account is not known yet, or has limits of its own. */
+export async function countAddress({ address }: Client): Promise<TooMany | null> {
+  const verdict = await consume("signInAddress", address)
+  return verdict.allowed ? null : tooMany(verdict)
 }
 
 /**
@@ -40,25 +46,25 @@ export function tooMany({ resetSeconds }: Verdict): TooMany {
   return { ok: false, reason: "too_many", retryAfterSeconds: resetSeconds }
 }
 
+type DeviceOwner = Pick<User, "id" | "passwordHash" | "factorsVersion">
+
 /**
- * The `device` cookie that is set when a browser signs in: an id and its signature, which a new password makes invalid.
- * Otherwise whoever took over an account would keep guessing separately after its owner has it back.
+ * The `device` cookie that is set when a browser signs in: an id and its signature, which a new password makes invalid,
+ * and another second factor too. Otherwise whoever took over an account would keep guessing separately after its owner has
+ * it back, and whoever knew its password and the factor before could make many browsers known.
  */
-export function deviceFor(
-  { email, passwordHash }: Pick<User, "email" | "passwordHash">,
-  id: string,
-  secret = signingSecret(),
-): string {
-  return `${id}.${createHmac("sha256", secret).update(`device ${id} ${email} ${passwordHash}`).digest("base64url")}`
+export function deviceFor(user: DeviceOwner, id: string, secret = signingSecret()): string {
+  const signed = `device ${id} ${user.id} ${user.passwordHash} ${user.factorsVersion}`
+  return `${id}.${createHmac("sha256", secret).update(signed).digest("base64url")}`
 }
 
 /** The id of the account if the browser has signed in to it before. Its passwords are then hashed before others. */
-export function knownTo(user: Pick<User, "id" | "email" | "passwordHash">, { device }: Client): string | undefined {
+export function knownTo(user: DeviceOwner, { device }: Client): string | undefined {
   return isDeviceOf(user, device) ? user.id : undefined
 }
 
 /** Whether the browser with this `device` cookie has signed in to the account before. */
-export function isDeviceOf(user: Pick<User, "email" | "passwordHash">, device: string | undefined): boolean {
+export function isDeviceOf(user: DeviceOwner, device: string | undefined): boolean {
   if (device === undefined) return false
   const id = device.slice(0, device.indexOf("."))
   const actual = Buffer.from(device)

@@ -3,20 +3,20 @@ import { after } from "next/server"
 import type { User } from "@/generated/prisma/client"
 import { sendEmail } from "@/lib/email/send"
 import { type Client, isDeviceOf } from "./attempts"
-import { socialProviders } from "./providers"
-import { browserOf, type SignInMethod } from "./sessions"
+import { signInWords } from "./providers"
+import { browserOf, type SecondFactor, type SignInMethod } from "./sessions"
 
 /**
  * Sends an email after the response to a sign-in if the browser has no `device` cookie of the account. A sign-up sets
  * this cookie, too.
  */
 export async function reportNewBrowser(
-  user: Pick<User, "id" | "email" | "passwordHash">,
-  method: SignInMethod,
+  user: Pick<User, "id" | "email" | "passwordHash" | "factorsVersion">,
+  { via, factor }: { via: SignInMethod; factor?: SecondFactor | undefined },
   { address, device }: Client,
 ): Promise<void> {
-  if (isDeviceOf(user, device)) return
+  // The email about a new password says so already.
+  if (isDeviceOf(user, device) || via === "password reset" || via === "password change") return
   const browser = browserOf((await headers()).get("user-agent"))
-  const via = socialProviders().find(({ id }) => id === method)?.name ?? method
-  after(() => sendEmail(user, "new_browser", { browser, address, via }))
+  after(() => sendEmail(user, "new_browser", { browser, address, via: signInWords(via, factor) }))
 }

@@ -5,6 +5,7 @@ import GitHubProvider from "next-auth/providers/github"
 import GoogleProvider from "next-auth/providers/google"
 import type { User } from "@/generated/prisma/client"
 import { createAccount } from "@/lib/accounts/create"
+import { isRestorable } from "@/lib/accounts/deletion"
 import { emailAddress, normalizeEmail } from "@/lib/email/address"
 import { sendEmail } from "@/lib/email/send"
 import { env } from "@/lib/env"
@@ -19,7 +20,8 @@ import { localPath } from "./local-path"
 import { reportNewBrowser } from "./new-browser"
 import { isConnected } from "./provider-accounts"
 import { gitHubUserinfo, googleProfile } from "./provider-profiles"
-import { auditFailedSignIn, auditSignIn, createSession, deleteSession, type SignInMethod } from "./sessions"
+import { restoring } from "./restore"
+import { auditFailedSignIn, auditSignIn, createSession, discard, type SignInMethod } from "./sessions"
 
 export function authOptions(): NextAuthOptions {
   return singleton("auth-options", () => {
@@ -67,7 +69,7 @@ export function authOptions(): NextAuthOptions {
         async signIn({ user, account }) {
           const linked = account && (await findProviderAccount(account))
           if (!linked) return emailAddress.safeParse(user.email).success || "/sign-in?error=UnverifiedAddress"
-          if (linked.user.status === "active") return true
+          if (linked.user.status === "active" || (await isRestorable(linked.user))) return true
           const [via, address] = [account.provider as SignInMethod, clientAddress(await headers())]
           await auditFailedSignIn(linked.userId, { via, address, reason: "suspended" })
           return false
@@ -84,18 +86,20 @@ export function authOptions(): NextAuthOptions {
           const user = await db().user.findUniqueOrThrow({ where: { id } })
           if (!account) throw new Error("A sign-in is always through a provider.")
           const [via, client] = [account.provider as SignInMethod, await headers()]
-          const token = await createSession(user, via, client)
-          if (!token) throw new Error("The account changed during the sign-in.")
+          const started = await restoring(user, () => createSession(user, via, client))
+          if (!started) throw new Error("The account changed during the sign-in.")
           // A disconnection at this moment ends the sessions that it sees; this one may not be among them.
           if (!(await isConnected(id, account))) {
-            await deleteSession(token)
+            await discard(started)
             throw new Error("The provider was disconnected during the sign-in.")
           }
+          // The route replaces it: see startedBy.
+          if ("pending" in started) return { sub: id, ...started }
           const address = clientAddress(client)
           await auditSignIn(id, via, address)
           const device = (await cookies()).get(cookieName("device"))?.value
-          if (trigger !== "signUp") await reportNewBrowser(user, via, { address, device })
-          return token
+          if (trigger !== "signUp") await reportNewBrowser(user, { via }, { address, device })
+          return { ...started.session, isRestored: user.status === "closed" }
         },
       },
       events: {

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest"
-import type { OwnerId } from "@/lib/accounts/owner"
 import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
-import { cheapHashOf, createSession, createUser } from "@/tests/support/factories"
+import { cheapHashOf, createPasskey, createSession, createViewer } from "@/tests/support/factories"
 import { deviceFor } from "./attempts"
 import { changePassword, passwordChangeForm } from "./password-change"
+import { passwordQueue } from "./password-hash"
 import { signInWithPassword } from "./sign-in"
 
 const current = "correct horse battery staple"
@@ -16,15 +16,15 @@ function client() {
   return { address: `192.0.2.${addresses++}` }
 }
 
-async function createOwner(overrides: Parameters<typeof createUser>[0] = {}) {
-  const user = await createUser({ passwordHash, ...overrides })
-  return { ...user, id: user.id as OwnerId }
+async function createOwner(overrides: Parameters<typeof createViewer>[0] = {}) {
+  const viewer = await createViewer({ passwordHash, ...overrides })
+  return { id: viewer.id, email: viewer.email, viewer }
 }
 
 test("the new password works, the old one does not, every session ends, and an audit entry is written", async () => {
-  const { id, email } = await createOwner()
+  const { id, email, viewer } = await createOwner()
   await createSession({ id })
-  expect(await changePassword(id, { current, password }, client())).toMatchObject({ ok: true, user: { id } })
+  expect(await changePassword(viewer, { current, password }, client())).toMatchObject({ ok: true, user: { id } })
   expect(await db().session.count({ where: { userId: id } })).toBe(0)
   expect(await signInWithPassword({ email, password, ...client() })).toMatchObject({ ok: true })
   expect(await signInWithPassword({ email, password: current, ...client() })).toMatchObject({ reason: "wrong" })
@@ -34,8 +34,8 @@ test("the new password works, the old one does not, every session ends, and an a
 })
 
 test("a wrong current password changes nothing", async () => {
-  const { id } = await createOwner()
-  expect(await changePassword(id, { current: `${current}!`, password }, client())).toEqual({
+  const { id, viewer } = await createOwner()
+  expect(await changePassword(viewer, { current: `${current}!`, password }, client())).toEqual({
     ok: false,
     reason: "wrong",
   })
@@ -43,47 +43,69 @@ test("a wrong current password changes nothing", async () => {
 })
 
 test("guesses of the current password count as sign-in attempts; the owner's browser is counted separately", async () => {
-  const user = await createOwner()
-  const { id, email } = user
+  const { email, viewer } = await createOwner()
   const refused = { ok: false, reason: "too_many", retryAfterSeconds: expect.any(Number) }
   for (let count = 1; count < limits.signInAccount.tokens; count++) await consume("signInAccount", email)
-  expect(await changePassword(id, { current: "a guess", password }, client())).toEqual({ ok: false, reason: "wrong" })
-  expect(await changePassword(id, { current, password }, client())).toEqual(refused)
+  expect(await changePassword(viewer, { current: "a guess", password }, client())).toEqual({
+    ok: false,
+    reason: "wrong",
+  })
+  expect(await changePassword(viewer, { current, password }, client())).toEqual(refused)
   expect(await signInWithPassword({ email, password: current, ...client() })).toEqual(refused)
 
-  const device = deviceFor(user, "0199c0de-0000-7000-8000-000000000001")
-  expect(await changePassword(id, { current, password }, { ...client(), device })).toMatchObject({ ok: true })
+  const device = deviceFor({ id: viewer.id, passwordHash, factorsVersion: 0 }, "0199c0de-0000-7000-8000-000000000001")
+  expect(await changePassword(viewer, { current, password }, { ...client(), device })).toMatchObject({ ok: true })
 })
 
 test("guesses from one address are limited across accounts", async () => {
-  const { id } = await createOwner()
+  const { viewer } = await createOwner()
   const from = client()
   for (let count = 0; count < limits.signInAddress.tokens; count++) await consume("signInAddress", from.address)
-  expect(await changePassword(id, { current, password }, from)).toMatchObject({ ok: false, reason: "too_many" })
+  expect(await changePassword(viewer, { current, password }, from)).toMatchObject({ ok: false, reason: "too_many" })
 })
 
 test("of two concurrent changes one succeeds, and the other fails with a wrong current password", async () => {
-  const { id } = await createOwner()
+  const { id, viewer } = await createOwner()
   const passwords = ["the first of two words", "the other of two words"]
-  const results = await Promise.all(passwords.map((password) => changePassword(id, { current, password }, client())))
+  const results = await Promise.all(
+    passwords.map((password) => changePassword(viewer, { current, password }, client())),
+  )
   expect(results.filter(({ ok }) => !ok)).toEqual([{ ok: false, reason: "wrong" }])
   expect(await db().auditEntry.count({ where: { targetId: id, action: "user.password_changed" } })).toBe(1)
 })
 
+test("a change by a session that ends for a new second factor while it hashes changes nothing", async () => {
+  const { id, viewer } = await createOwner()
+  const other = { ...viewer, sessionId: (await createSession({ id })).id }
+  const hashing = await Promise.all(["one", "two"].map((id) => passwordQueue()({ id, isKnown: false })))
+  const changing = changePassword(other, { current, password }, client())
+  await createPasskey(viewer)
+  for (const leave of hashing) leave?.()
+  expect(await changing).toEqual({ ok: false, reason: "expired" })
+  expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ passwordHash, twoFactor: true })
+  expect(await db().session.findMany({ where: { userId: id } })).toMatchObject([{ id: viewer.sessionId }])
+})
+
 test("an account without a password cannot change it", async () => {
-  const { id } = await createOwner({ passwordHash: null })
-  expect(await changePassword(id, { current: "", password }, client())).toEqual({ ok: false, reason: "no_password" })
+  const { viewer } = await createOwner({ passwordHash: null })
+  expect(await changePassword(viewer, { current: "", password }, client())).toEqual({
+    ok: false,
+    reason: "no_password",
+  })
 })
 
 test("the account's own address is refused as its password", async () => {
-  const { id, email } = await createOwner()
-  expect(await changePassword(id, { current, password: email }, client())).toEqual({ ok: false, reason: "guessable" })
+  const { id, email, viewer } = await createOwner()
+  expect(await changePassword(viewer, { current, password: email }, client())).toEqual({
+    ok: false,
+    reason: "guessable",
+  })
   expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ passwordHash })
 })
 
 test("a banned account cannot change its password", async () => {
-  const { id } = await createOwner({ status: "banned" })
-  expect(await changePassword(id, { current, password }, client())).toMatchObject({ ok: false })
+  const { id, viewer } = await createOwner({ status: "banned" })
+  expect(await changePassword(viewer, { current, password }, client())).toMatchObject({ ok: false })
   expect(await db().user.findUniqueOrThrow({ where: { id } })).toMatchObject({ passwordHash })
 })
 

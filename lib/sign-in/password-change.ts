@@ -1,13 +1,13 @@
 import { z } from "zod"
 import { Prisma, type User } from "@/generated/prisma/client"
-import { idIn, lockAccounts } from "@/lib/accounts/authority"
-import type { OwnerId } from "@/lib/accounts/owner"
+import { idIn, lockAccounts, lockViewer } from "@/lib/accounts/authority"
 import { secret } from "@/lib/input/fields"
 import { db } from "@/lib/postgres/prisma"
 import { type Client, countAttempt, knownTo, type TooMany } from "./attempts"
 import { isGuessable, newPassword } from "./new-password"
 import { hashPassword, verifyPassword } from "./password-hash"
 import { writePassword } from "./password-write"
+import type { Viewer } from "./sessions"
 
 export const passwordChangeForm = z
   .strictObject({ current: secret(z.string().min(1, "Enter your current password.")), password: newPassword })
@@ -18,18 +18,20 @@ export const passwordChangeForm = z
 
 export type PasswordChange =
   | { ok: true; user: User }
-  | { ok: false; reason: "wrong" | "no_password" | "guessable" }
+  | { ok: false; reason: "wrong" | "no_password" | "guessable" | "expired" }
   | TooMany
 
 /**
  * Changes the password of the signed-in account and ends all its sessions; the caller starts a new one. The current
- * password is required and counts as a sign-in attempt, because the session may be stolen.
+ * password is required and counts as a sign-in attempt, because the session may be stolen. One that has ended meanwhile changes
+ * nothing: the session that follows it needs no second factor.
  */
 export async function changePassword(
-  userId: OwnerId,
+  viewer: Pick<Viewer, "id" | "sessionId">,
   { current, password }: z.output<typeof passwordChangeForm>,
   client: Client,
 ): Promise<PasswordChange> {
+  const { id: userId } = viewer
   const before = await db().user.findUniqueOrThrow({ where: { id: userId } })
   if (before.passwordHash === null) return { ok: false, reason: "no_password" }
   const refused = await countAttempt(before.email, client)
@@ -44,6 +46,7 @@ export async function changePassword(
     const unchanged = Prisma.sql`${idIn(userId)} AND status = 'active' AND password_hash = ${before.passwordHash}`
     const [account] = await lockAccounts(transaction, unchanged)
     if (!account) return { ok: false, reason: "wrong" }
+    if (!(await lockViewer(transaction, viewer))) return { ok: false, reason: "expired" }
     const action = "user.password_changed"
     return { ok: true, user: await writePassword(transaction, { userId, actorId: userId, action, passwordHash }) }
   })

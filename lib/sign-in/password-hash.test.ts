@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { log } from "@/lib/telemetry/log"
 import { metrics } from "@/lib/telemetry/metrics"
-import { cheapHashOf, createUser } from "@/tests/support/factories"
+import { cheapHashOf, createUser, viewerOf } from "@/tests/support/factories"
 import { deviceFor } from "./attempts"
 import { confirmPassword } from "./confirm-password"
 import { changePassword } from "./password-change"
@@ -92,7 +92,7 @@ test("a browser that signed in to the account goes before forty addresses, and n
     noted("confirmation", confirmPassword(user.id as OwnerId, password, owner)),
     noted(
       "change",
-      changePassword(user.id as OwnerId, { current: password, password: "four words make sense" }, owner),
+      changePassword(await viewerOf(user), { current: password, password: "four words make sense" }, owner),
     ),
   ]
   await expect.poll(waiting).toBe(47)

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto"
 import { afterEach, expect, test, vi } from "vitest"
-import type { OwnerId } from "@/lib/accounts/owner"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
-import { cheapHashOf, createSession, createUser } from "@/tests/support/factories"
+import { cheapHashOf, createSession, createUser, viewerOf } from "@/tests/support/factories"
 import { resetTokenIn } from "@/tests/support/mail-server"
+import { ownerPool } from "@/tests/support/owner"
 import { receiveEmails } from "@/tests/support/received-emails"
 import { countedAs, deviceFor } from "./attempts"
 import { changePassword } from "./password-change"
@@ -117,7 +117,7 @@ test("a link works for an hour by the database clock, regardless of the clock of
   expect(Number(rows[0].left)).toBeLessThanOrEqual(3600)
   expect(await isLive(token)).toBe(true)
   vi.setSystemTime(now - 86_400_000)
-  await pool().query("UPDATE verification_tokens SET expires = now() WHERE identifier = $1", [user.id])
+  await ownerPool().query("UPDATE verification_tokens SET expires = now() WHERE identifier = $1", [user.id])
   expect(await isLive(token)).toBe(false)
   expect(await use(token)).toEqual(dead)
   expect(await passwordOf(user.id)).toBe(passwordHash)
@@ -130,7 +130,7 @@ test.each([
 ])("a link that %s while the new password is being hashed is refused", async (_what, change) => {
   const user = await createUser({ passwordHash })
   const token = await tokenFor(user)
-  const rival = await pool().connect()
+  const rival = await ownerPool().connect()
   await rival.query("BEGIN")
   await rival.query("SELECT FROM users WHERE id = $1 FOR UPDATE", [user.id])
   const using = use(token)
@@ -162,7 +162,7 @@ test("a new request invalidates older links, also when requests are concurrent",
 test("changing the password invalidates the link", async () => {
   const user = await createUser({ passwordHash })
   const token = await tokenFor(user)
-  await changePassword(user.id as OwnerId, { current: oldPassword, password: "changed in the account" }, client())
+  await changePassword(await viewerOf(user), { current: oldPassword, password: "changed in the account" }, client())
   expect(await use(token)).toEqual(dead)
 })
 

@@ -1,6 +1,7 @@
 import { z } from "zod"
 import { Prisma, type User } from "@/generated/prisma/client"
 import { idIn, lockAccounts } from "@/lib/accounts/authority"
+import { maySignIn } from "@/lib/accounts/deletion"
 import { emailAddress } from "@/lib/email/address"
 import { deliversEmails, sendEmail } from "@/lib/email/send"
 import { hidden } from "@/lib/input/fields"
@@ -46,10 +47,10 @@ async function sendLink(email: string, client: Client): Promise<void> {
   }
 }
 
-/** Stores the only token of the active account with this address. Returns the account's id, if there is one. */
+/** Stores the only token of the account with this address that may sign in. Returns the account's id, if there is one. */
 function storeToken(email: string, token: string): Promise<string | undefined> {
   return db().$transaction(async (transaction) => {
-    const [account] = await lockAccounts(transaction, Prisma.sql`email = ${email} AND status = 'active'`)
+    const [account] = await lockAccounts(transaction, Prisma.sql`email = ${email} AND ${maySignIn}`)
     if (!account) return undefined
     await transaction.verificationToken.deleteMany({ where: { identifier: account.id } })
     await transaction.$executeRaw`
@@ -79,7 +80,7 @@ export async function resetPassword({ token, password }: z.output<typeof resetFo
   if (isGuessable(password, found)) return { ok: false, reason: "guessable" }
   const passwordHash = await hashPassword(password, address)
   return db().$transaction(async (transaction): Promise<Reset> => {
-    const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(userId)} AND status = 'active'`)
+    const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(userId)} AND ${maySignIn}`)
     const used = await transaction.$executeRaw`
       DELETE FROM verification_tokens WHERE token = ${hashOf(token)} AND expires > now()`
     if (!account || used === 0) return { ok: false, reason: "dead" }
@@ -91,6 +92,6 @@ export async function resetPassword({ token, password }: z.output<typeof resetFo
 async function accountOf(token: string): Promise<Pick<User, "id" | "email" | "name"> | undefined> {
   const [account] = await db().$queryRaw<Pick<User, "id" | "email" | "name">[]>`
     SELECT users.id, email, name FROM verification_tokens JOIN users ON users.id = identifier::uuid
-    WHERE token = ${hashOf(token)} AND expires > now() AND status = 'active'`
+    WHERE token = ${hashOf(token)} AND expires > now() AND ${maySignIn}`
   return account
 }

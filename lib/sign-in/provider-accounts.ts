@@ -1,12 +1,12 @@
 import { z } from "zod"
 import { idIn, lockAccounts, lockViewer } from "@/lib/accounts/authority"
 import { audit } from "@/lib/audit"
-import { hidden, secret } from "@/lib/input/fields"
+import { hidden } from "@/lib/input/fields"
 import { db, type Transaction } from "@/lib/postgres/prisma"
 import { providerIds, providerName, socialProviders } from "./providers"
 import type { Viewer } from "./sessions"
 
-export const connectForm = z.strictObject({ provider: hidden(z.enum(providerIds)), password: secret(z.string()) })
+export const connectForm = z.strictObject({ provider: hidden(z.enum(providerIds)) })
 
 export const disconnectForm = z.strictObject({ id: hidden(z.uuid()) })
 
@@ -84,6 +84,7 @@ export function disconnectProvider(
     const { provider, name } = found
     await transaction.providerAccount.delete({ where: { id } })
     await transaction.session.deleteMany({ where: { userId, via: provider, id: { not: sessionId } } })
+    await transaction.pendingSignIn.deleteMany({ where: { userId, via: provider } })
     const entry = { actorId: userId, targetType: "user", targetId: userId, details: { provider } } as const
     await audit(transaction, { ...entry, action: "user.provider_disconnected" })
     return { ok: true, name }

@@ -11,6 +11,12 @@ export function providerName(id: string): string {
   return Object.hasOwn(names, id) ? names[id as ProviderId] : id
 }
 
+/** How a browser signed in, in words: "GitHub and authenticator app". */
+export function signInWords(via: string, factor?: string | null): string {
+  const method = providerName(via)
+  return factor ? `${method} and ${factor === "app" ? "authenticator app" : factor}` : method
+}
+
 /** The sign-in providers whose variables are set; the sign-in page shows them. */
 export function socialProviders(): { id: ProviderId; name: string }[] {
   const { GITHUB_CLIENT_ID, GOOGLE_CLIENT_ID } = env()

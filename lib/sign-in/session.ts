@@ -12,15 +12,24 @@ import { log } from "@/lib/telemetry/log"
 import { deviceFor } from "./attempts"
 import { decodeToken, signingSecret } from "./auth-secrets"
 import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
+import { restoring } from "./restore"
 import {
+  completeSignIn,
   createSession,
   deleteSession,
+  discard,
+  findPendingSignIn,
   findViewer,
+  type PendingSignIn,
+  pendingMinutes,
+  recordProof,
+  type SecondFactor,
   type SessionToken,
   type SignInMethod,
   touchSession,
   type Viewer,
 } from "./sessions"
+import { hasPasskey } from "./two-factor/passkeys"
 
 export type { Viewer }
 
@@ -48,7 +57,7 @@ async function readSession(): Promise<SessionToken | null> {
   return sessionToken.safeParse(await decodeToken(token)).data ?? null
 }
 
-const sessionToken = z.object({ sub: z.uuid(), sid: z.uuid() })
+const sessionToken = z.object({ sub: z.uuid(), sid: z.uuid(), proved: z.int().optional() })
 
 /** For pages: redirects an unauthenticated visitor to the sign-in page, which returns to `path`. */
 export async function requireViewer(path: string): Promise<Viewer> {
@@ -58,38 +67,135 @@ export async function requireViewer(path: string): Promise<Viewer> {
 /** For pages: responds with 403 if the viewer's role lacks the permission. */
 export async function requirePermission(path: string, permission: Permission): Promise<Viewer> {
   const viewer = await requireViewer(path)
-  return holds(viewer.role, permission) ? viewer : forbidden()
+  if (holds(viewer.role, permission)) return viewer
+  return holds(viewer.grantedRole, permission) ? redirect(setupPage) : forbidden()
 }
+
+/** Where staff set up the second factor that their role needs. */
+export const setupPage = "/account/security/two-factor"
 
 /**
  * Starts a session for an account that has just been authenticated, and ends the browser's previous one. Returns false
- * if the account has changed since: see createSession.
+ * if the account has changed since: see createSession. With a second factor it redirects to where that is confirmed.
+ * @param path the page to return to after the second factor
+ * @param passkey the id of the passkey that has signed in
  */
-export async function startSession(user: User, via: SignInMethod): Promise<boolean> {
+export async function startSession(
+  user: User,
+  via: SignInMethod,
+  { path = "/", passkey }: { path?: string; passkey?: string } = {},
+): Promise<boolean> {
   await endSession()
-  const token = await createSession(user, via, await headers())
-  if (!token) return false
-  const jar = await cookies()
-  const value = await encode({ token, secret: signingSecret(), maxAge: sessionMaxAgeSeconds })
-  jar.set(cookieName("session"), value, { ...cookieOptions(), maxAge: sessionMaxAgeSeconds })
-  jar.set(...deviceCookie(user))
+  const client = await headers()
+  const started = await restoring(user, () => createSession(user, via, client))
+  if (!started) return false
+  // A removal at this moment ends the sessions that it sees; this one may not be among them.
+  if (passkey && !(await hasPasskey(user.id, passkey))) {
+    await discard(started)
+    return false
+  }
+  if ("pending" in started) {
+    const jar = await cookies()
+    jar.set(...pendingCookie(started.pending))
+    redirect(confirmPage(path))
+  }
+  await setSession(user, started.session)
   return true
 }
 
+/** Gives the browser a session that has just started: with the `device` cookie of the account as it is now. */
+export async function setSession(user: User, token: SessionToken): Promise<void> {
+  await setSessionCookie(token)
+  const jar = await cookies()
+  jar.set(...deviceCookie(user))
+}
+
+async function setSessionCookie(token: SessionToken): Promise<void> {
+  const jar = await cookies()
+  const value = await encode({ token, secret: signingSecret(), maxAge: sessionMaxAgeSeconds })
+  jar.set(cookieName("session"), value, { ...cookieOptions(), maxAge: sessionMaxAgeSeconds })
+}
+
+/** Makes the session fresh, in this browser alone: see SessionToken. Null if the session has ended. */
+export async function refreshSession(viewer: Viewer): Promise<Viewer | null> {
+  const token = await recordProof(viewer)
+  if (!token) return null
+  await setSessionCookie(token)
+  return { ...viewer, isFresh: true }
+}
+
+/** The page on which the second factor of a sign-in is confirmed. */
+export function confirmPage(path: string): string {
+  return `/sign-in/confirm?${new URLSearchParams({ callbackUrl: path })}`
+}
+
+export type PendingOfBrowser = PendingSignIn & { token: string }
+
+/** The browser's sign-in that waits for the second factor. */
+export async function pendingSignIn(): Promise<PendingOfBrowser | undefined> {
+  const token = (await cookies()).get(cookieName("pending"))?.value
+  const found = token && (await findPendingSignIn(token))
+  return found ? { ...found, token } : undefined
+}
+
 /**
- * Adds the `device` cookie to a response that starts a session. Next would rewrite the response's other cookies, and
- * forget that some are deleted, if this one were set through `cookies()`.
+ * Starts the session of a sign-in whose second factor has been confirmed. Undefined if it has ended meanwhile.
+ * @returns the account as it was before: closed, if this has restored it
  */
-export async function appendDeviceCookie(response: Response, sessionCookie: string): Promise<void> {
+export async function confirmSignIn(
+  { token, userId }: PendingOfBrowser,
+  factor: SecondFactor,
+): Promise<User | undefined> {
+  await endSession()
+  const [user, client] = [await db().user.findUniqueOrThrow({ where: { id: userId } }), await headers()]
+  const session = await restoring(user, () => completeSignIn(token, factor, client))
+  if (!session) return undefined
+  await setSession(user, session)
+  const jar = await cookies()
+  jar.set(cookieName("pending"), "", { ...cookieOptions(), maxAge: 0 })
+  return user
+}
+
+/**
+ * What the cookie of a provider's callback has started. Its next-auth knows sessions only: the token of a sign-in that
+ * waits for the second factor is in the place of one, and is nowhere taken for a session.
+ */
+export async function startedBy(sessionCookie: string): Promise<StartedByProvider> {
   const token = sessionCookie.slice(sessionCookie.indexOf("=") + 1, sessionCookie.indexOf(";"))
-  const { sub } = sessionToken.parse(await decodeToken(token))
-  const user = await db().user.findUniqueOrThrow({ where: { id: sub } })
+  return startedByProvider.parse(await decodeToken(token))
+}
+
+const startedByProvider = z.union([
+  z.object({ pending: z.string() }),
+  sessionToken.extend({ isRestored: z.boolean() }).transform(({ isRestored, ...session }) => ({ session, isRestored })),
+])
+
+type StartedByProvider = z.output<typeof startedByProvider>
+
+/** Adds the `device` cookie to a response that starts a session. */
+export async function appendDeviceCookie(response: Response, { sub }: SessionToken): Promise<void> {
+  append(response, deviceCookie(await db().user.findUniqueOrThrow({ where: { id: sub } })))
+}
+
+export function appendPendingCookie(response: Response, token: string): void {
+  append(response, pendingCookie(token))
+}
+
+/**
+ * Next would rewrite the response's other cookies, and forget that some are deleted, if a cookie were set through
+ * `cookies()`.
+ */
+function append(response: Response, cookie: ReturnType<typeof deviceCookie>): void {
   const { cookies, headers } = new NextResponse()
-  cookies.set(...deviceCookie(user))
+  cookies.set(...cookie)
   for (const line of headers.getSetCookie()) response.headers.append("set-cookie", line)
 }
 
-function deviceCookie(user: Pick<User, "email" | "passwordHash">) {
+function pendingCookie(token: string) {
+  return [cookieName("pending"), token, { ...cookieOptions(), maxAge: pendingMinutes * 60 }] as const
+}
+
+function deviceCookie(user: User) {
   const options = { ...cookieOptions(), maxAge: 365 * 24 * 3600 }
   return [cookieName("device"), deviceFor(user, randomUUID()), options] as const
 }

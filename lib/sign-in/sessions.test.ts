@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
+import type { User } from "@/generated/prisma/client"
 import { changeRole } from "@/lib/accounts/mutations"
 import type { OwnerId } from "@/lib/accounts/owner"
 import type { Role } from "@/lib/permissions"
@@ -7,7 +8,19 @@ import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { createSession as createRow, createUser } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
-import { browserOf, createSession, endSessions, findViewer, listSessions, touchSession } from "./sessions"
+import {
+  browserOf,
+  completeSignIn,
+  createSession,
+  endSessions,
+  findPendingSignIn,
+  findViewer,
+  listSessions,
+  recordProof,
+  type SessionToken,
+  type SignInMethod,
+  touchSession,
+} from "./sessions"
 
 const firefox = "Mozilla/5.0 (Macintosh; Intel Mac OS X 14.5; rv:150.0) Gecko/20100101 Firefox/150.0"
 
@@ -17,8 +30,9 @@ function ago(hours: number): Date {
 
 test("a session has its way in, network address and browser, and is found with its account", async () => {
   const user = await createUser()
-  const token = await createSession(user, "password", new Headers({ "user-agent": firefox }))
-  if (!token) expect.fail()
+  const started = await createSession(user, "password", new Headers({ "user-agent": firefox }))
+  if (!started || !("session" in started)) expect.fail()
+  const { session: token } = started
   const { id, email, name, role } = user
   expect(await findViewer(token)).toMatchObject({ id, email, name, role, sessionId: token.sid })
   expect(await db().session.findUniqueOrThrow({ where: { id: token.sid } })).toMatchObject({
@@ -42,6 +56,66 @@ test("a session that starts while a password change commits does not survive it"
   )
   expect(session).toBeUndefined()
   expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
+})
+
+/** The token of a sign-in that waits for the second factor. */
+async function pendingOf(user: Parameters<typeof createSession>[0], via: SignInMethod = "password"): Promise<string> {
+  const started = await createSession(user, via, new Headers())
+  if (!started || !("pending" in started)) throw new Error("The sign-in does not wait for a second factor.")
+  return started.pending
+}
+
+test.each<SignInMethod>(["password", "github", "google", "sign-up", "password reset"])(
+  "an account with a second factor gets no session by %s before it is confirmed, and then one",
+  async (via) => {
+    const user = await createUser({ twoFactor: true, passwordHash: "checked" })
+    const token = await pendingOf(user, via)
+    expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
+    expect(JSON.stringify(await db().pendingSignIn.findMany())).not.toContain(token)
+    expect(await findPendingSignIn(token)).toEqual({ userId: user.id, email: user.email, via })
+    const completed = await Promise.all(Array.from({ length: 5 }, () => completeSignIn(token, "app", new Headers())))
+    expect(completed.filter(Boolean)).toMatchObject([{ sub: user.id }])
+    expect(await db().session.findMany({ where: { userId: user.id } })).toMatchObject([{ via }])
+    expect(await findPendingSignIn(token)).toBeUndefined()
+  },
+)
+
+test("a passkey is both factors", async () => {
+  const user = await createUser({ twoFactor: true })
+  expect(await createSession(user, "passkey", new Headers())).toHaveProperty("session")
+})
+
+test("a session that starts while the first factor is being added waits for it, too", async () => {
+  const user = await createUser()
+  const [started] = await whileUncommitted(["UPDATE users SET two_factor = true WHERE id = $1", user.id], () =>
+    createSession(user, "password", new Headers()),
+  )
+  expect(started).toHaveProperty("pending")
+  expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
+})
+
+test.each(["status = 'banned'", "status = 'closed'", "password_hash = 'another'"])(
+  "a sign-in that waits ends when an account has %s, even while it is confirmed",
+  async (change) => {
+    const user = await createUser({ twoFactor: true, passwordHash: "checked" })
+    const [first, second] = [await pendingOf(user), await pendingOf(user)]
+    const [completed] = await whileUncommitted([`UPDATE users SET ${change} WHERE id = $1`, user.id], () =>
+      completeSignIn(first, "app", new Headers()),
+    )
+    expect([completed, await completeSignIn(second, "app", new Headers())]).toEqual([undefined, undefined])
+    expect(await db().pendingSignIn.count({ where: { userId: user.id } })).toBe(0)
+    expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
+  },
+)
+
+test("a sign-in that waits ends after ten minutes, and the next one deletes it", async () => {
+  const user = await createUser({ twoFactor: true })
+  const token = await pendingOf(user)
+  await pool().query("UPDATE pending_sign_ins SET expires_at = expires_at - interval '10 minutes'")
+  expect(await findPendingSignIn(token)).toBeUndefined()
+  expect(await completeSignIn(token, "app", new Headers())).toBeUndefined()
+  await pendingOf(user)
+  expect(await db().pendingSignIn.count({ where: { userId: user.id } })).toBe(1)
 })
 
 test.each(["status = 'banned'", "status = 'closed'", "password_hash = 'another'"])(
@@ -112,7 +186,7 @@ test("an account lists its live sessions and ends one or all others, never those
   const [current, second, third] = [await createRow(user), await createRow(user), await createRow(user)]
   await createRow(user, { lastSeenAt: ago(15 * 24) })
   const foreign = await createRow(await createUser())
-  const viewer = { ...user, id: user.id as OwnerId, sessionId: current.id }
+  const viewer = { id: user.id as OwnerId, grantedRole: user.role, sessionId: current.id }
   const listed = await listSessions(viewer)
   expect(listed.map(({ id }) => id).sort()).toEqual([current.id, second.id, third.id].sort())
   expect(listed[0]).toMatchObject({ id: current.id, current: true, browser: "Firefox on Linux" })
@@ -145,4 +219,70 @@ test.each([
   [null, "Unknown browser"],
 ])("the browser %j is called %s", (userAgent, expected) => {
   expect(browserOf(userAgent)).toBe(expected)
+})
+
+async function tokenOf(via: SignInMethod, user: User): Promise<SessionToken> {
+  const started = await createSession(user, via, new Headers())
+  if (!started || !("session" in started)) expect.fail()
+  return started.session
+}
+
+async function isFresh(token: SessionToken | undefined): Promise<boolean | undefined> {
+  return token && (await findViewer(token))?.isFresh
+}
+
+test.each([
+  ["password", true],
+  ["passkey", true],
+  ["sign-up", true],
+  ["password reset", true],
+  ["password change", true],
+  ["github", false],
+  ["google", false],
+] as const)("a sign-in by %s is a proof: %s", async (via, expected) => {
+  expect(await isFresh(await tokenOf(via, await createUser()))).toBe(expected)
+})
+
+test("a proof is fresh for ten minutes, by the clock of the database", async () => {
+  const token = await tokenOf("password", await createUser())
+  const age = async (seconds: number) => {
+    const { rows } = await pool().query<{ proved_at: Date }>(
+      "UPDATE sessions SET proved_at = now() - make_interval(secs => $2) WHERE id = $1 RETURNING proved_at",
+      [token.sid, seconds],
+    )
+    return { ...token, proved: rows[0]?.proved_at.getTime() }
+  }
+  expect([await isFresh(await age(590)), await isFresh(await age(610))]).toEqual([true, false])
+})
+
+test("a proof is that of its session and of the cookie that it made: not of another one, nor of a copy from before", async () => {
+  const user = await createUser()
+  const [token, other] = [await tokenOf("github", user), await tokenOf("github", user)]
+  const viewer = await findViewer(token)
+  if (!viewer) expect.fail()
+  const proved = await recordProof(viewer)
+  expect(await isFresh(proved)).toBe(true)
+  expect(await isFresh({ ...other, proved: proved?.proved })).toBe(false)
+  expect(await findViewer(token)).toMatchObject({ id: user.id, isFresh: false })
+  // Neither is a session that proved nothing, whatever its cookie says.
+  expect(await isFresh({ ...other, proved: Date.now() })).toBe(false)
+})
+
+test("a session that has ended proves nothing", async () => {
+  const [user, another] = [await createUser(), await createUser()]
+  const viewer = await findViewer(await tokenOf("password", user))
+  if (!viewer) expect.fail()
+  expect(await recordProof({ ...viewer, id: another.id as OwnerId })).toBeUndefined()
+  await db().user.update({ where: { id: user.id }, data: { passwordHash: "another" } })
+  expect(await recordProof(viewer)).toBeUndefined()
+})
+
+test("a session of the release before has proved nothing", async () => {
+  const { id } = await createUser()
+  const { rows } = await pool().query<{ id: string }>(
+    `INSERT INTO sessions (id, user_id, via, address, browser)
+     VALUES (gen_random_uuid(), $1, 'password', '192.0.2.1', 'Firefox') RETURNING id`,
+    [id],
+  )
+  expect(await findViewer({ sub: id, sid: String(rows[0]?.id) })).toMatchObject({ isFresh: false })
 })

@@ -1,5 +1,6 @@
 import Bowser from "bowser"
 import type { User } from "@/generated/prisma/client"
+import { maySignIn } from "@/lib/accounts/deletion"
 import type { Owner, OwnerId } from "@/lib/accounts/owner"
 import { audit } from "@/lib/audit"
 import { maxIdleSeconds } from "@/lib/permissions"
@@ -7,47 +8,106 @@ import { db } from "@/lib/postgres/prisma"
 import { clientAddress } from "@/lib/rate-limit/client-address"
 import { log } from "@/lib/telemetry/log"
 import { sessionMaxAgeSeconds } from "./cookies"
+import { hashOf, newToken } from "./link-token"
+import { needsFactor } from "./two-factor/factors"
 
 /** The signed-in account, as read from the database for this request, and its session. */
 export type Viewer = Owner & {
   sessionId: string
+  /** The role of the account. `role` is `member` for as long as it lacks the second factor that this one needs. */
+  grantedRole: string
   /** The version of the account's picture. */
   picture: string | null
+  /** Whether the account has a second factor. */
+  twoFactor: boolean
+  /** Whether the person at this browser has proved who they are within the last ten minutes: see fresh-proof.ts. */
+  isFresh: boolean
 }
 
 /** How a browser signed in. */
-export type SignInMethod = "password" | "github" | "google" | "sign-up" | "password reset" | "password change"
+export type SignInMethod =
+  | "password"
+  | "passkey"
+  | "github"
+  | "google"
+  | "sign-up"
+  | "password reset"
+  | "password change"
 
-/** What the cookie of a session contains. */
-export type SessionToken = { sub: string; sid: string }
+/** The second factor of a sign-in. */
+export type SecondFactor = "app" | "recovery code" | "passkey"
+
+/**
+ * Whether a sign-in proves who is at the browser, without a second factor. A provider may sign in whoever has its cookies.
+ */
+const proving: Record<SignInMethod, boolean> = {
+  password: true,
+  passkey: true,
+  "sign-up": true,
+  "password reset": true,
+  "password change": true,
+  github: false,
+  google: false,
+}
+
+const freshMinutes = 10
+
+/**
+ * What the cookie of a session contains. `proved` is the time of the last proof, in milliseconds: a copy of the cookie
+ * from before the proof, which may be stolen, gains nothing by it.
+ */
+export type SessionToken = { sub: string; sid: string; proved?: number | undefined }
+
+type Found = Omit<Viewer, "sessionId" | "grantedRole"> & { idleSeconds: number }
 
 /**
  * The account of a live session, read in one statement, so that a ban, a closure or the end of a session acts at once.
  * `idleSeconds` is the time since the session was last recorded as seen.
  */
-export async function findViewer({ sub, sid }: SessionToken): Promise<(Viewer & { idleSeconds: number }) | null> {
-  const [found] = await db().$queryRaw<(Omit<Viewer, "sessionId"> & { idleSeconds: number })[]>`
-    SELECT users.id, email, name, role, user_pictures.version AS picture,
-      extract(epoch FROM now() - last_seen_at)::float8 AS "idleSeconds"
+export async function findViewer({
+  sub,
+  sid,
+  proved,
+}: SessionToken): Promise<(Viewer & { idleSeconds: number }) | null> {
+  const provedAt = proved === undefined ? null : new Date(proved)
+  const [found] = await db().$queryRaw<Found[]>`
+    SELECT users.id, email, name, role, two_factor AS "twoFactor", user_pictures.version AS picture,
+      extract(epoch FROM now() - last_seen_at)::float8 AS "idleSeconds",
+      coalesce(
+        proved_at = ${provedAt}::timestamptz AND proved_at > now() - make_interval(mins => ${freshMinutes}), false
+      ) AS "isFresh"
     FROM sessions JOIN users ON users.id = sessions.user_id LEFT JOIN user_pictures ON user_pictures.user_id = users.id
     WHERE sessions.id = ${sid}::uuid AND users.id = ${sub}::uuid AND status = 'active'
       AND sessions.created_at > now() - make_interval(secs => ${sessionMaxAgeSeconds})`
   if (!found || found.idleSeconds > maxIdleSeconds(found.role)) return null
-  return { ...found, sessionId: sid }
+  const { role: grantedRole, ...viewer } = found
+  const role = needsFactor(grantedRole) && !viewer.twoFactor ? "member" : grantedRole
+  return { ...viewer, role, grantedRole, sessionId: sid }
 }
 
-export async function auditSignIn(userId: string, via: SignInMethod, address: string): Promise<void> {
-  const details = { via, address }
+export async function auditSignIn(
+  userId: string,
+  via: SignInMethod,
+  address: string,
+  factor?: SecondFactor,
+): Promise<void> {
+  const details = { via, address, ...(factor && { factor }) }
   await audit(db(), { actorId: userId, action: "user.signed_in", targetType: "user", targetId: userId, details })
 }
 
 /** Who tried is unknown. An entry that cannot be written changes nothing for them. */
 export async function auditFailedSignIn(
   userId: string,
-  details: { via: SignInMethod; address: string; reason: "wrong" | "suspended" },
+  details: { via: SignInMethod; address: string; reason: "wrong" | "suspended" | "second factor" },
 ): Promise<void> {
   const entry = { actorId: null, action: "user.sign_in_failed", targetType: "user", targetId: userId, details } as const
   await audit(db(), entry).catch((error) => log().error({ why: String(error) }, "failed_sign_in_not_audited"))
+}
+
+/** Who tried is unknown, too: the session may be stolen. */
+export async function auditFailedProof(userId: OwnerId, details: { method: string; address: string }): Promise<void> {
+  const entry = { actorId: null, action: "user.proof_failed", targetType: "user", targetId: userId, details } as const
+  await audit(db(), entry).catch((error) => log().error({ why: String(error) }, "failed_proof_not_audited"))
 }
 
 export async function auditSignOut(userId: OwnerId): Promise<void> {
@@ -60,29 +120,101 @@ export async function touchSession(sessionId: string): Promise<void> {
     UPDATE sessions SET last_seen_at = now() WHERE id = ${sessionId}::uuid AND last_seen_at < now() - interval '1 minute'`
 }
 
+/** A session, or a sign-in that waits for the second factor: then the token confirms it, see `completeSignIn`. */
+export type Started = { session: SessionToken } | { pending: string }
+
+export const pendingMinutes = 10
+
 /**
  * Creates a session for an account that has just been authenticated, and deletes those that have expired. Undefined if
- * the account was banned or its password changed since it was read: both end all sessions, and this one would survive.
+ * the account was banned or its password changed since it was read: both end all sessions, and this one would survive;
+ * and if it is to be deleted, until it is restored: see restore.ts. Whether the account has a second factor is read by
+ * the same statement, so no way in can forget it. A passkey is both, and the form that changes the password has asked
+ * for the factor.
  */
 export async function createSession(
   user: Pick<User, "id" | "passwordHash">,
   via: SignInMethod,
   headers: Headers,
-): Promise<SessionToken | undefined> {
-  const browser = browserOf(headers.get("user-agent"))
-  const [created] = await db().$queryRaw<{ id: string }[]>`
+): Promise<Started | undefined> {
+  const token = newToken()
+  const [created] = await db().$queryRaw<{ id: string | null; provedAt: Date | null }[]>`
     WITH expired AS (
       DELETE FROM sessions WHERE id IN (
         SELECT id FROM sessions WHERE created_at < now() - make_interval(secs => ${sessionMaxAgeSeconds})
         FOR UPDATE SKIP LOCKED)),
+    expired_sign_ins AS (
+      DELETE FROM pending_sign_ins WHERE token IN (
+        SELECT token FROM pending_sign_ins WHERE expires_at < now() LIMIT 1000 FOR UPDATE SKIP LOCKED)),
     account AS (
-      SELECT id FROM users
-      WHERE id = ${user.id}::uuid AND status = 'active' AND password_hash IS NOT DISTINCT FROM ${user.passwordHash}
-      FOR SHARE)
-    INSERT INTO sessions (id, user_id, via, address, browser)
-    SELECT gen_random_uuid(), id, ${via}, ${clientAddress(headers)}, ${browser} FROM account
-    RETURNING id`
-  return created && { sub: user.id, sid: created.id }
+      SELECT id, status, two_factor AND ${via} NOT IN ('passkey', 'password change') AS must_confirm FROM users
+      WHERE id = ${user.id}::uuid AND ${maySignIn} AND password_hash IS NOT DISTINCT FROM ${user.passwordHash}
+      FOR SHARE),
+    pending AS (
+      INSERT INTO pending_sign_ins (token, user_id, via, expires_at)
+      SELECT ${hashOf(token)}, id, ${via}, now() + make_interval(mins => ${pendingMinutes})
+      FROM account WHERE must_confirm
+      RETURNING NULL::uuid AS id, NULL::timestamptz AS proved_at),
+    session AS (
+      INSERT INTO sessions (id, user_id, via, address, browser, proved_at)
+      SELECT gen_random_uuid(), id, ${via}, ${clientAddress(headers)}, ${browserOf(headers.get("user-agent"))},
+        CASE WHEN ${proving[via]} THEN now() END
+      FROM account WHERE NOT must_confirm AND status = 'active'
+      RETURNING id, proved_at)
+    SELECT id, proved_at AS "provedAt" FROM pending UNION ALL SELECT id, proved_at FROM session`
+  if (!created) return undefined
+  const { id, provedAt } = created
+  return id ? { session: tokenOf(user.id, id, provedAt) } : { pending: token }
+}
+
+export type PendingSignIn = { userId: string; email: string; via: SignInMethod }
+
+/** The sign-in that waits for the second factor. A ban, a new password or a new factor has ended it. */
+export async function findPendingSignIn(token: string): Promise<PendingSignIn | undefined> {
+  const [found] = await db().$queryRaw<PendingSignIn[]>`
+    SELECT user_id AS "userId", email, via FROM pending_sign_ins JOIN users ON users.id = user_id
+    WHERE token = ${hashOf(token)} AND expires_at > now() AND ${maySignIn}`
+  return found
+}
+
+/** Creates the session of a sign-in whose second factor has been confirmed, once. */
+export async function completeSignIn(
+  token: string,
+  factor: SecondFactor,
+  headers: Headers,
+): Promise<SessionToken | undefined> {
+  // Locks the account first, as whatever ends pending sign-ins does.
+  const [created] = await db().$queryRaw<{ userId: string; id: string; provedAt: Date }[]>`
+    WITH account AS (
+      SELECT users.id FROM users JOIN pending_sign_ins ON user_id = users.id
+      WHERE token = ${hashOf(token)} AND expires_at > now() AND status = 'active'
+      FOR SHARE OF users),
+    confirmed AS (
+      DELETE FROM pending_sign_ins USING account WHERE token = ${hashOf(token)} AND user_id = account.id
+      RETURNING user_id, via)
+    INSERT INTO sessions (id, user_id, via, factor, address, browser, proved_at)
+    SELECT gen_random_uuid(), user_id, via, ${factor}, ${clientAddress(headers)}, ${browserOf(headers.get("user-agent"))}, now()
+    FROM confirmed
+    RETURNING user_id AS "userId", id, proved_at AS "provedAt"`
+  return created && tokenOf(created.userId, created.id, created.provedAt)
+}
+
+/** Takes back what createSession has created. */
+export async function discard(started: Started): Promise<void> {
+  if ("session" in started) await deleteSession(started.session)
+  else await db().pendingSignIn.deleteMany({ where: { token: hashOf(started.pending) } })
+}
+
+/** Records that the person at the session has proved who they are. Undefined if the session has ended. */
+export async function recordProof({ id, sessionId }: Viewer): Promise<SessionToken | undefined> {
+  const [proved] = await db().$queryRaw<{ provedAt: Date }[]>`
+    UPDATE sessions SET proved_at = now() WHERE id = ${sessionId}::uuid AND user_id = ${id}::uuid
+    RETURNING proved_at AS "provedAt"`
+  return proved && tokenOf(id, sessionId, proved.provedAt)
+}
+
+function tokenOf(sub: string, sid: string, provedAt: Date | null): SessionToken {
+  return { sub, sid, proved: provedAt?.getTime() }
 }
 
 export async function deleteSession({ sub, sid }: SessionToken): Promise<void> {
@@ -92,6 +224,8 @@ export async function deleteSession({ sub, sid }: SessionToken): Promise<void> {
 export type ListedSession = {
   id: string
   via: string
+  /** The second factor of the sign-in. */
+  factor: string | null
   address: string
   browser: string
   createdAt: Date
@@ -101,8 +235,12 @@ export type ListedSession = {
 }
 
 /** The live sessions of the viewer, this one first, then the last seen. */
-export async function listSessions({ sessionId, ...account }: Omit<Viewer, "picture">): Promise<ListedSession[]> {
-  const found = await liveSessions(account)
+export async function listSessions({
+  id,
+  grantedRole,
+  sessionId,
+}: Pick<Viewer, "id" | "grantedRole" | "sessionId">): Promise<ListedSession[]> {
+  const found = await liveSessions({ id, role: grantedRole })
   const listed = found.map((session) => ({ ...session, current: session.id === sessionId }))
   return listed.sort((one, other) => Number(other.current) - Number(one.current))
 }
@@ -110,7 +248,7 @@ export async function listSessions({ sessionId, ...account }: Omit<Viewer, "pict
 /** The live sessions of an account, the last seen first. */
 export function liveSessions({ id, role }: Pick<User, "id" | "role">): Promise<Omit<ListedSession, "current">[]> {
   return db().$queryRaw`
-    SELECT id, via, address, browser, created_at AS "createdAt", last_seen_at AS "lastSeenAt"
+    SELECT id, via, factor, address, browser, created_at AS "createdAt", last_seen_at AS "lastSeenAt"
     FROM sessions
     WHERE user_id = ${id}::uuid
       AND created_at > now() - make_interval(secs => ${sessionMaxAgeSeconds})

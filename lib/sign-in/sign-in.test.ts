@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
+import { db } from "@/lib/postgres/prisma"
 import { consume, type LimitName, limits } from "@/lib/rate-limit/rate-limit"
 import { log } from "@/lib/telemetry/log"
 import { cheapHashOf, createUser } from "@/tests/support/factories"
@@ -69,7 +70,7 @@ test("only the right password reveals that an account is suspended", async () =>
 })
 
 test("attempts on an account are limited across addresses; the owner's browser is counted separately", async () => {
-  const user = await createUser({ passwordHash })
+  const [user, other] = [await createUser({ passwordHash }), await createUser({ passwordHash })]
   const { email } = user
   await useUp("signInAccount", email)
   const refused = { ok: false, reason: "too_many", retryAfterSeconds: expect.any(Number) }
@@ -77,9 +78,19 @@ test("attempts on an account are limited across addresses; the owner's browser i
 
   const device = deviceFor(user, "0199c0de-0000-7000-8000-000000000001")
   expect(await signInWithPassword({ email, address: address(), device })).toMatchObject({ ok: false, reason: "wrong" })
-  for (const forged of [device.slice(0, -1), deviceFor({ ...user, email: "else@example.com" }, "1"), "", "."]) {
+  for (const forged of [device.slice(0, -1), deviceFor({ ...user, id: other.id }, "1"), "", "."]) {
     expect(await signInWithPassword({ email, address: address(), device: forged })).toEqual(refused)
   }
+})
+
+test("a browser stays known when the address of the account changes", async () => {
+  const user = await createUser({ passwordHash })
+  const device = deviceFor(user, "0199c0de-0000-7000-8000-000000000004")
+  const email = `changed-${user.email}`
+  await db().user.update({ where: { id: user.id }, data: { email } })
+  await useUp("signInAccount", email)
+  expect(await signInWithPassword({ email, password, address: address() })).toMatchObject({ reason: "too_many" })
+  expect(await signInWithPassword({ email, password, address: address(), device })).toMatchObject({ ok: true })
 })
 
 test("a browser stays known while AUTH_SECRET lists the secret that signed its cookie, and no longer", async () => {

@@ -1,15 +1,18 @@
 import type { SignUp, User } from "@/generated/prisma/client"
+import { isRestorable } from "@/lib/accounts/deletion"
 import { normalizeEmail } from "@/lib/email/address"
 import { isStorable } from "@/lib/input/text"
 import { db } from "@/lib/postgres/prisma"
 import { log } from "@/lib/telemetry/log"
 import { type Client, countAttempt, knownTo, type TooMany } from "./attempts"
 import { verifyPassword } from "./password-hash"
+import { confirmPasskey } from "./two-factor/passkeys"
 
 export type PasswordSignIn = Client & { email?: string | undefined; password?: string | undefined }
 
 /** `userId` is for the audit log: the response must not depend on whether there is an account. */
 export type SignInResult =
+  /** The account is active, or closed until it is deleted: a session restores it. */
   | { ok: true; user: User }
   | { ok: false; reason: "wrong" | "suspended"; userId: string | undefined }
   /** The right password of this browser's sign-up, whose address is not verified. */
@@ -38,10 +41,29 @@ async function check({ email: typed, password, ...client }: PasswordSignIn, own:
   const text = (password ?? "").slice(0, 1024)
   const known = user ? knownTo(user, client) : undefined
   if ((await verifyPassword(text, user?.passwordHash ?? null, client.address, known)) && user) {
-    return user.status === "active" ? { ok: true, user } : { ok: false, reason: "suspended", userId: user.id }
+    return admitted(user)
   }
   // The same for an address that has an account: whoever signs up with it may not learn so by signing in.
   const isOwn = own?.email === email && (await verifyPassword(text, own.passwordHash, client.address, known))
   if (isOwn) return { ok: false, reason: "unverified", userId: user?.id }
   return { ok: false, reason: "wrong", userId: user?.id }
+}
+
+export type PasskeySignIn =
+  /** `passkey`: its id. */
+  | { ok: true; user: User; passkey: string }
+  | { ok: false; reason: "wrong" | "expired" }
+  | { ok: false; reason: "suspended"; userId: string }
+
+/** Checks what the browser has signed with a passkey of any account. */
+export async function signInWithPasskey(response: string): Promise<PasskeySignIn> {
+  const confirmed = await confirmPasskey(response, { purpose: "sign-in" })
+  if (!confirmed.ok) return confirmed
+  const result = await admitted(await db().user.findUniqueOrThrow({ where: { id: confirmed.userId } }))
+  return result.ok ? { ...result, passkey: confirmed.id } : result
+}
+
+async function admitted(user: User) {
+  const isAdmitted = user.status === "active" || (await isRestorable(user))
+  return isAdmitted ? ({ ok: true, user } as const) : ({ ok: false, reason: "suspended", userId: user.id } as const)
 }

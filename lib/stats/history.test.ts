@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest"
-import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { createOrder, createPlan, createSubscription, createUser } from "@/tests/support/factories"
+import { ownerDb, ownerPool } from "@/tests/support/owner"
 import { measure } from "./measure"
 import { periodsOf } from "./periods"
 
@@ -57,7 +57,7 @@ test("a plan changed yesterday leaves the recurring revenue of earlier days unto
   const replaced = () => db().subscription.findUniqueOrThrow({ where: { id } })
   expect(await replaced()).toMatchObject({ replaced: true })
 
-  await db().subscription.delete({ where: { id: successor.id } })
+  await ownerDb().subscription.delete({ where: { id: successor.id } })
   expect(await replaced()).toMatchObject({ replaced: false })
   expect(on(await figures(), 1)).toEqual({
     ...on(before, 1),
@@ -127,7 +127,7 @@ test("the database refuses to change what has happened", async () => {
     await expect(change, JSON.stringify(terms)).rejects.toThrow("of an order never change")
   }
   await createOrder({ userId, currency, kind: "subscription", subscriptionId: id })
-  await expect(db().subscription.delete({ where: { id } })).rejects.toThrow("of an order never change")
-  const move = pool().query("UPDATE refunds SET created_at = now() WHERE order_id = $1", [order.id])
+  await expect(ownerDb().subscription.delete({ where: { id } })).rejects.toThrow("of an order never change")
+  const move = ownerPool().query("UPDATE refunds SET created_at = now() WHERE order_id = $1", [order.id])
   await expect(move).rejects.toThrow("never changes")
 })

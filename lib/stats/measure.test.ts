@@ -3,17 +3,17 @@ import fc from "fast-check"
 import { beforeAll, describe, expect, test } from "vitest"
 import { foldDailyChanges } from "@/lib/postgres/daily-sums"
 import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
 import { payingSince } from "@/lib/subscriptions"
 import { seed } from "@/prisma/seed"
 import { createOrder, createRun, createUser } from "@/tests/support/factories"
+import { ownerDb, ownerPool } from "@/tests/support/owner"
 import { measure } from "./measure"
 import { periodsOf, type StatsInterval, statsRange } from "./periods"
 
 const now = new Date("2026-06-15T00:00:00Z")
 
 beforeAll(async () => {
-  await seed(pool(), { users: 150, now })
+  await seed(ownerPool(), { users: 150, now })
 })
 
 function iso(ms: number) {
@@ -261,7 +261,7 @@ test("for any range every number and every currency equals the reference", {
   }
   // A currency whose only order has been deleted.
   const { id } = await createOrder({ userId, currency: "gbp", createdAt: new Date(now.getTime() - 86_400_000) })
-  await db().order.delete({ where: { id } })
+  await ownerDb().order.delete({ where: { id } })
   const { rows: written } = await pool().query<{ at: Date }>(
     `(SELECT created_at AS at FROM runs LIMIT 20) UNION ALL (SELECT paid_at FROM orders WHERE paid_at IS NOT NULL LIMIT 20)
      UNION ALL (SELECT created_at FROM users LIMIT 20) UNION ALL (SELECT created_at FROM subscriptions LIMIT 20)`,

@@ -34,3 +34,9 @@ export async function joinWaitlist(form: z.output<typeof waitlistForm>, address:
 export async function markJoined(transaction: Pick<Transaction, "waitlistEntry">, email: string): Promise<void> {
   await transaction.waitlistEntry.updateMany({ where: { email }, data: { status: "joined" } })
 }
+
+/** Removes the person from the waitlist entry of an address, as the erasure of an account does. The figures stay. */
+export async function forgetEntry(transaction: Pick<Transaction, "$executeRaw">, email: string): Promise<void> {
+  await transaction.$executeRaw`
+    UPDATE waitlist_entries SET email = 'deleted+' || id || '@invalid', note = NULL WHERE email = ${email}`
+}

@@ -5,6 +5,7 @@ import { decode } from "next-auth/jwt"
 import { beforeAll, describe, expect, test } from "vitest"
 import { endpoints } from "@/app/api/v1/endpoints"
 import type { User } from "@/generated/prisma/client"
+import type { OwnerId } from "@/lib/accounts/owner"
 import { exampleBody } from "@/lib/api/document"
 import { env } from "@/lib/env"
 import { newSecret } from "@/lib/keys/secret"
@@ -13,10 +14,14 @@ import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { hashOf } from "@/lib/sign-in/link-token"
-import type { SessionToken } from "@/lib/sign-in/sessions"
+import type { SessionToken, Viewer } from "@/lib/sign-in/sessions"
+import { startApp, startedApp } from "@/lib/sign-in/two-factor/app"
+import { factorsOf } from "@/lib/sign-in/two-factor/factors"
+import { passkeyOptions, registrationOptions } from "@/lib/sign-in/two-factor/passkeys"
 import type { Surface } from "@/lib/surfaces"
 import type { Listener } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
+import { createAuthenticator } from "@/tests/support/authenticator"
 import {
   anotherAddress,
   ask,
@@ -33,18 +38,24 @@ import {
   sessionOf,
 } from "@/tests/support/client"
 import {
+  appCode,
   cheapHashOf,
+  createApp,
   createConnection,
   createKey,
+  createPasskey,
   createPicture,
   createSession,
   createSignUp,
   createUser,
+  createViewer,
   grantCredits,
 } from "@/tests/support/factories"
 import { comeBack, type Provider, start, startProvider } from "@/tests/support/oauth-provider"
+import { ownerPool } from "@/tests/support/owner"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { reviewedAccess } from "./reviewed-access"
+import { reviewedProof } from "./reviewed-proof"
 
 // Access control over HTTP, against the build: every page, route and action is called with every kind of credential.
 // The tables below, written by hand, state the expected results. Pages, routes and actions are read from the build, so
@@ -72,10 +83,11 @@ const holders: Record<Permission, string> = {
 
 const roles = ["owner", "admin", "analyst", "support", "finance", "bookkeeper", "member"]
 
-/** A page for guests redirects signed-in accounts. */
-const pages: Record<string, "everyone" | "guests" | "accounts" | "demo" | Permission> = {
+/** A page for guests redirects signed-in accounts; the second step of a sign-in redirects everybody who is not at it. */
+const pages: Record<string, "everyone" | "guests" | "second step" | "accounts" | "demo" | Permission> = {
   "/": "everyone",
   "/sign-in": "guests",
+  "/sign-in/confirm": "second step",
   "/sign-up": "guests",
   "/reset-password": "everyone",
   "/reset-password/[token]": "everyone",
@@ -94,6 +106,7 @@ const pages: Record<string, "everyone" | "guests" | "accounts" | "demo" | Permis
   "/account/orders": "accounts",
   "/account/requests": "accounts",
   "/account/security": "accounts",
+  "/account/security/two-factor": "accounts",
   "/account/settings": "accounts",
   "/api-keys": "accounts",
   "/api-keys/[id]": "accounts",
@@ -172,6 +185,8 @@ const routes: Record<
   "/find": "sessions",
   // Tests of their own, in pictures.test.ts, upload pictures and request them.
   "/account/settings/picture": "own forms",
+  // Tests of their own, in leaving.test.ts, download exports.
+  "/account/settings/export": "own forms",
   "/pictures/[version]": "pictures",
   "/api/v1/openapi.json": "everyone",
   "/api/v1/admin/skill.md": "everyone",
@@ -192,9 +207,13 @@ type ActionCase = {
   access: "everyone" | "accounts" | Permission
   /** The page that the action is called on; `[id]` stands for the target account's id. */
   path: string
-  /** Creates the form fields for a call by `account`, and a check that the action took effect. */
+  /**
+   * Creates the form fields for a call by `account`, and a check that the action took effect. `proof` proves who it is; by
+   * default it is the password.
+   */
   prepare: (account: User) => Promise<{
     fields?: Record<string, string>
+    proof?: string
     isDone: (response: RawResponse) => Promise<boolean> | boolean
   }>
 }
@@ -216,6 +235,24 @@ const actionCases: Record<string, ActionCase> = {
       isDone: ({ headers }) => headers.get("x-action-redirect")?.startsWith("https://github.com/") === true,
     }),
   },
+  "sign-in passkeyRequest": {
+    access: "everyone",
+    path: "/sign-in",
+    prepare: async () => ({ isDone: ({ text }) => text.includes('"challenge"') }),
+  },
+  "sign-in signInByPasskey": {
+    access: "everyone",
+    path: "/sign-in",
+    prepare: async () => {
+      const { authenticator } = await createPasskey(await createViewer())
+      const response = authenticator.sign(await passkeyOptions({ purpose: "sign-in" }))
+      return { fields: { response }, isDone: setsSession }
+    },
+  },
+  // The callers are not at the second step of a sign-in; two-factor.test.ts is.
+  "sign-in/confirm confirmByCode": atSecondStep({ code: "123456" }),
+  "sign-in/confirm passkeyRequest": atSecondStep({}),
+  "sign-in/confirm confirmByPasskey": atSecondStep({ response: "{}" }),
   "sign-in signOut": {
     access: "everyone",
     path: "/account",
@@ -317,6 +354,22 @@ const actionCases: Record<string, ActionCase> = {
       return { isDone: async () => (await db().userPicture.count({ where: { userId } })) === 0 }
     },
   },
+  "account/settings prepareExport": {
+    access: "accounts",
+    path: "/account/settings",
+    prepare: async ({ id: userId }) => ({
+      isDone: async () => (await db().session.count({ where: { userId, exporting: { not: null } } })) === 1,
+    }),
+  },
+  "account/settings requestDeletion": {
+    access: "accounts",
+    path: "/account/settings",
+    prepare: async ({ id }) => {
+      // The last owner stays.
+      await createUser({ role: "owner" })
+      return { isDone: () => exists("account_deletions", "user_id", id) }
+    },
+  },
   "account/settings setTheme": {
     access: "accounts",
     path: "/account/settings",
@@ -338,7 +391,7 @@ const actionCases: Record<string, ActionCase> = {
     path: "/account/security",
     prepare: async () => {
       const email = `new-${randomUUID()}@example.com`
-      return { fields: { email, current: password }, isDone: () => exists("address_changes", '"to"', email) }
+      return { fields: { email }, isDone: () => exists("address_changes", '"to"', email) }
     },
   },
   "account/security endSession": {
@@ -357,11 +410,59 @@ const actionCases: Record<string, ActionCase> = {
       return { isDone: async () => (await db().session.count({ where: { id } })) === 0 }
     },
   },
+  "account/security/two-factor start": {
+    access: "accounts",
+    path: "/account/security/two-factor",
+    prepare: async ({ id: userId }) => ({
+      isDone: async () => (await db().session.count({ where: { userId, appSecret: { not: null } } })) === 1,
+    }),
+  },
+  "account/security/two-factor addApp": {
+    access: "accounts",
+    path: "/account/security/two-factor",
+    prepare: async (user) => {
+      const viewer = await viewerOf(user)
+      await startApp(viewer)
+      const { secret = "" } = (await startedApp(viewer)) ?? {}
+      const fields = { code: appCode(secret, serverTime) }
+      return { fields, isDone: async () => (await factorsOf(user.id)).app !== null }
+    },
+  },
+  "account/security/two-factor passkeyCreation": {
+    access: "accounts",
+    path: "/account/security/two-factor",
+    prepare: async () => ({ isDone: ({ text }) => text.includes('"challenge"') }),
+  },
+  "account/security/two-factor addKey": {
+    access: "accounts",
+    path: "/account/security/two-factor",
+    prepare: async (user) => {
+      const response = createAuthenticator().register(await registrationOptions(await viewerOf(user)))
+      const isDone = async () => (await factorsOf(user.id)).passkeys.length === 1
+      return { fields: { name: "Laptop", response }, isDone }
+    },
+  },
+  "account/security/two-factor remove": {
+    access: "accounts",
+    path: "/account/security/two-factor",
+    prepare: async ({ id }) => {
+      const proof = appCode(await createApp(id), serverTime)
+      return { fields: { factor: "app" }, proof, isDone: async () => (await factorsOf(id)).app === null }
+    },
+  },
+  "account/security/two-factor replaceCodes": {
+    access: "accounts",
+    path: "/account/security/two-factor",
+    prepare: async ({ id }) => {
+      const proof = appCode(await createApp(id), serverTime)
+      return { proof, isDone: async () => (await factorsOf(id)).recoveryCodesLeft === 10 }
+    },
+  },
   "account/security connect": {
     access: "accounts",
     path: "/account/security",
     prepare: async () => ({
-      fields: { provider: "github", password },
+      fields: { provider: "github" },
       isDone: ({ headers }) => headers.get("x-action-redirect")?.startsWith("https://github.com/") === true,
     }),
   },
@@ -448,6 +549,21 @@ const actionCases: Record<string, ActionCase> = {
   },
   "admin/users/[id] unban": onAccount("users.manage", {}, "status = 'active'", { status: "banned" }),
   "admin/users/[id] close": onAccount("users.manage", {}, "status = 'closed'"),
+  "admin/users/[id] deleteAccount": onAccount(
+    "users.manage",
+    {},
+    "EXISTS (SELECT FROM account_deletions WHERE user_id = users.id)",
+  ),
+  "admin/users/[id] undoDeletion": {
+    access: "users.manage",
+    path: "/admin/users/[id]",
+    prepare: async () => {
+      const { id } = await createUser({ status: "closed" })
+      const data = { userId: id, requestedById: id, dueAt: new Date(Date.now() + 60_000), undoable: true }
+      await db().accountDeletion.create({ data })
+      return { fields: { id }, isDone: () => rowMatches("users", id, "status = 'active'") }
+    },
+  },
   "admin/users/[id] setRole": onAccount("users.manage", { role: "support" }, "role = 'support'"),
   "admin/users/[id] note": onAccount(
     "notes.manage",
@@ -456,6 +572,18 @@ const actionCases: Record<string, ActionCase> = {
   ),
   "admin/users/[id] grant": onAccount("credits.manage", { amount: "7" }, balanceIs(107)),
   "admin/users/[id] deduct": onAccount("credits.manage", { amount: "7" }, balanceIs(93)),
+}
+
+function atSecondStep(fields: Record<string, string>): ActionCase {
+  const isDone = ({ text }: RawResponse) => text.includes("This sign-in has expired.")
+  return { access: "everyone", path: "/sign-in/confirm", prepare: async () => ({ fields, isDone }) }
+}
+
+/** The account with its latest session, or with one of nobody if it has none. */
+async function viewerOf(user: User): Promise<Viewer> {
+  const session = await db().session.findFirst({ where: { userId: user.id }, orderBy: { createdAt: "desc" } })
+  const sessionId = session?.id ?? randomUUID()
+  return { ...user, id: user.id as OwnerId, grantedRole: user.role, picture: null, isFresh: true, sessionId }
 }
 
 function setsSession({ cookies }: RawResponse): boolean {
@@ -619,9 +747,9 @@ function unencrypted(token: SessionToken, algorithm: "none" | "HS256"): string {
   return `${cookieName("session")}=${content}.${signature}`
 }
 
-async function ofRole(role: string): Promise<Caller> {
+async function ofRole(role: string, session: Parameters<typeof sessionOf>[1] = {}): Promise<Caller> {
   const account = await createUser({ role, passwordHash })
-  return { account, headers: { cookie: await sessionOf(account) } }
+  return { account, headers: { cookie: await sessionOf(account, session) } }
 }
 
 type Callers = Readonly<Record<string, () => Promise<Caller>>>
@@ -639,11 +767,15 @@ const table = await endpoints()
 
 const given = { METRICS_TOKEN: randomUUID() }
 
+/** At which the clock of the server stands. */
+let serverTime: number
+
 let server: TestServer
 let provider: Provider
 
 beforeAll(async () => {
   provider = await startProvider()
+  serverTime = Date.now()
   server = await startTestServer("lean", {
     ...given,
     ...provider.given,
@@ -667,14 +799,18 @@ describe("the tables above", () => {
         actionCases,
         actions.map(({ name }) => name),
       ),
-    }).toEqual({ pages: [], routes: [], actions: [] })
+      proofs: missingIn(
+        reviewedProof,
+        actions.map(({ name }) => name),
+      ),
+    }).toEqual({ pages: [], routes: [], actions: [], proofs: [] })
     expect([built.pages.length, built.routes.length, actions.length].every((count) => count > 10)).toBe(true)
   })
 
   test("have no other rows, except for modules that can be removed", () => {
     const modules = /\b(audit|emails|feedback|waitlist)\b/
     const existing = [...built.pages, ...built.routes, ...actions.map(({ name }) => name)]
-    const rows = [pages, routes, actionCases].flatMap((table) => Object.keys(table))
+    const rows = [pages, routes, actionCases, reviewedProof].flatMap((table) => Object.keys(table))
     expect(rows.filter((row) => !existing.includes(row) && !modules.test(row))).toEqual([])
   })
 
@@ -705,7 +841,7 @@ test.each(Object.entries(pages).filter(([path]) => built.pages.includes(path)))(
     for (const [name, make] of Object.entries(access === "everyone" ? sampleCallers : callers)) {
       const caller = await make()
       const address = await addressOf(path, caller.account)
-      const signIn = `307 /sign-in?callbackUrl=${encodeURIComponent(address)}`
+      const signIn = `307 /sign-in?callbackUrl=${encodeURIComponent(access === "second step" ? "/" : address)}`
       outcomes[name] = await visit(address, caller)
       const open = path === "/sign-in" && caller.headers.cookie ? clear : "200"
       expected[name] =
@@ -716,7 +852,7 @@ test.each(Object.entries(pages).filter(([path]) => built.pages.includes(path)))(
 )
 
 function expectedOf(path: string, access: (typeof pages)[string], role: string): unknown {
-  if (access === "guests") return `307 ${landingPages[role] ?? "/admin"}`
+  if (access === "guests" || access === "second step") return `307 ${landingPages[role] ?? "/admin"}`
   if (access === "everyone" || isHolder(role, access)) return "200"
   return redirectedRoles[path]?.includes(role) ? expect.stringMatching(/^307 \/admin\//) : "403"
 }
@@ -871,7 +1007,7 @@ describe.each(["lean", "next"] as const)("routes, served by %s", (listener: List
       "%s, the intent of another account connects nothing and signs nobody in",
       async (_caller, make) => {
         const owner = await ofRole("member")
-        const fields = { provider: "github", password }
+        const fields = { provider: "github" }
         const sent = { path: "/account/security", fields, headers: owner.headers }
         const started = await start(api, "account/security connect", sent)
         const { headers } = await make()
@@ -982,6 +1118,7 @@ const posted: Record<string, object> = {
   "/api/leaks": { keys: ["a text that is no key"] },
   "/api/leaks/github": [],
   "/account/settings/picture": {},
+  "/account/settings/export": {},
 }
 
 type KeyHolder = { headers: SentHeaders; search?: string; refused?: string }
@@ -1046,6 +1183,20 @@ describe.each(allCases.filter(({ name }) => actions.some((action) => action.name
       )
     })
 
+    const asks = reviewedProof[actionCase.name] === true
+
+    test(`${asks ? "asks" : "does not ask"} for a fresh proof`, async () => {
+      const attempts = Object.entries(tooOld).map(([name, session]) => ({ name, make: () => ofRole("owner", session) }))
+      if (!asks) {
+        for (const { name, make } of attempts) await expectDone(actionCase, name, await make())
+        return
+      }
+      const refused: Attempt[] = []
+      for (const { name, make } of attempts) refused.push({ name, caller: await make() })
+      await expectNothingDone(actionCase, refused, '"proof":{"method":')
+      for (const { name, make } of attempts) await expectDone(actionCase, name, await make(), true)
+    })
+
     test("enforces the same access when it is sent to another page", async () => {
       const attempts: Attempt[] = []
       for (const [name, make] of Object.entries(sampleCallers)) {
@@ -1058,6 +1209,12 @@ describe.each(allCases.filter(({ name }) => actions.some((action) => action.name
     })
   },
 )
+
+/** Sessions in which nobody has proved within ten minutes who is at them. */
+const tooOld = {
+  "with a proof from eleven minutes ago": { provedAt: new Date(Date.now() - 11 * 60_000) },
+  "with a session that proved nothing": { provedAt: null },
+}
 
 /** Next.js compares `Origin` with the host that the request claims. Where both match, only our own check refuses. */
 const otherOrigins: Record<string, SentHeaders> = {
@@ -1090,21 +1247,30 @@ type CheckedAction = (typeof allCases)[number]
 async function prepareCall(
   actionCase: CheckedAction,
   { caller: { account, headers }, path = actionCase.path }: Attempt,
+  proves = false,
 ) {
-  const { fields = {}, isDone } = await actionCase.prepare(account)
-  const sent = { path: path.replace("[id]", fields.id ?? ""), fields, headers }
+  const { fields = {}, proof = password, isDone } = await actionCase.prepare(account)
+  const given = { ...fields, ...(proves && { proof }) }
+  const sent = { path: path.replace("[id]", fields.id ?? ""), fields: given, headers }
   return { call: () => callAction(server, actionOf(actionCase.name), sent), isDone }
 }
 
-async function expectDone(actionCase: CheckedAction, name: string, caller: Caller): Promise<void> {
-  const { call, isDone } = await prepareCall(actionCase, { name, caller })
+async function expectDone(actionCase: CheckedAction, name: string, caller: Caller, proves = false): Promise<void> {
+  const { call, isDone } = await prepareCall(actionCase, { name, caller }, proves)
   const response = await call()
   // Some of it happens after the response.
   await expect.poll(() => isDone(response), { timeout: 10_000, message: `${actionCase.name}, ${name}` }).toBe(true)
 }
 
-/** Expects that no attempt does what the action does, and that all of them together change nothing in the database. */
-async function expectNothingDone(actionCase: CheckedAction, attempts: readonly Attempt[]): Promise<void> {
+/**
+ * Expects that no attempt does what the action does, and that all of them together change nothing in the database.
+ * @param expected what each response contains
+ */
+async function expectNothingDone(
+  actionCase: CheckedAction,
+  attempts: readonly Attempt[],
+  expected = "",
+): Promise<void> {
   const prepared: (Awaited<ReturnType<typeof prepareCall>> & { name: string })[] = []
   for (const attempt of attempts) prepared.push({ name: attempt.name, ...(await prepareCall(actionCase, attempt)) })
   const before = await digestOfDatabase()
@@ -1112,6 +1278,7 @@ async function expectNothingDone(actionCase: CheckedAction, attempts: readonly A
   for (const { name, call, isDone } of prepared) {
     const response = await call()
     if ((await isDone(response)) || setsSession(response)) effective.push(name)
+    expect(response.text, name).toContain(expected)
   }
   expect(effective).toEqual([])
   expect(await digestOfDatabase(), attempts.map(({ name }) => name).join("; ")).toBe(before)
@@ -1126,7 +1293,7 @@ function actionOf(name: string): BuiltAction {
 /** A digest of the database, without the columns and tables that are written after the response. */
 async function digestOfDatabase(): Promise<string> {
   digestStatement ??= await writeDigestStatement()
-  const { rows } = await pool().query<{ digest: string }>(digestStatement)
+  const { rows } = await ownerPool().query<{ digest: string }>(digestStatement)
   return rows.map(({ digest }) => digest).join()
 }
 
@@ -1134,7 +1301,7 @@ let digestStatement: string | undefined
 
 /** The statement for the digest: the number of rows of each table that requests write, and the sum of their hashes. */
 async function writeDigestStatement(): Promise<string> {
-  const { rows: tables } = await pool().query<{ name: string; columns: string }>(
+  const { rows: tables } = await ownerPool().query<{ name: string; columns: string }>(
     `SELECT table_name AS name, string_agg(quote_ident(column_name), ', ' ORDER BY ordinal_position) AS columns
      FROM information_schema.columns WHERE table_schema = 'public' AND column_name <> 'last_used_at'
      AND table_name NOT IN ('emails', 'daily_sums', 'daily_changes', 'active_days') AND table_name NOT LIKE 'key_reminder%'

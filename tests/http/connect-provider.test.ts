@@ -9,7 +9,7 @@ import { cheapHashOf, createConnection, createUser } from "@/tests/support/facto
 import { comeBack, type Provider, type Started, start, startProvider } from "@/tests/support/oauth-provider"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
-// Connecting a provider: only the browser that confirmed the password, once, within ten minutes, for this provider.
+// Connecting a provider: only the browser that proved who is at it, once, within ten minutes, for this provider.
 // tests/http/access-matrix.test.ts sends an intent with every other kind of session cookie.
 
 const password = "correct horse battery staple"
@@ -30,19 +30,18 @@ beforeAll(async () => {
 })
 
 /** A browser with a live session. */
-async function createBrowser(overrides: Parameters<typeof createUser>[0] = {}) {
+async function createBrowser(
+  overrides: Parameters<typeof createUser>[0] = {},
+  session: Parameters<typeof sessionOf>[1] = {},
+) {
   const user = await createUser({ passwordHash, ...overrides })
-  return { user, headers: { cookie: await sessionOf(user) } }
+  return { user, headers: { cookie: await sessionOf(user, session) } }
 }
 
 type Browser = Awaited<ReturnType<typeof createBrowser>>
 
-function startConnecting({ headers }: Browser, given = password): Promise<Started> {
-  return start(server, "account/security connect", {
-    path: page,
-    fields: { provider: "github", password: given },
-    headers,
-  })
+function startConnecting({ headers }: Browser, proof: Record<string, string> = {}): Promise<Started> {
+  return start(server, "account/security connect", { path: page, fields: { provider: "github", ...proof }, headers })
 }
 
 function newPerson() {
@@ -83,12 +82,16 @@ test("a provider is connected and then signs in to the account; the session stay
   expect(await db().session.findMany({ where: { userId: user.id, via: "github" } })).toHaveLength(1)
 })
 
-test("without the password nothing starts", async () => {
-  const browser = await createBrowser()
-  for (const given of ["", "not the password"]) {
-    await expect(startConnecting(browser, given)).rejects.toThrow()
+test("without a fresh proof nothing starts; with the password the same session connects", async () => {
+  const browser = await createBrowser({}, { provedAt: null })
+  for (const proof of [{}, { proof: "" }, { proof: "not the password" }]) {
+    await expect(startConnecting(browser, proof)).rejects.toThrow()
   }
   expect(await db().session.findMany({ where: { userId: browser.user.id } })).toMatchObject([{ connecting: null }])
+  const [started, person] = [await startConnecting(browser, { proof: password }), newPerson()]
+  // The browser has replaced its session cookie by the one that the proof made.
+  expect(outcomeOf(await comeBack(server, started, {}, { code: person.id }))).toBe("connected")
+  expect(await connectedTo(person)).toEqual([browser.user.id])
 })
 
 test.each([
@@ -211,13 +214,13 @@ test("the page after a password reset names the connected providers", async () =
   if (!action) expect.fail()
   const fields = { token, password: "another one of my own" }
   const { text } = await callAction(server, action, { path: `/reset-password/${token}`, fields })
-  expect(text).toContain('"done":["GitHub"]')
+  expect(text).toContain('"done":{"providers":["GitHub"]')
 })
 
-test("the page lists what signs in, without a button for the last way in, or to connect without a password", async () => {
+test("the page lists what signs in, without a button for the last way in", async () => {
   const { user, headers } = await createBrowser({ passwordHash: null })
   const { id } = await createConnection(user.id)
   const { text } = await ask(server, { path: page, headers: { ...sameOriginHeaders(), ...headers } })
   expect(text).toContain("your only sign-in method")
-  expect([text.includes(`value="${id}"`), text.includes('value="google"')]).toEqual([false, false])
+  expect([text.includes(`value="${id}"`), text.includes('value="google"')]).toEqual([false, true])
 })

@@ -18,7 +18,6 @@ import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
 import { cookieName } from "@/lib/sign-in/cookies"
 import type { Given, Listener } from "@/scripts/build-and-serve"
-import { migrate } from "@/scripts/migrate"
 import { type Charged, checkCharges } from "@/tests/load/chaos-checks"
 import { type Database, startDatabase } from "@/tests/load/chaos-servers"
 import { ask, formOf, sameOriginHeaders, sessionOf } from "@/tests/support/client"
@@ -29,6 +28,7 @@ import { type Fault, type FaultyProxy, startFaultyProxy } from "@/tests/support/
 import { readForms } from "@/tests/support/forms"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { listeningPid, rssMbOf } from "@/tests/support/memory"
+import { ownerPool } from "@/tests/support/owner"
 import { type RunningRedis, startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
@@ -44,8 +44,7 @@ beforeAll(async () => {
   // A database of their own, because the tests stop, fill and kill it. Killing a process loses nothing that it has
   // written, so fsync can be off.
   database = await startDatabase(["-c", "fsync=off", "-c", "max_connections=80"])
-  await migrate(database.url)
-  process.env.DATABASE_URL = database.url
+  Object.assign(process.env, { DATABASE_URL: database.url, MIGRATE_DATABASE_URL: database.ownerUrl })
   return async () => {
     await pool().end()
     await database.stop()
@@ -619,15 +618,16 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
 
   /** Terminates the connections of the application and of this test. */
   function killConnections(): Promise<unknown> {
-    return pool().query(
+    return ownerPool().query(
       "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
     )
   }
 
   /** Runs `act` while the first `times` writes to `runs` fail with an SQLSTATE. */
   async function raising(code: string, writing: "INSERT" | "UPDATE", times: number, act: () => Promise<void>) {
-    await pool().query(`
+    await ownerPool().query(`
       CREATE SEQUENCE raised;
+      GRANT USAGE ON SEQUENCE raised TO PUBLIC;
       CREATE FUNCTION raise_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF nextval('raised') <= ${times} THEN RAISE EXCEPTION 'raised' USING ERRCODE = '${code}'; END IF;
         RETURN NEW;
@@ -636,7 +636,7 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
     try {
       await act()
     } finally {
-      await pool().query("DROP TRIGGER raises ON runs; DROP FUNCTION raise_it; DROP SEQUENCE raised")
+      await ownerPool().query("DROP TRIGGER raises ON runs; DROP FUNCTION raise_it; DROP SEQUENCE raised")
     }
   }
 
@@ -659,7 +659,7 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
   }
 
   async function newClient(): Promise<pg.Client> {
-    const client = new pg.Client(database.url)
+    const client = new pg.Client(database.ownerUrl)
     client.on("error", () => {})
     await client.connect()
     return client
@@ -861,7 +861,7 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
 
   /** Moves `runs` to a full disk of 4 MB. Returns undefined when this user cannot mount one. */
   async function fullDisk(): Promise<{ free: () => Promise<void> } | undefined> {
-    const { rows } = await pool().query<{ data: string }>("SELECT current_setting('data_directory') AS data")
+    const { rows } = await ownerPool().query<{ data: string }>("SELECT current_setting('data_directory') AS data")
     const { uid, gid } = await stat(rows[0]?.data ?? "")
     const directory = await mkdtemp("/var/tmp/disk-")
     try {
@@ -870,18 +870,18 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
       await rmdir(directory)
       return undefined
     }
-    await pool().query(`CREATE TABLESPACE small LOCATION '${directory}'`)
-    await pool().query("CREATE TABLE ballast (bytes text) TABLESPACE small")
-    await pool().query("ALTER TABLE runs SET TABLESPACE small")
+    await ownerPool().query(`CREATE TABLESPACE small LOCATION '${directory}'`)
+    await ownerPool().query("CREATE TABLE ballast (bytes text) TABLESPACE small")
+    await ownerPool().query("ALTER TABLE runs SET TABLESPACE small")
     const fill = async () => {
-      for (;;) await pool().query("INSERT INTO ballast SELECT repeat('ballast', 100) FROM generate_series(1, 8)")
+      for (;;) await ownerPool().query("INSERT INTO ballast SELECT repeat('ballast', 100) FROM generate_series(1, 8)")
     }
     await expect(fill()).rejects.toMatchObject({ code: "53100" })
     return {
       async free() {
-        await pool().query("DROP TABLE ballast")
-        await pool().query("ALTER TABLE runs SET TABLESPACE pg_default")
-        await pool().query("DROP TABLESPACE small")
+        await ownerPool().query("DROP TABLE ballast")
+        await ownerPool().query("ALTER TABLE runs SET TABLESPACE pg_default")
+        await ownerPool().query("DROP TABLESPACE small")
         await run("umount", [directory])
         await rmdir(directory)
       },

@@ -12,6 +12,7 @@ import type { Listener } from "@/scripts/build-and-serve"
 import { createKey, createOrder, createUser, grantCredits, requestWith } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { openApiViolations } from "@/tests/support/openapi-violations"
+import { ownerPool } from "@/tests/support/owner"
 import { isTime, valuesOf } from "@/tests/support/parameter-values"
 import { ask, type RawResponse, type Sent } from "@/tests/support/raw-http"
 import { startTestServer, type TestServer } from "@/tests/support/server"
@@ -466,7 +467,7 @@ describe.each(listeners)("%s", (listener) => {
 
   beforeAll(async () => {
     console.log(`FUZZ_SEED=${seed} FUZZ_RUNS=${runs}`)
-    if (listener === listeners[0]) await seedDatabase(pool(), { users: 60, now: new Date() })
+    if (listener === listeners[0]) await seedDatabase(ownerPool(), { users: 60, now: new Date() })
     server = await startTestServer(listener)
     document = JSON.parse((await ask(server.address, { path: "/api/v1/openapi.json" })).body)
     keySet = await newKeySet()

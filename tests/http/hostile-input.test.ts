@@ -10,6 +10,7 @@ import type { Listener } from "@/scripts/build-and-serve"
 import { sessionOf } from "@/tests/support/client"
 import { createKey, createOrder, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
+import { ownerPool } from "@/tests/support/owner"
 import { ask, type Sent, summaryOf } from "@/tests/support/raw-http"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
@@ -103,7 +104,7 @@ async function settling(): Promise<void> {
 }
 
 beforeAll(async () => {
-  await pool().query(`
+  await ownerPool().query(`
     CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS
       'BEGIN PERFORM pg_advisory_xact_lock_shared(${gate}); RETURN NEW; END';
     CREATE TRIGGER gate BEFORE UPDATE ON runs FOR EACH ROW WHEN (NEW.state = 'settled' AND OLD.state = 'reserved')

@@ -3,12 +3,12 @@ import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import { endpoints, type ServedEndpoint } from "@/app/api/v1/endpoints"
 import { newSecret } from "@/lib/keys/secret"
-import { pool } from "@/lib/postgres/pool"
 import type { Surface } from "@/lib/surfaces"
 import { seed } from "@/prisma/seed"
 import type { Listener } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { ownerPool } from "@/tests/support/owner"
 import { ask, type Sent } from "@/tests/support/raw-http"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
@@ -21,7 +21,7 @@ let servers: Record<Listener, TestServer>
 let keys: Record<Surface, string>
 
 beforeAll(async () => {
-  await seed(pool(), { users: 60, now: new Date() })
+  await seed(ownerPool(), { users: 60, now: new Date() })
   const now = Date.now()
   // Without the log of requests, whose lists change with every request.
   const given = { REQUEST_LOG_DAYS: "0" }

@@ -5,13 +5,13 @@ import type { AddressInfo } from "node:net"
 import { buffer } from "node:stream/consumers"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { newSecret } from "@/lib/keys/secret"
-import { pool } from "@/lib/postgres/pool"
 import { product } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
 import type { Given, Listener } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { builtActions, callAction, formOf } from "@/tests/support/client"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { ownerPool } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
@@ -102,7 +102,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   })
 
   test("is alive but not ready while a migration is pending", async () => {
-    const { rows } = await pool().query(
+    const { rows } = await ownerPool().query(
       "UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING id",
     )
     const response = await get("/readyz")
@@ -112,7 +112,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     ])
     expect(response.headers.get("retry-after")).toBe("2")
     expect((await get("/healthz")).status).toBe(200)
-    await pool().query("UPDATE _prisma_migrations SET rolled_back_at = NULL WHERE id = $1", [rows[0].id])
+    await ownerPool().query("UPDATE _prisma_migrations SET rolled_back_at = NULL WHERE id = $1", [rows[0].id])
     expect((await get("/readyz")).status).toBe(200)
   })
 

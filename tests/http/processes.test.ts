@@ -8,6 +8,7 @@ import { collect, type Listener, serve } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { startFaultyProxy } from "@/tests/support/faulty-proxy"
+import { ownerUrl } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
@@ -134,6 +135,27 @@ describe("on a database that holds a key of the demo", () => {
       await redis.stop()
     },
   )
+})
+
+describe("a database whose owner is the role of the server", () => {
+  const production = { DEMO: "off", VERIFY_EMAIL: "off", LOG_LEVEL: "warn" }
+
+  test.each<Listener>(["lean", "next"])(
+    "production warns that it could change the audit log (%s)",
+    async (listener) => {
+      const server = await startTestServer(listener, { ...production, DATABASE_URL: ownerUrl() })
+      await expect.poll(server.output).toContain('"event":"audit_log_not_protected"')
+      expect(await status(server, await freshKey())).toBe(200)
+      await server.stop()
+    },
+  )
+
+  test("and does not with the runtime role", async () => {
+    const server = await startTestServer("lean", production)
+    expect(await status(server, await freshKey())).toBe(200)
+    await server.stop()
+    expect(server.output()).not.toContain("audit_log_not_protected")
+  })
 })
 
 describe("several processes", () => {

@@ -10,6 +10,7 @@ import type { Given, Listener } from "@/scripts/build-and-serve"
 import { exchange } from "@/tests/support/exchange"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { listeningPid, rssMbOf } from "@/tests/support/memory"
+import { ownerUrl } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
@@ -98,7 +99,7 @@ test("while the log is locked, no response fails, memory is bounded, and every r
   const before = await rssMbOf(listeningPid(server.output()))
 
   const keys = await createKeys(36)
-  const holder = new pg.Client(process.env.DATABASE_URL)
+  const holder = new pg.Client(ownerUrl())
   await holder.connect()
   try {
     await holder.query("BEGIN; LOCK TABLE key_requests IN ACCESS EXCLUSIVE MODE")

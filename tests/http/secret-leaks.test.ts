@@ -8,7 +8,6 @@ import { buffer } from "node:stream/consumers"
 import { beforeAll, describe, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
 import { keyPattern, startOf } from "@/lib/keys/secret"
-import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { kinds, type Surface } from "@/lib/surfaces"
@@ -22,8 +21,15 @@ import {
   sameOriginHeaders,
   sessionOf,
 } from "@/tests/support/client"
-import { grantCredits } from "@/tests/support/factories"
-import { type MailServer, resetTokenIn, startMailServer, verificationTokenIn } from "@/tests/support/mail-server"
+import { appCode, grantCredits } from "@/tests/support/factories"
+import {
+  type MailServer,
+  proofCodeIn,
+  resetTokenIn,
+  startMailServer,
+  verificationTokenIn,
+} from "@/tests/support/mail-server"
+import { ownerPool } from "@/tests/support/owner"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
 // Creates an account with keys and passwords, and uses them correctly and incorrectly. Then checks that none of these
@@ -37,6 +43,8 @@ const metricsToken = randomBytes(16).toString("hex")
 const secrets: Record<string, string> = {}
 
 let server: TestServer
+/** At which the clock of the server stands. */
+let now: number
 let mail: MailServer
 let traces: Awaited<ReturnType<typeof startCollector>>
 let cookie = ""
@@ -46,6 +54,7 @@ beforeAll(async () => {
   env().AUTH_SECRET = keep("AUTH_SECRET", randomBytes(32).toString("hex"))
   mail = await startMailServer()
   traces = await startCollector()
+  now = Date.now()
   server = await startTestServer("lean", {
     AUTH_SECRET: env().AUTH_SECRET,
     SMTP_URL: mail.url,
@@ -246,12 +255,35 @@ async function changePasswords(first: string): Promise<void> {
   await ask(server, { path })
   signedInBy(await send("sign-in signIn", "/sign-in", { email, password: third ?? "" }), "the session of the sign-in")
   await emailWith("Your password was changed")
-  await changeAddress(third ?? "")
+  await passSecondStep(third ?? "")
+  await changeAddress()
+  await proveByEmail()
 }
 
-async function changeAddress(current: string): Promise<void> {
+async function passSecondStep(password: string): Promise<void> {
+  const [path, confirming] = ["/account/security/two-factor", "/sign-in/confirm"]
+  await send("account/security/two-factor start", path)
+  const page = await ask(server, { path, headers: { cookie } })
+  const shown = /(?:[A-Z2-7]{4} ){7}[A-Z2-7]{4}/.exec(page.text)?.[0] ?? ""
+  const secret = keep("the secret of the app", shown.replaceAll(" ", ""))
+  const added = await send("account/security/two-factor addApp", path, { code: appCode(secret, now) })
+  const codes = added.text.match(/\b([0-9a-z]{6}-){3}[0-9a-z]{6}\b/g) ?? []
+  for (const [index, code] of codes.entries()) keep(`recovery code ${index}`, code)
+  const [code = ""] = codes
+  const waiting = await send("sign-in signIn", "/sign-in", { email, password })
+  const pending = waiting.cookies.find((line) => line.startsWith(`${cookieName("pending")}=`)) ?? ""
+  cookie = pending.split(";")[0] ?? ""
+  keep("the sign-in that waits", cookie.slice(cookie.indexOf("=") + 1))
+  await ask(server, { path: confirming, headers: { cookie } })
+  for (const wrong of [`${code}x`, password]) await send("sign-in/confirm confirmByCode", confirming, { code: wrong })
+  signedInBy(await send("sign-in/confirm confirmByCode", confirming, { code }), "the session after the second factor")
+  await send("sign-in/confirm confirmByCode", confirming, { code })
+  await emailWith("A recovery code was used")
+}
+
+async function changeAddress(): Promise<void> {
   const to = `moved-${randomUUID()}@example.com`
-  await send("account/security changeAddress", "/account/security", { email: to, current })
+  await send("account/security changeAddress", "/account/security", { email: to })
   const confirm = keep("the token that confirms an address", verificationTokenIn(await emailWith(`To: ${to}`)))
   await ask(server, { path: `/verify/${confirm}`, headers: { cookie } })
   await send("verify/[token] confirmChange", `/verify/${confirm}`, { token: confirm })
@@ -263,6 +295,18 @@ async function changeAddress(current: string): Promise<void> {
   await send("verify/[token] undoChange", `/verify/${undo}`, { token: undo })
   // The undone change ended all sessions.
   cookie = await sessionOf(await db().user.findUniqueOrThrow({ where: { email } }))
+}
+
+/** The account has no password since its change of address was undone. */
+async function proveByEmail(): Promise<void> {
+  const user = await db().user.findUniqueOrThrow({ where: { email } })
+  cookie = await sessionOf(user, { provedAt: null })
+  const prove = (proof?: Record<string, string>) =>
+    send("account/security endOtherSessions", "/account/security", proof)
+  await prove()
+  const digits = proofCodeIn(await emailWith("Your confirmation code"))
+  const code = keep("the emailed code", `${digits.slice(0, 4)} ${digits.slice(4)}`)
+  for (const proof of [secrets["the third password"], `${code}1`, code]) await prove({ proof: proof ?? "" })
 }
 
 /** Waits, because emails are sent after the response. */
@@ -280,7 +324,7 @@ function secretsIn(text: string): string[] {
 }
 
 test("every secret was used", async () => {
-  expect(Object.keys(secrets)).toHaveLength(23)
+  expect(Object.keys(secrets)).toHaveLength(37)
   expect(await db().apiKey.count({ where: { revokedAt: null } })).toBe(4)
   expect(await db().run.count({ where: { state: "settled" } })).toBeGreaterThan(0)
   expect(new Set(Object.values(secrets).map((secret) => secret.length > 8))).toEqual(new Set([true]))
@@ -308,14 +352,15 @@ test("no trace or metric contains a secret", async () => {
   expect(secretsIn(metrics.text)).toEqual([])
 })
 
-test("no email contains a secret, except those with a link, which contain its token", () => {
+test("no email contains a secret, except those with a link or a code, which contain that", () => {
   expect(mail.emails.length).toBeGreaterThan(5)
   const tokens = mail.emails.flatMap((message) => {
     const found = secretsIn(message)
-    expect(found.length).toBeLessThanOrEqual(/\/(reset-password|verify)\//.test(message) ? 1 : 0)
+    expect(found.length).toBeLessThanOrEqual(/\/(reset-password|verify)\/|confirmation code/.test(message) ? 1 : 0)
     return found
   })
   expect(tokens.sort()).toEqual([
+    "the emailed code",
     "the reset token",
     "the token that confirms an address",
     "the token that undoes a change",
@@ -324,12 +369,12 @@ test("no email contains a secret, except those with a link, which contain its to
 })
 
 test("no column of any table contains a secret", async () => {
-  const { rows: tables } = await pool().query<{ name: string }>(
+  const { rows: tables } = await ownerPool().query<{ name: string }>(
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
   )
   let dump = ""
   for (const { name } of tables) {
-    const { rows } = await pool().query<{ line: string }>(`SELECT t::text AS line FROM "${name}" t`)
+    const { rows } = await ownerPool().query<{ line: string }>(`SELECT t::text AS line FROM "${name}" t`)
     dump += rows.map(({ line }) => `${line}\n`).join("")
   }
   // The dump does contain the start of each key.

@@ -36,6 +36,12 @@ beforeAll(async () => {
   }
 })
 
+/** Whether the instance says that it counts without Redis. */
+function countsAlone(instance: Instance): boolean {
+  const events = servers[instance].output().match(/ratelimit_(degraded|recovered)/g)
+  return events?.at(-1) === "ratelimit_degraded"
+}
+
 type Ask = { secret: string; path?: string; instance?: Instance; init?: RequestInit }
 
 async function ask({ secret, path = "/api/v1/me", instance, init }: Ask) {
@@ -62,6 +68,12 @@ async function account(credits = 0) {
 }
 
 test("the 301st request of a minute is refused by either instance", async () => {
+  // The first call connects to Redis, and is counted in the process if a busy machine takes too long for it.
+  const first = await account()
+  for (const instance of instances) {
+    const countsInRedis = async () => (await ask({ ...first, instance })).status === 200 && !countsAlone(instance)
+    await expect.poll(countsInRedis).toBe(true)
+  }
   const { secret } = await account()
   const responses = await many(330, () => ask({ secret }))
   const allowed = responses.filter(({ status }) => status === 200)

@@ -5,24 +5,28 @@ import { join } from "node:path"
 import pg from "pg"
 import { collect, type Given, serve, waitForServer } from "@/scripts/build-and-serve"
 import type { Child } from "@/scripts/child"
+import { migrate } from "@/scripts/migrate"
 import { dataDirectoryOf, startPostgres } from "@/scripts/postgres"
 
 // The database and the servers that tests kill. Each restarts on the same port, as under a supervisor.
 
 export type Database = {
+  /** Of the role with which servers connect. */
   url: string
+  ownerUrl: string
   crash: (downMs: number) => Promise<void>
   /** Suspends every process of the database; returns a function that resumes them. */
   freeze: () => Promise<() => void>
   stop: () => Promise<void>
 }
 
-/** A PostgreSQL as durable as in production: committed data survives a crash. */
+/** A migrated PostgreSQL as durable as in production: committed data survives a crash. */
 export async function startDatabase(flags: readonly string[] = []): Promise<Database> {
   const directory = await mkdtemp(join(tmpdir(), "chaos-"))
   const data = await dataDirectoryOf(directory)
   const port = await steadyPort()
   let running = await startPostgres(directory, flags, port)
+  await migrate(running.url, running.runtimeUrl)
   let restart = Promise.resolve()
 
   async function postmaster(): Promise<number> {
@@ -54,7 +58,8 @@ export async function startDatabase(flags: readonly string[] = []): Promise<Data
   }
 
   return {
-    url: running.url,
+    url: running.runtimeUrl,
+    ownerUrl: running.url,
     crash(downMs) {
       restart = crashOnce(downMs)
       return restart

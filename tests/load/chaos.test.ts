@@ -7,7 +7,6 @@ import { sweep } from "@/lib/credits/ledger"
 import { grantCredits } from "@/lib/credits/mutations"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { Random } from "@/prisma/random"
-import { migrate } from "@/scripts/migrate"
 import { createUser } from "@/tests/support/factories"
 import { stopAll, stopAtExit } from "@/tests/support/lifecycle"
 import { checkBalance, checkCharges, checkCommitted, checkLedger, reportViolation, violations } from "./chaos-checks"
@@ -38,10 +37,9 @@ afterAll(stopAll)
 test("every acknowledged call is charged exactly once while servers and the database are killed", async () => {
   console.log(`SEED=${seed}`)
   const database = stopAtExit(await startDatabase())
-  await migrate(database.url)
   const given = { DATABASE_URL: database.url, AUTH_SECRET: randomBytes(32).toString("hex") }
-  Object.assign(process.env, given, { BASE_URL: "http://localhost" })
-  const observer = new pg.Pool({ connectionString: database.url, max: 4 })
+  Object.assign(process.env, given, { MIGRATE_DATABASE_URL: database.ownerUrl, BASE_URL: "http://localhost" })
+  const observer = new pg.Pool({ connectionString: database.ownerUrl, max: 4 })
   observer.on("error", () => {})
 
   const servers = await Promise.all([prepareServer(given, reportViolation), prepareServer(given, reportViolation)])

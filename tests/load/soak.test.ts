@@ -4,7 +4,6 @@ import pg from "pg"
 import { afterAll, expect, inject, test } from "vitest"
 import { sweep } from "@/lib/credits/ledger"
 import { Random } from "@/prisma/random"
-import { migrate } from "@/scripts/migrate"
 import { type Fault, type FaultyProxy, startFaultyProxy } from "@/tests/support/faulty-proxy"
 import { stopAll, stopAtExit } from "@/tests/support/lifecycle"
 import { startRedis } from "@/tests/support/redis"
@@ -50,14 +49,14 @@ test("no response is wrong and all credits add up while dependencies fail once a
   console.log(`SEED=${seed}`)
   const database = stopAtExit(await startDatabase())
   const redis = stopAtExit(await startRedis())
-  await migrate(database.url)
   const proxies = {
     PostgreSQL: stopAtExit(await startFaultyProxy(Number(new URL(database.url).port))),
     Redis: stopAtExit(await startFaultyProxy(redis.port)),
   }
   const AUTH_SECRET = randomBytes(32).toString("hex")
-  Object.assign(process.env, { DATABASE_URL: database.url, AUTH_SECRET, BASE_URL: "http://localhost" })
-  const observer = new pg.Pool({ connectionString: database.url, max: 4 })
+  const environment = { DATABASE_URL: database.url, MIGRATE_DATABASE_URL: database.ownerUrl, AUTH_SECRET }
+  Object.assign(process.env, environment, { BASE_URL: "http://localhost" })
+  const observer = new pg.Pool({ connectionString: database.ownerUrl, max: 4 })
 
   const memory = await prepareMemory()
   const server = await prepareServer(

@@ -71,7 +71,8 @@ export function anotherAddress(): string {
 
 /** The `Cookie` header of a browser that is signed in to the account, with a session in the database. */
 export async function sessionOf(user: { id: string }, overrides: Partial<Prisma.SessionUncheckedCreateInput> = {}) {
-  return sessionCookie({ sub: user.id, sid: (await createSession(user, overrides)).id })
+  const { id, provedAt } = await createSession(user, overrides)
+  return sessionCookie({ sub: user.id, sid: id, proved: provedAt?.getTime() })
 }
 
 /** The `Cookie` header with a session's token, whether the session exists or not. */

@@ -7,6 +7,8 @@ declare module "vitest" {
   interface ProvidedContext {
     /** The PostgreSQL cluster that all tests share. Its database `template` is migrated and empty. */
     postgresUrl: string
+    /** The URL of its runtime role. */
+    runtimeUrl: string
     isLong: boolean
   }
 }
@@ -18,7 +20,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await admin.connect()
   await admin.query("CREATE DATABASE template")
   await admin.end()
-  await migrate(postgres.url.replace(/\/postgres$/, "/template"))
+  const template = (url: string) => url.replace(/\/postgres$/, "/template")
+  await migrate(template(postgres.url), template(postgres.runtimeUrl))
   project.provide("postgresUrl", postgres.url)
+  project.provide("runtimeUrl", postgres.runtimeUrl)
   return postgres.stop
 }

@@ -14,7 +14,7 @@ stopOnSignal(stopAll)
 
 const postgres = await startTemporaryPostgres()
 running.push(postgres)
-await migrate(postgres.url)
+await migrate(postgres.url, postgres.runtimeUrl)
 const databaseFile = process.env.E2E_DATABASE_FILE
 if (databaseFile) {
   await writeFile(databaseFile, postgres.url, { mode: 0o600 })
@@ -30,7 +30,7 @@ if (!(await isBuilt())) {
 }
 const port = Number(process.env.E2E_PORT)
 const given = {
-  DATABASE_URL: postgres.url,
+  DATABASE_URL: postgres.runtimeUrl,
   AUTH_SECRET: randomBytes(32).toString("hex"),
   // e2e/fixtures.ts signs up from several addresses.
   TRUSTED_PROXY_HOPS: "1",

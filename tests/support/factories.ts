@@ -1,13 +1,18 @@
 import { randomBytes, randomUUID, scryptSync } from "node:crypto"
+import { Secret, TOTP } from "otpauth"
 import pg from "pg"
-import type { Prisma } from "@/generated/prisma/client"
+import type { Prisma, User } from "@/generated/prisma/client"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import type { Entry } from "@/lib/request-log/write"
 import type { Viewer } from "@/lib/sign-in/sessions"
+import { encrypt } from "@/lib/sign-in/two-factor/encryption"
+import { addPasskey, registrationOptions } from "@/lib/sign-in/two-factor/passkeys"
 import type { Surface } from "@/lib/surfaces"
+import { createAuthenticator } from "./authenticator"
+import { ownerDb, ownerUrl } from "./owner"
 
 // Rows for tests, written directly to the database. Unique columns get unique values, so tests share no rows.
 
@@ -31,7 +36,7 @@ export async function createKey({
 
 export function createPlan(overrides: Partial<Prisma.PlanUncheckedCreateInput> = {}) {
   const id = `plan_${randomUUID().replaceAll("-", "")}`
-  return db().plan.create({
+  return ownerDb().plan.create({
     data: { id, name: "Pro", amount: 2_900, currency: "usd", interval: "month", credits: 1_000, ...overrides },
   })
 }
@@ -91,11 +96,24 @@ export async function createOrders({ id }: { id: string }, count: number, descri
 
 /** Writes many rows that nothing counts, which takes a fraction of the time. */
 export async function withoutTriggers(statement: string, values: readonly unknown[]): Promise<void> {
-  const client = new pg.Client(process.env.DATABASE_URL)
+  const client = new pg.Client(ownerUrl())
   await client.connect()
   await client.query("SET session_replication_role = replica")
   await client.query(statement, [...values])
   await client.end()
+}
+
+/** Audit entries with their own times, which the database sets itself otherwise. */
+export function createAuditEntries(
+  entries: readonly (Omit<Prisma.AuditEntryCreateManyInput, "id"> & { createdAt: Date | string })[],
+): Promise<void> {
+  return withoutTriggers(
+    `INSERT INTO audit_entries (id, actor_id, action, target_type, target_id, details, created_at)
+     SELECT gen_random_uuid(), "actorId", action, "targetType", "targetId", coalesce(details, '{}'), "createdAt"
+     FROM json_to_recordset($1) AS entry ("actorId" uuid, action text, "targetType" text, "targetId" text, details jsonb,
+       "createdAt" timestamptz)`,
+    [JSON.stringify(entries)],
+  )
 }
 
 /** An entry of the request log, to be written by `writeEntries`. */
@@ -153,13 +171,17 @@ export async function createRun({
   })
 }
 
-/** A signed-in browser; its cookie is that of `sessionOf` in client.ts. */
+/**
+ * A signed-in browser; its cookie is that of `sessionOf` in client.ts. It has just proved who is at it, so that forms do
+ * not ask for a proof, except in the tests of that.
+ */
 export function createSession(
   { id: userId }: { id: string },
   overrides: Partial<Prisma.SessionUncheckedCreateInput> = {},
 ) {
   const data = { id: randomUUID(), userId, via: "password", address: "192.0.2.1", browser: "Firefox on Linux" }
-  return db().session.create({ data: { ...data, ...overrides } })
+  const provedAt = new Date()
+  return db().session.create({ data: { ...data, provedAt, ...overrides } })
 }
 
 /** An account and the session in which it makes a request. */
@@ -167,8 +189,13 @@ export async function createViewer(
   overrides: Parameters<typeof createUser>[0] = {},
   session: Parameters<typeof createSession>[1] = {},
 ): Promise<Viewer> {
-  const user = await createUser(overrides)
-  return { ...user, id: user.id as OwnerId, picture: null, sessionId: (await createSession(user, session)).id }
+  return viewerOf(await createUser(overrides), session)
+}
+
+/** An account that exists, and a new session in which it makes a request. */
+export async function viewerOf(user: User, session: Parameters<typeof createSession>[1] = {}): Promise<Viewer> {
+  const { id: sessionId } = await createSession(user, session)
+  return { ...user, id: user.id as OwnerId, picture: null, grantedRole: user.role, isFresh: true, sessionId }
 }
 
 export function createPicture(userId: string, image = Buffer.from("no real picture")) {
@@ -180,6 +207,30 @@ export function createPicture(userId: string, image = Buffer.from("no real pictu
 export function createConnection(userId: string, overrides: Partial<Prisma.ProviderAccountUncheckedCreateInput> = {}) {
   const data = { userId, type: "oauth", provider: "github", providerAccountId: randomUUID() }
   return db().providerAccount.create({ data: { ...data, ...overrides } })
+}
+
+/** An authenticator app whose codes `appCode` makes, and which makes sign-ins to the account need it. */
+export async function createApp(userId: string, secret = new Secret({ size: 20 }).base32): Promise<string> {
+  const app = { secret: encrypt(secret, userId), lastStep: 0 }
+  await db().authenticatorApp.upsert({ where: { userId }, create: { userId, ...app }, update: app })
+  const data = { twoFactor: true, twoFactorSince: new Date(), factorsVersion: { increment: 1 } }
+  await db().user.updateMany({ where: { id: userId, twoFactor: false }, data })
+  return secret
+}
+
+/** The code that the app shows at this time. */
+export function appCode(secret: string, timestamp = Date.now()): string {
+  return new TOTP({ secret }).generate({ timestamp })
+}
+
+/** A passkey of the account, and the authenticator that has it. The viewer goes on in its new session. */
+export async function createPasskey(viewer: Viewer, name = "Test passkey") {
+  const authenticator = createAuthenticator()
+  const response = authenticator.register(await registrationOptions(viewer))
+  const added = await addPasskey(viewer, { name, response })
+  if (!added.ok) throw new Error(`The passkey was not added: ${added.reason}`)
+  viewer.sessionId = added.session.sid
+  return { authenticator, recoveryCodes: added.recoveryCodes }
 }
 
 /** A sign-up that waits until its address is verified. */

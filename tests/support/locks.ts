@@ -27,7 +27,7 @@ export async function whileUncommitted<Actions extends readonly (() => Promise<u
 }
 
 /** The number of statements in this database that wait for a lock. */
-async function waitingForLocks(): Promise<number | null> {
+export async function waitingForLocks(): Promise<number | null> {
   const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
   return (await pool().query(waiting)).rowCount
 }

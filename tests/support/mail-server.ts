@@ -81,6 +81,13 @@ export function verificationTokenIn(email: string): string {
   return tokenIn(email, /\/verify\/([\w-]+)/)
 }
 
+/** The code of an email that proves who is at a session. */
+export function proofCodeIn(email: string): string {
+  const [, ...digits] = /^(\d{4}) (\d{4})\r?$/m.exec(email) ?? []
+  if (digits.length === 0) throw new Error(`There is no code in this email:\n${email}`)
+  return digits.join("")
+}
+
 function tokenIn(email: string, link: RegExp): string {
   const token = link.exec(email)?.[1]
   if (!token) throw new Error(`There is no link in this email:\n${email}`)

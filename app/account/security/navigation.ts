@@ -7,4 +7,11 @@ export const entry: NavigationEntry = {
   label: "Security",
   icon: LockKeyhole,
   permission: null,
+  actions: [
+    {
+      label: "Manage two-factor authentication",
+      query: "/two-factor",
+      words: "2fa mfa two factor second factor passkeys authenticator app recovery codes",
+    },
+  ],
 }

@@ -11,11 +11,13 @@ import { passwordMinLength } from "@/lib/sign-in/password-hash"
 import { waysIn } from "@/lib/sign-in/provider-accounts"
 import { requireViewer } from "@/lib/sign-in/session"
 import { listSessions } from "@/lib/sign-in/sessions"
+import { factorsOf } from "@/lib/sign-in/two-factor/factors"
 import { change } from "./actions"
 import { RecentActivity } from "./activity"
 import { AddressForm } from "./address"
 import { Providers } from "./providers"
 import { Sessions } from "./sessions"
+import { TwoFactorPanel } from "./two-factor-panel"
 
 export const metadata: Metadata = { title: "Security" }
 
@@ -23,9 +25,10 @@ const page = "/account/security"
 
 export default async function SecurityPage({ searchParams }: PageProps<"/account/security">) {
   const viewer = await requireViewer(page)
-  const [sessions, ways, activity, query] = await Promise.all([
+  const [sessions, ways, factors, activity, query] = await Promise.all([
     listSessions(viewer),
     waysIn(viewer.id),
+    factorsOf(viewer.id),
     recentActivity(viewer.id),
     searchParams,
   ])
@@ -34,10 +37,11 @@ export default async function SecurityPage({ searchParams }: PageProps<"/account
       title="Security"
       intro="How you sign in, the browsers that are signed in, and what happened to your account."
     >
-      <Providers ways={ways} query={query} page={page} />
+      <Providers ways={ways} passkeys={factors.passkeys.length} query={query} page={page} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 xl:grid-cols-2">
+        <TwoFactorPanel factors={factors} />
         <Panel label="Password">{ways.hasPassword ? <PasswordForm email={viewer.email} /> : <NoPassword />}</Panel>
-        <AddressForm email={viewer.email} hasPassword={ways.hasPassword} />
+        <AddressForm email={viewer.email} />
       </div>
       <Sessions sessions={sessions} selected={query.end} page={page} />
       <RecentActivity entries={activity} />
@@ -68,8 +72,12 @@ function NoPassword() {
 
 function PasswordForm({ email }: { email: string }) {
   return (
-    <Form action={change} done={<Changed />} ifLost="If you are signed out, your new password is already set.">
-      <h2 className="text-base font-semibold">Change password</h2>
+    <Form
+      action={change}
+      heading={<h2 className="text-base font-semibold">Change password</h2>}
+      done={<Changed />}
+      ifLost="If you are signed out, your new password is already set."
+    >
       {/* Lets password managers match the password to the account. */}
       <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
       <PasswordField label="Current password" name="current" />

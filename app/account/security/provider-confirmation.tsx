@@ -1,5 +1,4 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
-import { PasswordField } from "@/components/form/fields"
 import { connect, disconnect } from "./actions"
 
 export type Named = { id: string; name: string }
@@ -10,12 +9,7 @@ export function connection({ id, name }: Named): Confirmation {
     title: `Connect ${name}?`,
     description: `You sign in at ${name} and return to this page. From then on you can sign in with ${name}.`,
     action: connect,
-    fields: (
-      <>
-        <input type="hidden" name="provider" value={id} />
-        <PasswordField label="Your password" name="password" />
-      </>
-    ),
+    fields: <input type="hidden" name="provider" value={id} />,
     submit: `Continue to ${name}`,
     kind: "primary",
   }

@@ -36,7 +36,18 @@ const outcomes = new Map<unknown, { tone: "good" | "bad"; text: string }>([
 ])
 
 /** What signs in to the account. Without JavaScript, the buttons open a query, which shows the confirmation here. */
-export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; page: string }) {
+export function Providers({
+  ways,
+  passkeys,
+  query,
+  page,
+}: {
+  ways: WaysIn
+  /** How many the account has. */
+  passkeys: number
+  query: Query
+  page: string
+}) {
   const { hasPassword, providers: connected } = ways
   const available = socialProviders()
   const now = new Date()
@@ -51,14 +62,7 @@ export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; p
           {outcome.text}
         </Notice>
       )}
-      {connecting && (
-        <ConfirmPanel
-          confirmation={connection(connecting)}
-          unavailable={!hasPassword && "Set a password by email first."}
-          page={page}
-          back="Back to the list"
-        />
-      )}
+      {connecting && <ConfirmPanel confirmation={connection(connecting)} page={page} back="Back to the list" />}
       {typeof query.disconnect === "string" && (
         <ConfirmPanel
           confirmation={disconnection(disconnecting ?? { id: query.disconnect, name: "this service" })}
@@ -70,6 +74,7 @@ export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; p
       <ProviderButtons available={available} connected={connected.map(({ id, name }) => ({ id, name }))}>
         <Table caption="Sign-in methods" headings={[{ label: "Method" }, { label: "Status" }, { actions: "Actions" }]}>
           <Row id="password" name="Password" status={hasPassword ? "Set" : "Not set"} />
+          {passkeys > 0 && <Row id="passkeys" name="Passkeys" status={`${passkeys} added`} />}
           {connected.map(({ id, name, createdAt, isLast }) => (
             <Row
               key={id}
@@ -78,7 +83,7 @@ export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; p
               status={
                 <span>
                   Connected <RelativeTime date={createdAt} now={now} />
-                  {isLast && "; your only sign-in method"}
+                  {isLast && (passkeys > 0 ? "; your only other sign-in method" : "; your only sign-in method")}
                 </span>
               }
               button={isLast ? undefined : { name: "disconnect", kind: "danger-quiet", text: "Disconnect" }}
@@ -91,8 +96,8 @@ export function Providers({ ways, query, page }: { ways: WaysIn; query: Query; p
                 key={id}
                 id={id}
                 name={name}
-                status={hasPassword ? "Not connected" : "Not connected; set a password first"}
-                button={hasPassword ? { name: "connect", kind: "plain", text: "Connect" } : undefined}
+                status="Not connected"
+                button={{ name: "connect", kind: "plain", text: "Connect" }}
               />
             ))}
         </Table>

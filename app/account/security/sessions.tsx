@@ -3,6 +3,7 @@ import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { RelativeTime } from "@/components/relative-time"
 import { StatusBadge } from "@/components/status-badge"
 import { cellStyle, TableCell, TableRow } from "@/components/table"
+import { signInWords } from "@/lib/sign-in/providers"
 import type { ListedSession } from "@/lib/sign-in/sessions"
 import { FoldedTable } from "./folded-table"
 import { SessionButtons } from "./session-buttons"
@@ -64,7 +65,7 @@ export function Sessions({
 }
 
 function SessionRow({ session, now }: { session: ListedSession; now: Date }) {
-  const { id, browser, address, via, createdAt, lastSeenAt, current } = session
+  const { id, browser, address, via, factor, createdAt, lastSeenAt, current } = session
   return (
     <TableRow>
       <TableCell label="Browser" names>
@@ -77,7 +78,7 @@ function SessionRow({ session, now }: { session: ListedSession; now: Date }) {
       </TableCell>
       <TableCell label="Signed in" className="text-muted">
         <span>
-          <RelativeTime date={createdAt} now={now} />, by {via}
+          <RelativeTime date={createdAt} now={now} />, by {signInWords(via, factor)}
         </span>
       </TableCell>
       <TableCell label="Last seen" className="text-muted">

@@ -7,4 +7,8 @@ export const entry: NavigationEntry = {
   label: "Settings",
   icon: Settings,
   permission: null,
+  actions: [
+    { label: "Export your data", query: "#export", words: "download my data" },
+    { label: "Delete your account", query: "#deletion", words: "delete account close my account" },
+  ],
 }

@@ -3,12 +3,14 @@ import { Avatar } from "@/components/avatar"
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { PageFrame, Panel } from "@/components/page-frame"
-import { SupportLink } from "@/components/support-link"
 import { Untrusted } from "@/components/untrusted"
 import { outcomes } from "@/lib/pictures/upload"
 import { requireViewer } from "@/lib/sign-in/session"
 import { chosenTheme, type Theme } from "@/lib/theme"
 import { setTheme } from "./actions"
+import { DeletionPanel } from "./deletion-panel"
+import { outcomes as exportOutcomes, type Outcome } from "./export/outcomes"
+import { ExportPanel } from "./export-panel"
 import { NameForm } from "./name-form"
 import { entry } from "./navigation"
 import { PictureForm } from "./picture-form"
@@ -20,8 +22,9 @@ export default async function SettingsPage({ searchParams }: PageProps<"/account
   const { name, email, picture } = viewer
   const query = await searchParams
   const outcome = outcomes.find((outcome) => outcome === query.picture)
+  const exported = (Object.keys(exportOutcomes) as Outcome[]).find((outcome) => outcome === query.export)
   return (
-    <PageFrame title={entry.label} intro="Your name and picture, and how these pages look.">
+    <PageFrame title={entry.label} intro="Your name and picture, how these pages look, and your data.">
       <Panel label="Profile">
         <div className="flex items-center gap-3">
           <Avatar {...viewer} size="large" />
@@ -48,14 +51,16 @@ export default async function SettingsPage({ searchParams }: PageProps<"/account
         <div>
           <h2 className="text-base font-semibold">Security</h2>
           <p className="text-muted">
-            Your password, your email address, connected services and signed-in browsers are under{" "}
+            Your password, two-factor authentication, email address, connected services and signed-in browsers are under{" "}
             <Link href="/account/security" className="font-medium text-accent underline">
               Security
             </Link>
-            . To close this account, contact <SupportLink />.
+            .
           </p>
         </div>
       </Panel>
+      <ExportPanel outcome={exported} />
+      <DeletionPanel viewer={viewer} isRequested={query.delete !== undefined} />
     </PageFrame>
   )
 }

@@ -115,6 +115,7 @@ const labels: Readonly<Record<string, string>> = {
   address: "IP address",
   count: "Browsers",
   expiresAt: "Expires",
+  dueAt: "Deleted on",
   start: "Key",
   surface: "Type of key",
   spendLimit: "Spending limit",
@@ -142,7 +143,7 @@ function shownValue(name: string, value: unknown, related: Related): ReactNode {
   if (name === "ownerId") return <AccountLink id={text} email={related.owners.get(text)} />
   if (name === "successorId") return <Key id={text} keys={related.keys} />
   if (name === "feedbackId") return <Target type="feedback" id={text} related={related} />
-  if (name === "expiresAt") return absoluteTime(new Date(text))
+  if (name === "expiresAt" || name === "dueAt") return absoluteTime(new Date(text))
   if (name === "start") return <code className="font-mono">{text}…</code>
   const named = Object.hasOwn(texts, name) ? texts[name] : undefined
   return <Untrusted>{named && Object.hasOwn(named, text) ? String(named[text]) : text}</Untrusted>

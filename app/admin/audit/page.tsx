@@ -1,6 +1,7 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/audit/route"
 import { ResourcePage } from "@/components/console/resource-page"
+import { actorWithoutAccount } from "./actor"
 import { Action, Details, LogTime, Target } from "./cells"
 import { entry } from "./navigation"
 import { relate } from "./related"
@@ -21,8 +22,7 @@ export default function AuditPage({ searchParams }: PageProps<"/admin/audit">) {
         {
           label: "Actor",
           opens: true,
-          cell: ({ actorId, action }, account) =>
-            actorId ? account(actorId) : action === "user.sign_in_failed" ? "Unknown" : "System",
+          cell: ({ actorId, ...entry }, account) => (actorId ? account(actorId) : actorWithoutAccount(entry)),
         },
         {
           label: "Target",

@@ -20,6 +20,7 @@ export const resolve = formAction(status("resolve", "Resolved."))
 export const reply = formAction({
   fields: replyForm,
   permission: "feedback.manage",
+  fresh: false,
   act: async (form, { viewer }) => {
     const result = await replyToFeedback(viewer.id, form)
     revalidatePath("/admin/feedback")
@@ -37,6 +38,7 @@ function status(change: FeedbackChange, changed: string) {
   return {
     fields: feedbackId,
     permission: "feedback.manage",
+    fresh: false,
     act: async ({ id }: z.output<typeof feedbackId>, { viewer }: { viewer: Viewer }) => {
       const result = await changeFeedback(change, viewer.id, id)
       revalidatePath("/admin/feedback")

@@ -13,6 +13,7 @@ const refusals = {
 export const inviteEntry = formAction({
   fields: invitation,
   permission: "waitlist.manage",
+  fresh: false,
   act: async ({ id }, { viewer }) => {
     const result = await invite(viewer.id, id)
     revalidatePath("/admin/waitlist")

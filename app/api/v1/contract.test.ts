@@ -28,6 +28,7 @@ import {
   requestWith,
 } from "@/tests/support/factories"
 import { openApiViolations } from "@/tests/support/openapi-violations"
+import { ownerPool } from "@/tests/support/owner"
 import { valuesOf } from "@/tests/support/parameter-values"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { endpoints, type ServedEndpoint } from "./endpoints"
@@ -143,7 +144,7 @@ afterEach(() => {
 })
 
 beforeAll(async () => {
-  await seed(pool(), { users: 60, now: new Date() })
+  await seed(ownerPool(), { users: 60, now: new Date() })
   if (listener) server = await startTestServer(listener)
   return () => server?.stop()
 })

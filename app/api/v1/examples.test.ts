@@ -2,9 +2,9 @@ import { beforeAll, expect, test, vi } from "vitest"
 import { exampleBody, exampleSearch } from "@/lib/api/document"
 import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import type { Role } from "@/lib/permissions"
-import { pool } from "@/lib/postgres/pool"
 import { anyPrefix, type Surface } from "@/lib/surfaces"
 import { seed } from "@/prisma/seed"
+import { ownerPool } from "@/tests/support/owner"
 import { endpoints } from "./endpoints"
 
 // The examples in the documentation are the responses to the demo accounts on a fixed date. Each is stored in a file next
@@ -16,7 +16,7 @@ const seededUntil = new Date("2026-06-15T00:00:00.000Z")
 const callers: Record<Surface, Role> = { admin: "owner", user: "member" }
 
 beforeAll(async () => {
-  await seed(pool(), { users: 200, now: seededUntil })
+  await seed(ownerPool(), { users: 200, now: seededUntil })
   // The calls of this test are not logged among the seeded ones: the log is written after a while.
   vi.useFakeTimers({ toFake: ["Date", "setTimeout"], now: seededUntil.getTime() - 1 })
   return () => vi.useRealTimers()

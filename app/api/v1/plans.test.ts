@@ -14,6 +14,7 @@ import { kinds } from "@/lib/surfaces"
 import { bulkUserId, fillInBulk } from "@/prisma/bulk"
 import { seededTables } from "@/prisma/seed"
 import { createKey, createUser } from "@/tests/support/factories"
+import { ownerUrl } from "@/tests/support/owner"
 import { isTime } from "@/tests/support/parameter-values"
 import { questionsOn, runRecipe } from "@/tests/support/questions"
 import { endpoints, type ServedEndpoint } from "./endpoints"
@@ -56,7 +57,7 @@ const lists = all.filter(
 const clients: pg.Client[] = []
 
 beforeAll(async () => {
-  const client = new pg.Client(env().DATABASE_URL)
+  const client = new pg.Client(ownerUrl())
   await client.connect()
   await fillInBulk(client, size)
   clients.push(client)

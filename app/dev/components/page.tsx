@@ -13,8 +13,10 @@ import { PageFrame, Panel } from "@/components/page-frame"
 import { StatusBadge } from "@/components/status-badge"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
+import { passkeyHost } from "@/lib/sign-in/two-factor/passkeys"
 import { requireDevelopment } from "../access"
 import { ExampleConfirmation } from "./example-confirmation"
+import { ExamplePasskey, ExampleRecoveryCodes } from "./example-factors"
 
 export const metadata: Metadata = { title: "Components" }
 
@@ -111,6 +113,14 @@ export default async function ComponentsPage() {
         </Example>
         <Example title="Nothing to show">
           <EmptyState title="No keys yet">Create a key, copy it, and try it.</EmptyState>
+        </Example>
+        <Example title="Second factor">
+          <Panel label="Example passkey">
+            <ExamplePasskey host={passkeyHost()} />
+          </Panel>
+          <Panel label="Example recovery codes">
+            <ExampleRecoveryCodes />
+          </Panel>
         </Example>
         <Example title="Dialog and toast">
           <ExampleConfirmation />

@@ -11,7 +11,7 @@ export function ResetForm({ unavailable, children }: { unavailable: ReactNode; c
   return (
     <Form
       action={reset}
-      done={(providers) => <PasswordSet providers={providers} />}
+      done={(of) => <PasswordSet {...of} />}
       unavailable={unavailable}
       ifLost="If the link no longer works, your new password is already set."
     >
@@ -20,9 +20,10 @@ export function ResetForm({ unavailable, children }: { unavailable: ReactNode; c
   )
 }
 
-function PasswordSet({ providers }: { providers: readonly string[] }) {
+function PasswordSet({ providers, isRestored }: { providers: readonly string[]; isRestored: boolean }) {
   return (
     <Done title="Your password is set">
+      {isRestored && <p>Your account is restored: it will not be deleted.</p>}
       <p className="text-muted">
         You are signed in, and all other browsers are signed out. API keys keep working: revoke any that you do not
         recognize.

@@ -8,7 +8,7 @@ import { clearSessionCookies, currentViewer } from "@/lib/sign-in/session"
 export async function GET({ nextUrl: { searchParams } }: NextRequest): Promise<never> {
   const callbackUrl = localPath(searchParams.get("callbackUrl") ?? undefined)
   const viewer = await currentViewer()
-  if (viewer) redirect(await pageAfterSignIn(callbackUrl, viewer.role))
+  if (viewer) redirect(await pageAfterSignIn(callbackUrl, viewer.grantedRole))
   await clearSessionCookies()
   const error = searchParams.get("error")
   redirect(`/sign-in?${new URLSearchParams({ callbackUrl, cleared: "", ...(error && { error }) })}`)

@@ -33,6 +33,7 @@ export const verify = guestFormAction({
 export const confirmChange = formAction({
   fields: linkForm,
   permission: null,
+  fresh: true,
   act: async ({ token }, { viewer, address }) =>
     outcomeOf(await confirmAddressChange(viewer.id, token, address), "changed"),
 })

@@ -1,5 +1,6 @@
 import type { ButtonKind } from "@/components/button"
 import type { UserStatus } from "@/generated/prisma/enums"
+import { graceDays } from "@/lib/accounts/grace-days"
 import type { ChangeResult } from "@/lib/accounts/mutations"
 import type { CreditResult } from "@/lib/credits/mutations"
 import { inCredits } from "@/lib/credits/words"
@@ -12,7 +13,7 @@ export type Subject = { id: string; name: string; email: string; role: string; b
 /** A field of an action's form; `why` is an optional reason, `revocation` one of the reasons to revoke a key. */
 export type ActionField = "role" | "requestId" | "amount" | "reason" | "why" | "revocation"
 
-type Action = {
+export type Action = {
   /** The label of the button that opens the confirmation, and of the one that confirms. */
   label: string
   title: string
@@ -22,6 +23,8 @@ type Action = {
   permission: Permission
   /** The account statuses in which the action is available. */
   statuses: readonly UserStatus[]
+  /** Those in which it is available while the account is to be deleted; none if omitted. */
+  whileLeaving?: readonly UserStatus[]
   fields: readonly ActionField[]
 }
 
@@ -68,6 +71,7 @@ export const accountActions = {
     kind: "danger",
     permission: "users.manage",
     statuses: ["active", "banned"],
+    whileLeaving: ["banned", "closed"],
     fields: ["revocation"],
   },
   removePicture: {
@@ -77,6 +81,7 @@ export const accountActions = {
     kind: "danger",
     permission: "users.manage",
     statuses: ["active", "banned", "closed"],
+    whileLeaving: ["banned", "closed"],
     fields: [],
   },
   unban: {
@@ -86,6 +91,7 @@ export const accountActions = {
     kind: "primary",
     permission: "users.manage",
     statuses: ["banned"],
+    whileLeaving: ["banned"],
     fields: [],
   },
   ban: {
@@ -96,7 +102,18 @@ export const accountActions = {
     kind: "danger",
     permission: "users.manage",
     statuses: ["active"],
+    whileLeaving: ["closed"],
     fields: ["why"],
+  },
+  undoDeletion: {
+    label: "Undo deletion",
+    title: "Undo the deletion of this account?",
+    effect: () => "will not be deleted. If the request closed the account, it opens again, and its keys work.",
+    kind: "primary",
+    permission: "users.manage",
+    statuses: [],
+    whileLeaving: ["closed", "banned"],
+    fields: [],
   },
   close: {
     label: "Close account",
@@ -106,6 +123,16 @@ export const accountActions = {
     permission: "users.manage",
     statuses: ["active", "banned"],
     fields: ["why"],
+  },
+  delete: {
+    label: "Delete account",
+    title: "Delete this account?",
+    effect: () =>
+      `will be closed now and deleted in ${graceDays} days: their personal data for good, while orders and the credit ledger stay without a person. Until then you can undo it, and so can they by signing in, unless the account is banned or closed already. They get an email.`,
+    kind: "danger",
+    permission: "users.manage",
+    statuses: ["active", "banned", "closed"],
+    fields: [],
   },
 } as const satisfies Record<string, Action>
 
@@ -123,11 +150,13 @@ type Refused = Extract<ChangeResult | CreditResult | AccountRevocation, { ok: fa
 export const refusals = {
   not_permitted: "Your role lacks the permission for this action. Ask an owner or admin.",
   oneself: "You cannot use these actions on your own account. Ask another owner or admin.",
-  beyond_actor: "Only an owner can change the role of this account, ban or close it, or revoke its keys.",
+  beyond_actor: "Only an owner can change the role of this account, ban, close or delete it, or revoke its keys.",
   role_beyond_actor: "Only an owner can give this role.",
   not_found: "This account does not exist.",
   no_such_key: "This key does not exist.",
   closed: "This account is closed. Its role, status and credits can no longer be changed.",
+  leaving: "It is too late: the personal data of this account is being deleted.",
+  deleted: "The personal data of this account was deleted.",
   insufficient: "The account does not have enough credits.",
   too_much: "The balance would exceed the maximum. Enter a smaller amount.",
-} as const satisfies Record<Refused, string>
+} as const satisfies Record<Refused | "deleted", string>

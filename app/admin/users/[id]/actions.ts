@@ -3,12 +3,14 @@
 import { revalidatePath } from "next/cache"
 import { after } from "next/server"
 import { z } from "zod"
+import { requestDeletionOf, undoDeletionOf } from "@/lib/accounts/deletion"
 import { type ChangeResult, changeRole, changeStatus, type StatusChange, statusReason } from "@/lib/accounts/mutations"
 import { addNote, noteForm } from "@/lib/accounts/notes"
 import { creditForm, deductCredits, grantCredits } from "@/lib/credits/mutations"
 import { inCredits } from "@/lib/credits/words"
 import { sendEmail } from "@/lib/email/send"
 import { done, formAction, invalid, type Message, refused, retryLater } from "@/lib/form/action"
+import { plainDate } from "@/lib/format-time"
 import { hidden } from "@/lib/input/fields"
 import type { RevocationReason } from "@/lib/keys/choices"
 import { consolePageOf } from "@/lib/keys/data"
@@ -30,9 +32,41 @@ export const unban = formAction(status("unban", "The account is unbanned.", "The
 
 export const close = formAction(status("close", "The account is closed.", "The account is already closed."))
 
+export const deleteAccount = formAction({
+  fields: z.object({ id }),
+  permission: accountActions.delete.permission,
+  fresh: true,
+  act: async ({ id }, { viewer }) => {
+    const result = await requestDeletionOf(viewer.id, id)
+    revalidatePath(`/admin/users/${id}`)
+    if (!result.ok) return refused(refusals[result.reason])
+    const { account, scheduled } = result
+    if (!scheduled) return done<Message>("The deletion was already requested.")
+    after(() => sendEmail(account, "deletion_requested", { ...scheduled, byStaff: true }))
+    return done<Message>(`The account will be deleted on ${plainDate(scheduled.dueAt)}.`)
+  },
+})
+
+export const undoDeletion = formAction({
+  fields: z.object({ id }),
+  permission: accountActions.undoDeletion.permission,
+  fresh: true,
+  act: async ({ id }, { viewer }) => {
+    const result = await undoDeletionOf(viewer.id, id)
+    revalidatePath(`/admin/users/${id}`)
+    if (!result.ok) return refused(refusals[result.reason])
+    const { account, undone } = result
+    if (!undone) return done<Message>("The account is not to be deleted, or it is too late.")
+    if (undone === "active") after(() => sendEmail(account, "deletion_undone", { byStaff: true }))
+    const kept = { active: "is open again", still_banned: "stays banned", still_closed: "stays closed" }[undone]
+    return done<Message>(`The account will not be deleted. It ${kept}.`)
+  },
+})
+
 export const setRole = formAction({
   fields: z.object({ id, role: z.enum(roleNames, "Choose a role.") }),
   permission: accountActions.role.permission,
+  fresh: true,
   act: async ({ id, role }, { viewer }) => {
     const result = await changeRole(viewer.id, id, role)
     revalidatePath(`/admin/users/${id}`)
@@ -45,6 +79,7 @@ export const setRole = formAction({
 export const removePicture = formAction({
   fields: z.object({ id }),
   permission: accountActions.removePicture.permission,
+  fresh: false,
   act: async ({ id }, { viewer }) => {
     const result = await removePictureOf(viewer.id, id)
     revalidatePath(`/admin/users/${id}`)
@@ -55,12 +90,14 @@ export const removePicture = formAction({
 export const revokeKeys = formAction({
   fields: revocationFields,
   permission: accountActions.revokeKeys.permission,
+  fresh: false,
   act: async ({ id, reason }, { viewer }) => ofRevocation(await revokeKeysOf(viewer.id, id, reason), reason, viewer),
 })
 
 export const revokeKey = formAction({
   fields: revocationFields,
   permission: accountActions.revokeKeys.permission,
+  fresh: false,
   act: async (form, { viewer }) => ofRevocation(await revokeKeyOfAccount(viewer.id, form), form.reason, viewer),
 })
 
@@ -69,6 +106,7 @@ export const grant = formAction(credits("grant", grantCredits))
 export const note = formAction({
   fields: noteForm,
   permission: "notes.manage",
+  fresh: false,
   act: async (form, { viewer }) => {
     const result = await addNote(viewer.id, form)
     if (!result.ok && result.reason === "too_many") return retryLater("You added too many notes", result)
@@ -84,6 +122,7 @@ function status(change: StatusChange, changed: string, unchanged: string) {
   return {
     fields: statusFields,
     permission: accountActions[change].permission,
+    fresh: true,
     act: async ({ id, reason }: z.output<typeof statusFields>, { viewer }: { viewer: Viewer }) => {
       const result = await changeStatus(change, viewer.id, id, reason)
       revalidatePath(`/admin/users/${id}`)
@@ -98,6 +137,7 @@ function credits(name: "grant" | "deduct", change: typeof grantCredits) {
   return {
     fields: creditFields,
     permission: accountActions[name].permission,
+    fresh: true,
     act: async ({ id, ...form }: z.output<typeof creditFields>, { viewer }: { viewer: Viewer }) => {
       const result = await change(viewer.id, id, form)
       revalidatePath(`/admin/users/${id}`)

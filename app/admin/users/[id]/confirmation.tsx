@@ -4,12 +4,25 @@ import { RevocationReasonField } from "@/components/keys/revocation"
 import { Untrusted } from "@/components/untrusted"
 import type { FormAction, Message } from "@/lib/form/action"
 import { type AccountAction, type ActionField, accountActions, type Subject } from "./account-actions"
-import { ban, close, deduct, grant, removePicture, revokeKeys, setRole, unban } from "./actions"
+import {
+  ban,
+  close,
+  deduct,
+  deleteAccount,
+  grant,
+  removePicture,
+  revokeKeys,
+  setRole,
+  unban,
+  undoDeletion,
+} from "./actions"
 
 const actions: Record<AccountAction, FormAction<string, Message>> = {
   ban,
   unban,
   close,
+  delete: deleteAccount,
+  undoDeletion,
   revokeKeys,
   removePicture,
   role: setRole,

@@ -9,10 +9,20 @@ import type { Viewer } from "@/lib/sign-in/session"
 import { note } from "./actions"
 
 /** What staff noted about an account other than the viewer's, and a form for those who may add to it. */
-export async function Notes({ id, requestId, viewer }: { id: string; requestId: string; viewer: Viewer }) {
+export async function Notes({
+  id,
+  isDeleted,
+  requestId,
+  viewer,
+}: {
+  id: string
+  isDeleted: boolean
+  requestId: string
+  viewer: Viewer
+}) {
   const notes = await notesAbout(id, viewer.id)
   if (!notes) return null
-  const isWritable = holds(viewer.role, "notes.manage")
+  const isWritable = !isDeleted && holds(viewer.role, "notes.manage")
   const authors = await emailsOf(notes.map(({ authorId }) => authorId))
   return (
     <section

@@ -10,15 +10,25 @@ import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { CopyText } from "@/components/copy-text"
 import { KeyList } from "@/components/keys/key-list"
 import { Status } from "@/components/list/cells"
+import { Notice } from "@/components/notice"
 import { PageFrame } from "@/components/page-frame"
 import { RelativeTime } from "@/components/relative-time"
+import { StatusBadge } from "@/components/status-badge"
 import { Untrusted } from "@/components/untrusted"
 import { obstacle, outranks } from "@/lib/accounts/authority"
 import { type Account, findAccount } from "@/lib/console/account"
+import { absoluteTime } from "@/lib/format-time"
 import { consolePageOf, listKeysOf } from "@/lib/keys/data"
 import { holds, roleNames } from "@/lib/permissions"
 import { requirePermission, type Viewer } from "@/lib/sign-in/session"
-import { type AccountAction, accountActions, actionNames, isAccountAction, refusals } from "./account-actions"
+import {
+  type AccountAction,
+  type Action,
+  accountActions,
+  actionNames,
+  isAccountAction,
+  refusals,
+} from "./account-actions"
 import { AccountTiles } from "./account-tiles"
 import { UseChart, useOf } from "./account-use"
 import { ActionButtons } from "./action-buttons"
@@ -40,12 +50,13 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
   const { action: requested } = query
   const actions = availableActions(viewer, account)
   const mayAct = actionNames.some((action) => isPermitted(viewer, action))
-  const { name, email, role, balance, createdAt } = account
+  const { name, email, role, twoFactor, balance, createdAt } = account
   const facts = {
     account: { id, name, email, role, balance: holds(viewer.role, "credits.read") ? balance : null },
     requestId: randomUUID(),
     roles: roleNames.filter((name) => outranks(viewer.role, name)),
   }
+  const isDeleted = Boolean(account.deletion?.startedAt)
   const [use, lists] = await Promise.all([useOf(id, viewer.role), accountLists(id, viewer.role)])
   return (
     <PageFrame
@@ -60,6 +71,12 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
           <p>
             <Untrusted>{email}</Untrusted> · {role} · signed up <RelativeTime date={createdAt} now={new Date()} />
           </p>
+          {!isDeleted && (
+            <p>
+              Two-factor authentication:{" "}
+              <StatusBadge tone={twoFactor ? "good" : "off"}>{twoFactor ? "On" : "Off"}</StatusBadge>
+            </p>
+          )}
           <CopyText label="Copy ID">{id}</CopyText>
         </div>
       }
@@ -76,11 +93,12 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
           back="Back to the account"
         />
       )}
+      <DeletionNotice of={account.deletion} />
       {!isAccountAction(requested) && <Limitation viewer={viewer} account={account} />}
       <AccountTiles account={account} role={viewer.role} use={use} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
         {use && <UseChart {...use} />}
-        <Notes id={id} requestId={randomUUID()} viewer={viewer} />
+        <Notes id={id} isDeleted={isDeleted} requestId={randomUUID()} viewer={viewer} />
       </div>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
         <h2 className="text-base font-semibold">API keys</h2>
@@ -91,7 +109,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
           query={query}
           offered={await allScopesOf(viewer.role)}
           pageOf={(key) => consolePageOf(key, viewer)}
-          forms={obstacle(viewer, account) === null ? { revoke: revokeKey } : undefined}
+          forms={obstacle(viewer, account) === null && !account.deletion?.startedAt ? { revoke: revokeKey } : undefined}
           empty={<p className="text-muted">No keys.</p>}
         />
       </div>
@@ -106,17 +124,34 @@ function Limitation({ viewer, account }: { viewer: Viewer; account: Account }) {
   if (!actionNames.some((action) => isPermitted(viewer, action))) {
     return <p className="text-muted">Ask an owner or admin to grant credits, revoke keys, or ban this account.</p>
   }
-  const reason = account.status === "closed" ? "closed" : obstacle(viewer, account)
+  const reason = account.status === "closed" && !account.deletion ? "closed" : obstacle(viewer, account)
   return reason && reason !== "not_permitted" && <p className="text-muted">{refusals[reason]}</p>
 }
 
+function DeletionNotice({ of: deletion }: { of: Account["deletion"] }) {
+  if (!deletion) return null
+  if (deletion.startedAt) return <Notice tone="warn">The personal data of this account was deleted on request.</Notice>
+  return (
+    <Notice tone="warn">
+      Will be deleted on {absoluteTime(deletion.dueAt)}.{" "}
+      {deletion.undoable
+        ? "Until then, signing in undoes the deletion, unless the account is banned."
+        : "Signing in does not undo the deletion."}
+    </Notice>
+  )
+}
+
 function availableActions(viewer: Viewer, account: Account): AccountAction[] {
+  const { deletion } = account
   const reachable = obstacle(viewer, account) === null
   return actionNames.filter((action) => {
-    const { permission, statuses } = accountActions[action]
+    const { permission, statuses, whileLeaving = [] }: Action = accountActions[action]
     if (viewer.id === account.id || (permission === "users.manage" && !reachable)) return false
     if (action === "removePicture" && account.picture === null) return false
-    return isPermitted(viewer, action) && statuses.some((status) => status === account.status)
+    // Staff had closed it, so that nobody comes back to it.
+    if (action === "ban" && deletion?.undoable === false) return false
+    const available = deletion ? whileLeaving : statuses
+    return isPermitted(viewer, action) && !deletion?.startedAt && available.includes(account.status)
   })
 }
 

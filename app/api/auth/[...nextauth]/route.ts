@@ -10,7 +10,15 @@ import { cookieName, cookieOptions } from "@/lib/sign-in/cookies"
 import { authOptions, onOurPages } from "@/lib/sign-in/next-auth"
 import { connectProvider } from "@/lib/sign-in/provider-accounts"
 import { type ProviderId, providerName, socialProviders } from "@/lib/sign-in/providers"
-import { appendDeviceCookie, currentViewer, revokeSession } from "@/lib/sign-in/session"
+import { pageOfRestored } from "@/lib/sign-in/restore"
+import {
+  appendDeviceCookie,
+  appendPendingCookie,
+  confirmPage,
+  currentViewer,
+  revokeSession,
+  startedBy,
+} from "@/lib/sign-in/session"
 import { log } from "@/lib/telemetry/log"
 
 type Context = { params: Promise<{ nextauth: string[] }> }
@@ -30,11 +38,26 @@ export async function GET(request: NextRequest, context: Context): Promise<Respo
   const response = await callNextAuth(request, context, authOptions())
   response.headers.set("location", onOurPages(response.headers.get("location")))
   const started = response.headers.getSetCookie().find((line) => line.startsWith(`${cookieName("session")}=ey`))
-  if (started) {
-    await revokeSession()
-    await appendDeviceCookie(response, started).catch((error) => log().error({ why: String(error) }, "device_not_set"))
+  return started ? whenStarted(response, started) : response
+}
+
+/** @param line the `Set-Cookie` header of the session */
+async function whenStarted(response: Response, line: string): Promise<Response> {
+  await revokeSession()
+  const started = await startedBy(line)
+  if ("session" in started) {
+    const { session, isRestored } = started
+    if (isRestored) response.headers.set("location", new URL(pageOfRestored, env().BASE_URL).href)
+    await appendDeviceCookie(response, session).catch((error) => log().error({ why: String(error) }, "device_not_set"))
+    return response
   }
-  return response
+  const { pathname, search } = new URL(response.headers.get("location") ?? "", env().BASE_URL)
+  const confirm = NextResponse.redirect(
+    new URL(confirmPage(pathname === "/sign-in" ? "/" : pathname + search), env().BASE_URL),
+  )
+  for (const other of response.headers.getSetCookie()) if (other !== line) confirm.headers.append("set-cookie", other)
+  appendPendingCookie(confirm, started.pending)
+  return confirm
 }
 
 export const { HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nothing

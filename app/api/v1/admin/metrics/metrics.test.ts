@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto"
 import { beforeAll, expect, test } from "vitest"
 import { csvLine } from "@/lib/csv"
 import { holds, type Permission, type Role, roles } from "@/lib/permissions"
-import { pool } from "@/lib/postgres/pool"
 import { seed } from "@/prisma/seed"
 import { createKey, createOrder, createUser } from "@/tests/support/factories"
+import { ownerPool } from "@/tests/support/owner"
 import { GET } from "./route"
 
 // What the endpoint guarantees besides its numbers, which lib/metrics/ask.test.ts and questions.test.ts compare with SQL.
@@ -16,7 +16,7 @@ const families = GET.endpoint.families ?? []
 let owner: string
 
 beforeAll(async () => {
-  await seed(pool(), { users: 100, now })
+  await seed(ownerPool(), { users: 100, now })
   owner = await keyOf("owner")
 })
 
@@ -167,7 +167,7 @@ test("a row in which all is 0 is neither returned nor counted, also where only t
 
 test("a question that would take long is refused with what takes less", { timeout: 60_000 }, async () => {
   const keyId = randomUUID()
-  const client = await pool().connect()
+  const client = await ownerPool().connect()
   // Without the triggers that keep totals of lists.
   await client.query("SET session_replication_role = replica")
   const use = async (day: string, keys: number) => {

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
 import { seed } from "@/prisma/seed"
 import { createKey, createUser } from "@/tests/support/factories"
+import { ownerPool } from "@/tests/support/owner"
 import { questionsOn, runRecipe } from "@/tests/support/questions"
 import { endpoints } from "../../endpoints"
 import { GET } from "./route"
@@ -20,7 +21,7 @@ let secret: string
 let subjects: typeof nobody
 
 beforeAll(async () => {
-  await seed(pool(), { users: 150, now })
+  await seed(ownerPool(), { users: 150, now })
   secret = (await createKey({ user: await createUser({ role: "owner" }), surface: "admin" })).secret
   const mostIn = async (table: string, column: string) => {
     const { rows } = await pool().query<{ id: string }>(

@@ -4,6 +4,7 @@ import { pool } from "@/lib/postgres/pool"
 import { keyVariable } from "@/lib/product"
 import { anyPrefix } from "@/lib/surfaces"
 import { seed } from "@/prisma/seed"
+import { ownerPool } from "@/tests/support/owner"
 import { endpoints } from "../../endpoints"
 import { GET } from "./route"
 
@@ -12,7 +13,7 @@ const skill = await (await GET(new Request("http://localhost:3000/api/v1/admin/s
 const table = await endpoints()
 
 beforeAll(async () => {
-  await seed(pool(), { users: 150, now: new Date() })
+  await seed(ownerPool(), { users: 150, now: new Date() })
   const owner = demoAccounts.find(({ role }) => role === "owner") ?? expect.fail()
   vi.stubEnv(keyVariable, demoKey(owner))
   // The route functions replace the server: no network is involved.

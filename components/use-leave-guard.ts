@@ -1,13 +1,17 @@
 import { type RefObject, useEffect, useRef } from "react"
 
-const warning = "The key is shown only once. Leave without it?"
-
 /**
  * Asks for confirmation before the shown key is lost: on close, reload, Back and links outside `container`.
  * @param onLeave drops the key; called when the viewer leaves without having saved it
+ * @param what the start of the question
  * @returns a function that removes the guard, to be called when the key is saved
  */
-export function useLeaveGuard(container: RefObject<HTMLElement | null>, onLeave: () => void): () => void {
+export function useLeaveGuard(
+  container: RefObject<HTMLElement | null>,
+  onLeave: () => void,
+  what = "The key is",
+): () => void {
+  const warning = `${what} shown only once. Leave without saving?`
   const leave = useRef(onLeave)
   leave.current = onLeave
   const end = useRef(() => {})
@@ -54,7 +58,7 @@ export function useLeaveGuard(container: RefObject<HTMLElement | null>, onLeave:
       if (history.state?.keyShown) removeHistoryEntry()
     }
     return () => listeners.abort()
-  }, [container])
+  }, [container, warning])
 
   return () => end.current()
 }

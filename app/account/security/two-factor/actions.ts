@@ -1,0 +1,120 @@
+"use server"
+
+import { revalidatePath } from "next/cache"
+import { after } from "next/server"
+import { z } from "zod"
+import { sendEmail } from "@/lib/email/send"
+import { done, formAction, invalid, refused, retryLater, signedOut } from "@/lib/form/action"
+import { secret } from "@/lib/input/fields"
+import { consume } from "@/lib/rate-limit/rate-limit"
+import { tooMany } from "@/lib/sign-in/attempts"
+import { setSession } from "@/lib/sign-in/session"
+import type { Viewer } from "@/lib/sign-in/sessions"
+import { confirmApp, startApp } from "@/lib/sign-in/two-factor/app"
+import { removalForm, removeFactor } from "@/lib/sign-in/two-factor/factors"
+import { addPasskey, maxPasskeys, passkeyForm, registrationOptions } from "@/lib/sign-in/two-factor/passkeys"
+import { replaceRecoveryCodes } from "@/lib/sign-in/two-factor/recovery-codes"
+
+const page = "/account/security/two-factor"
+
+/** A refusal if the account has added factors, or replaced its codes, too often. */
+async function countChange({ id }: Viewer) {
+  const verdict = await consume("factorChangesAccount", id)
+  return verdict.allowed ? null : retryLater("You changed your second factor too often", tooMany(verdict))
+}
+
+export const start = formAction({
+  fields: z.object({}),
+  permission: null,
+  fresh: true,
+  act: async (_form, { viewer }) => {
+    await startApp(viewer)
+    revalidatePath(page)
+    return done()
+  },
+})
+
+/** Done with the recovery codes, if it is the first factor; they exist only in this result. */
+export const addApp = formAction({
+  fields: z.object({ code: secret(z.string()) }),
+  permission: null,
+  fresh: true,
+  act: async ({ code }, { viewer }) => {
+    const often = await countChange(viewer)
+    if (often) return often
+    const result = await confirmApp(viewer, code)
+    if (result.ok) {
+      await setSession(result.user, result.session)
+      revalidatePath(page)
+      after(() => sendEmail(viewer, "factor_added", { factor: "app" }))
+      return done(result.recoveryCodes ?? null)
+    }
+    if (result.reason === "wrong") return invalid({ code: "This is not the code that the app shows now." })
+    revalidatePath(page)
+    return refused("This set-up has ended. If the app is not in the list above, start again.")
+  },
+})
+
+/** What the browser creates a passkey with. */
+export const passkeyCreation = formAction({
+  fields: z.object({}),
+  permission: null,
+  fresh: true,
+  act: async (_form, { viewer }) => done(await registrationOptions(viewer)),
+})
+
+/** Done as addApp is. */
+export const addKey = formAction({
+  fields: passkeyForm,
+  permission: null,
+  fresh: true,
+  act: async (form, { viewer }) => {
+    const often = await countChange(viewer)
+    if (often) return often
+    const result = await addPasskey(viewer, form)
+    if (result.ok) {
+      await setSession(result.user, result.session)
+      revalidatePath(page)
+      after(() => sendEmail(viewer, "factor_added", { factor: "passkey" }))
+      return done(result.recoveryCodes ?? null)
+    }
+    if (result.reason === "many") return refused(`An account can have at most ${maxPasskeys} passkeys.`)
+    if (result.reason === "taken") return refused("This passkey was already added.")
+    if (result.reason === "expired") return refused("This took too long. Try again.")
+    return refused("Your browser sent a passkey that cannot be used here. Try another device.")
+  },
+})
+
+export const remove = formAction({
+  fields: removalForm,
+  permission: null,
+  fresh: true,
+  act: async ({ factor }, { viewer }) => {
+    // Not counted: whoever adds factors with a stolen session must not keep the owner from removing them.
+    const result = await removeFactor(viewer, factor)
+    if (!result.ok && result.reason === "expired") return signedOut
+    revalidatePath(page)
+    if (result.ok) {
+      await setSession(result.user, result.session)
+      after(() => sendEmail(viewer, "factor_removed", { factor: factor === "app" ? "app" : "passkey" }))
+      return done(factor === "app" ? "The authenticator app is removed." : "The passkey is removed.")
+    }
+    if (result.reason === "absent") return done("This was already removed.")
+    return refused("Your role needs a second factor, and this is your only one. Add another one first.")
+  },
+})
+
+/** Done with the codes; they exist only in this result. */
+export const replaceCodes = formAction({
+  fields: z.object({}),
+  permission: null,
+  fresh: true,
+  act: async (_form, { viewer }) => {
+    const often = await countChange(viewer)
+    if (often) return often
+    const codes = await replaceRecoveryCodes(viewer)
+    if (!codes) return refused("Add a passkey or an authenticator app first.")
+    after(() => sendEmail(viewer, "recovery_codes_replaced"))
+    return done(codes)
+  },
+})

@@ -1,0 +1,80 @@
+import { Button } from "@/components/button"
+import { ConfirmPanel } from "@/components/confirm/confirm-panel"
+import { RelativeTime } from "@/components/relative-time"
+import { cellStyle, Table, TableCell, TableRow } from "@/components/table"
+import { Untrusted } from "@/components/untrusted"
+import type { Factors } from "@/lib/sign-in/two-factor/factors"
+import { FactorButtons } from "./factor-buttons"
+import { factorRemoval } from "./factor-removal"
+
+/** The second factors. Without JavaScript, the buttons open `?remove=`, which shows the confirmation here. */
+export function FactorList({
+  factors: { app, passkeys },
+  selected,
+  page,
+}: {
+  factors: Factors
+  /** The value of `remove` in the query. */
+  selected: string | string[] | undefined
+  page: string
+}) {
+  const now = new Date()
+  const listed = [...(app ? [{ id: "app", name: "Authenticator app", ...app }] : []), ...passkeys]
+  return (
+    <>
+      {typeof selected === "string" && (
+        <ConfirmPanel
+          confirmation={factorRemoval(selected, listed)}
+          unavailable={!listed.some(({ id }) => id === selected) && "This was already removed."}
+          page={page}
+          back="Back to the list"
+        />
+      )}
+      {listed.length > 0 && (
+        <FactorButtons factors={listed.map(({ id, name }) => ({ id, name }))}>
+          <Table
+            caption="Your second factors"
+            headings={[
+              { label: "Name" },
+              { label: "Kind" },
+              { label: "Added" },
+              { label: "Last used" },
+              { actions: "Actions" },
+            ]}
+          >
+            {listed.map(({ id, name, createdAt, lastUsedAt }) => (
+              <TableRow key={id}>
+                <TableCell label="Name" names className="wrap-anywhere">
+                  <span id={`factor-${id}`} className="font-medium">
+                    <Untrusted>{name}</Untrusted>
+                  </span>
+                </TableCell>
+                <TableCell label="Kind" className="text-muted">
+                  {id === "app" ? "App" : "Passkey"}
+                </TableCell>
+                <TableCell label="Added" className="text-muted">
+                  <RelativeTime date={createdAt} now={now} />
+                </TableCell>
+                <TableCell label="Last used" className="text-muted">
+                  {lastUsedAt ? <RelativeTime date={lastUsedAt} now={now} /> : "Never"}
+                </TableCell>
+                <td className={`${cellStyle} text-right max-lg:ml-auto lg:pr-1.5`}>
+                  <Button
+                    kind="danger-quiet"
+                    type="submit"
+                    name="remove"
+                    value={id}
+                    aria-describedby={`factor-${id}`}
+                    className="max-lg:w-full max-lg:border max-lg:border-line lg:h-7"
+                  >
+                    Remove
+                  </Button>
+                </td>
+              </TableRow>
+            ))}
+          </Table>
+        </FactorButtons>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,89 @@
+import type { Metadata } from "next"
+import { headers } from "next/headers"
+import { BackLink } from "@/components/back-link"
+import { SubmitButton } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
+import { PageFrame, Panel } from "@/components/page-frame"
+import { requireViewer } from "@/lib/sign-in/session"
+import { browserOf } from "@/lib/sign-in/sessions"
+import { type Setup, setupMinutes, startedApp } from "@/lib/sign-in/two-factor/app"
+import { factorsOf } from "@/lib/sign-in/two-factor/factors"
+import { passkeyHost } from "@/lib/sign-in/two-factor/passkeys"
+import { start } from "./actions"
+import { FactorList } from "./factor-list"
+import { AppForm, PasskeyForm, RecoveryForm } from "./forms"
+import { QrCode } from "./qr-code"
+
+export const metadata: Metadata = { title: "Two-factor authentication" }
+
+const page = "/account/security/two-factor"
+
+export default async function TwoFactorPage({ searchParams }: PageProps<"/account/security/two-factor">) {
+  const viewer = await requireViewer(page)
+  // A copy of the cookie from before the proof does not see the secret: once it is older, a set-up starts again.
+  const started = viewer.isFresh ? startedApp(viewer) : undefined
+  const [factors, setup, { remove }] = await Promise.all([factorsOf(viewer.id), started, searchParams])
+  const isOn = factors.app !== null || factors.passkeys.length > 0
+  const browser = browserOf((await headers()).get("user-agent"))
+  return (
+    <PageFrame
+      title="Two-factor authentication"
+      intro="With a passkey or an authenticator app, nobody can sign in with your password alone. API keys are not affected."
+      back={<BackLink href="/account/security">Security</BackLink>}
+    >
+      <FactorList factors={factors} selected={remove} page={page} />
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 xl:grid-cols-2">
+        <Panel label="Passkey">
+          <PasskeyForm host={passkeyHost()} browser={browser} />
+        </Panel>
+        <Panel label="Authenticator app">
+          <AppForm unavailable={!setup && <StartForm replaces={factors.app !== null} />}>
+            {setup && <AppSetup setup={setup} />}
+          </AppForm>
+        </Panel>
+        {isOn && (
+          <Panel label="Recovery codes">
+            <RecoveryForm left={factors.recoveryCodesLeft} />
+          </Panel>
+        )}
+      </div>
+    </PageFrame>
+  )
+}
+
+function StartForm({ replaces }: { replaces: boolean }) {
+  return (
+    <Form
+      action={start}
+      heading={
+        <h2 className="text-base font-semibold">
+          {replaces ? "Replace the authenticator app" : "Add an authenticator app"}
+        </h2>
+      }
+    >
+      <p className="text-muted">
+        An app on your phone, or your password manager, shows a new code every 30 seconds. You enter it after your
+        password.
+      </p>
+      <SubmitButton kind="plain" className="justify-self-start">
+        Set up app
+      </SubmitButton>
+    </Form>
+  )
+}
+
+function AppSetup({ setup: { secret, uri } }: { setup: Setup }) {
+  return (
+    <>
+      <p className="text-muted">
+        Scan the code with the app, or enter the secret. Then enter the code that the app shows. This works for{" "}
+        {setupMinutes} minutes.
+      </p>
+      <QrCode text={uri} label="QR code for the authenticator app" />
+      <div className="grid gap-1">
+        <p className="font-medium">Secret</p>
+        <code className="font-mono wrap-anywhere">{secret.match(/.{4}/g)?.join(" ")}</code>
+      </div>
+    </>
+  )
+}

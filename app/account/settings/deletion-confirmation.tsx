@@ -1,0 +1,27 @@
+import type { Confirmation } from "@/components/confirm/confirm-form"
+import { Untrusted } from "@/components/untrusted"
+import { requestDeletion } from "./actions"
+
+/** `date`: the day on which the account is deleted. */
+export type DeletionFacts = { email: string; date: string }
+
+export function confirmationOf({ email, date }: DeletionFacts): Confirmation {
+  return {
+    title: "Delete your account?",
+    description: (
+      <>
+        Deleting closes{" "}
+        <strong className="font-semibold text-ink wrap-anywhere">
+          <Untrusted>{email}</Untrusted>
+        </strong>{" "}
+        at once: all browsers are signed out, and requests with its API keys are rejected. On {date} your personal data
+        is deleted, your keys are revoked, your subscription ends, and your credits are lost. Until then, signing in
+        restores the account; after that, nothing does.
+      </>
+    ),
+    action: requestDeletion,
+    fields: null,
+    submit: "Delete account",
+    kind: "danger",
+  }
+}

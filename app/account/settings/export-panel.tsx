@@ -1,0 +1,83 @@
+"use client"
+
+import { type ReactNode, useState } from "react"
+import { buttonStyle } from "@/components/button"
+import { Done } from "@/components/form/done"
+import { SubmitButton } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
+import { Notice } from "@/components/notice"
+import { Panel } from "@/components/page-frame"
+import { prepareExport } from "./actions"
+import { type Outcome, outcomes } from "./export/outcomes"
+
+/** `outcome`: of the last download, if there was none. */
+export function ExportPanel({ outcome }: { outcome: Outcome | undefined }) {
+  return (
+    <Panel label="Export">
+      <ExportForm heading="Export your data" submit="Export data">
+        {outcome && (
+          <Notice tone="bad" role="alert">
+            {outcomes[outcome]}
+          </Notice>
+        )}
+        <p className="text-muted">
+          A ZIP file with what is stored about you and your use of this service, as JSON. It contains no keys and no
+          passwords; README.txt in it names everything else that is left out.
+        </p>
+      </ExportForm>
+    </Panel>
+  )
+}
+
+function ExportForm({ heading, submit, children }: { heading: string; submit: string; children: ReactNode }) {
+  return (
+    <Form
+      action={prepareExport}
+      heading={
+        <h2 id="export" className="text-base font-semibold">
+          {heading}
+        </h2>
+      }
+      done={(token) => <Download token={token} />}
+    >
+      {children}
+      <SubmitButton kind="plain" className="justify-self-start">
+        {submit}
+      </SubmitButton>
+    </Form>
+  )
+}
+
+/** The browser posts the form itself, and stays on this page. */
+function Download({ token }: { token: string }) {
+  const [isUsed, setUsed] = useState(false)
+  return (
+    <>
+      {/* Hidden, not removed: the browser submits only what is on the page. */}
+      <div hidden={isUsed}>
+        <Done title="Your export is ready">
+          <p className="text-muted">It can be downloaded once, in this browser, within five minutes.</p>
+          <form action="/account/settings/export" method="post" onSubmit={() => setUsed(true)}>
+            <input type="hidden" name="token" value={token} />
+            <button type="submit" className={buttonStyle("primary")}>
+              Download ZIP
+            </button>
+          </form>
+        </Done>
+      </div>
+      {isUsed && (
+        <div ref={focus} tabIndex={-1} className="outline-none">
+          <ExportForm heading="Your download has started" submit="Export again">
+            <p className="text-muted">
+              This export can be downloaded only once. Export again if you need another file.
+            </p>
+          </ExportForm>
+        </div>
+      )}
+    </>
+  )
+}
+
+function focus(area: HTMLElement | null): void {
+  area?.focus()
+}

@@ -1,0 +1,7 @@
+/** Why there was no download, as the page of the settings is told in its query. */
+export const outcomes = {
+  expired: "This download has expired, was used already, or belongs to another session. Export your data again.",
+  busy: "Another download of your account is in progress. Wait until it has ended, then export your data again.",
+} as const
+
+export type Outcome = keyof typeof outcomes

@@ -1,0 +1,71 @@
+import { failureOf } from "@/lib/api/download"
+import { Refusal, refuseAs } from "@/lib/api/errors"
+import { openChunks, refusePlace } from "@/lib/api/stream"
+import { streamHeaders } from "@/lib/api/stream-formats"
+import { exportOf } from "@/lib/leaving/export"
+import { consumeExport } from "@/lib/leaving/export-token"
+import { openSnapshot } from "@/lib/postgres/cursor"
+import { databaseDeadline } from "@/lib/postgres/deadline"
+import { product } from "@/lib/product"
+import { clientAddress } from "@/lib/rate-limit/client-address"
+import { isSameOrigin } from "@/lib/sign-in/origin"
+import { currentViewer } from "@/lib/sign-in/session"
+import { findViewer, type Viewer } from "@/lib/sign-in/sessions"
+import type { Outcome } from "./outcomes"
+
+class Unavailable extends Error {}
+
+/** The viewer's data as a file, once for each token of the form on the page; the token is not in the URL. */
+export async function POST(request: Request): Promise<Response> {
+  try {
+    if (!(await isSameOrigin())) return refuseAs("forbidden", "This form was not sent from this site.")
+    const viewer = await currentViewer()
+    if (!viewer) return seeOther("/sign-in?callbackUrl=/account/settings")
+    const token = await tokenIn(request)
+    const reader = {
+      id: viewer.id,
+      isCustomer: true,
+      request,
+      requestId: request.headers.get("x-request-id") ?? "",
+      withinDeadline: databaseDeadline(),
+      check: async () => {
+        const again = await findViewer({ sub: viewer.id, sid: viewer.sessionId })
+        if (!again) refuseAs("forbidden", "You are no longer signed in. Sign in again to export your data.")
+      },
+    }
+    const { stream } = await openChunks(reader, (maxMs) => open(viewer, token, clientAddress(request.headers), maxMs))
+    const name = `${product.slug}-export-${new Date().toISOString().slice(0, 10)}.zip`
+    const disposition = { "Content-Disposition": `attachment; filename="${name}"` }
+    return new Response(stream, { headers: { ...streamHeaders({ contentType: "application/zip" }), ...disposition } })
+  } catch (error) {
+    if (error instanceof Unavailable) return seeOther(pageAfter("expired"))
+    if (error instanceof Refusal && error.code === "rate_limited") return seeOther(pageAfter("busy"))
+    return failureOf(error, request)
+  }
+}
+
+/** Another download in progress does not use up the token. */
+async function open(viewer: Viewer, token: string, address: string, maxMs: number) {
+  const snapshot = (await openSnapshot(viewer.id, maxMs)) ?? refusePlace("own")
+  try {
+    if (await consumeExport(viewer, token, address)) return exportOf(viewer.id, snapshot)
+    throw new Unavailable()
+  } catch (error) {
+    snapshot.abort()
+    throw error
+  }
+}
+
+/** Where a download leads that does not start: the browser has left the page of its form for this response. */
+function pageAfter(outcome: Outcome): string {
+  return `/account/settings?export=${outcome}#export`
+}
+
+function seeOther(location: string): Response {
+  return new Response(null, { status: 303, headers: { location, "Cache-Control": "no-store" } })
+}
+
+async function tokenIn(request: Request): Promise<string> {
+  const token = (await request.formData().catch(() => null))?.get("token")
+  return typeof token === "string" ? token : ""
+}

@@ -1,0 +1,27 @@
+import { redirect } from "next/navigation"
+import { pageAfterSignIn } from "@/app/_shell/sections"
+import type { User } from "@/generated/prisma/client"
+import type { Client } from "@/lib/sign-in/attempts"
+import { localPath } from "@/lib/sign-in/local-path"
+import { reportNewBrowser } from "@/lib/sign-in/new-browser"
+import { pageOfRestored } from "@/lib/sign-in/restore"
+import { auditSignIn, type SecondFactor, type SignInMethod } from "@/lib/sign-in/sessions"
+
+/**
+ * Records a sign-in whose session has started, and leads to the page where it was going.
+ * @param user the account as it was before
+ */
+export async function signedIn(
+  user: User,
+  { via, factor, callbackUrl }: { via: SignInMethod; factor?: SecondFactor; callbackUrl: string },
+  client: Client,
+): Promise<never> {
+  await auditSignIn(user.id, via, client.address, factor)
+  await reportNewBrowser(user, { via, factor }, client)
+  if (user.status === "closed") redirect(pageOfRestored)
+  // Where the other ways in are listed, which whoever had the account may have added.
+  if (via === "password reset") redirect("/account/security")
+  const path = localPath(callbackUrl)
+  if (factor === "recovery code" && (path === "/" || path === "/account")) redirect("/account?recovery=used")
+  redirect(await pageAfterSignIn(path, user.role))
+}

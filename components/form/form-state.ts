@@ -1,0 +1,20 @@
+import { createContext, useContext } from "react"
+import type { FormErrors, FormResult, FormValues } from "@/lib/form/action"
+
+export type Refusal = Extract<FormResult, { ok: false }>
+
+type FormState = {
+  id: string
+  pending: boolean
+  errors: FormErrors
+  values: FormValues
+  /** Shows why an action that one of the fields called was refused. */
+  show: (refusal: Refusal) => void
+}
+
+/** What a form tells its fields. */
+export const FormContext = createContext<FormState>({ id: "", pending: false, errors: {}, values: {}, show: () => {} })
+
+export function useFormState(): FormState {
+  return useContext(FormContext)
+}

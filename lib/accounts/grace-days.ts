@@ -1,0 +1,2 @@
+/** For so many days the deletion of an account can be undone. */
+export const graceDays = 7

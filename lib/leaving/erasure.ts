@@ -1,0 +1,143 @@
+import { Prisma } from "@/generated/prisma/client"
+import { idIn, lockAccounts } from "@/lib/accounts/authority"
+import { audit } from "@/lib/audit"
+import { sendEmail } from "@/lib/email/send"
+import { revoke } from "@/lib/keys/mutations"
+import { openSnapshot, type Snapshot } from "@/lib/postgres/cursor"
+import { pool } from "@/lib/postgres/pool"
+import { db } from "@/lib/postgres/prisma"
+import { erasedHash, type PersonalTable, personalTables } from "./personal-data"
+
+// An account whose deletion is due is erased in two steps, at least a minute apart: the first one ends what the account
+// still has, and by the second one whatever was in progress has ended. Any number of processes may do so at once. One that
+// dies leaves the rest to a later round: every statement does nothing the second time.
+
+/** How long the erasure of one account may take; a later round continues. */
+const maxMs = 600_000
+
+/** The number of accounts of a round, and of keys that are revoked at once: each writes to the audit log. */
+const batch = 100
+
+/** @returns the number of accounts that were erased */
+export async function eraseDueAccounts(): Promise<number> {
+  const started = await each("started_at IS NULL AND due_at <= now()", begin)
+  const erased = await each(
+    `started_at < now() - interval '1 minute'
+    AND NOT EXISTS (SELECT FROM runs WHERE runs.user_id = account_deletions.user_id AND state = 'reserved')`,
+    erase,
+  )
+  const failure = started.failure ?? erased.failure
+  if (failure) throw failure
+  return erased.count
+}
+
+/** One account for which the step fails does not keep the others. @returns for how many it returned true */
+async function each(condition: string, step: (userId: string) => Promise<boolean>) {
+  let count = 0
+  let failure: unknown
+  for (const { userId } of await findDue(condition)) {
+    try {
+      if (await step(userId)) count++
+    } catch (error) {
+      failure = error
+    }
+  }
+  return { count, failure }
+}
+
+function findDue(condition: string): Promise<{ userId: string }[]> {
+  return db().$queryRaw(Prisma.sql`
+    SELECT user_id AS "userId" FROM account_deletions
+    WHERE erased_at IS NULL AND ${Prisma.raw(condition)} ORDER BY due_at LIMIT ${batch}`)
+}
+
+/** Ends the subscription and revokes the keys. A process that dies before the email loses it, instead of sending it twice. */
+async function begin(userId: string): Promise<boolean> {
+  const account = await db().$transaction(async (transaction) => {
+    const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(userId)} AND status <> 'active'`)
+    const started = await transaction.$executeRaw`
+      UPDATE account_deletions SET started_at = now()
+      WHERE user_id = ${userId}::uuid AND started_at IS NULL AND due_at <= now() AND ${account !== undefined}`
+    if (started === 0) return undefined
+    await transaction.$executeRaw`
+      UPDATE subscriptions SET status = 'canceled', canceled_at = now()
+      WHERE user_id = ${userId}::uuid AND status <> 'canceled'`
+    return account
+  })
+  if (!account) return false
+  await endKeys(userId)
+  await sendEmail(account, "account_deleted")
+  return true
+}
+
+/** After it no request is logged with a key of the account: what was logged until then is erased in the second step. */
+async function endKeys(userId: string): Promise<void> {
+  const some = Prisma.sql`
+    id IN (SELECT id FROM api_keys WHERE user_id = ${userId}::uuid AND revoked_at IS NULL LIMIT ${batch})`
+  for (let left = 1; left; ) {
+    const revoked = await db().$transaction((transaction) =>
+      revoke(transaction, null, userId, some, "other", { via: "deletion" }),
+    )
+    left = revoked.length
+  }
+  await pool().query(`UPDATE api_keys SET hash = ${erasedHash} WHERE user_id = $1 AND hash <> ${erasedHash}`, [userId])
+}
+
+/** @returns false if another process is erasing the account, or has erased it */
+async function erase(userId: string): Promise<boolean> {
+  const snapshot = await openSnapshot(`erasure of ${userId}`, maxMs)
+  if (!snapshot) return false
+  try {
+    // Those of a process that died after the first step.
+    await endKeys(userId)
+    for (const [name, table] of personalTables()) if (name !== "users") await eraseRows(name, table, userId, snapshot)
+    return await finish(userId)
+  } finally {
+    snapshot.abort()
+  }
+}
+
+async function eraseRows(name: string, table: PersonalTable, userId: string, snapshot: Snapshot): Promise<void> {
+  const { rows, erasure } = table
+  if (erasure === "rows") {
+    await pool().query(`DELETE FROM ${name} WHERE ${rows}`, [userId])
+  } else if (erasure === "columns") {
+    const overwriting = overwritingOf(name, table)
+    if (!overwriting) return
+    // Read once from end to end: to look anew for each batch would take the square of the time.
+    const next = await snapshot.read({ text: `SELECT id FROM ${name} WHERE ${rows}`, values: [userId] })
+    for (let found = await next(); found.length > 0; found = await next()) {
+      await pool().query(overwriting, [(found as { id: string }[]).map(({ id }) => id)])
+    }
+  } else {
+    const { statement } = erasure
+    for (let left = 1; left; ) left = (await pool().query(statement, [userId])).rowCount ?? 0
+  }
+}
+
+/** The statement that overwrites the columns of rows with these ids; undefined if the table keeps them all. */
+function overwritingOf(name: string, { columns }: PersonalTable): string | undefined {
+  const overwritten = Object.entries(columns).flatMap(([column, [, erased]]) =>
+    "sql" in erased ? [{ column: `"${column}"`, sql: erased.sql }] : [],
+  )
+  if (overwritten.length === 0) return undefined
+  const assignments = overwritten.map(({ column, sql }) => `${column} = ${sql}`)
+  const differences = overwritten.map(({ column, sql }) => `${column} IS DISTINCT FROM ${sql}`)
+  return `UPDATE ${name} SET ${assignments.join(", ")} WHERE id = ANY ($1::uuid[]) AND (${differences.join(" OR ")})`
+}
+
+/** The account itself comes last, because its address finds what is elsewhere. */
+async function finish(userId: string): Promise<boolean> {
+  const users = personalTables().find(([name]) => name === "users")
+  const overwriting = users && overwritingOf(...users)
+  if (!overwriting) throw new Error("The map of personal data does not say what becomes of an account.")
+  return db().$transaction(async (transaction) => {
+    await lockAccounts(transaction, idIn(userId))
+    const erased = await transaction.$executeRaw`
+      UPDATE account_deletions SET erased_at = now() WHERE user_id = ${userId}::uuid AND erased_at IS NULL`
+    if (erased === 0) return false
+    await transaction.$executeRawUnsafe(overwriting, [userId])
+    await audit(transaction, { actorId: null, action: "user.erased", targetType: "user", targetId: userId })
+    return true
+  })
+}

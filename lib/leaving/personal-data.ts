@@ -1,0 +1,652 @@
+// What the database stores about a person, and what becomes of it when they leave. The export and the erasure do what is
+// said here, and a test compares it with the columns of the database.
+
+/** What the export says of a column: its value, the value of an SQL expression, or why it has none. */
+export type Exported = true | { sql: string } | { without: string }
+
+/** What erasure does with a column: it writes the value of an SQL expression, which is the same the second time, or why not. */
+export type Erased = { sql: string } | { kept: string }
+
+/** A table with rows about accounts. */
+export type PersonalTable = {
+  /** SQL of an account's rows; `$1` is its id. */
+  rows: string
+  /** The file in the export and what its README says of it, or why there is none. */
+  file: { name: string; about: string } | { without: string }
+  /**
+   * Whether erasure overwrites the columns, or deletes the rows. Or a statement that removes the person from some rows,
+   * and is repeated until it finds none.
+   */
+  erasure: "columns" | "rows" | { statement: string }
+  /** Without a file, and where rows are deleted, a column needs to say nothing of that. */
+  columns: Readonly<Record<string, readonly [exported: Exported, erased: Erased]>>
+}
+
+/** A table without anything that a person is. */
+export type OtherTable = { nothing: string; columns: readonly string[] }
+
+const own: Exported = true
+/** In a table without a file. */
+const noFile = without("See the table.")
+/** In a table whose rows are deleted. */
+const gone = kept("See the table.")
+
+function without(why: string): Exported & { without: string } {
+  return { without: why }
+}
+
+function sql(sql: string) {
+  return { sql }
+}
+
+function kept(why: string): Erased {
+  return { kept: why }
+}
+
+const id = kept("An id, which names nobody.")
+const time = kept("A time, which names nobody.")
+const figure = kept("A figure, which the statistics and the books contain.")
+const choice = kept("One of the product's own words.")
+const book = kept("The books must stay as they are.")
+const secret = without("A secret, or the hash of one.")
+const internal = without("Internal, and nothing that the account shows.")
+const staff = without("Another person's.")
+
+const ofUser = "user_id = $1::uuid"
+const ofOwnKeys = "IN (SELECT id FROM api_keys WHERE user_id = $1::uuid)"
+/**
+ * The account's address; what belongs to an earlier one was settled when it changed (lib/address-change.ts). Without
+ * verification, it may be another person's.
+ */
+const ownAddress = "(SELECT email FROM users WHERE id = $1::uuid AND email_verified IS NOT NULL)"
+
+/** No text in the format of a key has this hash: a request with the key is one with an unknown key, and is not logged. */
+export const erasedHash = "sha256(('erased ' || id)::bytea)"
+
+/** In this order they are erased: those that are found by the address come before those that have it. */
+export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> = {
+  waitlist_entries: {
+    rows: `email IN ${ownAddress}`,
+    file: { name: "waitlist", about: "your entry on the waitlist" },
+    erasure: "columns",
+    columns: {
+      id: [own, id],
+      email: [own, sql("'deleted+' || id || '@invalid'")],
+      note: [own, sql("NULL")],
+      source: [own, kept("Names a link to the waitlist, which the statistics contain.")],
+      status: [own, choice],
+      created_at: [own, time],
+      invited_at: [own, time],
+    },
+  },
+  emails: {
+    // Each part has its index: the second one is that which finds parts of addresses.
+    rows: `id IN (
+      SELECT id FROM emails WHERE user_id = $1::uuid
+      UNION ALL
+      SELECT id FROM emails WHERE user_id IS NULL
+        AND trigrams(folded("to")) @> trigrams(folded(${ownAddress})) AND "to" = ${ownAddress})`,
+    file: { name: "emails", about: "the emails that were sent to you, without their texts, which are not stored" },
+    erasure: "columns",
+    columns: {
+      id: [own, id],
+      user_id: [internal, id],
+      to: [own, sql("'deleted@invalid'")],
+      template: [own, choice],
+      subject: [own, sql("'Deleted'")],
+      status: [own, choice],
+      error: [
+        without("What the mail server said, for the operator."),
+        // The mail server may have quoted the address.
+        sql("CASE WHEN status = 'failed' THEN 'Deleted' ELSE error END"),
+      ],
+      created_at: [own, time],
+      sent_at: [own, time],
+    },
+  },
+  sign_ups: {
+    rows: `email IN ${ownAddress}`,
+    file: without("Sign-ups that wait for a link, which other people may have made with this address."),
+    erasure: "rows",
+    columns: {
+      id: [noFile, gone],
+      email: [noFile, gone],
+      name: [noFile, gone],
+      password_hash: [noFile, gone],
+      token: [noFile, gone],
+      expires_at: [noFile, gone],
+    },
+  },
+  address_changes: {
+    rows: ofUser,
+    file: { name: "address-changes", about: "recent changes of your email address" },
+    erasure: "rows",
+    columns: {
+      id: [own, gone],
+      user_id: [internal, gone],
+      from: [own, gone],
+      to: [own, gone],
+      token: [secret, gone],
+      created_at: [own, gone],
+      confirmed_at: [own, gone],
+    },
+  },
+  verification_tokens: {
+    rows: "identifier = $1::uuid::text",
+    file: without("Links that reset the password, as hashes."),
+    erasure: "rows",
+    columns: { identifier: [noFile, gone], token: [noFile, gone], expires: [noFile, gone] },
+  },
+  sessions: {
+    rows: ofUser,
+    file: { name: "sessions", about: "the browsers that are signed in to your account" },
+    erasure: "rows",
+    columns: {
+      id: [secret, gone],
+      user_id: [internal, gone],
+      via: [own, gone],
+      factor: [own, gone],
+      address: [own, gone],
+      browser: [own, gone],
+      created_at: [own, gone],
+      last_seen_at: [own, gone],
+      connecting: [secret, gone],
+      connecting_until: [internal, gone],
+      exporting: [secret, gone],
+      exporting_until: [internal, gone],
+      proved_at: [own, gone],
+      proof_code: [secret, gone],
+      proof_code_until: [internal, gone],
+      proof_code_tries: [internal, gone],
+      app_secret: [secret, gone],
+      app_secret_until: [internal, gone],
+    },
+  },
+  pending_sign_ins: {
+    rows: ofUser,
+    file: without("Sign-ins that wait for the second factor, for ten minutes."),
+    erasure: "rows",
+    columns: {
+      token: [noFile, gone],
+      user_id: [noFile, gone],
+      via: [noFile, gone],
+      expires_at: [noFile, gone],
+    },
+  },
+  passkeys: {
+    rows: ofUser,
+    file: { name: "passkeys", about: "your passkeys, without their public keys" },
+    erasure: "rows",
+    columns: {
+      id: [own, gone],
+      user_id: [internal, gone],
+      credential_id: [secret, gone],
+      public_key: [secret, gone],
+      counter: [internal, gone],
+      transports: [internal, gone],
+      name: [own, gone],
+      created_at: [own, gone],
+      last_used_at: [own, gone],
+    },
+  },
+  authenticator_apps: {
+    rows: ofUser,
+    file: { name: "authenticator-app", about: "when your authenticator app was added" },
+    erasure: "rows",
+    columns: {
+      user_id: [internal, gone],
+      secret: [secret, gone],
+      last_step: [internal, gone],
+      created_at: [own, gone],
+    },
+  },
+  recovery_codes: {
+    rows: ofUser,
+    file: without("Recovery codes, as hashes."),
+    erasure: "rows",
+    columns: { user_id: [noFile, gone], hash: [noFile, gone], created_at: [noFile, gone] },
+  },
+  code_attempts: {
+    rows: ofUser,
+    file: without("Counts of wrong codes, for ten minutes."),
+    erasure: "rows",
+    columns: { user_id: [noFile, gone], device: [noFile, gone], wrong: [noFile, gone], last_at: [noFile, gone] },
+  },
+  accounts: {
+    rows: ofUser,
+    file: { name: "connected-services", about: "the services with which you can sign in" },
+    erasure: "rows",
+    columns: {
+      id: [own, gone],
+      user_id: [internal, gone],
+      type: [internal, gone],
+      provider: [own, gone],
+      provider_account_id: [own, gone],
+      created_at: [own, gone],
+    },
+  },
+  user_pictures: {
+    rows: ofUser,
+    file: { name: "picture", about: "your picture, a WebP in base64" },
+    erasure: "rows",
+    columns: {
+      user_id: [internal, gone],
+      version: [internal, gone],
+      image: [sql("translate(encode(image, 'base64'), E'\\n', '')"), gone],
+      created_at: [own, gone],
+    },
+  },
+  account_notes: {
+    rows: ofUser,
+    file: without(
+      "Notes that staff made about you, because they can be about other people, too. Ask for them by email.",
+    ),
+    erasure: "rows",
+    columns: {
+      id: [noFile, gone],
+      user_id: [noFile, gone],
+      author_id: [noFile, gone],
+      text: [noFile, gone],
+      created_at: [noFile, gone],
+    },
+  },
+  feedback: {
+    rows: ofUser,
+    file: { name: "feedback", about: "the feedback that you gave" },
+    erasure: "columns",
+    columns: {
+      id: [own, id],
+      user_id: [internal, id],
+      rating: [own, figure],
+      message: [own, sql("'Deleted'")],
+      status: [own, choice],
+      created_at: [own, time],
+      reply_id: [internal, id],
+    },
+  },
+  api_keys: {
+    rows: ofUser,
+    file: { name: "api-keys", about: "your API keys, without the keys themselves" },
+    erasure: "columns",
+    columns: {
+      id: [own, id],
+      user_id: [internal, id],
+      surface: [own, choice],
+      name: [own, sql("'Deleted key'")],
+      start: [own, kept("The first characters, by which the audit log and a report of a leak name the key.")],
+      hash: [secret, sql(erasedHash)],
+      request_id: [internal, id],
+      created_at: [own, time],
+      expires_at: [own, time],
+      revoked_at: [own, time],
+      revoked_by_id: [staff, id],
+      last_used_at: [own, time],
+      revocation_reason: [own, choice],
+      scopes: [own, choice],
+      allowed_cidrs: [own, sql("NULL")],
+      requests_per_minute: [own, figure],
+      spend_limit: [own, figure],
+      spend_period: [own, choice],
+      successor_id: [own, id],
+      root_id: [own, id],
+    },
+  },
+  key_requests: {
+    rows: ofUser,
+    file: { name: "requests", about: "the requests with your keys, as long as they are kept" },
+    erasure: "columns",
+    columns: {
+      id: [own, id],
+      key_id: [own, id],
+      user_id: [internal, id],
+      created_at: [own, time],
+      method: [own, choice],
+      route: [own, choice],
+      status: [own, figure],
+      code: [own, choice],
+      ms: [own, figure],
+      rows: [own, figure],
+      credits: [own, figure],
+      address: [sql("host(address)"), kept("Shows who used a key that leaked, and is dropped after REQUEST_LOG_DAYS.")],
+      user_agent: [own, kept("As the address: it is dropped after REQUEST_LOG_DAYS.")],
+      parameters: [own, choice],
+    },
+  },
+  key_reach: {
+    rows: `key_id ${ofOwnKeys}`,
+    file: { name: "key-addresses", about: "from which IP addresses your keys were used, since they were created" },
+    // As for a key that was used from too many addresses.
+    erasure: {
+      statement: `
+        WITH gone AS (
+          DELETE FROM key_reach WHERE (key_id, route, address) IN (
+            SELECT key_id, route, address FROM key_reach
+            WHERE key_id ${ofOwnKeys} AND address NOT IN ('unknown', 'others') ORDER BY 1, 2, 3 LIMIT 1000)
+          RETURNING *)
+        INSERT INTO key_reach AS r (key_id, route, address, requests, refused, rows, first_at, last_at)
+          SELECT key_id, route, 'others', sum(requests), sum(refused), sum(rows), min(first_at), max(last_at)
+          FROM gone GROUP BY 1, 2 ORDER BY 1, 2
+          ON CONFLICT (key_id, route, address) DO UPDATE SET
+            requests = r.requests + excluded.requests, refused = r.refused + excluded.refused, rows = r.rows + excluded.rows,
+            first_at = least(r.first_at, excluded.first_at), last_at = greatest(r.last_at, excluded.last_at)`,
+    },
+    columns: {
+      key_id: [own, id],
+      route: [own, choice],
+      address: [own, sql("'others'")],
+      requests: [own, figure],
+      refused: [own, figure],
+      rows: [own, figure],
+      first_at: [own, time],
+      last_at: [own, time],
+    },
+  },
+  key_usage: {
+    rows: ofUser,
+    file: { name: "usage", about: "what your keys were used for, by hour and by day" },
+    erasure: "columns",
+    columns: {
+      id: [own, id],
+      unit: [own, choice],
+      key_id: [own, id],
+      user_id: [internal, id],
+      created_at: [own, time],
+      requests: [own, figure],
+      errors: [own, figure],
+      rows: [own, figure],
+      credits: [own, figure],
+      under_10_ms: [own, figure],
+      under_50_ms: [own, figure],
+      under_250_ms: [own, figure],
+      under_1000_ms: [own, figure],
+      unlogged: [own, figure],
+    },
+  },
+  key_request_sums: {
+    rows: ofUser,
+    file: without("Sums of the requests with your keys, which are in requests.json and usage.json."),
+    erasure: "columns",
+    columns: {
+      key_id: [noFile, id],
+      hour: [noFile, time],
+      route: [noFile, choice],
+      status: [noFile, figure],
+      user_id: [noFile, id],
+      n: [noFile, figure],
+    },
+  },
+  key_spending: {
+    rows: `root_id ${ofOwnKeys}`,
+    file: { name: "key-spending", about: "the credits that your keys with a spending limit have spent" },
+    erasure: "columns",
+    columns: {
+      id: [own, id],
+      root_id: [own, id],
+      period: [own, choice],
+      starts_at: [own, time],
+      spent: [own, figure],
+      held: [own, figure],
+    },
+  },
+  key_reminders: {
+    rows: ofUser,
+    file: without("The queue of reminders about keys that expire, which are in emails.json once they are sent."),
+    erasure: "columns",
+    columns: {
+      key_id: [noFile, id],
+      user_id: [noFile, id],
+      days: [noFile, figure],
+      send_at: [noFile, time],
+      sent_at: [noFile, time],
+      attempts: [noFile, figure],
+    },
+  },
+  key_reminder_days: {
+    rows: ofUser,
+    file: without("The days on which you got reminders about keys, which are in emails.json."),
+    erasure: "columns",
+    columns: { user_id: [noFile, id], day: [noFile, time] },
+  },
+  runs: {
+    rows: ofUser,
+    file: { name: "runs", about: "your metered calls and their responses" },
+    erasure: "columns",
+    columns: {
+      id: [own, id],
+      user_id: [internal, id],
+      key_id: [own, id],
+      // Whoever sent it chose it.
+      idempotency_key: [own, sql("NULL")],
+      released_key: [own, sql("NULL")],
+      // A guess of the text that was sent can be compared with it.
+      fingerprint: [secret, sql("sha256(''::bytea)")],
+      state: [own, choice],
+      reserved: [own, figure],
+      cost: [own, figure],
+      response_status: [own, figure],
+      // It quotes the text that was sent.
+      response_body: [own, sql("CASE WHEN response_body IS NOT NULL THEN '{}' END")],
+      created_at: [own, time],
+      expires_at: [own, time],
+      ended_at: [own, time],
+      spending_id: [own, id],
+      key_hold: [own, figure],
+    },
+  },
+  credit_accounts: {
+    rows: ofUser,
+    file: { name: "balance", about: "your credits" },
+    erasure: "columns",
+    columns: {
+      user_id: [internal, id],
+      balance: [own, book],
+      seq: [own, book],
+      granted: [own, book],
+      spent: [own, book],
+      created_at: [own, time],
+    },
+  },
+  credit_entries: {
+    rows: ofUser,
+    file: { name: "credits", about: "the ledger of your credits" },
+    erasure: "columns",
+    columns: {
+      id: [own, book],
+      user_id: [internal, book],
+      seq: [own, book],
+      kind: [own, book],
+      amount: [own, book],
+      balance_after: [own, book],
+      run_id: [own, book],
+      order_id: [own, book],
+      actor_id: [staff, book],
+      reason: [own, kept("Staff typed it into the ledger, which nobody can change.")],
+      request_id: [internal, book],
+      created_at: [own, book],
+    },
+  },
+  orders: {
+    rows: ofUser,
+    file: { name: "orders", about: "your orders" },
+    erasure: "columns",
+    columns: {
+      id: [own, book],
+      user_id: [internal, book],
+      subscription_id: [own, book],
+      kind: [own, book],
+      description: [own, book],
+      status: [own, book],
+      amount: [own, book],
+      refunded_amount: [own, book],
+      currency: [own, book],
+      credits: [own, book],
+      created_at: [own, book],
+      paid_at: [own, book],
+      refunded_at: [own, book],
+    },
+  },
+  refunds: {
+    rows: "order_id IN (SELECT id FROM orders WHERE user_id = $1::uuid)",
+    file: { name: "refunds", about: "the refunds of your orders" },
+    erasure: "columns",
+    columns: {
+      id: [own, book],
+      order_id: [own, book],
+      amount: [own, book],
+      currency: [own, book],
+      created_at: [own, book],
+    },
+  },
+  subscriptions: {
+    rows: ofUser,
+    file: { name: "subscriptions", about: "your subscriptions" },
+    erasure: "columns",
+    columns: {
+      id: [own, book],
+      user_id: [internal, book],
+      plan_id: [own, book],
+      status: [own, book],
+      amount: [own, book],
+      currency: [own, book],
+      interval: [own, book],
+      created_at: [own, book],
+      current_period_start: [own, book],
+      current_period_end: [own, book],
+      cancel_at_period_end: [own, book],
+      canceled_at: [own, book],
+      replaces_id: [own, book],
+      replaced: [own, book],
+      first_created_at: [internal, book],
+      paying_since: [internal, book],
+    },
+  },
+  customers: {
+    rows: ofUser,
+    file: without("Counts of your orders and subscriptions, which are in files of their own."),
+    erasure: "columns",
+    columns: { user_id: [noFile, id], subscribed_at: [noFile, time], orders: [noFile, figure] },
+  },
+  buying_days: {
+    rows: ofUser,
+    file: without("Counts of your orders by day, which are in orders.json."),
+    erasure: "columns",
+    columns: { user_id: [noFile, id], day: [noFile, time], orders: [noFile, figure] },
+  },
+  active_days: {
+    rows: ofUser,
+    file: without("The days on which you made metered calls, which are in runs.json."),
+    erasure: "columns",
+    columns: { user_id: [noFile, id], day: [noFile, time] },
+  },
+  audit_entries: {
+    // Without those of which the account is not told.
+    rows: `action <> 'user.noted' AND target_id = ANY (ARRAY(
+      SELECT $1::uuid::text UNION ALL SELECT id::text FROM api_keys WHERE user_id = $1::uuid))`,
+    file: { name: "activity", about: "what happened to your account and your keys" },
+    erasure: "columns",
+    columns: {
+      id: [own, id],
+      actor_id: [
+        sql(
+          "CASE WHEN actor_id = $1::uuid THEN 'you' WHEN actor_id IS NULL THEN 'unknown or the system' ELSE 'staff' END",
+        ),
+        id,
+      ],
+      action: [own, choice],
+      target_type: [own, choice],
+      target_id: [own, id],
+      // Reasons that staff type can be about other people.
+      details: [
+        sql(
+          "CASE WHEN action IN ('user.banned', 'user.unbanned', 'user.closed') THEN details - 'reason' ELSE details END",
+        ),
+        kept(
+          "The log shows who did what from where, and nobody can change it. It contains no names and email addresses.",
+        ),
+      ],
+      created_at: [own, time],
+    },
+  },
+  account_deletions: {
+    rows: ofUser,
+    file: without("The deletion of your account: whoever exports data has an account that is not to be deleted."),
+    erasure: "columns",
+    columns: {
+      user_id: [noFile, id],
+      requested_by_id: [noFile, id],
+      requested_at: [noFile, time],
+      due_at: [noFile, time],
+      undoable: [noFile, choice],
+      started_at: [noFile, time],
+      erased_at: [noFile, time],
+    },
+  },
+  users: {
+    rows: "id = $1::uuid",
+    file: { name: "account", about: "your account" },
+    erasure: "columns",
+    columns: {
+      id: [own, id],
+      email: [own, sql("'deleted+' || id || '@invalid'")],
+      name: [own, sql("'Deleted account'")],
+      role: [own, choice],
+      status: [own, sql("'closed'::user_status")],
+      password_hash: [secret, sql("NULL")],
+      two_factor: [own, sql("false")],
+      two_factor_since: [own, sql("NULL")],
+      factors_version: [internal, figure],
+      session_version: [internal, figure],
+      email_verified: [own, sql("NULL")],
+      image: [own, sql("NULL")],
+      created_at: [own, time],
+      updated_at: [own, time],
+    },
+  },
+
+  plans: {
+    nothing: "What the product sells.",
+    columns: ["id", "name", "amount", "currency", "interval", "credits", "created_at", "retired_at"],
+  },
+  daily_sums: {
+    nothing: "Figures of all accounts together.",
+    columns: ["series", "day", "label", "sublabel", "n", "amount"],
+  },
+  daily_changes: {
+    nothing: "Figures of all accounts together.",
+    columns: ["series", "day", "label", "sublabel", "n", "amount"],
+  },
+  key_reminder_progress: {
+    nothing: "Up to when the sweeper has looked for keys that expire.",
+    columns: ["days", "reached_at"],
+  },
+  passkey_challenges: {
+    nothing: "Random numbers that work for five minutes, as hashes.",
+    columns: ["hash", "purpose", "bound_to", "expires_at"],
+  },
+  audit_seals: {
+    nothing: "Hashes of the days of the audit log, which is kept.",
+    columns: ["day", "entries", "hash"],
+  },
+  ended_sessions: {
+    nothing: "Random ids of sessions of an earlier release, without an account.",
+    columns: ["id", "expires"],
+  },
+  _prisma_migrations: {
+    nothing: "The migrations that were applied.",
+    columns: [
+      "id",
+      "checksum",
+      "finished_at",
+      "migration_name",
+      "logs",
+      "rolled_back_at",
+      "started_at",
+      "applied_steps_count",
+    ],
+  },
+}
+
+/** The tables with rows about accounts, in the order of the map. */
+export function personalTables(): [name: string, table: PersonalTable][] {
+  return Object.entries(personalData).filter((entry): entry is [string, PersonalTable] => "rows" in entry[1])
+}

@@ -1,0 +1,63 @@
+import { createHmac, randomInt } from "node:crypto"
+import type { User } from "@/generated/prisma/client"
+import { deliversEmails, sendEmail } from "@/lib/email/send"
+import { db } from "@/lib/postgres/prisma"
+import { consume } from "@/lib/rate-limit/rate-limit"
+import { type TooMany, tooMany } from "./attempts"
+import { signingSecret } from "./auth-secrets"
+
+const minutes = 10
+
+/** Attempts at a code, which is one of 100 million. */
+const tries = 5
+
+export type CodeSent = { ok: true } | { ok: false; reason: "no_email" | "not_sent" } | TooMany
+
+/** Sends a code that proves who is at this session. It replaces the session's previous one. */
+export async function sendCode({ id, email }: Pick<User, "id" | "email">, sessionId: string): Promise<CodeSent> {
+  if (!deliversEmails()) return { ok: false, reason: "no_email" }
+  const bySession = await consume("proofCodesSession", sessionId)
+  // A session without codes left does not use up those of the others.
+  if (!bySession.allowed) return tooMany(bySession)
+  const byAccount = await consume("proofCodesAccount", id)
+  if (!byAccount.allowed) return tooMany(byAccount)
+  const code = String(randomInt(1e8)).padStart(8, "0")
+  // Stored once it is sent: a form that finds a stored one does not send another.
+  if (!(await sendEmail({ id, email }, "proof_code", { code, minutes }))) return { ok: false, reason: "not_sent" }
+  await db().$executeRaw`
+    UPDATE sessions
+    SET proof_code = ${hashOf(code, sessionId)}, proof_code_until = now() + make_interval(mins => ${minutes}),
+      proof_code_tries = ${tries}
+    WHERE id = ${sessionId}::uuid`
+  return { ok: true }
+}
+
+/** Whether a code of this session works now. */
+export async function hasCode(sessionId: string): Promise<boolean> {
+  const found = await db().$queryRaw<unknown[]>`
+    SELECT FROM sessions WHERE id = ${sessionId}::uuid AND proof_code_until > now() AND proof_code_tries > 0`
+  return found.length === 1
+}
+
+/**
+ * Uses up one attempt at the session's code, and the code if it is right. In one statement, so that of many attempts at
+ * once only `tries` are compared, and of two right ones only the first is. Undefined if no code works.
+ */
+export async function takeCode(typed: string, sessionId: string): Promise<"right" | "wrong" | undefined> {
+  const [attempt] = await db().$queryRaw<{ isRight: boolean }[]>`
+    UPDATE sessions
+    SET proof_code_tries = proof_code_tries - 1, proof_code = CASE WHEN is_right THEN NULL ELSE proof_code END,
+      proof_code_until = CASE WHEN is_right THEN NULL ELSE proof_code_until END
+    FROM (
+      SELECT id, proof_code = ${hashOf(typed.replaceAll(/[\s-]/g, ""), sessionId)} AS is_right
+      FROM sessions WHERE id = ${sessionId}::uuid AND proof_code_until > now() AND proof_code_tries > 0
+      FOR UPDATE) AS before
+    WHERE sessions.id = before.id
+    RETURNING is_right AS "isRight"`
+  return attempt && (attempt.isRight ? "right" : "wrong")
+}
+
+/** A code has few digits: its hash is worth nothing without the secret, nor in another session. */
+function hashOf(code: string, sessionId: string): Buffer {
+  return createHmac("sha256", signingSecret()).update(`proof ${sessionId} ${code}`).digest()
+}

@@ -1,0 +1,145 @@
+import type { PublicKeyCredentialRequestOptionsJSON } from "@simplewebauthn/server"
+import type { User } from "@/generated/prisma/client"
+import { inMinutes } from "@/lib/format-time"
+import { db } from "@/lib/postgres/prisma"
+import { product } from "@/lib/product"
+import { log } from "@/lib/telemetry/log"
+import { type Client, countAttempt } from "./attempts"
+import { confirmPassword } from "./confirm-password"
+import { hasCode, sendCode, takeCode } from "./emailed-code"
+import { auditFailedProof, type Viewer } from "./sessions"
+import { confirmCode } from "./two-factor/codes"
+import { factorsOf } from "./two-factor/factors"
+import { confirmPasskey, passkeyHost, passkeyOptions } from "./two-factor/passkeys"
+
+/** How somebody proves who they are. */
+export type ProofMethod = "password" | "emailed code" | "second factor"
+
+/** What a form asks for, and why what was given is not enough. */
+export type ProofRequest = {
+  method: ProofMethod
+  /** The account's address. */
+  email: string
+  error?: string | undefined
+  /** What the account has of its second factor. */
+  factors?: OfferedFactors
+}
+
+export type OfferedFactors = {
+  app: boolean
+  recoveryCodes: boolean
+  /** What the browser needs to use a passkey, and the host that passkeys belong to; null if there is none. */
+  passkey: { options: PublicKeyCredentialRequestOptionsJSON; host: string } | null
+}
+
+export type TypedProof = {
+  /** Undefined if the form did not ask yet. */
+  proof: string | undefined
+  /** Whether to send another code. */
+  another: boolean
+  /** What the browser has signed with a passkey, as JSON, or an empty text. */
+  passkey: string
+}
+
+/** Reports by email that a recovery code was used, or codes are locked; the caller runs it after the response. */
+type Message = () => Promise<void>
+
+type Checked = { ok: true; message?: Message } | { ok: false; error?: string; isWrong?: true; message?: Message }
+
+/**
+ * Whether the person at this session proves anew who they are, because the session may be stolen: by the account's second
+ * factor, without one by its password, and without that by a code that is sent to its address.
+ */
+export async function checkProof(
+  viewer: Viewer,
+  typed: TypedProof,
+  client: Client,
+): Promise<{ ok: true; message?: Message } | { ok: false; request: ProofRequest; message?: Message }> {
+  const account = await db().user.findUniqueOrThrow({ where: { id: viewer.id } })
+  const method = methodOf(account)
+  const checked = await checks[method](account, viewer, typed, client)
+  const details = { method, address: client.address }
+  if (checked.ok) {
+    log().info({ user: viewer.id, ...details }, "proof_given")
+    return checked
+  }
+  if (checked.isWrong) await auditFailedProof(viewer.id, details)
+  const factors = method === "second factor" ? { factors: await offered(viewer) } : {}
+  const { error, message } = checked
+  return { ok: false, request: { method, email: account.email, error, ...factors }, ...(message && { message }) }
+}
+
+function methodOf({ twoFactor, passwordHash }: User): ProofMethod {
+  if (twoFactor) return "second factor"
+  return passwordHash === null ? "emailed code" : "password"
+}
+
+type Check = (account: User, viewer: Viewer, typed: TypedProof, client: Client) => Promise<Checked>
+
+const checks: Record<ProofMethod, Check> = {
+  password: async (_account, { id }, { proof }, client) => {
+    if (proof === undefined) return { ok: false }
+    if (proof === "") return { ok: false, error: "Enter your password." }
+    const result = await confirmPassword(id, proof, client)
+    if (result.ok) return { ok: true }
+    if (result.reason === "too_many") return retryLater("Too many attempts", result)
+    return { ok: false, error: "This is not your password.", isWrong: true }
+  },
+  "emailed code": async (account, { sessionId }, { proof, another }, client) => {
+    if (proof) {
+      const refused = await countAttempt(account.email, client)
+      if (refused) return retryLater("Too many attempts", refused)
+      const result = await takeCode(proof, sessionId)
+      if (result === "right") return { ok: true }
+      if (result === "wrong") return { ok: false, error: "This is not the code in the last email.", isWrong: true }
+      return { ok: false, error: "This code no longer works. Send another one." }
+    }
+    if (!another && (await hasCode(sessionId))) return { ok: false, ...(proof === "" && { error: "Enter the code." }) }
+    const sent = await sendCode(account, sessionId)
+    if (sent.ok) return { ok: false }
+    switch (sent.reason) {
+      case "not_sent":
+        return { ok: false, error: "The email with the code was not sent. Try again in a moment." }
+      case "no_email":
+        return { ok: false, error: `This service does not send email. Contact ${product.supportEmail}.` }
+      case "too_many":
+        return retryLater("You requested too many codes", sent)
+    }
+  },
+  "second factor": async ({ id, email }, viewer, { proof, passkey }, client) => {
+    if (!passkey && proof === undefined) return { ok: false }
+    if (!passkey && proof === "") return { ok: false, error: "Enter a code or use a passkey." }
+    const refused = await countAttempt(email, client)
+    if (refused) return retryLater("Too many attempts", refused)
+    if (passkey) {
+      const result = await confirmPasskey(passkey, purposeOf(viewer))
+      if (result.ok) return { ok: true }
+      if (result.reason === "expired") return { ok: false, error: "This took too long. Use the passkey again." }
+      return { ok: false, error: "This passkey is not one of your account.", isWrong: true }
+    }
+    const result = await confirmCode(id, proof ?? "", client)
+    if (result.ok) return result
+    if (result.reason === "too_many") return retryLater("Too many attempts", result)
+    if (result.reason === "locked") {
+      return retryLater("Too many wrong codes of your app. Recovery codes and passkeys still work", result)
+    }
+    const { message } = result
+    return { ok: false, error: "This code is wrong, or was used before.", isWrong: true, ...(message && { message }) }
+  },
+}
+
+function retryLater(why: string, { retryAfterSeconds }: { retryAfterSeconds: number }): Checked {
+  return { ok: false, error: `${why}. Try again ${inMinutes(retryAfterSeconds)}.` }
+}
+
+async function offered(viewer: Viewer): Promise<OfferedFactors> {
+  const { app, passkeys, recoveryCodesLeft } = await factorsOf(viewer.id)
+  const hasPasskey = passkeys.length > 0
+  const passkey = hasPasskey ? { options: await passkeyOptions(purposeOf(viewer)), host: passkeyHost() } : null
+  return { app: app !== null, recoveryCodes: recoveryCodesLeft > 0, passkey }
+}
+
+/** A passkey proves who is at this session, and at no other. */
+function purposeOf({ id: userId, sessionId }: Viewer) {
+  return { purpose: "proof", id: sessionId, userId } as const
+}

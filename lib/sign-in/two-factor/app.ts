@@ -1,0 +1,121 @@
+import { Secret, TOTP } from "otpauth"
+import type { Pool } from "pg"
+import { db } from "@/lib/postgres/prisma"
+import { product } from "@/lib/product"
+import { log } from "@/lib/telemetry/log"
+import type { Viewer } from "../sessions"
+import { currentKeyId, decrypt, encrypt } from "./encryption"
+import { type Added, addFactor, stepSeconds } from "./factors"
+
+/** How long an app can be added after its secret was made. */
+export const setupMinutes = 10
+
+/** What an authenticator app is set up with. */
+export type Setup = { secret: string; uri: string }
+
+/** Starts to add an authenticator app. Nothing counts before a code confirms that the app has the secret. */
+export async function startApp({ id, sessionId }: Viewer): Promise<void> {
+  const { base32 } = new Secret({ size: 20 })
+  await db().$executeRaw`
+    UPDATE sessions
+    SET app_secret = ${encrypt(base32, id)}, app_secret_until = now() + make_interval(mins => ${setupMinutes})
+    WHERE id = ${sessionId}::uuid`
+}
+
+/** The app that this session is adding: no other session of the account sees its secret. Only for a fresh viewer. */
+export async function startedApp({ id, sessionId, email }: Viewer): Promise<Setup | undefined> {
+  const secret = await startedSecret(id, sessionId)
+  return secret === undefined ? undefined : { secret, uri: totpOf(secret, email).toString() }
+}
+
+async function startedSecret(userId: string, sessionId: string): Promise<string | undefined> {
+  const [session] = await db().$queryRaw<{ encrypted: Uint8Array }[]>`
+    SELECT app_secret AS encrypted FROM sessions
+    WHERE id = ${sessionId}::uuid AND app_secret_until > now()`
+  return session && decrypt(session.encrypted, userId)
+}
+
+/** Adds the app that this session has started to add, in place of the one before, if the code is right. */
+export async function confirmApp(viewer: Viewer, typed: string): Promise<Added | { ok: false; reason: "wrong" }> {
+  const secret = await startedSecret(viewer.id, viewer.sessionId)
+  if (!secret) return { ok: false, reason: "expired" }
+  const lastStep = stepOf(secret, typed)
+  if (lastStep === undefined) return { ok: false, reason: "wrong" }
+  return addFactor(viewer, "app", async (transaction) => {
+    const { id: userId } = viewer
+    const app = { secret: encrypt(secret, userId), lastStep, createdAt: new Date() }
+    await transaction.authenticatorApp.upsert({ where: { userId }, create: { userId, ...app }, update: app })
+    return "added"
+  })
+}
+
+/** Whether the code is one of the account's app that was not used before. It cannot be used again, nor an older one. */
+export async function consumeAppCode(userId: string, typed: string): Promise<boolean> {
+  const app = await db().authenticatorApp.findUnique({ where: { userId } })
+  if (!app) return false
+  const secret = decrypt(app.secret, userId)
+  if (secret === undefined) {
+    log().error({ userId }, "app_secret_not_decrypted")
+    return false
+  }
+  const step = stepOf(secret, typed)
+  if (step === undefined) return false
+  // The app may have been replaced meanwhile.
+  const { count } = await db().authenticatorApp.updateMany({
+    where: { userId, createdAt: app.createdAt, lastStep: { lt: step } },
+    data: { lastStep: step },
+  })
+  return count === 1
+}
+
+/** The number of secrets of apps that are encrypted again in a statement. */
+const batch = 1000
+
+/** Encrypts again, with the first of the secrets of AUTH_SECRET, what others encrypted. @returns what it did, in words */
+export async function renewAppSecrets(database: Pool): Promise<string> {
+  let [renewed, lost, after] = [0, 0, "00000000-0000-0000-0000-000000000000"]
+  for (;;) {
+    const { rows } = await database.query<{ userId: string; secret: Buffer }>(
+      `SELECT user_id AS "userId", secret FROM authenticator_apps
+       WHERE user_id > $1 AND substr(secret, 1, length($2::bytea)) <> $2 ORDER BY user_id LIMIT ${batch}`,
+      [after, currentKeyId()],
+    )
+    const last = rows.at(-1)
+    if (!last) break
+    after = last.userId
+    for (const { userId, secret } of rows) {
+      const text = decrypt(secret, userId)
+      if (text === undefined) {
+        lost++
+        continue
+      }
+      const { rowCount } = await database.query(
+        "UPDATE authenticator_apps SET secret = $3 WHERE user_id = $1 AND secret = $2",
+        [userId, secret, encrypt(text, userId)],
+      )
+      renewed += rowCount ?? 0
+    }
+  }
+  if (lost > 0) log().error({ apps: lost }, "app_secrets_not_decrypted")
+  return `${renewed} secrets of authenticator apps encrypted again`
+}
+
+export function isAppCode(typed: string): boolean {
+  return /^[0-9]{6}$/.test(withoutSpaces(typed))
+}
+
+function withoutSpaces(typed: string): string {
+  return typed.replaceAll(/\s/g, "")
+}
+
+/** The step of 30 seconds whose code this is: the current one, or the one before or after it. */
+function stepOf(secret: string, typed: string): number | undefined {
+  if (!isAppCode(typed)) return undefined
+  const [totp, timestamp] = [totpOf(secret, ""), Date.now()]
+  const delta = totp.validate({ token: withoutSpaces(typed), window: 1, timestamp })
+  return delta === null ? undefined : totp.counter({ timestamp }) + delta
+}
+
+function totpOf(secret: string, email: string): TOTP {
+  return new TOTP({ issuer: product.name, label: email, secret, algorithm: "SHA1", digits: 6, period: stepSeconds })
+}

@@ -1,0 +1,78 @@
+import { sendEmail } from "@/lib/email/send"
+import { db } from "@/lib/postgres/prisma"
+import { consume } from "@/lib/rate-limit/rate-limit"
+import { type Client, countAddress, isDeviceOf, type TooMany } from "../attempts"
+import { consumeAppCode, isAppCode } from "./app"
+import { consumeRecoveryCode, isRecoveryCode } from "./recovery-codes"
+
+/** After this many wrong codes of the app in a row, its codes are locked for this time. */
+export const lock = { wrongCodes: 5, minutes: 10 } as const
+
+export type Locked = { ok: false; reason: "locked"; retryAfterSeconds: number }
+
+export type CodeResult =
+  | { ok: true; via: "app" }
+  /** `message` reports the use by email; the caller runs it after the response. */
+  | { ok: true; via: "recovery code"; message: () => Promise<void> }
+  /** `message` reports by email that this code has locked those of the app; the caller runs it after the response. */
+  | { ok: false; reason: "wrong"; message?: () => Promise<void> }
+  | Locked
+  | TooMany
+
+/**
+ * Whether a person who has shown another proof of who they are has the account's app, or one of its recovery codes.
+ * Recovery codes cannot be guessed, so they are not locked: nobody who knows the password can lock the owner out.
+ */
+export async function confirmCode(userId: string, typed: string, client: Client): Promise<CodeResult> {
+  const refused = await countAddress(client)
+  if (refused) return refused
+  if (isRecoveryCode(typed)) {
+    const message = await consumeRecoveryCode(userId, typed)
+    return message ? { ok: true, via: "recovery code", message } : { ok: false, reason: "wrong" }
+  }
+  if (!isAppCode(typed)) return { ok: false, reason: "wrong" }
+  const device = await deviceId(userId, client)
+  const counted = await countWrong(userId, device)
+  if ("reason" in counted) return counted
+  if (!(await consumeAppCode(userId, typed))) {
+    if (counted.wrong < lock.wrongCodes) return { ok: false, reason: "wrong" }
+    return { ok: false, reason: "wrong", message: () => reportLock(userId, client) }
+  }
+  await db().codeAttempts.deleteMany({ where: { userId, device } })
+  return { ok: true, via: "app" }
+}
+
+/** The browser whose wrong codes are counted: one that has signed in to the account before has a lock of its own. */
+async function deviceId(userId: string, { device }: Client): Promise<string> {
+  if (device === undefined) return ""
+  const user = await db().user.findUniqueOrThrow({ where: { id: userId } })
+  return isDeviceOf(user, device) ? device.slice(0, device.indexOf(".")) : ""
+}
+
+/** Counts a code as wrong before it is checked, so that no more are checked at once than may be wrong. */
+async function countWrong(userId: string, device: string): Promise<{ wrong: number } | Locked> {
+  const [counted] = await db().$queryRaw<{ wrong: number }[]>`
+    WITH old AS (
+      DELETE FROM code_attempts WHERE (user_id, device) IN (
+        SELECT user_id, device FROM code_attempts
+        WHERE last_at < now() - make_interval(mins => ${lock.minutes}) AND (user_id, device) <> (${userId}::uuid, ${device})
+        LIMIT 1000 FOR UPDATE SKIP LOCKED))
+    INSERT INTO code_attempts AS attempts (user_id, device, wrong, last_at) VALUES (${userId}::uuid, ${device}, 1, now())
+    ON CONFLICT (user_id, device) DO UPDATE SET
+      wrong = CASE WHEN attempts.last_at < now() - make_interval(mins => ${lock.minutes}) THEN 1 ELSE attempts.wrong + 1 END,
+      last_at = now()
+    WHERE attempts.wrong < ${lock.wrongCodes} OR attempts.last_at < now() - make_interval(mins => ${lock.minutes})
+    RETURNING wrong`
+  if (counted) return counted
+  const [left] = await db().$queryRaw<{ seconds: number }[]>`
+    SELECT ceil(extract(epoch FROM last_at - now()) + ${lock.minutes * 60})::int AS seconds
+    FROM code_attempts WHERE user_id = ${userId}::uuid AND device = ${device}`
+  return { ok: false, reason: "locked", retryAfterSeconds: Math.max(1, left?.seconds ?? 1) }
+}
+
+/** Only who has passed the first step gets this far, so the owner hears of it; once a day, however often it happens. */
+async function reportLock(userId: string, { address }: Client): Promise<void> {
+  if (!(await consume("wrongCodesEmailsAccount", userId)).allowed) return
+  const account = await db().user.findUniqueOrThrow({ where: { id: userId } })
+  await sendEmail(account, "wrong_codes", { codes: lock.wrongCodes, minutes: lock.minutes, address })
+}

@@ -1,0 +1,247 @@
+import {
+  type AuthenticatorTransport,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  type VerifiedRegistrationResponse,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from "@simplewebauthn/server"
+import { decodeAttestationObject, isoBase64URL } from "@simplewebauthn/server/helpers"
+import { z } from "zod"
+import type { Passkey } from "@/generated/prisma/client"
+import { audit } from "@/lib/audit"
+import { env } from "@/lib/env"
+import { hidden } from "@/lib/input/fields"
+import { plainText } from "@/lib/input/text"
+import { db } from "@/lib/postgres/prisma"
+import { product } from "@/lib/product"
+import type { Viewer } from "../sessions"
+import { challengeMinutes, consumeChallenge, newChallenge, type Purpose } from "./challenges"
+import { type Added, addFactor } from "./factors"
+
+export const maxPasskeys = 20
+
+/** `response`: what the browser has created or signed, as JSON. */
+export const passkeyForm = z.strictObject({
+  name: plainText({ name: "Name", max: 60 }),
+  response: hidden(z.string()),
+})
+
+/** What Node verifies in every version that the product runs on: EdDSA, ES256 and RS256. */
+const algorithms = [-8, -7, -257]
+
+const timeout = challengeMinutes * 60_000
+
+/** The host that passkeys belong to. Browsers offer them on no other. */
+export function passkeyHost(): string {
+  return new URL(env().BASE_URL).hostname
+}
+
+/** What the browser needs to create a passkey for the viewer. */
+export async function registrationOptions(viewer: Viewer): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  return generateRegistrationOptions({
+    rpName: product.name,
+    rpID: passkeyHost(),
+    userID: handleOf(viewer.id),
+    userName: viewer.email,
+    userDisplayName: viewer.name,
+    challenge: await newChallenge(registrationBy(viewer)),
+    timeout,
+    // No statement about the authenticator is asked for: the library would fetch what its certificates name.
+    attestationType: "none",
+    excludeCredentials: await credentialsOf(viewer.id),
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+    supportedAlgorithmIDs: algorithms,
+  })
+}
+
+/** Adds the passkey that the browser has created. */
+export async function addPasskey(
+  viewer: Viewer,
+  { name, response }: z.output<typeof passkeyForm>,
+): Promise<Added | { ok: false; reason: "invalid" }> {
+  const created = registrationResponse.safeParse(parsedJson(response)).data
+  const challenge = created && challengeIn(created.response.clientDataJSON)
+  if (!created || !challenge) return { ok: false, reason: "invalid" }
+  if (!(await consumeChallenge(challenge, registrationBy(viewer)))) return { ok: false, reason: "expired" }
+  const credential = (await verifiedRegistration(created, challenge))?.credential
+  if (!credential) return { ok: false, reason: "invalid" }
+  return addFactor(viewer, "passkey", async (transaction) => {
+    const { id: userId } = viewer
+    if ((await transaction.passkey.count({ where: { userId } })) >= maxPasskeys) return "many"
+    const { id: credentialId, publicKey, counter } = credential
+    const { count } = await transaction.passkey.createMany({
+      data: { userId, name, credentialId, publicKey, counter, transports: created.response.transports },
+      skipDuplicates: true,
+    })
+    return count === 1 ? "added" : "taken"
+  })
+}
+
+function registrationBy({ id, sessionId }: Viewer): Purpose {
+  return { purpose: "register", id: sessionId, userId: id }
+}
+
+type RegistrationInfo = NonNullable<VerifiedRegistrationResponse["registrationInfo"]>
+
+async function verifiedRegistration(
+  response: z.output<typeof registrationResponse>,
+  expectedChallenge: string,
+): Promise<RegistrationInfo | undefined> {
+  try {
+    if (namesCertificates(response.response.attestationObject)) return undefined
+    const { registrationInfo } = await verifyRegistrationResponse({
+      response: { ...response, clientExtensionResults: {} },
+      expectedChallenge,
+      expectedOrigin: env().BASE_URL,
+      expectedRPID: passkeyHost(),
+      requireUserVerification: true,
+      supportedAlgorithmIDs: algorithms,
+    })
+    // The library does not compare them: only the one in the response has a maximum.
+    return registrationInfo?.credential.id === response.id ? registrationInfo : undefined
+  } catch {
+    // The library throws for everything that is wrong with a response.
+    return undefined
+  }
+}
+
+/** Whether an attestation is of a kind with certificates, whose revocation lists the library would fetch. */
+function namesCertificates(attestationObject: string): boolean {
+  const attestation = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject))
+  const format = attestation.get("fmt")
+  return !(format === "none" || (format === "packed" && attestation.get("attStmt").get("x5c") === undefined))
+}
+
+/** What the browser needs to sign in with a passkey, or to confirm with one of the account's that it is its owner. */
+export async function passkeyOptions(use: Purpose): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  return generateAuthenticationOptions({
+    rpID: passkeyHost(),
+    challenge: await newChallenge(use),
+    timeout,
+    userVerification: "required",
+    allowCredentials: "userId" in use ? await credentialsOf(use.userId) : [],
+  })
+}
+
+/** `id`: of the passkey. */
+export type PasskeyResult = { ok: true; userId: string; id: string } | { ok: false; reason: "wrong" | "expired" }
+
+/** Whether the browser has used a passkey for this purpose: one of the account's, or at a sign-in any account's. */
+export async function confirmPasskey(response: string, use: Purpose): Promise<PasskeyResult> {
+  const signed = authenticationResponse.safeParse(parsedJson(response)).data
+  const challenge = signed && challengeIn(signed.response.clientDataJSON)
+  if (!signed || !challenge) return { ok: false, reason: "wrong" }
+  if (!(await consumeChallenge(challenge, use))) return { ok: false, reason: "expired" }
+  const passkey = await db().passkey.findUnique({ where: { credentialId: signed.id } })
+  if (!passkey || ("userId" in use && use.userId !== passkey.userId)) return { ok: false, reason: "wrong" }
+  const counter = await verifiedCounter(signed, challenge, passkey)
+  if (counter === undefined) return { ok: false, reason: "wrong" }
+  const { id, userId } = passkey
+  return (await countUse(passkey, counter)) ? { ok: true, userId, id } : { ok: false, reason: "wrong" }
+}
+
+/** Whether the account has this passkey, after waiting for a removal that is being made. */
+export async function hasPasskey(userId: string, id: string): Promise<boolean> {
+  const found = await db().$queryRaw<unknown[]>`
+    SELECT id FROM passkeys WHERE id = ${id}::uuid AND user_id = ${userId}::uuid FOR KEY SHARE`
+  return found.length === 1
+}
+
+/** The signature counter of a valid response. */
+async function verifiedCounter(
+  response: z.output<typeof authenticationResponse>,
+  expectedChallenge: string,
+  { userId, credentialId, publicKey }: Passkey,
+): Promise<number | undefined> {
+  const { userHandle, ...signed } = response.response
+  const handle = Buffer.from(handleOf(userId)).toString("base64url")
+  if (userHandle !== undefined && userHandle !== handle) return undefined
+  try {
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response: { ...response, response: signed, clientExtensionResults: {} },
+      expectedChallenge,
+      expectedOrigin: env().BASE_URL,
+      expectedRPID: passkeyHost(),
+      // The counter is compared after the signature, and where it is stored.
+      credential: { id: credentialId, publicKey: new Uint8Array(publicKey), counter: 0 },
+      requireUserVerification: true,
+    })
+    return verified ? authenticationInfo.newCounter : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Records the use of a passkey. An authenticator that counts never sends a number twice: a copy of it does, and is
+ * refused. Zero means that it does not count.
+ */
+async function countUse({ id, userId }: Passkey, counter: number): Promise<boolean> {
+  const used = await db().$executeRaw`
+    UPDATE passkeys SET counter = ${counter}, last_used_at = now()
+    WHERE id = ${id}::uuid AND (counter < ${counter} OR counter = 0 AND ${counter}::bigint = 0)`
+  if (used === 1) return true
+  const entry = { actorId: null, targetType: "user", targetId: userId, details: { passkey: id } } as const
+  await audit(db(), { ...entry, action: "user.passkey_refused" })
+  return false
+}
+
+/** What an authenticator stores of the account. */
+function handleOf(userId: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(userId.replaceAll("-", ""), "hex"))
+}
+
+async function credentialsOf(userId: string) {
+  const passkeys = await db().passkey.findMany({ where: { userId }, select: { credentialId: true, transports: true } })
+  return passkeys.map(({ credentialId, transports }) => ({
+    id: credentialId,
+    transports: transports as AuthenticatorTransport[],
+  }))
+}
+
+const encoded = z.string().regex(/^[\w-]+$/)
+
+/** Of at most 1,023 bytes, as WebAuthn has it. */
+const credentialId = encoded.max(1364)
+
+const registrationResponse = z.object({
+  id: credentialId,
+  rawId: credentialId,
+  type: z.literal("public-key"),
+  response: z.object({
+    clientDataJSON: encoded,
+    attestationObject: encoded,
+    transports: z
+      .array(z.string().regex(/^[a-z-]{1,20}$/))
+      .max(10)
+      .default([]),
+  }),
+})
+
+const authenticationResponse = z.object({
+  id: credentialId,
+  rawId: credentialId,
+  type: z.literal("public-key"),
+  response: z.object({
+    clientDataJSON: encoded,
+    authenticatorData: encoded,
+    signature: encoded,
+    userHandle: encoded.optional(),
+  }),
+})
+
+function challengeIn(clientDataJSON: string): string | undefined {
+  const data = parsedJson(Buffer.from(clientDataJSON, "base64url").toString("utf8"))
+  return z.object({ challenge: encoded }).safeParse(data).data?.challenge
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

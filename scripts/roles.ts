@@ -1,0 +1,33 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import pg from "pg"
+import { root } from "./root"
+
+/** Creates the role of `runtimeUrl` if it is missing, with the password there, and gives it the rights of prisma/roles.sql. */
+export async function applyRoles(ownerUrl: string, runtimeUrl: string): Promise<void> {
+  const { username, password } = new URL(runtimeUrl)
+  const role = decodeURIComponent(username)
+  if (!role) throw new Error("DATABASE_URL must have the name of the role that gets its rights.")
+  const script = (await readFile(join(root, "prisma/roles.sql"), "utf8"))
+    .replaceAll(':"role"', () => pg.escapeIdentifier(role))
+    .replaceAll(":'role'", () => pg.escapeLiteral(role))
+    .replaceAll(":'secret'", () => pg.escapeLiteral(scramSecret(decodeURIComponent(password))))
+  const client = new pg.Client({ connectionString: ownerUrl })
+  await client.connect()
+  try {
+    // Several statements in one query are one transaction: servers never see a role without its rights.
+    await client.query(script)
+  } finally {
+    await client.end()
+  }
+}
+
+/** What PostgreSQL stores of a password (RFC 5803): with it, the server's log of statements never contains the password. */
+function scramSecret(password: string): string {
+  const [iterations, salt] = [4096, randomBytes(16)]
+  const salted = pbkdf2Sync(password.normalize("NFKC"), salt, iterations, 32, "sha256")
+  const keyOf = (name: string) => createHmac("sha256", salted).update(name).digest()
+  const stored = createHash("sha256").update(keyOf("Client Key")).digest("base64")
+  return `SCRAM-SHA-256$${iterations}:${salt.toString("base64")}$${stored}:${keyOf("Server Key").toString("base64")}`
+}
