@@ -18,6 +18,7 @@ const excluded = new Set([
   "dist",
   "docs",
   "e2e",
+  "ops",
   "scripts",
   "tests",
   "test-results",
