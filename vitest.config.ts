@@ -31,7 +31,7 @@ const suites: Suite[] = [
     name: "unit",
     include: [
       "{app,lib,prisma,scripts,components,tests/support}/**/*.test.{ts,tsx}",
-      "tests/{systemd-unit,version-floors,words}.test.ts",
+      "tests/{version-floors,words}.test.ts",
     ],
     globalSetup: "tests/support/setup/unit.ts",
     // Password hashes are slow on a busy machine; a test that hangs still fails.
@@ -46,13 +46,6 @@ const suites: Suite[] = [
     name: "load",
     include: ["tests/load/**/*.test.ts"],
     testTimeout: 60 * minute,
-  },
-  {
-    ...overHttp,
-    name: "alerts",
-    include: ["tests/alerts/**/*.test.ts"],
-    globalSetup: "tests/support/setup/alerts.ts",
-    testTimeout: 6 * minute,
   },
   {
     ...shared,

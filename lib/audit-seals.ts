@@ -38,17 +38,6 @@ async function sealDay(database: Pool): Promise<boolean> {
   }
 }
 
-/** The start of the first day (UTC) that is not sealed, which is today if nothing is left to seal. */
-export async function firstUnsealedDay(database: Pool): Promise<Date> {
-  const { rows } = await database.query<{ day: Date }>(
-    `SELECT coalesce(
-       (SELECT max(day) + 1 FROM audit_seals)::timestamp AT TIME ZONE 'UTC',
-       date_trunc('day', (SELECT min(created_at) FROM audit_entries), 'UTC'),
-       date_trunc('day', clock_timestamp(), 'UTC')) AS day`,
-  )
-  return rows[0]?.day ?? new Date()
-}
-
 export type Verified = { ok: boolean; message: string }
 
 /**

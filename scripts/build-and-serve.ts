@@ -18,7 +18,6 @@ const excluded = new Set([
   "dist",
   "docs",
   "e2e",
-  "ops",
   "scripts",
   "tests",
   "test-results",

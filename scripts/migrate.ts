@@ -7,9 +7,6 @@ import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from "@prisma/dri
 import type { MigrationList, SchemaEngine } from "@prisma/schema-engine-wasm"
 import * as engineGlue from "@prisma/schema-engine-wasm/schema_engine_bg"
 import pg from "pg"
-import { isUndefinedTable, readSchemaVersion, refusalByDatabase } from "@/lib/postgres/schema-version"
-import { numbersOf, version } from "@/lib/version"
-import { oldestBuild } from "@/prisma/oldest-build"
 import { loadEnvFiles } from "./env-files.mjs"
 import { applyRoles } from "./roles"
 
@@ -115,47 +112,18 @@ async function readMigrations(): Promise<MigrationList> {
 }
 
 /**
- * Records which version migrates the database, unless a newer one has, which it returns. The first time, the table comes
- * with a migration.
- */
-async function recordVersion(pool: pg.Pool): Promise<string | undefined> {
-  const numbers = (column: string) => `string_to_array(${column}, '.')::int[]`
-  try {
-    const { rowCount } = await pool.query({
-      text: `INSERT INTO schema_version AS present (migrated_by, oldest_build) VALUES ($1, $2)
-       ON CONFLICT (id) DO UPDATE SET (migrated_by, oldest_build, migrated_at) = ($1, $2, now())
-       WHERE ${numbers("present.migrated_by")} <= ${numbers("EXCLUDED.migrated_by")}`,
-      values: [numbersOf(version), oldestBuild],
-    })
-    return rowCount === 1 ? undefined : (await readSchemaVersion(pool))?.migratedBy
-  } catch (error) {
-    if (isUndefinedTable(error)) return undefined
-    throw error
-  }
-}
-
-/** The names of the migrations that were applied, or the newer version that has migrated the database. */
-export type Migrated = { applied: string[]; newer?: string }
-
-/**
  * Applies pending migrations as the owner of the tables, and then gives the role of `runtimeUrl` its rights, unless it is
- * the owner's URL too. Does nothing to the database of a newer version, so that a deployment can go back to this one, and
- * throws if its servers refuse this version.
+ * the owner's URL too.
+ * @returns the names of the migrations
  */
-export async function migrate(ownerUrl: string, runtimeUrl = ownerUrl): Promise<Migrated> {
+export async function migrate(ownerUrl: string, runtimeUrl = ownerUrl): Promise<string[]> {
   const pool = new pg.Pool({ connectionString: ownerUrl })
   try {
-    const refusal = await refusalByDatabase(pool)
-    if (refusal) throw new Error(`Not migrated: ${refusal}`)
-    // Before the migrations, so that no server that is too old goes on unnoticed while they change the schema.
-    const newer = await recordVersion(pool)
-    if (newer) return { applied: [], newer }
     const engine = await openEngine(pool)
     const migrationsList = await readMigrations()
     const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: everything })
-    await recordVersion(pool)
     if (runtimeUrl !== ownerUrl) await applyRoles(ownerUrl, runtimeUrl)
-    return { applied: appliedMigrationNames }
+    return appliedMigrationNames
   } finally {
     await pool.end()
   }
@@ -191,11 +159,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     process.exit(1)
   }
   try {
-    const { applied, newer } = await migrate(ownerUrl || url, url)
-    if (newer) {
-      console.log(`Version ${newer} has migrated this database, and version ${version} can use it: nothing to do.`)
-      process.exit(0)
-    }
+    const applied = await migrate(ownerUrl || url, url)
     console.log(applied.length === 0 ? "The database is up to date." : `Applied: ${applied.join(", ")}`)
     if (ownerUrl) console.log("The role of DATABASE_URL has the rights in prisma/roles.sql.")
   } catch (error) {

@@ -1,6 +1,5 @@
 import pg from "pg"
 import { checkEnvironment } from "@/lib/env"
-import { refusalByDatabase } from "@/lib/postgres/schema-version"
 import { jobs } from "@/lib/sweeper"
 import { loadEnvFiles } from "./env-files.mjs"
 
@@ -15,11 +14,6 @@ if (!connectionString) {
 checkEnvironment()
 const pool = new pg.Pool({ connectionString, max: 1 })
 try {
-  const refusal = await refusalByDatabase(pool)
-  if (refusal) {
-    console.error(`Not swept: ${refusal}`)
-    process.exit(1)
-  }
   for (const job of Object.values(jobs)) console.log(`${await job.run(pool)}.`)
 } finally {
   await pool.end()

@@ -5,7 +5,6 @@ import { env } from "@/lib/env"
 import { startProcess } from "@/lib/next/start"
 import { shareMetrics } from "@/lib/telemetry/cluster-metrics"
 import { log } from "@/lib/telemetry/log"
-import { version } from "@/lib/version"
 import { createListener } from "./listener"
 import { onShutdown } from "./shutdown"
 
@@ -33,9 +32,7 @@ export async function serve(): Promise<void> {
     console.error(`The server cannot start: ${error instanceof Error ? error.message : error}`)
     process.exit(1)
   }
-  console.log(
-    `Process ${process.pid} listens on http://${host ?? "localhost"}:${port}, sweeper ${sweeper}, version ${version}`,
-  )
+  console.log(`Process ${process.pid} listens on http://${host ?? "localhost"}:${port}, sweeper ${sweeper}`)
   onShutdown(async () => {
     setTimeout(() => process.exit(1), graceMs).unref()
     await Promise.all([close(), drain()])

@@ -42,7 +42,7 @@ const suites: readonly Suite[] = [
 
 const LONG = { LONG: "1" }
 
-/** These suites take 100 minutes. */
+/** These suites take 90 minutes. */
 const longSuites: readonly Suite[] = [
   {
     name: "Model tests with a thousand sequences",
@@ -57,10 +57,6 @@ const longSuites: readonly Suite[] = [
   {
     name: "Fifty kills, and ten minutes of load while dependencies fail",
     run: (results) => vitest(results, "load", { args: ["--maxWorkers=1"], env: LONG }),
-  },
-  {
-    name: "Each alert fires in a real Prometheus by its fault",
-    run: (results) => vitest(results, "alerts"),
   },
   ...[22, 24].flatMap((major): Suite[] => [
     {
@@ -91,7 +87,6 @@ export async function testEverything({ isLong }: { isLong: boolean }): Promise<v
   // Vitest and Next set NODE_ENV; a value from the shell could be wrong.
   Reflect.deleteProperty(process.env, "NODE_ENV")
   await provide("redis", "haproxy", "libfaketime", "browser", "curl", "python")
-  if (isLong) await provide("prometheus")
   const total = { passed: 0, failed: 0 }
   const failures: string[] = []
   for (const { name, run } of isLong ? longSuites : suites) {

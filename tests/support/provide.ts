@@ -7,7 +7,6 @@ import { findBrowser } from "./browser"
 import { findFaketime } from "./clock"
 import { findHaproxy } from "./haproxy"
 import { onPath } from "./on-path"
-import { findPrometheus } from "./prometheus"
 import { findRedis } from "./redis"
 
 const run = promisify(execFile)
@@ -26,7 +25,6 @@ type Program = {
 const programs = {
   redis: { find: findRedis, packages: ["redis-server"], variable: "REDIS_SERVER_PATH" },
   haproxy: { find: findHaproxy, packages: ["haproxy"], variable: "HAPROXY_PATH" },
-  prometheus: { find: findPrometheus, packages: ["prometheus"], variable: "PROMETHEUS_PATH" },
   libfaketime: { find: findFaketime, packages: ["libfaketime"] },
   browser: {
     find: findBrowser,
