@@ -1,4 +1,9 @@
+import { createHash } from "node:crypto"
 import type { NextConfig } from "next"
+
+// By default each build has other ids of server actions, so that forms of a page from one build fail at another one, for
+// half of the people while two builds serve side by side. It encrypts nothing: the linter refuses actions inside functions.
+process.env.NEXT_SERVER_ACTIONS_ENCRYPTION_KEY ??= createHash("sha256").update("server actions").digest("base64")
 
 /** The headers of pages and files; proxy.ts adds those that differ per request. The API sets its own headers. */
 const pageHeaders = [

@@ -31,7 +31,7 @@ const suites: Suite[] = [
     name: "unit",
     include: [
       "{app,lib,prisma,scripts,components,tests/support}/**/*.test.{ts,tsx}",
-      "tests/{version-floors,words}.test.ts",
+      "tests/{container-files,documents,kubernetes,systemd-unit,version-floors,words}.test.ts",
     ],
     globalSetup: "tests/support/setup/unit.ts",
     // Password hashes are slow on a busy machine; a test that hangs still fails.
@@ -46,6 +46,38 @@ const suites: Suite[] = [
     name: "load",
     include: ["tests/load/**/*.test.ts"],
     testTimeout: 60 * minute,
+  },
+  {
+    ...overHttp,
+    name: "alerts",
+    include: ["tests/alerts/**/*.test.ts"],
+    globalSetup: "tests/support/setup/alerts.ts",
+    testTimeout: 6 * minute,
+  },
+  {
+    ...overHttp,
+    name: "upgrade",
+    include: ["tests/upgrade/**/*.test.ts"],
+    globalSetup: "tests/support/setup/upgrade.ts",
+    testTimeout: 30 * minute,
+  },
+  {
+    ...overHttp,
+    name: "restore",
+    include: ["tests/restore/**/*.test.ts"],
+    globalSetup: "tests/support/setup/restore.ts",
+    testTimeout: 5 * minute,
+    // The tests are the steps of one rehearsal.
+    bail: 1,
+  },
+  {
+    ...shared,
+    name: "image",
+    include: ["tests/image/**/*.test.ts", "app/api/v1/contract.test.ts"],
+    globalSetup: "tests/support/setup/image.ts",
+    testTimeout: minute,
+    hookTimeout: 2 * minute,
+    provide: { isLong, listener: "image" },
   },
   {
     ...shared,

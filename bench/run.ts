@@ -169,7 +169,7 @@ function viaStatements(clients: readonly pg.Client[]): Contender {
       values: [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds],
     })
     const [head, tail] = runEnvelope({ runId, cost, result: {}, createdAt: reserved.rows[0]?.created_at ?? new Date() })
-    const closed = await client.query({ ...closeStatement, values: [runId, "settled", cost, head, tail] })
+    const closed = await client.query({ ...closeStatement, values: [runId, owner, "settled", cost, head, tail] })
     if (reserved.rowCount !== 1 || closed.rowCount !== 1) throw new Error("A statement did nothing.")
   }
 }

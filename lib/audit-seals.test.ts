@@ -4,7 +4,7 @@ import { beforeEach, expect, test, vi } from "vitest"
 import { createAuditEntries, withoutTriggers } from "@/tests/support/factories"
 import { ownerPool, ownerUrl } from "@/tests/support/owner"
 import { audit } from "./audit"
-import { type Seal, sealAuditLog, verifyAuditLog } from "./audit-seals"
+import { firstUnsealedDay, type Seal, sealAuditLog, verifyAuditLog } from "./audit-seals"
 import { env } from "./env"
 import { pool } from "./postgres/pool"
 import { db } from "./postgres/prisma"
@@ -78,6 +78,23 @@ test("an audit log without entries has no seals, and one with entries of today n
     expect(await sealAuditLog(pool())).toBe(0)
     expect(await verify()).toEqual({ ok: false, message: "No day of the audit log is sealed." })
   }
+})
+
+test("the first day that is not sealed is that of the first entry, then the one that cannot be sealed, and today if none is left", async () => {
+  const unsealed = async () => (await firstUnsealedDay(pool())).toISOString()
+  expect(await unsealed()).toBe(`${daysAgo(5)}T00:00:00.000Z`)
+  const client = await ownerPool().connect()
+  await client.query("BEGIN")
+  // As a transaction that has written an entry on this day.
+  await client.query("SELECT pg_advisory_xact_lock_shared(hashtext('audit_seals'), audit_day_key($1))", [daysAgo(3)])
+  await sealAuditLog(pool())
+  expect(await unsealed()).toBe(`${daysAgo(3)}T00:00:00.000Z`)
+  await client.query("ROLLBACK")
+  client.release()
+  await sealAuditLog(pool())
+  expect(await unsealed()).toBe(`${daysAgo(0)}T00:00:00.000Z`)
+  await withoutTriggers("TRUNCATE audit_entries, audit_seals", [])
+  expect(await unsealed()).toBe(`${daysAgo(0)}T00:00:00.000Z`)
 })
 
 /** Changes a function in the database as its owner can, as long as `during` runs. */

@@ -38,6 +38,17 @@ async function sealDay(database: Pool): Promise<boolean> {
   }
 }
 
+/** The start of the first day (UTC) that is not sealed, which is today if nothing is left to seal. */
+export async function firstUnsealedDay(database: Pool): Promise<Date> {
+  const { rows } = await database.query<{ day: Date }>(
+    `SELECT coalesce(
+       (SELECT max(day) + 1 FROM audit_seals)::timestamp AT TIME ZONE 'UTC',
+       date_trunc('day', (SELECT min(created_at) FROM audit_entries), 'UTC'),
+       date_trunc('day', clock_timestamp(), 'UTC')) AS day`,
+  )
+  return rows[0]?.day ?? new Date()
+}
+
 export type Verified = { ok: boolean; message: string }
 
 /**
@@ -106,17 +117,32 @@ async function verify(client: ClientBase, known?: Pick<Seal, "day" | "hash">): P
     }
     if (computed.hash !== seal.hash) return failed(`${day} has an entry or a seal that was changed.`)
     if (known?.day === day && known.hash !== seal.hash) {
-      return failed(
-        `${day} has the seal ${seal.hash}, not ${known.hash}: this day or one before was changed, and sealed again.`,
-      )
+      const changed = `${day} has the seal ${seal.hash}, not ${known.hash}: this day or one before was changed, and sealed again.`
+      return failed(changed + (await restoredTo(client, day)))
     }
     ;[day, before, entries] = [dayAfter(day), seal.hash, entries + seal.entries]
   }
-  if (known && !seals.some((seal) => seal.day === known.day)) return failed(`${known.day} is not sealed.`)
+  if (known && !seals.some((seal) => seal.day === known.day)) {
+    return failed(`${known.day} is not sealed.${await restoredTo(client, known.day)}`)
+  }
   // Yesterday may wait for the next round of the sweeper.
   if (day && day < yesterday) return failed(`${day} is not sealed. Does the sweeper run?`)
   if (!last) return failed("No day of the audit log is sealed.")
   return { ok: true, message: `${seals.length} days from ${first} to ${last} match their seals: ${entries} entries.` }
+}
+
+/** The end of a message about a day: its seal in the log may be from before the database was restored to an earlier moment. */
+async function restoredTo(client: ClientBase, day: string): Promise<string> {
+  const { rows } = await client.query<{ at: Date; moment: string }>(
+    `SELECT created_at AS at, details->>'moment' AS moment FROM public.audit_entries
+     WHERE action = 'database.restored' AND created_at >= $1::timestamptz
+       AND (details->>'moment')::timestamptz < $1::timestamptz
+     ORDER BY created_at DESC LIMIT 1`,
+    [`${dayAfter(day)} 00:00Z`],
+  )
+  const [entry] = rows
+  if (!entry) return ""
+  return ` The audit log says that the database was restored to ${entry.moment} at ${entry.at.toISOString()}: if you did that, verify with a line from after it.`
 }
 
 function failed(message: string): Verified {

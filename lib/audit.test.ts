@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import sharp from "sharp"
-import { afterEach, expect, test } from "vitest"
+import { afterEach, expect, test, vi } from "vitest"
 import { createAccount } from "@/lib/accounts/create"
 import { requestDeletion, requestDeletionOf, undoDeletionOf } from "@/lib/accounts/deletion"
 import { changeRole, changeStatus } from "@/lib/accounts/mutations"
@@ -20,6 +20,7 @@ import { allowExport, consumeExport } from "@/lib/leaving/export-token"
 import type { Role } from "@/lib/permissions"
 import { removePicture, savePicture } from "@/lib/pictures/pictures"
 import { db } from "@/lib/postgres/prisma"
+import { afterRestore } from "@/lib/recovery/after-restore"
 import { hashOf } from "@/lib/sign-in/link-token"
 import { changePassword } from "@/lib/sign-in/password-change"
 import { writePassword } from "@/lib/sign-in/password-write"
@@ -42,7 +43,9 @@ import {
   createUser,
   createViewer,
 } from "@/tests/support/factories"
-import type { AuditAction } from "./audit"
+import { type AuditAction, audit, logAuditEntries } from "./audit"
+import { singletons } from "./singleton"
+import { log } from "./telemetry/log"
 
 /** In every name, email address and password of this file. */
 const marker = randomUUID()
@@ -231,6 +234,7 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
     Object.assign(env(), { DEMO: "on" })
     return invite((await account("owner")).id, (await waitlistEntry()).id)
   },
+  "database.restored": () => db().$transaction((transaction) => afterRestore(transaction, {})),
 }
 
 // Replies and invitations are audited once their email is sent.
@@ -243,6 +247,21 @@ test("the target of an entry is found whatever the spelling of the id that a for
   const [actor, { id }] = [await account("owner"), await waitlistEntry()]
   expect(await invite(actor.id, id.toUpperCase())).toMatchObject({ ok: true, invited: true })
   expect(await db().auditEntry.count({ where: { targetId: id } })).toBe(1)
+})
+
+test("a server logs each entry with ids alone, and a script logs none", async () => {
+  const info = vi.spyOn(log(), "info")
+  const targetId = randomUUID()
+  const details = { reason, address, from: "admin", to: "support" }
+  const record = { actorId: null, action: "user.role_changed", targetType: "user", targetId, details } as const
+  await audit(db(), record)
+  expect(info).not.toHaveBeenCalled()
+  logAuditEntries()
+  await audit(db(), record)
+  delete singletons.auditEntriesLogged
+  const { id: entryId } = await db().auditEntry.findFirstOrThrow({ where: { targetId }, orderBy: { id: "desc" } })
+  const { details: _, ...ids } = record
+  expect(info.mock.calls).toEqual([[{ entryId, ...ids, role: "support" }, "audited"]])
 })
 
 test.each(Object.entries(actions))(

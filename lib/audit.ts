@@ -1,4 +1,6 @@
 import type { Transaction } from "./postgres/prisma"
+import { singletons } from "./singleton"
+import { log } from "./telemetry/log"
 
 /** Every action in the audit log. */
 export const auditActions = [
@@ -44,10 +46,11 @@ export const auditActions = [
   "feedback.resolved",
   "feedback.replied",
   "waitlist.invited",
+  "database.restored",
 ] as const
 
 /** What an action can change. */
-export const auditTargets = ["user", "api_key", "waitlist_entry"] as const
+export const auditTargets = ["user", "api_key", "waitlist_entry", "database"] as const
 
 export type AuditAction = (typeof auditActions)[number]
 
@@ -62,9 +65,23 @@ export type AuditRecord = {
 }
 
 /**
+ * From now on this process logs each entry, with ids only: what was promised to people can be read there when the database
+ * is restored to an earlier moment. Not in scripts, whose output is for the person who runs them.
+ */
+export function logAuditEntries(): void {
+  singletons.auditEntriesLogged = true
+}
+
+/**
  * Writes an audit entry in the transaction of the action, so that both are committed or neither is. The id of the target
  * is stored as text: in another spelling, which a form can send, it would not be found.
  */
 export async function audit(transaction: Pick<Transaction, "auditEntry">, record: AuditRecord): Promise<void> {
-  await transaction.auditEntry.create({ data: { ...record, targetId: record.targetId.toLowerCase() } })
+  const { actorId, action, targetType, details } = record
+  const targetId = record.targetId.toLowerCase()
+  const { id } = await transaction.auditEntry.create({ data: { ...record, targetId }, select: { id: true } })
+  if (!singletons.auditEntriesLogged) return
+  // Before the commit: what is committed and then lost always has its line.
+  const role = action === "user.role_changed" ? details?.to : undefined
+  log().info({ entryId: id, action, actorId, targetType, targetId, role }, "audited")
 }

@@ -1,5 +1,5 @@
 import type { Pool } from "pg"
-import { sealAuditLog } from "./audit-seals"
+import { firstUnsealedDay, sealAuditLog } from "./audit-seals"
 import { sweep } from "./credits/ledger"
 import { env } from "./env"
 import { remindOfExpiry } from "./keys/reminders"
@@ -33,10 +33,7 @@ export const jobs = {
     everyMs: 60_000,
     run: async (database) => `${await remindOfExpiry(database)} emails sent about keys that expire`,
   },
-  audit_seals: {
-    everyMs: 60_000,
-    run: async (database) => `${await sealAuditLog(database)} days of the audit log sealed`,
-  },
+  audit_seals: { everyMs: 60_000, run: sealAudit },
   app_secrets: { everyMs: 600_000, run: renewAppSecrets },
   deletions: { everyMs: 60_000, run: async () => `${await eraseDueAccounts()} accounts erased` },
 } as const satisfies Record<string, Job>
@@ -48,6 +45,8 @@ export function startSweeper(): void {
 }
 
 function repeat(job: string, { everyMs, run }: Job): NodeJS.Timeout {
+  // Prometheus sees no increase in a series that starts at 1.
+  for (const outcome of ["done", "failed"]) metrics().sweeps.inc({ job, outcome }, 0)
   let running = false
   const timer = setInterval(async () => {
     if (running) return
@@ -68,4 +67,12 @@ async function releaseOverdue(database: Pool): Promise<string> {
   const { released, freed } = await sweep(database)
   metrics().swept.inc(released)
   return `${released} overdue reservations released, ${freed} idempotency keys freed`
+}
+
+async function sealAudit(database: Pool): Promise<string> {
+  try {
+    return `${await sealAuditLog(database)} days of the audit log sealed`
+  } finally {
+    metrics().unsealed.set((await firstUnsealedDay(database)).getTime() / 1_000)
+  }
 }

@@ -5,10 +5,54 @@ import { expect, test } from "vitest"
 import { closeStatement, reserveStatement } from "@/lib/credits/ledger"
 import { counted } from "@/lib/postgres/daily-sums"
 import { migrationsDirectory } from "@/scripts/migrate"
+import { builtIndex, commitsItself, findingsIn } from "@/scripts/migration-rules"
 import { startTemporaryPostgres } from "@/scripts/postgres"
+import { firstMigration, loadFirstSchema } from "@/tests/support/first-schema"
 
 /** The last migration of the release before this one. */
 const released = "20261122220212_sign_ups_without_email_index"
+
+const names = readdirSync(migrationsDirectory)
+  .filter((name) => !name.endsWith(".toml"))
+  .sort()
+const read = (name: string) => readFileSync(`${migrationsDirectory}/${name}/migration.sql`, "utf8")
+
+test("the migrations since the last release neither take away nor lock", () => {
+  const migrations = names.filter((name) => name > released).map((name) => [name, read(name)] as const)
+  expect(migrations.length).toBeGreaterThan(0)
+  expect(findingsIn(migrations)).toEqual([])
+})
+
+test("no migration since the last release rewrites or reads a table while writers of it wait", async () => {
+  const postgres = await startTemporaryPostgres()
+  const database = new pg.Pool({ connectionString: postgres.url })
+  // An idle connection may still be closing when the server stops.
+  database.on("error", () => {})
+  await loadFirstSchema(database, 1)
+  const client = await database.connect()
+  const found: string[] = []
+  for (const name of names.filter((name) => name > firstMigration)) {
+    // Nobody waits while an index is built CONCURRENTLY, and the locks of a block that commits are gone.
+    if (builtIndex(read(name)) || commitsItself(read(name))) {
+      await client.query(read(name))
+      continue
+    }
+    await client.query("BEGIN")
+    await client.query(`CREATE TEMPORARY TABLE earlier ON COMMIT DROP AS
+      SELECT oid, relfilenode, pg_stat_get_xact_tuples_returned(oid) AS read FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND reltuples > 0`)
+    await client.query(read(name))
+    const { rows } = await client.query<{ table: string }>(`
+      SELECT DISTINCT c.relname AS table FROM earlier JOIN pg_class c USING (oid) JOIN pg_locks l ON l.relation = c.oid
+      WHERE l.pid = pg_backend_pid() AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+        AND (c.relfilenode <> earlier.relfilenode OR pg_stat_get_xact_tuples_returned(c.oid) > read)`)
+    await client.query("COMMIT")
+    if (name > released) found.push(...rows.map(({ table }) => `${name}: ${table}`))
+  }
+  client.release()
+  await database.end()
+  await postgres.stop()
+  expect(found).toEqual([])
+})
 
 test("the migrations since the last release apply while runs are in flight, none of them fails, and no count is lost", async () => {
   const postgres = await startTemporaryPostgres()
@@ -16,9 +60,8 @@ test("the migrations since the last release apply while runs are in flight, none
   // An idle connection may still be closing when the server stops.
   database.on("error", () => {})
   try {
-    const names = readdirSync(migrationsDirectory).filter((name) => !name.endsWith(".toml"))
-    const apply = (name: string) => database.query(readFileSync(`${migrationsDirectory}/${name}/migration.sql`, "utf8"))
-    for (const name of names.filter((name) => name <= released).sort()) await apply(name)
+    const apply = (name: string) => database.query(read(name))
+    for (const name of names.filter((name) => name <= released)) await apply(name)
     const [userId, keyId] = [randomUUID(), randomUUID()]
     await database.query(`
       INSERT INTO users (id, email, name) VALUES ('${userId}', 'nova@example.com', 'Nova');
@@ -34,14 +77,14 @@ test("the migrations since the last release apply while runs are in flight, none
       while (!isDone) {
         const runId = randomUUID()
         await database.query({ ...reserveStatement, values: [runId, userId, keyId, 10, null, Buffer.alloc(32), 60] })
-        await database.query({ ...closeStatement, values: [runId, "settled", 1, "", ""] })
+        await database.query({ ...closeStatement, values: [runId, userId, "settled", 1, "", ""] })
         settled++
       }
     }
     const running = Array.from({ length: 6 }, run)
     const failed = Promise.all(running).then(() => expect.fail("The runs ended before the migrations."))
     await Promise.race([failed, expect.poll(() => settled).toBeGreaterThan(20)])
-    for (const name of names.filter((name) => name > released).sort()) await Promise.race([failed, apply(name)])
+    for (const name of names.filter((name) => name > released)) await Promise.race([failed, apply(name)])
     const atTheEnd = settled
     await Promise.race([failed, expect.poll(() => settled).toBeGreaterThan(atTheEnd)])
     isDone = true

@@ -115,6 +115,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON key_usage TO :"role"; -- kept for 400 da
 GRANT SELECT, INSERT, UPDATE, DELETE ON key_reach TO :"role"; -- kept as long as the key; addresses go with an erased account
 
 GRANT SELECT (migration_name, finished_at, rolled_back_at) ON _prisma_migrations TO :"role"; -- for /readyz
+GRANT SELECT ON schema_version TO :"role"; -- servers check it; db:migrate writes it as the owner
 
 -- Functions with the rights of the owner, for what the role may not do itself.
 GRANT EXECUTE ON FUNCTION add_request_log_day(date) TO :"role"; -- creates a partition

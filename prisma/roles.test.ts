@@ -130,6 +130,8 @@ test.each([
   "SELECT FROM ended_sessions",
   "SELECT * FROM _prisma_migrations",
   "DELETE FROM _prisma_migrations",
+  "UPDATE schema_version SET oldest_build = '0.0.1'",
+  "DELETE FROM schema_version",
   "CREATE TABLE mine ()",
   "CREATE TEMPORARY TABLE mine ()",
   "CREATE TABLE request_log.mine ()",

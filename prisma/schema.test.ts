@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto"
+import pg from "pg"
 import { beforeAll, expect, test } from "vitest"
 import { db } from "@/lib/postgres/prisma"
 import { kinds } from "@/lib/surfaces"
+import { version } from "@/lib/version"
 import { migrate, missingFromMigrations } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { createKey, createPlan, createSubscription, createUser, grantCredits } from "@/tests/support/factories"
@@ -128,12 +130,20 @@ test("of a key the prefix of its surface, four more characters and a SHA-256 are
   await expect(createKey({ user, surface: "user", hash: Buffer.from(randomUUID()) })).rejects.toThrow("hash_is_sha256")
 })
 
+async function queryOnce(connectionString: string, text: string) {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  return client.query(text).finally(() => client.end())
+}
+
 test("the migrations apply to an empty database, and applying them again does nothing", async () => {
   const postgres = await startTemporaryPostgres()
   try {
-    const applied = await migrate(postgres.url)
+    const { applied } = await migrate(postgres.url)
     expect(applied.length).toBeGreaterThan(0)
-    expect(await migrate(postgres.url)).toEqual([])
+    const { rows } = await queryOnce(postgres.url, "SELECT migrated_by FROM schema_version")
+    expect(rows).toEqual([{ migrated_by: version }])
+    expect(await migrate(postgres.url)).toEqual({ applied: [] })
   } finally {
     await postgres.stop()
   }

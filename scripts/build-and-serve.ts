@@ -18,6 +18,7 @@ const excluded = new Set([
   "dist",
   "docs",
   "e2e",
+  "ops",
   "scripts",
   "tests",
   "test-results",
@@ -50,6 +51,14 @@ export type Listener = "lean" | "next"
 
 /** Serves the build with the given variables and those of the shell. Does not read .env, which is for development. */
 export function serve(port: number, given: Given, listener: Listener = "lean"): Child {
+  const env = serverEnvironment(port, given)
+  return listener === "lean"
+    ? startNode(["dist/main.js"], env)
+    : startNext(["start", "-p", env.PORT, "-H", env.HOST], env)
+}
+
+/** The variables of a server in production, which is a demo if its address is on this machine. */
+export function serverEnvironment(port: number, given: Given): Record<string, string> & { PORT: string; HOST: string } {
   const shell = Object.fromEntries(envNames.map((name) => [name, process.env[name] ?? ""]))
   const { BASE_URL = `http://localhost:${port}` } = given
   // At another address the product is not a demo, and without a mail server it verifies no addresses.
@@ -57,8 +66,7 @@ export function serve(port: number, given: Given, listener: Listener = "lean"): 
   // The demo's passwords and keys are public, so the server listens on this machine only unless HOST is set.
   const host = process.env.HOST || "127.0.0.1"
   const own = { NODE_ENV: "production", BASE_URL, ...demo }
-  const env = { ...shell, ...own, ...given, PORT: String(port), HOST: host }
-  return listener === "lean" ? startNode(["dist/main.js"], env) : startNext(["start", "-p", env.PORT, "-H", host], env)
+  return { ...shell, ...own, ...given, PORT: String(port), HOST: host }
 }
 
 export async function isBuilt(): Promise<boolean> {

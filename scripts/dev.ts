@@ -14,7 +14,7 @@ export async function startDevelopment(port: number): Promise<void> {
     if (await seedWhenEmpty(database.ownerUrl)) console.log("· Created 18 months of sample data in .data")
     console.log(`\n${signIns()}\n`)
   } else {
-    const applied = await migrate(database.ownerUrl, database.url)
+    const { applied } = await migrate(database.ownerUrl, database.url)
     if (applied.length > 0) console.log(`· Applied ${applied.join(", ")}`)
   }
   const next = startNext(["dev", "-p", String(port)], {

@@ -1,13 +1,18 @@
 import { readdir, readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { join, resolve } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { PrismaPg } from "@prisma/adapter-pg"
 import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from "@prisma/driver-adapter-utils"
 import type { MigrationList, SchemaEngine } from "@prisma/schema-engine-wasm"
 import * as engineGlue from "@prisma/schema-engine-wasm/schema_engine_bg"
 import pg from "pg"
+import { isUndefinedTable, readSchemaVersion, refusalByDatabase } from "@/lib/postgres/schema-version"
+import { numbersOf, version } from "@/lib/version"
+import { oldestBuild } from "@/prisma/oldest-build"
 import { loadEnvFiles } from "./env-files.mjs"
+import { builtIndex, commitsItself } from "./migration-rules"
 import { applyRoles } from "./roles"
 
 const prismaDirectory = resolve(import.meta.dirname, "../prisma")
@@ -18,9 +23,9 @@ const everything = { externalTables: [], externalEnums: [] }
  * Prisma's own schema engine, in its WebAssembly build: the native one would have to be downloaded.
  * It keeps the same `_prisma_migrations` table as `prisma migrate deploy`, so either can continue the other's work.
  */
-async function openEngine(pool: pg.Pool): Promise<SchemaEngine> {
+async function openEngine(pool: pg.Pool, runScript: Script): Promise<SchemaEngine> {
   loading ??= load()
-  const adapter = bindMigrationAwareSqlAdapterFactory(new MigrationDatabase(pool))
+  const adapter = bindMigrationAwareSqlAdapterFactory(new MigrationDatabase(pool, runScript))
   return (await loading).new({ datamodels: [["schema.prisma", await readSchema()]] }, () => {}, adapter)
 }
 
@@ -44,15 +49,23 @@ async function load(): Promise<typeof SchemaEngine> {
   return glue.SchemaEngine
 }
 
+type Script = (pool: pg.Pool, script: string) => Promise<void>
+
 /** Prisma's PostgreSQL adapter, with fixes for two gaps that break the schema engine. */
 class MigrationDatabase extends PrismaPg {
   readonly #characters = new Set<string>()
+  readonly #runScript: Script
+
+  constructor(pool: pg.Pool, runScript: Script) {
+    super(pool)
+    this.#runScript = runScript
+  }
 
   override async connect() {
     const adapter = await super.connect()
     const pool = adapter.underlyingDriver() as pg.Pool
     // Sends a script whole, as the native engine does: the adapter splits it at semicolons, even in function bodies.
-    const executeScript = async (script: string) => void (await pool.query(script))
+    const executeScript = (script: string) => this.#runScript(pool, script)
     // The adapter does not support the type "char" (OID 18): such columns are read as text (25).
     const query = pool.query.bind(pool) as (config: unknown) => Promise<pg.QueryResult>
     const queryWithCharacters = async (config: unknown) => {
@@ -112,20 +125,167 @@ async function readMigrations(): Promise<MigrationList> {
 }
 
 /**
- * Applies pending migrations as the owner of the tables, and then gives the role of `runtimeUrl` its rights, unless it is
- * the owner's URL too.
- * @returns the names of the migrations
+ * Records which version migrates the database, unless a newer one has, which it returns. The first time, the table comes
+ * with a migration.
  */
-export async function migrate(ownerUrl: string, runtimeUrl = ownerUrl): Promise<string[]> {
+async function recordVersion(pool: pg.Pool): Promise<string | undefined> {
+  const numbers = (column: string) => `string_to_array(${column}, '.')::int[]`
+  try {
+    const { rowCount } = await pool.query({
+      text: `INSERT INTO schema_version AS present (migrated_by, oldest_build) VALUES ($1, $2)
+       ON CONFLICT (id) DO UPDATE SET (migrated_by, oldest_build, migrated_at) = ($1, $2, now())
+       WHERE ${numbers("present.migrated_by")} <= ${numbers("EXCLUDED.migrated_by")}`,
+      values: [numbersOf(version), oldestBuild],
+    })
+    return rowCount === 1 ? undefined : (await readSchemaVersion(pool))?.migratedBy
+  } catch (error) {
+    if (isUndefinedTable(error)) return undefined
+    throw error
+  }
+}
+
+/** How long a migration waits for a lock: everybody who wants the table next waits behind it. */
+const lockTimeout = "2s"
+const pauseMs = 5_000
+
+/** The migration that was started and has neither ended nor been taken back. */
+const unfinished = "finished_at IS NULL AND rolled_back_at IS NULL"
+
+type Options = { say?: (line: string) => void; lockAttempts?: number }
+
+/**
+ * Runs a migration, which leaves nothing behind if it fails. The engine would record only afterwards that it is done: if
+ * this process ends before, PostgreSQL still completes the statement.
+ */
+async function runMigration(pool: pg.Pool, script: string, { say = () => {}, lockAttempts = 24 }: Options) {
+  const index = builtIndex(script)
+  // Building it waits for transactions, but nobody waits for that.
+  if (index) return buildIndex(pool, index, script)
+  const recorded = `${script}\n;UPDATE _prisma_migrations SET finished_at = now() WHERE ${unfinished}`
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await runIn(pool, lockTimeout, commitsItself(script) ? script : recorded)
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "55P03" || attempt === lockAttempts) throw error
+      const next = `attempt ${attempt + 1} of ${lockAttempts} in ${pauseMs / 1_000} s`
+      say(`${await nameOfUnfinished(pool)} got no lock in ${lockTimeout}, because of other transactions: ${next}.`)
+      await sleep(pauseMs)
+    }
+  }
+}
+
+/** An index that exists was built by hand, or by a migration that was interrupted; an interrupted build leaves an invalid one. */
+async function buildIndex(pool: pg.Pool, index: string, script: string): Promise<void> {
+  const text = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)"
+  const { rows } = await pool.query({ text, values: [index] })
+  if (rows[0]?.indisvalid) return
+  if (rows[0]) await runIn(pool, "0", `DROP INDEX CONCURRENTLY ${index}`)
+  await runIn(pool, "0", script)
+}
+
+async function runIn(pool: pg.Pool, lockTimeout: string, script: string): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await client.query(`SET lock_timeout = '${lockTimeout}'; SET statement_timeout = 0`)
+    await client.query(script)
+  } finally {
+    await client.query("RESET lock_timeout; RESET statement_timeout").catch(() => {})
+    client.release()
+  }
+}
+
+async function nameOfUnfinished(pool: pg.Pool): Promise<string | undefined> {
+  const { rows } = await pool.query(`SELECT migration_name AS name FROM _prisma_migrations WHERE ${unfinished}`)
+  return rows[0]?.name
+}
+
+/** What failed, or was interrupted, is applied again. */
+async function takeBackUnfinished(pool: pg.Pool): Promise<void> {
+  try {
+    await pool.query(`UPDATE _prisma_migrations SET rolled_back_at = now() WHERE ${unfinished}`)
+  } catch (error) {
+    if (!isUndefinedTable(error)) throw error
+  }
+}
+
+/** What the engine of this and of any other process holds while it migrates. */
+const engineLock = 72707369
+
+/**
+ * Runs one `db:migrate` at a time, of whatever version: what the next one does depends on what this one has done. The
+ * lock is that of a transaction, which keeps its connection behind a pooler too. It asks again instead of waiting,
+ * because an index that is built CONCURRENTLY would wait for the statement that waits.
+ */
+async function alone<Result>(url: string, say: (line: string) => void, work: () => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: url })
+  client.on("error", () => {})
+  await client.connect()
+  try {
+    await client.query("BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0")
+    for (let isFirst = true; !(await isAlone(client)); isFirst = false) {
+      if (isFirst) say("Another db:migrate is running: waiting for it.")
+      await sleep(200)
+    }
+    return await work()
+  } finally {
+    await client.end()
+  }
+}
+
+async function isAlone(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query(
+    `SELECT pg_try_advisory_xact_lock(hashtext('db:migrate'))
+       AND CASE WHEN pg_try_advisory_lock(${engineLock}) THEN pg_advisory_unlock(${engineLock}) END AS alone`,
+  )
+  return rows[0].alone === true
+}
+
+/** The names of the migrations that were applied, or the newer version that has migrated the database. */
+export type Migrated = { applied: string[]; newer?: string }
+
+/**
+ * Applies pending migrations as the owner of the tables, and then gives the role of `runtimeUrl` its rights, unless it is
+ * the owner's URL too. Does nothing to the database of a newer version, so that a deployment can go back to this one, and
+ * throws if its servers refuse this version.
+ */
+export function migrate(ownerUrl: string, runtimeUrl = ownerUrl, options: Options = {}): Promise<Migrated> {
+  return alone(ownerUrl, options.say ?? (() => {}), () => migrateAlone(ownerUrl, runtimeUrl, options))
+}
+
+async function migrateAlone(ownerUrl: string, runtimeUrl: string, options: Options): Promise<Migrated> {
   const pool = new pg.Pool({ connectionString: ownerUrl })
   try {
-    const engine = await openEngine(pool)
-    const migrationsList = await readMigrations()
-    const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: everything })
+    const refusal = await refusalByDatabase(pool)
+    if (refusal) throw new Error(`Not migrated: ${refusal}`)
+    // Before the migrations, so that no server that is too old goes on unnoticed while they change the schema.
+    const newer = await recordVersion(pool)
+    if (newer) return { applied: [], newer }
+    const applied = await applyMigrations(pool, options)
+    await recordVersion(pool)
     if (runtimeUrl !== ownerUrl) await applyRoles(ownerUrl, runtimeUrl)
-    return appliedMigrationNames
+    return { applied }
   } finally {
     await pool.end()
+  }
+}
+
+async function applyMigrations(pool: pg.Pool, options: Options): Promise<string[]> {
+  await takeBackUnfinished(pool)
+  let failure: Error | undefined
+  const engine = await openEngine(pool, (pool, script) =>
+    runMigration(pool, script, options).catch((error) => {
+      failure = error
+      throw error
+    }),
+  )
+  try {
+    const migrationsList = await readMigrations()
+    return (await engine.applyMigrations({ migrationsList, filters: everything })).appliedMigrationNames
+  } catch (error) {
+    // The engine's error does not have PostgreSQL's message.
+    if (!failure) throw error
+    const { message } = failure
+    throw new Error(`${await nameOfUnfinished(pool)} was not applied: ${message}. db:migrate applies it again.`)
   }
 }
 
@@ -136,7 +296,7 @@ export async function migrate(ownerUrl: string, runtimeUrl = ownerUrl): Promise<
 export async function missingFromMigrations(connectionString: string): Promise<string> {
   const pool = new pg.Pool({ connectionString })
   try {
-    const engine = await openEngine(pool)
+    const engine = await openEngine(pool, async (pool, script) => void (await pool.query(script)))
     const { stdout } = await engine.diff({
       from: { tag: "migrations", ...(await readMigrations()) },
       to: { tag: "schemaDatamodel", files: [{ path: "schema.prisma", content: await readSchema() }] },
@@ -151,7 +311,8 @@ export async function missingFromMigrations(connectionString: string): Promise<s
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+/** `npm run db:migrate`, and `migrate` in the image. */
+export async function migrateByEnvironment(): Promise<never> {
   loadEnvFiles()
   const { DATABASE_URL: url, MIGRATE_DATABASE_URL: ownerUrl } = process.env
   if (!url) {
@@ -159,7 +320,11 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     process.exit(1)
   }
   try {
-    const applied = await migrate(ownerUrl || url, url)
+    const { applied, newer } = await migrate(ownerUrl || url, url, { say: console.log })
+    if (newer) {
+      console.log(`Version ${newer} has migrated this database, and version ${version} can use it: nothing to do.`)
+      process.exit(0)
+    }
     console.log(applied.length === 0 ? "The database is up to date." : `Applied: ${applied.join(", ")}`)
     if (ownerUrl) console.log("The role of DATABASE_URL has the rights in prisma/roles.sql.")
   } catch (error) {
@@ -171,3 +336,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   }
   process.exit(0)
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await migrateByEnvironment()

@@ -1,10 +1,10 @@
-import { readdir, readFile, writeFile } from "node:fs/promises"
+import { readdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import type { Surface } from "@/lib/surfaces"
 import { root } from "./root"
 
-// Changes lib/product.ts and what cannot read it: package.json, README.md and the example responses.
+// Changes lib/product.ts and what cannot read it: package.json, README.md, the example responses and ops.
 
 const usage = `npm run rename -- SLUG "NAME" [--keep-keys]
 
@@ -20,6 +20,7 @@ if (rest.length > 0) fail("Put a NAME of several words in quotation marks.")
 
 const source = await readFile(join(root, "lib/product.ts"), "utf8")
 const old = { admin: listed("admin"), user: listed("user") }
+const [, oldSlug = ""] = lineOf("slug").exec(source)?.[1]?.split('"') ?? []
 const prefixes = { admin: `${slug}_adm_`, user: `${slug}_usr_` }
 
 await edit("lib/product.ts", (text) =>
@@ -43,6 +44,18 @@ await edit("README.md", (text) => {
 for (const file of await readdir(join(root, "app"), { recursive: true })) {
   if (file.endsWith("/example.json")) await edit(`app/${file}`, withNewPrefixes)
 }
+const { metrics } = await import("@/lib/telemetry/metrics")
+await edit("ops/alerts.yaml", (text) =>
+  withNewMetrics(text)
+    .replace(`  - name: ${oldSlug}\n`, `  - name: ${slug}\n`)
+    .replaceAll(`{job="${oldSlug}"}`, `{job="${slug}"}`),
+)
+await edit("ops/grafana-dashboard.json", (text) =>
+  withNewMetrics(text)
+    .replace(lineOf('"uid"'), `  "uid": "${slug}",`)
+    .replace(lineOf('"title"'), `  "title": "${slug}",`),
+)
+await rename(join(root, `ops/${oldSlug}.service`), join(root, `ops/${slug}.service`))
 console.log(`The product is called ${name} now. \`npm run demo -- --reset\` starts it with new data and keys.`)
 
 function fail(problem: string): never {
@@ -74,4 +87,12 @@ function withNewPrefixes(text: string): string {
   const [admin = prefixes.admin] = old.admin
   const [user = prefixes.user] = old.user
   return text.replaceAll(admin, prefixes.admin).replaceAll(user, prefixes.user)
+}
+
+/** Only the metrics of the product: its slug may be a word of PromQL, or the beginning of a metric of Node. */
+function withNewMetrics(text: string): string {
+  const names = metrics()
+    .registry.getMetricsAsArray()
+    .flatMap(({ name }) => (name.startsWith(`${slug}_`) ? name.slice(slug.length + 1) : []))
+  return text.replaceAll(new RegExp(`\\b${oldSlug}_(?=(${names.join("|")}))`, "g"), `${slug}_`)
 }

@@ -5,6 +5,7 @@ import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { createAuditEntries, createKey, createUser } from "@/tests/support/factories"
 import { startMailServer } from "@/tests/support/mail-server"
+import { ownerPool } from "@/tests/support/owner"
 import { root } from "./root"
 
 const run = promisify(execFile)
@@ -52,5 +53,14 @@ test("the command names what is missing in its configuration", async () => {
   await expect(sweep({ AUTH_SECRET: "" })).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining("AUTH_SECRET is required"),
+  })
+})
+
+test("the command does nothing to a database that is too new for this build", async () => {
+  await ownerPool().query("UPDATE schema_version SET (migrated_by, oldest_build) = ('99.1.0', '99.0.0')")
+  await expect(sweep({})).rejects.toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/^Not swept: the database needs version 99\.0\.0 or later, .* Use version 99\.1\.0/),
   })
 })

@@ -1,7 +1,7 @@
 import cluster from "node:cluster"
 import nextEnv from "@next/env"
 import { checkEnvironment, env } from "@/lib/env"
-import { refuseDemoKeys } from "@/lib/next/demo-keys"
+import { refuseDatabases } from "@/lib/next/start"
 import { serve } from "./serve"
 import { startWorkers } from "./workers"
 
@@ -13,6 +13,6 @@ checkEnvironment()
 const { WEB_CONCURRENCY } = env()
 if (cluster.isPrimary && WEB_CONCURRENCY > 1) {
   // Each worker checks this too, but would be replaced when it exits.
-  await refuseDemoKeys()
+  await refuseDatabases()
   startWorkers(WEB_CONCURRENCY)
 } else await serve()

@@ -5,6 +5,8 @@ import { env } from "@/lib/env"
 import { startProcess } from "@/lib/next/start"
 import { shareMetrics } from "@/lib/telemetry/cluster-metrics"
 import { log } from "@/lib/telemetry/log"
+import { version } from "@/lib/version"
+import config from "@/next.config"
 import { createListener } from "./listener"
 import { onShutdown } from "./shutdown"
 
@@ -17,7 +19,8 @@ export async function serve(): Promise<void> {
   // Imported here and not above: when it is loaded, Next chooses React's build by NODE_ENV, which main.ts sets.
   const { default: next } = await import("next")
   // Next's upgrade handler closes connections. On an unused server it never runs; our listener handles such requests.
-  const app = next({ port, hostname: host ?? "localhost", httpServer: new Server() })
+  // With its configuration from here, Next needs no compiler for next.config.ts.
+  const app = next({ port, hostname: host ?? "localhost", httpServer: new Server(), conf: config })
   const tracing = await startProcess()
   shareMetrics()
   process.on("unhandledRejection", (error) => {
@@ -32,7 +35,9 @@ export async function serve(): Promise<void> {
     console.error(`The server cannot start: ${error instanceof Error ? error.message : error}`)
     process.exit(1)
   }
-  console.log(`Process ${process.pid} listens on http://${host ?? "localhost"}:${port}, sweeper ${sweeper}`)
+  console.log(
+    `Process ${process.pid} listens on http://${host ?? "localhost"}:${port}, sweeper ${sweeper}, version ${version}`,
+  )
   onShutdown(async () => {
     setTimeout(() => process.exit(1), graceMs).unref()
     await Promise.all([close(), drain()])

@@ -1,16 +1,24 @@
 import { readdir, readFile } from "node:fs/promises"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { Redis } from "ioredis"
 import { beforeAll, describe, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { root } from "@/scripts/root"
-import { renamed, seedChangedCopy, serveChangedCopy, sessionInCopy, tellStory } from "./support/changed-copy"
+import {
+  changedCopy,
+  renamed,
+  seedChangedCopy,
+  serveChangedCopy,
+  sessionInCopy,
+  tellStory,
+} from "./support/changed-copy"
 import { crawl } from "./support/crawl"
 import { createKey, createUser } from "./support/factories"
 import { readForms } from "./support/forms"
 import { type MailServer, startMailServer, verificationTokenIn } from "./support/mail-server"
 import { startRedis } from "./support/redis"
+import { queriesOf, readAlerts, readDashboard, selectorsIn } from "./support/watching"
 
 // `npm run rename` in a copy: see support/changed-copy.ts; removal.test.ts runs the copy's own tests. The product that
 // runs this test issues its keys under what is an older prefix there.
@@ -30,7 +38,7 @@ test("no source of the product but lib/product.ts contains the original name", a
     const files = await readdir(join(root, folder), { recursive: true })
     return files.filter((file) => /(?<!\.test|\.spec)\.tsx?$/.test(file)).map((file) => join(folder, file))
   })
-  const found = (await Promise.all(sources)).flat().map(async (file) => {
+  const found = [...(await Promise.all(sources)).flat(), "Dockerfile", "compose.yaml"].map(async (file) => {
     const text = await readFile(join(root, file), "utf8")
     return originalName.test(text) && file !== "lib/product.ts" ? [file] : []
   })
@@ -104,9 +112,30 @@ describe("built and served", () => {
     return fetch(base + path, { method: "POST", redirect: "manual", headers: { origin: base }, body })
   }
 
-  test("metrics, the log, rate limits and database objects do not contain the original name", async () => {
+  test("the files of ops have the new name, and ask for metrics of the copy", async () => {
+    const ops = join(changedCopy, "ops")
+    const entries = await readdir(ops, { recursive: true, withFileTypes: true })
+    const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+    expect(files).toContain(join(ops, `${slug}.service`))
+    for (const file of files) expect([file, (await readFile(file, "utf8")).match(originalName)]).toEqual([file, null])
+    expect(files.filter((file) => originalName.test(basename(file)))).toEqual([])
+    const text = await metricsText()
+    const names = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = ""]) => name)
+    const queries = [
+      ...(await readAlerts(changedCopy)).map(({ expr }) => expr),
+      ...queriesOf(await readDashboard(changedCopy)),
+    ]
+    const used = queries.flatMap(selectorsIn).map(({ metric }) => metric.replace(/_(bucket|sum|count)$/, ""))
+    expect(used.filter((metric) => metric !== "up" && !names.includes(metric))).toEqual([])
+  })
+
+  async function metricsText(): Promise<string> {
     const metrics = await fetch(`${base}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } })
-    const text = await metrics.text()
+    return metrics.text()
+  }
+
+  test("metrics, the log, rate limits and database objects do not contain the original name", async () => {
+    const text = await metricsText()
     expect(text).toContain(`${slug}_http_requests_total{`)
     expect(text).not.toMatch(originalName)
     expect(output()).toContain('"status":200')

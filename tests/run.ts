@@ -42,7 +42,7 @@ const suites: readonly Suite[] = [
 
 const LONG = { LONG: "1" }
 
-/** These suites take 90 minutes. */
+/** These suites take two hours. */
 const longSuites: readonly Suite[] = [
   {
     name: "Model tests with a thousand sequences",
@@ -57,6 +57,22 @@ const longSuites: readonly Suite[] = [
   {
     name: "Fifty kills, and ten minutes of load while dependencies fail",
     run: (results) => vitest(results, "load", { args: ["--maxWorkers=1"], env: LONG }),
+  },
+  {
+    name: "Each alert fires in a real Prometheus by its fault",
+    run: (results) => vitest(results, "alerts"),
+  },
+  {
+    name: "The last release beside this one, and a million rows of the first schema",
+    run: (results) => vitest(results, "upgrade"),
+  },
+  {
+    name: "A backup under load, the loss of the database, and restores to a moment",
+    run: (results) => vitest(results, "restore"),
+  },
+  {
+    name: "The image of the Dockerfile, with the contract",
+    run: (results) => vitest(results, "image"),
   },
   ...[22, 24].flatMap((major): Suite[] => [
     {
@@ -87,6 +103,9 @@ export async function testEverything({ isLong }: { isLong: boolean }): Promise<v
   // Vitest and Next set NODE_ENV; a value from the shell could be wrong.
   Reflect.deleteProperty(process.env, "NODE_ENV")
   await provide("redis", "haproxy", "libfaketime", "browser", "curl", "python")
+  if (isLong) {
+    await provide("prometheus", "postgresql", "pgbackrest", "jq", "buildah", "mmdebstrap", "bubblewrap", "compose")
+  }
   const total = { passed: 0, failed: 0 }
   const failures: string[] = []
   for (const { name, run } of isLong ? longSuites : suites) {

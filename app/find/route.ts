@@ -1,13 +1,13 @@
-import { notFound, unstable_rethrow } from "next/navigation"
+import { notFound } from "next/navigation"
 import type { Finding } from "@/app/_shell/palette-dialog"
 import { GET as users } from "@/app/api/v1/admin/users/route"
 import { keyStatus } from "@/components/keys/key-status"
-import { failureOf } from "@/lib/api/download"
 import { Refusal } from "@/lib/api/errors"
 import { demandOf } from "@/lib/api/page-or-stream"
 import { searchParameter } from "@/lib/api/parameters"
 import { relativeTime } from "@/lib/format-time"
 import { consolePageOf, findKeysByText, stateOf } from "@/lib/keys/data"
+import { withFailures } from "@/lib/page-route"
 import { holds } from "@/lib/permissions"
 import { requireViewer, type Viewer } from "@/lib/sign-in/session"
 import { kinds } from "@/lib/surfaces"
@@ -17,22 +17,13 @@ const shown = 6
 const searched = searchParameter({ table: "users", account: "id" })
 
 /** The accounts and keys that the palette shows for a text, as far as the viewer's role may read them. */
-export async function GET(request: Request): Promise<Response> {
-  try {
-    return await find(request)
-  } catch (error) {
-    unstable_rethrow(error)
-    return failureOf(error, request)
-  }
-}
-
-async function find(request: Request): Promise<Response> {
+export const GET = withFailures(async (request) => {
   const viewer = await requireViewer(kinds.user.page)
   const text = new URL(request.url).searchParams.get("q") ?? notFound()
   const { data: term } = searched.safeParse(text)
   const found = term ? await Promise.all([findAccounts(text, viewer), findKeys(term.value, viewer)]) : []
   return Response.json(found.flat(), { headers: { "Cache-Control": "no-store" } })
-}
+})
 
 async function findAccounts(text: string, { role }: Viewer): Promise<Finding[]> {
   if (!holds(role, users.endpoint.permission)) return []

@@ -1,6 +1,8 @@
+import { version } from "@/lib/version"
+
 /** The liveness probe: a process that does not respond should be restarted. */
 export const dynamic = "force-dynamic"
 
 export function GET(): Response {
-  return Response.json({ status: "ok" }, { headers: { "Cache-Control": "no-store" } })
+  return Response.json({ status: "ok", version }, { headers: { "Cache-Control": "no-store" } })
 }

@@ -55,11 +55,12 @@ export const findKey = {
     WHERE k.hash = $1`,
 }
 
-const recordUse = {
+// ANY, because for an account with one key its index would cost as much as that of the ids, and be chosen.
+export const recordUse = {
   name: "record-use",
   text: `
     UPDATE api_keys SET last_used_at = now()
-    WHERE id = $1 AND coalesce(last_used_at < now() - interval '1 minute', true)`,
+    WHERE id = $1 AND user_id = ANY (ARRAY[$2::uuid]) AND coalesce(last_used_at < now() - interval '1 minute', true)`,
 }
 
 /**
@@ -91,7 +92,7 @@ export async function refuseKey(headers: Headers): Promise<never> {
  */
 export async function countRequest(key: KeyRow, headers: Headers): Promise<Verdict> {
   await requireAddress(key, headers)
-  if (key.unrecorded) recordUseLater(key.id)
+  if (key.unrecorded) recordUseLater(key)
   return consume("key", key.id, key.requests_per_minute ?? undefined)
 }
 
@@ -194,12 +195,12 @@ function refuseCredentials(): never {
 }
 
 /** Runs in the background: one write at a time per key, and the statement writes at most once a minute. */
-function recordUseLater(keyId: string): void {
+function recordUseLater({ id: keyId, owner_id: owner }: KeyRow): void {
   const writing = singleton("recording-use", () => new Set<string>())
   if (writing.has(keyId)) return
   writing.add(keyId)
   pool()
-    .query({ ...recordUse, values: [keyId] })
+    .query({ ...recordUse, values: [keyId, owner] })
     .catch((error: unknown) => {
       log().warn({ keyId, why: String(error) }, "last_use_not_recorded")
     })

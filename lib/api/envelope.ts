@@ -21,6 +21,11 @@ export function runEnvelope({ runId, cost, result, createdAt }: SettledRun): [st
   return [beforeBalance, `,"result":${JSON.stringify(result)},"createdAt":${JSON.stringify(createdAt)}}}`]
 }
 
+/** The run of a body that was settled before. */
+export function runIdOf(body: string): string {
+  return JSON.parse(body).data.id
+}
+
 type SettledRun = { runId: string; cost: number; result: unknown; createdAt: Date }
 
 export function errorEnvelope(code: string, message: string): string {

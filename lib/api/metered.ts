@@ -7,7 +7,7 @@ import { overloaded } from "../postgres/load-shedding"
 import { product } from "../product"
 import { readBody } from "./body"
 import { type Routes, routes } from "./endpoint"
-import { runEnvelope } from "./envelope"
+import { runEnvelope, runIdOf } from "./envelope"
 import { refuseAs } from "./errors"
 import { readIdempotencyKey } from "./idempotency-key"
 import { ownObject } from "./object"
@@ -55,6 +55,7 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
       const outcome = await run(
         { owner: owner.id, keyId: key.id, idempotencyKey, fingerprint, amount: maxCost, keyHold },
         async (context) => {
+          draft.runId = context.runId
           const worked = await work(input, context)
           return { ...worked, result: result.parse(worked.result) }
         },
@@ -63,7 +64,10 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
       )
       if (!outcome.ok) return refuseRun(outcome, maxCost)
       draft.credits = outcome.charged
-      if (outcome.replayed) setAll(draft.headers, { "Idempotency-Replayed": "true" })
+      if (outcome.replayed) {
+        setAll(draft.headers, { "Idempotency-Replayed": "true" })
+        draft.runId = runIdOf(outcome.body)
+      }
       return outcome.body
     },
   )

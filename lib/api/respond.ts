@@ -28,6 +28,8 @@ export type Draft = {
   rows?: number
   /** The credits that were charged. */
   credits?: number
+  /** The run whose response this is. */
+  runId?: string
   /** The names of the parameters that were used. */
   parameters?: readonly string[]
   /** Resolves when the response has ended, if its body is a stream. */
@@ -91,9 +93,10 @@ function recordResponse(
   ms: number,
   draft: Draft,
 ): Promise<void> | undefined {
-  const { key, code } = draft
+  const { key, code, runId, credits = 0 } = draft
   const client = key ? undefined : clientAddress(request.headers)
-  recordRequest({ requestId, keyId: key?.id, client, method: request.method, route, status, code, ms })
+  const run = key && runId && status === 200 ? { id: runId, accountId: key.owner_id, credits } : undefined
+  recordRequest({ requestId, keyId: key?.id, client, method: request.method, route, status, code, run, ms })
   return key && logRequest(entryOf(request, route, status, { ...draft, key }, ms))
 }
 

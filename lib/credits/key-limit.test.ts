@@ -55,7 +55,7 @@ function runOf(request: ReserveRequest, cost = request.keyHold ?? 0): Promise<Ru
 /** A run without the time limits of a call, which a hundred concurrent ones can exceed on a busy machine. */
 async function spend(request: ReserveRequest) {
   const result = await reserve(request)
-  if (result.ok) await settle(result.runId, request.keyHold ?? 0, ["", ""])
+  if (result.ok) await settle(request.owner, result.runId, request.keyHold ?? 0, ["", ""])
   return result
 }
 
@@ -118,7 +118,7 @@ test("concurrent runs that cost less than they hold never exceed the limit, not 
   const spendLess = async () => {
     const result = await reserve(call)
     expect(await overspending()).toEqual([])
-    if (result.ok) await settle(result.runId, 2, ["", ""])
+    if (result.ok) await settle(call.owner, result.runId, 2, ["", ""])
     else expect(["key_limit", "busy"]).toContain(result.reason)
   }
   await Promise.all(Array.from({ length: 40 }, spendLess))
@@ -160,7 +160,7 @@ test("the holder of an idempotency key is reported before the limit", async () =
   const runId = await reserved(call)
   expect(await reasonOf(call)).toBe("in_progress")
   expect(await reasonOf({ ...call, fingerprint: Buffer.alloc(32, 1) })).toBe("mismatch")
-  await settle(runId, 1, ["", ""])
+  await settle(call.owner, runId, 1, ["", ""])
   expect(await reasonOf(call)).toBe("settled")
   expect(await reasonOf({ ...call, idempotencyKey: "another" })).toBe("key_limit")
 })
@@ -179,7 +179,7 @@ test("an open run holds, a settled one has spent its cost, and the rest can be s
   const call = { ...(await limitedCall({ limit: 10 })), keyHold: 10 }
   const runId = await reserved(call)
   expect([await periodsOf(call), await reasonOf({ ...call, keyHold: 1 })]).toEqual([["0 + 10"], "key_limit"])
-  await settle(runId, 4, ["", ""])
+  await settle(call.owner, runId, 4, ["", ""])
   expect([await periodsOf(call), await reasonOf({ ...call, keyHold: 6 })]).toEqual([["4 + 0"], "ok"])
 })
 
@@ -218,9 +218,9 @@ test("an expired run gives back what it held: to the sweeper, to a retry, and on
   await expire(runId)
   await whileUncommitted(
     ["SELECT 1 FROM credit_accounts WHERE user_id = $1 FOR UPDATE", call.owner],
-    () => release(runId, "expired"),
-    () => release(runId, "failed"),
-    () => settle(runId, 1, ["", ""]),
+    () => release(call.owner, runId, "expired"),
+    () => release(call.owner, runId, "failed"),
+    () => settle(call.owner, runId, 1, ["", ""]),
   )
   expect(await periodsOf(call)).toEqual(["0 + 0"])
 })
@@ -260,7 +260,7 @@ test("a call that waits for a grant debits the balance after it", async () => {
 
 test("a call that waits for a settlement or another call of its key is decided by the amounts after it", async () => {
   const call = { ...(await limitedCall({ limit: 6 })), keyHold: 4 }
-  const settlement = [closeStatement.text, await reserved(call), "settled", 1, "", ""] as const
+  const settlement = [closeStatement.text, await reserved(call), call.owner, "settled", 1, "", ""] as const
   expect(await afterChange(settlement, call)).toEqual(["ok"])
   const { owner, keyId, idempotencyKey, fingerprint, amount } = call
   await setLimit(call, 9)
@@ -309,7 +309,7 @@ test("another period counts from 0, and the previous one continues when it retur
   const open = await reserved({ ...call, keyHold: 5 })
   await setLimit(call, 5, "week")
   expect([await reasonOf({ ...call, keyHold: 5 }), await reasonOf(call)]).toEqual(["ok", "key_limit"])
-  await settle(open, 3, ["", ""])
+  await settle(call.owner, open, 3, ["", ""])
   await setLimit(call, 5, "month")
   expect([await reasonOf({ ...call, keyHold: 2 }), await reasonOf(call)]).toEqual(["ok", "key_limit"])
 })
@@ -386,7 +386,7 @@ test.each<[SpendPeriod, string, string, string]>([
     expect(await spendingOf(call)).toEqual({ spent: 0, held: 0, resetsAt })
     expect(await runOf(call)).toMatchObject({ ok: true })
     // A run counts in the period in which it reserved, whenever it ends.
-    await settle(open, 2, ["", ""])
+    await settle(call.owner, open, 2, ["", ""])
     expect(await reasonOf(call)).toBe("key_limit")
   })
   expect(await periodsOf(call)).toEqual(["5 + 0", "9 + 0"])
@@ -416,8 +416,8 @@ test("a call that fails or expires after midnight gives back to the day in which
   const [failing, expiring] = await at("2026-06-28T23:59:59.999Z", () => Promise.all([reserved(call), reserved(call)]))
   await at("2026-06-29T00:01:00Z", async () => {
     await reserved({ ...call, keyHold: 2 })
-    expect(await release(failing, "failed")).toBe(true)
-    expect(await release(expiring, "expired")).toBe(true)
+    expect(await release(call.owner, failing, "failed")).toBe(true)
+    expect(await release(call.owner, expiring, "expired")).toBe(true)
   })
   expect(await periodsOf(call)).toEqual(["0 + 0", "0 + 2"])
 })

@@ -480,7 +480,7 @@ function buy(account: number, credits: number, deliveries: number): Step {
     async run(model, real) {
       const target = pick(model.accounts, account)
       const order = await createOrder({ userId: target.id, credits })
-      const results = await Promise.all(Array.from({ length: deliveries }, () => grantPurchase(order.id)))
+      const results = await Promise.all(Array.from({ length: deliveries }, () => grantPurchase(target.id, order.id)))
       target.balance += credits
       for (const result of results) expect(result).toMatchObject({ ok: true, amount: credits, balance: target.balance })
       expect(results.filter((result) => result.ok && !result.repeated)).toHaveLength(1)

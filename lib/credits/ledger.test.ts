@@ -6,6 +6,7 @@ import { pool } from "@/lib/postgres/pool"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { whileUncommitted } from "@/tests/support/locks"
+import { ownerPool } from "@/tests/support/owner"
 import { release, reserve, settle } from "./ledger"
 import { deductCredits } from "./mutations"
 
@@ -50,9 +51,9 @@ test.each([null, "a-key"])(
 
 test("a run is closed once, and closing it again changes nothing", async () => {
   const closings = {
-    settle: (run: string) => settle(run, 4, ["", ""]),
-    fail: (run: string) => release(run, "failed"),
-    expire: (run: string) => release(run, "expired"),
+    settle: (owner: OwnerId, run: string) => settle(owner, run, 4, ["", ""]),
+    fail: (owner: OwnerId, run: string) => release(owner, run, "failed"),
+    expire: (owner: OwnerId, run: string) => release(owner, run, "expired"),
   }
   for (const first of Object.values(closings)) {
     const call = await request(30)
@@ -62,18 +63,33 @@ test("a run is closed once, and closing it again changes nothing", async () => {
       await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE id = $1", [
         reserved.runId,
       ])
-    await first(reserved.runId)
+    await first(call.owner, reserved.runId)
     const closed = await stateOf(reserved.runId)
     expect(closed.state).not.toBe("reserved")
-    for (const later of Object.values(closings)) await later(reserved.runId)
+    for (const later of Object.values(closings)) await later(call.owner, reserved.runId)
     expect(await stateOf(reserved.runId)).toEqual(closed)
   }
 })
 
-test("a reservation before its end cannot be expired", async () => {
-  const reserved = await reserve(await request(30))
+test("closing a run under another account's id changes nothing, and returns nothing of it", async () => {
+  const [call, other] = [await request(30), await request(30)]
+  const reserved = await reserve(call)
   if (!reserved.ok) expect.fail(reserved.reason)
-  expect(await release(reserved.runId, "expired")).toBe(false)
+  const { runId } = reserved
+  const tooLate = { ok: false, reason: "too_late" }
+  expect(await settle(other.owner, runId, 4, ["", ""])).toEqual(tooLate)
+  expect(await release(other.owner, runId, "failed")).toBe(false)
+  expect(await stateOf(runId)).toEqual({ state: "reserved", balance: 20 })
+  await settle(call.owner, runId, 4, ["", ""])
+  expect(await settle(other.owner, runId, 4, ["", ""])).toEqual(tooLate)
+  expect(await stateOf(runId)).toEqual({ state: "settled", balance: 26 })
+})
+
+test("a reservation before its end cannot be expired", async () => {
+  const call = await request(30)
+  const reserved = await reserve(call)
+  if (!reserved.ok) expect.fail(reserved.reason)
+  expect(await release(call.owner, reserved.runId, "expired")).toBe(false)
   expect(await stateOf(reserved.runId)).toEqual({ state: "reserved", balance: 20 })
 })
 
@@ -111,13 +127,45 @@ test("concurrent calls with the same idempotency key make one run, even if none 
   expect(rows).toEqual([{ balance: 90 }])
 })
 
+test("an idempotency key in use is understood whatever its index is called, as on a partition", async () => {
+  const rename = (from: string, to: string) => ownerPool().query(`ALTER INDEX ${from} RENAME TO ${to}`)
+  await rename("runs_user_id_idempotency_key_key", "runs_of_a_month_key")
+  try {
+    const call = await request(100, "a-key")
+    const results = await runBlocked(
+      call.owner,
+      [call, call, call].map((one) => () => reserve(one)),
+    )
+    expect(results.map((result) => (result.ok ? "ok" : result.reason)).sort()).toEqual([
+      "in_progress",
+      "in_progress",
+      "ok",
+    ])
+  } finally {
+    await rename("runs_of_a_month_key", "runs_user_id_idempotency_key_key")
+  }
+})
+
+test.each([null, "a-key"])(
+  "a value that is not unique is an error, with idempotency key %s, if nobody holds that key",
+  async (idempotencyKey) => {
+    const call = await request(30, idempotencyKey)
+    const number = (change: number) =>
+      pool().query("UPDATE credit_accounts SET seq = seq + $2 WHERE user_id = $1", [call.owner, change])
+    await number(-1)
+    await expect(reserve(call)).rejects.toMatchObject({ code: "23505" })
+    await number(1)
+    expect(await reserve(call)).toMatchObject({ ok: true })
+  },
+)
+
 test("concurrent attempts to close a run close it once", async () => {
   const call = await request(30)
   const reserved = await reserve(call)
   if (!reserved.ok) expect.fail(reserved.reason)
   const { runId } = reserved
-  const failing = () => release(runId, "failed")
-  const settling = async () => (await settle(runId, 4, ["", ""])).ok
+  const failing = () => release(call.owner, runId, "failed")
+  const settling = async () => (await settle(call.owner, runId, 4, ["", ""])).ok
   const [one, settled, other] = await runBlocked(call.owner, [failing, settling, failing])
   expect([one, settled, other].filter(Boolean)).toHaveLength(1)
   expect(await stateOf(runId)).toEqual(settled ? { state: "settled", balance: 26 } : { state: "failed", balance: 30 })
@@ -130,7 +178,7 @@ test("concurrent attempts to expire a run expire it once", async () => {
   await pool().query("UPDATE runs SET expires_at = date_trunc('milliseconds', now()) WHERE id = $1", [reserved.runId])
   const expired = await runBlocked(
     call.owner,
-    Array.from({ length: 5 }, () => () => release(reserved.runId, "expired")),
+    Array.from({ length: 5 }, () => () => release(call.owner, reserved.runId, "expired")),
   )
   expect(expired.filter(Boolean)).toHaveLength(1)
   expect(await stateOf(reserved.runId)).toEqual({ state: "expired", balance: 30 })
@@ -157,7 +205,7 @@ test("a ledger ordered by time is ordered by sequence number, also under concurr
       amount: 10,
     }
     const reserved = await reserve(call)
-    if (reserved.ok) await settle(reserved.runId, index % 10, ["", ""])
+    if (reserved.ok) await settle(call.owner, reserved.runId, index % 10, ["", ""])
   })
   await Promise.all(calls)
   const { rows } = await pool().query(

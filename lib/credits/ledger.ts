@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { findSpending, type Spending } from "@/lib/credits/spending"
-import { isDatabaseUnavailable } from "@/lib/postgres/failures"
+import { isDatabaseUnavailable, isUniqueViolation } from "@/lib/postgres/failures"
 import { pool } from "@/lib/postgres/pool"
 
 /** The lifetime of a reservation; longer than the time limit for work and than a server shutdown. */
@@ -77,7 +77,7 @@ export const limitedReserveStatement = {
       SELECT coalesce(k.root_id, k.id) AS root_id, coalesce(k.spend_period, 'never') AS period,
              coalesce(k.spend_limit, 9223372036854775807) AS spend_limit,
              date_trunc('milliseconds', clock_timestamp()) AS made_at
-      FROM account, api_keys k WHERE k.id = $3),
+      FROM account, api_keys k WHERE k.id = $3 AND k.user_id = account.user_id),
     spending AS (
       INSERT INTO key_spending AS s (root_id, period, starts_at, held)
       SELECT root_id, period, spend_period_start(period, made_at), $8::bigint FROM api_key WHERE $8::bigint <= spend_limit
@@ -133,17 +133,24 @@ export async function reserve(
   request: ReserveRequest,
   inTurn: InTurn = (statement) => statement(),
 ): Promise<ReserveResult> {
+  let violation: unknown
   // Between the two statements, a concurrent call may free the key or add credits, so the attempt is repeated.
   for (let attempt = 0; attempt < 5; attempt++) {
     const reservation = await tryReserve(request, inTurn)
-    if (reservation) return { ok: true, ...reservation }
+    if (reservation.ok) return reservation
     const refusal = await findRefusal(request, inTurn)
     if (refusal) return refusal
+    violation = reservation.violation
   }
+  // Nobody holds the idempotency key, so it was another value that was not unique.
+  if (violation) throw violation
   return { ok: false, reason: "busy" }
 }
 
-async function tryReserve(request: ReserveRequest, inTurn: InTurn): Promise<Reservation | undefined> {
+/** `violation`: the error, if a value was not unique; of the idempotency key if it has a holder, and of another if not. */
+type Attempt = ({ ok: true } & Reservation) | { ok: false; violation?: unknown }
+
+async function tryReserve(request: ReserveRequest, inTurn: InTurn): Promise<Attempt> {
   const { owner, keyId, idempotencyKey, fingerprint, amount, keyHold } = request
   const runId = uuidv7()
   const values = [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds]
@@ -153,9 +160,10 @@ async function tryReserve(request: ReserveRequest, inTurn: InTurn): Promise<Rese
       : { ...limitedReserveStatement, values: [...values, keyHold] }
   try {
     const { rows } = await inTurn(() => pool().query<{ created_at: Date }>(statement))
-    return rows[0] && { runId, createdAt: rows[0].created_at }
+    return rows[0] ? { ok: true, runId, createdAt: rows[0].created_at } : { ok: false }
   } catch (error) {
-    if (isKeyInUse(error)) return undefined
+    // Not recognized by the name of the index, which is another one on each partition: findRefusal asks for the holder.
+    if (idempotencyKey !== null && isUniqueViolation(error)) return { ok: false, violation: error }
     throw error
   }
 }
@@ -177,7 +185,7 @@ async function findRefusal(
   }
   if (holder.expired) {
     const { id, state } = holder
-    await (state === "reserved" ? inTurn(() => release(id, "expired")) : freeKeys([id]))
+    await (state === "reserved" ? inTurn(() => release(owner, id, "expired")) : freeKeys([{ id, user_id: owner }]))
     return undefined
   }
   if (!holder.fingerprint.equals(fingerprint)) return { ok: false, reason: "mismatch" }
@@ -194,40 +202,39 @@ async function findLimitReached({ keyId, keyHold }: ReserveRequest) {
   return { ok: false, reason: "key_limit", spending, keyHold } as const
 }
 
-function isKeyInUse(error: unknown): boolean {
-  const { code, constraint } = error as { code?: unknown; constraint?: unknown }
-  return code === "23505" && constraint === "runs_user_id_idempotency_key_key"
-}
-
 // Compare-and-set on the state, so a run is closed exactly once. A reservation past its end, by the database clock, can
 // no longer settle. The response is completed here because it contains the new balance.
+//
+// The state is compared inside CASE, so that the run is found by its id: the index of an account's open runs would be
+// chosen for `state = 'reserved'`, and holds an entry of each run that the account has closed since the last vacuum.
 export const closeStatement = {
   name: "close-run",
   text: `
     WITH open AS (
       SELECT id, user_id, reserved FROM runs
-      WHERE id = $1 AND state = 'reserved'
-        AND CASE $2 WHEN 'settled' THEN expires_at > now() WHEN 'expired' THEN expires_at <= now() ELSE true END
+      WHERE id = $1 AND user_id = $2
+        AND CASE WHEN state <> 'reserved' THEN false
+                 WHEN $3 = 'settled' THEN expires_at > now() WHEN $3 = 'expired' THEN expires_at <= now() ELSE true END
       FOR UPDATE),
     account AS (
       UPDATE credit_accounts a
-      SET balance = a.balance + o.reserved - $3::bigint, spent = a.spent + $3::bigint, seq = a.seq + (o.reserved > $3::bigint)::int
-      FROM open o WHERE a.user_id = o.user_id
+      SET balance = a.balance + o.reserved - $4::bigint, spent = a.spent + $4::bigint, seq = a.seq + (o.reserved > $4::bigint)::int
+      FROM open o WHERE a.user_id = o.user_id AND a.user_id = $2
       RETURNING a.balance, a.seq, date_trunc('milliseconds', clock_timestamp()) AS made_at),
     run AS (
       UPDATE runs r
-      SET state = $2::run_state, cost = $3::bigint, ended_at = now(),
-          response_status = CASE WHEN $2 = 'settled' THEN 200 END,
-          response_body = CASE WHEN $2 = 'settled' THEN $4::text || a.balance || $5::text END,
-          idempotency_key = CASE WHEN $2 = 'settled' THEN r.idempotency_key END,
-          released_key = CASE WHEN $2 = 'settled' THEN NULL ELSE r.idempotency_key END
-      FROM open o, account a WHERE r.id = o.id
+      SET state = $3::run_state, cost = $4::bigint, ended_at = now(),
+          response_status = CASE WHEN $3 = 'settled' THEN 200 END,
+          response_body = CASE WHEN $3 = 'settled' THEN $5::text || a.balance || $6::text END,
+          idempotency_key = CASE WHEN $3 = 'settled' THEN r.idempotency_key END,
+          released_key = CASE WHEN $3 = 'settled' THEN NULL ELSE r.idempotency_key END
+      FROM open o, account a WHERE r.id = o.id AND r.user_id = o.user_id
       RETURNING r.response_body),
     entry AS (
       INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, run_id, created_at)
-      SELECT credit_entry_id(a.made_at, a.seq), o.user_id, a.seq, CASE WHEN $2 = 'settled' THEN 'settle' ELSE 'release' END::credit_entry_kind,
-             o.reserved - $3::bigint, a.balance, o.id, a.made_at
-      FROM open o, account a WHERE o.reserved > $3::bigint)
+      SELECT credit_entry_id(a.made_at, a.seq), o.user_id, a.seq, CASE WHEN $3 = 'settled' THEN 'settle' ELSE 'release' END::credit_entry_kind,
+             o.reserved - $4::bigint, a.balance, o.id, a.made_at
+      FROM open o, account a WHERE o.reserved > $4::bigint)
     SELECT response_body FROM run`,
 }
 
@@ -238,14 +245,19 @@ export type SettleResult = { ok: true; body: string } | { ok: false; reason: "to
  * @param cost credits, from 0 to the reserved amount
  * @param response the parts of the response body before and after the new balance
  */
-export async function settle(runId: string, cost: number, response: readonly [string, string]): Promise<SettleResult> {
-  const values = [runId, "settled", cost, ...response]
+export async function settle(
+  owner: OwnerId,
+  runId: string,
+  cost: number,
+  response: readonly [string, string],
+): Promise<SettleResult> {
+  const values = [runId, owner, "settled", cost, ...response]
   for (let attempt = 1; ; attempt++) {
     try {
       const { rows } = await pool().query<{ response_body: string }>({ ...closeStatement, values })
       if (rows[0]) return { ok: true, body: rows[0].response_body }
       // The run was swept, is overdue, or was settled by an earlier attempt whose result was lost.
-      return await outcomeOf(runId)
+      return await outcomeOf(owner, runId)
     } catch (error) {
       if (attempt === 3 || !isDatabaseUnavailable(error)) throw error
       await new Promise((resolve) => setTimeout(resolve, attempt * 100 * (0.5 + Math.random())))
@@ -253,27 +265,36 @@ export async function settle(runId: string, cost: number, response: readonly [st
   }
 }
 
-async function outcomeOf(runId: string): Promise<SettleResult> {
+async function outcomeOf(owner: OwnerId, runId: string): Promise<SettleResult> {
   const { rows } = await pool().query<{ state: string; response_body: string }>(
-    "SELECT state, response_body FROM runs WHERE id = $1",
-    [runId],
+    "SELECT state, response_body FROM runs WHERE id = $1 AND user_id = $2",
+    [runId, owner],
   )
   if (rows[0]?.state === "settled") return { ok: true, body: rows[0].response_body }
-  await release(runId, "expired")
+  await release(owner, runId, "expired")
   return { ok: false, reason: "too_late" }
 }
 
 /**
- * Returns the reserved credits of a run and frees its idempotency key. Does nothing if the run is already closed.
+ * Returns the reserved credits of a run and frees its idempotency key. Does nothing if the run is already closed, or
+ * another account's.
  * @param as `expired` closes only an overdue run
  * @returns whether this call closed the run
  */
-export async function release(runId: string, as: "failed" | "expired", database = pool()): Promise<boolean> {
-  const { rowCount } = await database.query({ ...closeStatement, values: [runId, as, 0, null, null] })
+export async function release(
+  owner: OwnerId,
+  runId: string,
+  as: "failed" | "expired",
+  database = pool(),
+): Promise<boolean> {
+  const { rowCount } = await database.query({ ...closeStatement, values: [runId, owner, as, 0, null, null] })
   return rowCount === 1
 }
 
 const batchSize = 100
+
+/** A run that a sweep selects, with its account: every statement that changes a run names both. */
+type SweptRun = { id: string; user_id: OwnerId }
 
 /**
  * Releases all overdue reservations and frees expired idempotency keys. Sweepers can run concurrently: each run is
@@ -282,34 +303,31 @@ const batchSize = 100
 export async function sweep(database = pool()): Promise<{ released: number; freed: number }> {
   const swept = { released: 0, freed: 0 }
   for (let found = batchSize; found === batchSize; ) {
-    const { rows } = await database.query<{ id: string }>(
-      "SELECT id FROM runs WHERE state = 'reserved' AND expires_at <= now() ORDER BY expires_at LIMIT $1",
+    const { rows } = await database.query<SweptRun>(
+      "SELECT id, user_id FROM runs WHERE state = 'reserved' AND expires_at <= now() ORDER BY expires_at LIMIT $1",
       [batchSize],
     )
     found = rows.length
-    for (const { id } of rows) if (await release(id, "expired", database)) swept.released++
+    for (const { id, user_id } of rows) if (await release(user_id, id, "expired", database)) swept.released++
   }
   for (let found = batchSize; found === batchSize; ) {
-    const { rows } = await database.query<{ id: string }>(
-      `SELECT id FROM runs WHERE state = 'settled' AND idempotency_key IS NOT NULL
+    const { rows } = await database.query<SweptRun>(
+      `SELECT id, user_id FROM runs WHERE state = 'settled' AND idempotency_key IS NOT NULL
          AND ended_at <= now() - make_interval(hours => $2) LIMIT $1`,
       [batchSize, idempotencyHours],
     )
     found = rows.length
-    swept.freed += await freeKeys(
-      rows.map(({ id }) => id),
-      database,
-    )
+    swept.freed += await freeKeys(rows, database)
   }
   return swept
 }
 
-async function freeKeys(runIds: readonly string[], database = pool()): Promise<number> {
+async function freeKeys(runs: readonly SweptRun[], database = pool()): Promise<number> {
   const { rowCount } = await database.query(
     `UPDATE runs SET idempotency_key = NULL
-     WHERE id = ANY($1::uuid[]) AND state = 'settled' AND idempotency_key IS NOT NULL
-       AND ended_at <= now() - make_interval(hours => $2)`,
-    [runIds, idempotencyHours],
+     WHERE id = ANY($1::uuid[]) AND user_id = ANY($2::uuid[]) AND state = 'settled' AND idempotency_key IS NOT NULL
+       AND ended_at <= now() - make_interval(hours => $3)`,
+    [runs.map(({ id }) => id), [...new Set(runs.map(({ user_id }) => user_id))], idempotencyHours],
   )
   return rowCount ?? 0
 }

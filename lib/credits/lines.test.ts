@@ -25,9 +25,9 @@ const all = { limit: 100, offset: 0, order: "asc" } as const
 test("a run is one line: its cost when settled, nothing when it failed, what it holds while in progress", async () => {
   const { owner, run } = await customer()
   const [first, second, third, fourth] = [await run(), await run(), await run(), await run()]
-  await settle(second, 3, ["", ""])
-  await settle(first, 10, ["", ""])
-  await release(third, "failed")
+  await settle(owner, second, 3, ["", ""])
+  await settle(owner, first, 10, ["", ""])
+  await release(owner, third, "failed")
   const { rows, total, meta } = await findLines({ userId: owner }, all)
   expect(total).toBe(5)
   expect(
@@ -46,8 +46,8 @@ test("a run is one line: its cost when settled, nothing when it failed, what it 
 
 test("the pages of many runs have each once, and of no other account", async () => {
   const [{ owner, run }, other] = [await customer(), await customer()]
-  for (let count = 0; count < 7; count++) await settle(await run(), 1, ["", ""])
-  await settle(await other.run(), 1, ["", ""])
+  for (let count = 0; count < 7; count++) await settle(owner, await run(), 1, ["", ""])
+  await settle(other.owner, await other.run(), 1, ["", ""])
   const offsets = [0, 3, 6]
   const pages = await Promise.all(offsets.map((offset) => findLines({ userId: owner }, { ...all, limit: 3, offset })))
   const ids = pages.flatMap(({ rows }) => rows.slice(0, 3).map(({ id }) => id))
@@ -59,9 +59,9 @@ test("the pages of many runs have each once, and of no other account", async () 
 
 test("the last 5 lines are the newest, with why credits were granted and what was ordered", async () => {
   const { owner, run } = await customer()
-  for (let count = 0; count < 3; count++) await settle(await run(), 1, ["", ""])
+  for (let count = 0; count < 3; count++) await settle(owner, await run(), 1, ["", ""])
   const { id } = await createOrder({ userId: owner, credits: 500, description: "500 credits" })
-  await grantPurchase(id)
+  await grantPurchase(owner, id)
   const described = async () => (await lastLinesOf(owner)).map(({ kind, description }) => [kind, description])
   const runs = Array(3).fill(["reserve", "Test key"])
   expect(await described()).toEqual([["purchase", "500 credits"], ...runs, ["grant", "For a test"]])

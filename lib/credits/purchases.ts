@@ -7,24 +7,26 @@ export type PurchaseResult =
   | { ok: true; repeated: boolean; amount: number; balance: number }
   | { ok: false; reason: "not_found" | "not_paid" | "no_credits" | "too_much" }
 
-type Purchase = { userId: string; status: OrderStatus; credits: number }
+type Purchase = { status: OrderStatus; credits: number }
 
 /**
  * Grants the credits of a paid order exactly once, also under concurrent calls. Call it from the webhook of the payment
  * provider after marking the order as paid; repeated deliveries are safe.
+ * @param userId the account that the order is expected to be of: another one's is not found
  * @param orderId a UUID
  */
-export function grantPurchase(orderId: string): Promise<PurchaseResult> {
+export function grantPurchase(userId: string, orderId: string): Promise<PurchaseResult> {
   return db().$transaction(async (transaction): Promise<PurchaseResult> => {
     const [order] = await transaction.$queryRaw<Purchase[]>`
-      SELECT user_id AS "userId", status::text AS status, credits FROM orders WHERE id = ${orderId}::uuid FOR UPDATE`
+      SELECT status::text AS status, credits FROM orders
+      WHERE id = ${orderId}::uuid AND user_id = ${userId}::uuid FOR UPDATE`
     if (!order) return { ok: false, reason: "not_found" }
 
-    const booked = await transaction.creditEntry.findFirst({ where: { orderId, kind: "purchase" } })
+    const booked = await transaction.creditEntry.findFirst({ where: { userId, orderId, kind: "purchase" } })
     if (booked) {
       return { ok: true, repeated: true, amount: Number(booked.amount), balance: Number(booked.balanceAfter) }
     }
-    const { userId, status, credits } = order
+    const { status, credits } = order
     if (status !== "paid") return { ok: false, reason: "not_paid" }
     if (credits === 0) return { ok: false, reason: "no_credits" }
 

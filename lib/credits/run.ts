@@ -73,7 +73,7 @@ async function attempt<Result>(
     const response = write({ runId, createdAt, result: storable(result), cost: charged })
     const length = response[0].length + response[1].length
     if (length > maxResponseLength) throw new RangeError(`The work's result has ${length} characters as JSON.`)
-    const settled = await withinCloseDeadline(inTurn(owner, "close", () => settle(runId, charged, response)))
+    const settled = await withinCloseDeadline(inTurn(owner, "close", () => settle(owner, runId, charged, response)))
     if (!settled.ok) return settled
     metrics().credits.inc({ kind: "settled" }, charged)
     return { ok: true, replayed: false, charged, body: settled.body }
@@ -141,7 +141,7 @@ function storable<Result>(result: Result): Result {
 /** If the release fails, the reservation expires and the sweeper releases it. */
 async function tryRelease(owner: OwnerId, runId: string): Promise<void> {
   try {
-    await inTurn(owner, "close", () => release(runId, "failed"))
+    await inTurn(owner, "close", () => release(owner, runId, "failed"))
   } catch (error) {
     log().warn({ runId, why: String(error) }, "release_left_to_sweeper")
   }

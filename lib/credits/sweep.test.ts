@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto"
+import type { Pool } from "pg"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
@@ -82,7 +83,7 @@ test("a run that is not overdue keeps its reservation and can settle", async () 
   expect(await sweep()).toEqual({ released: 1, freed: 0 })
   expect(await Promise.all([overdue, running].map(stateOf))).toEqual(["expired", "reserved"])
   expect(await balanceOf(account)).toBe(15)
-  expect((await settle(running, 4, ["", ""])).ok).toBe(true)
+  expect((await settle(account.id, running, 4, ["", ""])).ok).toBe(true)
   expect(await balanceOf(account)).toBe(21)
 })
 
@@ -98,7 +99,11 @@ test("concurrent sweeps and settlements close each run once, and only runs that 
   const account = await customer(200)
   const runs = await Promise.all(Array.from({ length: 20 }, () => open(account)))
   await age("expires_at", runs.slice(0, 10), "1 second")
-  const [one, other, ...settled] = await Promise.all([sweep(), sweep(), ...runs.map((run) => settle(run, 4, ["", ""]))])
+  const [one, other, ...settled] = await Promise.all([
+    sweep(),
+    sweep(),
+    ...runs.map((run) => settle(account.id, run, 4, ["", ""])),
+  ])
   expect(settled.map(({ ok }) => ok)).toEqual(runs.map((_run, index) => index >= 10))
   expect(one.released + other.released).toBeLessThanOrEqual(10)
   expect(await balanceOf(account)).toBe(200 - 10 * 4)
@@ -112,13 +117,28 @@ test("more than a hundred overdue runs are released in one sweep", async () => {
   expect(await balanceOf(account)).toBe(1_300)
 })
 
+test("a sweep that took runs for another account's would release none of them and free no key", async () => {
+  const [account, other] = [await customer(50), await customer(50)]
+  const [overdue, settled] = [await open(account), await open(account, "a-key")]
+  await settle(account.id, settled, 4, ["", ""])
+  await age("expires_at", [overdue], "1 second")
+  await age("ended_at", [settled])
+  const query = async (...statement: Parameters<Pool["query"]>) => {
+    const result = (await pool().query(...statement)) as unknown as { rows: object[] }
+    return { ...result, rows: result.rows.map((row) => ({ ...row, user_id: other.id })) }
+  }
+  expect(await sweep({ query } as unknown as Pool)).toEqual({ released: 0, freed: 0 })
+  expect(await Promise.all([account, other].map(balanceOf))).toEqual([36, 50])
+  expect(await sweep()).toEqual({ released: 1, freed: 1 })
+})
+
 test("concurrent sweeps free each expired key of a settled run once, and keep the runs and charges", async () => {
   const account = await customer(100)
   const keys = [randomUUID(), randomUUID(), randomUUID()]
   const runs: string[] = []
   for (const key of keys) {
     const run = await open(account, key)
-    await settle(run, 4, ["", ""])
+    await settle(account.id, run, 4, ["", ""])
     runs.push(run)
   }
   await age("ended_at", runs.slice(0, 2))

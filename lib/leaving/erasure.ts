@@ -5,7 +5,7 @@ import { sendEmail } from "@/lib/email/send"
 import { revoke } from "@/lib/keys/mutations"
 import { openSnapshot, type Snapshot } from "@/lib/postgres/cursor"
 import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
+import { db, type Transaction } from "@/lib/postgres/prisma"
 import { erasedHash, type PersonalTable, personalTables } from "./personal-data"
 
 // An account whose deletion is due is erased in two steps, at least a minute apart: the first one ends what the account
@@ -59,14 +59,34 @@ async function begin(userId: string): Promise<boolean> {
       UPDATE account_deletions SET started_at = now()
       WHERE user_id = ${userId}::uuid AND started_at IS NULL AND due_at <= now() AND ${account !== undefined}`
     if (started === 0) return undefined
-    await transaction.$executeRaw`
-      UPDATE subscriptions SET status = 'canceled', canceled_at = now()
-      WHERE user_id = ${userId}::uuid AND status <> 'canceled'`
+    await endSubscription(transaction, userId)
     return account
   })
   if (!account) return false
   await endKeys(userId)
   await sendEmail(account, "account_deleted")
+  return true
+}
+
+async function endSubscription(transaction: Transaction, userId: string): Promise<void> {
+  await transaction.$executeRaw`
+    UPDATE subscriptions SET status = 'canceled', canceled_at = now()
+    WHERE user_id = ${userId}::uuid AND status <> 'canceled'`
+}
+
+/**
+ * Starts the erasure of an account that was erased before, in a database that was restored to an earlier moment. Its keys
+ * end in the second step, as those of a process that died; there is no second email. The caller has locked the account.
+ * @returns false if its erasure has started anyway
+ */
+export async function startErasureAgain(transaction: Transaction, userId: string): Promise<boolean> {
+  const started = await transaction.$executeRaw`
+    INSERT INTO account_deletions AS d (user_id, requested_by_id, due_at, undoable, started_at)
+    VALUES (${userId}::uuid, ${userId}::uuid, now(), false, now())
+    ON CONFLICT (user_id) DO UPDATE SET started_at = now(), undoable = false WHERE d.started_at IS NULL`
+  if (started === 0) return false
+  await transaction.$executeRaw`UPDATE users SET status = 'closed' WHERE id = ${userId}::uuid AND status = 'active'`
+  await endSubscription(transaction, userId)
   return true
 }
 

@@ -631,6 +631,10 @@ export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> 
     nothing: "Random ids of sessions of an earlier release, without an account.",
     columns: ["id", "expires"],
   },
+  schema_version: {
+    nothing: "Which version migrated the database.",
+    columns: ["id", "migrated_by", "oldest_build", "migrated_at"],
+  },
   _prisma_migrations: {
     nothing: "The migrations that were applied.",
     columns: [

@@ -2,20 +2,14 @@ import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { log } from "@/lib/telemetry/log"
 
-const retryAfterMs = 1_000
-
 /** In production, warns if the server's role may change the audit log, as the owner of the tables or the database may. */
 export async function warnOfRights(): Promise<void> {
   const { NODE_ENV, DEMO } = env()
   if (NODE_ENV !== "production" || DEMO === "on") return
-  try {
-    // True with any of them.
-    const { rows } = await pool().query<{ mayChange: boolean }>(
-      `SELECT has_table_privilege('audit_entries', 'UPDATE, DELETE, TRUNCATE')
-         OR (SELECT pg_has_role(datdba, 'MEMBER') FROM pg_database WHERE datname = current_database()) AS "mayChange"`,
-    )
-    if (rows[0]?.mayChange) log().warn({}, "audit_log_not_protected")
-  } catch {
-    setTimeout(warnOfRights, retryAfterMs).unref()
-  }
+  // True with any of them.
+  const { rows } = await pool().query<{ mayChange: boolean }>(
+    `SELECT has_table_privilege('audit_entries', 'UPDATE, DELETE, TRUNCATE')
+       OR (SELECT pg_has_role(datdba, 'MEMBER') FROM pg_database WHERE datname = current_database()) AS "mayChange"`,
+  )
+  if (rows[0]?.mayChange) log().warn({}, "audit_log_not_protected")
 }

@@ -1,4 +1,5 @@
 import { PrismaPg } from "@prisma/adapter-pg"
+import pg from "pg"
 import { afterAll, expect, test } from "vitest"
 import { PrismaClient } from "@/generated/prisma/client"
 import { env } from "@/lib/env"
@@ -39,4 +40,16 @@ test("a connection that is reset while a statement runs counts as an unavailable
     await holder.query("SELECT pg_advisory_unlock_all()")
     holder.release()
   }
+})
+
+test.each([
+  ["a wrong password", { password: "wrong" }],
+  ["a database that is not there", { pathname: "/not-there" }],
+])("%s counts as an unavailable database, for statements and for Prisma", async (_name, part) => {
+  const connectionString = String(Object.assign(new URL(env().DATABASE_URL), part))
+  const refused = new PrismaClient({ adapter: new PrismaPg({ connectionString }) })
+  const statement = await new pg.Client({ connectionString }).connect().catch((error: unknown) => error)
+  const query = await refused.user.count().catch((error: unknown) => error)
+  await refused.$disconnect()
+  for (const error of [statement, query]) expect(isDatabaseUnavailable(error), String(error)).toBe(true)
 })

@@ -1,6 +1,8 @@
 /** SQLSTATE classes and codes of temporary errors (PostgreSQL manual, appendix A). */
 const temporarySqlStates = [
   /^08/, // connection exceptions
+  /^28/, // a role or password that is refused, as between the two steps of changing it
+  /^3D000$/, // no such database, as during a restore
   /^53/, // insufficient resources: too many connections, disk full
   /^57P0/, // shutting down, crashed, not yet started
   /^57014$/, // statement timeout
@@ -31,7 +33,8 @@ export function isDatabaseUnavailable(error: unknown, depth = 0): boolean {
   )
 }
 
-/** Whether an error means that a unique value, such as an email address, belongs to another row. */
+/** Whether an error, of Prisma or of a statement, means that a unique value, such as an email address, belongs to another row. */
 export function isUniqueViolation(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === "P2002"
+  const { code } = (error ?? {}) as { code?: unknown }
+  return code === "P2002" || code === "23505"
 }

@@ -1,6 +1,34 @@
 import { expect, test } from "vitest"
+import { env } from "@/lib/env"
+import { version } from "@/lib/version"
 import { ownerPool } from "@/tests/support/owner"
 import { readiness } from "./readiness"
+
+test("a database that is too new for this build is reported with the version to use", async () => {
+  const { rows } = await ownerPool().query("SELECT migrated_by, oldest_build FROM schema_version")
+  await ownerPool().query("UPDATE schema_version SET (migrated_by, oldest_build) = ('99.1.0', '99.0.0')")
+  expect(await readiness()).toEqual({
+    ready: false,
+    reason: `the database needs version 99.0.0 or later, and this is version ${version}. Use version 99.1.0, which migrated it.`,
+  })
+  await ownerPool().query("UPDATE schema_version SET (migrated_by, oldest_build) = ('99.1.0', $1)", [version])
+  expect(await readiness()).toEqual({ ready: true })
+  const { migrated_by: by, oldest_build: oldest } = rows[0]
+  await ownerPool().query("UPDATE schema_version SET (migrated_by, oldest_build) = ($1, $2)", [by, oldest])
+})
+
+test("a database without the table of versions is ready as before it", async () => {
+  await ownerPool().query("ALTER TABLE schema_version RENAME TO renamed")
+  expect(await readiness()).toEqual({ ready: true })
+  await ownerPool().query("ALTER TABLE renamed RENAME TO schema_version")
+})
+
+test("a role that may not read the table of versions is ready as before it", async () => {
+  const { username } = new URL(env().DATABASE_URL)
+  await ownerPool().query(`REVOKE SELECT ON schema_version FROM ${username}`)
+  expect(await readiness()).toEqual({ ready: true })
+  await ownerPool().query(`GRANT SELECT ON schema_version TO ${username}`)
+})
 
 test("a database that was never migrated is reported as pending migrations, not as unresponsive", async () => {
   expect(await readiness()).toEqual({ ready: true })

@@ -2,12 +2,15 @@ import { readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { log } from "@/lib/telemetry/log"
 import { pool } from "./pool"
+import { isUndefinedTable, refusalByDatabase } from "./schema-version"
 
 export type Readiness = { ready: true } | { ready: false; reason: string }
 
-/** Whether this process can serve requests: the database responds and has all migrations of this version. */
+/** Whether this process can serve requests: the database responds, has all migrations of this version, and is not too new. */
 export async function readiness(): Promise<Readiness> {
   try {
+    const refusal = await refusalByDatabase(pool())
+    if (refusal) return { ready: false, reason: refusal }
     const { rows } = await pool().query<{ name: string }>(
       "SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL",
     )
@@ -15,8 +18,8 @@ export async function readiness(): Promise<Readiness> {
     const pending = (await ownMigrations()).filter((name) => !applied.has(name))
     return pending.length === 0 ? { ready: true } : { ready: false, reason: "migrations are pending" }
   } catch (error) {
-    // undefined_table: the first migration creates _prisma_migrations (PostgreSQL manual, appendix A).
-    if ((error as { code?: unknown }).code === "42P01") return { ready: false, reason: "migrations are pending" }
+    // The first migration creates _prisma_migrations.
+    if (isUndefinedTable(error)) return { ready: false, reason: "migrations are pending" }
     log().warn({ why: String(error) }, "not_ready")
     return { ready: false, reason: "the database is not responding" }
   }

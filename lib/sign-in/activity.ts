@@ -24,6 +24,7 @@ type Details = {
   reason?: string
   from?: string
   to?: string
+  moment?: string
   count?: number
   provider?: string
   amount?: number
@@ -43,7 +44,7 @@ type Found = {
 type Sentence = (entry: { details: Details; key: string; by: string }) => string
 
 /** Actions on what is no account and no key. */
-type Elsewhere = `waitlist.${string}`
+type Elsewhere = `waitlist.${string}` | `database.${string}`
 /** What the account does not read here: credits are in the ledger, replies arrive by email, and notes are for staff. */
 type ForStaff = `credits.${string}` | `feedback.${string}` | "user.noted"
 
@@ -107,6 +108,7 @@ const sentencesForStaff: Record<AuditAction, Sentence> = {
   "feedback.resolved": ({ by }) => `Feedback resolved${by}`,
   "feedback.replied": ({ by }) => `Feedback replied to${by}`,
   "waitlist.invited": ({ by }) => `Invited from the waitlist${by}`,
+  "database.restored": ({ details: { moment = "" } }) => `Database restored to ${moment}`,
 }
 
 /** What an entry of the audit log says beside who acted and on what; the name of an action that is not known. */

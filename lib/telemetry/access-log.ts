@@ -18,6 +18,8 @@ export type AccessLogEntry = {
   client?: string | undefined
   /** The code in the envelope of an error. */
   code?: string | undefined
+  /** Of a run that the client was told of: with it `after-restore` finds those that a restored database lacks. */
+  run?: { id: string; accountId: string; credits: number } | undefined
 }
 
 /** Routes that machines request continuously. */

@@ -20,6 +20,7 @@ export function metrics() {
         for (const [state, count] of Object.entries(connections.read())) this.set({ state }, count)
       },
     })
+    new Gauge({ name: `${slug}_processes`, help: "Processes that serve", registers }).set(1)
     return {
       registry,
       connections,
@@ -72,6 +73,13 @@ export function metrics() {
       swept: new Counter({
         name: `${slug}_swept_reservations_total`,
         help: "Overdue reservations released by the sweeper",
+        registers,
+      }),
+      unsealed: new Gauge({
+        name: `${slug}_audit_unsealed_timestamp_seconds`,
+        help: "When the first day of the audit log started that is not sealed; 0 in a process that has not run this job",
+        // Other processes, which do not sweep, have 0.
+        aggregator: "max",
         registers,
       }),
     }

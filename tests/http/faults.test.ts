@@ -293,12 +293,20 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
     await recovered(server, (await customer()).secret)
   })
 
-  test.sequential("a search in the console's palette says why it fails while PostgreSQL refuses connections", async () => {
-    const headers = { cookie: await sessionOf(await createUser({ role: "owner" })) }
+  test.sequential("what pages load says why it fails while PostgreSQL refuses connections", async () => {
+    const { id, keyId } = await customer()
+    const headers = { cookie: await sessionOf({ id }) }
+    const downloads = [
+      ...["/find?q=ann", "/admin/csv/users", "/account/csv/orders", `/pictures/${randomUUID()}`],
+      ...[`/api-keys/${keyId}/count`, `/api-keys/${keyId}/report/csv`],
+      ...[`/admin/api-keys/${keyId}/count`, `/admin/api-keys/${keyId}/report/json`],
+    ]
     await proxy.set({ kind: "refused" })
-    const { status, text } = await ask(server, { path: "/find?q=ann", headers })
+    const responses = await Promise.all(downloads.map((path) => ask(server, { path, headers })))
     await proxy.set({ kind: "none" })
-    expect([status, text]).toEqual([503, "The database is not responding. Try again in 2 seconds."])
+    expect(responses.map(({ status, text }, index) => [downloads[index], status, text])).toEqual(
+      downloads.map((path) => [path, 503, "The database is not responding. Try again in 2 seconds."]),
+    )
     await recovered(server, (await customer()).secret)
   })
 

@@ -5,8 +5,10 @@ import type { AddressInfo } from "node:net"
 import { buffer } from "node:stream/consumers"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { newSecret } from "@/lib/keys/secret"
+import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
+import { version } from "@/lib/version"
 import type { Given, Listener } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { builtActions, callAction, formOf } from "@/tests/support/client"
@@ -90,13 +92,13 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(server.address + path, { headers, redirect: "manual" })
 
-  test("responds to the probes, which are not cached", async () => {
-    for (const [path, status] of [
-      ["/healthz", "ok"],
-      ["/readyz", "ready"],
+  test("responds to the probes, which are not cached and say the version of the build", async () => {
+    for (const [path, body] of [
+      ["/healthz", { status: "ok", version }],
+      ["/readyz", { status: "ready" }],
     ] as const) {
       const response = await get(path)
-      expect([response.status, await response.json()]).toEqual([200, { status }])
+      expect([response.status, await response.json()]).toEqual([200, body])
       expect(response.headers.get("cache-control")).toBe("no-store")
     }
   })
@@ -133,6 +135,27 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
       status: 200,
       ms: expect.any(Number),
     })
+  })
+
+  test("logs a run that was acknowledged, again when it is replayed, and none that was refused", async () => {
+    const { id, secret } = await freshKey()
+    const { userId } = await db().apiKey.findUniqueOrThrow({ where: { id } })
+    const requests = [0, 1].map(() => `request-${randomBytes(8).toString("hex")}`)
+    const headers = { "x-api-key": secret, "content-type": "application/json", "idempotency-key": requests[0] ?? "" }
+    const send = (requestId: string, text: string) =>
+      fetch(`${server.address}/api/v1/me/run`, {
+        method: "POST",
+        headers: { ...headers, "x-request-id": requestId },
+        body: JSON.stringify({ text }),
+      })
+    for (const [index, requestId] of requests.entries()) {
+      const { data } = await (await send(requestId, "Words.")).json()
+      const run = { id: data.id, accountId: userId, credits: index === 0 ? data.cost : 0 }
+      expect(await lineOf(server, requestId)).toMatchObject({ run })
+    }
+    const refused = `request-${randomBytes(8).toString("hex")}`
+    expect((await send(refused, "Other words.")).status).toBe(422)
+    expect(await lineOf(server, refused)).not.toHaveProperty("run")
   })
 
   test("logs refused requests too, without the path of an unknown route", async () => {

@@ -4,11 +4,12 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import { hashSecret } from "@/lib/keys/secret"
 import { db } from "@/lib/postgres/prisma"
+import { version } from "@/lib/version"
 import { collect, type Listener, serve } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { startFaultyProxy } from "@/tests/support/faulty-proxy"
-import { ownerUrl } from "@/tests/support/owner"
+import { ownerPool, ownerUrl } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
@@ -29,11 +30,17 @@ function status(server: TestServer, secret: string): Promise<number> {
 
 /** The listening processes, from the line that each prints at startup. */
 function listening(server: TestServer): { pid: number; sweeper: string }[] {
-  const lines = server.output().matchAll(/^Process (\d+) listens on http:\S+, sweeper (on|off)$/gm)
+  const lines = server.output().matchAll(/^Process (\d+) listens on http:\S+, sweeper (on|off), version \S+$/gm)
   return [...lines].map(([, pid, sweeper = ""]) => ({ pid: Number(pid), sweeper }))
 }
 
 describe("one process", () => {
+  test("the line that says where it listens names the version of the build", async () => {
+    const server = await startTestServer("lean")
+    expect(server.output()).toContain(` listens on http://127.0.0.1:${server.port}, sweeper on, version ${version}\n`)
+    await server.stop()
+  })
+
   test("on shutdown, a process completes the run in progress and exits without logging an error", async () => {
     const server = await startTestServer("lean")
     const run = request(`${server.address}/api/v1/me/run`, {
@@ -133,6 +140,74 @@ describe("on a database that holds a key of the demo", () => {
       await expect.poll(() => status(server, "x")).toBe(0)
       await proxy.stop()
       await redis.stop()
+    },
+  )
+})
+
+describe("on a database that a newer version migrated", () => {
+  const refused = /^The server cannot start: the database needs version 99\.0\.0 or later, .* Use version 99\.1\.0/m
+  const needs = (oldest: string) => ownerPool().query("UPDATE schema_version SET oldest_build = $1", [oldest])
+
+  beforeAll(async () => {
+    const { rows } = await ownerPool().query("SELECT migrated_by, oldest_build FROM schema_version")
+    await ownerPool().query("UPDATE schema_version SET migrated_by = '99.1.0'")
+    const { migrated_by: by, oldest_build: oldest } = rows[0]
+    return () => ownerPool().query("UPDATE schema_version SET (migrated_by, oldest_build) = ($1, $2)", [by, oldest])
+  })
+
+  test.each<[string, Listener, number]>([
+    ["one process", "lean", 1],
+    ["several processes", "lean", 2],
+    ["Next alone", "next", 1],
+  ])("a server that it refuses does not start, and names the version to use: %s", async (_, listener, processes) => {
+    await needs("99.0.0")
+    const { DATABASE_URL = "", AUTH_SECRET = "" } = process.env
+    const given = { DATABASE_URL, AUTH_SECRET, WEB_CONCURRENCY: String(processes), REDIS_URL: "redis://127.0.0.1:1" }
+    const server = serve(await freePort(), given, listener)
+    const output = collect(server)
+    expect(await server.exited).toBe(1)
+    expect(output()).toMatch(refused)
+    expect(output()).not.toMatch(/^\s+at /m)
+  })
+
+  test.each<[string, Listener, number]>([
+    ["one process", "lean", 1],
+    ["several processes", "lean", 2],
+    ["Next alone", "next", 1],
+  ])("one that started while the database was away exits when it is back: %s", async (_, listener, processes) => {
+    await needs("99.0.0")
+    const { DATABASE_URL = "" } = process.env
+    const redis = await startRedis()
+    const proxy = await startFaultyProxy(Number(new URL(DATABASE_URL).port))
+    await proxy.set({ kind: "refused" })
+    const server = await startTestServer(listener, {
+      DATABASE_URL: DATABASE_URL.replace(/:\d+\//, `:${proxy.port}/`),
+      WEB_CONCURRENCY: String(processes),
+      REDIS_URL: redis.url,
+    })
+    expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
+    await proxy.set({ kind: "none" })
+    expect(await server.exited).toBe(1)
+    expect(server.output()).toMatch(refused)
+    await expect.poll(() => status(server, "x")).toBe(0)
+    await proxy.stop()
+    await redis.stop()
+  })
+
+  test.each<Listener>(["lean", "next"])(
+    "one that it does not refuse serves, and is no longer ready once it is refused (%s)",
+    async (listener) => {
+      await needs(version)
+      const server = await startTestServer(listener)
+      const secret = await freshKey()
+      expect(await status(server, secret)).toBe(200)
+      expect((await fetch(`${server.address}/readyz`)).status).toBe(200)
+      await needs("99.0.0")
+      const response = await fetch(`${server.address}/readyz`)
+      const reason = `the database needs version 99.0.0 or later, and this is version ${version}. Use version 99.1.0, which migrated it.`
+      expect([response.status, await response.json()]).toEqual([503, { status: "not ready", reason }])
+      expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
+      await server.stop()
     },
   )
 })

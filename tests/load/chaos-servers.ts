@@ -125,7 +125,7 @@ async function killGroup({ process: { pid }, exited }: Child): Promise<void> {
  * A free port below the ephemeral range: the system could assign an ephemeral port to an outgoing connection while the
  * server is down.
  */
-async function steadyPort(): Promise<number> {
+export async function steadyPort(): Promise<number> {
   for (;;) {
     const port = 15_000 + Math.floor(Math.random() * 15_000)
     if (await isFree(port)) return port

@@ -12,7 +12,7 @@ import { copySources, start, succeeds } from "./copy"
 // The tests of these changes share it, because its build takes a minute.
 
 const folder = "changed"
-const copy = join(root, ".data", folder)
+export const changedCopy = join(root, ".data", folder)
 
 export const renamed = { slug: "renamed", name: "Renamed Works" }
 
@@ -29,30 +29,30 @@ export function foldersOf(name: string): string[] {
 /** Makes and builds the copy, and returns a function that deletes it. */
 export async function buildChangedCopy(): Promise<() => Promise<void>> {
   await copySources(folder)
-  await succeeds(copy, "tsx/dist/cli.mjs", ["scripts/rename.ts", renamed.slug, renamed.name, "--keep-keys"])
-  for (const folder of modules.flatMap(foldersOf)) await rm(join(copy, folder), { recursive: true })
-  const run = join(copy, "app/api/v1/me/run")
+  await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/rename.ts", renamed.slug, renamed.name, "--keep-keys"])
+  for (const folder of modules.flatMap(foldersOf)) await rm(join(changedCopy, folder), { recursive: true })
+  const run = join(changedCopy, "app/api/v1/me/run")
   await copyFile(join(root, "tests/support/other-work.ts"), join(run, "route.ts"))
   for (const file of ["digest.ts", "digest.test.ts"]) await rm(join(run, file))
   await testChangedCopy("examples", "--update", "--testNamePattern=/api/v1/me/run")
   // Also checks the types of all sources and tests.
-  await succeeds(copy, "tsx/dist/cli.mjs", ["tests/support/build.ts"])
-  return () => rm(copy, { recursive: true })
+  await succeeds(changedCopy, "tsx/dist/cli.mjs", ["tests/support/build.ts"])
+  return () => rm(changedCopy, { recursive: true })
 }
 
 /** Runs unit tests of the copy. */
 export function testChangedCopy(...args: readonly string[]): Promise<void> {
-  return succeeds(copy, "vitest/vitest.mjs", ["run", "--project=unit", "--reporter=dot", ...args])
+  return succeeds(changedCopy, "vitest/vitest.mjs", ["run", "--project=unit", "--reporter=dot", ...args])
 }
 
 /** Fills the database of the test file with the demo's data, as the copy makes it: the keys have its own prefix. */
 export async function seedChangedCopy(): Promise<void> {
-  await succeeds(copy, "tsx/dist/cli.mjs", ["scripts/seed.ts"], { SEED_USERS: "30" })
+  await succeeds(changedCopy, "tsx/dist/cli.mjs", ["scripts/seed.ts"], { SEED_USERS: "30" })
 }
 
 /** Runs a browser test of the copy, with a server and a database of its own. */
 export async function tellStory(file: string): Promise<void> {
-  await succeeds(copy, "@playwright/test/cli.js", ["test", file], { E2E_PORT: String(await freePort()) })
+  await succeeds(changedCopy, "@playwright/test/cli.js", ["test", file], { E2E_PORT: String(await freePort()) })
 }
 
 /** The Cookie header of a session at the copy: its cookies have its own name. */
@@ -64,7 +64,7 @@ export async function sessionInCopy(user: { id: string }): Promise<string> {
 export async function serveChangedCopy(variables: Record<string, string> = {}) {
   const port = await freePort()
   const base = `http://localhost:${port}`
-  const server = start(copy, join(copy, "dist/main.js"), [], {
+  const server = start(changedCopy, join(changedCopy, "dist/main.js"), [], {
     NODE_ENV: "production",
     BASE_URL: base,
     DEMO: "on",

@@ -163,10 +163,10 @@ export async function createLeaver(word = randomBytes(6).toString("hex")) {
     return reserved.runId
   }
   const response = [`{"text":"${mark("runs.response_body")}","balance":`, "}"] as const
-  await settle(await call(successor.id, mark("runs.idempotency_key")), 4, response)
-  await settle(await call(key.id, null, 5), 4, response)
+  await settle(owner, await call(successor.id, mark("runs.idempotency_key")), 4, response)
+  await settle(owner, await call(key.id, null, 5), 4, response)
   const old = await call(successor.id, null)
-  await settle(old, 3, response)
+  await settle(owner, old, 3, response)
   await db().run.update({ where: { id: old }, data: { releasedKey: mark("runs.released_key") } })
   await pool().query(
     `WITH account AS (

@@ -5,8 +5,10 @@ import { promisify } from "node:util"
 import { root } from "@/scripts/root"
 import { findBrowser } from "./browser"
 import { findFaketime } from "./clock"
+import { findDebianPostgres } from "./debian-cluster"
 import { findHaproxy } from "./haproxy"
 import { onPath } from "./on-path"
+import { findPrometheus } from "./prometheus"
 import { findRedis } from "./redis"
 
 const run = promisify(execFile)
@@ -25,6 +27,11 @@ type Program = {
 const programs = {
   redis: { find: findRedis, packages: ["redis-server"], variable: "REDIS_SERVER_PATH" },
   haproxy: { find: findHaproxy, packages: ["haproxy"], variable: "HAPROXY_PATH" },
+  prometheus: { find: findPrometheus, packages: ["prometheus"], variable: "PROMETHEUS_PATH" },
+  // Debian makes a cluster "main" of it, which is not started: see below.
+  postgresql: { find: findDebianPostgres, packages: ["postgresql"] },
+  pgbackrest: { find: () => onPath("pgbackrest"), packages: ["pgbackrest"] },
+  jq: { find: () => onPath("jq"), packages: ["jq"] },
   libfaketime: { find: findFaketime, packages: ["libfaketime"] },
   browser: {
     find: findBrowser,
@@ -34,6 +41,10 @@ const programs = {
   },
   curl: { find: () => onPath("curl"), packages: ["curl"] },
   python: { find: () => onPath("python3"), packages: ["python3"] },
+  buildah: { find: () => onPath("buildah"), packages: ["buildah"] },
+  mmdebstrap: { find: () => onPath("mmdebstrap"), packages: ["mmdebstrap"] },
+  bubblewrap: { find: () => onPath("bwrap"), packages: ["bubblewrap"] },
+  compose: { find: () => onPath("docker-compose"), packages: ["docker-compose"] },
   wrk: { find: () => onPath("wrk"), packages: ["wrk"] },
 } satisfies Record<string, Program>
 

@@ -1,5 +1,6 @@
 import { collect, type Given, type Listener, serve, waitForServer } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
+import { serveImage } from "./image"
 
 export type TestServer = {
   address: string
@@ -17,7 +18,11 @@ export type TestServer = {
  * Serves the build with the database of the test file. Its clock is stopped, so that no rate limit window ends, and it
  * trusts one proxy's `X-Forwarded-For`, so that a test can call from several addresses.
  */
-export async function startTestServer(listener: Listener, given: Given = {}, now = Date.now()): Promise<TestServer> {
+export async function startTestServer(
+  listener: Listener | "image",
+  given: Given = {},
+  now = Date.now(),
+): Promise<TestServer> {
   const { DATABASE_URL = "", AUTH_SECRET = "", BASE_URL = "" } = process.env
   const port = await freePort()
   const env = {
@@ -30,7 +35,7 @@ export async function startTestServer(listener: Listener, given: Given = {}, now
     NODE_OPTIONS: stoppedClock(now),
     ...given,
   }
-  const server = serve(port, env, listener)
+  const server = listener === "image" ? serveImage(port, env) : serve(port, env, listener)
   const output = collect(server)
   const address = `http://127.0.0.1:${port}`
   if (!(await waitForServer(server, `${address}/api/v1/me`))) throw new Error(`The server exited:\n\n${output()}`)

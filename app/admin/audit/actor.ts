@@ -13,11 +13,13 @@ const actors: ReadonlyMap<string, string> = new Map<AuditAction, string>([
   ["user.role_changed", operator],
   ["user.factors_reset", operator],
   ["user.erased", deletion],
+  ["database.restored", operator],
 ])
 
 const revokers = new Map([
   ["deletion", deletion],
   ["leak report", "Leak report"],
+  ["restore", operator],
 ])
 
 /** Who acted in an entry that names no account. */

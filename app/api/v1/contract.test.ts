@@ -38,7 +38,7 @@ import { endpoints, type ServedEndpoint } from "./endpoints"
 
 declare module "vitest" {
   interface ProvidedContext {
-    listener?: Listener
+    listener?: Listener | "image"
   }
 }
 
@@ -643,7 +643,7 @@ async function spend({ user, key }: Awaited<ReturnType<typeof keyFor>>, cost: nu
   const request = { owner: user.id as OwnerId, keyId: key.id, idempotencyKey: null, fingerprint: randomBytes(32) }
   const reserved = await reserve({ ...request, amount: 10 })
   if (!reserved.ok) throw new Error(reserved.reason)
-  await settle(reserved.runId, cost, ['{"balance":', "}"])
+  await settle(request.owner, reserved.runId, cost, ['{"balance":', "}"])
 }
 
 /** Valid values of the parameters that are times and cursors. */

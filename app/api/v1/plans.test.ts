@@ -1,10 +1,11 @@
 import pg from "pg"
 import { beforeAll, describe, expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
+import { recordUse } from "@/lib/api/authenticate"
 import { exampleBody, jsonSchemaOf } from "@/lib/api/document"
 import { encodeCursor } from "@/lib/api/parameters"
 import { creditDays } from "@/lib/credits/days"
-import { sweep } from "@/lib/credits/ledger"
+import { closeStatement, limitedReserveStatement, sweep } from "@/lib/credits/ledger"
 import { env } from "@/lib/env"
 import { remindOfExpiry } from "@/lib/keys/reminders"
 import { failuresOf, seenOf, usageOf } from "@/lib/request-log/of-key"
@@ -36,6 +37,7 @@ type Plan = {
   "Node Type": string
   "Parent Relationship"?: string
   "Relation Name"?: string
+  "Index Name"?: string
   "Plan Rows": number
   /** What was read, if the statement was run. */
   "Actual Rows"?: number
@@ -196,6 +198,17 @@ test("calls, runs, the sweeper's jobs, the usage of an account and the statistic
     for (const { kind, plan } of await plansOf(statement)) {
       expect(fullScans(plan), `${statement.text}, ${kind}`).toEqual([])
     }
+  }
+})
+
+test.each([
+  ["runs", { ...closeStatement, values: [owner, owner, "settled", 1, "", ""] }],
+  ["api_keys", { ...recordUse, values: [owner, owner] }],
+  ["api_keys", { ...limitedReserveStatement, values: [owner, owner, owner, 1, null, Buffer.alloc(32), 60, 1] }],
+])("a row of %s is found by its id, although the statement names its account too", async (table, statement) => {
+  for (const { kind, plan } of await plansOf(statement)) {
+    const reads = nodesOf(plan).filter((node) => node["Relation Name"] === table && node["Index Name"])
+    expect(new Set(reads.map((node) => node["Index Name"])), kind).toEqual(new Set([`${table}_pkey`]))
   }
 })
 

@@ -1,9 +1,10 @@
 import { z } from "zod"
+import { withFailures } from "@/lib/page-route"
 import { findPicture } from "@/lib/pictures/pictures"
 import { currentViewer } from "@/lib/sign-in/session"
 
 /** The picture of an account. Another one has another version, so this one never changes. */
-export async function GET(_request: Request, { params }: RouteContext<"/pictures/[version]">) {
+export const GET = withFailures(async (_request, { params }: RouteContext<"/pictures/[version]">) => {
   const { version } = await params
   const viewer = z.uuid().safeParse(version).success ? await currentViewer() : null
   const image = viewer && (await findPicture(version, viewer))
@@ -15,4 +16,4 @@ export async function GET(_request: Request, { params }: RouteContext<"/pictures
       "Cache-Control": "private, max-age=31536000, immutable",
     },
   })
-}
+})

@@ -4,12 +4,13 @@ import { download } from "@/lib/api/download"
 import { refuseAs } from "@/lib/api/errors"
 import { isUserList } from "@/lib/api/lists"
 import { csv } from "@/lib/api/stream-formats"
+import { withFailures } from "@/lib/page-route"
 import { requireViewer } from "@/lib/sign-in/session"
 import { findViewer } from "@/lib/sign-in/sessions"
 import { kinds } from "@/lib/surfaces"
 
 /** A list of the viewer's own rows as a file: all that match the query of its page, without limit, offset and cursor. */
-export async function GET(request: Request, { params }: RouteContext<"/account/csv/[resource]">) {
+export const GET = withFailures(async (request, { params }: RouteContext<"/account/csv/[resource]">) => {
   const { resource } = await params
   const { id, sessionId } = await requireViewer(`/account/${resource}`)
   const endpoint = (await endpoints()).find(({ path }) => path === `${kinds.user.api}/${resource}`)?.routes.GET.endpoint
@@ -21,4 +22,4 @@ export async function GET(request: Request, { params }: RouteContext<"/account/c
   return download(request, resource, { id, isCustomer: true, check }, (search, reader) =>
     endpoint.stream(id, search, csv, reader),
   )
-}
+})

@@ -5,12 +5,13 @@ import { refuseAs } from "@/lib/api/errors"
 import { isAdminList } from "@/lib/api/lists"
 import { type Demand, demandOf } from "@/lib/api/page-or-stream"
 import { csv } from "@/lib/api/stream-formats"
+import { withFailures } from "@/lib/page-route"
 import { holds, type Permission } from "@/lib/permissions"
 import { requireViewer } from "@/lib/sign-in/session"
 import { findViewer } from "@/lib/sign-in/sessions"
 
 /** A list of the console as a file: all rows that match the query of its page, without limit, offset and cursor. */
-export async function GET(request: Request, { params }: RouteContext<"/admin/csv/[...resource]">) {
+export const GET = withFailures(async (request, { params }: RouteContext<"/admin/csv/[...resource]">) => {
   const resource = (await params).resource.join("/")
   const page = `/admin/${resource}`
   const { id, sessionId, role } = await requireViewer(page)
@@ -35,4 +36,4 @@ export async function GET(request: Request, { params }: RouteContext<"/admin/csv
     demand(endpoint.permission)
     return endpoint.stream(search, demand, csv, reader)
   })
-}
+})

@@ -1,8 +1,9 @@
+import { withFailures } from "@/lib/page-route"
 import { countRequests } from "@/lib/request-log/reach"
 import { ownKey } from "../own-key"
 
 /** What the page of the key asks for to know whether there is something new. */
-export async function GET(_request: Request, { params }: RouteContext<"/api-keys/[id]/count">) {
+export const GET = withFailures(async (_request, { params }: RouteContext<"/api-keys/[id]/count">) => {
   const { listed } = await ownKey(params)
   return Response.json({ requests: await countRequests(listed.id) }, { headers: { "Cache-Control": "no-store" } })
-}
+})

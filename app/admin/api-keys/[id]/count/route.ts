@@ -1,8 +1,9 @@
+import { withFailures } from "@/lib/page-route"
 import { countRequests } from "@/lib/request-log/reach"
 import { consoleKey } from "../console-key"
 
 /** What the page of the key asks for to know whether there is something new. */
-export async function GET(_request: Request, { params }: RouteContext<"/admin/api-keys/[id]/count">) {
+export const GET = withFailures(async (_request, { params }: RouteContext<"/admin/api-keys/[id]/count">) => {
   const { listed } = await consoleKey(params)
   return Response.json({ requests: await countRequests(listed.id) }, { headers: { "Cache-Control": "no-store" } })
-}
+})

@@ -35,10 +35,10 @@ async function open({ id, keyId }: Customer, amount: number): Promise<string> {
 /** Makes entries of every kind except purchases; afterwards the balance is 86, and 12 credits are held. */
 async function createHistory(account: Customer, actorId: OwnerId) {
   await grantCredits(account.id, 100)
-  await settle(await open(account, 10), 3, ["{}", ""])
-  await settle(await open(account, 10), 0, ["{}", ""])
-  await settle(await open(account, 10), 10, ["{}", ""])
-  await release(await open(account, 10), "failed")
+  await settle(account.id, await open(account, 10), 3, ["{}", ""])
+  await settle(account.id, await open(account, 10), 0, ["{}", ""])
+  await settle(account.id, await open(account, 10), 10, ["{}", ""])
+  await release(account.id, await open(account, 10), "failed")
   const form = { requestId: crypto.randomUUID(), reason: "Agreed on the phone" }
   await grantAsStaff(actorId, account.id, { ...form, amount: 20 })
   await deductCredits(actorId, account.id, { ...form, requestId: crypto.randomUUID(), amount: 9 })
@@ -124,7 +124,7 @@ test("while the ledger changes, the balance of a page matches its newest entry",
   await grantCredits(account.id, 50)
   let working = true
   const spending = (async () => {
-    while (working) await settle(await open(account, 10), 0, ["{}", ""])
+    while (working) await settle(account.id, await open(account, 10), 0, ["{}", ""])
   })()
   for (let round = 0; round < 30; round++) {
     const { data, meta } = (await get(account.secret, "?order=desc&limit=500")).body

@@ -509,6 +509,21 @@ test.each([
   }
 })
 
+test("the access log says which run a client was told of, with its credits once, and none that failed", async () => {
+  const { id, secret } = await customer({ balance: 30 })
+  const info = vi.spyOn(log(), "info")
+  const key = randomUUID()
+  const { body } = await call(POST, secret, textOf(3), { key })
+  await call(POST, secret, textOf(3), { key })
+  const failing = metered(async () => {
+    throw new Error("failed")
+  })
+  expect((await call(failing, secret, { text: "x" })).status).toBe(500)
+  const lines = info.mock.calls.filter(([, event]) => event === "request") as unknown as [{ run?: object }][]
+  const told = { id: body.data.id, accountId: id }
+  expect(lines.map(([{ run }]) => run)).toEqual([{ ...told, credits: 3 }, { ...told, credits: 0 }, undefined])
+})
+
 test("NUL, lone surrogates and undeclared fields are removed from a result, also in a replay", async () => {
   const { secret } = await customer({ balance: 30 })
   const post = metered(async () => ({ result: { output: "a\0b\ud800c😀", secret: "x" }, cost: 1 }))

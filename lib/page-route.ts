@@ -1,0 +1,17 @@
+import { unstable_rethrow } from "next/navigation"
+import { failureOf } from "./api/download"
+
+/** A route handler of a page, with a message when it fails. */
+export function withFailures<Context>(
+  handle: (request: Request, context: Context) => Promise<Response>,
+): (request: Request, context: Context) => Promise<Response> {
+  return async (request, context) => {
+    try {
+      return await handle(request, context)
+    } catch (error) {
+      // Redirects and 404s are errors, too.
+      unstable_rethrow(error)
+      return failureOf(error, request)
+    }
+  }
+}

@@ -1,0 +1,251 @@
+import { beforeEach, expect, test } from "vitest"
+import { env } from "@/lib/env"
+import { isOlder, version } from "@/lib/version"
+import { oldestBuild } from "@/prisma/oldest-build"
+import { collect } from "@/scripts/build-and-serve"
+import { start } from "@/tests/support/copy"
+import { ownerPool, ownerUrl } from "@/tests/support/owner"
+import { migrate } from "./migrate"
+import { root } from "./root"
+
+/** A right that no version gives, and which applying the rights therefore takes away. */
+const otherRight = "has_table_privilege($1, 'plans', 'UPDATE')"
+const { username: runtime } = new URL(env().DATABASE_URL)
+
+const read = async () =>
+  (await ownerPool().query(`SELECT *, ${otherRight} AS "otherRight" FROM schema_version`, [runtime])).rows
+
+async function given(migratedBy: string, oldest: string): Promise<void> {
+  await ownerPool().query("UPDATE schema_version SET (migrated_by, oldest_build) = ($1, $2)", [migratedBy, oldest])
+}
+
+beforeEach(async () => {
+  await given(version, oldestBuild)
+  await ownerPool().query(`GRANT UPDATE ON plans TO ${runtime}`)
+})
+
+/** Starts `npm run db:migrate`. */
+function startCommand() {
+  const urls = { DATABASE_URL: env().DATABASE_URL, MIGRATE_DATABASE_URL: ownerUrl() }
+  const running = start(root, "tsx/dist/cli.mjs", ["scripts/migrate.ts"], urls)
+  const output = collect(running)
+  return {
+    output,
+    kill: () => running.process.pid && process.kill(-running.process.pid, "SIGKILL"),
+    ended: running.exited.then((code) => ({ code, output: output().trim() })),
+  }
+}
+
+const command = () => startCommand().ended
+
+const column = { migration: "20261124140000_session_factor", undo: "ALTER TABLE sessions DROP COLUMN factor" }
+const index = { migration: "20261124032400_key_start_index", undo: 'DROP INDEX "api_keys_start_user_id_idx"' }
+
+/** Makes a migration pending again. */
+async function undo({ migration, undo }: typeof column): Promise<void> {
+  await ownerPool().query(undo)
+  await ownerPool().query("DELETE FROM _prisma_migrations WHERE migration_name = $1", [migration])
+}
+
+/** A transaction that has run the statement and stays open; returns a function that ends it. */
+async function openTransaction(statement: string): Promise<() => Promise<void>> {
+  const client = await ownerPool().connect()
+  await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
+  await client.query(statement)
+  return async () => {
+    await client.query("COMMIT")
+    client.release()
+  }
+}
+
+/** Waits until a statement that matches waits for a lock. */
+function isWaiting(statement: string): Promise<void> {
+  const waiting =
+    "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1 AND datname = current_database()"
+  return expect.poll(async () => (await ownerPool().query(waiting, [statement])).rowCount).toBe(1)
+}
+
+const attemptsOf = async (migration: string) =>
+  (
+    await ownerPool().query(
+      "SELECT finished_at IS NOT NULL AS finished FROM _prisma_migrations WHERE migration_name = $1 ORDER BY started_at",
+      [migration],
+    )
+  ).rows.map(({ finished }) => finished)
+
+test("this version can use what it migrates", () => {
+  expect(isOlder(version, oldestBuild)).toBe(false)
+})
+
+test.each(["0.0.1", version])(
+  "a database that version %s migrated says afterwards what this version needs",
+  async (by) => {
+    await given(by, "0.0.1")
+    const [before] = await read()
+    expect(await migrate(ownerUrl(), env().DATABASE_URL)).toEqual({ applied: [] })
+    const [after] = await read()
+    expect(after).toMatchObject({ migrated_by: version, oldest_build: oldestBuild, otherRight: false })
+    expect(after.migrated_at.getTime()).toBeGreaterThan(before.migrated_at.getTime())
+  },
+)
+
+test("a database says what this version needs before its migrations run", async () => {
+  await given("0.0.1", "0.0.1")
+  const { rows } = await ownerPool().query(
+    "UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING id",
+  )
+  await expect(migrate(ownerUrl())).rejects.toThrow(
+    '20261124150000_schema_version was not applied: relation "schema_version" already exists. db:migrate applies it again.',
+  )
+  expect(await read()).toMatchObject([{ migrated_by: version, oldest_build: oldestBuild }])
+  await ownerPool().query("DELETE FROM _prisma_migrations WHERE finished_at IS NULL AND id <> $1", [rows[0].id])
+  await ownerPool().query("UPDATE _prisma_migrations SET (finished_at, rolled_back_at) = (now(), NULL) WHERE id = $1", [
+    rows[0].id,
+  ])
+})
+
+test.each(["99.0.0", "10.0.0"])(
+  "the database of version %s, which this one can use, is left as it is",
+  async (newer) => {
+    await given(newer, "0.0.1")
+    const before = await read()
+    expect(await migrate(ownerUrl(), env().DATABASE_URL)).toEqual({ applied: [], newer })
+    expect(await read()).toEqual(before)
+    expect(await command()).toEqual({
+      code: 0,
+      output: `Version ${newer} has migrated this database, and version ${version} can use it: nothing to do.`,
+    })
+    expect(await read()).toEqual(before)
+  },
+)
+
+test("a database that is too new for this version is refused, with the version to use", async () => {
+  await given("99.1.0", "99.0.0")
+  const before = await read()
+  expect(await command()).toEqual({
+    code: 1,
+    output: `Not migrated: the database needs version 99.0.0 or later, and this is version ${version}. Use version 99.1.0, which migrated it.`,
+  })
+  expect(await read()).toEqual(before)
+})
+
+test.each(["x", "1.2", "1.2.3-beta.1", "1.2.3.4"])("the database refuses %s as a version", async (text) => {
+  await expect(given(text, "0.0.1")).rejects.toThrow("schema_version_numbers")
+})
+
+test("the database has one row of versions", async () => {
+  const adding = (id: boolean) => ownerPool().query("INSERT INTO schema_version VALUES ($1, '1.0.0', '1.0.0')", [id])
+  await expect(adding(false)).rejects.toThrow("schema_version_one_row")
+  await expect(adding(true)).rejects.toThrow("schema_version_pkey")
+})
+
+test("of two db:migrate, the second one waits for the first, and decides then", async () => {
+  await undo(index)
+  await undo(column)
+  const end = await openTransaction("SELECT FROM api_keys")
+  const first = startCommand()
+  await isWaiting("CREATE INDEX CONCURRENTLY%")
+  const second = startCommand()
+  await expect.poll(second.output).toBe("Another db:migrate is running: waiting for it.\n")
+  await given("99.0.0", "0.0.1")
+  await end()
+  expect(await first.ended).toMatchObject({
+    code: 0,
+    output: expect.stringContaining(`Applied: ${index.migration}, ${column.migration}`),
+  })
+  expect(await second.ended).toEqual({
+    code: 0,
+    output: `Another db:migrate is running: waiting for it.\nVersion 99.0.0 has migrated this database, and version ${version} can use it: nothing to do.`,
+  })
+  expect(await attemptsOf(index.migration)).toEqual([true])
+})
+
+test("a migration that waits for a long transaction lets others pass, and is applied after it", async () => {
+  await undo(column)
+  const end = await openTransaction("SELECT FROM sessions")
+  const lines: string[] = []
+  const migrating = migrate(ownerUrl(), ownerUrl(), { say: (line) => lines.push(line) })
+  await isWaiting("-- AlterTable%factor%")
+  await ownerPool().query("SELECT FROM sessions")
+  await expect
+    .poll(() => lines)
+    .toEqual([`${column.migration} got no lock in 2s, because of other transactions: attempt 2 of 24 in 5 s.`])
+  await end()
+  expect(await migrating).toEqual({ applied: [column.migration] })
+  expect(await attemptsOf(column.migration)).toEqual([true])
+})
+
+test("a migration that gets no lock at all leaves nothing behind, and the next db:migrate applies it", async () => {
+  await undo(column)
+  const end = await openTransaction("SELECT FROM sessions")
+  await expect(migrate(ownerUrl(), ownerUrl(), { lockAttempts: 1 })).rejects.toThrow(
+    `${column.migration} was not applied: canceling statement due to lock timeout. db:migrate applies it again.`,
+  )
+  await end()
+  expect(await attemptsOf(column.migration)).toEqual([false])
+  expect(await migrate(ownerUrl())).toEqual({ applied: [column.migration] })
+  expect(await attemptsOf(column.migration)).toEqual([false, true])
+})
+
+test("an index that is built CONCURRENTLY waits for a transaction longer than other migrations wait for a lock", async () => {
+  await undo(index)
+  const end = await openTransaction("SELECT FROM api_keys")
+  const migrating = migrate(ownerUrl())
+  const ended = migrating.catch((error) => error)
+  const waited =
+    "SELECT FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '3 s' AND datname = current_database()"
+  await Promise.race([ended, expect.poll(async () => (await ownerPool().query(waited)).rowCount).toBe(1)])
+  await end()
+  expect(await ended).toEqual({ applied: [index.migration] })
+})
+
+test("an index that was built by hand before its migration is not built again", async () => {
+  const oid = async () =>
+    (await ownerPool().query("SELECT 'api_keys_start_user_id_idx'::regclass::oid AS oid")).rows[0].oid
+  const before = await oid()
+  await undo({ ...index, undo: "SELECT" })
+  expect(await migrate(ownerUrl())).toEqual({ applied: [index.migration] })
+  expect(await oid()).toBe(before)
+})
+
+test("db:migrate waits for the engine of one that was killed, which PostgreSQL still runs", async () => {
+  const engine = await ownerPool().connect()
+  await engine.query("SELECT pg_advisory_lock(72707369)")
+  const lines: string[] = []
+  const migrating = migrate(ownerUrl(), ownerUrl(), { say: (line) => lines.push(line) })
+  await expect.poll(() => lines).toEqual(["Another db:migrate is running: waiting for it."])
+  await engine.query("SELECT pg_advisory_unlock(72707369)")
+  engine.release()
+  expect(await migrating).toEqual({ applied: [] })
+})
+
+test("an index whose build was interrupted is built by the next db:migrate", async () => {
+  await undo(index)
+  const end = await openTransaction("SELECT FROM api_keys")
+  const killed = startCommand()
+  await isWaiting("CREATE INDEX CONCURRENTLY%")
+  killed.kill()
+  await killed.ended
+  await ownerPool().query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%'",
+  )
+  await end()
+  expect(await migrate(ownerUrl())).toEqual({ applied: [index.migration] })
+  const valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'api_keys_start_user_id_idx'::regclass"
+  expect((await ownerPool().query(valid)).rows).toEqual([{ indisvalid: true }])
+})
+
+test.each([column, index])(
+  "$migration, which PostgreSQL completes after db:migrate was killed, is done",
+  async (pending) => {
+    await undo(pending)
+    const end = await openTransaction("SELECT FROM sessions, api_keys")
+    const killed = startCommand()
+    await isWaiting(pending === column ? "-- AlterTable%factor%" : "CREATE INDEX CONCURRENTLY%")
+    killed.kill()
+    await end()
+    await migrate(ownerUrl())
+    expect((await attemptsOf(pending.migration)).at(-1)).toBe(true)
+    expect(await migrate(ownerUrl())).toEqual({ applied: [] })
+  },
+)

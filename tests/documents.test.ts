@@ -1,0 +1,90 @@
+import { existsSync } from "node:fs"
+import { readdir, readFile } from "node:fs/promises"
+import { dirname, join, relative } from "node:path"
+import { expect, test } from "vitest"
+import { envNames } from "@/lib/env"
+import { root } from "@/scripts/root"
+import { optional } from "./support/changed-copy"
+
+// What documents name exists: pages and their headings, files, commands and variables.
+
+const files = [...(await readdir(root)), ...(await readdir(join(root, "docs"))).map((file) => `docs/${file}`)]
+const documents = await Promise.all(
+  files
+    .filter((file) => file.endsWith(".md"))
+    .map(async (file) => ({ file, text: await readFile(join(root, file), "utf8") })),
+)
+
+const codeBlocks = /^ *```.*?^ *```$/gms
+
+/** The anchors of the headings, as GitHub makes them. */
+function anchorsOf(text: string): string[] {
+  const seen = new Map<string, number>()
+  return [...text.replaceAll(codeBlocks, "").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => {
+    const anchor = heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-")
+    const count = seen.get(anchor) ?? 0
+    seen.set(anchor, count + 1)
+    return count === 0 ? anchor : `${anchor}-${count}`
+  })
+}
+
+/** What `pattern` finds in the documents, and `isMissing` says of it. */
+function missing(pattern: RegExp, isMissing: (found: string, file: string) => boolean): string[] {
+  return documents.flatMap(({ file, text }) =>
+    [...text.matchAll(pattern)].flatMap(([, found = ""]) => (isMissing(found, file) ? [`${file}: ${found}`] : [])),
+  )
+}
+
+test("each link leads to a file, and to a heading that it has", () => {
+  const links = /\]\((?!https?:|mailto:)([^)\s]+)\)/g
+  expect(documents.flatMap(({ text }) => [...text.matchAll(links)]).length).toBeGreaterThan(40)
+  const broken = missing(links, (link, from) => {
+    const [path = "", anchor] = link.split("#")
+    const target = path === "" ? from : relative(root, join(root, dirname(from), path))
+    if (!existsSync(join(root, target))) return true
+    const document = documents.find(({ file }) => file === target)
+    return anchor !== undefined && !(document && anchorsOf(document.text).includes(anchor))
+  })
+  expect(broken).toEqual([])
+})
+
+test("each file that is named exists, unless a module was removed with it", () => {
+  const folders = "app|bench|components|docs|e2e|lib|ops|prisma|public|scripts|server|tests"
+  const paths = new RegExp(`[\`\\s(]((?:${folders})/[\\w./[\\]-]*\\w)(?=[\`\\s),;:])`, "g")
+  const isOptional = (path: string) => path.split("/").some((folder) => optional.includes(folder))
+  // The unit of systemd has the name of the product.
+  const isMissing = (path: string) => !isOptional(path) && !path.endsWith(".service") && !existsSync(join(root, path))
+  expect(missing(paths, isMissing)).toEqual([])
+})
+
+test("each command exists", async () => {
+  const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8"))
+  expect(missing(/npm run ([\w:-]*\w)/g, (name) => !Object.hasOwn(scripts, name))).toEqual([])
+})
+
+test("the guide for deployments sets only variables that exist", () => {
+  const guide = documents.find(({ file }) => file === "docs/deploy.md")?.text ?? ""
+  const blocks = [...guide.matchAll(codeBlocks)].join("\n")
+  const names = [...blocks.matchAll(/^[ (]*(?:(?:- \{ key: |echo ')?([A-Z][A-Z\d_]+))(?= ?=|,)/gm)].map(
+    ([, name]) => name,
+  )
+  expect(new Set(names).size).toBeGreaterThan(10)
+  const known = [...envNames, "MIGRATE_DATABASE_URL"]
+  expect(names.filter((name) => !known.includes(name ?? ""))).toEqual([])
+})
+
+test("each event of the log is described", async () => {
+  const sources = ["app", "lib", "server"].map(async (folder) => {
+    const names = await readdir(join(root, folder), { recursive: true })
+    return names.filter((name) => /(?<!\.test)\.tsx?$/.test(name)).map((name) => join(root, folder, name))
+  })
+  const texts = await Promise.all((await Promise.all(sources)).flat().map((file) => readFile(file, "utf8")))
+  const logged = /log\(\)\s*\.(?:info|warn|error)\((?:(?!log\(\)).){0,400}?"([a-z]+_[a-z_]+)"\)/gs
+  const events = texts.flatMap((text) => [...text.matchAll(logged)].map(([, event]) => event))
+  expect(events.length).toBeGreaterThan(30)
+  const operation = documents.find(({ file }) => file === "docs/operation.md")?.text
+  expect(events.filter((event) => !operation?.includes(`\`${event}\``))).toEqual([])
+})

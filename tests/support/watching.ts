@@ -1,0 +1,89 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { load } from "js-yaml"
+
+export type Alert = {
+  alert: string
+  expr: string
+  for?: string
+  labels: { severity: string }
+  annotations: { summary: string; runbook: string }
+}
+
+type Panel = {
+  id: number
+  type: string
+  title: string
+  gridPos: { x: number; y: number; w: number; h: number }
+  datasource?: { uid: string }
+  targets?: { expr: string; datasource: { uid: string } }[]
+}
+
+export type Dashboard = {
+  uid: string
+  title: string
+  schemaVersion: number
+  panels: Panel[]
+  templating: { list: { name: string; query: string | { query: string } }[] }
+}
+
+/** The alerting rules of a copy of the sources. */
+export async function readAlerts(directory: string): Promise<Alert[]> {
+  const { groups } = load(await readFile(join(directory, "ops/alerts.yaml"), "utf8")) as {
+    groups: { rules: Alert[] }[]
+  }
+  return groups.flatMap(({ rules }) => rules)
+}
+
+export async function readDashboard(directory: string): Promise<Dashboard> {
+  return JSON.parse(await readFile(join(directory, "ops/grafana-dashboard.json"), "utf8"))
+}
+
+/** All queries of a dashboard, and those of its variables. */
+export function queriesOf({ panels, templating }: Dashboard): string[] {
+  const ofVariables = templating.list.flatMap(({ query }) => (typeof query === "string" ? [] : query.query))
+  return [...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)), ...ofVariables]
+}
+
+export type Selector = { metric: string; labels: string[] }
+
+const keywords = new Set(["or", "and", "unless", "offset"])
+
+/** The metrics in a PromQL expression, each with the labels that it is selected, or the expression is grouped, by. */
+export function selectorsIn(expr: string): Selector[] {
+  const grouped: string[] = []
+  const selectors = expr
+    .replaceAll(/\[[^\]]*\]/g, "")
+    .replaceAll(/label_values\((\w+), (\w+)\)/g, "sum by ($2) ($1)")
+    .replaceAll(/\b(?:by|on|without|ignoring)\s*\(([^)]*)\)/g, (_, labels: string) => {
+      grouped.push(...labels.split(",").map((label) => label.trim()))
+      return ""
+    })
+    .matchAll(/\b([a-z_]\w*)\b(?:\{([^}]*)\})?(?!\s*\()/g)
+  return [...selectors].flatMap(([, metric = "", matchers = ""]) => {
+    const labels = [...matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = ""]) => label)
+    return keywords.has(metric) ? [] : { metric, labels: [...labels, ...grouped] }
+  })
+}
+
+/** What Prometheus stores of a target: the names of its series, each with its labels. */
+export function storedFrom(text: string): Map<string, Set<string>> {
+  // Prometheus adds the first two, and gives a label of the same name another one.
+  const added = ["job", "instance"]
+  const stored = new Map<string, Set<string>>([["up", new Set(added)]])
+  for (const [, name = "", labels = ""] of text.matchAll(/^([a-z_]\w*)(?:\{(.*)\})? \S+$/gm)) {
+    const own = [...labels.matchAll(/(\w+)="/g)].map(([, label = ""]) =>
+      added.includes(label) ? `exported_${label}` : label,
+    )
+    stored.set(name, new Set([...(stored.get(name) ?? added), ...own]))
+  }
+  return stored
+}
+
+/** The metrics, and the labels of metrics, that these expressions use although no target has them. */
+export function unknownIn(exprs: readonly string[], stored: Map<string, Set<string>>): string[] {
+  return exprs.flatMap(selectorsIn).flatMap(({ metric, labels }) => {
+    const known = stored.get(metric)
+    return known ? labels.filter((label) => !known.has(label)).map((label) => `${metric}{${label}}`) : [metric]
+  })
+}
