@@ -74,22 +74,6 @@ async function endSubscription(transaction: Transaction, userId: string): Promis
     WHERE user_id = ${userId}::uuid AND status <> 'canceled'`
 }
 
-/**
- * Starts the erasure of an account that was erased before, in a database that was restored to an earlier moment. Its keys
- * end in the second step, as those of a process that died; there is no second email. The caller has locked the account.
- * @returns false if its erasure has started anyway
- */
-export async function startErasureAgain(transaction: Transaction, userId: string): Promise<boolean> {
-  const started = await transaction.$executeRaw`
-    INSERT INTO account_deletions AS d (user_id, requested_by_id, due_at, undoable, started_at)
-    VALUES (${userId}::uuid, ${userId}::uuid, now(), false, now())
-    ON CONFLICT (user_id) DO UPDATE SET started_at = now(), undoable = false WHERE d.started_at IS NULL`
-  if (started === 0) return false
-  await transaction.$executeRaw`UPDATE users SET status = 'closed' WHERE id = ${userId}::uuid AND status = 'active'`
-  await endSubscription(transaction, userId)
-  return true
-}
-
 /** After it no request is logged with a key of the account: what was logged until then is erased in the second step. */
 async function endKeys(userId: string): Promise<void> {
   const some = Prisma.sql`

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { requestDeletionOf, undoDeletionOf } from "@/lib/accounts/deletion"
+import { requestDeletionOf, restoreAccount, undoDeletionOf } from "@/lib/accounts/deletion"
 import { changeRole, changeStatus } from "@/lib/accounts/mutations"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { issueKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
@@ -187,20 +187,29 @@ test("a password from before a change no longer works", async () => {
   expect((await find(user)).passwordHash).toBe(passwordHash)
 })
 
-test("an erased account is erased again by the next rounds of the sweeper", async () => {
-  const user = await createUser()
-  const { key } = await createKey({ user, surface: "user" })
+test("an account that was erased is closed and can be restored for seven days, then it is erased again", async () => {
+  const [erased, returned] = [await createUser(), await createUser()]
+  const { key } = await createKey({ user: erased, surface: "user" })
   const evidence = lines(
-    { action: "user.deletion_requested", targetId: user.id },
-    { action: "user.erased", targetId: user.id },
+    { action: "user.deletion_requested", targetId: erased.id },
+    { action: "user.erased", targetId: erased.id },
+    { action: "user.erased", targetId: returned.id },
   )
-  expect((await after({ evidence })).done).toHaveLength(1)
-  expect((await find(user)).status).toBe("closed")
-  await db().accountDeletion.update({ where: { userId: user.id }, data: { startedAt: new Date(Date.now() - 120_000) } })
+  expect((await after({ evidence })).done).toHaveLength(2)
+  expect((await find(erased)).status).toBe("closed")
+  expect(await restoreAccount(returned)).toBe(true)
+  expect(await eraseDueAccounts()).toBe(0)
+  const where = { userId: erased.id }
+  const { startedAt, dueAt } = await db().accountDeletion.findUniqueOrThrow({ where })
+  expect([startedAt, Math.round((dueAt.getTime() - Date.now()) / 86_400_000)]).toEqual([null, 7])
+  await db().accountDeletion.update({ where, data: { dueAt: new Date() } })
+  await eraseDueAccounts()
+  await db().accountDeletion.update({ where, data: { startedAt: new Date(Date.now() - 120_000) } })
   expect(await eraseDueAccounts()).toBe(1)
-  expect((await find(user)).email).not.toBe(user.email)
+  expect((await find(erased)).email).not.toBe(erased.email)
   expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).not.toBeNull()
   expect((await after({ evidence })).done).toEqual([])
+  expect((await find(returned)).status).toBe("active")
 })
 
 test("a deletion that was requested since is requested again, and one that was undone since can be undone again", async () => {

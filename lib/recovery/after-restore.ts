@@ -4,7 +4,6 @@ import { schedule } from "@/lib/accounts/deletion"
 import { graceDays } from "@/lib/accounts/grace-days"
 import { type AuditAction, audit } from "@/lib/audit"
 import { revoke } from "@/lib/keys/mutations"
-import { startErasureAgain } from "@/lib/leaving/erasure"
 import { isRole } from "@/lib/permissions"
 import type { Transaction } from "@/lib/postgres/prisma"
 import type { Evidence, ToldEntry, ToldRun } from "./evidence"
@@ -187,17 +186,13 @@ class Repetition {
     this.done.push(`account ${targetId}: ${to}`)
   }
 
+  /** Also of an account that was erased: its person or staff can undo what the line of another database has requested. */
   async delete({ entryId, action, targetId }: ToldEntry): Promise<void> {
     const account = await this.lock(targetId)
     if (!account || action === "user.deletion_undone") return
     if (await this.isLastOwner(account))
       return void this.unsafe.push(`account ${targetId}: not deleted, it is the last owner`)
-    const marks = { via, lost: entryId }
-    if (action === "user.erased") {
-      if (!(await startErasureAgain(this.transaction, targetId))) return
-      await this.record("user.deletion_requested", targetId, marks)
-      this.done.push(`account ${targetId}: its erasure starts with the next round of the sweeper`)
-    } else if (await schedule(this.transaction, null, account, marks)) {
+    if (await schedule(this.transaction, null, account, { via, lost: entryId })) {
       this.done.push(`account ${targetId}: its deletion is requested`)
     }
   }
