@@ -12,7 +12,7 @@ import { loadEnvFiles } from "./env-files.mjs"
 
 // docs/backup.md says when to run it.
 
-const usage = `npm run after-restore -- [--log FILE]… [--moment TIME] [--revoke admin|all] [--dry-run]
+const usage = `Usage: after-restore [--log FILE]… [--moment TIME] [--revoke admin|all] [--dry-run]
 
   --log      log lines of the servers from before the restored moment until the loss; again for each file
   --moment   the moment that the database was restored to, like 2026-01-31T12:00:00Z; the newest row if omitted

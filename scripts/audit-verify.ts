@@ -4,7 +4,7 @@ import { loadEnvFiles } from "./env-files.mjs"
 
 const [day, hash] = process.argv.slice(2)
 if (day !== undefined && !(/^\d{4}-\d\d-\d\d$/.test(day) && /^[0-9a-f]{64}$/i.test(hash ?? ""))) {
-  console.error("npm run audit:verify -- [DAY HASH]    where DAY and HASH are those of an audit_sealed line of the log")
+  console.error("Usage: audit:verify [DAY HASH]    where DAY and HASH are those of an audit_sealed line of the log")
   process.exit(1)
 }
 

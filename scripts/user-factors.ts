@@ -10,7 +10,7 @@ import { openDatabase } from "./local-database"
 
 const [email = ""] = process.argv.slice(2)
 if (!email) {
-  console.error("npm run user:factors -- EMAIL    removes all second factors of the account and ends its sessions")
+  console.error("Usage: user:factors EMAIL    removes all second factors of the account and ends its sessions")
   process.exit(1)
 }
 

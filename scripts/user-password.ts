@@ -10,7 +10,7 @@ import { openDatabase } from "./local-database"
 
 const [email = ""] = process.argv.slice(2)
 if (!email) {
-  console.error("npm run user:password -- EMAIL    gives the account a new random password and ends its sessions")
+  console.error("Usage: user:password EMAIL    gives the account a new random password and ends its sessions")
   process.exit(1)
 }
 

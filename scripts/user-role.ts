@@ -9,7 +9,7 @@ import { openDatabase } from "./local-database"
 const [email = "", role = ""] = process.argv.slice(2)
 if (!email || !isRole(role)) {
   if (role) console.error(`Unknown role ${role}.`)
-  console.error(`npm run user:role -- EMAIL ROLE    where ROLE is one of ${roleNames.join(", ")}`)
+  console.error(`Usage: user:role EMAIL ROLE    where ROLE is one of ${roleNames.join(", ")}`)
   process.exit(1)
 }
 
