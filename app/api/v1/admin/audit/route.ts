@@ -15,7 +15,7 @@ const auditRow = z.object({
       "The account that performed the action; null for the system, for operator scripts and for failed sign-ins",
     ),
   action: z.string().describe("The action, as in the filter"),
-  targetType: z.string().describe(`What the action changed: ${auditTargets.join(", ")}`),
+  targetType: z.string().describe("What the action changed, as in the filter"),
   targetId: z.string(),
   details: z
     .unknown()
