@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto"
+import { existsSync } from "node:fs"
 import type { NextConfig } from "next"
 
 // By default each build has other ids of server actions, so that forms of a page from one build fail at another one, for
@@ -26,8 +27,12 @@ const config: NextConfig = {
   outputFileTracingIncludes: { "/readyz": ["./prisma/migrations/**"] },
   // Loaded once per process instead of once per bundle.
   serverExternalPackages: ["prom-client", "@opentelemetry/sdk-trace-node", "@opentelemetry/exporter-trace-otlp-proto"],
-  experimental: { authInterrupts: true },
-  // `npm test` has checked the types of the whole project before it builds.
+  experimental: {
+    authInterrupts: true,
+    // Writing the cache takes the first build 20 seconds, and a build that is never repeated does not need it.
+    turbopackFileSystemCacheForBuild: existsSync(".next/BUILD_ID"),
+  },
+  // The demo and the tests do not wait for types: `npm run check` checks them.
   typescript: { ignoreBuildErrors: process.env.TYPES_CHECKED === "1" },
   // This would print the arguments of actions, including passwords, to the developer's terminal.
   logging: { serverFunctions: false },

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { defineConfig } from "@playwright/test"
@@ -7,6 +8,8 @@ import { launchOptions } from "./tests/support/browser"
 process.env.E2E_PORT ||= "3100"
 // The server writes the URL of its database's owner here: tests make changes that no page offers.
 process.env.E2E_DATABASE_FILE ||= join(tmpdir(), `e2e-${process.env.E2E_PORT}.url`)
+// Tests sign in by a row in the database and a cookie with this secret, unless they are about the form.
+process.env.E2E_AUTH_SECRET ||= randomBytes(32).toString("hex")
 // The server writes the emails it sends here.
 process.env.E2E_MAIL_FILE ||= join(tmpdir(), `e2e-${process.env.E2E_PORT}.emails`)
 const baseURL = `http://localhost:${process.env.E2E_PORT}`
@@ -27,7 +30,8 @@ export default defineConfig({
     screenshot: "only-on-failure",
     // Animations cost a tenth of the time.
     contextOptions: { reducedMotion: "reduce" },
-    launchOptions: launchOptions(),
+    // The page of a test is gone before optimized code pays off.
+    launchOptions: launchOptions("--js-flags=--no-opt --no-maglev"),
   },
   webServer: {
     command: "node --import tsx tests/support/e2e-server.ts",

@@ -1,20 +1,16 @@
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config"
 
-/** Long runs inject every fault at every endpoint, send more requests and kill more processes: `npm run test:long`. */
-const isLong = process.env.LONG === "1"
-
 const minute = 60_000
 
 type Suite = NonNullable<TestProjectInlineConfiguration["test"]>
 
-/** Each file runs in its own process against its own database, copied from a migrated template. */
+/** Each file runs against its own database, copied from a migrated template. */
 const shared = {
   pool: "forks",
   setupFiles: "tests/support/worker.ts",
   restoreMocks: true,
   // Long enough for a busy machine; a condition that is met does not wait for it.
   expect: { poll: { timeout: minute / 3 } },
-  provide: { isLong },
 } satisfies Suite
 
 /** Suites that need the build. */
@@ -31,16 +27,26 @@ const suites: Suite[] = [
     name: "unit",
     include: [
       "{app,lib,prisma,scripts,components,tests/support}/**/*.test.{ts,tsx}",
-      "tests/{container-files,documents,kubernetes,systemd-unit,version-floors,words}.test.ts",
+      "tests/{container-files,documents,kubernetes,optional-modules,systemd-unit,version-floors,words}.test.ts",
     ],
     globalSetup: "tests/support/setup/unit.ts",
-    // Password hashes are slow on a busy machine; a test that hangs still fails.
-    testTimeout: minute / 2,
+    // Two processes for all files instead of one for each, which would import everything again: see tests/support/worker.ts.
+    isolate: false,
+    // A request that waits for a busy machine does not fail; tests of this bound set the product's own.
+    env: { DATABASE_WAIT_MS: "30000" },
+    // For a busy machine; a test that hangs still fails.
+    testTimeout: minute,
     hookTimeout: minute,
   },
-  { ...overHttp, name: "http", include: ["tests/http/**/*.test.ts"] },
-  { ...overHttp, name: "http-lean", include: ["app/api/v1/contract.test.ts"], provide: { isLong, listener: "lean" } },
-  { ...overHttp, name: "next-http", include: ["app/api/v1/contract.test.ts"], provide: { isLong, listener: "next" } },
+  {
+    ...overHttp,
+    name: "http",
+    include: ["tests/http/**/*.test.ts", "app/api/v1/contract.test.ts"],
+    provide: { listener: "lean" },
+    setupFiles: ["tests/support/worker.ts", "tests/support/servers-of-file.ts"],
+    isolate: false,
+  },
+  { ...overHttp, name: "next-http", include: ["app/api/v1/contract.test.ts"], provide: { listener: "next" } },
   {
     ...overHttp,
     name: "load",
@@ -77,7 +83,7 @@ const suites: Suite[] = [
     globalSetup: "tests/support/setup/image.ts",
     testTimeout: minute,
     hookTimeout: 2 * minute,
-    provide: { isLong, listener: "image" },
+    provide: { listener: "image" },
   },
   {
     ...shared,

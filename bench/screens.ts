@@ -1,9 +1,10 @@
 import { mkdir, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import type { Browser } from "@playwright/test"
-import { everyPage, openPage, type Visit } from "@/e2e/every-page"
+import { openLook } from "@/e2e/pages"
 import { root } from "@/scripts/root"
 import { runProgram } from "@/tests/support/lifecycle"
+import { type Look, looks } from "@/tests/support/pages"
 import { cookieOf, type Given } from "./bench"
 import { openSeededPages } from "./seeded-pages"
 
@@ -17,7 +18,7 @@ const quality = 70
 const maxHeight = 2_400
 
 /** On the start page. */
-const shown: readonly Visit[] = [{ name: "overview", path: "/admin", viewer: "admin" }]
+const shown = looks.filter(({ address }) => address === "/admin").map((look) => ({ ...look, name: "overview" }))
 const shownSize = { width: 1440, height: 900 }
 
 async function main(): Promise<void> {
@@ -29,7 +30,7 @@ async function main(): Promise<void> {
       await take(browser, given, address, shot, scheme, shownSize, shownSize.height, file)
     }
   }
-  for (const shot of everyPage) {
+  for (const shot of looks) {
     for (const scheme of schemes) {
       for (const width of widths) {
         const file = join("docs/screens", `${shot.name}-${width}-${scheme}.webp`)
@@ -43,7 +44,7 @@ async function take(
   browser: Browser,
   given: Given,
   address: string,
-  visit: Visit,
+  look: Look,
   colorScheme: (typeof schemes)[number],
   viewport: { width: number; height: number },
   highest: number,
@@ -51,9 +52,9 @@ async function take(
 ): Promise<void> {
   const context = await browser.newContext({ colorScheme, viewport })
   try {
-    if (visit.viewer) await context.addCookies([await cookieOf(visit.viewer, given, address)])
+    if (look.viewer) await context.addCookies([await cookieOf(look.viewer, given, address)])
     const page = await context.newPage()
-    await openPage(page, visit, address)
+    await openLook(page, look, address)
     const height = Math.min(highest, await page.evaluate(() => document.documentElement.scrollHeight))
     const client = await context.newCDPSession(page)
     const clip = { x: 0, y: 0, width: viewport.width, height: Math.max(height, viewport.height), scale: 1 }

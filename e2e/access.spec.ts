@@ -1,8 +1,10 @@
 import { expect } from "@playwright/test"
+import { pagesOf } from "@/tests/support/pages"
+import { sampled } from "@/tests/support/sample"
+import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { test, uniqueName } from "./fixtures"
 import { hiddenFields } from "./forms"
 import { createKey, openDialog, saved } from "./key-page"
-import { isPresent } from "./pages"
 
 test("pages require sign-in and return to the requested page", async ({ page, customer }) => {
   await page.goto("/admin/api-keys?new")
@@ -14,7 +16,7 @@ test("pages require sign-in and return to the requested page", async ({ page, cu
   await expect(page.getByRole("heading", { name: "API keys" })).toBeVisible()
 })
 
-for (const role of ["member", "support"] as const) {
+for (const role of sampled(["member", "support"] as const)) {
   test(`the admin key page returns 403 to ${role} and names the missing permission`, async ({ page, signInAs }) => {
     await signInAs(role)
     const response = await page.goto("/admin/api-keys")
@@ -22,26 +24,17 @@ for (const role of ["member", "support"] as const) {
     await expect(page.getByRole("heading", { name: "Your role has no access to this page" })).toBeVisible()
     await expect(page.getByRole("main")).toContainText("api_keys.manage")
     await expect(page.getByRole("button", { name: "Create key" })).toHaveCount(0)
+    await expectAccessibleWithoutSidewaysScroll(page)
   })
 }
 
-for (const role of ["member", "support", "bookkeeper", "admin"] as const) {
+for (const role of sampled(["member", "admin", "support", "bookkeeper"] as const, 2)) {
   test(`the account section of the sidebar is the same for ${role} as for every role`, async ({ page, signInAs }) => {
     await signInAs(role)
     await page.goto("/api-keys")
     const links = page.getByRole("navigation", { name: "Your account" }).getByRole("link")
     const shown = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")))
-    const pages = [
-      "/account",
-      "/api-keys",
-      "/account/credits",
-      "/account/requests",
-      "/account/orders",
-      "/account/settings",
-      "/account/security",
-      "/feedback",
-    ]
-    expect(shown).toEqual(pages.filter(isPresent))
+    expect(shown).toEqual(pagesOf("account").map(({ path }) => path))
     await expect(page.locator("[aria-current=page]")).toHaveText("API keys")
   })
 }
@@ -84,52 +77,23 @@ test("a demotion takes effect on the next action of an open page, on the page an
   expect(await keysOf(database, email)).toEqual([])
 })
 
-test.describe("an action with a foreign origin", () => {
-  for (const [name, origin] of [
-    ["without an origin", undefined],
-    ["from another site", "https://evil.example"],
-    ["from a sandboxed frame", "null"],
-  ] as const) {
-    test(`${name} has no effect`, async ({ page, signUp, database, browser, baseURL }) => {
-      const { email, cookies } = await signUp()
-      await page.goto("/api-keys")
-      const kept = uniqueName("Kept")
-      await createKey(page, kept)
-      await saved(page)
-
-      const plain = await browser.newContext({ baseURL: String(baseURL), javaScriptEnabled: false })
-      await plain.addCookies(cookies)
-      const form = await plain.newPage()
-      const send = async (path: string, fields: Record<string, string>) => {
-        await form.goto(path)
-        const multipart = { ...(await hiddenFields(form)), ...fields }
-        const response = await plain.request.post(path, { multipart, headers: origin ? { Origin: origin } : {} })
-        return response.text()
-      }
-      expect(await send("/api-keys?new", { name: "Forged", expires: "90d", date: "", scopes: "read" })).not.toContain(
-        "New API key",
-      )
-      const revoke = await database.query("SELECT id FROM api_keys WHERE name = $1", [kept])
-      await send(`/api-keys?revoke=${revoke.rows[0].id}`, { reason: "leaked" })
-      expect(await keysOf(database, email)).toEqual([{ name: kept, revoked: false }])
-      await plain.close()
-    })
-  }
-
-  test("the same request with our origin is executed, so the origin alone is the reason for refusal", async ({
-    page,
-    signUp,
-    database,
-    baseURL,
-  }) => {
-    const { email } = await signUp()
-    await page.goto("/api-keys?new")
-    const multipart = { ...(await hiddenFields(page)), name: "Sent by hand", expires: "90d", date: "", scopes: "read" }
-    const response = await page.request.post("/api-keys?new", { multipart, headers: { Origin: String(baseURL) } })
-    expect(response.headers()["cache-control"]).toContain("no-store")
-    expect(await response.text()).toContain("New API key")
-    expect(await keysOf(database, email)).toEqual([{ name: "Sent by hand", revoked: false }])
-  })
+test("a form with a foreign origin or none has no effect, and the same form with ours is executed", async ({
+  page,
+  signUp,
+  database,
+  baseURL,
+}) => {
+  const { email } = await signUp()
+  await page.goto("/api-keys?new")
+  const multipart = { ...(await hiddenFields(page)), name: "Sent by hand", expires: "90d", date: "", scopes: "read" }
+  const send = (headers: Record<string, string>) => page.request.post("/api-keys?new", { multipart, headers })
+  const foreign: Record<string, string>[] = [{}, { Origin: "https://evil.example" }, { Origin: "null" }]
+  for (const headers of foreign) expect(await (await send(headers)).text()).not.toContain("New API key")
+  expect(await keysOf(database, email)).toEqual([])
+  const response = await send({ Origin: String(baseURL) })
+  expect(response.headers()["cache-control"]).toContain("no-store")
+  expect(await response.text()).toContain("New API key")
+  expect(await keysOf(database, email)).toEqual([{ name: "Sent by hand", revoked: false }])
 })
 
 test("pages have the headers that prevent framing, MIME sniffing and referrer leaks", async ({ request }) => {

@@ -6,24 +6,19 @@ import { accountActions } from "@/app/admin/users/[id]/account-actions"
 import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import type { Role } from "@/lib/permissions"
 import { kinds } from "@/lib/surfaces"
+import { isPresent } from "@/tests/support/pages"
+import { sampled, scripting } from "@/tests/support/sample"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
-import { test, uniqueEmail, uniqueName } from "./fixtures"
-import { hiddenFields } from "./forms"
+import { createAccount, startSession, test, uniqueName } from "./fixtures"
 import { createKey, row, saved } from "./key-page"
 import { emailTo } from "./mail"
-import { isPresent } from "./pages"
 
 type Target = { id: string; name: string; email: string; page: string }
 
-/** Creates an account in the database that no test signs in to. */
+/** An account that no test signs in to. */
 async function newTarget(database: Client, credits = 0): Promise<Target> {
-  const [id, name, email] = [randomUUID(), uniqueName("Tara Target"), uniqueEmail()]
-  await database.query("INSERT INTO users (id, email, name) VALUES ($1, $2, $3)", [id, email, name])
-  const seq = credits > 0 ? 1 : 0
-  await database.query("INSERT INTO credit_accounts (user_id, balance, seq) VALUES ($1, $2, $3)", [id, credits, seq])
-  const entry = `INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after)
-                 VALUES (gen_random_uuid(), $1, 1, 'grant', $2, $2)`
-  if (credits > 0) await database.query(entry, [id, credits])
+  const name = uniqueName("Tara Target")
+  const { id, email } = await createAccount(database, { name, credits })
   return { id, name, email, page: `/admin/users/${id}` }
 }
 
@@ -40,13 +35,12 @@ async function targetOf(database: Client, email: string): Promise<Target> {
   return { ...rows[0], email, page: `/admin/users/${rows[0].id}` }
 }
 
-async function anotherBrowser(browser: Browser, baseURL: string | undefined, cookies: Cookies): Promise<Page> {
-  const context = await browser.newContext({ baseURL: String(baseURL) })
-  await context.addCookies(cookies)
+/** A page of another browser, which is signed in as the demo account of a role. */
+async function anotherBrowser(browser: Browser, database: Client, role: Role): Promise<Page> {
+  const context = await browser.newContext()
+  await context.addCookies(await startSession(database, (await targetOf(database, `${role}@example.com`)).id))
   return context.newPage()
 }
-
-type Cookies = Parameters<ReturnType<Page["context"]>["addCookies"]>[0]
 
 /** The button of an action, which is in the menu unless it is the most frequent one. */
 async function buttonOf(page: Page, action: string): Promise<Locator> {
@@ -115,8 +109,6 @@ test("a ban disables keys and sessions on the next request; unbanning restores t
   signUp,
   database,
   browser,
-  baseURL,
-  demoSession,
   request,
 }) => {
   const target = await targetOf(database, (await signUp()).email)
@@ -129,7 +121,7 @@ test("a ban disables keys and sessions on the next request; unbanning restores t
   }
   expect(await call()).toEqual([200, undefined])
 
-  const adminPage = await anotherBrowser(browser, baseURL, await demoSession("admin"))
+  const adminPage = await anotherBrowser(browser, database, "admin")
   await adminPage.goto(target.page)
   const dialog = await openAction(adminPage, "Ban account")
   await expect(dialog).toContainText(target.name)
@@ -157,17 +149,10 @@ test("a ban disables keys and sessions on the next request; unbanning restores t
   ])
 })
 
-test("a role change takes effect on the next request", async ({
-  page,
-  signUp,
-  database,
-  browser,
-  baseURL,
-  demoSession,
-}) => {
+test("a role change takes effect on the next request", async ({ page, signUp, database, browser }) => {
   const target = await targetOf(database, (await signUp()).email)
   expect((await page.goto("/admin/users"))?.status()).toBe(403)
-  const adminPage = await anotherBrowser(browser, baseURL, await demoSession("admin"))
+  const adminPage = await anotherBrowser(browser, database, "admin")
   await adminPage.goto(target.page)
   const assignRole = async (role: Role) => {
     const dialog = await openAction(adminPage, "Change role")
@@ -227,7 +212,7 @@ test("an admin cannot act on owners and admins, and the dialog of a refused acti
   await database.query("UPDATE users SET role = 'member' WHERE id = $1", [target.id])
 })
 
-for (const javaScriptEnabled of [true, false]) {
+for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "with JavaScript disabled", () => {
     test.use({ javaScriptEnabled })
 
@@ -314,7 +299,7 @@ test("credits are granted and deducted with a reason, in the ledger and the audi
   ])
 })
 
-for (const javaScriptEnabled of [true, false]) {
+for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "with JavaScript disabled", () => {
     test.use({ javaScriptEnabled })
 
@@ -421,59 +406,16 @@ test("without credits.read, no balance is shown for any action in the URL", asyn
   }
 })
 
-test("actions are hidden without permission, and a forged or cross-origin form has no effect", async ({
-  page,
-  signInAs,
-  database,
-  browser,
-  baseURL,
-  demoSession,
-}) => {
+test("actions are hidden without permission", async ({ page, signInAs, database }) => {
   const target = await newTarget(database)
-  const currentState = async () => {
-    const { rows } = await database.query(
-      "SELECT role, status, balance::int FROM users JOIN credit_accounts ON user_id = id WHERE id = $1",
-      [target.id],
-    )
-    return rows
-  }
-  const unchanged = [{ role: "member", status: "active", balance: 0 }]
-  const forms: Record<string, Record<string, string>> = {
-    ban: { reason: "" },
-    close: { reason: "" },
-    role: { role: "owner" },
-    grant: { amount: "5", reason: "Forged" },
-  }
-  await signInAs("admin")
-  const filled = new Map<string, Record<string, string>>()
-  for (const [action, fields] of Object.entries(forms)) {
-    await page.goto(`${target.page}?action=${action}`)
-    filled.set(action, { ...(await hiddenFields(page, page.getByRole("main").locator("section").first())), ...fields })
-  }
-
-  const analyst = await anotherBrowser(browser, baseURL, await demoSession("analyst"))
-  await analyst.goto(target.page)
-  await expect(analyst.getByRole("heading", { level: 1 })).toContainText(target.name)
-  await expectNoActions(analyst)
-  await expect(analyst.getByRole("button", { name: "Revoke" })).toHaveCount(0)
-  await expect(analyst.getByLabel("New note")).toHaveCount(0)
-  await analyst.goto(`${target.page}?action=ban`)
-  await expect(analyst.getByText("is not available for this account")).toBeVisible()
-
-  for (const [action, multipart] of filled) {
-    const path = `${target.page}?action=${action}`
-    const sameOrigin = { Origin: String(baseURL) }
-    const response = await analyst.request.post(path, { multipart, headers: sameOrigin })
-    expect(await response.text(), action).toContain("Your role lacks the permission")
-    await page.request.post(path, { multipart, headers: { Origin: "https://evil.example" } })
-    await page.request.post(path, { multipart })
-    expect(await currentState(), action).toEqual(unchanged)
-  }
-
-  // The same form with our origin works for an admin, so the origin and the role were the reasons for refusal.
-  const grant = filled.get("grant") ?? {}
-  await page.request.post(`${target.page}?action=grant`, { multipart: grant, headers: { Origin: String(baseURL) } })
-  expect(await currentState()).toEqual([{ role: "member", status: "active", balance: 5 }])
+  await signInAs("analyst")
+  await page.goto(target.page)
+  await expect(page.getByRole("heading", { level: 1 })).toContainText(target.name)
+  await expectNoActions(page)
+  await expect(page.getByRole("button", { name: "Revoke" })).toHaveCount(0)
+  await expect(page.getByLabel("New note")).toHaveCount(0)
+  await page.goto(`${target.page}?action=ban`)
+  await expect(page.getByText("is not available for this account")).toBeVisible()
 })
 
 test("an admin cannot change their own account, and the page says so", async ({ page, signInAs, database }) => {
@@ -547,7 +489,7 @@ test("an account links to those of its records that the signed-in account may re
   ] as const
   const expected = lists.filter(([path]) => isPresent(path)).map(([path, filter]) => `${path}?${filter}=${target.id}`)
   expect(hrefs).toEqual(expected)
-  for (const href of hrefs) {
+  for (const href of sampled(hrefs, 2)) {
     expect((await page.goto(String(href)))?.status()).toBe(200)
     await expect(page.getByRole("main").getByRole("alert")).toHaveCount(0)
   }
@@ -559,7 +501,7 @@ test("an account links to those of its records that the signed-in account may re
 test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
 
-  test("the page of an account, its dialogs and notices are accessible and fit narrow screens", async ({
+  test("the dialogs and notices of an account are accessible and fit narrow screens", async ({
     page,
     signInAs,
     database,
@@ -569,7 +511,6 @@ test.describe("in light and dark mode", () => {
     await insertKey(database, target, `Wide ${"w".repeat(70)}`)
     await signInAs("admin")
     await page.goto(target.page)
-    await expectAccessibleWithoutSidewaysScroll(page)
     for (const action of ["Change role", "Grant credits", "Ban account"]) {
       await openAction(page, action)
       await expectAccessibleWithoutSidewaysScroll(page)

@@ -1,22 +1,26 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { type APIRequestContext, type BrowserContext, test as base, expect, request } from "@playwright/test"
+import { type BrowserContext, test as base, expect, type Page } from "@playwright/test"
+import { encode } from "next-auth/jwt"
 import pg from "pg"
-import { demoAccounts, demoKey, demoPassword } from "@/lib/demo-accounts"
+import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import type { Role } from "@/lib/permissions"
-import { readForms } from "@/tests/support/forms"
-import { verificationTokenIn } from "@/tests/support/mail-server"
-import { emailTo } from "./mail"
+import { product } from "@/lib/product"
 
-type Cookies = Awaited<ReturnType<BrowserContext["cookies"]>>
+type Cookies = Parameters<BrowserContext["addCookies"]>[0]
 
-export type Account = { email: string; password: string; cookies: Cookies }
+export type Account = { id: string; email: string; password: string; cookies: Cookies }
+
+type Options = {
+  /** Whether a test needs a browser context of its own, as clocks, scripts before those of a page and passkeys do. */
+  ownContext: boolean
+}
 
 type ForEachTest = {
   /** Signs the page's browser in as the demo account of a role. */
   signInAs: (role: Role) => Promise<void>
-  /** Creates a new account and signs the page's browser in to it. */
-  signUp: () => Promise<Account>
+  /** Creates an account and signs the page's browser in to it. */
+  signUp: (row?: AccountRow) => Promise<Account>
   /** Fails a test if a page violates its Content-Security-Policy. */
   policy: undefined
 }
@@ -25,11 +29,12 @@ type ForEachWorker = {
   database: pg.Client
   /** An account that the tests of a worker share; tests must not change it. */
   customer: Account
-  demoSession: (role: Role) => Promise<Cookies>
+  /** The pages that tests share, with and without JavaScript: a new one starts a process, and compiles every script. */
+  sharedPages: Map<boolean | undefined, Page>
 }
 
-/** Sign-ins and sign-ups are rate-limited and hash passwords slowly, so each worker signs in once per role for a while. */
-export const test = base.extend<ForEachTest, ForEachWorker>({
+export const test = base.extend<Options & ForEachTest, ForEachWorker>({
+  ownContext: [false, { option: true }],
   database: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from this pattern
     async ({}, use) => {
@@ -41,48 +46,70 @@ export const test = base.extend<ForEachTest, ForEachWorker>({
     { scope: "worker" },
   ],
   customer: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from this pattern
-    async ({}, use, { project }) => {
-      await use(await newAccount(String(project.use.baseURL)))
+    async ({ database }, use) => {
+      await use(await createAccount(database))
     },
     { scope: "worker" },
   ],
-  demoSession: [
+  sharedPages: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from this pattern
-    async ({}, use, { project }) => {
-      const sessions = new Map<Role, { cookies: Promise<Cookies>; startedAt: number }>()
-      await use((role) => {
-        const last = sessions.get(role)
-        // Forms that need a fresh proof of who is at the browser do not ask for one: fresh-proof.spec.ts is about that.
-        if (last && Date.now() - last.startedAt < 5 * 60_000) return last.cookies
-        const cookies = demoCookies(String(project.use.baseURL), role)
-        sessions.set(role, { cookies, startedAt: Date.now() })
-        return cookies
-      })
-    },
+    async ({}, use) => use(new Map()),
     { scope: "worker" },
   ],
+  context: async (
+    { browser, sharedPages, ownContext, javaScriptEnabled, hasTouch, permissions, extraHTTPHeaders },
+    use,
+  ) => {
+    if (ownContext || hasTouch || permissions) {
+      const context = await browser.newContext()
+      await use(context)
+      return context.close()
+    }
+    const page = sharedPages.get(javaScriptEnabled) ?? (await (await browser.newContext()).newPage())
+    const context = page.context()
+    sharedPages.set(javaScriptEnabled, page)
+    await context.setExtraHTTPHeaders(extraHTTPHeaders ?? {})
+    await use(context)
+    await Promise.all(context.pages().map((other) => other !== page && other.close()))
+    for (const event of ["load", "request", "console", "dialog"]) page.removeAllListeners(event)
+    await page.unrouteAll({ behavior: "ignoreErrors" })
+    await page.goto("about:blank")
+    await page.emulateMedia({ colorScheme: null, media: null })
+    await context.clearCookies()
+    await context.clearPermissions()
+  },
+  page: async ({ context, viewport }, use) => {
+    const page = context.pages()[0] ?? (await context.newPage())
+    if (viewport) await page.setViewportSize(viewport)
+    await use(page)
+  },
   policy: [
     async ({ context }, use) => {
       const refused: string[] = []
-      context.on("console", (message) => {
+      const listen = (message: { text: () => string }) => {
         if (message.text().includes("Content Security Policy")) refused.push(message.text())
-      })
+      }
+      context.on("console", listen)
       await use(undefined)
+      context.off("console", listen)
       expect(refused).toEqual([])
     },
     { auto: true },
   ],
+  // A client whose attempts count against no limits of another one's address.
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from this pattern
   extraHTTPHeaders: async ({}, use) => {
-    await use(ownAddress())
+    await use({ "X-Forwarded-For": [10, ...randomBytes(3)].join(".") })
   },
-  signInAs: async ({ context, demoSession }, use) => {
-    await use(async (role) => context.addCookies(await demoSession(role)))
+  signInAs: async ({ context, database }, use) => {
+    await use(async (role) => {
+      const { rows } = await database.query("SELECT id FROM users WHERE email = $1", [`${role}@example.com`])
+      await context.addCookies(await startSession(database, rows[0].id))
+    })
   },
-  signUp: async ({ context, baseURL }, use) => {
-    await use(async () => {
-      const account = await newAccount(String(baseURL))
+  signUp: async ({ context, database }, use) => {
+    await use(async (row) => {
+      const account = await createAccount(database, row)
       await context.addCookies(account.cookies)
       return account
     })
@@ -107,46 +134,43 @@ export function uniqueEmail(): string {
   return `e2e-${randomUUID()}@example.com`
 }
 
-async function newAccount(baseURL: string): Promise<Account> {
-  const email = uniqueEmail()
-  const password = `password of ${email}`
-  const client = await browserless(baseURL)
-  const signedUp = await submit(client, "/sign-up", { name: "Nova Newcomer", email, password })
-  expect(signedUp.url()).toMatch(/\/verify$/)
-  const verified = await submit(client, `/verify/${verificationTokenIn(await emailTo(email, "/verify/"))}`)
-  expect(verified.url()).toMatch(/\/account$/)
-  return { email, password, cookies: await cookiesOf(client) }
+const password = "correct horse battery staple"
+// With a low cost, so that tests sign in fast.
+const passwordHash = "scrypt$1024$8$1$-eEuIoCiYPXcAK1WzSRogA$2A43jGOio7vH5yFTAmBoT_jkqZE5nz2LfiN2FKItcck"
+
+type AccountRow = { email?: string; name?: string; role?: Role; credits?: number }
+
+/** An account as a sign-up makes it, with its welcome credits, and a session of it; tests of sign-ups use the form. */
+export async function createAccount(
+  database: pg.Client,
+  { email = uniqueEmail(), name = "Nova Newcomer", role = "member", credits = 100 }: AccountRow = {},
+): Promise<Account> {
+  const id = randomUUID()
+  await database.query(
+    "INSERT INTO users (id, email, name, role, password_hash, email_verified) VALUES ($1, $2, $3, $4, $5, now())",
+    [id, email, name, role, passwordHash],
+  )
+  await database.query("INSERT INTO credit_accounts (user_id) VALUES ($1)", [id])
+  if (credits > 0) {
+    await database.query(
+      `WITH account AS (UPDATE credit_accounts SET balance = $2, granted = $2, seq = 1 WHERE user_id = $1)
+       INSERT INTO credit_entries (id, user_id, seq, kind, amount, balance_after, reason)
+       VALUES (gen_random_uuid(), $1, 1, 'grant', $2, $2, 'Welcome credits')`,
+      [id, credits],
+    )
+  }
+  return { id, email, password, cookies: await startSession(database, id) }
 }
 
-function demoCookies(baseURL: string, role: Role): Promise<Cookies> {
-  return sessionCookies(baseURL, `${role}@example.com`, demoPassword)
-}
-
-/** The header of a client whose attempts count against no limits of another one's address. */
-function ownAddress(): Record<string, string> {
-  return { "X-Forwarded-For": [10, ...randomBytes(3)].join(".") }
-}
-
-/** A client that submits forms as a browser does. */
-function browserless(baseURL: string): Promise<APIRequestContext> {
-  return request.newContext({ baseURL, extraHTTPHeaders: { Origin: new URL(baseURL).origin, ...ownAddress() } })
-}
-
-/** The cookies of another browser that signs in. */
-export async function sessionCookies(baseURL: string, email: string, password: string): Promise<Cookies> {
-  const client = await browserless(baseURL)
-  expect((await submit(client, "/sign-in", { email, password })).url()).toMatch(/\/(account|admin(\/.*)?)$/)
-  return cookiesOf(client)
-}
-
-/** Submits the first form of a page as a browser without JavaScript does it, which costs far less than one. */
-async function submit(client: APIRequestContext, path: string, fields: Record<string, string> = {}) {
-  const [form] = readForms(await (await client.get(path)).text())
-  return client.post(path, { multipart: { ...form, ...fields } })
-}
-
-async function cookiesOf(client: APIRequestContext): Promise<Cookies> {
-  const { cookies } = await client.storageState()
-  await client.dispose()
-  return cookies
+/** The cookies of a browser that has just signed in to the account by its password. */
+export async function startSession(database: pg.Client, userId: string): Promise<Cookies> {
+  const [id, provedAt] = [randomUUID(), new Date()]
+  await database.query(
+    `INSERT INTO sessions (id, user_id, via, address, browser, proved_at)
+     VALUES ($1, $2, 'password', '192.0.2.1', 'Firefox on Linux', $3)`,
+    [id, userId, provedAt],
+  )
+  const token = { sub: userId, sid: id, proved: provedAt.getTime() }
+  const value = await encode({ token, secret: String(process.env.E2E_AUTH_SECRET) })
+  return [{ name: `${product.slug}.session`, value, url: `http://localhost:${process.env.E2E_PORT}`, httpOnly: true }]
 }

@@ -1,27 +1,16 @@
-import { randomUUID } from "node:crypto"
 import { expect, type Locator, type Page } from "@playwright/test"
 import { TOTP } from "otpauth"
 import type pg from "pg"
-import { hashPassword } from "@/lib/sign-in/password-hash"
 import { proofCodeIn } from "@/tests/support/mail-server"
+import { scripting } from "@/tests/support/sample"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { addAuthenticator } from "./authenticator"
-import { sessionCookies, test, uniqueEmail, uniqueName } from "./fixtures"
+import { createAccount, startSession, test, uniqueEmail, uniqueName } from "./fixtures"
 import { openDialog, saved, shownKey } from "./key-page"
 import { emailsTo, emailTo } from "./mail"
+import { hydrated } from "./pages"
 
 const password = "correct horse battery staple"
-
-/** Signs the page's browser in to a new account. */
-async function signInAs(page: Page, baseURL: string | undefined, database: pg.Client, role = "member") {
-  const [id, email] = [randomUUID(), uniqueEmail()]
-  await database.query("INSERT INTO users (id, email, name, role, password_hash) VALUES ($1, $2, $3, $4, $5)", [
-    ...[id, email, "Fran Fresh", role],
-    await hashPassword(password, "this test"),
-  ])
-  await page.context().addCookies(await sessionCookies(String(baseURL), email, password))
-  return { id, email }
-}
 
 /** As if eleven minutes had passed since anybody proved who is at the browsers of the account. */
 async function growOld(database: pg.Client, email: string): Promise<void> {
@@ -40,13 +29,6 @@ async function removePassword(database: pg.Client, email: string): Promise<void>
   await database.query("COMMIT")
 }
 
-async function newTarget(database: pg.Client): Promise<string> {
-  const id = randomUUID()
-  await database.query("INSERT INTO users (id, email, name) VALUES ($1, $2, 'Tara Target')", [id, uniqueEmail()])
-  await database.query("INSERT INTO credit_accounts (user_id) VALUES ($1)", [id])
-  return id
-}
-
 /** The part of a form that asks. */
 function asking(where: Page | Locator): Locator {
   return where.getByRole("group", { name: "Confirm that it is you" })
@@ -57,16 +39,16 @@ function confirmation(page: Page, name: string): Locator {
   return page.getByRole("alertdialog", { name }).or(page.getByRole("region", { name }))
 }
 
-for (const javaScriptEnabled of [true, false]) {
+for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
     test("a form asks for the password in place, keeps what was typed and then acts", async ({
       page,
-      baseURL,
       database,
+      signUp,
     }) => {
-      const { email } = await signInAs(page, baseURL, database)
+      const { email } = await signUp()
       const next = uniqueEmail()
       await growOld(database, email)
       await page.goto("/account/security")
@@ -98,11 +80,11 @@ for (const javaScriptEnabled of [true, false]) {
 
     test("an action of the console asks in its confirmation, and not again for ten minutes", async ({
       page,
-      baseURL,
       database,
+      signUp,
     }) => {
-      const { email } = await signInAs(page, baseURL, database, "admin")
-      const target = await newTarget(database)
+      const { email } = await signUp({ role: "admin" })
+      const { id: target } = await createAccount(database, { credits: 0 })
       await growOld(database, email)
       await page.goto(`/admin/users/${target}`)
       await page.getByRole("button", { name: "Grant credits" }).click()
@@ -131,10 +113,10 @@ for (const javaScriptEnabled of [true, false]) {
 
     test("an admin key is created once the password is entered, in the form that was filled in", async ({
       page,
-      baseURL,
       database,
+      signUp,
     }) => {
-      const { email } = await signInAs(page, baseURL, database, "analyst")
+      const { email } = await signUp({ role: "analyst" })
       const name = uniqueName("Proved")
       await growOld(database, email)
       await page.goto("/admin/api-keys")
@@ -157,11 +139,11 @@ for (const javaScriptEnabled of [true, false]) {
 
     test("an account without a password enters a code from an email, and can send another", async ({
       page,
-      baseURL,
       database,
+      signUp,
     }) => {
-      const { email } = await signInAs(page, baseURL, database)
-      await sessionCookies(String(baseURL), email, password)
+      const { id, email } = await signUp()
+      await startSession(database, id)
       await removePassword(database, email)
       await growOld(database, email)
       await page.goto("/account/security")
@@ -182,9 +164,15 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByText("The browser is signed out.")).toBeVisible()
       expect((await emailsTo(email)).filter((message) => message.includes("confirmation code"))).toHaveLength(2)
     })
+  })
+}
 
-    test("an account with an app enters its code, also to change the password", async ({ page, baseURL, database }) => {
-      const { email } = await signInAs(page, baseURL, database)
+for (const javaScriptEnabled of [true, false]) {
+  test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
+    test.use({ javaScriptEnabled })
+
+    test("an account with an app enters its code, also to change the password", async ({ page, database, signUp }) => {
+      const { email } = await signUp()
       const secret = await addApp(page)
       await growOld(database, email)
       await page.goto("/account/security")
@@ -226,113 +214,117 @@ async function addApp(page: Page): Promise<string> {
   return secret
 }
 
-test("the password is entered before the browser creates a passkey, which then proves who it is", async ({
-  page,
-  baseURL,
-  database,
-}) => {
-  const { email } = await signInAs(page, baseURL, database)
-  const authenticator = await addAuthenticator(page)
-  const form = page.getByRole("region", { name: "Passkey" })
-  const add = async (name: string) => {
-    await page.goto("/account/security/two-factor")
-    await form.getByLabel("Name").fill(name)
-    await form.getByRole("button", { name: "Add passkey" }).click()
-  }
-  await growOld(database, email)
-  await add("Laptop")
-  const proof = asking(form).getByLabel("Your password")
-  await expect(proof).toBeFocused()
-  expect(await authenticator.credentials()).toEqual([])
-  await proof.fill("not the password")
-  await proof.press("Enter")
-  await expect(proof).toHaveAccessibleDescription(/This is not your password\./)
-  await proof.fill(password)
-  await proof.press("Enter")
-  await expect(page.getByRole("heading", { name: "The passkey is added" })).toBeVisible()
-  expect(await authenticator.credentials()).toHaveLength(1)
-  await page.getByRole("button", { name: "I have saved these codes" }).click()
-  await expect(page.getByRole("row", { name: "Laptop" })).toBeVisible()
+test.describe("with a passkey", () => {
+  test.use({ ownContext: true })
 
-  await growOld(database, email)
-  await page.getByRole("row", { name: "Laptop" }).getByRole("button", { name: "Remove" }).click()
-  const dialog = page.getByRole("alertdialog", { name: "Remove this passkey?" })
-  await dialog.getByRole("button", { name: "Remove passkey" }).click()
-  await expect(asking(dialog).getByLabel("Recovery code")).toBeFocused()
-  await expectAccessibleWithoutSidewaysScroll(page)
-  await asking(dialog).getByRole("button", { name: "Use a passkey" }).click()
-  await expect(page.getByText("The passkey is removed.")).toBeVisible()
-})
-
-test("in each form with a heading, the heading comes before what is asked", async ({ page, baseURL, database }) => {
-  const { email } = await signInAs(page, baseURL, database, "admin")
-  await addAuthenticator(page)
-  const asks = async (path: string, submit: () => Promise<void>) => {
-    await page.goto(path)
+  test("the password is entered before the browser creates a passkey, which then proves who it is", async ({
+    page,
+    database,
+    signUp,
+  }) => {
+    const { email } = await signUp()
+    const authenticator = await addAuthenticator(page)
+    const form = page.getByRole("region", { name: "Passkey" })
+    const add = async (name: string) => {
+      await page.goto("/account/security/two-factor")
+      await form.getByLabel("Name").fill(name)
+      await form.getByRole("button", { name: "Add passkey" }).click()
+    }
     await growOld(database, email)
-    await submit()
-    await expect(asking(page)).toBeVisible()
-    const order = await page
-      .locator("form", { has: asking(page) })
-      .evaluate((form) => [...form.querySelectorAll("h2, fieldset")].map(({ tagName }) => tagName))
-    expect([path, ...order.slice(0, 2)]).toEqual([path, "H2", "FIELDSET"])
-  }
-  const press = (button: string) => () => page.getByRole("button", { name: button }).click()
-  await asks("/account/settings", press("Export data"))
-  await asks("/account/security", async () => {
-    await page.getByLabel("New email address").fill(uniqueEmail())
-    await press("Send confirmation link")()
+    await add("Laptop")
+    const proof = asking(form).getByLabel("Your password")
+    await expect(proof).toBeFocused()
+    expect(await authenticator.credentials()).toEqual([])
+    await proof.fill("not the password")
+    await proof.press("Enter")
+    await expect(proof).toHaveAccessibleDescription(/This is not your password\./)
+    await proof.fill(password)
+    await proof.press("Enter")
+    await expect(page.getByRole("heading", { name: "The passkey is added" })).toBeVisible()
+    expect(await authenticator.credentials()).toHaveLength(1)
+    await page.getByRole("button", { name: "I have saved these codes" }).click()
+    await expect(page.getByRole("row", { name: "Laptop" })).toBeVisible()
+
+    await growOld(database, email)
+    await page.getByRole("row", { name: "Laptop" }).getByRole("button", { name: "Remove" }).click()
+    const dialog = page.getByRole("alertdialog", { name: "Remove this passkey?" })
+    await dialog.getByRole("button", { name: "Remove passkey" }).click()
+    await expect(asking(dialog).getByLabel("Recovery code")).toBeFocused()
+    await expectAccessibleWithoutSidewaysScroll(page)
+    await asking(dialog).getByRole("button", { name: "Use a passkey" }).click()
+    await expect(page.getByText("The passkey is removed.")).toBeVisible()
   })
-  await asks("/admin/api-keys", async () => {
-    const form = await openDialog(page)
-    await form.getByLabel("Name").fill(uniqueName("Proved"))
-    await form.getByRole("button", { name: "Create key" }).click()
+
+  test("in each form with a heading, the heading comes before what is asked", async ({ page, database, signUp }) => {
+    const { email } = await signUp({ role: "admin" })
+    await addAuthenticator(page)
+    const asks = async (path: string, submit: () => Promise<void>) => {
+      await page.goto(path)
+      await growOld(database, email)
+      await submit()
+      await expect(asking(page)).toBeVisible()
+      const order = await page
+        .locator("form", { has: asking(page) })
+        .evaluate((form) => [...form.querySelectorAll("h2, fieldset")].map(({ tagName }) => tagName))
+      expect([path, ...order.slice(0, 2)]).toEqual([path, "H2", "FIELDSET"])
+    }
+    const press = (button: string) => () => page.getByRole("button", { name: button }).click()
+    await asks("/account/settings", press("Export data"))
+    await asks("/account/security", async () => {
+      await page.getByLabel("New email address").fill(uniqueEmail())
+      await press("Send confirmation link")()
+    })
+    await asks("/admin/api-keys", async () => {
+      const form = await openDialog(page)
+      await form.getByLabel("Name").fill(uniqueName("Proved"))
+      await form.getByRole("button", { name: "Create key" }).click()
+    })
+    await asks("/account/security/two-factor", press("Set up app"))
+    await asks("/account/security/two-factor", press("Add passkey"))
+    await page.getByLabel("Your password").fill(password)
+    await page.keyboard.press("Enter")
+    await press("I have saved these codes")()
+    await asks("/account/security/two-factor", press("Create new codes"))
+    await asks("/account/security", async () => {
+      await page.getByLabel("Current password").fill(password)
+      await page.getByLabel("New password").fill("another battery staple")
+      await press("Change password")()
+    })
   })
-  await asks("/account/security/two-factor", press("Set up app"))
-  await asks("/account/security/two-factor", press("Add passkey"))
-  await page.getByLabel("Your password").fill(password)
-  await page.keyboard.press("Enter")
-  await press("I have saved these codes")()
-  await asks("/account/security/two-factor", press("Create new codes"))
-  await asks("/account/security", async () => {
-    await page.getByLabel("Current password").fill(password)
-    await page.getByLabel("New password").fill("another battery staple")
-    await press("Change password")()
+
+  test("with passkeys alone and no recovery code left, the form says to use one, and takes it", async ({
+    page,
+    database,
+    signUp,
+  }) => {
+    const { id, email } = await signUp({ role: "admin" })
+    await addAuthenticator(page)
+    await page.goto("/account/security/two-factor")
+    await page.getByRole("button", { name: "Add passkey" }).click()
+    await page.getByRole("button", { name: "I have saved these codes" }).click()
+    await database.query("DELETE FROM recovery_codes WHERE user_id = $1", [id])
+    await growOld(database, email)
+    await page.goto(`/admin/users/${(await createAccount(database, { credits: 0 })).id}`)
+    await page.getByRole("button", { name: "Grant credits" }).click()
+    const dialog = page.getByRole("alertdialog")
+    await dialog.getByLabel("Credits").fill("7")
+    await dialog.getByLabel("Reason").fill("A gift")
+    await dialog.getByRole("button", { name: "Grant credits" }).click()
+    await expect(asking(dialog).getByText("Use your passkey.")).toBeFocused()
+    await dialog.getByRole("button", { name: "Grant credits" }).click()
+    await expect(asking(dialog).getByText("Use your passkey.")).toBeFocused()
+    await expectAccessibleWithoutSidewaysScroll(page)
+    await asking(dialog).getByRole("button", { name: "Use a passkey" }).click()
+    await expect(page.getByText("7 credits granted. The balance is 7 credits.")).toBeVisible()
   })
 })
 
-test("with passkeys alone and no recovery code left, the form says to use one, and takes it", async ({
-  page,
-  baseURL,
-  database,
-}) => {
-  const { id, email } = await signInAs(page, baseURL, database, "admin")
-  await addAuthenticator(page)
-  await page.goto("/account/security/two-factor")
-  await page.getByRole("button", { name: "Add passkey" }).click()
-  await page.getByRole("button", { name: "I have saved these codes" }).click()
-  await database.query("DELETE FROM recovery_codes WHERE user_id = $1", [id])
-  await growOld(database, email)
-  await page.goto(`/admin/users/${await newTarget(database)}`)
-  await page.getByRole("button", { name: "Grant credits" }).click()
-  const dialog = page.getByRole("alertdialog")
-  await dialog.getByLabel("Credits").fill("7")
-  await dialog.getByLabel("Reason").fill("A gift")
-  await dialog.getByRole("button", { name: "Grant credits" }).click()
-  await expect(asking(dialog).getByText("Use your passkey.")).toBeFocused()
-  await dialog.getByRole("button", { name: "Grant credits" }).click()
-  await expect(asking(dialog).getByText("Use your passkey.")).toBeFocused()
-  await expectAccessibleWithoutSidewaysScroll(page)
-  await asking(dialog).getByRole("button", { name: "Use a passkey" }).click()
-  await expect(page.getByText("7 credits granted. The balance is 7 credits.")).toBeVisible()
-})
-
-test("two tabs that ask: once one has the password, the other acts without", async ({ page, baseURL, database }) => {
-  const { email } = await signInAs(page, baseURL, database, "admin")
+test("two tabs that ask: once one has the password, the other acts without", async ({ page, database, signUp }) => {
+  const { email } = await signUp({ role: "admin" })
   const second = await page.context().newPage()
   await growOld(database, email)
   for (const tab of [page, second]) {
-    await tab.goto(`/admin/users/${await newTarget(database)}`)
+    await tab.goto(`/admin/users/${(await createAccount(database, { credits: 0 })).id}`)
     await tab.getByRole("button", { name: "Grant credits" }).click()
     const dialog = tab.getByRole("alertdialog")
     await dialog.getByLabel("Credits").fill("7")
@@ -349,12 +341,13 @@ test("two tabs that ask: once one has the password, the other acts without", asy
 
 test("a lost request leaves the form as it is, with the field for the proof and what was typed", async ({
   page,
-  baseURL,
   database,
+  signUp,
 }) => {
-  const { email } = await signInAs(page, baseURL, database)
+  const { email } = await signUp()
   await growOld(database, email)
-  await page.goto("/account/security", { waitUntil: "networkidle" })
+  await page.goto("/account/security")
+  await hydrated(page)
   const form = page.getByRole("region", { name: "Email address" })
   const [address, send] = [
     form.getByLabel("New email address"),

@@ -1,7 +1,8 @@
 import { type APIRequestContext, expect, type Page } from "@playwright/test"
 import { plainDate } from "@/lib/format-time"
 import { startOf } from "@/lib/keys/secret"
-import { kinds, type Surface } from "@/lib/surfaces"
+import { kinds, type Surface, surfaces } from "@/lib/surfaces"
+import { sampled } from "@/tests/support/sample"
 import { test, uniqueName } from "./fixtures"
 import { createKey, openDialog, press, rotateKey, row, rowButton, saved, shownKey, unfoldLimits } from "./key-page"
 
@@ -9,42 +10,13 @@ import { createKey, openDialog, press, rotateKey, row, rowButton, saved, shownKe
 
 const day = 86_400_000
 
-for (const { surface, path } of [
-  { surface: "user", path: "/api-keys" },
-  { surface: "admin", path: "/admin/api-keys" },
-] as const) {
+for (const surface of surfaces) {
+  const path = kinds[surface].page
   test.describe(`${surface} keys`, () => {
     test.beforeEach(async ({ context, customer, signInAs, page }) => {
       if (surface === "user") await context.addCookies(customer.cookies)
       else await signInAs("finance")
       await page.goto(path)
-    })
-
-    test("a new key stays visible after Esc, clicks outside the dialog and two hours", async ({ page }) => {
-      await page.clock.install()
-      const key = await createKey(page, uniqueName("Outlasts"))
-      await page.keyboard.press("Escape")
-      await page.mouse.click(3, 3)
-      await page.clock.runFor("02:00:00")
-      await expect(page.getByLabel("New API key")).toHaveValue(key)
-      await expect(page.getByRole("dialog").getByRole("button", { name: /close/i })).toHaveCount(0)
-      await saved(page)
-      await expect(page.getByRole("dialog")).toHaveCount(0)
-    })
-
-    test("a new key is listed without a reload, and the focus returns to the button", async ({ page }) => {
-      let loads = 0
-      page.on("load", () => loads++)
-      const name = uniqueName("Listed")
-      const key = await createKey(page, name)
-      await saved(page)
-      await expect(row(page, name)).toContainText("Active")
-      await expect(row(page, name)).toContainText(`${startOf(key)}…`)
-      await expect(row(page, name)).toContainText("Never used")
-      await expect(page.getByRole("button", { name: "Create key" })).toBeFocused()
-      const columns = ["Key", "Status", "Created", "Last used", "Expires", "Actions"]
-      await expect(page.getByRole("columnheader")).toHaveText(columns)
-      expect(loads).toBe(0)
     })
 
     test("a key appears only in the response that created it", async ({ page, context }) => {
@@ -72,6 +44,62 @@ for (const { surface, path } of [
       const withKey = responses.filter(({ body }) => body.includes(tail))
       expect(withKey.map(({ name }) => name)).toEqual([`POST ${path}`])
     })
+  })
+}
+
+for (const surface of sampled(["user", "admin"] as const)) {
+  const path = kinds[surface].page
+  test.describe(`${surface} keys`, () => {
+    test.beforeEach(async ({ context, customer, signInAs, page }) => {
+      if (surface === "user") await context.addCookies(customer.cookies)
+      else await signInAs("finance")
+      await page.goto(path)
+    })
+
+    test.describe("in a new tab", () => {
+      test.use({ ownContext: true })
+
+      test("a new key stays visible after Esc, clicks outside the dialog and two hours", async ({ page }) => {
+        await page.clock.install()
+        const key = await createKey(page, uniqueName("Outlasts"))
+        await page.keyboard.press("Escape")
+        await page.mouse.click(3, 3)
+        await page.clock.runFor("02:00:00")
+        await expect(page.getByLabel("New API key")).toHaveValue(key)
+        await expect(page.getByRole("dialog").getByRole("button", { name: /close/i })).toHaveCount(0)
+        await saved(page)
+        await expect(page.getByRole("dialog")).toHaveCount(0)
+      })
+
+      test("after the key is saved, the browser history has no extra entry", async ({ page }) => {
+        await page.goto("/sign-in?error=SessionRequired")
+        await page.goto(path)
+        const before = await page.evaluate(() => history.length)
+        await createKey(page, uniqueName("History"))
+        await saved(page)
+        expect(await page.evaluate(() => history.state?.keyShown)).toBeUndefined()
+        expect(await page.evaluate(() => history.length)).toBeLessThanOrEqual(before + 1)
+        await page.getByRole("button", { name: "Create key" }).click()
+        await expect(page.getByRole("dialog")).toBeVisible()
+        await page.keyboard.press("Escape")
+        await expect(page.getByRole("dialog")).toHaveCount(0)
+      })
+    })
+
+    test("a new key is listed without a reload, and the focus returns to the button", async ({ page }) => {
+      let loads = 0
+      page.on("load", () => loads++)
+      const name = uniqueName("Listed")
+      const key = await createKey(page, name)
+      await saved(page)
+      await expect(row(page, name)).toContainText("Active")
+      await expect(row(page, name)).toContainText(`${startOf(key)}…`)
+      await expect(row(page, name)).toContainText("Never used")
+      await expect(page.getByRole("button", { name: "Create key" })).toBeFocused()
+      const columns = ["Key", "Status", "Created", "Last used", "Expires", "Actions"]
+      await expect(page.getByRole("columnheader")).toHaveText(columns)
+      expect(loads).toBe(0)
+    })
 
     test("Back asks for confirmation before it discards the key", async ({ page }) => {
       const name = uniqueName("Back")
@@ -85,20 +113,6 @@ for (const { surface, path } of [
       await page.goto(path)
       await expect(row(page, name)).toContainText("Active")
       expect(await pageState(page)).not.toContain(key.slice(12))
-    })
-
-    test("after the key is saved, the browser history has no extra entry", async ({ page }) => {
-      await page.goto("/sign-in?error=SessionRequired")
-      await page.goto(path)
-      const before = await page.evaluate(() => history.length)
-      await createKey(page, uniqueName("History"))
-      await saved(page)
-      expect(await page.evaluate(() => history.state?.keyShown)).toBeUndefined()
-      expect(await page.evaluate(() => history.length)).toBeLessThanOrEqual(before + 1)
-      await page.getByRole("button", { name: "Create key" }).click()
-      await expect(page.getByRole("dialog")).toBeVisible()
-      await page.keyboard.press("Escape")
-      await expect(page.getByRole("dialog")).toHaveCount(0)
     })
 
     test("leaving the page asks for confirmation", async ({ page }) => {
@@ -217,7 +231,9 @@ test.describe("the form", () => {
     await expect(row(page, name)).toContainText(/Expires in [56] days/)
   })
 
-  test("an invalid name is reported at its field, and the input stays", async ({ page }) => {
+  test("an invalid name is reported at its field, and the input stays; Esc closes the form, and a click on the backdrop does not", async ({
+    page,
+  }) => {
     const dialog = await openDialog(page)
     await dialog.getByLabel("Name").fill("   ")
     await dialog.getByLabel("Expires").selectOption("Never")
@@ -226,10 +242,6 @@ test.describe("the form", () => {
     await expect(dialog.getByLabel("Name")).toHaveAttribute("aria-invalid", "true")
     await expect(dialog.getByLabel("Name")).toBeFocused()
     await expect(dialog.getByLabel("Expires")).toHaveValue("never")
-  })
-
-  test("Esc closes the form before a key is created; a click on the backdrop does not", async ({ page }) => {
-    const dialog = await openDialog(page)
     await page.mouse.click(3, 3)
     await expect(dialog).toBeVisible()
     await page.keyboard.press("Escape")
@@ -595,20 +607,24 @@ test.describe("copying", () => {
     await expect(page).toHaveURL(/\/api-keys$/)
   })
 
-  for (const { failure, script } of [
-    { failure: "is missing", script: "delete Navigator.prototype.clipboard" },
-    { failure: "refuses", script: "navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))" },
-  ]) {
-    test(`if the clipboard ${failure}, the key is selected and the page says so`, async ({ page }) => {
-      await page.addInitScript(script)
-      await page.reload()
-      const key = await createKey(page, uniqueName("Selected"))
-      await page.getByRole("button", { name: "Copy key" }).click()
-      await expect(page.getByText("The text is selected: press Ctrl+C")).toBeVisible()
-      await expect(page.getByLabel("New API key")).toBeFocused()
-      expect(await page.evaluate(() => getSelection()?.toString())).toBe(key)
-    })
-  }
+  test.describe("without a clipboard", () => {
+    test.use({ ownContext: true })
+
+    for (const { failure, script } of [
+      { failure: "is missing", script: "delete Navigator.prototype.clipboard" },
+      { failure: "refuses", script: "navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))" },
+    ]) {
+      test(`if the clipboard ${failure}, the key is selected and the page says so`, async ({ page }) => {
+        await page.addInitScript(script)
+        await page.reload()
+        const key = await createKey(page, uniqueName("Selected"))
+        await page.getByRole("button", { name: "Copy key" }).click()
+        await expect(page.getByText("The text is selected: press Ctrl+C")).toBeVisible()
+        await expect(page.getByLabel("New API key")).toBeFocused()
+        expect(await page.evaluate(() => getSelection()?.toString())).toBe(key)
+      })
+    }
+  })
 })
 
 test("an expired key is not shown as active, and a key that expires soon shows when", async ({
@@ -634,7 +650,10 @@ test("an expired key is not shown as active, and a key that expires soon shows w
   await expect(row(page, soon)).toContainText("Expires in 3 days")
 })
 
-test("the test call of an admin key uses an endpoint that its owner may read", async ({ page, signInAs }) => {
+test("the test call of an admin key uses an endpoint that its owner may read, and there is no run", async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("bookkeeper")
   await page.goto("/admin/api-keys")
   await createKey(page, uniqueName("Books"))
@@ -642,6 +661,7 @@ test("the test call of an admin key uses an endpoint that its owner may read", a
   await page.getByRole("button", { name: "Test it now" }).click()
   await expect(page.getByText("Status 200: the key works")).toBeVisible()
   await expect(page.getByRole("dialog")).toContainText('"total"')
+  await expect(page.getByRole("button", { name: /^Run/ })).toHaveCount(0)
 })
 
 function ownKey(request: APIRequestContext, surface: Surface, key: string) {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs"
 import { expect, type Page } from "@playwright/test"
+import { scripting } from "@/tests/support/sample"
 import { unzip } from "@/tests/support/zip"
 import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
 import { type Account, test } from "./fixtures"
@@ -23,7 +24,7 @@ function status(page: Page) {
   return page.getByRole("main").getByRole("status").filter({ hasText: /./ })
 }
 
-for (const javaScriptEnabled of [true, false]) {
+for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
@@ -110,8 +111,7 @@ test("staff delete an account, undo it, and see what is left of one that is eras
   signInAs,
 }) => {
   const account = await signUp()
-  const { rows } = await database.query("SELECT id FROM users WHERE email = $1", [account.email])
-  const id = rows[0].id
+  const { id } = account
   await page.context().clearCookies()
   await signInAs("admin")
   await page.setViewportSize(wide)

@@ -1,8 +1,30 @@
-import { existsSync } from "node:fs"
-import { join } from "node:path"
-import { root } from "@/scripts/root"
+import type { Page } from "@playwright/test"
+import type { Look } from "@/tests/support/pages"
 
-/** Whether a page exists: the folders of an optional module may have been deleted. */
-export function isPresent(path: string): boolean {
-  return existsSync(join(root, "app", path, "page.tsx"))
+/** Opens what there is to look at, also what the first row of a list leads to. */
+export async function openLook(
+  page: Page,
+  { address, below }: Pick<Look, "address" | "below">,
+  host = "",
+): Promise<void> {
+  await page.goto(host + (below === undefined ? address : (await firstRowOf(page, host + address)) + below))
+}
+
+async function firstRowOf(page: Page, address: string): Promise<string> {
+  const html = await (await page.request.get(address)).text()
+  const [, href] = /<tbody\b.*?<a\b[^>]* href="([^"]+)"/s.exec(html) ?? []
+  if (!href) throw new Error(`The first row of ${address} opens nothing.`)
+  return href
+}
+
+type ReactRoot = { stateNode: { current: { memoizedState: { isDehydrated: boolean } } } }
+
+/** Waits until React handles the page's events; before, the browser submits forms itself and shortcuts do nothing. */
+export async function hydrated(page: Page): Promise<void> {
+  await page.waitForFunction(() => {
+    const [, root] = Object.entries(document).find(([key]) => key.startsWith("__reactContainer$")) ?? []
+    return (root as ReactRoot | undefined)?.stateNode.current.memoizedState.isDehydrated === false
+  })
+  // Effects run after the next frame.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))))
 }

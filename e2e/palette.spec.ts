@@ -3,6 +3,7 @@ import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import { product } from "@/lib/product"
 import { expectNoViolations, narrow } from "./accessibility"
 import { test } from "./fixtures"
+import { hydrated } from "./pages"
 
 const mailto = `mailto:${product.supportEmail}`
 
@@ -75,7 +76,8 @@ test("the second factor, the export and the deletion are found by what people ca
 
 test("what is typed before the palette is loaded is kept", async ({ page, signInAs }) => {
   await signInAs("admin")
-  await page.goto("/admin/orders", { waitUntil: "networkidle" })
+  await page.goto("/admin/orders")
+  await hydrated(page)
   let load = () => {}
   const loaded = new Promise<void>((resolve) => {
     load = resolve
@@ -98,7 +100,8 @@ test("what is typed before the palette is loaded is kept", async ({ page, signIn
 
 test("what is typed while the palette opens is kept, and presses no button behind it", async ({ page, signInAs }) => {
   await signInAs("admin")
-  await page.goto("/api-keys", { waitUntil: "networkidle" })
+  await page.goto("/api-keys")
+  await hydrated(page)
   // Loads the palette.
   await open(page)
   await page.keyboard.press("Escape")

@@ -1,31 +1,30 @@
 import { randomUUID } from "node:crypto"
 import { type Browser, expect, type Page } from "@playwright/test"
 import type pg from "pg"
-import { hashPassword } from "@/lib/sign-in/password-hash"
 import { resetTokenIn, verificationTokenIn } from "@/tests/support/mail-server"
-import { expectAccessibleWithoutSidewaysScroll, wide } from "./accessibility"
-import { incorrect, sessionCookies, test, uniqueEmail } from "./fixtures"
-import { hiddenFields } from "./forms"
+import { scripting } from "@/tests/support/sample"
+import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
+import { createAccount, incorrect, startSession, test, uniqueEmail } from "./fixtures"
 import { emailsTo, emailTo } from "./mail"
+import { hydrated } from "./pages"
 
 const old = "correct horse battery staple"
 const password = "four words make sense"
 const common = "Password1234"
 
-for (const javaScriptEnabled of [true, false]) {
+for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
     test("a new password signs out every other browser and keeps this one", async ({
       page,
       browser,
-      baseURL,
       database,
+      signUp,
     }) => {
-      const email = await createAccount(database)
-      const other = await signedInElsewhere(browser, baseURL, email)
-      await signInWithOld(page, email)
-      await page.getByRole("link", { name: "Security" }).click()
+      const { id, email } = await signUp()
+      const other = await signedInElsewhere(browser, database, id)
+      await page.goto("/account/security")
       await changePassword(page, old, password)
       const heading = page.getByRole("heading", { name: "Your password was changed" })
       await expect(heading).toBeVisible()
@@ -41,16 +40,15 @@ for (const javaScriptEnabled of [true, false]) {
 
       await page.goto("/account/security")
       await expect(page.getByRole("heading", { name: "Change password" })).toBeVisible()
-      // The first email reported the second browser.
       await emailTo(email, "Subject: Your password was changed")
     })
 
     test("the address changes by a link to the new one, and a link to the old one undoes it", async ({
       page,
       database,
+      signUp,
     }) => {
-      const [email, next] = [await createAccount(database), uniqueEmail()]
-      await signInWithOld(page, email)
+      const [{ email }, next] = [await signUp(), uniqueEmail()]
       await page.goto("/account/security")
       await page.getByLabel("New email address").fill(next)
       await page.getByRole("button", { name: "Send confirmation link" }).click()
@@ -76,22 +74,14 @@ for (const javaScriptEnabled of [true, false]) {
     test("the browsers that are signed in are listed, and one or all others are signed out", async ({
       page,
       signUp,
-      browser,
-      baseURL,
+      request,
+      database,
     }) => {
-      const account = await signUp()
-      const signIn = () => sessionCookies(String(baseURL), account.email, account.password)
-      const others = await Promise.all([signIn(), signIn(), signIn()])
-      const pages = await Promise.all(
-        others.map(async (cookies) => {
-          const context = await browser.newContext({ baseURL: String(baseURL) })
-          await context.addCookies(cookies)
-          return context.newPage()
-        }),
-      )
-      const opens = async (other: Page | undefined) => {
-        await other?.goto("/account")
-        return other?.url().endsWith("/account")
+      const { id } = await signUp()
+      const others = await Promise.all([1, 2, 3].map(() => startSession(database, id)))
+      const opens = async ([cookie]: (typeof others)[number]) => {
+        const headers = { cookie: `${cookie?.name}=${cookie?.value}` }
+        return (await request.get("/account", { headers, maxRedirects: 0 })).status() === 200
       }
       await page.goto("/account/security")
       await expect(page.getByText("This browser", { exact: true })).toHaveCount(1)
@@ -103,7 +93,7 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByText("The browser is signed out.")).toBeVisible()
       await page.goto("/account/security")
       await expect(buttons).toHaveCount(2)
-      expect((await Promise.all(pages.map(opens))).filter(Boolean)).toHaveLength(2)
+      expect((await Promise.all(others.map(opens))).filter(Boolean)).toHaveLength(2)
 
       await page.getByRole("button", { name: "Sign out all others" }).click()
       const title = "Sign out all other browsers?"
@@ -115,15 +105,14 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByText("All other browsers are signed out.")).toBeVisible()
       await page.goto("/account/security")
       await expect(buttons).toHaveCount(0)
-      expect((await Promise.all(pages.map(opens))).filter(Boolean)).toHaveLength(0)
-      await Promise.all(pages.map((other) => other.context().close()))
+      expect((await Promise.all(others.map(opens))).filter(Boolean)).toHaveLength(0)
     })
 
     test("recent activity lists sign-ins, failed ones too, and what happened to the account since", async ({
       page,
       database,
     }) => {
-      const email = await createAccount(database)
+      const { email } = await createAccount(database)
       await page.goto("/sign-in")
       await signIn(page, email, "not the password")
       await expect(page.getByRole("main").getByRole("alert")).toHaveText(incorrect)
@@ -156,8 +145,8 @@ for (const javaScriptEnabled of [true, false]) {
       await emailTo(email, "Subject: GitHub was disconnected from your account")
     })
 
-    test("errors of a password change are shown at their field", async ({ page, database }) => {
-      await signInWithOld(page, await createAccount(database))
+    test("errors of a password change are shown at their field", async ({ page, signUp }) => {
+      await signUp()
       await page.goto("/account/security")
       const [current, chosen] = [page.getByLabel("Current password"), page.getByLabel("New password")]
       await changePassword(page, old, common)
@@ -176,11 +165,10 @@ for (const javaScriptEnabled of [true, false]) {
     test("a forgotten password is reset through the link in the email, which works once", async ({
       page,
       browser,
-      baseURL,
       database,
     }) => {
-      const email = await createAccount(database)
-      const other = await signedInElsewhere(browser, baseURL, email)
+      const { id, email } = await createAccount(database)
+      const other = await signedInElsewhere(browser, database, id)
       await page.goto("/sign-in")
       await page.getByRole("link", { name: "Forgot password?" }).click()
       await expect(page.getByRole("heading", { name: "Reset password" })).toBeVisible()
@@ -222,7 +210,7 @@ for (const javaScriptEnabled of [true, false]) {
       context,
       database,
     }) => {
-      const email = await createAccount(database)
+      const { email } = await createAccount(database)
       const link = await linkFor(page, email)
       const second = await context.newPage()
       await page.goto(link)
@@ -234,7 +222,7 @@ for (const javaScriptEnabled of [true, false]) {
     })
 
     test("an unknown address gets the same page but no email", async ({ page, database }) => {
-      const [known, unknown] = [await createAccount(database), uniqueEmail()]
+      const [{ email: known }, unknown] = [await createAccount(database), uniqueEmail()]
       const results: [number, string | null][] = []
       for (const email of [known, unknown]) {
         await page.goto("/reset-password")
@@ -258,9 +246,12 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-test("of many signed-in browsers five are listed, and the others can be ended too", async ({ page, database }) => {
-  const email = await createAccount(database)
-  await signInWithOld(page, email)
+test("of many signed-in browsers five are listed, and the others can be ended too", async ({
+  page,
+  database,
+  signUp,
+}) => {
+  const { email } = await signUp()
   await database.query(
     `INSERT INTO sessions (id, user_id, via, address, browser, last_seen_at)
      SELECT gen_random_uuid(), id, 'password', '192.0.2.1', 'Firefox on Linux', now() - n * interval '1 hour'
@@ -278,10 +269,10 @@ test("of many signed-in browsers five are listed, and the others can be ended to
   await expect(others.getByRole("rowheader")).toHaveCount(1)
 })
 
-test("a lost request and an ended session are reported, and the input stays", async ({ page, database }) => {
-  await signInWithOld(page, await createAccount(database))
-  // Before its scripts have loaded, a page submits forms natively, and the browser reports a lost request.
-  await page.goto("/account/security", { waitUntil: "networkidle" })
+test("a lost request and an ended session are reported, and the input stays", async ({ page, signUp }) => {
+  await signUp()
+  await page.goto("/account/security")
+  await hydrated(page)
   const alert = page.getByRole("main").getByRole("alert")
   await page.route("**/account/security", (route) => route.abort())
   await changePassword(page, old, password)
@@ -293,9 +284,8 @@ test("a lost request and an ended session are reported, and the input stays", as
   await expect(page.getByLabel("Current password")).toHaveValue(old)
 })
 
-test("an account without a password sets one by email", async ({ page, database }) => {
-  const email = await createAccount(database)
-  await signInWithOld(page, email)
+test("an account without a password sets one by email", async ({ page, database, signUp }) => {
+  const { email } = await signUp()
   await removePassword(database, email)
   await page.goto("/account/security")
   await expect(page.getByRole("button", { name: "Change password" })).toHaveCount(0)
@@ -310,74 +300,33 @@ test("an account without a password sets one by email", async ({ page, database 
   await expect(page.getByRole("button", { name: "Change password" })).toBeVisible()
 })
 
-for (const origin of [undefined, "https://evil.example", "null"]) {
-  test(`a form with the origin ${origin} has no effect`, async ({ page, database }) => {
-    const email = await createAccount(database)
-    const link = await linkFor(page, email)
-    const headers: Record<string, string> = origin ? { Origin: origin } : {}
-    for (const [path, fields] of [
-      [link, { password }],
-      ["/reset-password", { email }],
-    ] as const) {
-      await page.goto(path)
-      await page.request.post(path, { multipart: { ...(await hiddenFields(page)), ...fields }, headers })
-    }
-    await signInWithOld(page, email)
-    await page.goto("/account/security")
-    const form = await hiddenFields(page, page.getByRole("region", { name: "Password" }))
-    const multipart = { ...form, current: old, password }
-    await page.request.post("/account/security", { multipart, headers })
-    const { rows } = await database.query("SELECT session_version FROM users WHERE email = $1", [email])
-    expect(rows).toEqual([{ session_version: 0 }])
-    // Besides the report of the sign-in above, only the email with the link was sent.
-    const emails = (await emailsTo(email)).filter(
-      (message) => !message.includes("Subject: New sign-in to your account"),
-    )
-    expect(emails).toEqual([expect.stringContaining("/reset-password/")])
-    await page.goto(link)
-    await expect(page.getByRole("button", { name: "Set password" })).toBeVisible()
-  })
-}
-
-test("the password pages are accessible and fit narrow screens", async ({ browser, baseURL, database }) => {
-  const context = await browser.newContext({ baseURL: String(baseURL), viewport: wide })
-  const page = await context.newPage()
-  const email = await createAccount(database)
-  const titles: string[] = []
-  const check = async () => {
-    await expectAccessibleWithoutSidewaysScroll(page)
-    titles.push(await page.title())
-  }
-  await page.goto("/sign-in")
-  await check()
-  await page.goto("/reset-password")
-  await check()
+test("what the password pages say afterwards is accessible and fits narrow screens", async ({
+  page,
+  signUp,
+  database,
+}) => {
+  const { email } = await createAccount(database)
   const link = await linkFor(page, email)
   await expectAccessibleWithoutSidewaysScroll(page)
   await page.goto(link)
   await setPassword(page, common)
   await expect(page.getByText("on a list of common passwords")).toBeVisible()
-  await check()
+  await expectAccessibleWithoutSidewaysScroll(page)
   await setPassword(page, password)
   await expect(page.getByRole("heading", { name: "Your password is set" })).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
-  await page.goto(link)
-  await expect(page.getByRole("heading", { name: "This link is invalid or has expired" })).toBeVisible()
-  await expectAccessibleWithoutSidewaysScroll(page)
-  for (const _other of [1, 2]) await sessionCookies(String(baseURL), email, password)
+  const { email: own, id } = await signUp()
+  await startSession(database, id)
   await page.goto("/account/security")
-  await check()
   await changePassword(page, "not the password", password)
   await expect(page.getByText("This is not your current password.")).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
-  await changePassword(page, password, old)
+  await changePassword(page, old, password)
   await expect(page.getByRole("heading", { name: "Your password was changed" })).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
-  await removePassword(database, email)
+  await removePassword(database, own)
   await page.goto("/account/security")
   await expectAccessibleWithoutSidewaysScroll(page)
-  expect(new Set(titles).size).toBe(4)
-  await context.close()
 })
 
 /** As if the account had signed in through a provider: without triggers, its session goes on. */
@@ -388,21 +337,10 @@ async function removePassword(database: pg.Client, email: string): Promise<void>
   await database.query("COMMIT")
 }
 
-/** Creates an account directly in the database, because sign-ups per IP address are limited. */
-async function createAccount(database: pg.Client): Promise<string> {
-  const email = uniqueEmail()
-  await database.query(
-    "INSERT INTO users (id, email, name, password_hash, updated_at) VALUES ($1, $2, $3, $4, now())",
-    [randomUUID(), email, "Nova Newcomer", await hashPassword(old, "this test")],
-  )
-  return email
-}
-
-async function signedInElsewhere(browser: Browser, baseURL: string | undefined, email: string): Promise<Page> {
-  const context = await browser.newContext({ baseURL: String(baseURL) })
-  const other = await context.newPage()
-  await signInWithOld(other, email)
-  return other
+async function signedInElsewhere(browser: Browser, database: pg.Client, userId: string): Promise<Page> {
+  const context = await browser.newContext()
+  await context.addCookies(await startSession(database, userId))
+  return context.newPage()
 }
 
 /** Requests a password reset and returns the path of the link in the email. */

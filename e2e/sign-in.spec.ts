@@ -1,6 +1,7 @@
 import { expect, type Page } from "@playwright/test"
 import { demoPassword } from "@/lib/demo-accounts"
 import { verificationTokenIn } from "@/tests/support/mail-server"
+import { scripting } from "@/tests/support/sample"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { incorrect, test, uniqueEmail } from "./fixtures"
 import { emailTo } from "./mail"
@@ -23,6 +24,12 @@ for (const javaScriptEnabled of [true, false]) {
       expect(messages[0]).toBe(incorrect)
       expect(messages[1]).toBe(messages[0])
     })
+  })
+}
+
+for (const javaScriptEnabled of scripting) {
+  test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
+    test.use({ javaScriptEnabled })
 
     test("sign-up shows errors at their field and keeps the other input", async ({ page }) => {
       await page.goto("/sign-up")
@@ -143,6 +150,7 @@ test("sign-in redirects to the requested page and never to another site", async 
 test("an error code in the URL is shown as a fixed message and never echoed", async ({ page }) => {
   await page.goto("/sign-in?error=OAuthAccountNotLinked")
   await expect(alertOf(page)).toContainText("account with this email address already")
+  await expectAccessibleWithoutSidewaysScroll(page)
   await page.goto("/sign-in?error=Call%20555-0100%20now")
   await expect(alertOf(page)).toContainText("Sign-in failed.")
   await expect(page.getByText("555-0100")).toHaveCount(0)

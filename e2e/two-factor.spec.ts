@@ -1,11 +1,14 @@
 import { type BrowserContext, expect, type Page } from "@playwright/test"
 import { TOTP } from "otpauth"
+import { scripting } from "@/tests/support/sample"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { addAuthenticator } from "./authenticator"
 import { type Account, test } from "./fixtures"
 import { emailTo } from "./mail"
 
 const setup = "/account/security/two-factor"
+
+test.use({ ownContext: true })
 
 async function addPasskey(page: Page, name: string): Promise<string[]> {
   await page.goto(setup)
@@ -177,7 +180,7 @@ test("leaving the recovery codes asks first, and they are gone afterwards", asyn
   await expect(page.getByText(code)).toHaveCount(0)
 })
 
-for (const javaScriptEnabled of [true, false]) {
+for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 

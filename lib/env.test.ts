@@ -14,15 +14,18 @@ test("the required variables are sufficient, and all others have defaults", () =
     ...complete,
     NODE_ENV: "development",
     DATABASE_POOL_MAX: 10,
+    DATABASE_WAIT_MS: 2400,
     DATABASE_PREPARE: "on",
     TRUSTED_PROXY_HOPS: 0,
     PORT: 3000,
     WEB_CONCURRENCY: 1,
+    REDIS_TIMEOUT_MS: 250,
     REQUEST_LOG_DAYS: 30,
     SWEEPER: "on",
     LOG_LEVEL: "info",
     VERIFY_EMAIL: "on",
     DEMO: "off",
+    PASSWORD_HASH_COST: 17,
     STAFF_MFA: "off",
     GITHUB_KEYS_URL: "https://api.github.com/meta/public_keys/secret_scanning",
     WELCOME_CREDITS: 100,
@@ -201,6 +204,19 @@ test.each([
 ])("staff need a second factor in production unless it is turned off: %j is %s", (given, expected) => {
   const smtp = { SMTP_URL: "smtp://localhost", EMAIL_FROM: "a@example.com" }
   expect(parseEnv({ ...complete, ...smtp, ...given }).STAFF_MFA).toBe(expected)
+})
+
+test("production hashes passwords with at least OWASP's cost, except in the demo", () => {
+  const production = { ...complete, NODE_ENV: "production", VERIFY_EMAIL: "off" }
+  const demo = { ...production, DEMO: "on", BASE_URL: "http://localhost:3000" }
+  expect(problemsOf({ ...production, PASSWORD_HASH_COST: "16" })[1]).toMatch(/PASSWORD_HASH_COST must be 17/)
+  for (const given of [
+    { ...production, PASSWORD_HASH_COST: "17" },
+    { ...demo, PASSWORD_HASH_COST: "10" },
+  ]) {
+    expect(parseEnv(given).PASSWORD_HASH_COST).toBe(Number(given.PASSWORD_HASH_COST))
+  }
+  expect(problemsOf({ ...demo, PASSWORD_HASH_COST: "9" })[1]).toContain("PASSWORD_HASH_COST")
 })
 
 test("a message contains no value, which may be a secret", () => {

@@ -5,6 +5,9 @@ import { singleton } from "./singleton"
 
 const optional = z.string().min(1).optional()
 
+/** The exponent of N in scrypt: 17 is OWASP's minimum, and demos and tests may hash for less. */
+const passwordHashCost = z.coerce.number().int().min(10).max(17).default(17)
+
 const schema = z
   .object({
     NODE_ENV: z.enum(["development", "test", "production"]).default("development"),
@@ -12,6 +15,7 @@ const schema = z
       .string({ error: "is required: a PostgreSQL URL, postgresql://user:password@host:5432/database" })
       .regex(/^postgres(ql)?:\/\//, "must start with postgresql://"),
     DATABASE_POOL_MAX: z.coerce.number().int().min(1).max(500).default(10),
+    DATABASE_WAIT_MS: z.coerce.number().int().min(1_500).max(60_000).default(2_400),
     DATABASE_PREPARE: z.enum(["on", "off"]).default("on"),
     AUTH_SECRET: z
       .string({ error: "is required: at least 32 random characters, for example from `openssl rand -base64 32`" })
@@ -32,6 +36,7 @@ const schema = z
         "must be a URL that starts with redis:// or rediss://, or several of one kind, which a comma separates: nodes of a Redis Cluster",
       )
       .optional(),
+    REDIS_TIMEOUT_MS: z.coerce.number().int().min(50).max(10_000).default(250),
     UPSTASH_REDIS_REST_URL: z.url({ protocol: /^https?$/ }).optional(),
     UPSTASH_REDIS_REST_TOKEN: optional,
     SMTP_URL: z
@@ -41,6 +46,7 @@ const schema = z
     EMAIL_FROM: optional,
     VERIFY_EMAIL: z.enum(["on", "off"]).default("on"),
     DEMO: z.enum(["on", "off"]).default("off"),
+    PASSWORD_HASH_COST: passwordHashCost,
     STAFF_MFA: z.enum(["required", "off"]).optional(),
     TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
     TRUSTED_PROXIES: z.string().transform(parseNetworks).optional(),
@@ -90,6 +96,10 @@ const schema = z
       const message =
         "is required in production: sign-up sends a link that verifies the address. VERIFY_EMAIL=off accepts every address unverified"
       context.addIssue({ code: "custom", path: ["SMTP_URL"], message })
+    }
+    if (value.NODE_ENV === "production" && value.PASSWORD_HASH_COST < 17 && value.DEMO === "off") {
+      const message = "must be 17 in production: passwords with cheaper hashes are guessed from a leaked database"
+      context.addIssue({ code: "custom", path: ["PASSWORD_HASH_COST"], message })
     }
     if (value.REDIS_URL && value.UPSTASH_REDIS_REST_URL) {
       context.addIssue({ code: "custom", path: ["REDIS_URL"], message: "set either this or UPSTASH_REDIS_REST_URL" })
@@ -150,6 +160,11 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
 /** Parsed on first use and not on import, because `next build` imports every module without an environment. */
 export function env(): Env {
   return singleton("env", () => parseEnv(process.env))
+}
+
+/** Commands hash passwords without the rest of the configuration. */
+export function readPasswordHashCost(): number {
+  return passwordHashCost.parse(process.env.PASSWORD_HASH_COST || undefined)
 }
 
 /** Exits with the list of problems if the environment is invalid. */

@@ -6,8 +6,8 @@ import { closeStatement, reserveStatement } from "@/lib/credits/ledger"
 import { counted } from "@/lib/postgres/daily-sums"
 import { migrationsDirectory } from "@/scripts/migrate"
 import { builtIndex, commitsItself, findingsIn } from "@/scripts/migration-rules"
-import { startTemporaryPostgres } from "@/scripts/postgres"
 import { firstMigration, loadFirstSchema } from "@/tests/support/first-schema"
+import { createDatabase } from "@/tests/support/owner"
 
 /** The last migration of the release before this one. */
 const released = "20261122220212_sign_ups_without_email_index"
@@ -24,10 +24,7 @@ test("the migrations since the last release neither take away nor lock", () => {
 })
 
 test("no migration since the last release rewrites or reads a table while writers of it wait", async () => {
-  const postgres = await startTemporaryPostgres()
-  const database = new pg.Pool({ connectionString: postgres.url })
-  // An idle connection may still be closing when the server stops.
-  database.on("error", () => {})
+  const database = new pg.Pool({ connectionString: await createDatabase() })
   await loadFirstSchema(database, 1)
   const client = await database.connect()
   const found: string[] = []
@@ -50,15 +47,11 @@ test("no migration since the last release rewrites or reads a table while writer
   }
   client.release()
   await database.end()
-  await postgres.stop()
   expect(found).toEqual([])
 })
 
 test("the migrations since the last release apply while runs are in flight, none of them fails, and no count is lost", async () => {
-  const postgres = await startTemporaryPostgres()
-  const database = new pg.Pool({ connectionString: postgres.url })
-  // An idle connection may still be closing when the server stops.
-  database.on("error", () => {})
+  const database = new pg.Pool({ connectionString: await createDatabase() })
   try {
     const apply = (name: string) => database.query(read(name))
     for (const name of names.filter((name) => name <= released)) await apply(name)
@@ -104,6 +97,5 @@ test("the migrations since the last release apply while runs are in flight, none
     expect((await database.query(sums)).rows).toEqual(kept)
   } finally {
     await database.end()
-    await postgres.stop()
   }
 })

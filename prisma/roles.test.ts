@@ -2,18 +2,18 @@ import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import pg from "pg"
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 import { audit } from "@/lib/audit"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { writeEntries } from "@/lib/request-log/write"
-import { collect } from "@/scripts/build-and-serve"
+import { migrateCommand } from "@/scripts/migrate"
 import { applyRoles } from "@/scripts/roles"
 import { root } from "@/scripts/root"
-import { start } from "@/tests/support/copy"
 import { createKey, createUser, grantCredits, requestWith } from "@/tests/support/factories"
 import { ownerPool, ownerUrl } from "@/tests/support/owner"
+import { runCommand } from "@/tests/support/run-command"
 
 const { username: runtime } = new URL(env().DATABASE_URL)
 const file = readFileSync(join(root, "prisma/roles.sql"), "utf8")
@@ -210,6 +210,13 @@ function newName(): string {
   return `role_${randomUUID().replaceAll("-", "")}`
 }
 
+async function migrateWith(urls: Record<string, string>) {
+  for (const [name, url] of Object.entries(urls)) vi.stubEnv(name, url)
+  const migrated = await runCommand(migrateCommand)
+  vi.unstubAllEnvs()
+  return migrated
+}
+
 async function queryAs(url: string, text: string) {
   const client = new pg.Client(url)
   await client.connect()
@@ -229,10 +236,9 @@ test("an owner that is no superuser migrates, and creates the role of DATABASE_U
     MIGRATE_DATABASE_URL: withRole(url, owner, "owner"),
     DATABASE_URL: withRole(url, role, "a%20password%20of%20its%20own'"),
   }
-  const migrating = start(root, "tsx/dist/cli.mjs", ["scripts/migrate.ts"], urls)
-  const output = collect(migrating)
-  expect(await migrating.exited, output()).toBe(0)
-  expect(output()).toContain("The role of DATABASE_URL has the rights in prisma/roles.sql.")
+  const { code, stdout, stderr } = await migrateWith(urls)
+  expect(code, stderr).toBe(0)
+  expect(stdout).toContain("The role of DATABASE_URL has the rights in prisma/roles.sql.")
   expect(await queryAs(urls.DATABASE_URL, "SELECT current_user AS role, count(*)::int AS users FROM users")).toEqual([
     { role, users: 0 },
   ])
@@ -342,13 +348,10 @@ test.each([
 })
 
 test("migrating as the runtime role says which variable is missing", async () => {
-  const migrating = start(root, "tsx/dist/cli.mjs", ["scripts/migrate.ts"], {
-    DATABASE_URL: env().DATABASE_URL,
-    MIGRATE_DATABASE_URL: "",
+  expect(await migrateWith({ DATABASE_URL: env().DATABASE_URL, MIGRATE_DATABASE_URL: "" })).toEqual({
+    code: 1,
+    stdout: "",
+    stderr:
+      "The role of DATABASE_URL may not migrate: set MIGRATE_DATABASE_URL to the URL of the owner of the tables.\n",
   })
-  const output = collect(migrating)
-  expect(await migrating.exited).toBe(1)
-  expect(output().trim()).toBe(
-    "The role of DATABASE_URL may not migrate: set MIGRATE_DATABASE_URL to the URL of the owner of the tables.",
-  )
 })

@@ -5,9 +5,8 @@ import { db } from "@/lib/postgres/prisma"
 import { kinds } from "@/lib/surfaces"
 import { version } from "@/lib/version"
 import { migrate, missingFromMigrations } from "@/scripts/migrate"
-import { startTemporaryPostgres } from "@/scripts/postgres"
 import { createKey, createPlan, createSubscription, createUser, grantCredits } from "@/tests/support/factories"
-import { ownerPool } from "@/tests/support/owner"
+import { createDatabase, ownerPool } from "@/tests/support/owner"
 
 let userId = ""
 
@@ -137,23 +136,14 @@ async function queryOnce(connectionString: string, text: string) {
 }
 
 test("the migrations apply to an empty database, and applying them again does nothing", async () => {
-  const postgres = await startTemporaryPostgres()
-  try {
-    const { applied } = await migrate(postgres.url)
-    expect(applied.length).toBeGreaterThan(0)
-    const { rows } = await queryOnce(postgres.url, "SELECT migrated_by FROM schema_version")
-    expect(rows).toEqual([{ migrated_by: version }])
-    expect(await migrate(postgres.url)).toEqual({ applied: [] })
-  } finally {
-    await postgres.stop()
-  }
+  const url = await createDatabase()
+  const { applied } = await migrate(url)
+  expect(applied.length).toBeGreaterThan(0)
+  const { rows } = await queryOnce(url, "SELECT migrated_by FROM schema_version")
+  expect(rows).toEqual([{ migrated_by: version }])
+  expect(await migrate(url)).toEqual({ applied: [] })
 })
 
 test("the migrations create the whole schema", async () => {
-  const postgres = await startTemporaryPostgres()
-  try {
-    expect(await missingFromMigrations(postgres.url)).toBe("")
-  } finally {
-    await postgres.stop()
-  }
+  expect(await missingFromMigrations(await createDatabase())).toBe("")
 })

@@ -109,7 +109,7 @@ class StoryBuilder {
       status: person.status,
       password_hash: person.passwordHash,
       session_version: 0,
-      email_verified: null,
+      email_verified: iso(createdAt),
       image: null,
       created_at: iso(createdAt),
       updated_at: iso(createdAt),

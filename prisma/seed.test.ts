@@ -6,19 +6,16 @@ import { hashSecret, isWellFormed } from "@/lib/keys/secret"
 import { roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { verifyPassword } from "@/lib/sign-in/password-hash"
-import { collect } from "@/scripts/build-and-serve"
-import { root } from "@/scripts/root"
-import { start } from "@/tests/support/copy"
+import { seedCommand } from "@/scripts/seed"
 import { findViolations } from "@/tests/support/ledger-invariants"
-import { ownerPool, ownerUrl } from "@/tests/support/owner"
+import { createDatabase, ownerPool, ownerUrl } from "@/tests/support/owner"
+import { runCommand } from "@/tests/support/run-command"
 import { mayBeSeeded, seed } from "./seed"
 
 const now = new Date("2026-06-15T10:00:00Z")
-const again = new URL(ownerUrl())
-const copy = new Pool({ connectionString: again.href.replace(/\/(\w+)$/, "/$1_again") })
+const copy = new Pool({ connectionString: await createDatabase("template") })
 
 beforeAll(async () => {
-  await ownerPool().query(`CREATE DATABASE ${again.pathname.slice(1)}_again TEMPLATE template`)
   const later = new Date(now.getTime() + 3_600_000)
   await Promise.all([seed(ownerPool(), { users: 200, now }), seed(copy, { users: 200, now: later })])
 })
@@ -133,9 +130,10 @@ test("no row is later than the end, and sign-ups become more frequent", async ()
   expect(rows).toEqual([{ past: true, growing: true }])
 })
 
-test("every demo account has the printed password and its printed key", async () => {
+test("every demo account has a verified address, the printed password and its printed key", async () => {
   const { rows } = await pool().query(
-    "SELECT u.email, u.role, u.password_hash, k.hash FROM users u JOIN api_keys k ON k.user_id = u.id WHERE k.name = 'Demo'",
+    `SELECT u.email, u.role, u.password_hash, k.hash FROM users u JOIN api_keys k ON k.user_id = u.id
+     WHERE k.name = 'Demo' AND u.email_verified IS NOT NULL`,
   )
   expect(rows).toHaveLength(demoAccounts.length)
   expect(await verifyPassword(demoPassword, rows[0].password_hash, "192.0.2.1")).toBe(true)
@@ -171,20 +169,16 @@ test.each([
 test.each(["", "1"])(
   "with SEED_ALLOW=%j, db:seed says in capitals what becomes public: only if it is 1",
   async (allow) => {
-    const name = `${again.pathname.slice(1)}_allowed${allow}`
-    await ownerPool().query(`CREATE DATABASE ${name} TEMPLATE template`)
-    const MIGRATE_DATABASE_URL = again.href.replace(/\/\w+$/, `/${name}`)
-    const seeding = start(root, "tsx/dist/cli.mjs", ["scripts/seed.ts"], {
-      MIGRATE_DATABASE_URL,
-      SEED_ALLOW: allow,
-      SEED_USERS: "0",
-    })
-    const output = collect(seeding)
-    expect(await seeding.exited).toBe(0)
-    expect(output()).toContain("Created 0 accounts and the demo accounts")
-    const notice = `DATABASE ON ${again.host} PUBLIC: ITS ACCOUNTS OF EVERY ROLE GET THE PASSWORD AND THE KEYS OF THE DEMO`
-    if (allow) expect(output()).toContain(notice)
-    else expect(output()).not.toContain("PUBLIC")
+    vi.stubEnv("MIGRATE_DATABASE_URL", await createDatabase("template"))
+    vi.stubEnv("SEED_ALLOW", allow)
+    vi.stubEnv("SEED_USERS", "0")
+    const { code, stdout } = await runCommand(seedCommand)
+    vi.unstubAllEnvs()
+    expect(code).toBe(0)
+    expect(stdout).toContain("Created 0 accounts and the demo accounts")
+    const notice = `DATABASE ON ${new URL(ownerUrl()).host} PUBLIC: ITS ACCOUNTS OF EVERY ROLE GET THE PASSWORD AND THE KEYS OF THE DEMO`
+    if (allow) expect(stdout).toContain(notice)
+    else expect(stdout).not.toContain("PUBLIC")
   },
 )
 

@@ -1,22 +1,20 @@
-import { execFile } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { promisify } from "node:util"
 import { afterAll, expect, test, vi } from "vitest"
 import { db } from "@/lib/postgres/prisma"
+import { log } from "@/lib/telemetry/log"
 import { createAuditEntries, createKey, createSession, createUser } from "@/tests/support/factories"
-import { root } from "./root"
+import { runCommand } from "@/tests/support/run-command"
+import { afterRestoreCommand } from "./after-restore"
+import { verifyAudit } from "./audit-verify"
 
-const run = promisify(execFile)
 const directory = await mkdtemp(join(tmpdir(), "after-restore-"))
 
 afterAll(() => rm(directory, { recursive: true }))
 
-function script(name: string, ...args: string[]) {
-  return run(process.execPath, ["--import", "tsx", `scripts/${name}.ts`, ...args], { cwd: root })
-}
+const restore = (...args: string[]) => runCommand(afterRestoreCommand, ...args)
 
 async function logOf(...lines: object[]): Promise<string> {
   const path = join(directory, randomUUID())
@@ -39,14 +37,14 @@ test.each([
   ],
 ])("the command refuses %s in words, and changes nothing", async (_, args, stderr) => {
   const refused = { code: 1, stderr: expect.stringContaining(stderr), stdout: "" }
-  await expect(script("after-restore", ...args)).rejects.toMatchObject(refused)
+  expect(await restore(...args)).toMatchObject(refused)
   expect(await isUntouched()).toBe(true)
 })
 
 test("the command requires DATABASE_URL", async () => {
   vi.stubEnv("DATABASE_URL", "")
   const stderr = "after-restore requires DATABASE_URL.\n"
-  await expect(script("after-restore")).rejects.toMatchObject({ code: 1, stderr })
+  expect(await restore()).toMatchObject({ code: 1, stderr })
   vi.unstubAllEnvs()
 })
 
@@ -67,10 +65,10 @@ test("a dry run says the same and changes nothing", async () => {
     },
     { time, event: "request", keyId: key.id, run: { id: randomUUID(), accountId: user.id, credits: 3 } },
   )
-  const dry = (await script("after-restore", "--log", log, "--dry-run")).stdout
+  const dry = (await restore("--log", log, "--dry-run")).stdout
   expect(await db().session.count()).toBe(1)
   expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toBeNull()
-  const done = (await script("after-restore", "--log", log)).stdout
+  const done = (await restore("--log", log)).stdout
   expect(done).toBe(dry.replace(" Dry run: nothing was changed.", ""))
   expect(done).toContain("Told to clients and gone: 1 runs (3 credits), 1 actions.")
   expect(done).toContain(`key ${key.id} of account ${user.id}: revoked`)
@@ -89,7 +87,7 @@ test("what would leave no owner is not done, and the exit code says so", async (
     targetType: "user",
     targetId: id,
   })
-  await expect(script("after-restore", "--log", log)).rejects.toMatchObject({
+  expect(await restore("--log", log)).toMatchObject({
     code: 2,
     stdout: expect.stringContaining(`account ${id}: not banned, it is the last owner`),
   })
@@ -97,14 +95,15 @@ test("what would leave no owner is not done, and the exit code says so", async (
 
 test("a seal from before a restore differs, and the verification says that a restore explains it", async () => {
   const day = 86_400_000
-  vi.stubEnv("LOG_LEVEL", "warn")
+  const warned = vi.spyOn(log(), "warn")
   const createdAt = new Date(Date.now() - 2 * day)
   await createAuditEntries([{ action: "user.signed_in", targetType: "user", targetId: randomUUID(), createdAt }])
-  const { stdout } = await script("after-restore", "--moment", new Date(Date.now() - 2.5 * day).toISOString())
-  const { day: sealed, hash } = JSON.parse(stdout.split("\n").find((line) => line.includes('"audit_sealed"')) ?? "{}")
-  expect((await script("audit-verify", sealed, hash)).stdout).toContain("match their seals")
+  await restore("--moment", new Date(Date.now() - 2.5 * day).toISOString())
+  const [seal] = warned.mock.calls.find(([, event]) => event === "audit_sealed") ?? expect.fail("nothing is sealed")
+  const { day: sealed, hash } = seal as unknown as { day: string; hash: string }
+  expect((await runCommand(verifyAudit, sealed, hash)).stdout).toContain("match their seals")
   const last = new Date(Date.now() - day).toISOString().slice(0, 10)
-  await expect(script("audit-verify", last, "ab".repeat(32))).rejects.toMatchObject({
+  expect(await runCommand(verifyAudit, last, "ab".repeat(32))).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("The audit log says that the database was restored to "),
   })

@@ -3,11 +3,12 @@ import { PrismaPg } from "@prisma/adapter-pg"
 import pg from "pg"
 import { PrismaClient } from "@/generated/prisma/client"
 import { sealAuditLog } from "@/lib/audit-seals"
-import { checkEnvironment } from "@/lib/env"
+import { env } from "@/lib/env"
 import { readiness } from "@/lib/postgres/readiness"
 import { afterRestore, findKeptRuns, type Outcome } from "@/lib/recovery/after-restore"
 import { type Evidence, readEvidence } from "@/lib/recovery/evidence"
 import { log } from "@/lib/telemetry/log"
+import { type Command, runIfStarted } from "./command-line"
 import { loadEnvFiles } from "./env-files.mjs"
 
 // docs/backup.md says when to run it.
@@ -19,32 +20,18 @@ const usage = `Usage: after-restore [--log FILE]… [--moment TIME] [--revoke ad
   --revoke   revokes all admin keys, or all keys, that work: without the logs nobody knows which were revoked since
   --dry-run  only says what it would do`
 
-/** What is not ours to tell from a bug. */
-class Refused extends Error {}
-
 /** A database of millions of rows takes longer than a request may. */
 const timeout = 3_600_000
 
 /** Thrown to undo what a dry run did. */
 const undone = Symbol("dry run")
 
-try {
-  const { unsafe } = await main()
-  process.exitCode = unsafe.length > 0 ? 2 : 0
-} catch (error) {
-  if (!(error instanceof Refused)) throw error
-  console.error(error.message)
-  process.exitCode = 1
-}
-// Connections of the application's pool would keep the process running.
-process.exit()
-
-async function main(): Promise<Outcome> {
-  const { files, moment, revokeAll, isDry } = choices()
+export const afterRestoreCommand: Command = async (args, output) => {
+  const { files, moment, revokeAll, isDry } = choices(args)
   loadEnvFiles()
   const { DATABASE_URL: connectionString } = process.env
-  if (!connectionString) throw new Refused("after-restore requires DATABASE_URL.")
-  checkEnvironment()
+  if (!connectionString) throw new Error("after-restore requires DATABASE_URL.")
+  env()
   const client = new pg.Pool({ connectionString, max: 1 })
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString, max: 1 }) })
   try {
@@ -52,9 +39,9 @@ async function main(): Promise<Outcome> {
       "SELECT current_database() AS name, pg_is_in_recovery() AS recovers",
     )
     if (rows[0]?.recovers)
-      throw new Refused("The database is still in recovery: promote it first, as docs/backup.md says.")
+      throw new Error("The database is still in recovery: promote it first, as docs/backup.md says.")
     const ready = await readiness()
-    if (!ready.ready) throw new Refused(`The database is not ready: ${ready.reason}.`)
+    if (!ready.ready) throw new Error(`The database is not ready: ${ready.reason}.`)
     const evidence = files.length > 0 ? await read(files, prisma) : undefined
     let outcome: Outcome | undefined
     await prisma
@@ -72,17 +59,18 @@ async function main(): Promise<Outcome> {
     // Days that were sealed after the moment get another seal.
     const sealed = isDry ? 0 : await sealAuditLog(client)
     await new Promise((done) => log().flush(done))
-    console.log(report(rows[0]?.name ?? "", outcome, evidence, sealed, isDry).join("\n"))
-    return outcome
+    output.log(report(rows[0]?.name ?? "", outcome, evidence, sealed, isDry).join("\n"))
+    return outcome.unsafe.length > 0 ? 2 : 0
   } finally {
     await prisma.$disconnect()
     await client.end()
   }
 }
 
-function choices() {
+function choices(args: readonly string[]) {
   try {
     const { values } = parseArgs({
+      args: [...args],
       options: {
         log: { type: "string", multiple: true },
         moment: { type: "string" },
@@ -98,18 +86,18 @@ function choices() {
     }
     return { files, moment: moment === undefined ? undefined : new Date(moment), revokeAll: revoke, isDry } as const
   } catch (error) {
-    throw new Refused(`${(error as Error).message}\n\n${usage}`)
+    throw new Error(`${(error as Error).message}\n\n${usage}`)
   }
 }
 
 async function read(files: readonly string[], prisma: PrismaClient): Promise<Evidence> {
   const findKept = async (ids: string[]) => (await findKeptRuns(prisma, ids)).map(({ id }) => id)
   const evidence = await readEvidence(files, findKept).catch((error) => {
-    throw new Refused(`The log cannot be read: ${(error as Error).message}`)
+    throw new Error(`The log cannot be read: ${(error as Error).message}`)
   })
   const { foreign } = evidence
   // With the other files alone, what is in this one would not be done again, and nobody would be told.
-  if (foreign.length > 0) throw new Refused(`${foreign.join(", ")}: no line is one of a server's log.`)
+  if (foreign.length > 0) throw new Error(`${foreign.join(", ")}: no line is one of a server's log.`)
   return evidence
 }
 
@@ -164,3 +152,5 @@ function byAccount(runs: Outcome["lostRuns"], entries: Outcome["lostEntries"]): 
   }
   return [...lists].flatMap(([account, lines]) => [`  account ${account}`, ...lines.map((line) => `    ${line}`)])
 }
+
+await runIfStarted(import.meta.url, afterRestoreCommand)

@@ -1,24 +1,28 @@
-/**
- * What the image can run: `docker run IMAGE migrate`. Each command is a script that runs when it is imported, or
- * exports what runs it, and reads its arguments from `process.argv`.
- */
-const commands: Readonly<Record<string, () => Promise<unknown>>> = {
+import { type Command, exitCodeOf } from "./command-line"
+
+/** What the image can run: `docker run IMAGE migrate`. */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  migrate: async () => (await import("./migrate")).migrateCommand,
+  sweep: async () => (await import("./sweep")).sweep,
+  seed: async () => (await import("./seed")).seedCommand,
+  "after-restore": async () => (await import("./after-restore")).afterRestoreCommand,
+  "audit:verify": async () => (await import("./audit-verify")).verifyAudit,
+  "user:role": async () => (await import("./user-role")).setRole,
+  "user:password": async () => (await import("./user-password")).renewPassword,
+  "user:factors": async () => (await import("./user-factors")).removeFactors,
+}
+
+/** These run when they are imported, and `serve` until it is stopped. */
+const servers: Readonly<Record<string, () => Promise<unknown>>> = {
   serve: () => import("@/server/main"),
   health: () => import("@/server/health"),
-  migrate: async () => (await import("./migrate")).migrateByEnvironment(),
-  sweep: () => import("./sweep"),
-  seed: () => import("./seed"),
-  "after-restore": () => import("./after-restore"),
-  "audit:verify": () => import("./audit-verify"),
-  "user:role": () => import("./user-role"),
-  "user:password": () => import("./user-password"),
-  "user:factors": () => import("./user-factors"),
 }
 
 const [node = "", script = "", name = "serve", ...args] = process.argv
-const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-if (!command) {
-  console.error(`There is no command ${name}. The commands are: ${Object.keys(commands).join(", ")}.`)
+const isServer = Object.hasOwn(servers, name)
+if (!isServer && !Object.hasOwn(commands, name)) {
+  const names = Object.keys({ ...servers, ...commands }).join(", ")
+  console.error(`There is no command ${name}. The commands are: ${names}.`)
   process.exit(1)
 }
 // The processes of WEB_CONCURRENCY are started with the same arguments: none is `serve`.
@@ -28,18 +32,11 @@ if (name !== "serve") {
   process.once("SIGINT", () => process.exit(130))
   process.once("SIGTERM", () => process.exit(143))
 }
-try {
-  await command()
-} catch (error) {
-  console.error(messageOf(error))
-  process.exit(1)
+const command: Command = async (args, output) => {
+  const found = await commands[name]?.()
+  if (found) return found(args, output)
+  await servers[name]?.()
+  return 0
 }
-
-/** Of several addresses that were tried, the error is one without a message. */
-function messageOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join("\n")
-  return error instanceof Error ? error.message : String(error)
-}
-
-// Without an import or export it would be no module.
-export {}
+const code = await exitCodeOf(command, args, console)
+if (!isServer || code > 0) process.exit(code)

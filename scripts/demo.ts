@@ -1,7 +1,7 @@
 import { build, collect, isBuilt, serve, waitForServer } from "./build-and-serve"
 import { stopOnSignal } from "./child"
 import { localAuthSecret, publicNotice, seedWhenEmpty, signIns } from "./demo-data"
-import { openLocalDatabase, removeLocalData } from "./local-database"
+import { type Database, openLocalDatabase, removeLocalData } from "./local-database"
 
 type Options = { port: number; reset: boolean }
 
@@ -31,27 +31,35 @@ async function run({ port, reset }: Options): Promise<void> {
     step("Removing .data")
     await removeLocalData()
   }
-  step("Starting PostgreSQL in .data/postgres")
-  const database = await openLocalDatabase()
-  running.push(database)
-  if (await seedWhenEmpty(database.ownerUrl)) step("Created 18 months of sample data")
-  if (!(await isBuilt())) {
-    step("Building the application, which takes a minute")
-    const { ok, output } = await build((command) => running.push(command))
-    if (!ok) throw new Error(`The build failed:\n\n${output}`)
-  }
+  const [database] = await Promise.all([openDatabase(), provideBuild()])
   step("Starting the server")
   const server = serve(port, { DATABASE_URL: database.url, AUTH_SECRET: await localAuthSecret() })
   running.push(server)
   const output = collect(server)
   const address = `http://localhost:${port}`
   if (!(await waitForServer(server, `${address}/`))) throw new Error(`The server exited:\n\n${output()}`)
+  step(`Ready in ${Math.round(performance.now() / 1000)} s`)
   console.log(
     `\n  ${address}\n  ${address}/dev/mailbox has the emails\n\n${signIns()}\n\n${publicNotice(process.env.HOST || "localhost")}  Press Ctrl-C to stop; data is kept in .data. Run npm run demo -- --reset to start with new data.\n`,
   )
   server.process.stderr?.pipe(process.stderr)
   await server.exited
   throw new Error(`The server exited:\n\n${output()}`)
+}
+
+async function openDatabase(): Promise<Database> {
+  step("Starting PostgreSQL in .data/postgres")
+  const database = await openLocalDatabase()
+  running.push(database)
+  if (await seedWhenEmpty(database.ownerUrl)) step("Created 18 months of sample data")
+  return database
+}
+
+async function provideBuild(): Promise<void> {
+  if (await isBuilt()) return
+  step("Building the application, which takes a minute")
+  const { ok, output } = await build((command) => running.push(command))
+  if (!ok) throw new Error(`The build failed:\n\n${output}`)
 }
 
 async function stopAll(): Promise<void> {

@@ -11,6 +11,11 @@ export const dataDirectory = join(root, ".data")
 /** `ownerUrl` is for migrations and the seed; `local`: whether this is the database in .data. */
 export type Database = { url: string; ownerUrl: string; local: boolean; stop: () => Promise<void> }
 
+/** What a command says about an address that no account has. */
+export function unknownAccount(email: string, { local }: Database): string {
+  return `No account has the address ${email} in ${local ? "the database in .data" : "the database of DATABASE_URL"}.`
+}
+
 /** Removes this data, including a PostgreSQL data directory outside of .data. */
 export async function removeLocalData(): Promise<void> {
   const postgres = join(dataDirectory, "postgres")

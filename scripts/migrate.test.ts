@@ -2,11 +2,12 @@ import { beforeEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { isOlder, version } from "@/lib/version"
 import { oldestBuild } from "@/prisma/oldest-build"
-import { collect } from "@/scripts/build-and-serve"
-import { start } from "@/tests/support/copy"
+import { startFaultyProxy } from "@/tests/support/faulty-proxy"
 import { ownerPool, ownerUrl } from "@/tests/support/owner"
-import { migrate } from "./migrate"
-import { root } from "./root"
+import { runCommand } from "@/tests/support/run-command"
+import { migrate, migrateCommand } from "./migrate"
+
+const impatient = { lockMs: 500, pauseMs: 100 }
 
 /** A right that no version gives, and which applying the rights therefore takes away. */
 const otherRight = "has_table_privilege($1, 'plans', 'UPDATE')"
@@ -24,19 +25,16 @@ beforeEach(async () => {
   await ownerPool().query(`GRANT UPDATE ON plans TO ${runtime}`)
 })
 
-/** Starts `npm run db:migrate`. */
-function startCommand() {
-  const urls = { DATABASE_URL: env().DATABASE_URL, MIGRATE_DATABASE_URL: ownerUrl() }
-  const running = start(root, "tsx/dist/cli.mjs", ["scripts/migrate.ts"], urls)
-  const output = collect(running)
-  return {
-    output,
-    kill: () => running.process.pid && process.kill(-running.process.pid, "SIGKILL"),
-    ended: running.exited.then((code) => ({ code, output: output().trim() })),
+/** Starts `db:migrate`, whose connections `cut` closes as the end of its process does: PostgreSQL sees nothing else of it. */
+async function startCuttable() {
+  const url = new URL(ownerUrl())
+  const proxy = await startFaultyProxy(Number(url.port))
+  const running = migrate(Object.assign(url, { port: proxy.port }).href).catch(() => "cut")
+  return async () => {
+    await proxy.stop()
+    expect(await running).toBe("cut")
   }
 }
-
-const command = () => startCommand().ended
 
 const column = { migration: "20261124140000_session_factor", undo: "ALTER TABLE sessions DROP COLUMN factor" }
 const index = { migration: "20261124032400_key_start_index", undo: 'DROP INDEX "api_keys_start_user_id_idx"' }
@@ -111,9 +109,9 @@ test.each(["99.0.0", "10.0.0"])(
     const before = await read()
     expect(await migrate(ownerUrl(), env().DATABASE_URL)).toEqual({ applied: [], newer })
     expect(await read()).toEqual(before)
-    expect(await command()).toEqual({
+    expect(await runCommand(migrateCommand)).toMatchObject({
       code: 0,
-      output: `Version ${newer} has migrated this database, and version ${version} can use it: nothing to do.`,
+      stdout: `Version ${newer} has migrated this database, and version ${version} can use it: nothing to do.\n`,
     })
     expect(await read()).toEqual(before)
   },
@@ -122,9 +120,9 @@ test.each(["99.0.0", "10.0.0"])(
 test("a database that is too new for this version is refused, with the version to use", async () => {
   await given("99.1.0", "99.0.0")
   const before = await read()
-  expect(await command()).toEqual({
+  expect(await runCommand(migrateCommand)).toMatchObject({
     code: 1,
-    output: `Not migrated: the database needs version 99.0.0 or later, and this is version ${version}. Use version 99.1.0, which migrated it.`,
+    stderr: `Not migrated: the database needs version 99.0.0 or later, and this is version ${version}. Use version 99.1.0, which migrated it.\n`,
   })
   expect(await read()).toEqual(before)
 })
@@ -143,20 +141,15 @@ test("of two db:migrate, the second one waits for the first, and decides then", 
   await undo(index)
   await undo(column)
   const end = await openTransaction("SELECT FROM api_keys")
-  const first = startCommand()
+  const first = migrate(ownerUrl())
   await isWaiting("CREATE INDEX CONCURRENTLY%")
-  const second = startCommand()
-  await expect.poll(second.output).toBe("Another db:migrate is running: waiting for it.\n")
+  const lines: string[] = []
+  const second = migrate(ownerUrl(), ownerUrl(), { say: (line) => lines.push(line) })
+  await expect.poll(() => lines).toEqual(["Another db:migrate is running: waiting for it."])
   await given("99.0.0", "0.0.1")
   await end()
-  expect(await first.ended).toMatchObject({
-    code: 0,
-    output: expect.stringContaining(`Applied: ${index.migration}, ${column.migration}`),
-  })
-  expect(await second.ended).toEqual({
-    code: 0,
-    output: `Another db:migrate is running: waiting for it.\nVersion 99.0.0 has migrated this database, and version ${version} can use it: nothing to do.`,
-  })
+  expect(await first).toEqual({ applied: [index.migration, column.migration] })
+  expect(await second).toEqual({ applied: [], newer: "99.0.0" })
   expect(await attemptsOf(index.migration)).toEqual([true])
 })
 
@@ -164,12 +157,12 @@ test("a migration that waits for a long transaction lets others pass, and is app
   await undo(column)
   const end = await openTransaction("SELECT FROM sessions")
   const lines: string[] = []
-  const migrating = migrate(ownerUrl(), ownerUrl(), { say: (line) => lines.push(line) })
+  const migrating = migrate(ownerUrl(), ownerUrl(), { ...impatient, say: (line) => lines.push(line) })
   await isWaiting("-- AlterTable%factor%")
   await ownerPool().query("SELECT FROM sessions")
   await expect
     .poll(() => lines)
-    .toEqual([`${column.migration} got no lock in 2s, because of other transactions: attempt 2 of 24 in 5 s.`])
+    .toEqual([`${column.migration} got no lock in 0.5s, because of other transactions: attempt 2 of 24 in 0.1 s.`])
   await end()
   expect(await migrating).toEqual({ applied: [column.migration] })
   expect(await attemptsOf(column.migration)).toEqual([true])
@@ -178,7 +171,7 @@ test("a migration that waits for a long transaction lets others pass, and is app
 test("a migration that gets no lock at all leaves nothing behind, and the next db:migrate applies it", async () => {
   await undo(column)
   const end = await openTransaction("SELECT FROM sessions")
-  await expect(migrate(ownerUrl(), ownerUrl(), { lockAttempts: 1 })).rejects.toThrow(
+  await expect(migrate(ownerUrl(), ownerUrl(), { ...impatient, attempts: 1 })).rejects.toThrow(
     `${column.migration} was not applied: canceling statement due to lock timeout. db:migrate applies it again.`,
   )
   await end()
@@ -190,10 +183,10 @@ test("a migration that gets no lock at all leaves nothing behind, and the next d
 test("an index that is built CONCURRENTLY waits for a transaction longer than other migrations wait for a lock", async () => {
   await undo(index)
   const end = await openTransaction("SELECT FROM api_keys")
-  const migrating = migrate(ownerUrl())
+  const migrating = migrate(ownerUrl(), ownerUrl(), impatient)
   const ended = migrating.catch((error) => error)
-  const waited =
-    "SELECT FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '3 s' AND datname = current_database()"
+  const waited = `SELECT FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'
+    AND query_start < clock_timestamp() - interval '${2 * impatient.lockMs} ms' AND datname = current_database()`
   await Promise.race([ended, expect.poll(async () => (await ownerPool().query(waited)).rowCount).toBe(1)])
   await end()
   expect(await ended).toEqual({ applied: [index.migration] })
@@ -222,10 +215,9 @@ test("db:migrate waits for the engine of one that was killed, which PostgreSQL s
 test("an index whose build was interrupted is built by the next db:migrate", async () => {
   await undo(index)
   const end = await openTransaction("SELECT FROM api_keys")
-  const killed = startCommand()
+  const cut = await startCuttable()
   await isWaiting("CREATE INDEX CONCURRENTLY%")
-  killed.kill()
-  await killed.ended
+  await cut()
   await ownerPool().query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%'",
   )
@@ -240,9 +232,9 @@ test.each([column, index])(
   async (pending) => {
     await undo(pending)
     const end = await openTransaction("SELECT FROM sessions, api_keys")
-    const killed = startCommand()
+    const cut = await startCuttable()
     await isWaiting(pending === column ? "-- AlterTable%factor%" : "CREATE INDEX CONCURRENTLY%")
-    killed.kill()
+    await cut()
     await end()
     await migrate(ownerUrl())
     expect((await attemptsOf(pending.migration)).at(-1)).toBe(true)

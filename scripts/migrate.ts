@@ -2,15 +2,16 @@ import { readdir, readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { join, resolve } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { fileURLToPath } from "node:url"
 import { PrismaPg } from "@prisma/adapter-pg"
 import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from "@prisma/driver-adapter-utils"
 import type { MigrationList, SchemaEngine } from "@prisma/schema-engine-wasm"
 import * as engineGlue from "@prisma/schema-engine-wasm/schema_engine_bg"
 import pg from "pg"
 import { isUndefinedTable, readSchemaVersion, refusalByDatabase } from "@/lib/postgres/schema-version"
+import { singleton } from "@/lib/singleton"
 import { numbersOf, version } from "@/lib/version"
 import { oldestBuild } from "@/prisma/oldest-build"
+import { type Command, runIfStarted } from "./command-line"
 import { loadEnvFiles } from "./env-files.mjs"
 import { builtIndex, commitsItself } from "./migration-rules"
 import { applyRoles } from "./roles"
@@ -24,13 +25,11 @@ const everything = { externalTables: [], externalEnums: [] }
  * It keeps the same `_prisma_migrations` table as `prisma migrate deploy`, so either can continue the other's work.
  */
 async function openEngine(pool: pg.Pool, runScript: Script): Promise<SchemaEngine> {
-  loading ??= load()
+  // Its JavaScript glue keeps the instance in a global variable, so there is one per process.
+  const SchemaEngine = await singleton("schema-engine", load)
   const adapter = bindMigrationAwareSqlAdapterFactory(new MigrationDatabase(pool, runScript))
-  return (await loading).new({ datamodels: [["schema.prisma", await readSchema()]] }, () => {}, adapter)
+  return SchemaEngine.new({ datamodels: [["schema.prisma", await readSchema()]] }, () => {}, adapter)
 }
-
-// Its JavaScript glue keeps the instance in a global variable, so there is one per process.
-let loading: Promise<typeof SchemaEngine> | undefined
 
 async function load(): Promise<typeof SchemaEngine> {
   const glue = engineGlue as unknown as {
@@ -145,30 +144,30 @@ async function recordVersion(pool: pg.Pool): Promise<string | undefined> {
 }
 
 /** How long a migration waits for a lock: everybody who wants the table next waits behind it. */
-const lockTimeout = "2s"
-const pauseMs = 5_000
+const patience = { lockMs: 2_000, pauseMs: 5_000, attempts: 24 }
 
 /** The migration that was started and has neither ended nor been taken back. */
 const unfinished = "finished_at IS NULL AND rolled_back_at IS NULL"
 
-type Options = { say?: (line: string) => void; lockAttempts?: number }
+type Options = { say?: (line: string) => void } & Partial<typeof patience>
 
 /**
  * Runs a migration, which leaves nothing behind if it fails. The engine would record only afterwards that it is done: if
  * this process ends before, PostgreSQL still completes the statement.
  */
-async function runMigration(pool: pg.Pool, script: string, { say = () => {}, lockAttempts = 24 }: Options) {
+async function runMigration(pool: pg.Pool, script: string, { say = () => {}, ...given }: Options) {
+  const { lockMs, pauseMs, attempts } = { ...patience, ...given }
   const index = builtIndex(script)
   // Building it waits for transactions, but nobody waits for that.
   if (index) return buildIndex(pool, index, script)
   const recorded = `${script}\n;UPDATE _prisma_migrations SET finished_at = now() WHERE ${unfinished}`
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runIn(pool, lockTimeout, commitsItself(script) ? script : recorded)
+      return await runIn(pool, lockMs, commitsItself(script) ? script : recorded)
     } catch (error) {
-      if ((error as { code?: unknown }).code !== "55P03" || attempt === lockAttempts) throw error
-      const next = `attempt ${attempt + 1} of ${lockAttempts} in ${pauseMs / 1_000} s`
-      say(`${await nameOfUnfinished(pool)} got no lock in ${lockTimeout}, because of other transactions: ${next}.`)
+      if ((error as { code?: unknown }).code !== "55P03" || attempt === attempts) throw error
+      const next = `attempt ${attempt + 1} of ${attempts} in ${pauseMs / 1_000} s`
+      say(`${await nameOfUnfinished(pool)} got no lock in ${lockMs / 1_000}s, because of other transactions: ${next}.`)
       await sleep(pauseMs)
     }
   }
@@ -179,14 +178,14 @@ async function buildIndex(pool: pg.Pool, index: string, script: string): Promise
   const text = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)"
   const { rows } = await pool.query({ text, values: [index] })
   if (rows[0]?.indisvalid) return
-  if (rows[0]) await runIn(pool, "0", `DROP INDEX CONCURRENTLY ${index}`)
-  await runIn(pool, "0", script)
+  if (rows[0]) await runIn(pool, 0, `DROP INDEX CONCURRENTLY ${index}`)
+  await runIn(pool, 0, script)
 }
 
-async function runIn(pool: pg.Pool, lockTimeout: string, script: string): Promise<void> {
+async function runIn(pool: pg.Pool, lockMs: number, script: string): Promise<void> {
   const client = await pool.connect()
   try {
-    await client.query(`SET lock_timeout = '${lockTimeout}'; SET statement_timeout = 0`)
+    await client.query(`SET lock_timeout = ${lockMs}; SET statement_timeout = 0`)
     await client.query(script)
   } finally {
     await client.query("RESET lock_timeout; RESET statement_timeout").catch(() => {})
@@ -312,29 +311,29 @@ export async function missingFromMigrations(connectionString: string): Promise<s
 }
 
 /** `npm run db:migrate`, and `migrate` in the image. */
-export async function migrateByEnvironment(): Promise<never> {
+export const migrateCommand: Command = async (_args, output) => {
   loadEnvFiles()
   const { DATABASE_URL: url, MIGRATE_DATABASE_URL: ownerUrl } = process.env
   if (!url) {
-    console.error("db:migrate requires DATABASE_URL. The demo and `npm run dev` migrate their own database.")
-    process.exit(1)
+    output.error("db:migrate requires DATABASE_URL. The demo and `npm run dev` migrate their own database.")
+    return 1
   }
   try {
-    const { applied, newer } = await migrate(ownerUrl || url, url, { say: console.log })
+    const { applied, newer } = await migrate(ownerUrl || url, url, { say: output.log })
     if (newer) {
-      console.log(`Version ${newer} has migrated this database, and version ${version} can use it: nothing to do.`)
-      process.exit(0)
+      output.log(`Version ${newer} has migrated this database, and version ${version} can use it: nothing to do.`)
+      return 0
     }
-    console.log(applied.length === 0 ? "The database is up to date." : `Applied: ${applied.join(", ")}`)
-    if (ownerUrl) console.log("The role of DATABASE_URL has the rights in prisma/roles.sql.")
+    output.log(applied.length === 0 ? "The database is up to date." : `Applied: ${applied.join(", ")}`)
+    if (ownerUrl) output.log("The role of DATABASE_URL has the rights in prisma/roles.sql.")
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const isRefused = !ownerUrl && /permission denied|must be owner/.test(message)
     const missing = "set MIGRATE_DATABASE_URL to the URL of the owner of the tables."
-    console.error(isRefused ? `The role of DATABASE_URL may not migrate: ${missing}` : message)
-    process.exit(1)
+    output.error(isRefused ? `The role of DATABASE_URL may not migrate: ${missing}` : message)
+    return 1
   }
-  process.exit(0)
+  return 0
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await migrateByEnvironment()
+await runIfStarted(import.meta.url, migrateCommand)

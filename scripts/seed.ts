@@ -1,8 +1,9 @@
 import pg from "pg"
 import { mayBeSeeded, seed } from "@/prisma/seed"
+import { type Command, runIfStarted } from "./command-line"
 import { openDatabase } from "./local-database"
 
-async function main(): Promise<void> {
+export const seedCommand: Command = async (_args, output) => {
   const { ownerUrl: url, stop } = await openDatabase()
   // Not the application's pool, which has a statement timeout.
   const database = new pg.Pool({ connectionString: url })
@@ -13,7 +14,7 @@ async function main(): Promise<void> {
       )
     }
     if (process.env.SEED_ALLOW === "1") {
-      console.log(
+      output.log(
         `SEED_ALLOW=1 MAKES THE DATABASE ON ${new URL(url).host} PUBLIC: ITS ACCOUNTS OF EVERY ROLE GET THE PASSWORD AND THE KEYS OF THE DEMO, WHICH EVERYONE KNOWS. PRODUCTION DOES NOT START ON IT.`,
       )
     }
@@ -21,16 +22,13 @@ async function main(): Promise<void> {
     if (!Number.isInteger(users) || users < 0) throw new Error("SEED_USERS must be a whole number.")
     const start = performance.now()
     await seed(database, { users, now: new Date() })
-    console.log(
-      `Created ${users} accounts and the demo accounts in ${((performance.now() - start) / 1000).toFixed(1)} s.`,
-    )
+    const seconds = ((performance.now() - start) / 1000).toFixed(1)
+    output.log(`Created ${users} accounts and the demo accounts in ${seconds} s.`)
+    return 0
   } finally {
     await database.end()
     await stop()
   }
 }
 
-await main().catch((error) => {
-  console.error(error instanceof Error ? error.message : error)
-  process.exitCode = 1
-})
+await runIfStarted(import.meta.url, seedCommand)

@@ -1,31 +1,38 @@
 import pg from "pg"
 import { logAuditEntries } from "@/lib/audit"
-import { checkEnvironment } from "@/lib/env"
+import { env } from "@/lib/env"
 import { refusalByDatabase } from "@/lib/postgres/schema-version"
 import { jobs } from "@/lib/sweeper"
 import { log } from "@/lib/telemetry/log"
+import { type Command, runIfStarted } from "./command-line"
 import { loadEnvFiles } from "./env-files.mjs"
 
-// For cron, if no server runs the sweeper. Requires the configuration of a server, because it sends emails, and never
-// uses the database in .data.
-loadEnvFiles()
-const connectionString = process.env.DATABASE_URL
-if (!connectionString) {
-  console.error("sweep requires DATABASE_URL. The demo and `npm run dev` sweep their own database.")
-  process.exit(1)
-}
-checkEnvironment()
-logAuditEntries()
-const pool = new pg.Pool({ connectionString, max: 1 })
-try {
-  const refusal = await refusalByDatabase(pool)
-  if (refusal) {
-    console.error(`Not swept: ${refusal}`)
-    process.exit(1)
+/**
+ * For cron, if no server runs the sweeper. Requires the configuration of a server, because it sends emails, and never
+ * uses the database in .data.
+ */
+export const sweep: Command = async (_args, output) => {
+  loadEnvFiles()
+  const connectionString = process.env.DATABASE_URL
+  if (!connectionString) {
+    output.error("sweep requires DATABASE_URL. The demo and `npm run dev` sweep their own database.")
+    return 1
   }
-  for (const job of Object.values(jobs)) console.log(`${await job.run(pool)}.`)
-} finally {
-  await pool.end()
+  env()
+  logAuditEntries()
+  const pool = new pg.Pool({ connectionString, max: 1 })
+  try {
+    const refusal = await refusalByDatabase(pool)
+    if (refusal) {
+      output.error(`Not swept: ${refusal}`)
+      return 1
+    }
+    for (const job of Object.values(jobs)) output.log(`${await job.run(pool)}.`)
+  } finally {
+    await pool.end()
+  }
+  await new Promise((done) => log().flush(done))
+  return 0
 }
-// Connections for emails would keep the process running.
-log().flush(() => process.exit(0))
+
+await runIfStarted(import.meta.url, sweep)

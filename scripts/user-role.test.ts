@@ -1,20 +1,15 @@
-import { execFile } from "node:child_process"
-import { promisify } from "node:util"
 import { expect, test } from "vitest"
 import { db } from "@/lib/postgres/prisma"
 import { createUser } from "@/tests/support/factories"
-import { root } from "./root"
+import { runCommand } from "@/tests/support/run-command"
+import { setRole } from "./user-role"
 
-const run = promisify(execFile)
-
-function script(...args: string[]) {
-  return run(process.execPath, ["--import", "tsx", "scripts/user-role.ts", ...args], { cwd: root })
-}
+const script = (...args: string[]) => runCommand(setRole, ...args)
 
 test("the command changes a role, with an audit entry of the system, but not that of the last active owner", async () => {
   const owner = await createUser({ role: "owner" })
   await createUser({ role: "owner", status: "banned" })
-  await expect(script(owner.email, "member")).rejects.toMatchObject({
+  expect(await script(owner.email, "member")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("the last active owner"),
   })

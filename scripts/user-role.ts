@@ -4,41 +4,41 @@ import { lockAccounts } from "@/lib/accounts/authority"
 import { writeRole } from "@/lib/accounts/mutations"
 import { normalizeEmail } from "@/lib/email/address"
 import { isRole, type Role, roleNames } from "@/lib/permissions"
-import { openDatabase } from "./local-database"
+import { type Command, runIfStarted } from "./command-line"
+import { openDatabase, unknownAccount } from "./local-database"
 
-const [email = "", role = ""] = process.argv.slice(2)
-if (!email || !isRole(role)) {
-  if (role) console.error(`Unknown role ${role}.`)
-  console.error(`Usage: user:role EMAIL ROLE    where ROLE is one of ${roleNames.join(", ")}`)
-  process.exit(1)
-}
-
-const database = await openDatabase()
-const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
-try {
-  const before = await changeRole(normalizeEmail(email), role)
-  if (before === undefined) {
-    console.error(
-      `No account has the address ${email} in ${database.local ? "the database in .data" : "the database of DATABASE_URL"}.`,
-    )
-    process.exitCode = 1
-  } else if (before === "last owner") {
-    console.error(`${email} is the last active owner. Give another account the role owner first.`)
-    process.exitCode = 1
-  } else {
-    console.log(
+export const setRole: Command = async ([email = "", role = ""], output) => {
+  if (!email || !isRole(role)) {
+    if (role) output.error(`Unknown role ${role}.`)
+    output.error(`Usage: user:role EMAIL ROLE    where ROLE is one of ${roleNames.join(", ")}`)
+    return 1
+  }
+  const database = await openDatabase()
+  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
+  try {
+    const before = await changeRole(prisma, normalizeEmail(email), role)
+    if (before === undefined) {
+      output.error(unknownAccount(email, database))
+      return 1
+    }
+    if (before === "last owner") {
+      output.error(`${email} is the last active owner. Give another account the role owner first.`)
+      return 1
+    }
+    output.log(
       before === role
         ? `${email} already has the role ${role}.`
         : `${email} had the role ${before} and now has ${role}.`,
     )
+    return 0
+  } finally {
+    await prisma.$disconnect()
+    await database.stop()
   }
-} finally {
-  await prisma.$disconnect()
-  await database.stop()
 }
 
 /** Returns the previous role, or undefined for an unknown account. The operator needs no permission. */
-function changeRole(email: string, role: Role): Promise<string | undefined> {
+function changeRole(prisma: PrismaClient, email: string, role: Role): Promise<string | undefined> {
   return prisma.$transaction(async (transaction) => {
     const accounts = await lockAccounts(
       transaction,
@@ -52,3 +52,5 @@ function changeRole(email: string, role: Role): Promise<string | undefined> {
     return user.role
   })
 }
+
+await runIfStarted(import.meta.url, setRole)

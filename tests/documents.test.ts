@@ -1,10 +1,10 @@
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { readdir, readFile } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
 import { expect, test } from "vitest"
 import { envNames } from "@/lib/env"
 import { root } from "@/scripts/root"
-import { optional } from "./support/changed-copy"
+import { optional } from "./support/optional"
 
 // What documents name exists: pages and their headings, files, commands and variables.
 
@@ -59,6 +59,28 @@ test("each file that is named exists, unless a module was removed with it", () =
   const isMissing = (path: string) => !isOptional(path) && !path.endsWith(".service") && !existsSync(join(root, path))
   expect(missing(paths, isMissing)).toEqual([])
 })
+
+test("each test that proves a guarantee runs in npm test, and one that runs a sample there is marked with a plus", async () => {
+  const guarantees = documents.find(({ file }) => file === "docs/security.md")?.text ?? ""
+  const named = [...guarantees.matchAll(/`((?:app|e2e|lib|prisma|scripts|tests)\/[^`*]+\.(?:test|spec)\.tsx?)`(\+?)/g)]
+  expect(named.length).toBeGreaterThan(100)
+  const wrong = named.flatMap(([, file = "", mark]) => {
+    if (!existsSync(join(root, file))) return []
+    if (/^tests\/(?!http\/)\w+\//.test(file)) return [`${file} is in the long form only`]
+    return isSampled(file) === (mark === "+") ? [] : [`${file} ${mark ? "runs whole" : "runs a sample"} in npm test`]
+  })
+  expect(wrong).toEqual([])
+})
+
+/** Whether a test, or a file beside it that it imports, takes a sample. */
+function isSampled(file: string): boolean {
+  const text = readFileSync(join(root, file), "utf8")
+  if (/from "(@\/tests\/support|\.)\/sample"/.test(text)) return true
+  return [...text.matchAll(/from "\.\/([\w-]+)"/g)].some(([, name]) => {
+    const beside = join(dirname(file), `${name}.ts`)
+    return /^(tests|e2e)\//.test(beside) && existsSync(join(root, beside)) && isSampled(beside)
+  })
+}
 
 test("each command exists", async () => {
   const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8"))

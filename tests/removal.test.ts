@@ -1,35 +1,15 @@
-import { readdir, readFile } from "node:fs/promises"
-import { join, relative } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import { GET as metrics } from "@/app/api/v1/admin/metrics/route"
 import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import { db } from "@/lib/postgres/prisma"
 import { seed } from "@/prisma/seed"
-import { root } from "@/scripts/root"
 import { ownerPool } from "@/tests/support/owner"
-import { foldersOf, modules, optional, serveChangedCopy, sessionInCopy, testChangedCopy } from "./support/changed-copy"
+import { serveChangedCopy, sessionInCopy, testChangedCopy } from "./support/changed-copy"
 import { crawl } from "./support/crawl"
+import { modules, namesOf, optional } from "./support/optional"
 
-// An optional module is removed by deleting the folders with its name and nothing else. These tests do so in a copy: see
-// support/changed-copy.ts.
-
-/** Matches a URL or an import of these modules, except for imports from lib. */
-const naming = (names: readonly string[]) => new RegExp(`(?<!/lib)/(${names.join("|")})\\b`)
-
-// No module depends on another, so a copy without all of them also covers the removal of a single one.
-test("no page, component or endpoint refers to a module outside the module's own folders", async () => {
-  const files = (await Promise.all(["app", "components"].map(filesBelow))).flat()
-  const sources = files.filter((file) => !/\.(test|spec)\.tsx?$/.test(file))
-  expect(sources.length).toBeGreaterThan(50)
-  const named = await Promise.all(
-    sources.map(async (file) => {
-      const text = await readFile(join(root, file), "utf8")
-      const others = optional.filter((name) => !foldersOf(name).some((folder) => file.startsWith(`${folder}/`)))
-      return others.filter((name) => naming([name]).test(text)).map((name) => `${file} names ${name}`)
-    }),
-  )
-  expect(named.flat()).toEqual([])
-})
+// A copy without the optional modules, built and served: see support/changed-copy.ts. Types and imports of such a copy are in
+// optional-modules.test.ts.
 
 test("the tests of the remaining endpoints and documents pass, and with another name those of keys and emails", () =>
   testChangedCopy(
@@ -81,7 +61,7 @@ describe("a copy without any optional module, built and served", () => {
   test("no page links to a removed module", async () => {
     const reached = [...(await crawl(base, "/")), ...(await crawl(base, "/admin", cookie))]
     expect(reached.map(([path]) => path)).toEqual(expect.arrayContaining(["/sign-up", "/admin/orders", "/api-keys"]))
-    const wrong = reached.filter(([path, { status }]) => status >= 400 || naming(optional).test(path))
+    const wrong = reached.filter(([path, { status }]) => status >= 400 || namesOf(optional).test(path))
     expect(wrong.map(([path, { status }]) => [path, status])).toEqual([])
   })
 
@@ -90,12 +70,7 @@ describe("a copy without any optional module, built and served", () => {
     async (path) => {
       const response = await fetch(base + path)
       expect(response.status).toBe(200)
-      expect(await response.text()).not.toMatch(naming(optional))
+      expect(await response.text()).not.toMatch(namesOf(optional))
     },
   )
 })
-
-async function filesBelow(directory: string): Promise<string[]> {
-  const entries = await readdir(join(root, directory), { recursive: true, withFileTypes: true })
-  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => relative(root, join(parentPath, name)))
-}

@@ -4,7 +4,6 @@ import { Redis } from "ioredis"
 import { beforeAll, describe, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
-import { root } from "@/scripts/root"
 import {
   changedCopy,
   renamed,
@@ -32,18 +31,6 @@ const olderPrefixes = /\btsk_(adm|usr)_/g
 
 const { slug, name } = renamed
 const metricsToken = "a-token-for-metrics"
-
-test("no source of the product but lib/product.ts contains the original name", async () => {
-  const sources = ["app", "components", "lib", "server"].map(async (folder) => {
-    const files = await readdir(join(root, folder), { recursive: true })
-    return files.filter((file) => /(?<!\.test|\.spec)\.tsx?$/.test(file)).map((file) => join(folder, file))
-  })
-  const found = [...(await Promise.all(sources)).flat(), "Dockerfile", "compose.yaml"].map(async (file) => {
-    const text = await readFile(join(root, file), "utf8")
-    return originalName.test(text) && file !== "lib/product.ts" ? [file] : []
-  })
-  expect((await Promise.all(found)).flat()).toEqual([])
-})
 
 test("a newcomer creates keys and calls both APIs", () => tellStory("e2e/story.spec.ts"))
 

@@ -1,102 +1,135 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { loadavg, tmpdir } from "node:os"
 import { join, relative } from "node:path"
+import { createInterface } from "node:readline"
 import { stripVTControlCharacters } from "node:util"
 import { build, isBuilt, type Listener } from "@/scripts/build-and-serve"
 import { type Child, startChild, stopOnSignal } from "@/scripts/child"
 import { freePort } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
+import { cpuMeter } from "./cpu"
+import { testFiles } from "./files"
 import { provideNode } from "./support/node-versions"
 import { provide } from "./support/provide"
 
 /** `failures` names the tests that failed; a command that fails has no tests to name. */
 type Tally = { passed: number; failed: number; failures: readonly string[] }
-type Suite = { name: string; run: (results: string) => Promise<Tally> }
 type Options = { args?: readonly string[]; env?: Record<string, string>; node?: string }
+/** A suite that runs; `results` is a directory for reports. */
+type Context = { name: string; results: string }
+type Suite = { name: string; title: string; run: (context: Context) => Promise<Tally> }
+/** Times are in milliseconds of the clock and in seconds of the CPU. */
+type Ended = { title: string; wall: number; cpu: number | undefined; tally?: Tally }
 
-/** Next renders pages under both listeners, but these tests also call the API, so they run under Next's listener too. */
-const customerStories = ["story", "no-script"].map((name) => `e2e/${name}.spec.ts`)
+const whole: Options = { env: { LONG: "1" } }
 
-/** The contract runs over HTTP: on our listener, and in the long form on Next alone. */
-const withoutContract = ["--exclude=app/api/v1/contract.test.ts"]
+const unit = (options?: Options): Suite => ({
+  name: "unit",
+  title: "Unit tests, with a real PostgreSQL and Redis",
+  // The contract runs over HTTP.
+  run: (context) => vitest(context, "unit*", options, "--exclude=app/api/v1/contract.test.ts"),
+})
 
-const suites: readonly Suite[] = [
-  { name: "Format, lint, types and imports", run: async () => check(await npmRun("check")) },
-  {
-    name: "Unit tests, with a real PostgreSQL and Redis",
-    run: (results) => vitest(results, "unit", { args: withoutContract }),
-  },
-  { name: "Build", run: async () => check(await buildOnce()) },
-  { name: "Servers over HTTP", run: (results) => vitest(results, "http*") },
-  {
-    name: "Servers and dependencies killed under load",
-    run: (results) => vitest(results, "load", { args: ["--maxWorkers=1"] }),
-  },
-  { name: "Pages in a real browser", run: (results) => playwright(results, "lean") },
-  { name: "Customer stories with Next alone", run: (results) => playwright(results, "next", customerStories) },
-  {
-    name: "A copy with another name, other work and no optional modules",
-    run: (results) => vitest(results, "changed-copy"),
-  },
+const http = (options?: Options): Suite => ({
+  name: "http",
+  title: "Servers over HTTP",
+  run: (context) => vitest(context, "http*", options),
+})
+
+const browser = (options?: Options): Suite => ({
+  name: "browser",
+  title: "Pages in a real browser",
+  run: (context) => playwright(context, "lean", options),
+})
+
+/** Two lanes run beside each other, because suites wait half of their time. */
+const lanes: readonly (readonly Suite[])[] = [
+  [
+    {
+      name: "check",
+      title: "Format, lint, types and imports",
+      run: async (context) => outcome(await start(context, "npm", ["run", "--silent", "check"])),
+    },
+    unit(),
+  ],
+  [{ name: "build", title: "Build", run: async (context) => outcome(await buildOnce(context)) }, http(), browser()],
 ]
 
-const LONG = { LONG: "1" }
-
-/** These suites take two hours. */
+/** What `npm test` runs a sample of and what it leaves out, one after the other. */
 const longSuites: readonly Suite[] = [
+  unit(whole),
+  http(whole),
+  browser(whole),
   {
-    name: "Model tests with a thousand sequences",
-    run: (results) => vitest(results, "unit", { args: ["model", "interleaving"], env: LONG }),
-  },
-  { name: "Build", run: async () => check(await buildOnce()) },
-  { name: "The contract with Next alone", run: (results) => vitest(results, "next-http") },
-  {
-    name: "Every fault at every endpoint, and 30,000 generated requests",
-    run: (results) => vitest(results, "http", { args: ["faults", "redis-cluster", "fuzz"], env: LONG }),
-  },
-  {
-    name: "Fifty kills, and ten minutes of load while dependencies fail",
-    run: (results) => vitest(results, "load", { args: ["--maxWorkers=1"], env: LONG }),
+    name: "next",
+    title: "The contract and customer stories with Next alone",
+    run: async (context) =>
+      sum([
+        await vitest(context, "next-http"),
+        await playwright(context, "next", { args: ["e2e/story.spec.ts", "e2e/no-script.spec.ts"] }),
+      ]),
   },
   {
-    name: "Each alert fires in a real Prometheus by its fault",
-    run: (results) => vitest(results, "alerts"),
+    name: "load",
+    title: "Fifty kills, and ten minutes of load while dependencies fail",
+    run: (context) => vitest(context, "load", whole, "--maxWorkers=1"),
   },
   {
-    name: "The last release beside this one, and a million rows of the first schema",
-    run: (results) => vitest(results, "upgrade"),
+    name: "changed-copy",
+    title: "A copy with another name, other work and no optional modules",
+    run: (context) => vitest(context, "changed-copy"),
   },
   {
-    name: "A backup under load, the loss of the database, and restores to a moment",
-    run: (results) => vitest(results, "restore"),
+    name: "alerts",
+    title: "Each alert fires in a real Prometheus by its fault",
+    run: (context) => vitest(context, "alerts"),
   },
   {
-    name: "The image of the Dockerfile, with the contract",
-    run: (results) => vitest(results, "image"),
+    name: "upgrade",
+    title: "The last release beside this one, and a million rows of the first schema",
+    run: (context) => vitest(context, "upgrade"),
   },
-  ...[22, 24].flatMap((major): Suite[] => [
-    {
-      name: `Unit tests on Node ${major}`,
-      run: async (results) => vitest(results, "unit", { node: await provideNode(major) }),
-    },
-    {
-      name: `Servers over HTTP on Node ${major}`,
-      run: async (results) => vitest(results, "http*", { node: await provideNode(major) }),
-    },
-    {
-      name: `The contract with Next alone on Node ${major}`,
-      run: async (results) => vitest(results, "next-http", { node: await provideNode(major) }),
-    },
-  ]),
+  {
+    name: "restore",
+    title: "A backup under load, the loss of the database, and restores to a moment",
+    run: (context) => vitest(context, "restore"),
+  },
+  {
+    name: "image",
+    title: "The image of the Dockerfile, with the contract",
+    run: (context) => vitest(context, "image"),
+  },
+  ...[22, 24].map(
+    (major): Suite => ({
+      name: `node-${major}`,
+      title: `Unit tests, servers over HTTP and the contract with Next alone on Node ${major}`,
+      async run(context) {
+        const node = await provideNode(major)
+        const tallies: Tally[] = []
+        for (const project of ["unit*", "http*", "next-http"]) tallies.push(await vitest(context, project, { node }))
+        return sum(tallies)
+      },
+    }),
+  ),
 ]
 
-let current: Child | undefined
+const running = new Set<Child>()
 
-/** Runs every suite even if one fails, prints the totals and every failure once more, and exits. */
-export async function testEverything({ isLong }: { isLong: boolean }): Promise<void> {
+/**
+ * Runs every suite even if one fails, prints the times and every failure once more, and exits.
+ * @param parts of the long form: names of suites, or parts of the paths of test files
+ * @param installedSince when the installation of packages started, by performance.now()
+ */
+export async function runTests(given: {
+  isLong: boolean
+  parts: readonly string[]
+  installedSince: number
+}): Promise<void> {
+  const { isLong, parts, installedSince } = given
+  const chosen = isLong && parts.length === 0 ? longSuites : parts.flatMap(suitesNamed)
   const results = await mkdtemp(join(tmpdir(), "results-"))
   stopOnSignal(async () => {
-    await current?.stop()
+    await Promise.all([...running].map(({ stop }) => stop()))
     await rm(results, { recursive: true, force: true })
     process.exit(130)
   })
@@ -106,46 +139,94 @@ export async function testEverything({ isLong }: { isLong: boolean }): Promise<v
   if (isLong) {
     await provide("prometheus", "postgresql", "pgbackrest", "jq", "buildah", "mmdebstrap", "bubblewrap", "compose")
   }
-  const total = { passed: 0, failed: 0 }
-  const failures: string[] = []
-  for (const { name, run } of isLong ? longSuites : suites) {
-    console.log(`\n=== ${name}\n`)
-    const started = performance.now()
-    const { passed, failed, failures: inSuite } = await run(results)
-    console.log(
-      `\n${passed} passed, ${failed} failed in ${Math.round((performance.now() - started) / 1000)} s: ${name}`,
-    )
-    total.passed += passed
-    total.failed += failed
-    if (failed > 0) failures.push(name, ...inSuite.map((failure) => `  ${failure}`))
+  const cpuUsed = cpuMeter()
+  const ended: Ended[] = [{ title: "Packages and programs", wall: performance.now() - installedSince, cpu: cpuUsed() }]
+  async function runLane(suites: readonly Suite[]): Promise<void> {
+    for (const { name, title, run } of suites) {
+      print(name, `=== ${title}`)
+      const started = performance.now()
+      const tally = await run({ name, results })
+      const row = { title, wall: performance.now() - started, cpu: cpuUsed(), tally }
+      print(name, timesOf(row))
+      ended.push(row)
+    }
   }
+  if (parts.length === 0) await Promise.all(lanes.map(runLane))
+  await runLane(chosen)
   await rm(results, { recursive: true, force: true })
+
+  const failures = ended.flatMap(({ title, tally }) =>
+    tally && tally.failed > 0 ? [title, ...tally.failures.map((failure) => `  ${failure}`)] : [],
+  )
   if (failures.length > 0) console.log(`\n${["Failed:", ...failures].join("\n")}`)
-  console.log(`\n${total.passed} passed, ${total.failed} failed`)
-  process.exit(total.failed === 0 ? 0 : 1)
+  const cpu = ended.reduce((total, { cpu }) => total + (cpu ?? Number.NaN), 0)
+  const load = loadavg().map((average) => average.toFixed(1))
+  console.log(`\n${ended.map(timesOf).join("\n")}`)
+  console.log(
+    timesOf({ title: `In all, at a load of ${load.join(", ")}`, wall: performance.now() - installedSince, cpu }),
+  )
+  const { passed, failed } = sum(ended.flatMap(({ tally }) => tally ?? []))
+  console.log(`\n${passed} passed, ${failed} failed`)
+  process.exit(failed === 0 ? 0 : 1)
 }
 
-async function buildOnce(): Promise<boolean> {
+/** A line like `  312 s   401 s of CPU  Servers over HTTP: 812 passed, 0 failed`. */
+function timesOf({ title, wall, cpu, tally }: Ended): string {
+  const seconds = (value: number) => `${Math.round(value)} s`.padStart(7)
+  const used = cpu === undefined || Number.isNaN(cpu) ? "" : `${seconds(cpu)} of CPU`
+  return `${seconds(wall / 1000)}${used}  ${title}${tally ? `: ${tally.passed} passed, ${tally.failed} failed` : ""}`
+}
+
+/** The suite of this name, or one of the test files whose paths contain it. */
+function suitesNamed(part: string): readonly Suite[] {
+  const named = longSuites.filter(({ name }) => name === part)
+  if (named.length > 0) return named
+  const projects = new Set(
+    testFiles()
+      .filter((file) => file.includes(part))
+      .map(projectOf),
+  )
+  if (projects.size === 0) {
+    console.error(
+      `No suite and no test file is named ${part}. Suites: ${longSuites.map(({ name }) => name).join(", ")}`,
+    )
+    process.exit(2)
+  }
+  const options = { ...whole, args: [part] }
+  return [...projects].map((project) => ({
+    name: project.replace("*", ""),
+    title: `Test files named ${part}, ${project.replace("*", "")}`,
+    run: (context) =>
+      project === "browser" ? playwright(context, "lean", options) : vitest(context, project, options),
+  }))
+}
+
+/** The project of vitest.config.ts that has the file; those of the browser are Playwright's. */
+function projectOf(file: string): string {
+  if (file.endsWith(".spec.ts")) return "browser"
+  const [, folder] = /^tests\/(load|alerts|upgrade|restore|image)\//.exec(file) ?? []
+  if (folder) return folder
+  if (/^tests\/(removal|rename|replace-work)\b/.test(file)) return "changed-copy"
+  return file.startsWith("tests/http/") || file === "app/api/v1/contract.test.ts" ? "http*" : "unit*"
+}
+
+async function buildOnce({ name }: Context): Promise<boolean> {
   if (await isBuilt()) {
-    console.log("These sources are built already.")
+    print(name, "These sources are built already.")
     return true
   }
-  const { ok, output } = await build(
-    (command) => {
-      current = command
-    },
-    { TYPES_CHECKED: "1" },
-  )
-  console.log(output)
+  const { ok, output } = await build((command) => running.add(command))
+  for (const line of output.split("\n")) print(name, line)
   return ok
 }
 
 /** A project that needs a build makes one with the same version of Node. */
-async function vitest(results: string, project: string, { args = [], ...options }: Options = {}): Promise<Tally> {
-  const file = join(results, "vitest.json")
+async function vitest(context: Context, project: string, options: Options = {}, ...more: string[]): Promise<Tally> {
+  const file = join(context.results, `${context.name}-${project.replace("*", "")}.json`)
   await rm(file, { force: true })
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]
-  const ok = await run("vitest/vitest.mjs", ["run", `--project=${project}`, ...reporters, ...args], options)
+  const args = ["run", `--project=${project}`, ...reporters, ...more, ...(options.args ?? [])]
+  const ok = await runProgram(context, "vitest/vitest.mjs", args, options)
   type Report = {
     numPassedTests: number
     numFailedTests: number
@@ -157,7 +238,7 @@ async function vitest(results: string, project: string, { args = [], ...options 
     }[]
   }
   const report = await read<Report>(file)
-  if (!report) return check(false)
+  if (!report) return outcome(false)
   // A file that fails to load reports no tests.
   const unloaded = report.testResults.filter(
     ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
@@ -178,15 +259,17 @@ function failure(file: string, test: string, message = ""): string {
   return `${relative(root, file)}: ${test}: ${firstLine}`
 }
 
-async function playwright(results: string, listener: Listener, files: readonly string[] = []): Promise<Tally> {
-  const file = join(results, `playwright-${listener}.json`)
-  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_LISTENER: listener, E2E_PORT: String(await freePort()) }
-  const ok = await run("@playwright/test/cli.js", ["test", ...files, "--reporter=list,json"], { env })
+async function playwright(context: Context, listener: Listener, options: Options = {}): Promise<Tally> {
+  const file = join(context.results, `playwright-${listener}.json`)
+  const port = String(await freePort())
+  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_LISTENER: listener, E2E_PORT: port, ...options.env }
+  const args = ["test", ...(options.args ?? []), "--reporter=list,json"]
+  const ok = await runProgram(context, "@playwright/test/cli.js", args, { env })
   type Group = { suites?: Group[]; specs?: Spec[] }
   type Spec = { title: string; file: string; ok: boolean; tests: { results: { error?: { message?: string } }[] }[] }
   type Report = Group & { stats: { expected: number; unexpected: number; flaky: number } }
   const report = await read<Report>(file)
-  if (!report) return check(false)
+  if (!report) return outcome(false)
   const specs = ({ suites = [], specs: own = [] }: Group): Spec[] => [...own, ...suites.flatMap(specs)]
   const failures = specs(report)
     .filter((spec) => !spec.ok)
@@ -194,13 +277,22 @@ async function playwright(results: string, listener: Listener, files: readonly s
   return tally(ok, report.stats.expected, report.stats.unexpected + report.stats.flaky, failures)
 }
 
-function check(ok: boolean): Tally {
+/** A command counts as one test. */
+function outcome(ok: boolean): Tally {
   return tally(ok, ok ? 1 : 0, 0)
 }
 
 /** Counts at least one failure if the command failed. */
 function tally(ok: boolean, passed: number, failed: number, failures: readonly string[] = []): Tally {
   return { passed, failed: ok ? failed : Math.max(1, failed), failures }
+}
+
+function sum(tallies: readonly Tally[]): Tally {
+  return {
+    passed: tallies.reduce((total, { passed }) => total + passed, 0),
+    failed: tallies.reduce((total, { failed }) => total + failed, 0),
+    failures: tallies.flatMap(({ failures }) => failures),
+  }
 }
 
 function read<Report>(file: string): Promise<Report | undefined> {
@@ -210,26 +302,37 @@ function read<Report>(file: string): Promise<Report | undefined> {
   )
 }
 
-function npmRun(script: string): Promise<boolean> {
-  return start("npm", ["run", "--silent", script])
-}
-
 /** Runs a program of an npm package. @returns whether its exit code was 0 */
-function run(
+function runProgram(
+  context: Context,
   program: string,
   args: readonly string[],
-  { node = process.execPath, env = {} }: Options,
+  { node = process.execPath, env }: Options,
 ): Promise<boolean> {
-  return start(node, [join(root, "node_modules", program), ...args], env)
+  return start(context, node, [join(root, "node_modules", program), ...args], env)
 }
 
-async function start(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<boolean> {
-  current = startChild(command, args, {
+async function start(
+  { name }: Context,
+  command: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<boolean> {
+  const child = startChild(command, args, {
     signal: "TERM",
     cwd: root,
     env: { ...process.env, ...(process.stdout.isTTY && { FORCE_COLOR: "1" }), ...env },
   })
-  current.process.stdout?.pipe(process.stdout, { end: false })
-  current.process.stderr?.pipe(process.stderr, { end: false })
-  return (await current.exited) === 0
+  running.add(child)
+  for (const stream of [child.process.stdout, child.process.stderr]) {
+    if (stream) createInterface({ input: stream }).on("line", (line) => print(name, line))
+  }
+  const code = await child.exited
+  running.delete(child)
+  return code === 0
+}
+
+/** Other suites print beside this one, so each line has its name. */
+function print(name: string, line: string): void {
+  console.log(`${name.padEnd(8)}│ ${line}`)
 }

@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises"
 import { join, relative } from "node:path"
 import { expect, test } from "vitest"
+import { product } from "@/lib/product"
 import { root } from "@/scripts/root"
 
 // One word for one thing: synonyms that a reader would have to translate, and the word to write instead.
@@ -67,4 +68,17 @@ test.each([
   ["a session that was begun"],
 ])("%s is found", (text) => {
   expect(banned.some(([synonym]) => synonym.test(wordsOf(text)))).toBe(true)
+})
+
+/** The name of the product as a word, or at the beginning of a longer name such as `tsk_runs_total`. */
+const productName = new RegExp(`\\b${product.slug}(?![a-z])`, "i")
+
+test("no source of the product but lib/product.ts contains its name", async () => {
+  const shipped = (await sources()).filter((file) =>
+    /^(app|components|lib|server)\/.*(?<!\.test|\.spec)\.tsx?$/.test(file),
+  )
+  const files = [...shipped, "Dockerfile", "compose.yaml"].filter((file) => file !== "lib/product.ts")
+  expect(files.length).toBeGreaterThan(300)
+  const texts = await Promise.all(files.map((file) => readFile(join(root, file), "utf8")))
+  expect(files.filter((_, index) => productName.test(texts[index] ?? ""))).toEqual([])
 })

@@ -1,6 +1,7 @@
 import { Pool, type PoolClient } from "pg"
 import { afterEach, expect, test, vi } from "vitest"
 import { z } from "zod"
+import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { db, snapshot } from "@/lib/postgres/prisma"
 import { singletons } from "@/lib/singleton"
@@ -11,6 +12,11 @@ import { newSecret } from "../keys/secret"
 import { refuse } from "./errors"
 import { nothing } from "./methods"
 import { userObject } from "./object"
+
+// The pool with the bounds of the product, which these tests reach.
+env().DATABASE_WAIT_MS = 2_400
+delete singletons.pool
+delete singletons.prisma
 
 afterEach(() => {
   vi.restoreAllMocks()

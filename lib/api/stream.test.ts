@@ -34,6 +34,9 @@ async function listOf(orders: number) {
   }
 }
 
+/** For tests that only read it. */
+const large = await listOf(1_200)
+
 function readerWith(overrides: Partial<Reader> = {}): Reader {
   return {
     id: randomUUID(),
@@ -167,7 +170,7 @@ test("a stream shows one moment: rows that are added or changed while it is read
 })
 
 test("rows are read only when the client takes them", async () => {
-  const body = await openStream(readerWith(), ndjson, (await listOf(1_200)).streamed, times)
+  const body = await openStream(readerWith(), ndjson, large.streamed, times)
   const reader = body.stream.getReader()
   await reader.read()
   await reader.cancel()
@@ -175,30 +178,27 @@ test("rows are read only when the client takes them", async () => {
 })
 
 test("a stream ends after its time as incomplete, also while the client does not read", async () => {
-  const list = await listOf(1_200)
-  const { first, chunks, ended } = await begin(list, ndjson, { maxMs: 1_000 })
+  const { first, chunks, ended } = await begin(large, ndjson, { maxMs: 1_000 })
   expect(await ended).toEqual({ rows: 500, code: "stream_timeout" })
   expect(linesOf(first + (await readRest(chunks)))).toHaveLength(501)
-  const asCsv = await begin(list, csv, { maxMs: 1_000 })
+  const asCsv = await begin(large, csv, { maxMs: 1_000 })
   expect(await asCsv.ended).toEqual({ rows: 500, code: "stream_timeout" })
   await expect(readRest(asCsv.chunks)).rejects.toThrow("The stream is incomplete.")
 })
 
 test("a client that does not read the last line loses the connection", async () => {
-  const list = await listOf(1_200)
-  const { stream } = await openStream(readerWith(), ndjson, list.streamed, { ...times, maxMs: 1, lastLineMs: 1 })
+  const { stream } = await openStream(readerWith(), ndjson, large.streamed, { ...times, maxMs: 1, lastLineMs: 1 })
   const reader = stream.getReader()
   await expect(reader.closed).rejects.toThrow("The stream is incomplete.")
 })
 
 test("a reader who may no longer read gets a last line that says why, or a broken connection", async () => {
-  const list = await listOf(1_200)
   for (const format of [ndjson, csv]) {
     let isAllowed = true
     const check = async () => {
       if (!isAllowed) throw new Refusal(401, "unauthorized", "Not any more.")
     }
-    const { chunks, ended } = await begin(list, format, { reader: readerWith({ check }), checkEveryMs: 10 })
+    const { chunks, ended } = await begin(large, format, { reader: readerWith({ check }), checkEveryMs: 10 })
     isAllowed = false
     expect(await ended).toEqual({ rows: 500, code: "unauthorized" })
     if (format === csv) await expect(readRest(chunks)).rejects.toThrow()
@@ -210,7 +210,7 @@ test("a reader who may no longer read gets a last line that says why, or a broke
 })
 
 test("a stream ends as incomplete when the database ends its connection", async () => {
-  const { chunks, ended } = await begin(await listOf(1_200), ndjson)
+  const { chunks, ended } = await begin(large, ndjson)
   // Of this database: other tests read streams in the same cluster.
   await pool().query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()",
@@ -251,12 +251,11 @@ const endings: [string, (opened: Awaited<ReturnType<typeof begin>>, abort: () =>
 ]
 
 test.each(endings)("a stream that is %s frees its place and its connection", async (_name, finish) => {
-  const list = await listOf(1_200)
   const id = randomUUID()
   for (let times = 0; times < 3; times++) {
     const aborting = new AbortController()
     const request = new Request("http://localhost:3000", { signal: aborting.signal })
-    const opened = await begin(list, ndjson, { reader: readerWith({ id, request }) })
+    const opened = await begin(large, ndjson, { reader: readerWith({ id, request }) })
     await finish(opened, () => aborting.abort())
     await opened.ended
   }
@@ -271,14 +270,13 @@ test("a client that is gone before its stream starts takes no place", async () =
 })
 
 test("a reader has one stream at a time, in all processes, and a process sends the operator two", async () => {
-  const list = await listOf(1_200)
   const [reader, other, third] = [readerWith(), readerWith(), readerWith()]
   const refusal = { status: 429, code: "rate_limited", headers: { "Retry-After": "5" } }
-  const open = (by: Reader): Promise<StreamedBody> => openStream(by, ndjson, list.streamed, times)
+  const open = (by: Reader): Promise<StreamedBody> => openStream(by, ndjson, large.streamed, times)
 
-  const opened = await begin(list, ndjson, { reader })
+  const opened = await begin(large, ndjson, { reader })
   await expect(open(reader)).rejects.toMatchObject(refusal)
-  const second = await begin(list, csv, { reader: other })
+  const second = await begin(large, csv, { reader: other })
   await expect(open(third)).rejects.toMatchObject({ status: 503, headers: { "Retry-After": "10" } })
   await opened.chunks.cancel()
 
@@ -288,21 +286,20 @@ test("a reader has one stream at a time, in all processes, and a process sends t
   await client.query("SELECT pg_advisory_lock(hashtextextended($1, 0))", [`stream of ${third.id}`])
   await expect(open(third)).rejects.toMatchObject(refusal)
   await client.end()
-  const last = await begin(list, ndjson, { reader: third })
+  const last = await begin(large, ndjson, { reader: third })
   await Promise.all([last.chunks.cancel(), second.chunks.cancel()])
   await Promise.all([last.ended, second.ended])
 })
 
 test("several customers read at once, each one stream, and take no place of the operator", async () => {
-  const list = await listOf(1_200)
   const customers = Array.from({ length: maxStreams.ofCustomers }, () => readerWith({ isCustomer: true }))
   const [first = expect.fail()] = customers
-  const opened = await Promise.all(customers.map((reader) => begin(list, csv, { reader })))
-  const open = (by: Reader) => openStream(by, csv, list.streamed, times)
+  const opened = await Promise.all(customers.map((reader) => begin(large, csv, { reader })))
+  const open = (by: Reader) => openStream(by, csv, large.streamed, times)
   await expect(open({ ...first })).rejects.toMatchObject({ status: 429, headers: { "Retry-After": "5" } })
   const full = { status: 503, headers: { "Retry-After": "10" } }
   await expect(open(readerWith({ isCustomer: true }))).rejects.toMatchObject(full)
-  for (let count = 0; count < maxStreams.ofOperator; count++) opened.push(await begin(list, ndjson))
+  for (let count = 0; count < maxStreams.ofOperator; count++) opened.push(await begin(large, ndjson))
   await expect(open(readerWith())).rejects.toMatchObject(full)
   await Promise.all(opened.map(({ chunks }) => chunks.cancel()))
   await Promise.all(opened.map(({ ended }) => ended))
@@ -335,11 +332,10 @@ test("a request is logged when its stream has ended, with the rows that were sen
 })
 
 test("before the process exits, streams end as incomplete and no more are started", async () => {
-  const list = await listOf(1_200)
-  const [asLines, asCsv] = [await begin(list, ndjson), await begin(list, csv)]
+  const [asLines, asCsv] = [await begin(large, ndjson), await begin(large, csv)]
   await drainStreams()
   const error = { code: "service_unavailable", message: "The server is being restarted. Start the stream again." }
   expect(linesOf(await readRest(asLines.chunks))).toEqual([{ error }])
   await expect(readRest(asCsv.chunks)).rejects.toThrow()
-  await expect(begin(list, ndjson)).rejects.toMatchObject({ status: 503, headers: { "Retry-After": "2" } })
+  await expect(begin(large, ndjson)).rejects.toMatchObject({ status: 503, headers: { "Retry-After": "2" } })
 })

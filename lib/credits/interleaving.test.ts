@@ -2,12 +2,13 @@ import { createHash, randomInt, randomUUID } from "node:crypto"
 import { setImmediate as nextTick } from "node:timers/promises"
 import fc from "fast-check"
 import { Pool, type QueryConfig } from "pg"
-import { afterAll, expect, inject, test, vi } from "vitest"
+import { afterAll, expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
 import { singletons } from "@/lib/singleton"
 import { createKey, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
+import { isLong } from "@/tests/support/sample"
 import { env } from "../env"
 import { inTurn } from "./account-queue"
 import { sweep } from "./ledger"
@@ -16,7 +17,7 @@ import { type RunResult, run } from "./run"
 
 // Concurrent calls, retries, sweeps and expirations, with the order of all statements chosen by fast-check or left to
 // PostgreSQL. LEDGER_SEQUENCES and LEDGER_SEED work as in ledger.model.test.ts.
-const numRuns = Number(process.env.LEDGER_SEQUENCES || (inject("isLong") ? 1_000 : 100))
+const numRuns = Number(process.env.LEDGER_SEQUENCES || (isLong ? 1_000 : 40))
 /** Bounds the test on a busy machine. fast-check's own time limit would interrupt the last sequence. */
 const timeLimit = numRuns * 100
 const timeout = timeLimit + 60_000
@@ -27,8 +28,6 @@ vi.mock("./account-queue", { spy: true })
 /** For the statements of the test itself, which are not scheduled. */
 const observer = new Pool({ connectionString: env().DATABASE_URL, max: 2 })
 const workingPool = pool()
-// Up to sixty concurrent actions share ten connections; other tests cover the connection timeout.
-workingPool.options.connectionTimeoutMillis = 20_000
 
 afterAll(async () => {
   expect(await findViolations(observer)).toEqual([])

@@ -16,9 +16,6 @@ import { ownerPool } from "@/tests/support/owner"
 import { closeStatement, limitedReserveStatement, type ReserveRequest, release, reserve, settle, sweep } from "./ledger"
 import { type RunResult, run } from "./run"
 
-// A hundred concurrent calls wait for ten connections.
-pool().options.connectionTimeoutMillis = 20_000
-
 afterEach(async () => {
   await sweep()
   expect(await findViolations(pool())).toEqual([])

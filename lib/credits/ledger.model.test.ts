@@ -1,7 +1,7 @@
 import { createHash, randomInt, randomUUID } from "node:crypto"
 import fc from "fast-check"
 import pg from "pg"
-import { afterAll, beforeAll, expect, inject, test, vi } from "vitest"
+import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import type { SpendPeriod } from "@/generated/prisma/client"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
@@ -10,6 +10,7 @@ import { log } from "@/lib/telemetry/log"
 import { createKey, createOrder, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { ownerPool } from "@/tests/support/owner"
+import { isLong } from "@/tests/support/sample"
 import { env } from "../env"
 import { sweep } from "./ledger"
 import { deductCredits, grantCredits } from "./mutations"
@@ -18,7 +19,7 @@ import { type RunResult, run, type Worked } from "./run"
 
 // Runs random sequences of everything that changes a balance or a key's spending, and compares the results with a simple model.
 // `LEDGER_SEQUENCES=5000 npx vitest run lib/credits/ledger.model.test.ts` tests more sequences.
-const numRuns = Number(process.env.LEDGER_SEQUENCES || (inject("isLong") ? 1_000 : 100))
+const numRuns = Number(process.env.LEDGER_SEQUENCES || (isLong ? 1_000 : 40))
 /** Bounds the test on a busy machine. fast-check's own time limit would interrupt the last sequence. */
 const timeLimit = numRuns * 200
 const seed = Number(process.env.LEDGER_SEED || randomInt(2 ** 31))

@@ -9,6 +9,7 @@ import { payingSince } from "@/lib/subscriptions"
 import { seed } from "@/prisma/seed"
 import { createOrder, createPlan, createSubscription, createUser } from "@/tests/support/factories"
 import { ownerPool } from "@/tests/support/owner"
+import { isLong } from "@/tests/support/sample"
 import { ask } from "./ask"
 import type { Family } from "./family"
 import { dimensionsOf, type Question } from "./question"
@@ -387,7 +388,7 @@ test("any question equals plain queries, in the middle of changes", { timeout: 1
       [folds ? 1 : 0],
     )
     if (folds) await foldDailyChanges()
-    await fc.assert(property, { seed: questionSeed, numRuns: 40, interruptAfterTimeLimit: 50_000 })
+    await fc.assert(property, { seed: questionSeed, numRuns: isLong ? 100 : 20, interruptAfterTimeLimit: 50_000 })
   }
 })
 

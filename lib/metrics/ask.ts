@@ -3,7 +3,7 @@ import type { Bind } from "../postgres/page"
 import { pool } from "../postgres/pool"
 import { type Period, periodsOf } from "../stats/periods"
 import type { Family, Measure, Operand } from "./family"
-import { maxRows, type Part, partsOf } from "./parts"
+import { bounds, type Part, partsOf } from "./parts"
 import { factName, factOf, measureOf, type Question, QuestionError, usesOf } from "./question"
 
 /**
@@ -19,8 +19,6 @@ export type Row = {
 /** `total` also counts rows that do not matter and were not returned. */
 type Found = { rows: Row[]; total: number; asOf: Date }
 
-/** Groups that are read, of which a page is returned. */
-const maxGroups = 20_000
 /** Groups times periods. */
 const maxCells = 100_000
 
@@ -42,7 +40,7 @@ export async function ask(question: Question): Promise<Found> {
     (bind) =>
       `SELECT now() AS "asOf", facts.* FROM (SELECT) one LEFT JOIN (${groupsOf(parts, question, keys, bind)}) facts ON true`,
   )
-  if (groups.length > maxGroups) refuseRows(maxGroups)
+  if (groups.length > bounds.groups) refuseRows(bounds.groups)
   const [first] = groups
   if (!first) throw new Error("The statement returns at least one row.")
   const rows = rowsOf(groups, question, keys, periods, measures)
@@ -72,9 +70,9 @@ function groupsOf(
   const sorted = sums.find(({ name }) => name === first?.measure)
   const isEnough = first && sorted && !unit && sums.length === measures.length
   const [part, ...others] = parts
-  if (!isEnough || !part || others.length > 0 || first.rows > maxGroups) {
+  if (!isEnough || !part || others.length > 0 || first.rows > bounds.groups) {
     const all = parts.map(({ fact, sum }) => `SELECT ${group(fact)} FROM (${sum(bind)}) part`)
-    return `SELECT NULL AS groups, parts.* FROM (${all.join(" UNION ALL ")}) parts LIMIT ${maxGroups + 1}`
+    return `SELECT NULL AS groups, parts.* FROM (${all.join(" UNION ALL ")}) parts LIMIT ${bounds.groups + 1}`
   }
   const isSome = sums.map(({ of }) => `${of} <> 0`).join(" OR ")
   // Ids have one order as text and as what they are, which is faster.
@@ -100,9 +98,9 @@ async function refuseIfTooWide(parts: readonly Part[]): Promise<void> {
   const [found] = await read<{ count: string }>(
     (bind) => `SELECT ${counts.map((count) => count(bind)).join(" + ")} AS count`,
   )
-  if (Number(found?.count) <= maxRows) return
+  if (Number(found?.count) <= bounds.rows) return
   throw new QuestionError(
-    `The question has to read more than ${maxRows} rows. Ask for whole days in UTC, shorten the range, or leave out dimensions and measures that count accounts one by one.`,
+    `The question has to read more than ${bounds.rows} rows. Ask for whole days in UTC, shorten the range, or leave out dimensions and measures that count accounts one by one.`,
   )
 }
 

@@ -6,8 +6,8 @@ import { factName, factOf, type Question, QuestionError, type Use } from "./ques
 
 // The SQL that answers a question: sums of whole days where there are any, and rows for what they do not cover.
 
-/** Rows that a question may read where sums are too coarse: they take about a fifth of a second. */
-export const maxRows = 250_000
+/** What a question may read: rows where sums are too coarse, which take about a fifth of a second; and groups, of which a page is returned. */
+export const bounds = { rows: 250_000, groups: 20_000 }
 
 /** A part of what is read of a fact. */
 export type Part = {
@@ -100,7 +100,7 @@ function fromRows(reading: Reading, from: number, to: number, isBefore = false):
         SELECT ${isBefore ? "0" : periodOf(at, starts, "timestamptz", bind)} AS period, ${columnsOf(keys, dimensions)}
                ${n} AS n, ${amount} AS amount
         ${source(names, bind)} ${groupBy(keys)}`,
-      countRows: (bind) => `(SELECT count(*) FROM (SELECT ${source(indexed, bind)} LIMIT ${maxRows + 1}) r)`,
+      countRows: (bind) => `(SELECT count(*) FROM (SELECT ${source(indexed, bind)} LIMIT ${bounds.rows + 1}) r)`,
     },
   ]
 }

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from "node:async_hooks"
-import { setImmediate as nextTurn } from "node:timers/promises"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { expect, test } from "vitest"
@@ -26,8 +25,11 @@ test("an abort signal that outlives a render does not retain the render's reques
   releaseFinishedRenders()
   const controller = new AbortController()
   const request = await render(controller)
-  await nextTurn()
-  collectGarbage()
+  // Other Immediates of this process may hold the context for a turn. A poll that returned the object would retain it.
+  const isRetained = () => {
+    collectGarbage()
+    return request.deref() !== undefined
+  }
+  await expect.poll(isRetained).toBe(false)
   expect(controller.signal.reason).toMatchObject({ message: "The render has ended." })
-  expect(request.deref()).toBeUndefined()
 })

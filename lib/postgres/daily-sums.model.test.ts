@@ -1,17 +1,18 @@
 import { randomInt } from "node:crypto"
 import fc from "fast-check"
 import { Pool, type PoolClient } from "pg"
-import { afterAll, beforeAll, expect, inject, test } from "vitest"
+import { afterAll, beforeAll, expect, test } from "vitest"
 import { payingSince } from "@/lib/subscriptions"
 import { createPlan, createUser } from "@/tests/support/factories"
 import { ownerUrl } from "@/tests/support/owner"
+import { isLong } from "@/tests/support/sample"
 import { counted, type countedTables, dailyTotal, foldDailyChanges } from "./daily-sums"
 import type { Bind, Range } from "./page"
 
 // Several connections insert, update and delete counted rows, commit and roll back, while up to two others fold. In
 // every snapshot, the daily sums must equal the counts of the rows.
 // `SUMS_SEQUENCES=500 npx vitest run lib/postgres/daily-sums.model.test.ts` tests more sequences.
-const numRuns = Number(process.env.SUMS_SEQUENCES || (inject("isLong") ? 60 : 8))
+const numRuns = Number(process.env.SUMS_SEQUENCES || (isLong ? 60 : 4))
 /** Bounds the test on a busy machine. fast-check's own time limit would interrupt the last sequence. */
 const timeLimit = numRuns * 3_000
 const seed = Number(process.env.SUMS_SEED || randomInt(2 ** 31))

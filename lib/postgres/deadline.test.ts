@@ -1,6 +1,9 @@
 import { expect, test, vi } from "vitest"
+import { env } from "@/lib/env"
 import { databaseDeadline } from "./deadline"
 import { isDatabaseUnavailable } from "./failures"
+
+env().DATABASE_WAIT_MS = 2_400
 
 test("the waits of one request share its time limit, and exceeding it counts as an unavailable database", async () => {
   vi.useFakeTimers()

@@ -1,5 +1,4 @@
-/** Below the three-second limit for a response, with a margin for a busy machine. */
-const budgetMs = 2_400
+import { waits } from "./waits"
 
 /** Awaits database work, and fails once the time is used up. */
 export type WithinDeadline = <Outcome>(work: Promise<Outcome>) => Promise<Outcome>
@@ -9,7 +8,7 @@ export type WithinDeadline = <Outcome>(work: Promise<Outcome>) => Promise<Outcom
  * Work that exceeds it continues, and its result is ignored.
  */
 export function databaseDeadline(): WithinDeadline {
-  let remainingMs = budgetMs
+  let remainingMs = waits().request
   return async (work) => {
     const start = performance.now()
     let timer: NodeJS.Timeout | undefined

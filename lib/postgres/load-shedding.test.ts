@@ -1,9 +1,12 @@
 import { once } from "node:events"
 import { afterEach, expect, test, vi } from "vitest"
+import { env } from "@/lib/env"
+import { singletons } from "@/lib/singleton"
 import { isOverloaded } from "./load-shedding"
 import { pool } from "./pool"
 
-process.env.DATABASE_POOL_MAX = "1"
+Object.assign(env(), { DATABASE_POOL_MAX: 1, DATABASE_WAIT_MS: 2_400 })
+delete singletons.pool
 
 afterEach(() => vi.restoreAllMocks())
 

@@ -1,14 +1,12 @@
 import type { Pool } from "pg"
 import { singleton } from "@/lib/singleton"
+import { waits } from "./waits"
 
 /** The 503 response to a refused request. */
 export const overloaded = {
   message: "The server is overloaded. Try again in 2 seconds.",
   headers: { "Retry-After": "2" },
 } as const
-
-/** New requests are refused while any request has waited for a connection longer than this. */
-const maxWaitMs = 1_000
 
 type Wait = { since: number; pool: Pick<Pool, "waitingCount"> }
 
@@ -28,14 +26,14 @@ export function enterConnectionQueue(pool: Wait["pool"]): () => void {
 }
 
 /**
- * Whether the server is overloaded. Refusing a request now costs almost nothing; an admitted request would wait, time
+ * Whether the server is overloaded: a request has waited long for a connection. Refusing a request now costs almost nothing; an admitted request would wait, time
  * out and waste the work done for it.
  */
 export function isOverloaded(): boolean {
-  const waits = [...connectionQueue()]
+  const queue = [...connectionQueue()]
   // The pool serves its queue in order. The first waits may have left it: a connection is being opened for each of
   // them, which may hang while other connections work.
-  const opening = waits.length - (waits[0]?.pool.waitingCount ?? 0)
-  const oldest = waits[opening]
-  return oldest !== undefined && performance.now() - oldest.since > maxWaitMs
+  const opening = queue.length - (queue[0]?.pool.waitingCount ?? 0)
+  const oldest = queue[opening]
+  return oldest !== undefined && performance.now() - oldest.since > waits().overload
 }

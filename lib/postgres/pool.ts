@@ -3,6 +3,7 @@ import { env } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 import { metrics } from "@/lib/telemetry/metrics"
 import { enterConnectionQueue } from "./load-shedding"
+import { waits } from "./waits"
 
 /**
  * The connection pool of the process, shared by Prisma and hand-written statements. Its timeouts are below the
@@ -13,9 +14,9 @@ export function pool(): Pool {
     const created = new MonitoredPool({
       connectionString: env().DATABASE_URL,
       max: env().DATABASE_POOL_MAX,
-      connectionTimeoutMillis: 2_000,
-      statement_timeout: 2_500,
-      query_timeout: 2_800,
+      connectionTimeoutMillis: waits().connection,
+      statement_timeout: waits().statement,
+      query_timeout: waits().response,
     })
     if (env().DATABASE_PREPARE === "off") disablePreparedStatements(created)
     // The pool replaces a broken idle connection; without this listener its error would stop the process.

@@ -64,8 +64,7 @@ export type LimitName = keyof typeof limits
 /** `resetSeconds`: whole seconds until the window ends, at least 1. */
 export type Verdict = { allowed: boolean; limit: number; remaining: number; resetSeconds: number }
 
-/** How long a request waits for the shared store, and how long a shard that failed is skipped. */
-const storeTimeoutMs = 250
+/** How long a shard that failed is skipped. */
 const storeSkipMs = 1_000
 
 /**
@@ -119,7 +118,7 @@ function limiterInStore({ client }: SharedStore, name: LimitName, tokens: number
       limiter,
       prefix: prefixOf(name),
       ephemeralCache: false,
-      timeout: storeTimeoutMs,
+      timeout: env().REDIS_TIMEOUT_MS,
     })
   })
 }
@@ -134,12 +133,12 @@ function prefixOf(name: LimitName): string {
 
 function sharedStore(): SharedStore | undefined {
   return singleton("limit-store", () => {
-    const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token, REDIS_URL } = env()
+    const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token, REDIS_URL, REDIS_TIMEOUT_MS } = env()
     if (url && token) {
       const client = new UpstashRedis({ url, token, retry: false, enableTelemetry: false })
       return { client, shardOf: () => "all" }
     }
-    return REDIS_URL ? connectRedis(REDIS_URL, storeTimeoutMs) : undefined
+    return REDIS_URL ? connectRedis(REDIS_URL, REDIS_TIMEOUT_MS) : undefined
   })
 }
 

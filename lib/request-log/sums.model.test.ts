@@ -1,11 +1,12 @@
 import { randomInt, randomUUID } from "node:crypto"
 import fc from "fast-check"
 import { Pool } from "pg"
-import { afterAll, expect, inject, test } from "vitest"
+import { afterAll, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { foldDailyChanges } from "@/lib/postgres/daily-sums"
 import { pool } from "@/lib/postgres/pool"
 import { ownerPool } from "@/tests/support/owner"
+import { isLong } from "@/tests/support/sample"
 import { findRequests, findUsage } from "./lists"
 import { dropOldRequests, firstLoggedDay } from "./retention"
 import { type Entry, writeEntries } from "./write"
@@ -13,7 +14,7 @@ import { type Entry, writeEntries } from "./write"
 // Several processes write batches at once; some are repeated, some fail and some meet the end of a day. Old days are
 // dropped between them. At every commit the sums and totals must equal the logged rows.
 // `REQUEST_LOG_SEQUENCES=500 npx vitest run lib/request-log/sums.model.test.ts` tests more sequences.
-const numRuns = Number(process.env.REQUEST_LOG_SEQUENCES || (inject("isLong") ? 100 : 8))
+const numRuns = Number(process.env.REQUEST_LOG_SEQUENCES || (isLong ? 100 : 4))
 const timeLimit = numRuns * 3_000
 const seed = Number(process.env.REQUEST_LOG_SEED || randomInt(2 ** 31))
 

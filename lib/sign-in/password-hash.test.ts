@@ -7,7 +7,7 @@ import { cheapHashOf, createUser, viewerOf } from "@/tests/support/factories"
 import { deviceFor } from "./attempts"
 import { confirmPassword } from "./confirm-password"
 import { changePassword } from "./password-change"
-import { passwordQueue, TooManyPasswords, verifyPassword } from "./password-hash"
+import { hashPassword, passwordQueue, TooManyPasswords, verifyPassword } from "./password-hash"
 import { type PasswordSignIn, signInWithPassword } from "./sign-in"
 
 afterEach(() => vi.useRealTimers())
@@ -33,6 +33,14 @@ function verifyWrong(count: number, hash: string) {
 async function waiting(): Promise<number | undefined> {
   return (await metrics().passwordsWaiting.get()).values[0]?.value
 }
+
+test("passwords are hashed with OWASP's minimum cost unless the environment says otherwise", async () => {
+  vi.stubEnv("PASSWORD_HASH_COST", "")
+  expect(await hashPassword("correct horse battery", "192.0.2.1")).toMatch(
+    /^scrypt\$131072\$8\$1\$[\w-]{22}\$[\w-]{43}$/,
+  )
+  vi.unstubAllEnvs()
+})
 
 test("concurrent password hashes leave threads for other work", async () => {
   const { progress, finished } = verifyWrong(8, slowHash)

@@ -1,5 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto"
 import { promisify } from "node:util"
+import { readPasswordHashCost } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { metrics } from "@/lib/telemetry/metrics"
@@ -7,8 +8,12 @@ import { fairQueue } from "./fair-queue"
 
 export const passwordMinLength = 12
 
-// OWASP's minimum for scrypt: N = 2^17, r = 8, p = 1. It needs 128 * N * r bytes of memory; maxmem leaves headroom.
-const cost = { N: 2 ** 17, r: 8, p: 1 }
+type Cost = { N: number; r: number; p: number }
+
+/** The cost of new hashes. scrypt needs 128 * N * r bytes of memory; maxmem leaves headroom. */
+function currentCost(): Cost {
+  return { N: 2 ** readPasswordHashCost(), r: 8, p: 1 }
+}
 
 const hashBytes = 32
 
@@ -23,16 +28,19 @@ export class TooManyPasswords extends Error {}
  */
 export async function hashPassword(password: string, address: string, account?: string): Promise<string> {
   const salt = randomBytes(16)
-  return stored(salt, await derive(password, salt, cost, { address, account }))
+  const cost = currentCost()
+  return stored(cost, salt, await derive(password, salt, cost, { address, account }))
 }
 
 /** `scrypt$N$r$p$salt$hash`, the last two in base64url. */
-function stored(salt: Buffer, hash: Buffer): string {
-  return ["scrypt", cost.N, cost.r, cost.p, salt.toString("base64url"), hash.toString("base64url")].join("$")
+function stored({ N, r, p }: Cost, salt: Buffer, hash: Buffer): string {
+  return ["scrypt", N, r, p, salt.toString("base64url"), hash.toString("base64url")].join("$")
 }
 
 /** No password has this hash. */
-const decoy = stored(randomBytes(16), randomBytes(hashBytes))
+function decoy(): string {
+  return stored(currentCost(), randomBytes(16), randomBytes(hashBytes))
+}
 
 /**
  * Takes the same time for an account without a password (`null`): it then verifies against a decoy hash. For the
@@ -44,7 +52,7 @@ export async function verifyPassword(
   address: string,
   account?: string,
 ): Promise<boolean> {
-  const [, N, r, p, salt = "", expected = ""] = (hash ?? decoy).split("$")
+  const [, N, r, p, salt = "", expected = ""] = (hash ?? decoy()).split("$")
   const own = { N: Number(N), r: Number(r), p: Number(p) }
   const actual = await derive(password, Buffer.from(salt, "base64url"), own, { address, account })
   return timingSafeEqual(actual, Buffer.from(expected, "base64url")) && hash !== null
@@ -70,7 +78,7 @@ function siteOf(address: string): string {
 async function derive(
   password: string,
   salt: Buffer,
-  { N, r, p }: typeof cost,
+  { N, r, p }: Cost,
   { address, account }: { address: string; account: string | undefined },
 ): Promise<Buffer> {
   const { passwordsWaiting } = metrics()

@@ -1,33 +1,20 @@
 import { randomUUID } from "node:crypto"
-import { beforeAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { ask, builtActions, callAction, type RawResponse, sameOriginHeaders, sessionOf } from "@/tests/support/client"
 import { cheapHashOf, createConnection, createUser } from "@/tests/support/factories"
-import { comeBack, type Provider, type Started, start, startProvider } from "@/tests/support/oauth-provider"
-import { startTestServer, type TestServer } from "@/tests/support/server"
+import { comeBack, type Started, start } from "@/tests/support/oauth-provider"
+import { provider, server } from "@/tests/support/shared-server"
 
 // Connecting a provider: only the browser that proved who is at it, once, within ten minutes, for this provider.
-// tests/http/access-matrix.test.ts sends an intent with every other kind of session cookie.
+// tests/http/access sends an intent with every other kind of session cookie.
 
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
 const page = "/account/security"
-
-let server: TestServer
-let provider: Provider
-
-beforeAll(async () => {
-  provider = await startProvider()
-  const google = { GOOGLE_CLIENT_ID: "id", GOOGLE_CLIENT_SECRET: "secret" }
-  server = await startTestServer("lean", { ...provider.given, ...google })
-  return async () => {
-    await server.stop()
-    await provider.stop()
-  }
-})
 
 /** A browser with a live session. */
 async function createBrowser(

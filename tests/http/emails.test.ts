@@ -1,27 +1,14 @@
 import { randomUUID } from "node:crypto"
-import { beforeAll, expect, test, vi } from "vitest"
+import { expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
 import { kinds } from "@/lib/surfaces"
 import { builtActions, callAction, sessionOf } from "@/tests/support/client"
 import { createUser } from "@/tests/support/factories"
-import { type MailServer, startMailServer } from "@/tests/support/mail-server"
-import { startTestServer, type TestServer } from "@/tests/support/server"
+import { mail, server } from "@/tests/support/shared-server"
 
 // Emails that the built server sends after an action.
 
 const actions = await builtActions()
-
-let mail: MailServer
-let server: TestServer
-
-beforeAll(async () => {
-  mail = await startMailServer()
-  server = await startTestServer("lean", { SMTP_URL: mail.url, EMAIL_FROM: "shop@example.com" })
-  return async () => {
-    await server.stop()
-    await mail.stop()
-  }
-})
 
 /** Calls an action as the account, and waits for the email to `to`, which is sent after the response. */
 async function emailAfter(

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import { beforeAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import type { User } from "@/generated/prisma/client"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
@@ -19,34 +19,15 @@ import {
   sessionOf,
 } from "@/tests/support/client"
 import { appCode, cheapHashOf, createApp, createConnection, createKey, createUser } from "@/tests/support/factories"
-import { type MailServer, proofCodeIn, startMailServer } from "@/tests/support/mail-server"
-import { type Provider, startProvider } from "@/tests/support/oauth-provider"
-import { startTestServer, type TestServer } from "@/tests/support/server"
+import { proofCodeIn } from "@/tests/support/mail-server"
+import { mail, provider, server, serverTime } from "@/tests/support/shared-server"
 
-// How a fresh proof is given and what it is worth, over HTTP. Which actions ask for one: tests/http/access-matrix.test.ts.
+// How a fresh proof is given and what it is worth, over HTTP. Which actions ask for one: tests/http/access.
 
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
 
-let server: TestServer
-let provider: Provider
-let mail: MailServer
-let actions: BuiltAction[]
-/** At which the clock of the server stands. */
-let serverTime: number
-
-beforeAll(async () => {
-  actions = await builtActions()
-  mail = await startMailServer()
-  provider = await startProvider()
-  serverTime = Date.now()
-  server = await startTestServer("lean", { ...provider.given, SMTP_URL: mail.url, EMAIL_FROM: "shop@example.com" })
-  return async () => {
-    await server.stop()
-    await provider.stop()
-    await mail.stop()
-  }
-})
+const actions = await builtActions()
 
 /** A browser with the cookies that the server sets. */
 class Browser {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import fc from "fast-check"
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { endpoints, type ServedEndpoint } from "@/app/api/v1/endpoints"
 import type { JsonSchema } from "@/lib/api/document"
 import { newSecret } from "@/lib/keys/secret"
@@ -8,21 +8,21 @@ import { pool } from "@/lib/postgres/pool"
 import { writeEntries } from "@/lib/request-log/write"
 import type { Surface } from "@/lib/surfaces"
 import { seed as seedDatabase } from "@/prisma/seed"
-import type { Listener } from "@/scripts/build-and-serve"
 import { createKey, createOrder, createUser, grantCredits, requestWith } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { openApiViolations } from "@/tests/support/openapi-violations"
 import { ownerPool } from "@/tests/support/owner"
 import { isTime, valuesOf } from "@/tests/support/parameter-values"
 import { ask, type RawResponse, type Sent } from "@/tests/support/raw-http"
-import { startTestServer, type TestServer } from "@/tests/support/server"
+import { isLong, listeners } from "@/tests/support/sample"
+import type { TestServer } from "@/tests/support/server"
+import { server as shared, startAnother } from "@/tests/support/shared-server"
 
 // Random requests, generated from the OpenAPI document that the server serves: valid ones and almost valid ones. The
 // test computes the expected response to each. FUZZ_SEED repeats a test run, FUZZ_RUNS sets its number of requests.
 
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)
-const runs = Number(process.env.FUZZ_RUNS ?? (inject("isLong") ? 30_000 : 1_500))
-const listeners: readonly Listener[] = ["lean", "next"]
+const runs = Number(process.env.FUZZ_RUNS ?? (isLong ? 30_000 : 480))
 
 type Parameter = { name: string; in: "query" | "header"; schema: JsonSchema }
 type Operation = {
@@ -468,7 +468,7 @@ describe.each(listeners)("%s", (listener) => {
   beforeAll(async () => {
     console.log(`FUZZ_SEED=${seed} FUZZ_RUNS=${runs}`)
     if (listener === listeners[0]) await seedDatabase(ownerPool(), { users: 60, now: new Date() })
-    server = await startTestServer(listener)
+    server = listener === "lean" ? shared : await startAnother(listener)
     document = JSON.parse((await ask(server.address, { path: "/api/v1/openapi.json" })).body)
     keySet = await newKeySet()
     for (const endpoint of all) await readCursors(endpoint)
@@ -476,7 +476,7 @@ describe.each(listeners)("%s", (listener) => {
 
   afterAll(async () => {
     console.log(`${listener}: ${requests} requests, ${JSON.stringify(statuses)}`)
-    await server.stop()
+    if (server !== shared) await server.stop()
     expect(await findViolations(pool())).toEqual([])
   })
 

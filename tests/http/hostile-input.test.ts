@@ -6,13 +6,14 @@ import { hashSecret, newSecret } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { kinds } from "@/lib/surfaces"
-import type { Listener } from "@/scripts/build-and-serve"
 import { sessionOf } from "@/tests/support/client"
 import { createKey, createOrder, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { ownerPool } from "@/tests/support/owner"
 import { ask, type Sent, summaryOf } from "@/tests/support/raw-http"
+import { inTurn, listeners } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { server, startAnother } from "@/tests/support/shared-server"
 
 // Malformed and malicious requests. raw-sockets.test.ts covers those that need a raw connection;
 // app/api/v1/me/run/run.test.ts and lib/credits/mutations.test.ts cover runs whose work fails.
@@ -25,12 +26,7 @@ const orders = "/api/v1/me/orders"
 const users = "/api/v1/admin/users"
 const runs = "/api/v1/me/run"
 
-let servers: Record<Listener, TestServer>
-
-beforeAll(async () => {
-  servers = { lean: await startTestServer("lean"), next: await startTestServer("next") }
-  return () => Promise.all(Object.values(servers).map(({ stop }) => stop()))
-})
+let to: TestServer
 
 afterAll(async () => {
   expect(await findViolations(pool())).toEqual([])
@@ -53,10 +49,10 @@ function withKey(path: string, key: string, more: Partial<Sent> = {}): Sent {
 let callers = 0
 
 /** Sends each request from a different address, so that no rate limit of an address applies. */
-function send(listener: Listener, { headers, ...sent }: Sent) {
+function send({ headers, ...sent }: Sent) {
   callers++
   const address = `10.1.${callers >> 8}.${callers & 255}`
-  return ask(servers[listener].address, { ...sent, headers: { "x-forwarded-for": address, ...headers } })
+  return ask(to.address, { ...sent, headers: { "x-forwarded-for": address, ...headers } })
 }
 
 function runOf(key: string, body: string | Buffer, headers: Record<string, string> = {}): Sent {
@@ -592,8 +588,13 @@ const reports: readonly Row[] = [
   ],
 ]
 
-describe.each<Listener>(["lean", "next"])("%s", (listener) => {
-  const response = (sent: Sent) => send(listener, sent).then(summaryOf)
+describe.each(listeners)("%s", (listener) => {
+  beforeAll(async () => {
+    to = listener === "lean" ? server : await startAnother(listener)
+    return () => (to === server ? undefined : to.stop())
+  })
+
+  const response = (sent: Sent) => send(sent).then(summaryOf)
 
   async function expectEach(sent: Sent | readonly Sent[], expected: string): Promise<void> {
     for (const one of [sent].flat()) {
@@ -651,7 +652,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     const { id, admin } = await customer()
     await expectEach(withKey(users, admin), "200")
     await db().user.update({ where: { id }, data: { role: "bookkeeper" } })
-    const refused = await send(listener, withKey(users, admin))
+    const refused = await send(withKey(users, admin))
     expect([refused.status, JSON.parse(refused.body)]).toEqual([
       403,
       { error: { code: "forbidden", message: "The key owner lacks the permission users.read." } },
@@ -668,7 +669,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   test("a session is not accepted in place of a key", async () => {
     const { user } = await customer()
     const cookie = await sessionOf(user)
-    expect((await send(listener, { path: "/api-keys", headers: { cookie } })).body).toContain(user.email)
+    expect((await send({ path: "/api-keys", headers: { cookie } })).body).toContain(user.email)
     await expectEach(
       [
         { path: me, headers: { cookie } },
@@ -682,7 +683,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     const { own, admin } = await customer()
     for (const headers of [{ "x-api-key": own }, { authorization: `Bearer ${admin}` }]) {
       for (const path of ["/api-keys", "/account", "/admin/users", "/admin/api-keys"]) {
-        const { status, headers: received } = await send(listener, { path, headers })
+        const { status, headers: received } = await send({ path, headers })
         expect([status, received.get("location")], path).toEqual([307, expect.stringMatching(/^\/sign-in/)])
       }
     }
@@ -692,19 +693,19 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     const { own } = await customer()
     await response({ path: `${orders}?api_key=${own}` })
     await response(withKey(`${orders}?${own}=1&limit=${own}`, own))
-    expect(servers[listener].output()).not.toContain(own.slice(12))
+    expect(to.output()).not.toContain(own.slice(12))
   })
 
   test("a 405 of an admin endpoint names the allowed methods", async () => {
     for (const path of adminPaths) {
-      const { status, headers } = await send(listener, { path, method: "DELETE" })
+      const { status, headers } = await send({ path, method: "DELETE" })
       expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"])
     }
   })
 
   test("a 405 of a metered endpoint names the allowed methods", async () => {
     for (const method of ["GET", "HEAD", "PUT", "PATCH", "DELETE"]) {
-      const { status, headers } = await send(listener, { path: runs, method })
+      const { status, headers } = await send({ path: runs, method })
       expect([status, headers.get("allow")]).toEqual([405, "POST, OPTIONS"])
     }
   })
@@ -713,7 +714,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     const { own, admin } = await customer()
     const requests = [...mePaths.map((path) => withKey(path, own)), ...adminPaths.map((path) => withKey(path, admin))]
     for (const sent of [...requests, { path: me }, withKey(`${me}?a=1`, own), { path: "/api/nothing" }]) {
-      const [get, head] = [await send(listener, sent), await send(listener, { ...sent, method: "HEAD" })]
+      const [get, head] = [await send(sent), await send({ ...sent, method: "HEAD" })]
       expect([head.status, head.body], sent.path).toEqual([get.status, ""])
     }
   })
@@ -721,7 +722,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   test("OPTIONS names the allowed methods and allows no other origin", async () => {
     for (const { path, method } of all) {
       const headers = { origin: "https://evil.example", "access-control-request-method": "GET" }
-      const { status, headers: received, body } = await send(listener, { path, method: "OPTIONS", headers })
+      const { status, headers: received, body } = await send({ path, method: "OPTIONS", headers })
       expect([status, received.get("allow"), body]).toEqual([
         204,
         method === "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS",
@@ -747,7 +748,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
       "/.well-known/agent-skills/index.json",
       "/.well-known/security.txt",
     ]) {
-      const [plain, misled] = [await send(listener, { path }), await send(listener, { path, headers: forged })]
+      const [plain, misled] = [await send({ path }), await send({ path, headers: forged })]
       expect([misled.status, misled.body], path).toEqual([200, plain.body])
       expect(plain.body).not.toContain("evil")
     }
@@ -756,20 +757,20 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   test("an offset beyond the last row returns no rows and the correct total", async () => {
     const caller = await customer()
     for (let made = 0; made < 3; made++) await createOrder({ userId: caller.id })
-    const { body } = await send(listener, withKey(`${orders}?offset=2147483647`, caller.own))
+    const { body } = await send(withKey(`${orders}?offset=2147483647`, caller.own))
     expect(JSON.parse(body)).toEqual({ data: [], meta: { total: 3, limit: 100, offset: 2147483647, nextCursor: null } })
   })
 
   test("an unencoded plus sign in a time is explained in the error", async () => {
     const { own } = await customer()
-    const { status, body } = await send(listener, withKey(`${orders}?since=2024-01-01T00:00:00+02:00`, own))
+    const { status, body } = await send(withKey(`${orders}?since=2024-01-01T00:00:00+02:00`, own))
     expect([status, body]).toEqual([400, expect.stringContaining("a + in a query must be sent as %2B")])
   })
 
   describe.each(all.filter(({ parameters }) => Object.keys(parameters).length > 0))("$path", (endpoint) => {
     const requestsWith = (caller: Customer, values: readonly string[]) =>
-      Object.keys(endpoint.parameters).flatMap((name) =>
-        values.map((value) =>
+      Object.keys(endpoint.parameters).flatMap((name, place) =>
+        inTurn(values, place).map((value) =>
           withKey(`${endpoint.path}?${name}=${value}`, endpoint.surface === "admin" ? caller.admin : caller.own),
         ),
       )
@@ -783,7 +784,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
 
     test("names of Object.prototype properties are refused or match nothing in every parameter", async () => {
       for (const sent of requestsWith(await customer(), ["__proto__", "constructor", "toString", "hasOwnProperty"])) {
-        const { status, body } = await send(listener, sent)
+        const { status, body } = await send(sent)
         if (status === 200) expect(JSON.parse(body), sent.path).toMatchObject({ data: [], meta: { total: 0 } })
         else expect(status, sent.path).toBe(400)
       }
@@ -799,7 +800,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   test("sequential requests with one Idempotency-Key get one response and one charge", async () => {
     const { id, own } = await customer()
     const sent = runOf(own, textOf(2), { "idempotency-key": randomUUID() })
-    const [first, again] = [await send(listener, sent), await send(listener, sent)]
+    const [first, again] = [await send(sent), await send(sent)]
     expect([again.status, again.body, again.headers.get("idempotency-replayed")]).toEqual([200, first.body, "true"])
     expect((await record(id)).runs).toEqual(["settled 2"])
   })
@@ -807,7 +808,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   test("of 60 concurrent requests with one Idempotency-Key, exactly one runs and is charged", async () => {
     const { id, own } = await customer()
     const sent = runOf(own, textOf(3), { "idempotency-key": randomUUID() })
-    const responses = await Promise.all(Array.from({ length: 60 }, () => send(listener, sent)))
+    const responses = await Promise.all(Array.from({ length: 60 }, () => send(sent)))
     const fresh = responses.filter(({ status, headers }) => status === 200 && !headers.has("idempotency-replayed"))
     expect(fresh).toHaveLength(1)
     for (const other of responses) {
@@ -842,10 +843,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   test("two owners can use the same Idempotency-Key independently", async () => {
     const [one, other] = [await customer(), await customer()]
     const key = { "idempotency-key": randomUUID() }
-    const [first, theirs] = [
-      await send(listener, runOf(one.own, textOf(2), key)),
-      await send(listener, runOf(other.own, textOf(3), key)),
-    ]
+    const [first, theirs] = [await send(runOf(one.own, textOf(2), key)), await send(runOf(other.own, textOf(3), key))]
     expect([theirs.status, theirs.headers.has("idempotency-replayed")]).toEqual([200, false])
     expect(JSON.parse(theirs.body).data.id).not.toBe(JSON.parse(first.body).data.id)
     expect((await record(other.id)).runs).toEqual(["settled 3"])
@@ -855,10 +853,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     const { id, user, own } = await customer()
     const second = await createKey({ user, surface: "user" })
     const key = { "idempotency-key": randomUUID() }
-    const [first, again] = [
-      await send(listener, runOf(own, textOf(2), key)),
-      await send(listener, runOf(second.secret, textOf(2), key)),
-    ]
+    const [first, again] = [await send(runOf(own, textOf(2), key)), await send(runOf(second.secret, textOf(2), key))]
     expect([again.status, again.body]).toEqual([200, first.body])
     expect((await record(id)).runs).toEqual(["settled 2"])
   })
@@ -907,7 +902,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     const key = { "idempotency-key": randomUUID() }
     const sent = runOf(own, textOf(2), key)
     await whileSettling(async () => {
-      const leaving = connect(servers[listener].port, "127.0.0.1")
+      const leaving = connect(to.port, "127.0.0.1")
       const headers = Object.entries({ ...sent.headers, host: "a", "content-length": textOf(2).length })
       leaving.write(
         `POST ${runs} HTTP/1.1\r\n${headers.map((line) => line.join(": ")).join("\r\n")}\r\n\r\n${textOf(2)}`,
@@ -916,7 +911,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
       leaving.resetAndDestroy()
     })
     await expect.poll(() => response(sent)).toBe("200")
-    expect((await send(listener, sent)).headers.get("idempotency-replayed")).toBe("true")
+    expect((await send(sent)).headers.get("idempotency-replayed")).toBe("true")
     expect((await record(id)).runs).toEqual(["settled 2"])
   })
 
@@ -959,7 +954,7 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
     const sent = runOf(own, textOf(2), { "idempotency-key": randomUUID() })
     await expectEach(sent, "200")
     await pool().query("UPDATE runs SET ended_at = now() - interval '24 hours 1 second' WHERE user_id = $1", [id])
-    const again = await send(listener, sent)
+    const again = await send(sent)
     expect([again.status, again.headers.has("idempotency-replayed")]).toEqual([200, false])
     expect((await record(id)).runs).toEqual(["settled 2", "settled 2"])
   })

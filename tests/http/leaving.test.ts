@@ -19,8 +19,7 @@ import {
 } from "@/tests/support/client"
 import { cheapHashOf, createConnection, createKey, createUser, withoutTriggers } from "@/tests/support/factories"
 import { readForms } from "@/tests/support/forms"
-import { type Provider, startProvider } from "@/tests/support/oauth-provider"
-import { startTestServer, type TestServer } from "@/tests/support/server"
+import { provider, server } from "@/tests/support/shared-server"
 import { unzip } from "@/tests/support/zip"
 
 // Export and deletion over HTTP, against the build.
@@ -30,17 +29,8 @@ const page = "/account/settings"
 const path = "/account/settings/export"
 const expired = `${page}?export=expired#export`
 
-let server: TestServer
-let provider: Provider
-
 beforeAll(async () => {
-  provider = await startProvider()
-  server = await startTestServer("lean", provider.given)
   await createUser({ role: "owner" })
-  return async () => {
-    await server.stop()
-    await provider.stop()
-  }
 })
 
 async function person(overrides: Parameters<typeof createUser>[0] = {}) {

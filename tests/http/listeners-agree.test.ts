@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
-import { endpoints, type ServedEndpoint } from "@/app/api/v1/endpoints"
+import { endpoints } from "@/app/api/v1/endpoints"
 import { newSecret } from "@/lib/keys/secret"
 import type { Surface } from "@/lib/surfaces"
 import { seed } from "@/prisma/seed"
@@ -9,12 +9,14 @@ import type { Listener } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { ownerPool } from "@/tests/support/owner"
-import { ask, type Sent } from "@/tests/support/raw-http"
+import { ask, exchange, responsesIn, type Sent, summaryOf } from "@/tests/support/raw-http"
+import { inTurn } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { differences, key } from "./raw-requests"
 
 // A request gets the same response from our own listener (`npm start`) and from Next alone (a serverless host). Both
 // share one database and one fixed time, so the responses are compared byte for byte. docs/listeners.md lists the
-// differences, and tests/http/raw-sockets.test.ts checks that list.
+// differences. `LONG=1` compares every query, credential, method and spelling at every endpoint.
 
 const all = await endpoints()
 let servers: Record<Listener, TestServer>
@@ -77,36 +79,38 @@ const wrongSearches = [
   "?",
 ]
 
-describe.each(all)("$method $path", ({ path, method, surface }: ServedEndpoint) => {
+const endpointsInTurn = all.map(({ path, method, surface }, place) => ({ path, method, surface, place }))
+
+describe.each(endpointsInTurn)("$method $path", ({ path, method, surface, place }) => {
   test("responds the same to a key of its surface, with any query", async () => {
     keys = await freshKeys()
-    for (const search of [...searches, ...wrongSearches]) {
+    for (const search of new Set(["", ...inTurn([...searches, ...wrongSearches], place)])) {
       const { status } = await expectTheSame({ method, path: path + search, headers: { "x-api-key": keys[surface] } })
       expect([200, 400]).toContain(status)
     }
   })
 
-  test("responds the same without a key, with an invalid key, with a key of the other surface and with two keys", async () => {
+  test("responds the same without a key that works: with none, an invalid one, one of the other surface or two", async () => {
     keys = await freshKeys()
     const other = keys[surface === "admin" ? "user" : "admin"]
-    const credentials: Record<string, string>[] = [
-      {},
-      { authorization: "Bearer" },
-      { authorization: `Bearer ${newSecret(surface)}` },
-      { authorization: `Basic ${keys[surface]}` },
-      { authorization: `BEARER   ${other}` },
-      { authorization: `Bearer ${keys[surface]}`, "x-api-key": other },
-      { "x-api-key": "ÿþ" },
-      { cookie: "next-auth.session-token=x" },
+    const credentials: [headers: Record<string, string>, status: number][] = [
+      [{}, 401],
+      [{ authorization: "Bearer" }, 401],
+      [{ authorization: `Bearer ${newSecret(surface)}` }, 401],
+      [{ authorization: `Basic ${keys[surface]}` }, 401],
+      [{ authorization: `BEARER   ${other}` }, 403],
+      [{ authorization: `Bearer ${keys[surface]}`, "x-api-key": other }, 400],
+      [{ "x-api-key": "ÿþ" }, 401],
+      [{ cookie: "next-auth.session-token=x" }, 401],
     ]
-    const statuses = []
-    for (const headers of credentials) statuses.push((await expectTheSame({ method, path, headers })).status)
-    expect(statuses).toEqual([401, 401, 401, 401, 403, 400, 401, 401])
+    for (const [headers, status] of inTurn(credentials, place)) {
+      expect((await expectTheSame({ method, path, headers })).status).toBe(status)
+    }
   })
 
   test("responds the same to every method", async () => {
     keys = await freshKeys()
-    for (const called of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+    for (const called of inTurn(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"], place)) {
       await expectTheSame({ method: called, path, headers: { "x-api-key": keys[surface] } })
       await expectTheSame({ method: called, path })
     }
@@ -129,7 +133,7 @@ describe.each(all)("$method $path", ({ path, method, surface }: ServedEndpoint) 
       `${path}?_rsc=1`,
       `http://localhost${path}`,
     ]
-    for (const target of targets) {
+    for (const target of inTurn(targets, place)) {
       await expectTheSame({ method, path: target, headers: { "x-api-key": keys[surface], rsc: "1" } })
     }
   })
@@ -265,4 +269,36 @@ test("the listener bundles no Prisma client: the process uses the one that Next 
   }
   expect(imports).toContain("pg")
   expect([...imports].filter((name) => name.includes("prisma"))).toEqual([])
+})
+
+describe("differences of Next alone", () => {
+  async function responsesTo(listener: Listener, sent: readonly string[]): Promise<string[]> {
+    const parts = sent.map((part) => part.replaceAll(key, keys.user))
+    return responsesIn(await exchange(servers[listener].port, parts)).map(summaryOf)
+  }
+
+  test.each(differences.map((row) => [row[0], row] as const))("%s", async (_name, row) => {
+    const [, sent, lean, next, nextOnNode20 = next] = row
+    expect(await responsesTo("lean", sent)).toEqual(lean)
+    expect(await responsesTo("next", sent)).toEqual(process.version.startsWith("v20.") ? nextOnNode20 : next)
+  })
+
+  test("docs/listeners.md lists exactly these", async () => {
+    const document = await readFile(join(root, "docs/listeners.md"), "utf8")
+    const lines = document.split("\n").filter((line) => line.startsWith("| "))
+    const cells = lines.map((line) =>
+      line
+        .slice(2, -2)
+        .split("|")
+        .map((cell) => cell.trim()),
+    )
+    const cellOf = (responses: readonly string[]) => responses.join(", ") || "nothing"
+    expect(cells.slice(2)).toEqual(
+      differences.map(([name, , lean, next, nextOnNode20]) => [
+        name,
+        cellOf(lean),
+        cellOf(next) + (nextOnNode20 ? `; on Node 20: ${cellOf(nextOnNode20)}` : ""),
+      ]),
+    )
+  })
 })

@@ -1,19 +1,11 @@
 import { randomUUID } from "node:crypto"
-import { afterAll, expect, test } from "vitest"
-import type { Given } from "@/scripts/build-and-serve"
+import { expect, test } from "vitest"
 import { anotherAddress, ask, builtActions, callAction, type SentHeaders } from "@/tests/support/client"
+import { listeners } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { server as withMailServer } from "@/tests/support/shared-server"
 
 // The mailbox of the demo holds links that sign in: it is open on this machine alone.
-
-const servers: TestServer[] = []
-afterAll(() => Promise.all(servers.map(({ stop }) => stop())))
-
-async function start(listener: "lean" | "next", given: Given = {}): Promise<TestServer> {
-  const server = await startTestServer(listener, { ...given })
-  servers.push(server)
-  return server
-}
 
 /** The path of the HTML part of an email that the server has kept. */
 async function keptEmail(server: TestServer): Promise<string> {
@@ -30,8 +22,8 @@ function visit(server: TestServer, path: string, headers: SentHeaders = {}) {
   return ask(server, { path, headers: { host: `localhost:${server.port}`, ...headers } })
 }
 
-test.each(["lean", "next"] as const)("emails are shown to this machine and to nobody else, by %s", async (listener) => {
-  const server = await start(listener)
+test.each(listeners)("emails are shown to this machine and to nobody else, by %s", async (listener) => {
+  const server = await startTestServer(listener)
   const email = await keptEmail(server)
   const forwarded = [
     { "x-forwarded-for": anotherAddress() },
@@ -74,12 +66,10 @@ test.each(["lean", "next"] as const)("emails are shown to this machine and to no
   const page = await visit(server, email)
   expect(page.headers.get("cache-control")).toBe("no-store")
   expect(page.headers.get("content-security-policy")).toContain("script-src 'self' 'nonce-")
+  await server.stop()
 })
 
-test.each<[string, Given]>([
-  ["without the demo's flag", { DEMO: "off", VERIFY_EMAIL: "off" }],
-  ["with a mail server", { SMTP_URL: "smtp://127.0.0.1:9", EMAIL_FROM: "shop@example.com" }],
-])("%s there is no mailbox", async (_when, given) => {
-  const server = await start("lean", given)
-  expect((await visit(server, "/dev/mailbox")).status).toBe(404)
+// processes.test.ts asks for it in production.
+test("with a mail server there is no mailbox", async () => {
+  expect((await visit(withMailServer, "/dev/mailbox")).status).toBe(404)
 })

@@ -9,17 +9,17 @@ import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
 import { version } from "@/lib/version"
-import type { Given, Listener } from "@/scripts/build-and-serve"
+import type { Given } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { builtActions, callAction, formOf } from "@/tests/support/client"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { ownerPool } from "@/tests/support/owner"
-import { startRedis } from "@/tests/support/redis"
+import { listeners } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
 const { slug } = product
 
-// What operators see: probes, logs, metrics and traces, from both listeners.
+// What operators see: probes, logs, metrics and traces.
 
 const METRICS_TOKEN = "a-token-of-the-test"
 const bearer = { authorization: `Bearer ${METRICS_TOKEN}` }
@@ -68,7 +68,7 @@ async function startCollector() {
   return { url: `http://127.0.0.1:${port}`, paths, all: () => Buffer.concat(bodies), stop: () => server.close() }
 }
 
-describe.each<Listener>(["lean", "next"])("%s", (listener) => {
+describe.each(listeners)("%s", (listener) => {
   let server: TestServer
   let collector: Awaited<ReturnType<typeof startCollector>>
 
@@ -304,66 +304,39 @@ describe.each<Listener>(["lean", "next"])("%s", (listener) => {
   })
 })
 
-test("without a token there are no metrics, and without https there is no HSTS", async () => {
-  const server = await startTestServer("lean")
-  expect((await fetch(`${server.address}/metrics`, { headers: bearer })).status).toBe(404)
-  for (const path of ["/sign-in", "/api/v1/me"]) {
-    expect((await fetch(server.address + path)).headers.has("strict-transport-security")).toBe(false)
-  }
-  await server.stop()
-})
+describe("without a token and https, with an unreachable database and trace collector", () => {
+  let server: TestServer
 
-test("with an unreachable database the server is alive but not ready", async () => {
-  const server = await startTestServer("lean", {
-    DATABASE_URL: `postgresql://nobody@127.0.0.1:${await freePort()}/none`,
+  beforeAll(async () => {
+    server = await startTestServer("lean", {
+      DATABASE_URL: `postgresql://nobody@127.0.0.1:${await freePort()}/none`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
+      LOG_LEVEL: "info",
+    })
+    return () => server.stop()
   })
-  const response = await fetch(`${server.address}/readyz`)
-  expect([response.status, await response.json()]).toEqual([
-    503,
-    { status: "not ready", reason: "the database is not responding" },
-  ])
-  expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
-  await server.stop()
-})
 
-test("an unreachable trace collector does not delay requests or shutdown", async () => {
-  const server = await startTestServer("lean", {
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
-    LOG_LEVEL: "info",
+  test("there are no metrics and no HSTS", async () => {
+    expect((await fetch(`${server.address}/metrics`, { headers: bearer })).status).toBe(404)
+    for (const path of ["/sign-in", "/api/v1/me"]) {
+      expect((await fetch(server.address + path)).headers.has("strict-transport-security")).toBe(false)
+    }
   })
-  await fetch(`${server.address}/api/v1/me`)
-  await server.stop()
-  expect(await server.exited).toBe(0)
-  expect(server.output()).toContain("traces_not_sent")
-  expect(server.output()).not.toContain("unhandled_rejection")
-})
 
-test("several processes return their combined metrics, or none while one of them is stopped", async () => {
-  const redis = await startRedis()
-  const given = { WEB_CONCURRENCY: "2", REDIS_URL: redis.url, METRICS_TOKEN, LOG_LEVEL: "info" }
-  const server = await startTestServer("lean", given)
-  const listening = () => server.output().match(/^Process \d+ listens/gm)?.length
-  await expect.poll(listening, { timeout: 30_000 }).toBe(2)
-  const { secret } = await freshKey()
-  for (let sent = 0; sent < 20; sent++) {
-    await fetch(`${server.address}/api/v1/me`, { headers: { "x-api-key": secret, connection: "close" } })
-  }
-  const pids = () => new Set(linesOf(server).map(({ pid }) => pid)).size
-  await expect.poll(pids, { timeout: 10_000 }).toBe(2)
-  const counted = await metricsOf(server)
-  expect(counted.get(`${slug}_http_requests_total{route="/api/v1/me",status="200",method="GET"}`)).toBe(20)
+  test("the server is alive but not ready", async () => {
+    const response = await fetch(`${server.address}/readyz`)
+    expect([response.status, await response.json()]).toEqual([
+      503,
+      { status: "not ready", reason: "the database is not responding" },
+    ])
+    expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
+  })
 
-  // Each process gets one of two requests on two connections, and the running one does not report its own counts alone.
-  const [, stoppedPid] = /^Process (\d+) listens/m.exec(server.output()) ?? []
-  const ask = () => fetch(`${server.address}/metrics`, { headers: { ...bearer, connection: "close" } })
-  process.kill(Number(stoppedPid), "SIGSTOP")
-  try {
-    const first = await Promise.race([ask(), ask()])
-    expect([first.status, first.headers.get("retry-after")]).toEqual([503, "5"])
-  } finally {
-    process.kill(Number(stoppedPid), "SIGCONT")
-  }
-  await expect.poll(async () => (await ask()).status, { timeout: 10_000 }).toBe(200)
-  await server.stop()
-  await redis.stop()
+  test("neither delays requests or a shutdown", async () => {
+    await fetch(`${server.address}/api/v1/me`)
+    await server.stop()
+    expect(await server.exited).toBe(0)
+    expect(server.output()).toContain("traces_not_sent")
+    expect(server.output()).not.toContain("unhandled_rejection")
+  })
 })

@@ -1,20 +1,13 @@
 import { randomUUID } from "node:crypto"
 import sharp from "sharp"
-import { beforeAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { maxPictureBytes, maxUploadBytes, uploadPath } from "@/lib/pictures/upload"
 import { db } from "@/lib/postgres/prisma"
 import { ask, type SentHeaders, sameOriginHeaders, sessionOf } from "@/tests/support/client"
 import { createPicture, createUser } from "@/tests/support/factories"
-import { startTestServer, type TestServer } from "@/tests/support/server"
+import { server } from "@/tests/support/shared-server"
 
 // Uploads and pictures over HTTP, against the build.
-
-let server: TestServer
-
-beforeAll(async () => {
-  server = await startTestServer("lean")
-  return () => server.stop()
-})
 
 async function picture(side = 300): Promise<Uint8Array<ArrayBuffer>> {
   const create = { width: side, height: side, channels: 3, background: "#336699" } as const

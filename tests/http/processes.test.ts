@@ -1,16 +1,18 @@
 import { request } from "node:http"
 import { json } from "node:stream/consumers"
-import { beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
 import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import { hashSecret } from "@/lib/keys/secret"
 import { db } from "@/lib/postgres/prisma"
+import { product } from "@/lib/product"
 import { version } from "@/lib/version"
-import { collect, type Listener, serve } from "@/scripts/build-and-serve"
+import { collect, type Given, type Listener, serve } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { startFaultyProxy } from "@/tests/support/faulty-proxy"
 import { ownerPool, ownerUrl } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
+import { listeners, sampled } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
 // How the processes of `npm start` start and stop.
@@ -35,14 +37,26 @@ function listening(server: TestServer): { pid: number; sweeper: string }[] {
 }
 
 describe("one process", () => {
-  test("the line that says where it listens names the version of the build", async () => {
-    const server = await startTestServer("lean")
+  let server: TestServer
+
+  beforeAll(async () => {
+    server = await startTestServer("lean")
+  })
+
+  test("the line that says where it listens names the version of the build", () => {
     expect(server.output()).toContain(` listens on http://127.0.0.1:${server.port}, sweeper on, version ${version}\n`)
-    await server.stop()
+  })
+
+  test("a port in use is named in the error, without a stack trace", async () => {
+    const { DATABASE_URL = "", AUTH_SECRET = "" } = process.env
+    const second = serve(server.port, { DATABASE_URL, AUTH_SECRET })
+    const output = collect(second)
+    expect(await second.exited).toBe(1)
+    expect(output()).toMatch(new RegExp(`^The server cannot start: .*EADDRINUSE.*:${server.port}$`, "m"))
+    expect(output()).not.toMatch(/^\s+at /m)
   })
 
   test("on shutdown, a process completes the run in progress and exits without logging an error", async () => {
-    const server = await startTestServer("lean")
     const run = request(`${server.address}/api/v1/me/run`, {
       method: "POST",
       headers: { "x-api-key": await freshKey(), "content-type": "application/json", expect: "100-continue" },
@@ -65,17 +79,6 @@ describe("one process", () => {
     expect(server.output()).not.toMatch(/error/i)
   })
 
-  test("a port in use is named in the error, without a stack trace", async () => {
-    const server = await startTestServer("lean")
-    const { DATABASE_URL = "", AUTH_SECRET = "" } = process.env
-    const second = serve(server.port, { DATABASE_URL, AUTH_SECRET })
-    const output = collect(second)
-    expect(await second.exited).toBe(1)
-    expect(output()).toMatch(new RegExp(`^The server cannot start: .*EADDRINUSE.*:${server.port}$`, "m"))
-    expect(output()).not.toMatch(/^\s+at /m)
-    await server.stop()
-  })
-
   test.each(["DATABASE_URL", "AUTH_SECRET"])(
     "without %s the server does not start, and the error names the variable without a stack trace",
     async (name) => {
@@ -89,10 +92,52 @@ describe("one process", () => {
   )
 })
 
+const METRICS_TOKEN = "a-token-of-the-test"
+
+/** As in production, with everything that the demo does without. */
+const production = { DEMO: "off", VERIFY_EMAIL: "off", LOG_LEVEL: "warn", PASSWORD_HASH_COST: "" }
+
+const arrangements: readonly [name: string, Listener, processes: number][] = [
+  ["one process", "lean", 1],
+  ["Next alone", "next", 1],
+  ["several processes", "lean", 2],
+]
+const withoutNext = arrangements.filter(([, listener]) => listeners.includes(listener))
+
+/** Expects that a server does not start, and says why without a stack trace. */
+async function expectRefused(listener: Listener, given: Given, reason: RegExp): Promise<void> {
+  const { DATABASE_URL = "", AUTH_SECRET = "" } = process.env
+  const server = serve(await freePort(), { DATABASE_URL, AUTH_SECRET, ...given }, listener)
+  const output = collect(server)
+  expect(await server.exited).toBe(1)
+  expect(output()).toMatch(reason)
+  expect(output()).not.toMatch(/^\s+at /m)
+}
+
+/** Expects that a server starts while the database is away, and that all its processes exit when it is back. */
+async function expectExit(listener: Listener, processes: number, given: Given, reason: RegExp): Promise<void> {
+  const { DATABASE_URL = "" } = process.env
+  const redis = await startRedis()
+  const proxy = await startFaultyProxy(Number(new URL(DATABASE_URL).port))
+  await proxy.set({ kind: "refused" })
+  const server = await startTestServer(listener, {
+    ...given,
+    DATABASE_URL: DATABASE_URL.replace(/:\d+\//, `:${proxy.port}/`),
+    WEB_CONCURRENCY: String(processes),
+    REDIS_URL: redis.url,
+  })
+  expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
+  expect(await status(server, (await createKey({ user: await createUser(), surface: "user" })).secret)).toBe(503)
+  await proxy.set({ kind: "none" })
+  expect(await server.exited).toBe(1)
+  expect(server.output()).toMatch(reason)
+  await expect.poll(() => status(server, "x")).toBe(0)
+  await proxy.stop()
+  await redis.stop()
+}
+
 describe("on a database that holds a key of the demo", () => {
   const refused = /^The server cannot start: the database holds the accounts of the demo, .* are public\./m
-  // As in production, with everything that the demo does without.
-  const production = { DEMO: "off", VERIFY_EMAIL: "off" }
 
   beforeAll(async () => {
     const [account = expect.fail()] = demoAccounts
@@ -104,43 +149,16 @@ describe("on a database that holds a key of the demo", () => {
     return () => db().apiKey.update({ where: { id: key.id }, data: { hash: key.hash } })
   })
 
-  test.each<Listener>(["lean", "next"])("production does not start, but the demo does (%s)", async (listener) => {
-    const { DATABASE_URL = "", AUTH_SECRET = "" } = process.env
-    const server = serve(await freePort(), { DATABASE_URL, AUTH_SECRET, ...production }, listener)
-    const output = collect(server)
-    expect(await server.exited).toBe(1)
-    expect(output()).toMatch(refused)
-    expect(output()).not.toMatch(/^\s+at /m)
+  test.each(listeners)("production does not start, but the demo does (%s)", async (listener) => {
+    await expectRefused(listener, production, refused)
     const demo = await startTestServer(listener, { DEMO: "on" })
     expect(await status(demo, "x")).toBe(401)
     await demo.stop()
   })
 
-  test.each<[string, Listener, number]>([
-    ["one process", "lean", 1],
-    ["several processes", "lean", 2],
-    ["Next alone", "next", 1],
-  ])(
+  test.each(sampled(arrangements))(
     "production that started while the database was away exits when it is back: %s",
-    async (_, listener, processes) => {
-      const { DATABASE_URL = "" } = process.env
-      const redis = await startRedis()
-      const proxy = await startFaultyProxy(Number(new URL(DATABASE_URL).port))
-      await proxy.set({ kind: "refused" })
-      const server = await startTestServer(listener, {
-        ...production,
-        DATABASE_URL: DATABASE_URL.replace(/:\d+\//, `:${proxy.port}/`),
-        WEB_CONCURRENCY: String(processes),
-        REDIS_URL: redis.url,
-      })
-      expect(await status(server, (await createKey({ user: await createUser(), surface: "user" })).secret)).toBe(503)
-      await proxy.set({ kind: "none" })
-      expect(await server.exited).toBe(1)
-      expect(server.output()).toMatch(refused)
-      await expect.poll(() => status(server, "x")).toBe(0)
-      await proxy.stop()
-      await redis.stop()
-    },
+    (_, listener, processes) => expectExit(listener, processes, production, refused),
   )
 })
 
@@ -155,83 +173,53 @@ describe("on a database that a newer version migrated", () => {
     return () => ownerPool().query("UPDATE schema_version SET (migrated_by, oldest_build) = ($1, $2)", [by, oldest])
   })
 
-  test.each<[string, Listener, number]>([
-    ["one process", "lean", 1],
-    ["several processes", "lean", 2],
-    ["Next alone", "next", 1],
-  ])("a server that it refuses does not start, and names the version to use: %s", async (_, listener, processes) => {
-    await needs("99.0.0")
-    const { DATABASE_URL = "", AUTH_SECRET = "" } = process.env
-    const given = { DATABASE_URL, AUTH_SECRET, WEB_CONCURRENCY: String(processes), REDIS_URL: "redis://127.0.0.1:1" }
-    const server = serve(await freePort(), given, listener)
-    const output = collect(server)
-    expect(await server.exited).toBe(1)
-    expect(output()).toMatch(refused)
-    expect(output()).not.toMatch(/^\s+at /m)
-  })
+  test.each(withoutNext)(
+    "a server that it refuses does not start, and names the version to use: %s",
+    async (_, listener, processes) => {
+      await needs("99.0.0")
+      const given = { WEB_CONCURRENCY: String(processes), REDIS_URL: "redis://127.0.0.1:1" }
+      await expectRefused(listener, given, refused)
+    },
+  )
 
-  test.each<[string, Listener, number]>([
-    ["one process", "lean", 1],
-    ["several processes", "lean", 2],
-    ["Next alone", "next", 1],
-  ])("one that started while the database was away exits when it is back: %s", async (_, listener, processes) => {
-    await needs("99.0.0")
-    const { DATABASE_URL = "" } = process.env
-    const redis = await startRedis()
-    const proxy = await startFaultyProxy(Number(new URL(DATABASE_URL).port))
-    await proxy.set({ kind: "refused" })
-    const server = await startTestServer(listener, {
-      DATABASE_URL: DATABASE_URL.replace(/:\d+\//, `:${proxy.port}/`),
-      WEB_CONCURRENCY: String(processes),
-      REDIS_URL: redis.url,
-    })
-    expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
-    await proxy.set({ kind: "none" })
-    expect(await server.exited).toBe(1)
-    expect(server.output()).toMatch(refused)
-    await expect.poll(() => status(server, "x")).toBe(0)
-    await proxy.stop()
-    await redis.stop()
-  })
+  test.each(sampled(arrangements.toReversed()))(
+    "one that started while the database was away exits when it is back: %s",
+    async (_, listener, processes) => {
+      await needs("99.0.0")
+      await expectExit(listener, processes, {}, refused)
+    },
+  )
 
-  test.each<Listener>(["lean", "next"])(
-    "one that it does not refuse serves, and is no longer ready once it is refused (%s)",
+  test.each(listeners)(
+    "one that it does not refuse serves, without a warning of its rights and a mailbox, and is no longer ready once it is refused (%s)",
     async (listener) => {
       await needs(version)
-      const server = await startTestServer(listener)
+      const server = await startTestServer(listener, production)
       const secret = await freshKey()
       expect(await status(server, secret)).toBe(200)
       expect((await fetch(`${server.address}/readyz`)).status).toBe(200)
+      expect((await fetch(`${server.address}/dev/mailbox`)).status).toBe(404)
+      expect(server.output()).not.toContain("audit_log_not_protected")
       await needs("99.0.0")
       const response = await fetch(`${server.address}/readyz`)
       const reason = `the database needs version 99.0.0 or later, and this is version ${version}. Use version 99.1.0, which migrated it.`
       expect([response.status, await response.json()]).toEqual([503, { status: "not ready", reason }])
       expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
       await server.stop()
+      expect(server.output()).not.toContain("audit_log_not_protected")
     },
   )
 })
 
-describe("a database whose owner is the role of the server", () => {
-  const production = { DEMO: "off", VERIFY_EMAIL: "off", LOG_LEVEL: "warn" }
-
-  test.each<Listener>(["lean", "next"])(
-    "production warns that it could change the audit log (%s)",
-    async (listener) => {
-      const server = await startTestServer(listener, { ...production, DATABASE_URL: ownerUrl() })
-      await expect.poll(server.output).toContain('"event":"audit_log_not_protected"')
-      expect(await status(server, await freshKey())).toBe(200)
-      await server.stop()
-    },
-  )
-
-  test("and does not with the runtime role", async () => {
-    const server = await startTestServer("lean", production)
+test.each(listeners)(
+  "on a database whose owner is the role of the server, production warns that it could change the audit log (%s)",
+  async (listener) => {
+    const server = await startTestServer(listener, { ...production, DATABASE_URL: ownerUrl() })
+    await expect.poll(server.output).toContain('"event":"audit_log_not_protected"')
     expect(await status(server, await freshKey())).toBe(200)
     await server.stop()
-    expect(server.output()).not.toContain("audit_log_not_protected")
-  })
-})
+  },
+)
 
 describe("several processes", () => {
   let redis: Awaited<ReturnType<typeof startRedis>>
@@ -239,16 +227,23 @@ describe("several processes", () => {
 
   beforeAll(async () => {
     redis = await startRedis()
-    return () => redis.stop()
-  })
-
-  beforeEach(async () => {
-    server = await startTestServer("lean", { WEB_CONCURRENCY: "2", REDIS_URL: redis.url })
-    await expect.poll(() => listening(server), { timeout: 30_000 }).toHaveLength(2)
-    return () => server.stop()
+    const given = {
+      WEB_CONCURRENCY: "2",
+      REDIS_URL: redis.url,
+      REDIS_TIMEOUT_MS: "10000",
+      METRICS_TOKEN,
+      LOG_LEVEL: "info",
+    }
+    server = await startTestServer("lean", given)
+    return async () => {
+      await server.stop()
+      await redis.stop()
+    }
   })
 
   test("share the port and the rate limits, and one of them runs the sweeper", async () => {
+    await expect.poll(() => listening(server), { timeout: 30_000 }).toHaveLength(2)
+    await expect.poll(countsTogether).toBe(true)
     expect(
       listening(server)
         .map(({ sweeper }) => sweeper)
@@ -262,6 +257,42 @@ describe("several processes", () => {
     await Promise.all(Array.from({ length: 5 }, worker))
     expect(statuses.filter((code) => code === 200)).toHaveLength(300)
     expect(statuses.filter((code) => code === 429)).toHaveLength(statuses.length - 300)
+  })
+
+  /** A process that has just started counts alone until it is connected to Redis. */
+  async function countsTogether(): Promise<boolean> {
+    const headers = { "x-api-key": await freshKey(), connection: "close" }
+    const remaining: (string | null)[] = []
+    while (remaining.length < 8) {
+      remaining.push((await fetch(`${server.address}/api/v1/me`, { headers })).headers.get("x-ratelimit-remaining"))
+    }
+    return remaining.join() === "299,298,297,296,295,294,293,292"
+  }
+
+  test("return their combined metrics, or none while one of them is stopped", async () => {
+    const headers = { authorization: `Bearer ${METRICS_TOKEN}`, connection: "close" }
+    const metrics = () => fetch(`${server.address}/metrics`, { headers })
+    const line = `${product.slug}_http_requests_total{route="/api/v1/me",status="200",method="GET"} `
+    const counted = async () => Number((await (await metrics()).text()).split(line)[1]?.split("\n")[0])
+    const before = await counted()
+    const secret = await freshKey()
+    for (let sent = 0; sent < 20; sent++) {
+      await fetch(`${server.address}/api/v1/me`, { headers: { "x-api-key": secret, connection: "close" } })
+    }
+    expect((await counted()) - before).toBe(20)
+    const pids = () => new Set(server.output().match(/(?<="pid":)\d+/g)).size
+    await expect.poll(pids, { timeout: 10_000 }).toBe(2)
+
+    // Each process gets one of two requests on two connections, and the running one does not report its own counts alone.
+    const [stopped] = listening(server)
+    process.kill(stopped?.pid ?? 0, "SIGSTOP")
+    try {
+      const first = await Promise.race([metrics(), metrics()])
+      expect([first.status, first.headers.get("retry-after")]).toEqual([503, "5"])
+    } finally {
+      process.kill(stopped?.pid ?? 0, "SIGCONT")
+    }
+    await expect.poll(async () => (await metrics()).status, { timeout: 10_000 }).toBe(200)
   })
 
   test("a process that dies is replaced by one with the same role", async () => {

@@ -2,7 +2,7 @@ import { once } from "node:events"
 import { Agent, request } from "node:http"
 import { connect } from "node:net"
 import pg from "pg"
-import { beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
 import { product } from "@/lib/product"
 import { limits } from "@/lib/rate-limit/rate-limit"
@@ -12,6 +12,7 @@ import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { listeningPid, rssMbOf } from "@/tests/support/memory"
 import { ownerUrl } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
+import { sampled } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
 // The log of requests with keys under full load: while PostgreSQL cannot store it, and when processes end. Whatever
@@ -125,19 +126,19 @@ test("while the log is locked, no response fails, memory is bounded, and every r
   expect(after - before).toBeLessThan(75)
 })
 
-describe.each<[string, Listener, () => Given, number]>([
-  ["our listener", "lean", () => ({}), 0],
-  ["two processes of our listener", "lean", () => ({ WEB_CONCURRENCY: "2", REDIS_URL: redisUrl }), 0],
-  ["Next alone", "next", () => ({}), 143],
-])("on SIGTERM every response that a client receives is in the log, %s", (_name, listener, given, exitCode) => {
-  let server: TestServer
+describe("on SIGTERM every response that a client receives is in the log", () => {
+  type Arrangement = [name: string, Listener, () => Given, exitCode: number]
+  const one: Arrangement = ["our listener", "lean", () => ({}), 0]
+  const two: Arrangement = [
+    "two processes of our listener",
+    "lean",
+    () => ({ WEB_CONCURRENCY: "2", REDIS_URL: redisUrl }),
+    0,
+  ]
+  const next: Arrangement = ["Next alone", "next", () => ({}), 143]
 
-  beforeEach(async () => {
-    server = await startTestServer(listener, { LOG_LEVEL: "silent", ...given() })
-    return () => server.stop()
-  })
-
-  test("under load", { timeout: 180_000 }, async () => {
+  test.each(sampled([two, one, next]))("under load, %s", { timeout: 180_000 }, async (_, listener, given, exitCode) => {
+    const server = await startTestServer(listener, { LOG_LEVEL: "silent", ...given() })
     const keys = await createKeys(40)
     let received = 0
     let stopped: Promise<void> | undefined
@@ -160,25 +161,29 @@ describe.each<[string, Listener, () => Given, number]>([
     expect(await countLogged(keys)).toEqual({ logged: received, unlogged: 0 })
   })
 
-  test("for a request that ends after all others were written", async () => {
-    const [key = expect.fail()] = await createKeys(1)
-    const sent = request(`${server.address}/api/v1/me/run`, {
-      method: "POST",
-      headers: { "x-api-key": key.secret, "content-type": "application/json", expect: "100-continue" },
-      agent: false,
-    })
-    sent.flushHeaders()
-    await once(sent, "continue")
-    const stopped = server.stop()
-    await expect.poll(() => connects(server)).toBe(false)
-    sent.end(JSON.stringify({ text: "A sentence that comes late." }))
-    const [response] = await once(sent, "response")
-    expect(response.statusCode).toBe(200)
-    response.resume()
-    await stopped
-    expect(await server.exited).toBe(exitCode)
-    expect(await countLogged([key])).toEqual({ logged: 1, unlogged: 0 })
-  })
+  test.each(sampled([one, two, next]))(
+    "for a request that ends after all others were written, %s",
+    async (_, listener, given, exitCode) => {
+      const server = await startTestServer(listener, { LOG_LEVEL: "silent", ...given() })
+      const [key = expect.fail()] = await createKeys(1)
+      const sent = request(`${server.address}/api/v1/me/run`, {
+        method: "POST",
+        headers: { "x-api-key": key.secret, "content-type": "application/json", expect: "100-continue" },
+        agent: false,
+      })
+      sent.flushHeaders()
+      await once(sent, "continue")
+      const stopped = server.stop()
+      await expect.poll(() => connects(server)).toBe(false)
+      sent.end(JSON.stringify({ text: "A sentence that comes late." }))
+      const [response] = await once(sent, "response")
+      expect(response.statusCode).toBe(200)
+      response.resume()
+      await stopped
+      expect(await server.exited).toBe(exitCode)
+      expect(await countLogged([key])).toEqual({ logged: 1, unlogged: 0 })
+    },
+  )
 })
 
 async function connects({ port }: TestServer): Promise<boolean> {

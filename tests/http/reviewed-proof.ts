@@ -1,6 +1,6 @@
 /**
  * Every server action that an account can call, and whether it asks for a fresh proof of who is at the browser: `true`, or
- * the reason why it does not. tests/http/access-matrix.test.ts calls each with a session whose proof is too old.
+ * the reason why it does not. tests/http/access calls each with a session whose proof is too old.
  */
 export const reviewedProof: Record<string, true | string> = {
   "account/security change":

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import { once } from "node:events"
-import { readdir, readFile } from "node:fs/promises"
+import { readdir, readFile, stat } from "node:fs/promises"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
@@ -18,6 +18,8 @@ import {
   builtPaths,
   callAction,
   type RawResponse,
+  type Sent,
+  type SentHeaders,
   sameOriginHeaders,
   sessionOf,
 } from "@/tests/support/client"
@@ -30,6 +32,7 @@ import {
   verificationTokenIn,
 } from "@/tests/support/mail-server"
 import { ownerPool } from "@/tests/support/owner"
+import { isLong, sampled } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 
 // Creates an account with keys and passwords, and uses them correctly and incorrectly. Then checks that none of these
@@ -161,15 +164,22 @@ async function workWithKeys(surface: Surface): Promise<void> {
   await misuse(await created("the rotated key", rotating[surface], { id: replaced.id, grace: "1h" }))
 }
 
+let misused = 0
+
+/** Sends the key everywhere; in the short form a fourth of it, another one for each of the four keys of a surface. */
 async function misuse(key: string): Promise<void> {
+  const turn = misused++
+  const sent = misusesOf(key)
+  for (const request of sent.filter((_, place) => isLong || place % 4 === turn % 4)) await ask(server, request)
+}
+
+function misusesOf(key: string): Sent[] {
   const bearer = { authorization: `Bearer ${key}` }
   const json = { ...bearer, "content-type": "application/json" }
   const run = { method: "POST", path: "/api/v1/me/run" }
   const text = '{"text":"A text."}'
-  for (const path of ["/api/v1/me", "/api/v1/admin/users", "/api/v1/me/credits?limit=0", "/api/v1/nothing"]) {
-    for (const headers of [bearer, { "x-api-key": key }]) await ask(server, { path, headers })
-  }
-  for (const path of [
+  const endpoints = ["/api/v1/me", "/api/v1/admin/users", "/api/v1/me/credits?limit=0", "/api/v1/nothing"]
+  const paths = [
     `/api/v1/me?key=${key}`,
     `/api/v1/me/orders?limit=${key}&cursor=${key}`,
     `/api/v1/admin/users?api_key=${key}`,
@@ -186,11 +196,8 @@ async function misuse(key: string): Promise<void> {
     `/sign-in?callbackUrl=/${key}&error=${key}`,
     `//${key}`,
     `/%zz${key}`,
-  ]) {
-    await ask(server, { path, headers: { cookie } })
-    await ask(server, { path, headers: { ...bearer, "x-request-id": key } })
-  }
-  for (const headers of [
+  ]
+  const credentials: SentHeaders[] = [
     { authorization: key },
     { authorization: `Basic ${key}` },
     { authorization: `Bearer "${key}"` },
@@ -199,18 +206,23 @@ async function misuse(key: string): Promise<void> {
     { "x-api-key": `${key}, ${key}` },
     { cookie: `${cookieName("session")}=${key}; ${cookieName("device")}=${key}` },
     { origin: "https://evil.example", referer: `https://evil.example/${key}`, "user-agent": key, ...bearer },
-  ]) {
-    for (const path of ["/api/v1/me", "/api-keys"]) await ask(server, { path, headers })
-    await ask(server, { ...run, headers, body: text })
-  }
-  await ask(server, { ...run, headers: { ...json, "x-request-id": key }, body: text })
-  for (const idempotencyKey of [key, `"${key}"`, `${key}-1`]) {
-    await ask(server, { ...run, headers: { ...json, "idempotency-key": idempotencyKey }, body: text })
-  }
-  for (const body of [`{"text":"A text.","key":"${key}"}`, `{"text":${key}`, `{"${key}":1}`, key]) {
-    await ask(server, { ...run, headers: json, body })
-  }
-  await ask(server, { method: "POST", path: "/api-keys", body: key, headers: { ...sameOriginHeaders(), cookie } })
+  ]
+  const bodies = [`{"text":"A text.","key":"${key}"}`, `{"text":${key}`, `{"${key}":1}`, key]
+  return [
+    ...endpoints.flatMap((path) => [bearer, { "x-api-key": key }].map((headers) => ({ path, headers }))),
+    ...paths.map((path) => ({ path, headers: { cookie } })),
+    ...paths.map((path) => ({ path, headers: { ...bearer, "x-request-id": key } })),
+    ...["/api/v1/me", "/api-keys"].flatMap((path) => credentials.map((headers) => ({ path, headers }))),
+    ...credentials.map((headers) => ({ ...run, headers, body: text })),
+    { ...run, headers: { ...json, "x-request-id": key }, body: text },
+    ...[key, `"${key}"`, `${key}-1`].map((idempotencyKey) => ({
+      ...run,
+      headers: { ...json, "idempotency-key": idempotencyKey },
+      body: text,
+    })),
+    ...bodies.map((body) => ({ ...run, headers: json, body })),
+    { method: "POST", path: "/api-keys", body: key, headers: { ...sameOriginHeaders(), cookie } },
+  ]
 }
 
 /** Reports a key that works, correctly and incorrectly, until its owner has an email about it. */
@@ -399,7 +411,8 @@ test("no page or page payload contains a secret", async () => {
     ...aboutKeys,
   ]
   for (const path of [...paths, "/api-keys?new", "/admin/api-keys?new"]) {
-    for (const headers of [{}, { cookie }, { cookie, rsc: "1" }]) {
+    // The HTML contains the payload.
+    for (const headers of sampled<SentHeaders>([{ cookie }, {}, { cookie, rsc: "1" }])) {
       const response = await ask(server, { path, headers })
       const location = response.headers.get("location") ?? ""
       const text = location.includes("_rsc=") ? (await ask(server, { path: location, headers })).text : response.text
@@ -411,13 +424,15 @@ test("no page or page payload contains a secret", async () => {
   )
 })
 
-describe("the build, and the files that the running server writes to it", () => {
+describe("the files that the running server writes to the build", () => {
   test.each([".next/static", ".next/server", ".next/cache", "dist"])(
     "no file of %s contains a secret",
     async (directory) => {
       const entries = await readdir(join(root, directory), { recursive: true, withFileTypes: true }).catch(() => [])
       for (const entry of entries.filter((candidate) => candidate.isFile())) {
         const file = join(entry.parentPath, entry.name)
+        // The secrets are of this test.
+        if ((await stat(file)).mtimeMs < now) continue
         expect(secretsIn(await readFile(file, "latin1")), file).toEqual([])
       }
     },

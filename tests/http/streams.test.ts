@@ -5,44 +5,52 @@ import { connect } from "node:net"
 import { text } from "node:stream/consumers"
 import { promisify } from "node:util"
 import { beforeAll, beforeEach, describe, expect, test } from "vitest"
+import type { User } from "@/generated/prisma/client"
 import { cursorApplication } from "@/lib/postgres/cursor"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { writeEntries } from "@/lib/request-log/write"
-import type { Given, Listener } from "@/scripts/build-and-serve"
+import { type Surface, surfaces } from "@/lib/surfaces"
+import type { Given } from "@/scripts/build-and-serve"
 import { ask, sessionOf } from "@/tests/support/client"
 import { createKey, createOrder, createOrders, createUser, grantCredits } from "@/tests/support/factories"
 import { type FaultyProxy, startFaultyProxy } from "@/tests/support/faulty-proxy"
 import { listeningPid, rssMbOf } from "@/tests/support/memory"
+import { isLong, listeners } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { server, serverTime } from "@/tests/support/shared-server"
 
-// Streams over HTTP, from both listeners: however one ends, its client knows whether it has all rows, and nothing of it is
-// left behind.
+// Streams over HTTP: however one ends, its client knows whether it has all rows, and nothing of it is left behind.
 
 const path = "/api/v1/me/orders"
 const types = { ndjson: "application/x-ndjson", csv: "text/csv" } as const
 
-/** More than the buffers of both sides hold: 60 MB. */
-const rows = 30_000
+/** 16 MB, more than the buffers of both sides hold: 10 MB by default (tcp(7)). */
+const rows = 8_000
 const description = "x".repeat(2_000)
 
-let owner: { id: string }
+let owner: User
 
 beforeAll(async () => {
-  owner = await createUser()
-  await createOrders(owner, rows, description)
+  owner = await customerWithOrders()
 })
 
+async function customerWithOrders(count = rows): Promise<User> {
+  const user = await createUser()
+  await createOrders(user, count, description)
+  return user
+}
+
 /** A new key of the account with the orders, and that key as a header. */
-async function freshKey() {
-  const { key, secret } = await createKey({ user: owner, surface: "user" })
+async function freshKey(user = owner) {
+  const { key, secret } = await createKey({ user, surface: "user" })
   return { id: key.id, path, headers: { "x-api-key": secret } }
 }
 
 /** A new admin key, which reads the same orders. */
-async function adminKey() {
+async function adminKey({ id } = owner) {
   const { key, secret } = await createKey({ user: await createUser({ role: "owner" }), surface: "admin" })
-  return { id: key.id, path: `/api/v1/admin/orders?userId=${owner.id}`, headers: { "x-api-key": secret } }
+  return { id: key.id, path: `/api/v1/admin/orders?userId=${id}`, headers: { "x-api-key": secret } }
 }
 
 type Headers = Record<string, string>
@@ -59,6 +67,21 @@ async function open(
   sent.end()
   const [response] = await once(sent, "response")
   return response
+}
+
+/** A stream of each type, as a customer and as staff read the same rows. */
+function openBoth(server: TestServer) {
+  const streams = [
+    ["ndjson", freshKey],
+    ["csv", adminKey],
+  ] as const
+  return Promise.all(
+    streams.map(async ([type, create]) => {
+      const { id, path, headers } = await create()
+      const route = path.replace(/\?.*/, "")
+      return { type, id, route, response: await open(server, { headers, type }, path) }
+    }),
+  )
 }
 
 type Received = { lines: string[]; isComplete: boolean }
@@ -102,8 +125,8 @@ async function endConnections(): Promise<void> {
   )
 }
 
-/** Waits until the buffers between the server and a client that does not read are full, so that no more rows are read. */
-async function untilUnread(): Promise<void> {
+/** Waits until the buffers between the server and clients that do not read are full, so that no more rows are read. */
+async function untilUnread(streams: number): Promise<void> {
   let last: string | undefined
   const isSame = async () => {
     const { rows } = await pool().query(
@@ -111,24 +134,73 @@ async function untilUnread(): Promise<void> {
       [cursorApplication],
     )
     const before = last
-    last = rows[0]?.at
-    return last !== undefined && last === before
+    last = rows.map(({ at }) => at).join()
+    return rows.length === streams && last === before
   }
   await expect.poll(isSame, { interval: 500 }).toBe(true)
 }
 
-async function logged(keyId: string) {
-  const find = () => db().keyRequest.findFirst({ where: { keyId, route: path }, orderBy: { createdAt: "asc" } })
+async function logged(keyId: string, route = path) {
+  const find = () => db().keyRequest.findFirst({ where: { keyId, route }, orderBy: { createdAt: "asc" } })
   await expect.poll(find).not.toBeNull()
   return find()
 }
 
 const both = Object.keys(types) as (keyof typeof types)[]
 
-describe.each<[Listener, number]>([
-  ["lean", 0],
-  ["next", 143],
-])("%s", (listener, exitCode) => {
+type Change = {
+  name: string
+  surface: Surface
+  type: keyof typeof types
+  code: string
+  search?: true
+  make: (keyId: string) => Promise<unknown>
+}
+
+const isNarrowed = (scopes: string[]) => (id: string) => db().apiKey.update({ where: { id }, data: { scopes } })
+
+/** What ends a stream at its next check. */
+const changes: readonly Omit<Change, "surface" | "type">[] = [
+  {
+    name: "its key is revoked",
+    code: "unauthorized",
+    make: (id) => db().apiKey.update({ where: { id }, data: { revokedAt: new Date() } }),
+  },
+  {
+    name: "its key expires",
+    code: "unauthorized",
+    make: (id) => db().apiKey.update({ where: { id }, data: { expiresAt: new Date() } }),
+  },
+  { name: "its key is narrowed", code: "missing_scope", make: isNarrowed(["key"]) },
+  {
+    name: "its owner is banned",
+    code: "forbidden",
+    make: (id) => db().user.updateMany({ where: { keys: { some: { id } } }, data: { status: "banned" } }),
+  },
+]
+
+const search: Change = {
+  name: "its reader may no longer search",
+  surface: "admin",
+  type: "ndjson",
+  code: "missing_scope",
+  search: true,
+  make: isNarrowed(["billing.read"]),
+}
+
+/** Streams that are read at once: as many of staff as a process allows, and in the long form each change on each surface. */
+const rounds = (
+  isLong
+    ? [[search], ...changes.map((change) => surfaces.map((surface) => changed(change, surface)))]
+    : [[search, ...changes.map((change, place) => changed(change, place === 1 ? "admin" : "user"))]]
+).map((changes) => ({ changes, names: changes.map(({ name }) => name).join("; ") }))
+
+function changed(change: (typeof changes)[number], surface: Surface): Change {
+  return { ...change, surface, type: surface === "user" ? "ndjson" : "csv" }
+}
+
+describe.each(listeners)("%s", (listener) => {
+  const exitCode = listener === "lean" ? 0 : 143
   let proxy: FaultyProxy
   let server: TestServer
 
@@ -167,7 +239,8 @@ describe.each<[Listener, number]>([
   })
 
   test("a client that pauses costs no memory, and other requests of its key work meanwhile", async () => {
-    const { headers } = await freshKey()
+    const count = 30_000
+    const { headers } = await freshKey(await customerWithOrders(count))
     const pid = listener === "lean" ? listeningPid(server.output()) : undefined
     const before = pid ? await rssMbOf(pid) : 0
     const response = await open(server, { headers, type: "ndjson" })
@@ -177,7 +250,7 @@ describe.each<[Listener, number]>([
     }
     if (pid) expect((await rssMbOf(pid)) - before).toBeLessThan(50)
     const { lines, isComplete } = await read(response)
-    expect([lines.length, isComplete]).toEqual([rows + 1, true])
+    expect([lines.length, isComplete]).toEqual([count + 1, true])
   })
 
   test("a client that disconnects while it pauses leaves no stream behind", async () => {
@@ -217,43 +290,18 @@ describe.each<[Listener, number]>([
     await another.stop()
   })
 
-  test.each<[string, string, (keyId: string) => Promise<unknown>]>([
-    ["key is revoked", "unauthorized", (id) => db().apiKey.update({ where: { id }, data: { revokedAt: new Date() } })],
-    ["key expires", "unauthorized", (id) => db().apiKey.update({ where: { id }, data: { expiresAt: new Date() } })],
-    ["key is narrowed", "missing_scope", (id) => db().apiKey.update({ where: { id }, data: { scopes: ["key"] } })],
-    [
-      "owner is banned",
-      "forbidden",
-      (id) => db().user.updateMany({ where: { keys: { some: { id } } }, data: { status: "banned" } }),
-    ],
-  ])("a stream whose %s while it is read ends as incomplete", async (_what, code, change) => {
+  test.each(rounds)("a stream that is not read yet ends as incomplete if $names", async ({ changes }) => {
     const streams = await Promise.all(
-      (
-        [
-          ["ndjson", freshKey],
-          ["csv", adminKey],
-        ] as const
-      ).map(async ([type, create]) => {
-        const { id, path, headers } = await create()
-        return { type, id, response: await open(server, { headers, type }, path) }
+      changes.map(async ({ surface, type, search, ...change }) => {
+        const { id, path, headers } = surface === "user" ? await freshKey(await customerWithOrders()) : await adminKey()
+        const from = search ? `/api/v1/admin/orders?q=${owner.email}` : path
+        return { ...change, type, id, response: await open(server, { headers, type }, from) }
       }),
     )
-    // Slow, so that the streams last longer than the time between two checks.
-    await proxy.set({ kind: "latency", ms: 150 })
-    for (const { id } of streams) await change(id)
-    const received = await Promise.all(streams.map(async ({ type, response }) => ({ type, ...(await read(response)) })))
-    await db().user.update({ where: { id: owner.id }, data: { status: "active" } })
-    for (const { type, ...stream } of received) expectIncomplete(stream, type, code)
-  })
-
-  test("a search whose reader may no longer search ends as incomplete", async () => {
-    const customer = await createUser()
-    await createOrders(customer, 9_000, "x".repeat(7_000))
-    const { id, headers } = await adminKey()
-    const response = await open(server, { headers, type: "ndjson" }, `/api/v1/admin/orders?q=${customer.email}`)
-    await proxy.set({ kind: "latency", ms: 400 })
-    await db().apiKey.update({ where: { id }, data: { scopes: ["billing.read"] } })
-    expectIncomplete(await read(response), "ndjson", "missing_scope")
+    for (const { response } of streams) await once(response, "readable")
+    await Promise.all(streams.map(({ id, make }) => make(id)))
+    await expect.poll(countConnections).toBe(0)
+    for (const { type, code, response } of streams) expectIncomplete(await read(response), type, code)
   })
 
   test.each(both)("as %s, a stream whose database is lost ends as incomplete", async (type) => {
@@ -265,32 +313,36 @@ describe.each<[Listener, number]>([
     await expect.poll(() => isFree(server, headers)).toBe(200)
   })
 
-  test.each(both)("as %s, a stream of a server that shuts down ends as incomplete and is logged", async (type) => {
-    const key = await freshKey()
+  test("streams of a server that shuts down end as incomplete and are logged", async () => {
     const own = await start()
-    const response = await open(own, { headers: key.headers, type })
-    await once(response, "readable")
+    const streams = await openBoth(own)
+    for (const { response } of streams) await once(response, "readable")
     const stopped = own.stop()
-    expectIncomplete(await read(response), type, "service_unavailable")
+    await expect.poll(() => fetch(`${own.address}/healthz`).then(String, () => "refused")).toBe("refused")
+    const received = await Promise.all(streams.map(({ response }) => read(response)))
     await stopped
     expect(await own.exited).toBe(exitCode)
-    const entry = await logged(key.id)
-    expect(entry).toMatchObject({ status: 200, code: "service_unavailable" })
-    expect(entry?.rows).toBeGreaterThan(0)
+    for (const [index, { type, id, route }] of streams.entries()) {
+      expectIncomplete(received[index] ?? expect.fail(), type, "service_unavailable")
+      const entry = await logged(id, route)
+      expect(entry).toMatchObject({ status: 200, code: "service_unavailable" })
+      expect(entry?.rows).toBeGreaterThan(0)
+    }
     expect(own.output()).not.toMatch(/failed to pipe|unhandled|response_not_sent/)
   })
 
-  test.each(both)("as %s, a stream that is not read does not hold up a shutdown", async (type) => {
-    const { headers } = await freshKey()
+  test("streams that are not read do not hold up a shutdown", async () => {
     const own = await start()
-    const response = await open(own, { headers, type })
-    await untilUnread()
+    const streams = await openBoth(own)
+    await untilUnread(streams.length)
     await own.stop()
     // The process of our listener exits with 1 if connections are left after its grace period.
     expect(await own.exited).toBe(exitCode)
-    const { lines, isComplete } = await read(response)
-    // The last line may fit into buffers, but what is sent never looks complete.
-    expect(isComplete && (type === "csv" || "meta" in JSON.parse(lines.at(-1) ?? ""))).toBe(false)
+    for (const { type, response } of streams) {
+      const { lines, isComplete } = await read(response)
+      // The last line may fit into buffers, but what is sent never looks complete.
+      expect(isComplete && (type === "csv" || "meta" in JSON.parse(lines.at(-1) ?? "")), type).toBe(false)
+    }
   })
 
   test("over HTTP/1.0, where the end of a connection completes a response, an incomplete one is reset", async () => {
@@ -309,13 +361,6 @@ describe.each<[Listener, number]>([
 })
 
 describe("the downloads of the console", () => {
-  let server: TestServer
-
-  beforeAll(async () => {
-    server = await startTestServer("lean")
-    return () => server.stop()
-  })
-
   const download = "/admin/csv/orders"
 
   async function signedIn(role: string) {
@@ -390,16 +435,10 @@ describe("the downloads of the console", () => {
 })
 
 describe("the downloads of an account", () => {
-  let server: TestServer
-
-  beforeAll(async () => {
-    server = await startTestServer("lean")
-    return () => server.stop()
-  })
-
   const lists = ["orders", "credits", "requests"] as const
 
-  const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000)
+  /** By the clock of the server, which logs requests. */
+  const minutesAgo = (minutes: number) => new Date(serverTime - minutes * 60_000)
 
   async function signedIn() {
     const user = await createUser({ role: "owner" })
@@ -418,7 +457,7 @@ describe("the downloads of an account", () => {
     const [other, { user, secret, headers }] = [await signedIn(), await signedIn()]
     for (const list of lists) {
       // The API logs the requests of this test.
-      const until = `until=${minutesAgo(list === "requests" ? 1 : -1).getTime()}`
+      const until = `until=${list === "requests" ? minutesAgo(1).getTime() : Date.now() + 60_000}`
       for (const search of [
         `?${until}`,
         `?order=asc&${until}`,

@@ -33,34 +33,14 @@ import {
   createViewer,
 } from "@/tests/support/factories"
 import { waitingForLocks } from "@/tests/support/locks"
-import { type Provider, startProvider } from "@/tests/support/oauth-provider"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { serverTime as now, provider, server } from "@/tests/support/shared-server"
 
 // The second factor over HTTP: no way in goes around it.
 
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)
 const actions = await builtActions()
-
-let server: TestServer
-let provider: Provider
-/** At which the clock of the server stands. */
-let now: number
-
-beforeAll(async () => {
-  provider = await startProvider()
-  now = Date.now()
-  server = await startTestServer("lean", {
-    ...provider.given,
-    // No mail server listens on this port.
-    SMTP_URL: "smtp://127.0.0.1:9",
-    EMAIL_FROM: "shop@example.com",
-  })
-  return async () => {
-    await server.stop()
-    await provider.stop()
-  }
-})
 
 function send(name: string, path: string, fields: Record<string, string>, cookie?: string): Promise<RawResponse> {
   const action = actions.find((candidate) => candidate.name === name)

@@ -19,8 +19,8 @@ import {
   unescaped,
 } from "@/tests/support/client"
 import { createKey, createUser } from "@/tests/support/factories"
-import { type MailServer, startMailServer, verificationTokenIn } from "@/tests/support/mail-server"
-import { startTestServer, type TestServer } from "@/tests/support/server"
+import { verificationTokenIn } from "@/tests/support/mail-server"
+import { mail, refusals, server } from "@/tests/support/shared-server"
 
 // Outsiders write instructions, Markdown, HTML, formulas and hidden characters into every text that they can write. The
 // API returns it unchanged, in fields marked as untrusted; pages, CSV and emails show all of it; documents have none of it.
@@ -51,25 +51,17 @@ function plant(name: string): string {
 /** What forms refuse, but a row may have that was imported: an override, an isolate, an escape sequence and tags. */
 const refused = "\u202e\u2067\u001b\u{E0069}"
 
-let server: TestServer
-let mail: MailServer
 let outsider = { id: "", keyId: "", secret: "", cookie: "" }
 let owner = { id: "", keyId: "", secret: "", cookie: "" }
 
 beforeAll(async () => {
   const { id, email } = await createUser({ role: "owner" })
-  const error = keep("error", hostile())
-  mail = await startMailServer({ refuse: (message) => (message.includes(`To: ${email}`) ? error : undefined) })
-  server = await startTestServer("lean", { SMTP_URL: mail.url, EMAIL_FROM: "shop@example.com" })
+  refusals.set(email, keep("error", hostile()))
   owner = { ...owner, id, cookie: await sessionOf({ id }) }
   await actAsOutsider()
   await actAsOwner()
   await vi.waitUntil(async () => (await db().email.count({ where: { status: "failed" } })) > 0, { timeout: 10_000 })
   await addRefused()
-  return async () => {
-    await server.stop()
-    await mail.stop()
-  }
 })
 
 function send(name: string, path: string, fields: Record<string, string>, cookie = ""): Promise<RawResponse> {
@@ -82,7 +74,10 @@ async function actAsOutsider(): Promise<void> {
   const email = keep("email", `ignore.all.rules.${mark()}@example.com`)
   const password = `a password of ${randomBytes(12).toString("hex")}`
   await send("sign-up createAccount", "/sign-up", { name: plant("name"), email, password })
-  const message = await vi.waitUntil(() => mail.emails.find((sent) => sent.includes("/verify/")), { timeout: 10_000 })
+  const message = await vi.waitUntil(
+    () => mail.emails.find((sent) => sent.includes(email) && sent.includes("/verify/")),
+    { timeout: 10_000 },
+  )
   const token = verificationTokenIn(message)
   const { cookies } = await send("verify/[token] verify", `/verify/${token}`, { token, password })
   const session = cookies.find((line) => line.startsWith(`${cookieName("session")}=`)) ?? expect.fail("no session")
@@ -430,7 +425,7 @@ test("the CSV of a key's report shows all of its name, which is no formula; its 
 })
 
 test("an email shows all of a key's name", async () => {
-  const about = (message: string) => message.includes("was created for your account")
+  const about = (message: string) => message.includes(unique) && message.includes("was created for your account")
   await vi.waitUntil(() => mail.emails.some(about), { timeout: 10_000 })
   const index = mail.emails.findIndex(about)
   const parts = [mail.emails[index], mail.htmlParts[index]].map((part) => part?.replaceAll("\r\n", "\n") ?? "")

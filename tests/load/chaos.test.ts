@@ -1,7 +1,7 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
-import { afterAll, expect, inject, test } from "vitest"
+import { afterAll, expect, test } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { sweep } from "@/lib/credits/ledger"
 import { grantCredits } from "@/lib/credits/mutations"
@@ -9,6 +9,7 @@ import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { Random } from "@/prisma/random"
 import { createUser } from "@/tests/support/factories"
 import { stopAll, stopAtExit } from "@/tests/support/lifecycle"
+import { isLong } from "@/tests/support/sample"
 import { checkBalance, checkCharges, checkCommitted, checkLedger, reportViolation, violations } from "./chaos-checks"
 import { type Accounts, type Clients, createAccounts, createClients, type Phase } from "./chaos-clients"
 import { type Database, prepareServer, type Server, startDatabase } from "./chaos-servers"
@@ -26,7 +27,7 @@ const clientCount = 40
 const maxSilenceMs = 180_000
 
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
-const aim = aims[inject("isLong") ? "full" : "short"]
+const aim = aims[isLong ? "full" : "short"]
 const random = new Random(seed)
 const done = { kills: 0, crashes: 0, abandoned: 0 }
 /** Ids of runs whose reservation the test made expire while a server may still have been executing them. */

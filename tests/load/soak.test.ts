@@ -1,12 +1,13 @@
 import { randomBytes, randomInt } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
-import { afterAll, expect, inject, test } from "vitest"
+import { afterAll, expect, test } from "vitest"
 import { sweep } from "@/lib/credits/ledger"
 import { Random } from "@/prisma/random"
 import { type Fault, type FaultyProxy, startFaultyProxy } from "@/tests/support/faulty-proxy"
 import { stopAll, stopAtExit } from "@/tests/support/lifecycle"
 import { startRedis } from "@/tests/support/redis"
+import { isLong } from "@/tests/support/sample"
 import { checkBalance, checkCharges, checkLedger, reportViolation, violations } from "./chaos-checks"
 import { prepareServer, startDatabase } from "./chaos-servers"
 import { measureCapacity, send } from "./load"
@@ -36,7 +37,6 @@ const outages: readonly [Outage, ...Outage[]] = [
   { dependency: "PostgreSQL", name: "hanging", fault: { kind: "half-open" } },
 ]
 
-const isLong = inject("isLong")
 const minutes = Number(process.env.MINUTES ?? 10)
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
 const random = new Random(seed)

@@ -27,9 +27,9 @@ export function findBrowser(): string | undefined {
 }
 
 /** How Playwright starts the browser. */
-export function launchOptions(): LaunchOptions {
+export function launchOptions(...more: readonly string[]): LaunchOptions {
   const executablePath = findBrowser()
-  return { args: flags, ...(executablePath && { executablePath }) }
+  return { args: [...flags, ...more], ...(executablePath && { executablePath }) }
 }
 
 export function launchBrowser(): Promise<Browser> {

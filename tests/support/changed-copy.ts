@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs"
 import { copyFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { cookieName } from "@/lib/sign-in/cookies"
@@ -7,6 +6,7 @@ import { freePort } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 import { sessionOf } from "./client"
 import { copySources, start, succeeds } from "./copy"
+import { checkTypes, foldersOf, modules } from "./optional"
 
 // A copy of the sources as a team changes them: with another name, other metered work and without the optional modules.
 // The tests of these changes share it, because its build takes a minute.
@@ -15,16 +15,6 @@ const folder = "changed"
 export const changedCopy = join(root, ".data", folder)
 
 export const renamed = { slug: "renamed", name: "Renamed Works" }
-
-export const optional = ["audit", "emails", "feedback", "waitlist"]
-export const modules = optional.filter((name) => foldersOf(name).length > 0)
-
-/** The existing folders of a module. */
-export function foldersOf(name: string): string[] {
-  return [`app/api/v1/admin/${name}`, `app/admin/${name}`, `app/${name}`].filter((folder) =>
-    existsSync(join(root, folder)),
-  )
-}
 
 /** Makes and builds the copy, and returns a function that deletes it. */
 export async function buildChangedCopy(): Promise<() => Promise<void>> {
@@ -35,7 +25,7 @@ export async function buildChangedCopy(): Promise<() => Promise<void>> {
   await copyFile(join(root, "tests/support/other-work.ts"), join(run, "route.ts"))
   for (const file of ["digest.ts", "digest.test.ts"]) await rm(join(run, file))
   await testChangedCopy("examples", "--update", "--testNamePattern=/api/v1/me/run")
-  // Also checks the types of all sources and tests.
+  await checkTypes(changedCopy)
   await succeeds(changedCopy, "tsx/dist/cli.mjs", ["tests/support/build.ts"])
   return () => rm(changedCopy, { recursive: true })
 }

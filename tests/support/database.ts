@@ -9,13 +9,19 @@ declare module "vitest" {
     postgresUrl: string
     /** The URL of its runtime role. */
     runtimeUrl: string
-    isLong: boolean
   }
 }
 
 /** Starts a temporary PostgreSQL for the whole test run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const postgres = await startTemporaryPostgres(["-c", "max_connections=300"])
+  const postgres = await startTemporaryPostgres([
+    "-c",
+    "max_connections=300",
+    "-c",
+    "synchronous_commit=off",
+    "-c",
+    "autovacuum=off",
+  ])
   const admin = new pg.Client(postgres.url)
   await admin.connect()
   await admin.query("CREATE DATABASE template")

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto"
 import { appendFileSync } from "node:fs"
 import { rm, writeFile } from "node:fs/promises"
 import { build, isBuilt, serve } from "@/scripts/build-and-serve"
@@ -31,8 +30,8 @@ if (!(await isBuilt())) {
 const port = Number(process.env.E2E_PORT)
 const given = {
   DATABASE_URL: postgres.runtimeUrl,
-  AUTH_SECRET: randomBytes(32).toString("hex"),
-  // e2e/fixtures.ts signs up from several addresses.
+  AUTH_SECRET: String(process.env.E2E_AUTH_SECRET),
+  // e2e/fixtures.ts has each test send from its own address.
   TRUSTED_PROXY_HOPS: "1",
   ...(mail && { SMTP_URL: mail.url, EMAIL_FROM: "Shop <hello@example.com>" }),
 }

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID, scryptSync } from "node:crypto"
 import { Secret, TOTP } from "otpauth"
-import pg from "pg"
 import type { Prisma, User } from "@/generated/prisma/client"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { hashSecret, newSecret, startOf } from "@/lib/keys/secret"
@@ -12,7 +11,7 @@ import { encrypt } from "@/lib/sign-in/two-factor/encryption"
 import { addPasskey, registrationOptions } from "@/lib/sign-in/two-factor/passkeys"
 import type { Surface } from "@/lib/surfaces"
 import { createAuthenticator } from "./authenticator"
-import { ownerDb, ownerUrl } from "./owner"
+import { ownerDb, ownerPool } from "./owner"
 
 // Rows for tests, written directly to the database. Unique columns get unique values, so tests share no rows.
 
@@ -96,11 +95,16 @@ export async function createOrders({ id }: { id: string }, count: number, descri
 
 /** Writes many rows that nothing counts, which takes a fraction of the time. */
 export async function withoutTriggers(statement: string, values: readonly unknown[]): Promise<void> {
-  const client = new pg.Client(ownerUrl())
-  await client.connect()
-  await client.query("SET session_replication_role = replica")
-  await client.query(statement, [...values])
-  await client.end()
+  const client = await ownerPool().connect()
+  try {
+    await client.query("BEGIN; SET LOCAL session_replication_role = replica")
+    await client.query(statement, [...values])
+    await client.query("COMMIT")
+    client.release()
+  } catch (error) {
+    client.release(true)
+    throw error
+  }
 }
 
 /** Audit entries with their own times, which the database sets itself otherwise. */

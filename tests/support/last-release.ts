@@ -16,7 +16,7 @@ async function lastRelease(): Promise<string> {
   const tag = await git("describe", "--tags", "--abbrev=0", "--match=v[0-9]*", "HEAD^").catch(() => "")
   return git("rev-parse", "--verify", "--quiet", `${tag || beforeTags}^{commit}`).catch(() => {
     throw new Error(
-      "This clone lacks the history up to the last release, which test:upgrade builds: git fetch --unshallow --tags",
+      "This clone lacks the history up to the last release, which test:long -- upgrade builds: git fetch --unshallow --tags",
     )
   })
 }

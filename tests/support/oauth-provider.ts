@@ -4,7 +4,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Given } from "@/scripts/build-and-serve"
 import { ask, builtActions, callAction, type RawResponse, type SentHeaders, sameOriginHeaders } from "./client"
-import { stoppedClock, type TestServer } from "./server"
+import { imported, stoppedClock, type TestServer } from "./server"
 
 /** An account at the sign-in provider; `email` is the public address of its profile, which anyone can claim. */
 export type Person = { id: string; name: string; email: string | null; addresses: Address[] }
@@ -79,7 +79,7 @@ function redirectTo(port: number): string {
       const { host, pathname, search } = new URL(address)
       return http.request(\`http://127.0.0.1:${port}/\${host}\${pathname}\${search}\`, { ...options, agent: undefined }, done)
     }`
-  return `--import data:text/javascript,${encodeURIComponent(script)}`
+  return imported(script)
 }
 
 /** A sign-in at the provider that a browser has started: its cookies, and the state that the provider sends back. */

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto"
 import { PrismaPg } from "@prisma/adapter-pg"
 import { Pool } from "pg"
 import { PrismaClient } from "@/generated/prisma/client"
@@ -16,6 +17,13 @@ export function ownerPool(): Pool {
     created.on("error", () => {})
     return created
   })
+}
+
+/** Creates another database in the cluster of the tests, empty unless a template is given. @returns its owner's URL */
+export async function createDatabase(template = "template0"): Promise<string> {
+  const name = `test_${randomUUID().replaceAll("-", "")}`
+  await ownerPool().query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`)
+  return ownerUrl().replace(/\/\w+$/, `/${name}`)
 }
 
 export function ownerDb(): PrismaClient {

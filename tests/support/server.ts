@@ -1,3 +1,4 @@
+import { isLoopbackUrl } from "@/lib/loopback"
 import { collect, type Given, type Listener, serve, waitForServer } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { serveImage } from "./image"
@@ -12,6 +13,21 @@ export type TestServer = {
   /** The root of its process tree. */
   pid: number
   stop: () => Promise<void>
+}
+
+/** The servers that the current file has started. */
+const ofFile = new Set<TestServer>()
+
+/** Stops what a file has left running, as after a failure: files share a process. */
+export async function stopServersOfFile(): Promise<void> {
+  await Promise.all([...ofFile].map(({ stop }) => stop()))
+  ofFile.clear()
+}
+
+/** Lets a server run until the process ends. */
+export function outliveFile(server: TestServer): TestServer {
+  ofFile.delete(server)
+  return server
 }
 
 /**
@@ -32,17 +48,34 @@ export async function startTestServer(
     TRUSTED_PROXY_HOPS: "1",
     // Staff without a second factor may do what their role permits; two-factor.test.ts requires one.
     STAFF_MFA: "off",
+    // Only a demo may have cheap hashes.
+    ...((given.DEMO === "off" || !isLoopbackUrl(given.BASE_URL ?? BASE_URL)) && { PASSWORD_HASH_COST: "" }),
     NODE_OPTIONS: stoppedClock(now),
     ...given,
   }
+  if (listener !== "image") env.NODE_OPTIONS = `${env.NODE_OPTIONS} ${withoutPreload}`.trim()
   const server = listener === "image" ? serveImage(port, env) : serve(port, env, listener)
   const output = collect(server)
   const address = `http://127.0.0.1:${port}`
   if (!(await waitForServer(server, `${address}/api/v1/me`))) throw new Error(`The server exited:\n\n${output()}`)
-  return { address, port, output, exited: server.exited, pid: server.process.pid ?? 0, stop: server.stop }
+  const started = { address, port, output, exited: server.exited, pid: server.process.pid ?? 0, stop: server.stop }
+  ofFile.add(started)
+  return started
+}
+
+/** Next loads a page when it is requested, not all at the start, which takes a second of CPU: most suites request few. */
+const withoutPreload = imported(
+  `import { createRequire } from "node:module"
+   const require = createRequire(process.cwd() + "/")
+   require("next/dist/server/config-shared").defaultConfig.experimental.preloadEntriesOnStart = false`,
+)
+
+/** A value for NODE_OPTIONS that runs a script before the server. */
+export function imported(script: string): string {
+  return `--import data:text/javascript,${encodeURIComponent(script)}`
 }
 
 /** A value for NODE_OPTIONS with which `Date.now` is constant; timers run normally. */
 export function stoppedClock(now = Date.now()): string {
-  return `--import data:text/javascript,${encodeURIComponent(`Date.now = () => ${now}`)}`
+  return imported(`Date.now = () => ${now}`)
 }

@@ -5,7 +5,7 @@ import { requireViewer, type Viewer } from "@/lib/sign-in/session"
 import { createUser } from "@/tests/support/factories"
 import CreditsPage from "./page"
 
-vi.mock("@/lib/sign-in/session")
+vi.mock("@/lib/sign-in/session", () => ({ requireViewer: vi.fn() }))
 
 test("a filtered page of the ledger reads nothing for the forecast and the charts, which it does not show", async () => {
   const { id } = await createUser()

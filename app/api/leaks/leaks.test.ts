@@ -1,15 +1,22 @@
 import { expect, test, vi } from "vitest"
 import { finishBackground } from "@/lib/background"
+import { env } from "@/lib/env"
 import { newSecret } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { socketAddressHeader } from "@/lib/rate-limit/client-address"
 import { limits } from "@/lib/rate-limit/rate-limit"
+import { singletons } from "@/lib/singleton"
 import type { Surface } from "@/lib/surfaces"
 import { log } from "@/lib/telemetry/log"
 import { createKey, createUser } from "@/tests/support/factories"
 import { openApiViolations } from "@/tests/support/openapi-violations"
 import { POST } from "./route"
+
+// The pool with the bounds of the product, which a test here reaches.
+env().DATABASE_WAIT_MS = 2_400
+delete singletons.pool
+delete singletons.prisma
 
 let addresses = 0
 

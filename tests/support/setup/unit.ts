@@ -1,3 +1,6 @@
-import { provide } from "@/tests/support/provide"
+import { findRedis } from "../redis"
 
-export default () => provide("redis")
+export default async function setup(): Promise<void> {
+  // It imports Playwright, which takes a second.
+  if (!findRedis()) await (await import("@/tests/support/provide")).provide("redis")
+}

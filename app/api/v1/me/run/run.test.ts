@@ -17,9 +17,6 @@ import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { POST } from "./route"
 
-// A hundred concurrent calls wait for ten connections; the response to a call that waits too long is tested elsewhere.
-pool().options.connectionTimeoutMillis = 20_000
-
 /** No test may leave the ledger inconsistent. */
 afterAll(async () => {
   expect(await findViolations(pool())).toEqual([])

@@ -1,0 +1,120 @@
+import type { Permission } from "@/lib/permissions"
+import { reviewedAccess } from "../reviewed-access"
+
+// Who may do what, written by hand. Pages, routes and forms are read from the build, so one without a row fails by name.
+// A row without a counterpart in the build belongs to a removed module.
+
+/** The roles that hold a permission. */
+export const holders: Record<Permission, string> = {
+  "admin.access": "owner admin analyst support finance",
+  "users.read": "owner admin analyst support",
+  "users.manage": "owner admin",
+  "notes.manage": "owner admin support",
+  "owners.manage": "owner",
+  "billing.read": "owner admin analyst finance bookkeeper",
+  "credits.read": "owner admin analyst finance",
+  "credits.manage": "owner admin",
+  "audit.read": "owner admin analyst",
+  "email.read": "owner admin analyst support",
+  "feedback.read": "owner admin analyst support",
+  "feedback.manage": "owner admin support",
+  "waitlist.read": "owner admin analyst support",
+  "waitlist.manage": "owner admin support",
+  "api_keys.manage": "owner admin analyst finance bookkeeper",
+  "api_keys.manage_all": "owner admin",
+}
+
+export const roles = ["owner", "admin", "analyst", "support", "finance", "bookkeeper", "member"]
+
+/** Roles that lack a page's permission but may read other console pages are redirected to the first of those. */
+export const redirectedRoles: Record<string, string> = { "/admin": "bookkeeper" }
+
+/** Where the roles are redirected that may not open the console's overview. */
+export const landingPages: Record<string, string> = { member: "/account", bookkeeper: "/admin/subscriptions" }
+
+/** Operators authenticate with a metrics token, which none of the callers below has. */
+export const routes: Record<
+  string,
+  | "everyone"
+  | "no caller"
+  | "reporters"
+  | "GitHub"
+  | "operators"
+  | "sign-in page"
+  | "demo"
+  | "sessions"
+  | "own forms"
+  | "pictures"
+  | "user key"
+  | "admin key"
+  | Permission
+> = {
+  "/healthz": "everyone",
+  "/readyz": "everyone",
+  "/metrics": "operators",
+  "/.well-known/agent-skills/index.json": "everyone",
+  "/.well-known/security.txt": "everyone",
+  "/icon": "everyone",
+  "/opengraph-image": "everyone",
+  "/robots.txt": "everyone",
+  "/sitemap.xml": "everyone",
+  "/llms.txt": "everyone",
+  "/api/[[...path]]": "no caller",
+  // Its own test covers the paths that next-auth serves below it.
+  "/api/auth/[...nextauth]": "no caller",
+  "/api/leaks": "reporters",
+  "/api/leaks/github": "GitHub",
+  "/sign-in/clear": "sign-in page",
+  "/dev/mailbox/[id]": "demo",
+  // A test of their own requests them for keys that exist.
+  "/api-keys/[id]/count": "sessions",
+  "/api-keys/[id]/report/[format]": "sessions",
+  "/admin/api-keys/[id]/count": "sessions",
+  "/admin/api-keys/[id]/report/[format]": "sessions",
+  // Tests of their own, in streams.test.ts, request the lists.
+  "/account/csv/[resource]": "sessions",
+  "/admin/csv/[...resource]": "sessions",
+  // Its rows have the permissions of lists: lib/keys/data.test.ts and e2e/palette.spec.ts.
+  "/find": "sessions",
+  // Tests of their own, in pictures.test.ts, upload pictures and request them.
+  "/account/settings/picture": "own forms",
+  // Tests of their own, in leaving.test.ts, download exports.
+  "/account/settings/export": "own forms",
+  "/pictures/[version]": "pictures",
+  "/api/v1/openapi.json": "everyone",
+  "/api/v1/admin/skill.md": "everyone",
+  "/api/v1/me/skill.md": "everyone",
+  "/api/v1/secret-pattern.json": "everyone",
+  ...reviewedAccess,
+}
+
+/** What metrics are asked: they require the permission of the measures in a question. */
+export const questions: Record<string, { search: string; access: Permission }> = {
+  "/api/v1/admin/metrics": { search: "?measure=granted&since=2026-01-01&until=2026-01-31", access: "credits.read" },
+}
+
+/** Routes that return the same status to every caller. */
+export const sameForAll: Record<string, string> = {
+  everyone: "200",
+  "no caller": "404 not_found",
+  reporters: "202",
+  // Its own test signs messages as GitHub does.
+  GitHub: "403 invalid_signature",
+  demo: "404",
+  pictures: "404",
+  "own forms": "403",
+  operators: "401",
+  "sign-in page": "307",
+}
+
+/** The bodies for the routes outside of the table of endpoints that take one. */
+export const posted: Record<string, object> = {
+  "/api/leaks": { keys: ["a text that is no key"] },
+  "/api/leaks/github": [],
+  "/account/settings/picture": {},
+  "/account/settings/export": {},
+}
+
+export function isHolder(role: string, access: string): boolean {
+  return access === "accounts" || access.endsWith(" key") || holders[access as Permission].split(" ").includes(role)
+}

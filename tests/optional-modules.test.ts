@@ -1,0 +1,40 @@
+import { readdir, readFile, rm } from "node:fs/promises"
+import { join, relative } from "node:path"
+import { expect, test } from "vitest"
+import { root } from "@/scripts/root"
+import { copySources, succeeds } from "./support/copy"
+import { checkTypes, foldersOf, modules, namesOf, optional } from "./support/optional"
+
+// An optional module is removed by deleting the folders with its name and nothing else: removal.test.ts, in the long form,
+// builds and serves a copy without them.
+
+// No module depends on another, so a copy without all of them also covers the removal of a single one.
+test("no page, component or endpoint refers to a module outside the module's own folders", async () => {
+  const files = (await Promise.all(["app", "components"].map(filesBelow))).flat()
+  const sources = files.filter((file) => !/\.(test|spec)\.tsx?$/.test(file))
+  expect(sources.length).toBeGreaterThan(50)
+  const named = await Promise.all(
+    sources.map(async (file) => {
+      const text = await readFile(join(root, file), "utf8")
+      const others = optional.filter((name) => !foldersOf(name).some((folder) => file.startsWith(`${folder}/`)))
+      return others.filter((name) => namesOf([name]).test(text)).map((name) => `${file} names ${name}`)
+    }),
+  )
+  expect(named.flat()).toEqual([])
+})
+
+test("without the folders of the modules, types and imports hold", { timeout: 300_000 }, async () => {
+  const copy = await copySources("without-modules")
+  try {
+    for (const folder of modules.flatMap(foldersOf)) await rm(join(copy, folder), { recursive: true })
+    await checkTypes(copy)
+    await succeeds(copy, "tsx/dist/cli.mjs", ["scripts/check-imports.ts"])
+  } finally {
+    await rm(copy, { recursive: true })
+  }
+})
+
+async function filesBelow(directory: string): Promise<string[]> {
+  const entries = await readdir(join(root, directory), { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => relative(root, join(parentPath, name)))
+}
