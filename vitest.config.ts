@@ -103,6 +103,7 @@ export default defineConfig({
     globalSetup: "tests/support/database.ts",
     // Tests spend half of their time waiting for the database, a server or a fault.
     maxWorkers: 2,
+    tags: [{ name: "long", description: "runs in `npm run test:long`, not in `npm test`" }],
     // A missing example fails the test instead of being written: see app/api/v1/examples.test.ts.
     update: "none",
     projects: suites.map((test) => ({ resolve, test })),

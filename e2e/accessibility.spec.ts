@@ -55,10 +55,9 @@ test.describe("in light and dark mode", () => {
     await expectAccessibleWithoutSidewaysScroll(page)
   })
 
-  test("a new admin key, the confirmation without JavaScript and the account menu are accessible and fit narrow screens", async ({
-    page,
-    signInAs,
-  }) => {
+  test("a new admin key, the confirmation without JavaScript and the account menu are accessible and fit narrow screens", {
+    tag: "@long",
+  }, async ({ page, signInAs }) => {
     await signInAs("admin")
     await page.goto("/admin/api-keys")
     const name = uniqueName("Agent")
@@ -106,7 +105,7 @@ test("the Tab key reaches the skip link first and then the controls of the page"
   await expect(page.getByRole("dialog").getByLabel("Name")).toBeFocused()
 })
 
-test("every page has a unique title", async ({ page, signInAs }) => {
+test("every page has a unique title", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   const titles: string[] = []
   for (const { path, access } of [{ path: "/nowhere", access: "everyone" }, ...pages]) {

@@ -91,7 +91,7 @@ test("the account page shows the balance, plan, price, renewal, requests and lat
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Your orders")
 })
 
-test("a subscription shows its status and what happens at the end of its period", async ({
+test("a subscription shows its status and what happens at the end of its period", { tag: "@long" }, async ({
   page,
   database,
   signUp,
@@ -122,7 +122,10 @@ test("a subscription shows its status and what happens at the end of its period"
   }
 })
 
-test("a new account has welcome credits, and each empty page says what to do next", async ({ page, signUp }) => {
+test("a new account has welcome credits, and each empty page says what to do next", { tag: "@long" }, async ({
+  page,
+  signUp,
+}) => {
   await signUp()
   await page.goto("/account")
   await expectAccessibleWithoutSidewaysScroll(page)
@@ -145,7 +148,7 @@ test("a new account has welcome credits, and each empty page says what to do nex
   await expect(page.getByText("Nothing in this range")).toBeVisible()
 })
 
-test("the next steps of a new account are checked one by one, and gone after its first call", async ({
+test("the next steps of a new account are checked one by one, and gone after its first call", { tag: "@long" }, async ({
   page,
   signUp,
   request,
@@ -207,10 +210,9 @@ for (const javaScriptEnabled of scripting) {
       await expect(page.locator("#account").getByText(renamed, { exact: true })).toBeVisible()
     })
 
-    test("a chosen theme holds in this browser, whatever the system prefers, and System follows it again", async ({
-      page,
-      signInAs,
-    }) => {
+    test("a chosen theme holds in this browser, whatever the system prefers, and System follows it again", {
+      tag: "@long",
+    }, async ({ page, signInAs }) => {
       await page.emulateMedia({ colorScheme: "light" })
       await signInAs("member")
       await page.goto("/account/settings")
@@ -286,7 +288,10 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-test("an empty ledger explains where credits come from and how they are spent", async ({ page, signUp }) => {
+test("an empty ledger explains where credits come from and how they are spent", { tag: "@long" }, async ({
+  page,
+  signUp,
+}) => {
   await signUp({ credits: 0 })
   await page.goto("/account/credits")
   await expect(page.getByText("No entries yet")).toBeVisible()
@@ -295,7 +300,10 @@ test("an empty ledger explains where credits come from and how they are spent", 
   await expect(page).toHaveURL("/api-keys")
 })
 
-test("a table lists the days of the charts, and the heading shows their sum", async ({ page, signInAs }) => {
+test("a table lists the days of the charts, and the heading shows their sum", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("member")
   await page.goto("/account/credits")
   await page.getByText("The last 30 days in numbers").click()
@@ -314,7 +322,7 @@ test("a table lists the days of the charts, and the heading shows their sum", as
   await expect(days.locator("[data-label=Balance]").first()).toHaveText(String(balance).replace(" credits", ""))
 })
 
-test("the API request on a page returns the rows on screen", async ({ page, signInAs, request }) => {
+test("the API request on a page returns the rows on screen", { tag: "@long" }, async ({ page, signInAs, request }) => {
   await signInAs("member")
   const paths = [
     "/account/orders?order=asc&limit=3&offset=1",
@@ -335,7 +343,10 @@ test("the API request on a page returns the rows on screen", async ({ page, sign
   }
 })
 
-test("the URL contains filters as the API accepts them, but no empty ones", async ({ page, signInAs }) => {
+test("the URL contains filters as the API accepts them, but no empty ones", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("member")
   await page.goto("/account/credits/entries")
   await filterBy(page, "Type", "purchase")
@@ -379,12 +390,9 @@ test("a run is one line with its cost, and links to its entries, its times and i
   await expect(fact(page, "Key").getByRole("link")).toHaveAttribute("href", /^\/api-keys\/[0-9a-f-]{36}$/)
 })
 
-test("the requests with all keys are in one list: failures say why, and a row opens its key, also a revoked one", async ({
-  page,
-  database,
-  request,
-  signUp,
-}) => {
+test("the requests with all keys are in one list: failures say why, and a row opens its key, also a revoked one", {
+  tag: "@long",
+}, async ({ page, database, request, signUp }) => {
   const { id: userId } = await signUp({ credits: 0 })
   await page.goto("/api-keys")
   const name = uniqueName("Logged")
@@ -423,7 +431,11 @@ for (const { path, api } of sampled([
   { path: "/account/orders", api: "/api/v1/me/orders" },
   { path: "/account/credits/entries", api: "/api/v1/me/credits" },
 ])) {
-  test(`last month is one click away on ${path}, and its rows are a file`, async ({ page, signInAs, request }) => {
+  test(`last month is one click away on ${path}, and its rows are a file`, { tag: "@long" }, async ({
+    page,
+    signInAs,
+    request,
+  }) => {
     await signInAs("member")
     await page.goto(path)
     await page.getByRole("button", { name: "Date" }).click()
@@ -442,7 +454,10 @@ for (const { path, api } of sampled([
   })
 }
 
-test("paging shows every entry exactly once, in sequence without gaps", async ({ page, signInAs }) => {
+test("paging shows every entry exactly once, in sequence without gaps", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("member")
   await page.goto(`/account/credits/entries?limit=25&order=asc&until=${daysAgo(1)}`)
   const seen: string[] = []
@@ -483,7 +498,10 @@ test("the lines of all pages add up to the balance, each run once", async ({ pag
   expect(amounts).toEqual([-7, -1, -1, -1, 100])
 })
 
-test("an invalid parameter and an empty result are reported on the page", async ({ page, signInAs }) => {
+test("an invalid parameter and an empty result are reported on the page", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("member")
   const cases = [
     ["credits?limit=501", 'limit must be an integer from 1 to 500, got "501".'],
@@ -511,11 +529,9 @@ test.describe("a run with a new key", () => {
   const body = (page: Page) => page.getByLabel("JSON body")
   const textOf = (text: string) => JSON.stringify({ text })
 
-  test("starts with the example of the endpoint, and anything else that is sent gets the response of the API", async ({
-    page,
-    request,
-    signUp,
-  }) => {
+  test("starts with the example of the endpoint, and anything else that is sent gets the response of the API", {
+    tag: "@long",
+  }, async ({ page, request, signUp }) => {
     await signUp()
     await page.goto("/api-keys")
     await createKey(page, uniqueName("Example"))
@@ -597,7 +613,7 @@ test.describe("a run with a new key", () => {
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false })
 
-  test("the numbers, filters, paging and links to runs work", async ({ page, signInAs }) => {
+  test("the numbers, filters, paging and links to runs work", { tag: "@long" }, async ({ page, signInAs }) => {
     await signInAs("member")
     await page.goto("/account/credits")
     await page.getByText("The last 30 days in numbers").click()

@@ -85,7 +85,11 @@ async function audited(database: Client, { id }: Target): Promise<unknown[]> {
   return entries.rows.map(({ action, details }) => [action, details])
 }
 
-test("a manager removes the picture of an account, which then has initials", async ({ page, database, signInAs }) => {
+test("a manager removes the picture of an account, which then has initials", { tag: "@long" }, async ({
+  page,
+  database,
+  signInAs,
+}) => {
   const target = await newTarget(database)
   const image = await sharp({ create: { width: 128, height: 128, channels: 3, background: "red" } })
     .webp()
@@ -171,7 +175,11 @@ test("a role change takes effect on the next request", async ({ page, signUp, da
   ])
 })
 
-test("closing is final, and a closed account can only be deleted", async ({ page, signInAs, database }) => {
+test("closing is final, and a closed account can only be deleted", { tag: "@long" }, async ({
+  page,
+  signInAs,
+  database,
+}) => {
   const target = await newTarget(database, 10)
   await signInAs("admin")
   await page.goto(target.page)
@@ -190,11 +198,9 @@ test("closing is final, and a closed account can only be deleted", async ({ page
   expect(await audited(database, target)).toEqual([["user.closed", { from: "active", to: "closed" }]])
 })
 
-test("an admin cannot act on owners and admins, and the dialog of a refused action keeps the input", async ({
-  page,
-  signInAs,
-  database,
-}) => {
+test("an admin cannot act on owners and admins, and the dialog of a refused action keeps the input", {
+  tag: "@long",
+}, async ({ page, signInAs, database }) => {
   await signInAs("admin")
   await page.goto((await targetOf(database, "owner@example.com")).page)
   await expect(page.getByRole("main")).toContainText("Only an owner can change the role of this account")
@@ -216,7 +222,7 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "with JavaScript disabled", () => {
     test.use({ javaScriptEnabled })
 
-    test("staff revoke a leaked key, then all keys of the account, and the customer is told", async ({
+    test("staff revoke a leaked key, then all keys of the account, and the customer is told", { tag: "@long" }, async ({
       page,
       signInAs,
       database,
@@ -303,7 +309,7 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "with JavaScript disabled", () => {
     test.use({ javaScriptEnabled })
 
-    test("a note is shown to staff with its author, and two are added one after the other", async ({
+    test("a note is shown to staff with its author, and two are added one after the other", { tag: "@long" }, async ({
       page,
       signInAs,
       database,
@@ -363,7 +369,11 @@ test("a grant retried after a lost response is made once, and the next form make
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false })
 
-  test("an account is banned, and a grant submitted twice is made once", async ({ page, signInAs, database }) => {
+  test("an account is banned, and a grant submitted twice is made once", { tag: "@long" }, async ({
+    page,
+    signInAs,
+    database,
+  }) => {
     const target = await newTarget(database)
     await signInAs("admin")
     await page.goto(target.page)
@@ -393,7 +403,11 @@ test.describe("without JavaScript", () => {
   })
 })
 
-test("without credits.read, no balance is shown for any action in the URL", async ({ page, signInAs, database }) => {
+test("without credits.read, no balance is shown for any action in the URL", { tag: "@long" }, async ({
+  page,
+  signInAs,
+  database,
+}) => {
   const target = await newTarget(database, 4711)
   await signInAs("admin")
   await page.goto(`${target.page}?action=grant`)
@@ -418,7 +432,11 @@ test("actions are hidden without permission", async ({ page, signInAs, database 
   await expect(page.getByText("is not available for this account")).toBeVisible()
 })
 
-test("an admin cannot change their own account, and the page says so", async ({ page, signInAs, database }) => {
+test("an admin cannot change their own account, and the page says so", { tag: "@long" }, async ({
+  page,
+  signInAs,
+  database,
+}) => {
   const { page: own } = await targetOf(database, "admin@example.com")
   await signInAs("admin")
   await page.goto(own)
@@ -430,7 +448,7 @@ test("an admin cannot change their own account, and the page says so", async ({ 
   await expect(page.getByText("is not available for this account")).toBeVisible()
 })
 
-test("the page requires users.read and returns 404 for an id without an account", async ({
+test("the page requires users.read and returns 404 for an id without an account", { tag: "@long" }, async ({
   page,
   signInAs,
   database,
@@ -449,7 +467,7 @@ test("the page requires users.read and returns 404 for an id without an account"
   }
 })
 
-test("an account links to those of its records that the signed-in account may read", async ({
+test("an account links to those of its records that the signed-in account may read", { tag: "@long" }, async ({
   page,
   signInAs,
   database,
@@ -501,7 +519,7 @@ test("an account links to those of its records that the signed-in account may re
 test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
 
-  test("the dialogs and notices of an account are accessible and fit narrow screens", async ({
+  test("the dialogs and notices of an account are accessible and fit narrow screens", { tag: "@long" }, async ({
     page,
     signInAs,
     database,

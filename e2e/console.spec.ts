@@ -10,7 +10,8 @@ import { filterBy } from "./lists"
 
 const pages = pagesOf("administration")
 
-for (const role of ["admin", "analyst", "finance", "support", "bookkeeper", "member"] as const) {
+const roles = ["bookkeeper", "member", "admin", "analyst", "finance", "support"] as const
+for (const role of sampled(roles, 2)) {
   test(`${role} opens and sees in the sidebar only permitted pages; others return 403 and name the permission`, async ({
     page,
     signInAs,
@@ -49,7 +50,7 @@ test("without users.read, lists show account ids instead of email addresses", as
   await expect(page.getByRole("table")).not.toContainText("@")
 })
 
-test("the URL contains filters and dates but no empty ones", async ({ page, signInAs }) => {
+test("the URL contains filters and dates but no empty ones", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin/orders")
   await filterBy(page, "Status", "paid")
@@ -69,7 +70,7 @@ test("the URL contains filters and dates but no empty ones", async ({ page, sign
   await expect(page.getByLabel("Status")).toHaveValue("")
 })
 
-test("the sign-in page returns to the requested page with its filters", async ({ request }) => {
+test("the sign-in page returns to the requested page with its filters", { tag: "@long" }, async ({ request }) => {
   const response = await request.get("/admin/orders?status=paid&order=asc", { maxRedirects: 0 })
   expect(response.headers().location).toBe("/sign-in?callbackUrl=%2Fadmin%2Forders%3Fstatus%3Dpaid%26order%3Dasc")
 })
@@ -100,7 +101,7 @@ test("the API request on a page returns the rows on screen", async ({ page, sign
   }
 })
 
-test("paging shows every row exactly once and leads back", async ({ page, signInAs }) => {
+test("paging shows every row exactly once and leads back", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto(`/admin/users?limit=10&order=asc&until=${yesterday}`)
   const seen: string[] = []
@@ -124,7 +125,10 @@ async function paging(page: Page): Promise<string> {
   return (await page.getByRole("navigation", { name: "Pagination" }).textContent()) ?? ""
 }
 
-test("an empty result and an invalid parameter are reported on the page", async ({ page, signInAs }) => {
+test("an empty result and an invalid parameter are reported on the page", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("admin")
   await page.goto(`/admin/users?email=${uniqueEmail()}`)
   await expect(page.getByText("Nothing matches")).toBeVisible()
@@ -149,7 +153,7 @@ test("an empty result and an invalid parameter are reported on the page", async 
   await expect(page.getByRole("table")).toBeVisible()
 })
 
-test("the MRR of the plans adds up to the MRR of each currency", async ({ page, signInAs }) => {
+test("the MRR of the plans adds up to the MRR of each currency", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("finance")
   await page.goto("/admin")
   const chart = page.getByRole("region", { name: "Monthly recurring revenue" })
@@ -171,7 +175,10 @@ test("the MRR of the plans adds up to the MRR of each currency", async ({ page, 
   await expect(page).toHaveURL(/\/admin\/subscriptions\?planId=/)
 })
 
-test("on a phone the presets of the overview are one line, and its dates are folded", async ({ page, signInAs }) => {
+test("on a phone the presets of the overview are one line, and its dates are folded", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("finance")
   await page.setViewportSize(narrow)
   await page.goto("/admin")
@@ -207,10 +214,9 @@ test("the overview shows the numbers of the selected range in charts and in a ta
   await expect(page.getByRole("main").getByRole("alert")).toContainText("since must not be later than until")
 })
 
-test("the arrow keys read the values of a chart, which are those of the table, and Enter opens the rows of a period", async ({
-  page,
-  signInAs,
-}) => {
+test("the arrow keys read the values of a chart, which are those of the table, and Enter opens the rows of a period", {
+  tag: "@long",
+}, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin?since=2026-02-01&until=2026-04-30&interval=month")
   const values = page.getByRole("slider", { name: "Sign-ups: values by period" })
@@ -229,7 +235,10 @@ test("the arrow keys read the values of a chart, which are those of the table, a
 test.describe("on a touch screen", () => {
   test.use({ hasTouch: true, viewport: { width: 390, height: 844 } })
 
-  test("a tap shows the values of a period until the next one, which opens its rows", async ({ page, signInAs }) => {
+  test("a tap shows the values of a period until the next one, which opens its rows", { tag: "@long" }, async ({
+    page,
+    signInAs,
+  }) => {
     await signInAs("admin")
     await page.goto("/admin?since=2026-02-01&until=2026-04-30&interval=month")
     const chart = page.getByRole("region", { name: "Sign-ups" })
@@ -241,7 +250,10 @@ test.describe("on a touch screen", () => {
   })
 })
 
-test("a period of a chart opens its rows, for those who may read them", async ({ page, signInAs }) => {
+test("a period of a chart opens its rows, for those who may read them", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("admin")
   await page.goto("/admin?since=2026-02-01&until=2026-04-30&interval=month")
   const chart = page.getByRole("region", { name: "Net revenue after refunds" })
@@ -256,7 +268,10 @@ test("a period of a chart opens its rows, for those who may read them", async ({
   await expect(chart.getByRole("link", { includeHidden: true })).toHaveCount(0)
 })
 
-test("a link and a filter show that they were followed until the page is there", async ({ page, signInAs }) => {
+test("a link and a filter show that they were followed until the page is there", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("admin")
   await page.goto("/admin")
   const bar = page.locator("[data-pending]")
@@ -304,7 +319,7 @@ test("a page is requested once, and pages that it links to are not prefetched", 
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false })
 
-  test("filters, paging and the overview's numbers work", async ({ page, signInAs }) => {
+  test("filters, paging and the overview's numbers work", { tag: "@long" }, async ({ page, signInAs }) => {
     await signInAs("admin")
     await page.goto("/admin/orders")
     await filterBy(page, "Status", "paid")

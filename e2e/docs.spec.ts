@@ -27,9 +27,9 @@ test("the reference is public and lists every endpoint of the OpenAPI document w
   }
 })
 
-test("parameters show values and defaults, fields show types, and untrusted fields link to a warning", async ({
-  page,
-}) => {
+test("parameters show values and defaults, fields show types, and untrusted fields link to a warning", {
+  tag: "@long",
+}, async ({ page }) => {
   await page.goto("/docs/admin#listAdminUsers")
   const users = page.locator("#listAdminUsers")
   const item = (name: string) =>
@@ -43,7 +43,7 @@ test("parameters show values and defaults, fields show types, and untrusted fiel
   await expect(page.getByRole("region", { name: "Untrusted text" })).toBeInViewport()
 })
 
-test("a request is copied verbatim in the selected language", async ({ page, context }) => {
+test("a request is copied verbatim in the selected language", { tag: "@long" }, async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"])
   await page.goto("/docs/user")
   const me = page.locator("#getMe")
@@ -58,7 +58,7 @@ test("a request is copied verbatim in the selected language", async ({ page, con
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false })
 
-  test("selecting a language switches all requests", async ({ page }) => {
+  test("selecting a language switches all requests", { tag: "@long" }, async ({ page }) => {
     await page.goto("/docs/admin")
     const shown = page.locator("[data-language]:visible")
     const count = await shown.count()

@@ -111,11 +111,9 @@ for (const javaScriptEnabled of scripting) {
       await expect(asking(page)).toHaveCount(0)
     })
 
-    test("an admin key is created once the password is entered, in the form that was filled in", async ({
-      page,
-      database,
-      signUp,
-    }) => {
+    test("an admin key is created once the password is entered, in the form that was filled in", {
+      tag: "@long",
+    }, async ({ page, database, signUp }) => {
       const { email } = await signUp({ role: "analyst" })
       const name = uniqueName("Proved")
       await growOld(database, email)
@@ -137,7 +135,7 @@ for (const javaScriptEnabled of scripting) {
       if (javaScriptEnabled) await saved(page)
     })
 
-    test("an account without a password enters a code from an email, and can send another", async ({
+    test("an account without a password enters a code from an email, and can send another", { tag: "@long" }, async ({
       page,
       database,
       signUp,
@@ -255,7 +253,11 @@ test.describe("with a passkey", () => {
     await expect(page.getByText("The passkey is removed.")).toBeVisible()
   })
 
-  test("in each form with a heading, the heading comes before what is asked", async ({ page, database, signUp }) => {
+  test("in each form with a heading, the heading comes before what is asked", { tag: "@long" }, async ({
+    page,
+    database,
+    signUp,
+  }) => {
     const { email } = await signUp({ role: "admin" })
     await addAuthenticator(page)
     const asks = async (path: string, submit: () => Promise<void>) => {
@@ -292,11 +294,9 @@ test.describe("with a passkey", () => {
     })
   })
 
-  test("with passkeys alone and no recovery code left, the form says to use one, and takes it", async ({
-    page,
-    database,
-    signUp,
-  }) => {
+  test("with passkeys alone and no recovery code left, the form says to use one, and takes it", {
+    tag: "@long",
+  }, async ({ page, database, signUp }) => {
     const { id, email } = await signUp({ role: "admin" })
     await addAuthenticator(page)
     await page.goto("/account/security/two-factor")
@@ -319,7 +319,11 @@ test.describe("with a passkey", () => {
   })
 })
 
-test("two tabs that ask: once one has the password, the other acts without", async ({ page, database, signUp }) => {
+test("two tabs that ask: once one has the password, the other acts without", { tag: "@long" }, async ({
+  page,
+  database,
+  signUp,
+}) => {
   const { email } = await signUp({ role: "admin" })
   const second = await page.context().newPage()
   await growOld(database, email)
@@ -339,11 +343,9 @@ test("two tabs that ask: once one has the password, the other acts without", asy
   await expect(second.getByText("7 credits granted.")).toBeVisible()
 })
 
-test("a lost request leaves the form as it is, with the field for the proof and what was typed", async ({
-  page,
-  database,
-  signUp,
-}) => {
+test("a lost request leaves the form as it is, with the field for the proof and what was typed", {
+  tag: "@long",
+}, async ({ page, database, signUp }) => {
   const { email } = await signUp()
   await growOld(database, email)
   await page.goto("/account/security")

@@ -48,11 +48,9 @@ test("a key's page says what it is, what failed and what it did, and filters its
   await expect(page.getByLabel("Equivalent API request")).toHaveValue(/\/me\/requests\?status=429&route=.*&keyId=/)
 })
 
-test("a new request appears without a reload, and no longer once updates are paused by keyboard", async ({
-  page,
-  signUp,
-  request,
-}) => {
+test("a new request appears without a reload, and no longer once updates are paused by keyboard", {
+  tag: "@long",
+}, async ({ page, signUp, request }) => {
   await signUp()
   await page.goto("/api-keys")
   const name = uniqueName("Watched")
@@ -82,7 +80,10 @@ test("a new request appears without a reload, and no longer once updates are pau
 test.describe("with a clock", () => {
   test.use({ ownContext: true })
 
-  test("a page asks for news only while it is visible, and not for ever", async ({ page, signInAs }) => {
+  test("a page asks for news only while it is visible, and not for ever", { tag: "@long" }, async ({
+    page,
+    signInAs,
+  }) => {
     await page.clock.install()
     await signInAs("member")
     await openKey(page, "/api-keys", "Dashboard")
@@ -147,7 +148,10 @@ async function hrefOf(page: Page, name: string): Promise<string> {
   return String(await page.getByRole("link", { name, exact: true }).getAttribute("href"))
 }
 
-test("a printed report has no navigation, dark text, and tables on narrow paper", async ({ page, signInAs }) => {
+test("a printed report has no navigation, dark text, and tables on narrow paper", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("admin")
   await openKey(page, "/admin/api-keys?show=all", leaked)
   await page.getByRole("link", { name: "See what it read, and from where" }).click()
@@ -172,7 +176,7 @@ test("a printed report has no navigation, dark text, and tables on narrow paper"
   expect((await page.getByRole("main").boundingBox())?.width).toBe(1040)
 })
 
-test("a revocation as leaked leads to the report", async ({ page, signUp, request }) => {
+test("a revocation as leaked leads to the report", { tag: "@long" }, async ({ page, signUp, request }) => {
   await signUp()
   await page.goto("/api-keys")
   const name = uniqueName("Leaky")
@@ -187,10 +191,9 @@ test("a revocation as leaked leads to the report", async ({ page, signUp, reques
   await expect(page.getByRole("main")).toContainText(`${startOf(key)}…`)
 })
 
-test("staff open a customer's key from the account, and see neither its networks nor a way to change it", async ({
-  page,
-  signInAs,
-}) => {
+test("staff open a customer's key from the account, and see neither its networks nor a way to change it", {
+  tag: "@long",
+}, async ({ page, signInAs }) => {
   await signInAs("analyst")
   await page.goto("/admin/users?email=member@example.com")
   await page.getByRole("link", { name: "member@example.com", exact: true }).click()
@@ -203,7 +206,10 @@ test("staff open a customer's key from the account, and see neither its networks
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Mia Member")
 })
 
-test("without the permission for the log, the names of a customer's keys lead nowhere", async ({ page, signInAs }) => {
+test("without the permission for the log, the names of a customer's keys lead nowhere", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("support")
   await page.goto("/admin/users?email=member@example.com")
   await page.getByRole("link", { name: "member@example.com", exact: true }).click()
@@ -214,7 +220,7 @@ test("without the permission for the log, the names of a customer's keys lead no
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false })
 
-  test("a key's page, its filters and its report work", async ({ page, signInAs }) => {
+  test("a key's page, its filters and its report work", { tag: "@long" }, async ({ page, signInAs }) => {
     await signInAs("member")
     await openKey(page, "/api-keys", "Dashboard")
     await filterBy(page, "Status", "403")
@@ -230,7 +236,7 @@ test.describe("without JavaScript", () => {
 test.describe("in light and dark mode", () => {
   test.use({ viewport: wide })
 
-  test("the page of an unused key and that of none are accessible and fit narrow screens", async ({
+  test("the page of an unused key and that of none are accessible and fit narrow screens", { tag: "@long" }, async ({
     page,
     signInAs,
   }) => {

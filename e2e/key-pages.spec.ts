@@ -71,7 +71,7 @@ for (const surface of sampled(["user", "admin"] as const)) {
         await expect(page.getByRole("dialog")).toHaveCount(0)
       })
 
-      test("after the key is saved, the browser history has no extra entry", async ({ page }) => {
+      test("after the key is saved, the browser history has no extra entry", { tag: "@long" }, async ({ page }) => {
         await page.goto("/sign-in?error=SessionRequired")
         await page.goto(path)
         const before = await page.evaluate(() => history.length)
@@ -86,7 +86,9 @@ for (const surface of sampled(["user", "admin"] as const)) {
       })
     })
 
-    test("a new key is listed without a reload, and the focus returns to the button", async ({ page }) => {
+    test("a new key is listed without a reload, and the focus returns to the button", { tag: "@long" }, async ({
+      page,
+    }) => {
       let loads = 0
       page.on("load", () => loads++)
       const name = uniqueName("Listed")
@@ -115,7 +117,7 @@ for (const surface of sampled(["user", "admin"] as const)) {
       expect(await pageState(page)).not.toContain(key.slice(12))
     })
 
-    test("leaving the page asks for confirmation", async ({ page }) => {
+    test("leaving the page asks for confirmation", { tag: "@long" }, async ({ page }) => {
       const key = await createKey(page, uniqueName("Leave"))
       const opened = page.waitForEvent("dialog")
       const leaving = page.evaluate(() => location.assign("/sign-up"))
@@ -126,9 +128,9 @@ for (const surface of sampled(["user", "admin"] as const)) {
       await expect(page.getByLabel("New API key")).toHaveValue(key)
     })
 
-    test("a revoked key leaves the list, the link to its report gets the focus, and a link shows it with its reason", async ({
-      page,
-    }) => {
+    test("a revoked key leaves the list, the link to its report gets the focus, and a link shows it with its reason", {
+      tag: "@long",
+    }, async ({ page }) => {
       const name = uniqueName("Revoked")
       await createKey(page, name)
       await saved(page)
@@ -196,7 +198,7 @@ test.describe("the form", () => {
     await page.goto("/api-keys")
   })
 
-  test("90 days are preselected, and every choice shows the expiration date", async ({ page }) => {
+  test("90 days are preselected, and every choice shows the expiration date", { tag: "@long" }, async ({ page }) => {
     const dialog = await openDialog(page)
     const expires = dialog.getByLabel("Expires")
     await expect(expires.locator("option")).toHaveText(["30 days", "90 days", "1 year", "Never", "A date"])
@@ -215,7 +217,7 @@ test.describe("the form", () => {
     await expect(expires).toHaveAccessibleDescription(`Expires at the end of ${dateIn(3)}, UTC.`)
   })
 
-  test("a missing date is an error and never means a default lifetime", async ({ page }) => {
+  test("a missing date is an error and never means a default lifetime", { tag: "@long" }, async ({ page }) => {
     const name = uniqueName("Undated")
     const dialog = await openDialog(page)
     await dialog.getByLabel("Name").fill(name)
@@ -231,9 +233,9 @@ test.describe("the form", () => {
     await expect(row(page, name)).toContainText(/Expires in [56] days/)
   })
 
-  test("an invalid name is reported at its field, and the input stays; Esc closes the form, and a click on the backdrop does not", async ({
-    page,
-  }) => {
+  test("an invalid name is reported at its field, and the input stays; Esc closes the form, and a click on the backdrop does not", {
+    tag: "@long",
+  }, async ({ page }) => {
     const dialog = await openDialog(page)
     await dialog.getByLabel("Name").fill("   ")
     await dialog.getByLabel("Expires").selectOption("Never")
@@ -266,7 +268,7 @@ test.describe("the form", () => {
     await expect(row(page, name)).toHaveCount(1)
   })
 
-  test("Cancel and Esc do not close the dialog while the key is being created", async ({ page }) => {
+  test("Cancel and Esc do not close the dialog while the key is being created", { tag: "@long" }, async ({ page }) => {
     const dialog = await openDialog(page)
     await dialog.getByLabel("Name").fill(uniqueName("Slow"))
     let cancelled = () => {}
@@ -327,10 +329,9 @@ test.describe("the limits of a new key", () => {
     expect(await run(request, key)).toEqual([403, "missing_scope"])
   })
 
-  test("of addresses: the page warns that one's own is outside, and only they may use the key", async ({
-    page,
-    request,
-  }) => {
+  test("of addresses: the page warns that one's own is outside, and only they may use the key", {
+    tag: "@long",
+  }, async ({ page, request }) => {
     const name = uniqueName("Office")
     const dialog = await openDialog(page)
     await unfoldLimits(dialog)
@@ -346,7 +347,7 @@ test.describe("the limits of a new key", () => {
     expect(await statusOf(request, key, { "X-Forwarded-For": "2001:db8::8" })).toEqual([403, "address_not_allowed"])
   })
 
-  test("of spending and of requests: they are listed and enforced", async ({ page, request }) => {
+  test("of spending and of requests: they are listed and enforced", { tag: "@long" }, async ({ page, request }) => {
     const name = uniqueName("Capped")
     const dialog = await openDialog(page)
     await unfoldLimits(dialog)
@@ -366,7 +367,9 @@ test.describe("the limits of a new key", () => {
     expect(await run(request, key)).toEqual([402, "key_limit_reached"])
   })
 
-  test("are unfolded when one of them has an error, which is at its field; the input stays", async ({ page }) => {
+  test("are unfolded when one of them has an error, which is at its field; the input stays", { tag: "@long" }, async ({
+    page,
+  }) => {
     const name = uniqueName("Corrected")
     const dialog = await openDialog(page)
     await unfoldLimits(dialog)
@@ -404,7 +407,10 @@ test.describe("a key of one's own", () => {
     await page.goto("/api-keys")
   })
 
-  test("changes its name and its limits, with a warning about one's own address", async ({ page, request }) => {
+  test("changes its name and its limits, with a warning about one's own address", { tag: "@long" }, async ({
+    page,
+    request,
+  }) => {
     const [name, changed] = [uniqueName("Before"), uniqueName("After")]
     const key = await createKey(page, name)
     await saved(page)
@@ -436,7 +442,7 @@ test.describe("a key of one's own", () => {
     expect(await statusOf(request, key)).toEqual([200, undefined])
   })
 
-  test("that leaked is revoked at once when it is rotated", async ({ page, request }) => {
+  test("that leaked is revoked at once when it is rotated", { tag: "@long" }, async ({ page, request }) => {
     const name = uniqueName("Leaked")
     const old = await createKey(page, name)
     await saved(page)
@@ -452,7 +458,9 @@ test.describe("a key of one's own", () => {
     await expect(row(page, name).last()).toContainText(/Revoked\s*It leaked/)
   })
 
-  test("makes one successor when its rotation is submitted again after a lost response", async ({ page }) => {
+  test("makes one successor when its rotation is submitted again after a lost response", { tag: "@long" }, async ({
+    page,
+  }) => {
     const name = uniqueName("Once")
     await createKey(page, name)
     await saved(page)
@@ -472,10 +480,9 @@ test.describe("a key of one's own", () => {
     await expect(row(page, name)).toContainText("Replaces")
   })
 
-  test("that replaced one which still works is revoked with it unless its owner chooses otherwise", async ({
-    page,
-    request,
-  }) => {
+  test("that replaced one which still works is revoked with it unless its owner chooses otherwise", {
+    tag: "@long",
+  }, async ({ page, request }) => {
     const name = uniqueName("Chain")
     const old = await createKey(page, name)
     await saved(page)
@@ -492,7 +499,7 @@ test.describe("a key of one's own", () => {
     ])
   })
 
-  test("that replaced one which still works says so before it is rotated again", async ({ page }) => {
+  test("that replaced one which still works says so before it is rotated again", { tag: "@long" }, async ({ page }) => {
     const name = uniqueName("Again")
     await createKey(page, name)
     await saved(page)
@@ -509,7 +516,10 @@ test.describe("a key of one's own", () => {
   })
 })
 
-test("when the successor is revoked, the replaced key is a row of its own again", async ({ page, signUp }) => {
+test("when the successor is revoked, the replaced key is a row of its own again", { tag: "@long" }, async ({
+  page,
+  signUp,
+}) => {
   await signUp()
   await page.goto("/api-keys")
   const name = uniqueName("Pair")
@@ -525,7 +535,11 @@ test("when the successor is revoked, the replaced key is a row of its own again"
   await expect(page.getByRole("link", { name: "Show 1 revoked" })).toBeVisible()
 })
 
-test("keys with a problem say so, are counted and can be filtered", async ({ page, signUp, database }) => {
+test("keys with a problem say so, are counted and can be filtered", { tag: "@long" }, async ({
+  page,
+  signUp,
+  database,
+}) => {
   const { email } = await signUp()
   await page.goto("/api-keys")
   const [fine, forever, forgotten] = ["Fine", "Forever", "Forgotten"].map(uniqueName) as [string, string, string]
@@ -560,10 +574,9 @@ test("keys with a problem say so, are counted and can be filtered", async ({ pag
   await expect(page.getByRole("rowheader")).toHaveCount(3)
 })
 
-test("a manager of admin keys only revokes those of others, and the overview counts those with a problem", async ({
-  page,
-  signInAs,
-}) => {
+test("a manager of admin keys only revokes those of others, and the overview counts those with a problem", {
+  tag: "@long",
+}, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin")
   const needed = page.getByRole("link", { name: /^\d+ admin keys? needs? attention$/ })
@@ -614,7 +627,9 @@ test.describe("copying", () => {
       { failure: "is missing", script: "delete Navigator.prototype.clipboard" },
       { failure: "refuses", script: "navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))" },
     ]) {
-      test(`if the clipboard ${failure}, the key is selected and the page says so`, async ({ page }) => {
+      test(`if the clipboard ${failure}, the key is selected and the page says so`, { tag: "@long" }, async ({
+        page,
+      }) => {
         await page.addInitScript(script)
         await page.reload()
         const key = await createKey(page, uniqueName("Selected"))
@@ -627,7 +642,7 @@ test.describe("copying", () => {
   })
 })
 
-test("an expired key is not shown as active, and a key that expires soon shows when", async ({
+test("an expired key is not shown as active, and a key that expires soon shows when", { tag: "@long" }, async ({
   page,
   signUp,
   database,
@@ -650,10 +665,9 @@ test("an expired key is not shown as active, and a key that expires soon shows w
   await expect(row(page, soon)).toContainText("Expires in 3 days")
 })
 
-test("the test call of an admin key uses an endpoint that its owner may read, and there is no run", async ({
-  page,
-  signInAs,
-}) => {
+test("the test call of an admin key uses an endpoint that its owner may read, and there is no run", {
+  tag: "@long",
+}, async ({ page, signInAs }) => {
   await signInAs("bookkeeper")
   await page.goto("/admin/api-keys")
   await createKey(page, uniqueName("Books"))

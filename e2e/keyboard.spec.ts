@@ -55,7 +55,7 @@ test("with the keyboard alone: sign in, create a key, save it, find it, revoke i
   await expect(page).toHaveURL(/\/sign-in|\/$/)
 })
 
-test("the arrow keys move in the menu of an account, and Escape leads back to its button", async ({
+test("the arrow keys move in the menu of an account, and Escape leads back to its button", { tag: "@long" }, async ({
   page,
   signInAs,
   database,

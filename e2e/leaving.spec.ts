@@ -76,7 +76,7 @@ for (const javaScriptEnabled of scripting) {
   })
 }
 
-test("canceling the deletion leaves the account as it is", async ({ page, signUp }) => {
+test("canceling the deletion leaves the account as it is", { tag: "@long" }, async ({ page, signUp }) => {
   await signUp()
   await page.goto("/account/settings")
   await page.getByRole("button", { name: "Delete account" }).click()
@@ -86,7 +86,10 @@ test("canceling the deletion leaves the account as it is", async ({ page, signUp
   await expect(page.getByRole("heading", { name: "Settings" })).toBeVisible()
 })
 
-test("the settings with an export, a confirmation, and both messages are accessible", async ({ page, signUp }) => {
+test("the settings with an export, a confirmation, and both messages are accessible", { tag: "@long" }, async ({
+  page,
+  signUp,
+}) => {
   const account = await signUp()
   await page.setViewportSize(wide)
   await page.goto("/account/settings?delete=account")
@@ -102,7 +105,7 @@ test("the settings with an export, a confirmation, and both messages are accessi
   await expectAccessibleWithoutSidewaysScroll(page)
 })
 
-test("staff delete an account, undo it, and see what is left of one that is erased", async ({
+test("staff delete an account, undo it, and see what is left of one that is erased", { tag: "@long" }, async ({
   page,
   browser,
   baseURL,

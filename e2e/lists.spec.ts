@@ -71,7 +71,10 @@ test("the key / leads to the search, which finds an account by a part of its add
   await expect(search).toHaveValue("")
 })
 
-test("active filters are counted, and each is a link that removes it alone", async ({ page, signInAs }) => {
+test("active filters are counted, and each is a link that removes it alone", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("admin")
   await page.goto("/admin/orders?status=paid&kind=subscription&order=asc&since=2026-01-01")
   await expect(page.getByRole("button", { name: "Filters 2 active" })).toBeVisible()
@@ -89,7 +92,10 @@ test("active filters are counted, and each is a link that removes it alone", asy
   await expect(active).toHaveCount(0)
 })
 
-test("a chosen view is named once, and its filters are shown when there are more", async ({ page, signInAs }) => {
+test("a chosen view is named once, and its filters are shown when there are more", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("admin")
   await page.goto("/admin/orders")
   const active = page.getByRole("list", { name: "Active filters" })
@@ -101,7 +107,10 @@ test("a chosen view is named once, and its filters are shown when there are more
   await expect(active.getByRole("link", { name: "Remove Status: failed" })).toBeVisible()
 })
 
-test("the actions of the audit log are offered by what they are about", async ({ page, signInAs }) => {
+test("the actions of the audit log are offered by what they are about", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("admin")
   await page.goto("/admin/audit?action=api_key.issued")
   await expect(page.getByRole("link", { name: "Remove Action: API key created" })).toBeVisible()
@@ -114,7 +123,7 @@ test("the actions of the audit log are offered by what they are about", async ({
   await expect(page).toHaveURL("/admin/audit?action=credits.granted")
 })
 
-test("a preset sets the dates of a list and keeps its filters", async ({ page, signInAs }) => {
+test("a preset sets the dates of a list and keeps its filters", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin/orders?status=paid&offset=50&until=2026-06-30")
   for (const [label, since] of [
@@ -128,7 +137,10 @@ test("a preset sets the dates of a list and keeps its filters", async ({ page, s
   }
 })
 
-test("what is typed into a search before the page's scripts have run is searched for", async ({ page, signInAs }) => {
+test("what is typed into a search before the page's scripts have run is searched for", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("admin")
   let load = () => {}
   const loaded = new Promise<void>((resolve) => {
@@ -178,11 +190,9 @@ test("a filter by account takes an address; the URL and the API request have the
   await expect(page.getByLabel("Account", { exact: true })).toHaveValue(nobodys)
 })
 
-test("a name or a part of an address finds the account to filter by; of several, one is chosen", async ({
-  page,
-  signInAs,
-  database,
-}) => {
+test("a name or a part of an address finds the account to filter by; of several, one is chosen", {
+  tag: "@long",
+}, async ({ page, signInAs, database }) => {
   const word = randomBytes(8).toString("hex")
   const first = await createAccount(database, { email: `${word}.1@example.com` })
   await database.query("UPDATE users SET name = 'Jos\u00e9 <b>Of' || $1 WHERE id = $2", [word, first.id])
@@ -282,7 +292,12 @@ test("the audit log says what happened, exactly when, to what, and shows every d
     )
 })
 
-test("an order has an id to copy, and views of the statuses", async ({ page, signInAs, context, database }) => {
+test("an order has an id to copy, and views of the statuses", { tag: "@long" }, async ({
+  page,
+  signInAs,
+  context,
+  database,
+}) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"])
   await order(database, (await createAccount(database)).id, 1500)
   await signInAs("admin")
@@ -300,7 +315,7 @@ test("an order has an id to copy, and views of the statuses", async ({ page, sig
   await expect(page).toHaveURL("/admin/orders?status=refunded")
 })
 
-test("on a phone, cards leave out what a row does not have", async ({ page, signInAs, database }) => {
+test("on a phone, cards leave out what a row does not have", { tag: "@long" }, async ({ page, signInAs, database }) => {
   const { id } = await createAccount(database)
   const [paid, refunded] = [await order(database, id, 0), await order(database, id, 1500)]
   await page.setViewportSize(narrow)
@@ -316,7 +331,7 @@ test("on a phone, cards leave out what a row does not have", async ({ page, sign
   }
 })
 
-test("the sidebar shows the entry of the page, also in a low window", async ({ page, signInAs }) => {
+test("the sidebar shows the entry of the page, also in a low window", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   for (const height of [900, 500]) {
     await page.setViewportSize({ width: 1280, height })
@@ -325,7 +340,7 @@ test("the sidebar shows the entry of the page, also in a low window", async ({ p
   }
 })
 
-test("plans, currencies, ratings, routes and statuses are choices", async ({ page, signInAs }) => {
+test("plans, currencies, ratings, routes and statuses are choices", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   const choices = [
     ["/admin/subscriptions", "Plan", "Pro, $29.00 per month", "planId=pro_month_usd"],
@@ -369,7 +384,7 @@ test("a heading sorts by its column in both directions, says so, and keeps the f
   await expect(page).toHaveURL("/admin/credits/balances?sort=balance")
 })
 
-test("on a phone, where rows are cards, a select sorts", async ({ page, signInAs }) => {
+test("on a phone, where rows are cards, a select sorts", { tag: "@long" }, async ({ page, signInAs }) => {
   await page.setViewportSize(narrow)
   await signInAs("admin")
   await page.goto("/admin/users?role=member")
@@ -380,7 +395,10 @@ test("on a phone, where rows are cards, a select sorts", async ({ page, signInAs
   await expect(page).toHaveURL("/admin/users?role=member&sort=email&order=asc")
 })
 
-test("the number of rows on a page is a link that starts at the first row", async ({ page, signInAs }) => {
+test("the number of rows on a page is a link that starts at the first row", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("admin")
   await page.goto("/admin/orders?status=paid&offset=50")
   const sizes = page.getByRole("list", { name: "Rows per page" })
@@ -392,10 +410,9 @@ test("the number of rows on a page is a link that starts at the first row", asyn
 })
 
 for (const [width, size] of sampled(Object.entries({ desktop: wide, phone: narrow }))) {
-  test(`on a ${width}, a click anywhere in a row opens its account, and other links in it open theirs`, async ({
-    page,
-    signInAs,
-  }) => {
+  test(`on a ${width}, a click anywhere in a row opens its account, and other links in it open theirs`, {
+    tag: "@long",
+  }, async ({ page, signInAs }) => {
     await page.setViewportSize(size)
     await signInAs("admin")
     const account = /\/admin\/users\/[0-9a-f-]{36}$/
@@ -411,7 +428,7 @@ for (const [width, size] of sampled(Object.entries({ desktop: wide, phone: narro
   })
 }
 
-test("headings stay in view while the rows scroll", async ({ page, signInAs }) => {
+test("headings stay in view while the rows scroll", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin/orders")
   await rows(page).last().scrollIntoViewIfNeeded()
@@ -419,7 +436,7 @@ test("headings stay in view while the rows scroll", async ({ page, signInAs }) =
   await expect(page.getByRole("columnheader", { name: "Account" })).toBeInViewport()
 })
 
-test("subscriptions that may end soon, and those that have ended, are one click away", async ({
+test("subscriptions that may end soon, and those that have ended, are one click away", { tag: "@long" }, async ({
   page,
   signInAs,
   database,
@@ -463,7 +480,7 @@ test("subscriptions that may end soon, and those that have ended, are one click 
   await expect(page.locator("td[data-label=Cancels]")).toHaveText("Yes")
 })
 
-test("an empty result leads back to all rows", async ({ page, signInAs }) => {
+test("an empty result leads back to all rows", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto(`/admin/users?q=${randomUUID()}`)
   await expect(page.getByText("Nothing matches")).toBeVisible()
@@ -471,7 +488,7 @@ test("an empty result leads back to all rows", async ({ page, signInAs }) => {
   await expect(page).toHaveURL("/admin/users")
 })
 
-test("an address is shown completely where there is room, whatever else its row has", async ({
+test("an address is shown completely where there is room, whatever else its row has", { tag: "@long" }, async ({
   page,
   signInAs,
   database,
@@ -492,7 +509,10 @@ test("an address is shown completely where there is room, whatever else its row 
   expect((await rows(page).first().locator("bdi").boundingBox())?.height).toBeLessThan(30)
 })
 
-test("the equivalent API request is shown completely and from its start on a phone", async ({ page, signInAs }) => {
+test("the equivalent API request is shown completely and from its start on a phone", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await page.setViewportSize(narrow)
   await signInAs("admin")
   await page.goto("/admin/orders?status=paid&kind=subscription&since=2026-01-01&until=2026-12-31&order=asc")
@@ -507,7 +527,7 @@ test("the equivalent API request is shown completely and from its start on a pho
   expect(hidden).toEqual([0, 0, 0, 0])
 })
 
-test("on a phone a new key is shown completely, and so is the last line of its example", async ({
+test("on a phone a new key is shown completely, and so is the last line of its example", { tag: "@long" }, async ({
   page,
   context,
   customer,
@@ -527,7 +547,7 @@ test("on a phone a new key is shown completely, and so is the last line of its e
   await saved(page)
 })
 
-test("a subscription that is past due does not renew", async ({ page, signInAs, database }) => {
+test("a subscription that is past due does not renew", { tag: "@long" }, async ({ page, signInAs, database }) => {
   const { id } = await createAccount(database)
   await subscribe(database, id, "past_due")
   await signInAs("admin")
@@ -536,7 +556,7 @@ test("a subscription that is past due does not renew", async ({ page, signInAs, 
   await expect(page.getByRole("main")).not.toContainText("renews")
 })
 
-test("a revoked key does not expire any more", async ({ page, context, customer }) => {
+test("a revoked key does not expire any more", { tag: "@long" }, async ({ page, context, customer }) => {
   const name = uniqueName("Revoked early")
   await context.addCookies(customer.cookies)
   await page.goto("/api-keys")

@@ -76,7 +76,7 @@ const forms: Record<string, Prepared> = {
   },
 }
 
-for (const [name, { fill, submit, typed, afterwards, endsSession }] of sampled(Object.entries(forms), 3)) {
+for (const [name, { fill, submit, typed, afterwards, endsSession }] of sampled(Object.entries(forms), 2)) {
   test(`${name} survives a lost connection: a message gets the focus, the input stays, and a second try works`, async ({
     page,
     context,

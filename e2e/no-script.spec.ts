@@ -59,7 +59,11 @@ test("without JavaScript: sign up, create a key, save it, revoke it, sign out", 
   await expect(page).toHaveURL(/\/sign-in\?callbackUrl=%2Fapi-keys$/)
 })
 
-test("without JavaScript: create a key with limits, change it, rotate it", async ({ page, signUp, request }) => {
+test("without JavaScript: create a key with limits, change it, rotate it", { tag: "@long" }, async ({
+  page,
+  signUp,
+  request,
+}) => {
   const name = uniqueName("Plain limits")
   await signUp()
   await page.goto("/api-keys?new")
@@ -128,7 +132,11 @@ test("without JavaScript, errors are shown at their field and the input stays", 
   await expect(page).toHaveURL(/\/api-keys$/)
 })
 
-test("without JavaScript, an admin key is shown with its agent prompt", async ({ page, signInAs, baseURL }) => {
+test("without JavaScript, an admin key is shown with its agent prompt", { tag: "@long" }, async ({
+  page,
+  signInAs,
+  baseURL,
+}) => {
   await signInAs("finance")
   await page.goto("/admin/api-keys?new")
   await page.getByLabel("Name").fill(uniqueName("Plain agent"))

@@ -35,7 +35,7 @@ test("Ctrl K finds pages and what can be done on them by name, and Enter opens t
   await expect(field(page)).toBeHidden()
 })
 
-test("the second factor, the export and the deletion are found by what people call them", async ({
+test("the second factor, the export and the deletion are found by what people call them", { tag: "@long" }, async ({
   page,
   signInAs,
 }) => {
@@ -74,7 +74,7 @@ test("the second factor, the export and the deletion are found by what people ca
   await expect(page.getByRole("heading", { name: "Delete your account" })).toBeInViewport()
 })
 
-test("what is typed before the palette is loaded is kept", async ({ page, signInAs }) => {
+test("what is typed before the palette is loaded is kept", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/admin/orders")
   await hydrated(page)
@@ -98,7 +98,10 @@ test("what is typed before the palette is loaded is kept", async ({ page, signIn
   await expect(field(page)).toHaveValue("audit log")
 })
 
-test("what is typed while the palette opens is kept, and presses no button behind it", async ({ page, signInAs }) => {
+test("what is typed while the palette opens is kept, and presses no button behind it", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("admin")
   await page.goto("/api-keys")
   await hydrated(page)
@@ -135,7 +138,7 @@ test("it finds an account by a part of its address", async ({ page, signInAs }) 
   await expect(page).toHaveURL(/\/admin\/users\/[0-9a-f-]{36}$/)
 })
 
-test("a customer finds their own keys, and no accounts", async ({ page, signInAs }) => {
+test("a customer finds their own keys, and no accounts", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("member")
   await page.goto("/account")
   await open(page)
@@ -148,7 +151,10 @@ test("a customer finds their own keys, and no accounts", async ({ page, signInAs
   await expect(page).toHaveURL(/\/api-keys\/[0-9a-f-]{36}$/)
 })
 
-test("a customer who types key finds their own keys with their last use and status", async ({ page, signInAs }) => {
+test("a customer who types key finds their own keys with their last use and status", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
   await signInAs("member")
   await page.goto("/account")
   await open(page)
@@ -156,7 +162,7 @@ test("a customer who types key finds their own keys with their last use and stat
   await expect(options(page).filter({ hasText: /(Used .+|Never used) · \S.* · tsk_usr_\w{4}…$/ })).not.toHaveCount(0)
 })
 
-test("everybody finds support, in the sidebar and by asking for help", async ({ page, signInAs }) => {
+test("everybody finds support, in the sidebar and by asking for help", { tag: "@long" }, async ({ page, signInAs }) => {
   for (const role of ["member", "bookkeeper"] as const) {
     await signInAs(role)
     await page.goto("/account")
@@ -185,7 +191,7 @@ test("a whole key finds its page and is not sent", async ({ page, signInAs }) =>
   expect(sent.filter((url) => url.includes(key.slice(0, 14)))).toEqual([])
 })
 
-test("texts that cannot be searched for find nothing", async ({ page, signInAs }) => {
+test("texts that cannot be searched for find nothing", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   await page.goto("/account")
   for (const query of [
@@ -203,7 +209,7 @@ test("texts that cannot be searched for find nothing", async ({ page, signInAs }
   expect((await page.request.get("/find")).status()).toBe(404)
 })
 
-test("Escape closes it, and on a phone its button is in the menu", async ({ page, signInAs }) => {
+test("Escape closes it, and on a phone its button is in the menu", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("member")
   await page.setViewportSize(narrow)
   await page.goto("/account")

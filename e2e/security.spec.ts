@@ -108,10 +108,9 @@ for (const javaScriptEnabled of scripting) {
       expect((await Promise.all(others.map(opens))).filter(Boolean)).toHaveLength(0)
     })
 
-    test("recent activity lists sign-ins, failed ones too, and what happened to the account since", async ({
-      page,
-      database,
-    }) => {
+    test("recent activity lists sign-ins, failed ones too, and what happened to the account since", {
+      tag: "@long",
+    }, async ({ page, database }) => {
       const { email } = await createAccount(database)
       await page.goto("/sign-in")
       await signIn(page, email, "not the password")
@@ -126,7 +125,11 @@ for (const javaScriptEnabled of scripting) {
       await expect(sentences.first()).toHaveText("Password changed")
     })
 
-    test("a connected provider is listed and can be disconnected", async ({ page, signUp, database }) => {
+    test("a connected provider is listed and can be disconnected", { tag: "@long" }, async ({
+      page,
+      signUp,
+      database,
+    }) => {
       const { email } = await signUp()
       await database.query(
         `INSERT INTO accounts (id, user_id, type, provider, provider_account_id)
@@ -145,7 +148,7 @@ for (const javaScriptEnabled of scripting) {
       await emailTo(email, "Subject: GitHub was disconnected from your account")
     })
 
-    test("errors of a password change are shown at their field", async ({ page, signUp }) => {
+    test("errors of a password change are shown at their field", { tag: "@long" }, async ({ page, signUp }) => {
       await signUp()
       await page.goto("/account/security")
       const [current, chosen] = [page.getByLabel("Current password"), page.getByLabel("New password")]
@@ -205,7 +208,7 @@ for (const javaScriptEnabled of scripting) {
       expect(log).not.toContain(token)
     })
 
-    test("when two tabs use one link, the second shows an error and sets no password", async ({
+    test("when two tabs use one link, the second shows an error and sets no password", { tag: "@long" }, async ({
       page,
       context,
       database,
@@ -221,7 +224,7 @@ for (const javaScriptEnabled of scripting) {
       await expect(second.getByRole("heading", { name: "This link is invalid or has expired" })).toBeVisible()
     })
 
-    test("an unknown address gets the same page but no email", async ({ page, database }) => {
+    test("an unknown address gets the same page but no email", { tag: "@long" }, async ({ page, database }) => {
       const [{ email: known }, unknown] = [await createAccount(database), uniqueEmail()]
       const results: [number, string | null][] = []
       for (const email of [known, unknown]) {
@@ -236,7 +239,7 @@ for (const javaScriptEnabled of scripting) {
       expect(await emailsTo(unknown)).toEqual([])
     })
 
-    test("an invalid address is reported at its field and stays", async ({ page }) => {
+    test("an invalid address is reported at its field and stays", { tag: "@long" }, async ({ page }) => {
       await page.goto("/reset-password")
       await requestReset(page, "ann@nowhere")
       await expect(page.getByLabel("Email")).toHaveAccessibleDescription(/like name@example\.com/)
@@ -246,7 +249,7 @@ for (const javaScriptEnabled of scripting) {
   })
 }
 
-test("of many signed-in browsers five are listed, and the others can be ended too", async ({
+test("of many signed-in browsers five are listed, and the others can be ended too", { tag: "@long" }, async ({
   page,
   database,
   signUp,
@@ -269,7 +272,10 @@ test("of many signed-in browsers five are listed, and the others can be ended to
   await expect(others.getByRole("rowheader")).toHaveCount(1)
 })
 
-test("a lost request and an ended session are reported, and the input stays", async ({ page, signUp }) => {
+test("a lost request and an ended session are reported, and the input stays", { tag: "@long" }, async ({
+  page,
+  signUp,
+}) => {
   await signUp()
   await page.goto("/account/security")
   await hydrated(page)
@@ -284,7 +290,7 @@ test("a lost request and an ended session are reported, and the input stays", as
   await expect(page.getByLabel("Current password")).toHaveValue(old)
 })
 
-test("an account without a password sets one by email", async ({ page, database, signUp }) => {
+test("an account without a password sets one by email", { tag: "@long" }, async ({ page, database, signUp }) => {
   const { email } = await signUp()
   await removePassword(database, email)
   await page.goto("/account/security")
@@ -300,7 +306,7 @@ test("an account without a password sets one by email", async ({ page, database,
   await expect(page.getByRole("button", { name: "Change password" })).toBeVisible()
 })
 
-test("what the password pages say afterwards is accessible and fits narrow screens", async ({
+test("what the password pages say afterwards is accessible and fits narrow screens", { tag: "@long" }, async ({
   page,
   signUp,
   database,

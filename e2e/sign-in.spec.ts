@@ -31,7 +31,7 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("sign-up shows errors at their field and keeps the other input", async ({ page }) => {
+    test("sign-up shows errors at their field and keeps the other input", { tag: "@long" }, async ({ page }) => {
       await page.goto("/sign-up")
       await page.getByLabel("Name").fill("Max Mustermann")
       await page.getByLabel("Email").fill("Member@Example.com")
@@ -43,7 +43,7 @@ for (const javaScriptEnabled of scripting) {
       if (javaScriptEnabled) await expect(page.getByLabel("Password")).toBeFocused()
     })
 
-    test("what is missing is said at its field, not by the browser", async ({ page }) => {
+    test("what is missing is said at its field, not by the browser", { tag: "@long" }, async ({ page }) => {
       const missing = [
         {
           path: "/sign-in",
@@ -114,7 +114,7 @@ test("a typed password is shown on request, and hidden again when the form is su
   await expect(password).toHaveAttribute("type", "password")
 })
 
-test("without JavaScript, a password has no button that shows it", async ({ browser, baseURL }) => {
+test("without JavaScript, a password has no button that shows it", { tag: "@long" }, async ({ browser, baseURL }) => {
   const context = await browser.newContext({ baseURL: String(baseURL), javaScriptEnabled: false })
   const page = await context.newPage()
   await page.goto("/sign-in")

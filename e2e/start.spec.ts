@@ -4,7 +4,11 @@ import { test } from "./fixtures"
 
 type OpenApi = { paths: Record<string, { post?: { summary: string } }> }
 
-test("the start page may be indexed, and pages behind it may not", async ({ page, request, baseURL }) => {
+test("the start page may be indexed, and pages behind it may not", { tag: "@long" }, async ({
+  page,
+  request,
+  baseURL,
+}) => {
   await page.goto("/")
   await expect(page.locator('meta[name="robots"]')).toHaveAttribute("content", "index")
   const image = await page.locator('meta[property="og:image"]').getAttribute("content")
@@ -57,10 +61,9 @@ test("the start page says what a credit buys, which credits are free, and what p
   )
 })
 
-test("the start page stays readable for people who are signed in, and leads to their dashboard", async ({
-  page,
-  signInAs,
-}) => {
+test("the start page stays readable for people who are signed in, and leads to their dashboard", {
+  tag: "@long",
+}, async ({ page, signInAs }) => {
   for (const [role, landing] of [
     ["member", "/account"],
     ["admin", "/admin"],
@@ -74,7 +77,7 @@ test("the start page stays readable for people who are signed in, and leads to t
   }
 })
 
-test("its screenshot is in the color scheme of the visitor", async ({ page }) => {
+test("its screenshot is in the color scheme of the visitor", { tag: "@long" }, async ({ page }) => {
   const file = () =>
     page.getByRole("img", { name: /^The overview/ }).evaluate((image: HTMLImageElement) => image.currentSrc)
   await page.emulateMedia({ colorScheme: "light" })

@@ -88,7 +88,7 @@ test("a passkey is added, signs in alone, confirms a password, and no longer doe
   await expect(page.getByRole("main").getByRole("alert").first()).toContainText("This passkey cannot sign you in.")
 })
 
-test("a second passkey is in the list as soon as it is added", async ({ page, signUp }) => {
+test("a second passkey is in the list as soon as it is added", { tag: "@long" }, async ({ page, signUp }) => {
   await signUp()
   const authenticator = await addAuthenticator(page)
   await addPasskey(page, "First")
@@ -133,12 +133,7 @@ test("a copy of a passkey whose counter stayed behind is refused, and the origin
   await expect(page.getByText("Passkey refused: it may have been copied")).toBeVisible()
 })
 
-test("a passkey is offered at the product's own host only, and needs its user to be verified", async ({
-  page,
-  context,
-  signUp,
-  baseURL,
-}) => {
+test("a passkey is offered at the product's own host only, and needs its user to be verified", async ({ page, context, signUp, baseURL }) => {
   await signUp()
   const authenticator = await addAuthenticator(page)
   await addPasskey(page, "Here")
@@ -153,7 +148,10 @@ test("a passkey is offered at the product's own host only, and needs its user to
   await expect(page).toHaveURL(/\/sign-in$/)
 })
 
-test("leaving the recovery codes asks first, and they are gone afterwards", async ({ page, signUp }) => {
+test("leaving the recovery codes asks first, and they are gone afterwards", { tag: "@long" }, async ({
+  page,
+  signUp,
+}) => {
   await signUp()
   await addAuthenticator(page)
   await page.goto(setup)

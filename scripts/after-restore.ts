@@ -4,6 +4,7 @@ import pg from "pg"
 import { PrismaClient } from "@/generated/prisma/client"
 import { sealAuditLog } from "@/lib/audit-seals"
 import { env } from "@/lib/env"
+import { survivingLosses } from "@/lib/postgres/pool"
 import { readiness } from "@/lib/postgres/readiness"
 import { afterRestore, findKeptRuns, type Outcome } from "@/lib/recovery/after-restore"
 import { type Evidence, readEvidence } from "@/lib/recovery/evidence"
@@ -32,7 +33,7 @@ export const afterRestoreCommand: Command = async (args, output) => {
   const { DATABASE_URL: connectionString } = process.env
   if (!connectionString) throw new Error("after-restore requires DATABASE_URL.")
   env()
-  const client = new pg.Pool({ connectionString, max: 1 })
+  const client = survivingLosses(new pg.Pool({ connectionString, max: 1 }))
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString, max: 1 }) })
   try {
     const { rows } = await client.query<{ name: string; recovers: boolean }>(

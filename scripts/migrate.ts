@@ -7,6 +7,7 @@ import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from "@prisma/dri
 import type { MigrationList, SchemaEngine } from "@prisma/schema-engine-wasm"
 import * as engineGlue from "@prisma/schema-engine-wasm/schema_engine_bg"
 import pg from "pg"
+import { survivingLosses } from "@/lib/postgres/pool"
 import { isUndefinedTable, readSchemaVersion, refusalByDatabase } from "@/lib/postgres/schema-version"
 import { singleton } from "@/lib/singleton"
 import { numbersOf, version } from "@/lib/version"
@@ -252,7 +253,7 @@ export function migrate(ownerUrl: string, runtimeUrl = ownerUrl, options: Option
 }
 
 async function migrateAlone(ownerUrl: string, runtimeUrl: string, options: Options): Promise<Migrated> {
-  const pool = new pg.Pool({ connectionString: ownerUrl })
+  const pool = survivingLosses(new pg.Pool({ connectionString: ownerUrl }))
   try {
     const refusal = await refusalByDatabase(pool)
     if (refusal) throw new Error(`Not migrated: ${refusal}`)
@@ -293,7 +294,7 @@ async function applyMigrations(pool: pg.Pool, options: Options): Promise<string[
  * migrations into the database, which must be empty and cannot be used afterwards.
  */
 export async function missingFromMigrations(connectionString: string): Promise<string> {
-  const pool = new pg.Pool({ connectionString })
+  const pool = survivingLosses(new pg.Pool({ connectionString }))
   try {
     const engine = await openEngine(pool, async (pool, script) => void (await pool.query(script)))
     const { stdout } = await engine.diff({

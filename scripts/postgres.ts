@@ -63,9 +63,12 @@ export async function startPostgres(
   return { ...urlsOf(port), stop: server.stop }
 }
 
-/** Starts a cluster without durability, which is deleted when it is stopped. */
-export async function startTemporaryPostgres(flags: readonly string[] = []): Promise<RunningPostgres> {
-  const directory = await mkdtemp(join(tmpdir(), "embedded-postgres-"))
+/** Starts a cluster without durability below `parent`, which is deleted when it is stopped. */
+export async function startTemporaryPostgres(
+  flags: readonly string[] = [],
+  parent = tmpdir(),
+): Promise<RunningPostgres> {
+  const directory = await mkdtemp(join(parent, "embedded-postgres-"))
   const postgres = await startPostgres(directory, ["-c", "fsync=off", "-c", "full_page_writes=off", ...flags])
   return {
     ...postgres,
@@ -175,6 +178,7 @@ async function runningUrls(directory: string): Promise<Urls | undefined> {
   if (!port) return undefined
   const urls = urlsOf(port)
   const client = new pg.Client({ connectionString: urls.url, connectionTimeoutMillis: 2_000 })
+  client.on("error", () => {})
   try {
     await client.connect()
     const { rows } = await client.query("SELECT current_setting('data_directory') AS directory")

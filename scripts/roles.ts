@@ -14,6 +14,7 @@ export async function applyRoles(ownerUrl: string, runtimeUrl: string): Promise<
     .replaceAll(":'role'", () => pg.escapeLiteral(role))
     .replaceAll(":'secret'", () => pg.escapeLiteral(scramSecret(decodeURIComponent(password))))
   const client = new pg.Client({ connectionString: ownerUrl })
+  client.on("error", () => {})
   await client.connect()
   try {
     // Several statements in one query are one transaction: servers never see a role without its rights.

@@ -1,4 +1,5 @@
 import pg from "pg"
+import { survivingLosses } from "@/lib/postgres/pool"
 import { mayBeSeeded, seed } from "@/prisma/seed"
 import { type Command, runIfStarted } from "./command-line"
 import { openDatabase } from "./local-database"
@@ -6,7 +7,7 @@ import { openDatabase } from "./local-database"
 export const seedCommand: Command = async (_args, output) => {
   const { ownerUrl: url, stop } = await openDatabase()
   // Not the application's pool, which has a statement timeout.
-  const database = new pg.Pool({ connectionString: url })
+  const database = survivingLosses(new pg.Pool({ connectionString: url }))
   try {
     if (!mayBeSeeded(url)) {
       throw new Error(

@@ -1,6 +1,7 @@
 import pg from "pg"
 import { logAuditEntries } from "@/lib/audit"
 import { env } from "@/lib/env"
+import { survivingLosses } from "@/lib/postgres/pool"
 import { refusalByDatabase } from "@/lib/postgres/schema-version"
 import { jobs } from "@/lib/sweeper"
 import { log } from "@/lib/telemetry/log"
@@ -20,7 +21,7 @@ export const sweep: Command = async (_args, output) => {
   }
   env()
   logAuditEntries()
-  const pool = new pg.Pool({ connectionString, max: 1 })
+  const pool = survivingLosses(new pg.Pool({ connectionString, max: 1 }))
   try {
     const refusal = await refusalByDatabase(pool)
     if (refusal) {

@@ -7,7 +7,7 @@ import { build, isBuilt, type Listener } from "@/scripts/build-and-serve"
 import { type Child, startChild, stopOnSignal } from "@/scripts/child"
 import { freePort } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
-import { cpuMeter } from "./cpu"
+import { secondsOfEndedChildren, startCpuMeter } from "./cpu"
 import { testFiles } from "./files"
 import { provideNode } from "./support/node-versions"
 import { provide } from "./support/provide"
@@ -19,9 +19,10 @@ type Options = { args?: readonly string[]; env?: Record<string, string>; node?: 
 type Context = { name: string; results: string }
 type Suite = { name: string; title: string; run: (context: Context) => Promise<Tally> }
 /** Times are in milliseconds of the clock and in seconds of the CPU. */
-type Ended = { title: string; wall: number; cpu: number | undefined; tally?: Tally }
+type Ended = { title: string; wall: number; cpu: number; tally?: Tally }
 
 const whole: Options = { env: { LONG: "1" } }
+const short: Options = { args: ["--tagsFilter=!long"] }
 
 const unit = (options?: Options): Suite => ({
   name: "unit",
@@ -42,7 +43,7 @@ const browser = (options?: Options): Suite => ({
   run: (context) => playwright(context, "lean", options),
 })
 
-/** Two lanes run beside each other, because suites wait half of their time. */
+/** Two lanes run beside each other, because suites wait half of their time. The build has ended when unit tests end. */
 const lanes: readonly (readonly Suite[])[] = [
   [
     {
@@ -50,9 +51,10 @@ const lanes: readonly (readonly Suite[])[] = [
       title: "Format, lint, types and imports",
       run: async (context) => outcome(await start(context, "npm", ["run", "--silent", "check"])),
     },
-    unit(),
+    unit(short),
+    browser({ args: ["--grep-invert=@long"] }),
   ],
-  [{ name: "build", title: "Build", run: async (context) => outcome(await buildOnce(context)) }, http(), browser()],
+  [{ name: "build", title: "Build", run: async (context) => outcome(await buildOnce(context)) }, http(short)],
 ]
 
 /** What `npm test` runs a sample of and what it leaves out, one after the other. */
@@ -114,6 +116,7 @@ const longSuites: readonly Suite[] = [
 ]
 
 const running = new Set<Child>()
+const cpu = startCpuMeter()
 
 /**
  * Runs every suite even if one fails, prints the times and every failure once more, and exits.
@@ -139,14 +142,15 @@ export async function runTests(given: {
   if (isLong) {
     await provide("prometheus", "postgresql", "pgbackrest", "jq", "buildah", "mmdebstrap", "bubblewrap", "compose")
   }
-  const cpuUsed = cpuMeter()
-  const ended: Ended[] = [{ title: "Packages and programs", wall: performance.now() - installedSince, cpu: cpuUsed() }]
+  const ended: Ended[] = [
+    { title: "Packages and programs", wall: performance.now() - installedSince, cpu: secondsOfEndedChildren() },
+  ]
   async function runLane(suites: readonly Suite[]): Promise<void> {
     for (const { name, title, run } of suites) {
       print(name, `=== ${title}`)
-      const started = performance.now()
+      const [started, before] = [performance.now(), cpu.secondsOf(name)]
       const tally = await run({ name, results })
-      const row = { title, wall: performance.now() - started, cpu: cpuUsed(), tally }
+      const row = { title, wall: performance.now() - started, cpu: cpu.secondsOf(name) - before, tally }
       print(name, timesOf(row))
       ended.push(row)
     }
@@ -159,11 +163,11 @@ export async function runTests(given: {
     tally && tally.failed > 0 ? [title, ...tally.failures.map((failure) => `  ${failure}`)] : [],
   )
   if (failures.length > 0) console.log(`\n${["Failed:", ...failures].join("\n")}`)
-  const cpu = ended.reduce((total, { cpu }) => total + (cpu ?? Number.NaN), 0)
+  const used = ended.reduce((total, { cpu }) => total + cpu, 0)
   const load = loadavg().map((average) => average.toFixed(1))
   console.log(`\n${ended.map(timesOf).join("\n")}`)
   console.log(
-    timesOf({ title: `In all, at a load of ${load.join(", ")}`, wall: performance.now() - installedSince, cpu }),
+    timesOf({ title: `In all, at a load of ${load.join(", ")}`, wall: performance.now() - installedSince, cpu: used }),
   )
   const { passed, failed } = sum(ended.flatMap(({ tally }) => tally ?? []))
   console.log(`\n${passed} passed, ${failed} failed`)
@@ -173,7 +177,7 @@ export async function runTests(given: {
 /** A line like `  312 s   401 s of CPU  Servers over HTTP: 812 passed, 0 failed`. */
 function timesOf({ title, wall, cpu, tally }: Ended): string {
   const seconds = (value: number) => `${Math.round(value)} s`.padStart(7)
-  const used = cpu === undefined || Number.isNaN(cpu) ? "" : `${seconds(cpu)} of CPU`
+  const used = cpu > 0 ? `${seconds(cpu)} of CPU` : ""
   return `${seconds(wall / 1000)}${used}  ${title}${tally ? `: ${tally.passed} passed, ${tally.failed} failed` : ""}`
 }
 
@@ -215,7 +219,7 @@ async function buildOnce({ name }: Context): Promise<boolean> {
     print(name, "These sources are built already.")
     return true
   }
-  const { ok, output } = await build((command) => running.add(command))
+  const { ok, output } = await build((command) => run(command, name))
   for (const line of output.split("\n")) print(name, line)
   return ok
 }
@@ -323,13 +327,18 @@ async function start(
     cwd: root,
     env: { ...process.env, ...(process.stdout.isTTY && { FORCE_COLOR: "1" }), ...env },
   })
-  running.add(child)
+  run(child, name)
   for (const stream of [child.process.stdout, child.process.stderr]) {
     if (stream) createInterface({ input: stream }).on("line", (line) => print(name, line))
   }
   const code = await child.exited
   running.delete(child)
   return code === 0
+}
+
+function run(child: Child, name: string): void {
+  running.add(child)
+  if (child.process.pid) cpu.count(child.process.pid, name)
 }
 
 /** Other suites print beside this one, so each line has its name. */

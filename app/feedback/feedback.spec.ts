@@ -12,7 +12,7 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("staff reply to feedback by email, which marks it as reviewed, and resolve it", async ({
+    test("staff reply to feedback by email, which marks it as reviewed, and resolve it", { tag: "@long" }, async ({
       page,
       signUp,
       signInAs,
@@ -53,7 +53,12 @@ for (const javaScriptEnabled of scripting) {
       await expect(page.getByRole("button", { name: "Reply" })).toHaveCount(0)
     })
 
-    test("what was done is shown when the row leaves a filtered list", async ({ page, signUp, signInAs, database }) => {
+    test("what was done is shown when the row leaves a filtered list", { tag: "@long" }, async ({
+      page,
+      signUp,
+      signInAs,
+      database,
+    }) => {
       const { email } = await signUp()
       await database.query(
         "INSERT INTO feedback (id, user_id, rating, message) SELECT gen_random_uuid(), id, 2, 'Slow' FROM users WHERE email = $1",
@@ -117,10 +122,9 @@ for (const javaScriptEnabled of scripting) {
   })
 }
 
-test("a lost request, an ended session and the rate limit each show a message and keep the input", async ({
-  page,
-  signUp,
-}) => {
+test("a lost request, an ended session and the rate limit each show a message and keep the input", {
+  tag: "@long",
+}, async ({ page, signUp }) => {
   const { cookies } = await signUp()
   await page.goto("/feedback")
   await hydrated(page)
@@ -147,7 +151,7 @@ test("a lost request, an ended session and the rate limit each show a message an
   await expectMessage("much feedback within an hour")
 })
 
-test("the arrow keys choose the rating", async ({ page, context, customer }) => {
+test("the arrow keys choose the rating", { tag: "@long" }, async ({ page, context, customer }) => {
   await context.addCookies(customer.cookies)
   await page.goto("/feedback")
   await page.getByLabel("1 Bad").focus()
@@ -158,7 +162,11 @@ test("the arrow keys choose the rating", async ({ page, context, customer }) => 
   await expect(page.getByLabel("Message")).toBeFocused()
 })
 
-test("an error and the thanks are accessible and do not scroll sideways", async ({ page, context, customer }) => {
+test("an error and the thanks are accessible and do not scroll sideways", { tag: "@long" }, async ({
+  page,
+  context,
+  customer,
+}) => {
   await context.addCookies(customer.cookies)
   await page.goto("/feedback")
   await page.getByLabel("2 Poor").check()

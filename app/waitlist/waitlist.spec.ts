@@ -29,10 +29,9 @@ for (const javaScriptEnabled of scripting) {
       await expect(row.getByRole("button", { name: "Invite again" })).toBeVisible()
     })
 
-    test("an entry appears in the admin API, and joining again shows the same page and changes nothing", async ({
-      page,
-      request,
-    }) => {
+    test("an entry appears in the admin API, and joining again shows the same page and changes nothing", {
+      tag: "@long",
+    }, async ({ page, request }) => {
       const email = uniqueEmail()
       const responses: unknown[] = []
       for (const [source, note] of [
@@ -55,7 +54,7 @@ for (const javaScriptEnabled of scripting) {
       expect(await entriesOf(request, "blog", email)).toEqual([])
     })
 
-    test("errors appear at their fields and the input is kept", async ({ page }) => {
+    test("errors appear at their fields and the input is kept", { tag: "@long" }, async ({ page }) => {
       await page.goto("/waitlist")
       const note = "x".repeat(501)
       await page.getByLabel("Email").fill("ann@localhost")
@@ -70,7 +69,7 @@ for (const javaScriptEnabled of scripting) {
   })
 }
 
-test("a signed-in viewer can also join", async ({ page, context, customer, request }) => {
+test("a signed-in viewer can also join", { tag: "@long" }, async ({ page, context, customer, request }) => {
   await context.addCookies(customer.cookies)
   const email = uniqueEmail()
   await page.goto("/waitlist?source=%3Cscript%3E")
@@ -80,7 +79,7 @@ test("a signed-in viewer can also join", async ({ page, context, customer, reque
   expect(await entriesOf(request, "website", email)).toMatchObject([{ note: null }])
 })
 
-test("an error and the thanks are accessible and do not scroll sideways", async ({ page }) => {
+test("an error and the thanks are accessible and do not scroll sideways", { tag: "@long" }, async ({ page }) => {
   await page.goto("/waitlist")
   await page.getByLabel("Email").fill(uniqueEmail())
   await page.getByLabel("Note (optional)").fill("\u200b")

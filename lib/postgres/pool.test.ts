@@ -1,9 +1,12 @@
+import pg from "pg"
 import { afterEach, expect, test } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
+import { env } from "@/lib/env"
 import { singletons } from "@/lib/singleton"
 import { currentSubscription } from "@/lib/subscriptions"
 import { createUser } from "@/tests/support/factories"
-import { pool } from "./pool"
+import { startFaultyProxy } from "@/tests/support/faulty-proxy"
+import { pool, survivingLosses } from "./pool"
 
 afterEach(async () => {
   await pool().end()
@@ -27,4 +30,19 @@ test("statements are prepared once per connection", async () => {
 
 test("with DATABASE_PREPARE=off, no statement is prepared, so an external pooler can switch connections", async () => {
   expect(await preparedStatements("off")).toEqual([])
+})
+
+test("a process survives the loss of a connection that is in use, and of one that is idle", async () => {
+  const url = new URL(env().DATABASE_URL)
+  const proxy = await startFaultyProxy(Number(url.port))
+  const lossy = survivingLosses(new pg.Pool({ connectionString: Object.assign(url, { port: proxy.port }).href }))
+  const [used, idle] = [await lossy.connect(), await lossy.connect()]
+  idle.release()
+  // An error without a listener is an uncaught exception, which fails the test run.
+  const [sleeping] = await Promise.allSettled([used.query("SELECT pg_sleep(60)"), proxy.set({ kind: "refused" })])
+  expect(sleeping.status).toBe("rejected")
+  used.release(true)
+  await expect.poll(() => lossy.totalCount).toBe(0)
+  await proxy.stop()
+  await lossy.end()
 })

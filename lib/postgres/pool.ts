@@ -11,22 +11,31 @@ import { waits } from "./waits"
  */
 export function pool(): Pool {
   return singleton("pool", () => {
-    const created = new MonitoredPool({
+    const options = {
       connectionString: env().DATABASE_URL,
       max: env().DATABASE_POOL_MAX,
       connectionTimeoutMillis: waits().connection,
       statement_timeout: waits().statement,
       query_timeout: waits().response,
-    })
+    }
+    const created = survivingLosses(new MonitoredPool(options))
     if (env().DATABASE_PREPARE === "off") disablePreparedStatements(created)
-    // The pool replaces a broken idle connection; without this listener its error would stop the process.
-    created.on("error", () => {})
     metrics().connections.read = () => {
       const { totalCount, idleCount, waitingCount } = created
       return { busy: totalCount - idleCount, idle: idleCount, awaited: waitingCount }
     }
     return created
   })
+}
+
+/**
+ * Without these listeners the loss of a connection would end the process, whether it is idle or in use. The pool replaces
+ * the connection, and a statement on it fails.
+ */
+export function survivingLosses<Created extends Pool>(created: Created): Created {
+  created.on("error", () => {})
+  created.on("connect", (client) => client.on("error", () => {}))
+  return created
 }
 
 type Connected = (error: Error | undefined, client: PoolClient | undefined, release: (error?: unknown) => void) => void

@@ -2,6 +2,7 @@ import { Pool } from "pg"
 import { v7 as uuidv7 } from "uuid"
 import { env } from "@/lib/env"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
+import { survivingLosses } from "@/lib/postgres/pool"
 import { slidingWindowInProcess } from "@/lib/rate-limit/in-process"
 import { singleton } from "@/lib/singleton"
 import { anyPrefix } from "@/lib/surfaces"
@@ -200,7 +201,7 @@ function copyOf(text: string): string {
 /** One connection that requests never wait for, and that never waits for them. */
 function connection(): Pool {
   return singleton("request-log-connection", () => {
-    const created = new Pool({
+    const options = {
       connectionString: env().DATABASE_URL,
       application_name: logApplication,
       max: 1,
@@ -208,9 +209,7 @@ function connection(): Pool {
       statement_timeout: 10_000,
       query_timeout: 11_000,
       allowExitOnIdle: true,
-    })
-    // The pool replaces a broken idle connection; without this listener its error would stop the process.
-    created.on("error", () => {})
-    return created
+    }
+    return survivingLosses(new Pool(options))
   })
 }

@@ -331,7 +331,7 @@ describe.each(listeners)("%s", (listener) => {
     expect(own.output()).not.toMatch(/failed to pipe|unhandled|response_not_sent/)
   })
 
-  test("streams that are not read do not hold up a shutdown", async () => {
+  test("streams that are not read do not hold up a shutdown", { tags: ["long"] }, async () => {
     const own = await start()
     const streams = await openBoth(own)
     await untilUnread(streams.length)

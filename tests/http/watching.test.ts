@@ -7,6 +7,7 @@ import type { Given } from "@/scripts/build-and-serve"
 import { root } from "@/scripts/root"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { startRedis } from "@/tests/support/redis"
+import { sampled } from "@/tests/support/sample"
 import { startTestServer } from "@/tests/support/server"
 import {
   type Alert,
@@ -79,7 +80,7 @@ async function metricsText(given: Given): Promise<string> {
   return found
 }
 
-describe.each(["1", "2"])("with %s processes", (processes) => {
+describe.each(sampled(["1", "2"]))("with %s processes", (processes) => {
   let text: string
 
   beforeAll(async () => {

@@ -1,12 +1,12 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { createServer } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import pg from "pg"
 import { collect, type Given, serve, waitForServer } from "@/scripts/build-and-serve"
 import type { Child } from "@/scripts/child"
 import { migrate } from "@/scripts/migrate"
 import { dataDirectoryOf, startPostgres } from "@/scripts/postgres"
+import { directoryInMemory } from "@/tests/support/directory-in-memory"
 
 // The database and the servers that tests kill. Each restarts on the same port, as under a supervisor.
 
@@ -22,7 +22,7 @@ export type Database = {
 
 /** A migrated PostgreSQL as durable as in production: committed data survives a crash. */
 export async function startDatabase(flags: readonly string[] = []): Promise<Database> {
-  const directory = await mkdtemp(join(tmpdir(), "chaos-"))
+  const directory = await mkdtemp(join(await directoryInMemory(), "chaos-"))
   const data = await dataDirectoryOf(directory)
   const port = await steadyPort()
   let running = await startPostgres(directory, flags, port)

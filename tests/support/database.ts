@@ -2,6 +2,7 @@ import pg from "pg"
 import type { TestProject } from "vitest/node"
 import { migrate } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
+import { directoryInMemory } from "./directory-in-memory"
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -14,14 +15,11 @@ declare module "vitest" {
 
 /** Starts a temporary PostgreSQL for the whole test run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const postgres = await startTemporaryPostgres([
-    "-c",
-    "max_connections=300",
-    "-c",
-    "synchronous_commit=off",
-    "-c",
-    "autovacuum=off",
-  ])
+  const settings = ["max_connections=300", "synchronous_commit=off", "autovacuum=off"]
+  const postgres = await startTemporaryPostgres(
+    settings.flatMap((setting) => ["-c", setting]),
+    await directoryInMemory(),
+  )
   const admin = new pg.Client(postgres.url)
   await admin.connect()
   await admin.query("CREATE DATABASE template")

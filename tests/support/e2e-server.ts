@@ -5,13 +5,14 @@ import { stopOnSignal } from "@/scripts/child"
 import { seedWhenEmpty } from "@/scripts/demo-data"
 import { migrate } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
+import { directoryInMemory } from "./directory-in-memory"
 import { startMailServer } from "./mail-server"
 
 // The server that playwright.config.ts starts: the build, with a small temporary data set.
 const running: { stop: () => Promise<unknown> }[] = []
 stopOnSignal(stopAll)
 
-const postgres = await startTemporaryPostgres()
+const postgres = await startTemporaryPostgres([], await directoryInMemory())
 running.push(postgres)
 await migrate(postgres.url, postgres.runtimeUrl)
 const databaseFile = process.env.E2E_DATABASE_FILE

@@ -2,6 +2,7 @@ import { once } from "node:events"
 import { readFile } from "node:fs/promises"
 import pg from "pg"
 import { afterAll, expect, inject, vi } from "vitest"
+import { finishBackground } from "@/lib/background"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { drainRequestLog } from "@/lib/request-log/write"
@@ -51,6 +52,7 @@ if (mocksModules) vi.resetModules()
 afterAll(async () => {
   vi.useRealTimers()
   vi.unstubAllGlobals()
+  if (singletons.background) await finishBackground()
   if (singletons["request-log"]) await drainRequestLog()
   const isKept = Object.entries(clients).every(([name, client]) => singletons[name] === client) && !clients.pool.ended
   const kept = isKept ? { ...clients, metrics: metrics() } : {}
