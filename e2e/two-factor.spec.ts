@@ -133,7 +133,12 @@ test("a copy of a passkey whose counter stayed behind is refused, and the origin
   await expect(page.getByText("Passkey refused: it may have been copied")).toBeVisible()
 })
 
-test("a passkey is offered at the product's own host only, and needs its user to be verified", async ({ page, context, signUp, baseURL }) => {
+test("a passkey is offered at the product's own host only, and needs its user to be verified", async ({
+  page,
+  context,
+  signUp,
+  baseURL,
+}) => {
   await signUp()
   const authenticator = await addAuthenticator(page)
   await addPasskey(page, "Here")
