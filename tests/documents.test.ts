@@ -66,16 +66,24 @@ test("each test that proves a guarantee runs in npm test, and one that runs a sa
   expect(named.length).toBeGreaterThan(100)
   const wrong = named.flatMap(([, file = "", mark]) => {
     if (!existsSync(join(root, file))) return []
-    if (/^tests\/(?!http\/)\w+\//.test(file)) return [`${file} is in the long form only`]
+    const text = readFileSync(join(root, file), "utf8")
+    const isLongOnly = /^tests\/(?!http\/)\w+\//.test(file) || count(text, /\btest[.(]/g) <= count(text, longTag)
+    if (isLongOnly) return [`${file} is in the long form only`]
     return isSampled(file) === (mark === "+") ? [] : [`${file} ${mark ? "runs whole" : "runs a sample"} in npm test`]
   })
   expect(wrong).toEqual([])
 })
 
-/** Whether a test, or a file beside it that it imports, takes a sample. */
+const longTag = /\b(?:tags: \["long"\]|tag: "@long")/g
+
+function count(text: string, pattern: RegExp): number {
+  return [...text.matchAll(pattern)].length
+}
+
+/** Whether a test, or a file beside it that it imports, takes a sample or leaves tests to the long form. */
 function isSampled(file: string): boolean {
   const text = readFileSync(join(root, file), "utf8")
-  if (/from "(@\/tests\/support|\.)\/sample"/.test(text)) return true
+  if (/from "(@\/tests\/support|\.)\/sample"/.test(text) || count(text, longTag) > 0) return true
   return [...text.matchAll(/from "\.\/([\w-]+)"/g)].some(([, name]) => {
     const beside = join(dirname(file), `${name}.ts`)
     return /^(tests|e2e)\//.test(beside) && existsSync(join(root, beside)) && isSampled(beside)
