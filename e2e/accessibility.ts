@@ -25,7 +25,7 @@ export async function expectNoSidewaysScroll(page: Page, width: number): Promise
   expect(await page.evaluate(() => document.documentElement.scrollWidth), `at ${width} px`).toBeLessThanOrEqual(width)
 }
 
-/** In dark mode the long form checks all rules, and not only those that depend on colors. */
+/** Checks all rules in light mode. In dark mode, `npm test` checks the rules for colors and the long form all rules. */
 export async function expectNoViolationsInBothModes(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: "dark" })
   await expectNoViolations(page, isLong ? undefined : colorRules)
