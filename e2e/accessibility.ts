@@ -38,6 +38,8 @@ export async function expectNoViolationsInBothModes(page: Page): Promise<void> {
  * @param rules the axe rules to check; all of them unless given
  */
 export async function expectNoViolations(page: Page, rules?: string[]): Promise<void> {
+  // A page that was prefetched is shown a moment before its title.
+  await expect(page).toHaveTitle(/./)
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource)
   // Without reports on what is right, which take two thirds of the time.
   const options: axe.RunOptions = { resultTypes: ["violations"], ...(rules && { runOnly: rules }) }

@@ -78,3 +78,5 @@ function run(command, args) {
     process.exit(1)
   }
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) install()

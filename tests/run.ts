@@ -43,18 +43,21 @@ const browser = (options?: Options): Suite => ({
   run: (context) => playwright(context, "lean", options),
 })
 
-/** Two lanes run beside each other, because suites wait half of their time. The build has ended when unit tests end. */
+/**
+ * Two lanes run beside each other, because suites wait half of their time. Lint and types come after the build, because
+ * both write the types of routes.
+ */
 const lanes: readonly (readonly Suite[])[] = [
+  [unit(short), browser({ args: ["--grep-invert=@long"] })],
   [
+    { name: "build", title: "Build", run: async (context) => outcome(await buildOnce(context)) },
     {
       name: "check",
       title: "Format, lint, types and imports",
       run: async (context) => outcome(await start(context, "npm", ["run", "--silent", "check"])),
     },
-    unit(short),
-    browser({ args: ["--grep-invert=@long"] }),
+    http(short),
   ],
-  [{ name: "build", title: "Build", run: async (context) => outcome(await buildOnce(context)) }, http(short)],
 ]
 
 /** What `npm test` runs a sample of and what it leaves out, one after the other. */
@@ -214,7 +217,15 @@ function projectOf(file: string): string {
   return file.startsWith("tests/http/") || file === "app/api/v1/contract.test.ts" ? "http*" : "unit*"
 }
 
-async function buildOnce({ name }: Context): Promise<boolean> {
+/** Browser tests wait for it, should the unit tests end first. */
+let built: Promise<boolean> | undefined
+
+function buildOnce(context: Context): Promise<boolean> {
+  built ??= buildIfChanged(context)
+  return built
+}
+
+async function buildIfChanged({ name }: Context): Promise<boolean> {
   if (await isBuilt()) {
     print(name, "These sources are built already.")
     return true
@@ -264,6 +275,7 @@ function failure(file: string, test: string, message = ""): string {
 }
 
 async function playwright(context: Context, listener: Listener, options: Options = {}): Promise<Tally> {
+  await built
   const file = join(context.results, `playwright-${listener}.json`)
   const port = String(await freePort())
   const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_LISTENER: listener, E2E_PORT: port, ...options.env }
