@@ -50,11 +50,11 @@ const browser = (options?: Options): Suite => ({
 const lanes: readonly (readonly Suite[])[] = [
   [unit(short), browser({ args: ["--grep-invert=@long"] })],
   [
-    { name: "build", title: "Build", run: async (context) => outcome(await buildOnce(context)) },
+    { name: "build", title: "Build", run: async (context) => outcome(context, await buildOnce(context)) },
     {
       name: "check",
       title: "Format, lint, types and imports",
-      run: async (context) => outcome(await start(context, "npm", ["run", "--silent", "check"])),
+      run: async (context) => outcome(context, await start(context, "npm", ["run", "--silent", "check"])),
     },
     http(short),
   ],
@@ -253,7 +253,7 @@ async function vitest(context: Context, project: string, options: Options = {}, 
     }[]
   }
   const report = await read<Report>(file)
-  if (!report) return outcome(false)
+  if (!report) return outcome(context, false)
   // A file that fails to load reports no tests.
   const unloaded = report.testResults.filter(
     ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
@@ -263,7 +263,7 @@ async function vitest(context: Context, project: string, options: Options = {}, 
       .filter(({ status }) => status === "failed")
       .map(({ fullName, failureMessages }) => failure(file, fullName, failureMessages?.[0])),
   )
-  return tally(ok, report.numPassedTests, report.numFailedTests + unloaded.length, [
+  return tally(context, ok, report.numPassedTests, report.numFailedTests + unloaded.length, [
     ...failures,
     ...unloaded.map(({ name: file, message }) => failure(file, "the file did not load", message)),
   ])
@@ -285,22 +285,29 @@ async function playwright(context: Context, listener: Listener, options: Options
   type Spec = { title: string; file: string; ok: boolean; tests: { results: { error?: { message?: string } }[] }[] }
   type Report = Group & { stats: { expected: number; unexpected: number; flaky: number } }
   const report = await read<Report>(file)
-  if (!report) return outcome(false)
+  if (!report) return outcome(context, false)
   const specs = ({ suites = [], specs: own = [] }: Group): Spec[] => [...own, ...suites.flatMap(specs)]
   const failures = specs(report)
     .filter((spec) => !spec.ok)
     .map(({ title, file, tests }) => failure(join(root, file), title, tests[0]?.results[0]?.error?.message))
-  return tally(ok, report.stats.expected, report.stats.unexpected + report.stats.flaky, failures)
+  return tally(context, ok, report.stats.expected, report.stats.unexpected + report.stats.flaky, failures)
 }
 
 /** A command counts as one test. */
-function outcome(ok: boolean): Tally {
-  return tally(ok, ok ? 1 : 0, 0)
+function outcome(context: Context, ok: boolean): Tally {
+  return tally(context, ok, ok ? 1 : 0, 0)
 }
 
-/** Counts at least one failure if the command failed. */
-function tally(ok: boolean, passed: number, failed: number, failures: readonly string[] = []): Tally {
-  return { passed, failed: ok ? failed : Math.max(1, failed), failures }
+/** Counts at least one failure if the command failed; its last lines say why if no test does. */
+function tally(
+  { name }: Context,
+  ok: boolean,
+  passed: number,
+  failed: number,
+  failures: readonly string[] = [],
+): Tally {
+  const reasons = ok || failures.length > 0 ? failures : (lastLines.get(name) ?? [])
+  return { passed, failed: ok ? failed : Math.max(1, failed), failures: reasons }
 }
 
 function sum(tallies: readonly Tally[]): Tally {
@@ -353,7 +360,10 @@ function run(child: Child, name: string): void {
   if (child.process.pid) cpu.count(child.process.pid, name)
 }
 
+const lastLines = new Map<string, string[]>()
+
 /** Other suites print beside this one, so each line has its name. */
 function print(name: string, line: string): void {
+  lastLines.set(name, [...(lastLines.get(name) ?? []), line].slice(-25))
   console.log(`${name.padEnd(8)}│ ${line}`)
 }
