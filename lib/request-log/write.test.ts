@@ -1,14 +1,17 @@
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 import { GET as readAllOrders } from "@/app/api/v1/admin/orders/route"
 import { GET as readOrders } from "@/app/api/v1/me/orders/route"
 import { GET as readAccount } from "@/app/api/v1/me/route"
 import { POST as run } from "@/app/api/v1/me/run/route"
 import { newSecret } from "@/lib/keys/secret"
 import { db } from "@/lib/postgres/prisma"
+import { singletons } from "@/lib/singleton"
 import type { Surface } from "@/lib/surfaces"
-import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { metrics } from "@/lib/telemetry/metrics"
+import { createKey, createUser, grantCredits, requestWith } from "@/tests/support/factories"
+import { waitingForLocks } from "@/tests/support/locks"
 import { ownerPool } from "@/tests/support/owner"
-import { drainRequestLog } from "./write"
+import { drainRequestLog, logRequest } from "./write"
 
 type Route = (request: Request) => Promise<Response>
 
@@ -137,4 +140,61 @@ test("entries that the database refuses are counted, and later ones are written"
   expect(await logged(key.id)).toHaveLength(1)
   const day = await db().keyUsage.findMany({ where: { keyId: key.id, unit: "day" } })
   expect(day).toMatchObject([{ requests: 1n, unlogged: 1n }])
+})
+
+/** Runs `act` with a log that no shutdown drains, while PostgreSQL cannot store it. */
+async function whileLocked(act: () => Promise<void>): Promise<void> {
+  delete singletons["request-log"]
+  const holder = await ownerPool().connect()
+  try {
+    await holder.query("BEGIN; LOCK TABLE key_requests IN SHARE MODE")
+    await act()
+  } finally {
+    vi.useRealTimers()
+    holder.release(true)
+  }
+}
+
+const fakeTimeouts = { toFake: ["setTimeout", "clearTimeout"] } satisfies Parameters<typeof vi.useFakeTimers>[0]
+
+test("while the log is locked, no response waits, 10,000 requests are held, and those beyond are counted", async () => {
+  const { key } = await caller("user")
+  const request = requestWith(key, { createdAt: new Date() })
+  const unlogged = async () => (await metrics().unlogged.get()).values[0]?.value ?? 0
+  const before = await unlogged()
+  await whileLocked(async () => {
+    expect(logRequest(request)).toBeUndefined()
+    await expect.poll(waitingForLocks).toBe(1)
+    const waited = Array.from({ length: 10_049 }, () => logRequest(request)).filter(Boolean)
+    expect(waited).toEqual([])
+  })
+  const hour = async () => {
+    await drainRequestLog()
+    return db().keyUsage.findMany({ where: { keyId: key.id, unit: "hour" } })
+  }
+  await expect.poll(hour).toMatchObject([{ requests: 10_000n, unlogged: 50n }])
+  expect(await logged(key.id)).toHaveLength(10_000)
+  expect(await unlogged()).toBe(before + 50)
+})
+
+test("a request is stored within a second, and a shutdown waits three seconds for a locked log, and no longer", async () => {
+  const { key } = await caller("user")
+  await whileLocked(async () => {
+    vi.useFakeTimers(fakeTimeouts)
+    logRequest(requestWith(key, { createdAt: new Date() }))
+    await vi.advanceTimersByTimeAsync(1_000)
+    // A poll would advance the fake time.
+    vi.useRealTimers()
+    await expect.poll(waitingForLocks).toBe(1)
+    vi.useFakeTimers(fakeTimeouts)
+    let isDrained = false
+    void drainRequestLog().then(() => {
+      isDrained = true
+    })
+    await vi.advanceTimersByTimeAsync(2_999)
+    expect(isDrained).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(isDrained).toBe(true)
+  })
+  await expect.poll(() => logged(key.id)).toHaveLength(1)
 })
