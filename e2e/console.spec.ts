@@ -19,7 +19,7 @@ for (const role of sampled(roles, 2)) {
     await signInAs(role)
     const open = pages.filter(({ access }) => holds(role, access as Permission)).map(({ path }) => path)
     const refused = pages.map(({ path }) => path).filter((path) => !open.includes(path))
-    // tests/http/access requests every page for every role, and every-page.spec.ts looks at each.
+    // tests/http/access requests pages for each role, and in the long form every page, and every-page.spec.ts looks at each.
     const visited = ["/admin", refused.at(-1)]
     for (const { path, title, access } of pages.filter(({ path }) => visited.includes(path))) {
       const response = await page.goto(path)

@@ -40,6 +40,7 @@ for (const [place, { page: row, ...look }] of looks.entries()) {
     }
     await page.setViewportSize(wide)
     const tables = page.locator("section:has(> table)")
+    if (row.isList) await expect(tables).not.toHaveCount(0)
     expect(await tables.evaluateAll((all) => all.filter((table) => table.scrollWidth > table.clientWidth))).toEqual([])
     if (!isLong) {
       await page.locator(unchecked).evaluateAll((all) => {

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { promisify } from "node:util"
 import { expect, test } from "vitest"
+import { pool } from "@/lib/postgres/pool"
 import { createAuditEntries, createKey, createUser } from "@/tests/support/factories"
 import { startMailServer } from "@/tests/support/mail-server"
 import { root } from "./root"
@@ -24,7 +25,8 @@ const starter = `
 test("every command starts from its script, prints what it did, and exits with its code", async () => {
   const { email } = await createUser({ role: "admin" })
   const expired = { createdAt: new Date(Date.now() - 30 * 86_400_000), expiresAt: new Date(Date.now() - 60_000) }
-  await createKey({ user: await createUser(), surface: "user", ...expired })
+  const { key } = await createKey({ user: await createUser(), surface: "user", ...expired })
+  await pool().query("INSERT INTO key_reminder_progress (days, reached_at) VALUES (0, now() - interval '1 hour')")
   const createdAt = new Date(Date.now() - 86_400_000)
   await createAuditEntries([{ action: "user.signed_in", targetType: "user", targetId: randomUUID(), createdAt }])
   const runs = [
@@ -42,6 +44,8 @@ test("every command starts from its script, prints what it did, and exits with i
   const flags = ["--import", "tsx", "--input-type=module", "--eval", starter, JSON.stringify(runs)]
   const { stdout, stderr } = await run(process.execPath, flags, { cwd: root, env: { ...process.env, ...sender } })
   await mail.stop()
+  expect(mail.emails).toEqual([expect.stringContaining(`(${key.start}…) expired on`)])
+  expect(mail.htmlParts[0]).toContain("<!DOCTYPE html>")
   expect(stderr).toBe(
     "The database already has accounts. Seed an empty one.\n" +
       `${new URL(process.env.DATABASE_URL ?? "").pathname.slice(1)}: No day of the audit log is sealed.\n`,

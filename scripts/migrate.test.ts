@@ -157,12 +157,13 @@ test("a migration that waits for a long transaction lets others pass, and is app
   await undo(column)
   const end = await openTransaction("SELECT FROM sessions")
   const lines: string[] = []
-  const migrating = migrate(ownerUrl(), ownerUrl(), { ...impatient, say: (line) => lines.push(line) })
+  const options = { pauseMs: impatient.pauseMs, say: (line: string) => lines.push(line) }
+  const migrating = migrate(ownerUrl(), ownerUrl(), options)
   await isWaiting("-- AlterTable%factor%")
   await ownerPool().query("SELECT FROM sessions")
   await expect
     .poll(() => lines)
-    .toEqual([`${column.migration} got no lock in 0.5s, because of other transactions: attempt 2 of 24 in 0.1 s.`])
+    .toEqual([`${column.migration} got no lock in 2s, because of other transactions: attempt 2 of 24 in 0.1 s.`])
   await end()
   expect(await migrating).toEqual({ applied: [column.migration] })
   expect(await attemptsOf(column.migration)).toEqual([true])

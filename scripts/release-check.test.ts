@@ -183,6 +183,8 @@ test("the newest tag is the highest version, not the last one of the list", asyn
   git("tag", "v1.10.0", "v1.1.0")
   await commit({ ...versioned("1.9.1"), "CHANGELOG.md": changelog("## [1.9.1] - 2026-02-28") })
   expect(await check()).toEqual(["Version 1.9.1 in package.json is not higher than 1.10.0, the newest tag."])
+  await commit({ ...versioned("1.11.0"), "CHANGELOG.md": changelog("## [1.11.0] - 2026-02-28") })
+  expect(await check()).toEqual([])
 })
 
 test("released migrations that were removed, renamed or changed are problems", async () => {

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { Permission, Role } from "@/lib/permissions"
 import { root } from "@/scripts/root"
+import { isLong } from "./sample"
 
 // The pages of the product: every test and measurement that visits them reads this table, written by hand.
 
@@ -16,6 +17,8 @@ export type PageRow = {
   title: string | RegExp
   /** The addresses to look at, unless it is the path or what the first row of a list opens. */
   examples?: readonly string[]
+  /** What is added to its address for more to look at in the long form. */
+  states?: readonly string[]
   /** The part of the sidebar that links to it. The pages of a part are in its order. */
   sidebar?: "account" | "administration"
   /** Whether it is a list of the console, a `<ResourcePage>`. */
@@ -58,11 +61,11 @@ const all: readonly PageRow[] = [
     examples: ["/api-keys", "/api-keys?new"],
     opens: "/api-keys/[id]",
   },
-  { path: "/api-keys/[id]", ...mine, title: ofKey },
+  { path: "/api-keys/[id]", ...mine, title: ofKey, states: ["?status=gone"] },
   { path: "/api-keys/[id]/report", ...mine, title: /^What “.+” did$/ },
   { path: "/account/credits", ...inSidebar, title: "Credits" },
-  { path: "/account/credits/entries", ...mine, title: "Ledger entries" },
-  { path: "/account/requests", ...inSidebar, title: "Requests" },
+  { path: "/account/credits/entries", ...mine, title: "Ledger entries", states: ["?kind=grant"] },
+  { path: "/account/requests", ...inSidebar, title: "Requests", states: ["?until=2000-01-01"] },
   { path: "/account/orders", ...inSidebar, title: "Your orders" },
   { path: "/account/settings", ...inSidebar, title: "Settings" },
   { path: "/account/security", ...inSidebar, title: "Security" },
@@ -87,6 +90,7 @@ const all: readonly PageRow[] = [
     access: "api_keys.manage",
     title: "Admin keys",
     examples: ["/admin/api-keys", "/admin/api-keys?show=all"],
+    states: ["?health=any", "?new"],
     opens: "/admin/api-keys/[id]",
   },
   { path: "/admin/api-keys/[id]", access: "api_keys.manage", title: ofKey },
@@ -129,10 +133,15 @@ function viewerOf({ access }: PageRow): Role | undefined {
   return access === "everyone" || access === "guests" ? undefined : "admin"
 }
 
-function addressesOf({ path, examples }: PageRow): Pick<Look, "name" | "address" | "below">[] {
+function addressesOf({ path, examples = [path], states = [] }: PageRow): Pick<Look, "name" | "address" | "below">[] {
+  const more = isLong ? states : []
   const opening = pages.find(({ opens }) => opens && path.startsWith(opens))
-  if (!opening) return (examples ?? [path]).map((address) => ({ name: nameOf(address), address }))
-  return [{ name: nameOf(path), address: opening.path, below: path.slice(opening.opens?.length) }]
+  if (!opening) {
+    const addresses = [...examples, ...more.map((state) => path + state)]
+    return addresses.map((address) => ({ name: nameOf(address), address }))
+  }
+  const below = path.slice(opening.opens?.length)
+  return ["", ...more].map((state) => ({ name: nameOf(path + state), address: opening.path, below: below + state }))
 }
 
 /** `/admin/users/[id]` is `admin-users-id`. */
