@@ -1,9 +1,11 @@
 import type { Metadata, Viewport } from "next"
+import { headers } from "next/headers"
 import { connection } from "next/server"
 import type { ReactNode } from "react"
 import { HtmlDocument } from "@/components/html-document"
 import { env } from "@/lib/env"
 import { product } from "@/lib/product"
+import { markReached } from "@/lib/responses"
 import { chosenTheme } from "@/lib/theme"
 import "./globals.css"
 
@@ -33,5 +35,6 @@ export async function generateViewport(): Promise<Viewport> {
 export default async function RootLayout({ children }: { children: ReactNode }) {
   // Pages are not prerendered, because their scripts carry the nonce of the request.
   await connection()
+  markReached(await headers())
   return <HtmlDocument theme={await chosenTheme()}>{children}</HtmlDocument>
 }

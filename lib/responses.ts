@@ -24,6 +24,51 @@ function responseTo(headers: Headers): ServerResponse | undefined {
   return pending().get(headers.get(idHeader) ?? "")
 }
 
+/** The requests whose form has reached a function of ours, or whose page has. */
+function reached(): WeakSet<ServerResponse> {
+  return singleton("reached", () => new WeakSet())
+}
+
+/** Whether a function of ours has got the request with these headers. */
+export function isReached({ [idHeader]: id }: Readonly<Record<string, string | string[] | undefined>>): boolean {
+  const response = pending().get(String(id))
+  return response === undefined || reached().has(response)
+}
+
+/** Tells that the request with these headers was readable: what fails from now on is no fault of the client. */
+export function markReached(headers: Headers): void {
+  const response = responseTo(headers)
+  if (response) reached().add(response)
+}
+
+/**
+ * Makes a 400 of the 500 with which Next responds to a form whose arguments it cannot read. Nothing of ours has run then.
+ */
+export function refuseUnreadable({ headers }: IncomingMessage, response: ServerResponse): void {
+  const isAction = headers["next-action"] !== undefined
+  if (!isAction && !headers["content-type"]?.startsWith("multipart/form-data")) return
+  const { writeHead, write, end } = response
+  let refused = false
+  response.writeHead = (status: number, ...rest: unknown[]) => {
+    refused = status === 500 && !reached().has(response)
+    if (refused) response.removeHeader("content-length")
+    return Reflect.apply(writeHead, response, [refused ? 400 : status, ...rest])
+  }
+  // The script of the page reads the response to an action; without scripts, a person does.
+  const isReplaced = () => {
+    if (response.statusCode === 500 && !response.headersSent) response.writeHead(500)
+    return refused && !isAction
+  }
+  response.write = (...given: unknown[]) => isReplaced() || Reflect.apply(write, response, given)
+  response.end = (...given: unknown[]) => Reflect.apply(end, response, isReplaced() ? [unreadable] : given)
+  // Next sets the status once more, which nobody gets.
+  response.prependOnceListener("close", () => {
+    if (refused) response.statusCode = 400
+  })
+}
+
+const unreadable = "This form is not readable. Reload the page and try again."
+
 /** Makes the response to the request with these headers a 503 that shows the result of its form. */
 export function respondOverloaded(headers: Headers): void {
   const response = responseTo(headers)

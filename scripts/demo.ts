@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline"
 import { build, collect, isBuilt, serve, waitForServer } from "./build-and-serve"
 import { stopOnSignal } from "./child"
 import { localAuthSecret, publicNotice, seedWhenEmpty, signIns } from "./demo-data"
@@ -43,8 +44,16 @@ async function run({ port, reset }: Options): Promise<void> {
     `\n  ${address}\n  ${address}/dev/mailbox has the emails\n\n${signIns()}\n\n${publicNotice(process.env.HOST || "localhost")}  Press Ctrl-C to stop; data is kept in .data. Run npm run demo -- --reset to start with new data.\n`,
   )
   server.process.stderr?.pipe(process.stderr)
+  if (server.process.stdout) createInterface(server.process.stdout).on("line", printError)
   await server.exited
   throw new Error(`The server exited:\n\n${output()}`)
+}
+
+/** What a library prints is an entry of the server's log: see lib/telemetry/printed.ts. */
+function printError(line: string): void {
+  if (!line.includes('"event":"printed"')) return
+  const { stream, text } = JSON.parse(line)
+  if (stream === "stderr") console.error(text)
 }
 
 async function openDatabase(): Promise<Database> {

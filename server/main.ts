@@ -2,6 +2,7 @@ import cluster from "node:cluster"
 import nextEnv from "@next/env"
 import { checkEnvironment, env } from "@/lib/env"
 import { refuseDatabases } from "@/lib/next/start"
+import { logWhatIsPrinted } from "@/lib/telemetry/printed"
 import { serve } from "./serve"
 import { startWorkers } from "./workers"
 
@@ -10,6 +11,7 @@ import { startWorkers } from "./workers"
 Object.assign(process.env, { NODE_ENV: process.env.NODE_ENV || "production" })
 nextEnv.loadEnvConfig(process.cwd())
 checkEnvironment()
+logWhatIsPrinted()
 const { WEB_CONCURRENCY } = env()
 if (cluster.isPrimary && WEB_CONCURRENCY > 1) {
   // Each worker checks this too, but would be replaced when it exits.

@@ -3,8 +3,10 @@ import { Server } from "node:http"
 import { drain } from "@/lib/drain"
 import { env } from "@/lib/env"
 import { startProcess } from "@/lib/next/start"
+import { refuseToStart } from "@/lib/next/when-database-responds"
 import { shareMetrics } from "@/lib/telemetry/cluster-metrics"
 import { log } from "@/lib/telemetry/log"
+import { tell } from "@/lib/telemetry/printed"
 import { version } from "@/lib/version"
 import config from "@/next.config"
 import { createListener } from "./listener"
@@ -32,10 +34,10 @@ export async function serve(): Promise<void> {
     server.listen(port, host)
     await once(server, "listening")
   } catch (error) {
-    console.error(`The server cannot start: ${error instanceof Error ? error.message : error}`)
-    process.exit(1)
+    refuseToStart(error instanceof Error ? error.message : String(error))
   }
-  console.log(
+  tell(
+    "stdout",
     `Process ${process.pid} listens on http://${host ?? "localhost"}:${port}, sweeper ${sweeper}, version ${version}`,
   )
   onShutdown(async () => {

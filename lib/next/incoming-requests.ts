@@ -1,7 +1,7 @@
 import { subscribe } from "node:diagnostics_channel"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { forwardedHeader, socketAddressHeader } from "@/lib/rate-limit/client-address"
-import { keepResponse } from "@/lib/responses"
+import { keepResponse, refuseUnreadable } from "@/lib/responses"
 import { singleton } from "@/lib/singleton"
 import { isOfApi, recordWhenClosed } from "@/lib/telemetry/access-log"
 
@@ -66,6 +66,7 @@ export function watchRequests(): void {
       const [path = ""] = request.url?.split("?", 1) ?? []
       if (!isOfApi(path)) recordWhenClosed(path, request, response)
       if (request.method === "POST" || mayBeStreamed(path, request)) keepResponse(request, response)
+      if (request.method === "POST") refuseUnreadable(request, response)
     })
     return true
   })

@@ -2,6 +2,7 @@ import { logAuditEntries } from "@/lib/audit"
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { singleton } from "@/lib/singleton"
+import { tell } from "@/lib/telemetry/printed"
 import { startTracing } from "@/lib/telemetry/tracing"
 import { refuseDemoKeys } from "./demo-keys"
 import { watchRequests } from "./incoming-requests"
@@ -20,7 +21,7 @@ export async function startProcess(): ReturnType<typeof startTracing> {
   pool()
   await refuseDatabases()
   await singleton("rights", () => whenDatabaseResponds(warnOfRights))
-  if (env().VERIFY_EMAIL === "off") console.warn("VERIFY_EMAIL is off: anybody can sign up with any address.")
+  if (env().VERIFY_EMAIL === "off") tell("stderr", "VERIFY_EMAIL is off: anybody can sign up with any address.")
   return tracing
 }
 

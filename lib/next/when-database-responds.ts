@@ -1,3 +1,5 @@
+import { tell } from "@/lib/telemetry/printed"
+
 const retryAfterMs = 1_000
 
 /** Runs a check of the database. While the database is unavailable, the process serves, and the check is retried. */
@@ -11,6 +13,6 @@ export async function whenDatabaseResponds(check: () => Promise<void>): Promise<
 
 /** Ends a process that must not use its database. */
 export function refuseToStart(why: string): never {
-  console.error(`The server cannot start: ${why}`)
+  tell("stderr", `The server cannot start: ${why}`)
   process.exit(1)
 }

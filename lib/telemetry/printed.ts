@@ -1,0 +1,60 @@
+import { singleton, singletons } from "@/lib/singleton"
+import { log } from "./log"
+
+/** Longer texts are stack traces, or what a client sent. */
+const maxLength = 1_000
+
+const levels = { stdout: "info", stderr: "warn" } as const
+
+type Stream = keyof typeof levels
+
+type Write = (text: string) => boolean
+
+/**
+ * From now on only the log writes to the streams of this process. What a library prints can quote a client, line breaks
+ * included, so it becomes a field of an entry.
+ */
+export function logWhatIsPrinted(): void {
+  singleton("printed", () => {
+    const originals = { stdout: originalOf("stdout"), stderr: originalOf("stderr") }
+    for (const name of ["stdout", "stderr"] as const) {
+      process[name].write = (chunk: Uint8Array | string, ...rest: unknown[]) => write(name, chunk, rest)
+    }
+    // These would be printed without the streams.
+    for (const listener of process.listeners("warning")) {
+      if (listener.name === "onWarning") process.off("warning", listener)
+    }
+    process.on("warning", ({ name, message }) => print("stderr", `${name}: ${message}`))
+    if (process.listenerCount("uncaughtException") === 0) process.on("uncaughtException", endProcess)
+    return originals
+  })
+}
+
+/** Prints a line for whoever starts the server. It contains nothing of a client. */
+export function tell(stream: Stream, line: string): void {
+  const originals = singletons.printed as Record<Stream, Write> | undefined
+  const write = originals?.[stream] ?? originalOf(stream)
+  write(`${line}\n`)
+}
+
+function originalOf(stream: Stream): Write {
+  return process[stream].write.bind(process[stream])
+}
+
+function write(name: Stream, chunk: Uint8Array | string, rest: readonly unknown[]): boolean {
+  print(name, typeof chunk === "string" ? chunk : Buffer.from(chunk).toString())
+  const done = rest.find((value) => typeof value === "function")
+  if (done) process.nextTick(done as () => void)
+  return true
+}
+
+function print(stream: Stream, text: string): void {
+  const trimmed = text.trim()
+  if (trimmed === "") return
+  log()[levels[stream]]({ stream, text: trimmed.slice(0, maxLength) }, "printed")
+}
+
+function endProcess(error: unknown): never {
+  log().fatal({ why: error instanceof Error ? error.stack : String(error) }, "uncaught_exception")
+  process.exit(1)
+}

@@ -1,0 +1,93 @@
+import { expect, test } from "vitest"
+import { ask, builtActions, sameOriginHeaders } from "@/tests/support/client"
+import { listeningPid } from "@/tests/support/memory"
+import { listeners } from "@/tests/support/sample"
+import { imported, startTestServer } from "@/tests/support/server"
+
+// Only the log writes to the streams of a server: no client can put a line there.
+
+const { id } = (await builtActions()).find(({ name }) => name === "sign-in signIn") ?? expect.fail()
+
+const planted = '{"level":"info","time":"2026-01-31T12:00:00.000Z","event":"audited"}'
+const hostile = `1\n${planted}\n\u001b[31m\u0085\u009b2J\u2028\u202e`
+
+/** Every reference of React's protocol for arguments of actions, and some that it does not know. */
+const types = [
+  "$",
+  "$$",
+  "@",
+  "h",
+  "T",
+  "Q",
+  "W",
+  "K",
+  "i",
+  "I",
+  "-",
+  "N",
+  "u",
+  "D",
+  "n",
+  "l",
+  "A",
+  "O",
+  "o",
+  "U",
+  "S",
+  "s",
+]
+  .concat(["L", "G", "M", "m", "V", "B", "R", "r", "X", "x", "Z", "0:", "1:a", "F", "E", "P"])
+  .map((type) => (type.startsWith("$") ? type : `$${type}`))
+
+const bodies = [
+  ...types.map((type) => JSON.stringify([null, type + hostile])),
+  ...["[", '["', "", hostile, '[null,"$K1"', '{"__proto__":"$n1"}', `"${"[".repeat(10_000)}`],
+]
+
+/** Throws and warns when told to, as a fault of a library would. */
+const faulty = imported(`process.on("SIGUSR2", () => {
+  process.emitWarning(${JSON.stringify(hostile)})
+  setImmediate(() => { throw new Error(${JSON.stringify(hostile)}) })
+})`)
+
+test.each(listeners)(
+  "what a client sends, and what a library prints of it, is in no line of its own (%s)",
+  async (listener) => {
+    const server = await startTestServer(listener, { LOG_LEVEL: "warn", NODE_OPTIONS: faulty })
+    const statuses = new Set<number>()
+    const send = async (body: string | FormData, headers: Record<string, string>) => {
+      const sent = { method: "POST", path: "/sign-in", body, headers: { ...sameOriginHeaders(), ...headers } }
+      const response = await ask(server, sent)
+      statuses.add(response.status)
+      return response
+    }
+    for (const body of bodies) {
+      await send(body, { "next-action": id, "content-type": "text/plain;charset=UTF-8" })
+      const [argument, form] = [new FormData(), new FormData()]
+      argument.set("0", body)
+      await send(argument, { "next-action": id })
+      form.set("$ACTION_REF_1", "")
+      form.set("$ACTION_1:0", JSON.stringify({ id, bound: "$@1" }))
+      form.set("$ACTION_1:1", body)
+      const { status, text } = await send(form, {})
+      if (status === 400) expect(text).toBe("This form is not readable. Reload the page and try again.")
+    }
+    expect([...statuses].sort()).toEqual([200, 400])
+    // The page still works, and so does its form.
+    expect((await ask(server, { path: "/sign-in" })).status).toBe(200)
+
+    process.kill(listener === "lean" ? listeningPid(server.output()) : server.pid, "SIGUSR2")
+    if (listener === "lean") expect(await server.exited).toBe(1)
+    await expect.poll(server.output).toContain('"event":"printed"')
+    const lines = server.output().trimEnd().split("\n")
+    const others = lines.filter((line) => !line.startsWith('{"level":'))
+    // What Next prints before it starts us.
+    expect(others.filter((line) => !/^(Process \d+ listens|▲|- |✓|$)/.test(line))).toEqual([])
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be there
+    expect(lines.filter((line) => /[\u0000-\u001f\u007f-\u009f\u2028\u202e]/.test(line))).toEqual([])
+    const events = lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line).event)
+    expect(new Set(events)).toEqual(
+      new Set(["printed", "form_not_readable", ...(listener === "lean" ? ["uncaught_exception"] : [])]),
+    )
+  },
+)
