@@ -32,6 +32,14 @@ test("with DATABASE_PREPARE=off, no statement is prepared, so an external pooler
   expect(await preparedStatements("off")).toEqual([])
 })
 
+test("an idle connection does not delay the exit of a process that has nothing more to do", async () => {
+  const delaying = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length
+  const client = await pool().connect()
+  const whileUsed = delaying()
+  client.release()
+  expect(delaying()).toBe(whileUsed - 1)
+})
+
 test("a process survives the loss of a connection that is in use, and of one that is idle", async () => {
   const url = new URL(env().DATABASE_URL)
   const proxy = await startFaultyProxy(Number(url.port))

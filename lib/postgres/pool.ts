@@ -17,6 +17,8 @@ export function pool(): Pool {
       connectionTimeoutMillis: waits().connection,
       statement_timeout: waits().statement,
       query_timeout: waits().response,
+      // Otherwise a process that has nothing more to do exits ten seconds later.
+      allowExitOnIdle: true,
     }
     const created = survivingLosses(new MonitoredPool(options))
     if (env().DATABASE_PREPARE === "off") disablePreparedStatements(created)

@@ -38,6 +38,7 @@ import { startTestServer, type TestServer } from "@/tests/support/server"
 // `npm run test:long` covers every endpoint, and Next alone too.
 
 const run = promisify(execFile)
+const METRICS_TOKEN = "a-token-of-the-test"
 const figures: string[] = []
 
 let database: Database
@@ -234,6 +235,7 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
       await proxy.set({ kind: "none" })
       const recovery = await recovered(server, owner.secret)
       expect(recovery.ms).toBeLessThan(3_000 + busyMs)
+      if (fault.kind === "refused" || fault.kind === "reset") expect(recovery.failures).toBe(0)
       await settleAll(server, owner)
       figures.push(
         `PostgreSQL ${name}: 503 after ${alone?.ms} ms, for twenty concurrent requests after ${slowest(together)} ms at most; 200 after ${recovery.ms} ms and ${recovery.failures} more 503`,
@@ -309,7 +311,16 @@ describe.concurrent.each(listeners)("PostgreSQL over a failing connection, %s", 
     ]
     await proxy.set({ kind: "refused" })
     const responses = await Promise.all(downloads.map((path) => ask(server, { path, headers })))
+    const page = await ask(server, { path: "/account", headers })
     await proxy.set({ kind: "none" })
+    // Next has the browser render the error page, which is in one of the scripts.
+    expect(page).toMatchObject({
+      status: 500,
+      text: expect.stringMatching(/^<!DOCTYPE html><html id="__next_error__">/),
+    })
+    const scripts = new Set(page.text.match(/\/_next\/static\/chunks\/[\w.-]+\.js/g))
+    const loaded = await Promise.all([...scripts].map((path) => ask(server, { path })))
+    expect(loaded.map(({ text }) => text).join()).toContain("This page could not be loaded.")
     expect(responses.map(({ status, text }, index) => [downloads[index], status, text])).toEqual(
       downloads.map((path) => [path, 503, "The database is not responding. Try again in 2 seconds."]),
     )
@@ -517,6 +528,7 @@ describe.concurrent("shutdown", () => {
     const seconds = (performance.now() - signalledAt) / 1_000
     expect(seconds).toBeGreaterThan(20)
     expect(seconds).toBeLessThan(28)
+    expect(await db().run.count({ where: { userId: owner.id } })).toBe(0)
     reader.destroy()
     figures.push(`SIGTERM with stalled clients: exited after ${seconds.toFixed(1)} s`)
   })
@@ -569,7 +581,7 @@ const day = 86_400_000
 
 describe.concurrent("the application's clock", () => {
   test.sequential("a day ahead or behind: keys, reservations, stored responses, sessions and limits work as with the correct clock", async () => {
-    const servers = await Promise.all(sampled([-1, 1]).map(async (days) => start(shiftedClock(days))))
+    const servers = await Promise.all(sampled([1, -1]).map(async (days) => start(shiftedClock(days))))
     const owner = await customer()
     const { secret: valid } = await createKey({
       user: owner,
@@ -586,8 +598,9 @@ describe.concurrent("the application's clock", () => {
     for (const server of servers) {
       expect(await get(server, valid)).toMatchObject({ status: 200 })
       expect(await get(server, expired)).toMatchObject({ status: 401 })
-      expect(await send(server, owner, call), server.output()).toMatchObject({ status: 200 })
-      expect(await send(server, owner, newCall(owner)), server.output()).toMatchObject({ status: 200 })
+      for (const sent of [call, call, newCall(owner)]) {
+        expect(await send(server, owner, sent), server.output()).toMatchObject({ status: 200 })
+      }
       const page = await exchange(`${server.address}/api-keys`, { headers: { cookie: session } }, 45_000)
       expect(page).toMatchObject({ status: 200, body: expect.stringContaining("Create key") })
     }
@@ -619,7 +632,7 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
   let server: TestServer
 
   beforeAll(async () => {
-    server = await start({ DATABASE_POOL_MAX: "4", SWEEPER: "off" }, listener)
+    server = await start({ DATABASE_POOL_MAX: "4", SWEEPER: "off", METRICS_TOKEN }, listener)
     return () => server.stop()
   })
 
@@ -763,15 +776,18 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
         pending.push(send(server, owner, newCall(owner)))
         await sleep(100)
         // Some requests have waited for a connection for over a second now, and the pool stays full for almost another.
-        if (turn === 7)
-          late = Promise.all(["/api/v1/me", "/sign-in", "/healthz"].map((path) => get(server, owner.secret, path)))
+        if (turn === 7) {
+          const responses = ["/api/v1/me", "/sign-in", "/healthz"].map((path) => get(server, owner.secret, path))
+          const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
+          late = Promise.all([...responses, exchange(`${server.address}/metrics`, { headers })])
+        }
         pending.push(get(server, owner.secret))
         await sleep(100)
       }
       await Promise.all(pending)
     })
     const refused = { status: 503, body: expect.stringContaining("is overloaded"), headers: { "retry-after": "2" } }
-    expect(await late).toMatchObject([refused, refused, { status: 200 }])
+    expect(await late).toMatchObject([refused, refused, { status: 200 }, { status: 200 }])
     const responses = await Promise.all(pending)
     for (const response of responses) if (response?.status !== 200) expectUnavailable(response)
     expect(responses.filter((response) => response?.status === 503).length).toBeGreaterThan(8)
@@ -792,6 +808,19 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
       expectUnavailable(await get(server, secret))
     } finally {
       await Promise.all(taken.map((client) => client.end()))
+    }
+    await recovered(server, secret)
+  })
+
+  test("it refuses the password of the servers' role (28P01): requests return 503, and 200 when it is right again", async () => {
+    const { secret } = await customer()
+    const { username, password } = new URL(database.url)
+    await ownerPool().query(`ALTER ROLE ${username} PASSWORD 'another'`)
+    try {
+      await killConnections()
+      expectUnavailable(await get(server, secret))
+    } finally {
+      await ownerPool().query(`ALTER ROLE ${username} PASSWORD '${password}'`)
     }
     await recovered(server, secret)
   })

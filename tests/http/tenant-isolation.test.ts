@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
-import { type Role, roleNames } from "@/lib/permissions"
+import { holds, type Role, roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { writeEntries } from "@/lib/request-log/write"
@@ -309,6 +309,26 @@ test.each(roleNames)(
     const expected = Object.keys(shown).filter((column) => shown[column]?.split(" ").includes(role))
     if (isLong || role === "owner") expect([...new Set(seen)].sort()).toEqual(expected.sort())
     else expect(seen.filter((column) => !expected.includes(column))).toEqual([])
+  },
+)
+
+test.each(roleNames)("the search of Ctrl K finds another account for %s only if it reads accounts", async (role) => {
+  const { page } = await viewerOf(role)
+  const { status, text } = await page(`/find?q=${mark("users.email")}`)
+  expect(status).toBe(200)
+  const found = holds(role, "users.read") ? [{ group: "Accounts", href: `/admin/users/${other.user.id}` }] : []
+  expect(JSON.parse(text)).toMatchObject(found)
+})
+
+test.each(["owner", "support"] as const)(
+  "the page of an account and its form for credits show %s the balance only if it reads credits",
+  async (role) => {
+    const { page } = await viewerOf(role)
+    for (const search of ["", "?action=grant"]) {
+      const { status, text } = await page(`/admin/users/${other.user.id}${search}`)
+      expect(status).toBe(200)
+      expect(/7\D?777\D?777/.test(text), search).toBe(holds(role, "credits.read"))
+    }
   },
 )
 

@@ -24,7 +24,7 @@ describe.each(cases)("the action $name", (formCase) => {
     const refused: Attempt[] = []
     for (const [name, make] of callersOf(access, place)) {
       if (mayDo(formCase, name)) await expectDone(formCase, name, await make())
-      else refused.push({ name, caller: await make() })
+      else refused.push({ name, caller: await make(), expected: refusalOf(formCase, name) })
     }
     await expectNothingDone(formCase, refused)
   })
@@ -45,8 +45,10 @@ describe.each(cases)("the action $name", (formCase) => {
     }))
     if (asks) {
       const refused: Attempt[] = []
-      for (const { name, make } of attempts) refused.push({ name, caller: await make() })
-      await expectNothingDone(formCase, refused, '"proof":{"method":')
+      for (const { name, make } of attempts) {
+        refused.push({ name, caller: await make(), expected: '"proof":{"method":' })
+      }
+      await expectNothingDone(formCase, refused)
     }
     for (const { name, make } of attempts) await expectDone(formCase, name, await make(), asks)
   })
@@ -99,7 +101,13 @@ function mayDo({ access }: FormCase, caller: string): boolean {
   return access === "everyone" || (roles.includes(caller) && isHolder(caller, access))
 }
 
-type Attempt = { name: string; caller: Caller; path?: string }
+/** A role is refused for the permission that it lacks, so one role shows which one the action requires. */
+function refusalOf({ access }: FormCase, caller: string): string {
+  return roles.includes(caller) ? `Your role lacks the permission ${access}.` : ""
+}
+
+/** `expected` is in the response. */
+type Attempt = { name: string; caller: Caller; path?: string; expected?: string }
 
 type CheckedForm = (typeof cases)[number]
 
@@ -122,16 +130,13 @@ async function expectDone(formCase: CheckedForm, name: string, caller: Caller, p
   await expect.poll(() => isDone(response), { timeout: 10_000, message: `${formCase.name}, ${name}` }).toBe(true)
 }
 
-/**
- * Expects that no attempt does what the action does, and that all of them together change nothing in the database.
- * @param expected what each response contains
- */
-async function expectNothingDone(formCase: CheckedForm, attempts: readonly Attempt[], expected = ""): Promise<void> {
-  const prepared: (Awaited<ReturnType<typeof prepareCall>> & { name: string })[] = []
-  for (const attempt of attempts) prepared.push({ name: attempt.name, ...(await prepareCall(formCase, attempt)) })
+/** Expects that no attempt does what the action does, and that all of them together change nothing in the database. */
+async function expectNothingDone(formCase: CheckedForm, attempts: readonly Attempt[]): Promise<void> {
+  const prepared: (Awaited<ReturnType<typeof prepareCall>> & Pick<Attempt, "name" | "expected">)[] = []
+  for (const attempt of attempts) prepared.push({ ...attempt, ...(await prepareCall(formCase, attempt)) })
   const before = await digestOfDatabase()
   const effective: string[] = []
-  for (const { name, call, isDone } of prepared) {
+  for (const { name, call, isDone, expected = "" } of prepared) {
     const response = await call()
     if ((await isDone(response)) || setsSession(response)) effective.push(name)
     expect(response.text, name).toContain(expected)
