@@ -25,7 +25,7 @@ export function logWhatIsPrinted(): void {
       if (listener.name === "onWarning") process.off("warning", listener)
     }
     process.on("warning", ({ name, message }) => print("stderr", `${name}: ${message}`))
-    if (process.listenerCount("uncaughtException") === 0) process.on("uncaughtException", endProcess)
+    process.on("uncaughtException", endProcess)
     return originals
   })
 }
@@ -54,7 +54,9 @@ function print(stream: Stream, text: string): void {
   log()[levels[stream]]({ stream, text: trimmed.slice(0, maxLength) }, "printed")
 }
 
-function endProcess(error: unknown): never {
+/** Next alone has a listener of its own, which prints the error and lets the process go on. */
+function endProcess(error: unknown): void {
+  if (process.listenerCount("uncaughtException") > 1) return
   log().fatal({ why: error instanceof Error ? error.stack : String(error) }, "uncaught_exception")
   process.exit(1)
 }
