@@ -48,37 +48,47 @@ test("a key's page says what it is, what failed and what it did, and filters its
   await expect(page.getByLabel("Equivalent API request")).toHaveValue(/\/me\/requests\?status=429&route=.*&keyId=/)
 })
 
-test("a new request appears without a reload, and no longer once updates are paused by keyboard", {
-  tag: "@long",
-}, async ({ page, signUp, request }) => {
-  await signUp()
-  await page.goto("/api-keys")
-  const name = uniqueName("Watched")
-  const key = await createKey(page, name)
-  await saved(page)
-  let loads = 0
-  page.on("load", () => loads++)
-  await page.getByRole("link", { name, exact: true }).click()
-  await expect(page.getByText("No requests yet")).toBeVisible()
-  await expect(page.getByLabel("First request")).toHaveValue(
-    /^curl ".*\/api\/v1\/me" \\\n {2}-H "Authorization: Bearer \$/,
-  )
-  const headers = { Authorization: `Bearer ${key}` }
-  await request.get("/api/v1/me/orders?limit=3", { headers })
-  await expect(cells(page, "Recent requests").filter({ hasText: "GET /api/v1/me/orders?limit" })).toContainText("200")
-  await request.get("/api/v1/me/orders?limit=0", { headers })
-  await expect(cells(page, "Recent failures")).toContainText([/Status/, /400 bad_request/])
-  await expect(page.getByRole("status").filter({ hasText: "1 new request" })).toBeVisible()
-
-  await page.getByRole("button", { name: "Pause" }).focus()
-  await page.keyboard.press("Enter")
-  await expect(page.getByText("Updates are paused.")).toBeVisible()
-  await expect(page.getByRole("button", { name: "Resume" })).toBeFocused()
-  expect(loads).toBe(0)
-})
-
 test.describe("with a clock", () => {
   test.use({ ownContext: true })
+
+  test("a new request appears without a reload, until updates are paused by keyboard", async ({
+    page,
+    signUp,
+    request,
+  }) => {
+    await page.clock.install()
+    await signUp()
+    await page.goto("/api-keys")
+    const name = uniqueName("Watched")
+    const key = await createKey(page, name)
+    await saved(page)
+    let loads = 0
+    page.on("load", () => loads++)
+    await page.getByRole("link", { name, exact: true }).click()
+    await expect(page.getByText("No requests yet")).toBeVisible()
+    await expect(page.getByLabel("First request")).toHaveValue(
+      /^curl ".*\/api\/v1\/me" \\\n {2}-H "Authorization: Bearer \$/,
+    )
+    const failures = cells(page, "Recent failures")
+    const shown = async () => {
+      await page.clock.runFor("00:05")
+      return failures.allTextContents()
+    }
+    await request.get("/api/v1/me/orders?limit=0", { headers: { Authorization: `Bearer ${key}` } })
+    await expect.poll(shown).toEqual([expect.stringContaining("Status"), expect.stringContaining("400 bad_request")])
+    await expect(cells(page, "Recent requests").filter({ hasText: "GET /api/v1/me/orders?limit" })).toHaveCount(1)
+    await expect(page.getByRole("status").filter({ hasText: "1 new request" })).toBeVisible()
+
+    await page.getByRole("button", { name: "Pause" }).focus()
+    await page.keyboard.press("Enter")
+    await expect(page.getByText("Updates are paused.")).toBeVisible()
+    await expect(page.getByRole("button", { name: "Resume" })).toBeFocused()
+    const asked: string[] = []
+    page.on("request", (sent) => sent.url().endsWith("/count") && asked.push(sent.url()))
+    await page.clock.runFor("01:00")
+    expect(asked).toEqual([])
+    expect(loads).toBe(0)
+  })
 
   test("a page asks for news only while it is visible, and not for ever", { tag: "@long" }, async ({
     page,
@@ -142,6 +152,9 @@ test("the report of a leaked key says what it read, from where, and since when i
   const csv = await page.request.get(await hrefOf(page, "CSV"))
   expect(csv.headers()["content-type"]).toBe("text/csv; charset=utf-8")
   expect((await csv.text()).split("\r\n")).toHaveLength(report.entries.length + 2)
+
+  await page.emulateMedia({ media: "print" })
+  await expect(page.locator("#sidebar")).toBeHidden()
 })
 
 async function hrefOf(page: Page, name: string): Promise<string> {

@@ -70,6 +70,8 @@ for (const javaScriptEnabled of scripting) {
     test("in another browser the link of a sign-up asks for its password", async ({ page, browser, baseURL }) => {
       const [email, password] = [uniqueEmail(), "four words make sense"]
       await page.goto("/sign-up")
+      await expect(page.getByLabel("Password")).toHaveAttribute("type", "password")
+      await expect(page.getByLabel("Password")).toHaveAttribute("autocomplete", "new-password")
       await page.getByLabel("Name").fill("Max Mustermann")
       await page.getByLabel("Email").fill(email)
       await page.getByLabel("Password").fill(password)
@@ -98,6 +100,7 @@ for (const javaScriptEnabled of scripting) {
 test("a typed password is shown on request, and hidden again when the form is submitted", async ({ page }) => {
   await page.goto("/sign-in")
   const password = page.getByLabel("Password")
+  await expect(password).toHaveAttribute("type", "password")
   const button = (name: string) => page.getByRole("button", { name, exact: true })
   await password.fill("not the password")
   await password.press("Tab")
@@ -112,6 +115,15 @@ test("a typed password is shown on request, and hidden again when the form is su
   await signIn(page, "member@example.com", "not the password")
   await expect(alertOf(page)).toHaveText(incorrect)
   await expect(password).toHaveAttribute("type", "password")
+})
+
+test("password managers and pastes fill in the fields of a sign-in", async ({ page }) => {
+  await page.goto("/sign-in")
+  await expect(page.getByLabel("Email")).toHaveAttribute("autocomplete", "username")
+  const password = page.getByLabel("Password")
+  await expect(password).toHaveAttribute("autocomplete", "current-password")
+  const pastes = (field: HTMLElement) => field.dispatchEvent(new Event("paste", { bubbles: true, cancelable: true }))
+  expect(await password.evaluate(pastes)).toBe(true)
 })
 
 test("without JavaScript, a password has no button that shows it", { tag: "@long" }, async ({ browser, baseURL }) => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { readdir, readFile } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
 import { expect, test } from "vitest"
@@ -62,17 +62,34 @@ test("each file that is named exists, unless a module was removed with it", () =
 
 test("each test that proves a guarantee runs in npm test, and one that runs a sample there is marked with a plus", async () => {
   const guarantees = documents.find(({ file }) => file === "docs/security.md")?.text ?? ""
-  const named = [...guarantees.matchAll(/`((?:app|e2e|lib|prisma|scripts|tests)\/[^`*]+\.(?:test|spec)\.tsx?)`(\+?)/g)]
-  expect(named.length).toBeGreaterThan(100)
-  const wrong = named.flatMap(([, file = "", mark]) => {
-    if (!existsSync(join(root, file))) return []
-    const text = readFileSync(join(root, file), "utf8")
-    const isLongOnly = /^tests\/(?!http\/)\w+\//.test(file) || count(text, /\btest[.(]/g) <= count(text, longTag)
-    if (isLongOnly) return [`${file} is in the long form only`]
-    return isSampled(file) === (mark === "+") ? [] : [`${file} ${mark ? "runs whole" : "runs a sample"} in npm test`]
+  const named = [...guarantees.matchAll(/`((?:app|e2e|lib|prisma|scripts|tests)\/[^`*]+)`(\+?)/g)].flatMap(
+    ([, path = "", mark]) => ({ path, mark, files: testsAt(path) }),
+  )
+  const proving = named.filter(({ files }) => files.length > 0)
+  expect(proving.length).toBeGreaterThan(100)
+  expect(proving.some(({ files }) => files.length > 1)).toBe(true)
+  const wrong = proving.flatMap(({ path, mark, files }) => {
+    if (files.every(isLongOnly)) return [`${path} is in the long form only`]
+    const samples = files.some(isSampled)
+    return samples === (mark === "+") ? [] : [`${path} ${samples ? "runs a sample" : "runs whole"} in npm test`]
   })
   expect(wrong).toEqual([])
 })
+
+/** The test at a path that a document names, or the tests of a folder; none for other files, and for those of a removed module. */
+function testsAt(path: string): string[] {
+  const isTest = (name: string) => /\.(test|spec)\.tsx?$/.test(name)
+  if (!existsSync(join(root, path))) return []
+  if (!statSync(join(root, path)).isDirectory()) return [path].filter(isTest)
+  return readdirSync(join(root, path), { encoding: "utf8", recursive: true })
+    .filter(isTest)
+    .map((name) => `${path}/${name}`)
+}
+
+function isLongOnly(file: string): boolean {
+  const text = readFileSync(join(root, file), "utf8")
+  return /^tests\/(?!http\/)\w+\//.test(file) || count(text, /\btest[.(]/g) <= count(text, longTag)
+}
 
 const longTag = /\b(?:tags: \["long"\]|tag: "@long")/g
 

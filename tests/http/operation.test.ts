@@ -11,11 +11,12 @@ import { kinds } from "@/lib/surfaces"
 import { version } from "@/lib/version"
 import type { Given } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
-import { builtActions, callAction, formOf } from "@/tests/support/client"
+import { ask, builtActions, callAction, formOf } from "@/tests/support/client"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { ownerPool } from "@/tests/support/owner"
 import { listeners } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
+import { formCases } from "./access/forms"
 
 const { slug } = product
 
@@ -301,6 +302,35 @@ describe.each(listeners)("%s", (listener) => {
   test("prints only JSON lines while it serves", async () => {
     const printed = server.output().slice(server.output().indexOf("\n{") + 1)
     for (const line of printed.split("\n").filter(Boolean)) expect(() => JSON.parse(line)).not.toThrow()
+  })
+
+  // After the test of the lines, because Next prints a message of its own.
+  test.each([
+    ["an argument", (body: string) => body.replace('"$K1"]', '"$K')],
+    ["the form", (body: string) => body.slice(0, -10)],
+  ])("an action with %s that is truncated gets a 400 with a line in the log, and does nothing", async (_, truncate) => {
+    const name = "verify/[token] undoChange"
+    const { path, prepare } = formCases[name] ?? expect.fail(name)
+    const { id = "" } = (await builtActions()).find((action) => action.name === name) ?? {}
+    const { fields: { token = "" } = {}, isDone } = await prepare(await createUser())
+    const fields = formOf({ _1_token: token })
+    fields.append("0", '[null,"$K1"]')
+    const form = new Response(fields)
+    const type = form.headers.get("content-type") ?? ""
+    const headers = { "content-type": type, "next-action": id, origin: "https://app.example.com" }
+    const body = await form.text()
+    const send = (body: string) =>
+      ask(server, { method: "POST", path, headers: { ...headers, host: "app.example.com" }, body })
+
+    const response = await send(truncate(body))
+    expect(response.status).toBe(400)
+    const requestId = response.headers.get("x-request-id")
+    await expect
+      .poll(() => linesOf(server).filter((line) => line.requestId === requestId))
+      .toContainEqual(expect.objectContaining({ event: "request", route: "page", method: "POST", status: 400 }))
+    expect(await isDone(response)).toBe(false)
+    const whole = await send(body)
+    expect([whole.status, await isDone(whole)]).toEqual([200, true])
   })
 })
 

@@ -5,7 +5,7 @@ import { expect, test } from "vitest"
 import type { User } from "@/generated/prisma/client"
 import { db } from "@/lib/postgres/prisma"
 import { root } from "@/scripts/root"
-import { ask, formOf, hiddenFields, sameOriginHeaders } from "@/tests/support/client"
+import { ask, formOf, hiddenFields, type RawResponse, sameOriginHeaders } from "@/tests/support/client"
 import { createKey, createUser } from "@/tests/support/factories"
 import { type PageAccess, pages } from "@/tests/support/pages"
 import { inTurn } from "@/tests/support/sample"
@@ -38,7 +38,9 @@ test.each(pages.map(({ path, access }, place) => ({ path, access, place })))(
       const caller = await make()
       const address = await addressOf(path, caller.account)
       const signIn = `307 /sign-in?callbackUrl=${encodeURIComponent(access === "second step" ? "/" : address)}`
-      outcomes[name] = await visit(address, caller)
+      const response = await load(address, caller)
+      outcomes[name] = outcomeOf(response)
+      if (!forAll && response.status === 200) expect(response.text, address).toContain(">Sign out<")
       const open = path === "/sign-in" && caller.headers.cookie ? clear : "200"
       expected[name] =
         access === "demo" ? "404" : roles.includes(name) ? expectedOf(path, access, name) : forAll ? open : signIn
@@ -53,9 +55,16 @@ function expectedOf(path: string, access: PageAccess, role: string): unknown {
   return redirectedRoles[path]?.includes(role) ? expect.stringMatching(/^307 \/admin\//) : "403"
 }
 
-async function visit(path: string, { headers }: Caller): Promise<string> {
-  const { status, headers: received } = await ask(server, { path, headers: { ...sameOriginHeaders(), ...headers } })
-  return [status, received.get("location")].filter(Boolean).join(" ")
+function load(path: string, { headers }: Caller): Promise<RawResponse> {
+  return ask(server, { path, headers: { ...sameOriginHeaders(), ...headers } })
+}
+
+function outcomeOf({ status, headers }: RawResponse): string {
+  return [status, headers.get("location")].filter(Boolean).join(" ")
+}
+
+async function visit(path: string, caller: Caller): Promise<string> {
+  return outcomeOf(await load(path, caller))
 }
 
 /** What there is about a key, below the page of its surface. */

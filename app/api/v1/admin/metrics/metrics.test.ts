@@ -1,9 +1,13 @@
 import { randomUUID } from "node:crypto"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { beforeAll, expect, onTestFinished, test } from "vitest"
+import { endpoints } from "@/app/api/v1/endpoints"
 import { csvLine } from "@/lib/csv"
 import { bounds } from "@/lib/metrics/parts"
 import { holds, type Permission, type Role, roles } from "@/lib/permissions"
 import { seed } from "@/prisma/seed"
+import { root } from "@/scripts/root"
 import { createKey, createOrder, createUser } from "@/tests/support/factories"
 import { ownerPool } from "@/tests/support/owner"
 import { GET } from "./route"
@@ -30,6 +34,21 @@ async function ask(request: string, key = owner) {
   const response = await GET(new Request(url, { headers: { authorization: `Bearer ${key}` } }))
   return { status: response.status, body: await response.json() }
 }
+
+test("each family is declared in the file of its endpoint, and nowhere else", async () => {
+  const counted = (await endpoints()).filter(({ metrics }) => metrics)
+  expect(families).toHaveLength(counted.length)
+  for (const { path, metrics, permission } of counted) {
+    expect(families.find(({ family }) => family === metrics)?.permission, path).toBe(permission)
+  }
+  const sources = ["app", "components", "lib", "scripts", "server"].flatMap((folder) =>
+    readdirSync(join(root, folder), { encoding: "utf8", recursive: true }).map((name) => `${folder}/${name}`),
+  )
+  const declaring = sources
+    .filter((file) => /(?<!\.test)\.tsx?$/.test(file))
+    .filter((file) => /(?<!function )\bfamily(<\w*>)?\(/.test(readFileSync(join(root, file), "utf8")))
+  expect(declaring.sort()).toEqual(counted.map(({ path }) => `app${path}/route.ts`).sort())
+})
 
 test.each(families.map(({ family, permission }) => ({ name: family.name, permission, family })))(
   "the family $name requires $permission, of the role and of the key, and returns its definitions",
