@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto"
 import { existsSync } from "node:fs"
 import type { NextConfig } from "next"
+import { maxFormBytes } from "./lib/body-limits"
+import { maxUploadBytes } from "./lib/pictures/upload"
 
 // By default each build has other ids of server actions, so that forms of a page from one build fail at another one, for
 // half of the people while two builds serve side by side. It encrypts nothing: the linter refuses actions inside functions.
@@ -29,6 +31,9 @@ const config: NextConfig = {
   serverExternalPackages: ["prom-client", "@opentelemetry/sdk-trace-node", "@opentelemetry/exporter-trace-otlp-proto"],
   experimental: {
     authInterrupts: true,
+    // Under Next alone, what is read of a body without a length; our listener counts it: see server/bodies.ts.
+    proxyClientMaxBodySize: maxUploadBytes,
+    serverActions: { bodySizeLimit: maxFormBytes },
     // Writing the cache takes the first build 20 seconds, and a build that is never repeated does not need it.
     turbopackFileSystemCacheForBuild: existsSync(".next/BUILD_ID"),
   },

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { type NextRequest, NextResponse } from "next/server"
-import { maxUploadBytes, pageAfter, uploadPath } from "@/lib/pictures/upload"
+import { maxBytesOf, tooLarge } from "@/lib/body-limits"
+import { pageAfter, uploadPath } from "@/lib/pictures/upload"
 import { isOverloaded, overloaded } from "@/lib/postgres/load-shedding"
 import { env } from "./lib/env"
 import { isHttps, transportSecurity } from "./lib/https"
@@ -34,13 +35,15 @@ export function proxy(request: NextRequest): NextResponse {
 const probes = new Set(["/healthz", "/readyz", "/metrics"])
 
 /**
- * The largest form, in bytes, that Next reads: several times the longest text of a form. Next decodes all its parts at
- * once, before any check, and serves nothing meanwhile.
+ * Requests for which Next would return a 500 and log a stack trace. Every action also checks its origin itself. Our
+ * listener refuses by size before Next reads anything: see server/bodies.ts.
  */
-const maxFormBytes = 64 * 1024
-
-/** Requests for which Next would return a 500 and log a stack trace. Every action also checks its origin itself. */
 function refusalOf({ method, headers, nextUrl }: NextRequest): NextResponse | undefined {
+  const isTooLarge = Number(headers.get("content-length") ?? 0) > maxBytesOf(method, nextUrl.pathname)
+  if (isTooLarge && nextUrl.pathname === uploadPath) {
+    return NextResponse.redirect(new URL(pageAfter("too_large"), nextUrl), 303)
+  }
+  if (isTooLarge) return new NextResponse(tooLarge, { status: 413 })
   if (method !== "POST") return undefined
   const origin = headers.get("origin")
   if (origin !== null && !hostsOf(headers).includes(URL.canParse(origin) ? new URL(origin).host : undefined)) {
@@ -49,13 +52,6 @@ function refusalOf({ method, headers, nextUrl }: NextRequest): NextResponse | un
   if (/^multipart\/form-data(?!.*;\s*boundary=.)/i.test(headers.get("content-type") ?? "")) {
     return new NextResponse("This multipart form has no boundary.", { status: 400 })
   }
-  // Browsers send forms with their length; of others, Next would read up to 1 MB.
-  if (headers.has("transfer-encoding")) return new NextResponse("This form has no Content-Length.", { status: 411 })
-  const bytes = Number(headers.get("content-length") ?? 0)
-  if (nextUrl.pathname === uploadPath) {
-    return bytes > maxUploadBytes ? NextResponse.redirect(new URL(pageAfter("too_large"), nextUrl), 303) : undefined
-  }
-  if (bytes > maxFormBytes) return new NextResponse("This form is too large.", { status: 413 })
   return undefined
 }
 

@@ -4,7 +4,8 @@ import { finished } from "node:stream/promises"
 import { NodeRequest, sendNodeResponse } from "srvx/node"
 import type { Handler } from "@/lib/api/methods"
 import { log } from "@/lib/telemetry/log"
-import { connectRefusal, refusalOf } from "./raw-errors"
+import { Bodies, hasBody } from "./bodies"
+import { connectRefusal, refusalOf, sizeRefusal } from "./raw-errors"
 import { handlerFor } from "./routes"
 
 // Timeouts for clients. Proxies usually keep idle connections for 60 seconds and should close them first.
@@ -68,6 +69,15 @@ export function createListener(next: RequestListener): Listener {
     closeWhenDone(socket)
   }
 
+  const bodies = new Bodies()
+
+  /** Most bodies have arrived by now, with the head of their request. */
+  function passWithBody(request: IncomingMessage, response: ServerResponse): void {
+    const refusal = bodies.refusalOf(request, (maxBytes) => refuse(request.socket, sizeRefusal(maxBytes)))
+    if (refusal) sendEarly(refusal, request, response).catch(() => response.destroy())
+    else next(request, response)
+  }
+
   const server = createServer(timeouts, (request, response) => {
     // Node removes the socket from a request whose body is aborted.
     const { socket } = request
@@ -86,6 +96,7 @@ export function createListener(next: RequestListener): Listener {
     if (closing || request.headers.upgrade !== undefined) response.shouldKeepAlive = false
     const handler = handlerFor(request.method ?? "", request.url ?? "")
     if (handler) send(handler, request, response)
+    else if (hasBody(request)) setImmediate(passWithBody, request, response)
     else next(request, response)
   })
   // The size limit bounds the number of headers. With a count limit Node silently drops some, even an Idempotency-Key.

@@ -19,6 +19,11 @@ export function refusalOf({ code = "" }: NodeJS.ErrnoException): string {
   return rawResponse(name, message)
 }
 
+/** The response to a body without a length that is too large. */
+export function sizeRefusal(maxBytes: number): string {
+  return rawResponse("payload_too_large", `A body can have at most ${maxBytes} bytes.`)
+}
+
 /** The response to CONNECT, a method for proxies. */
 export function connectRefusal(): string {
   const allowed = methods.join(", ")

@@ -1,25 +1,38 @@
 import { once } from "node:events"
 import { readdirSync } from "node:fs"
 import { Agent, get, type IncomingMessage, type RequestListener, type Server } from "node:http"
-import { type AddressInfo, connect, type Socket } from "node:net"
+import { type AddressInfo, connect, Socket } from "node:net"
 import { Readable } from "node:stream"
 import { text } from "node:stream/consumers"
-import { afterEach, beforeAll, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest"
+import { env } from "@/lib/env"
 import { watchRequests } from "@/lib/next/incoming-requests"
+import { maxUploadBytes, uploadPath } from "@/lib/pictures/upload"
 import { createListener, type Listener } from "@/server/listener"
 import { createKey, createOrder, createUser } from "@/tests/support/factories"
 
 let server: Server
 let close: Listener["close"]
 let port: number
+/** The number of forms that Next has begun to read. */
+let reading = 0
 /** Each of these sends a response that Next has pending. */
 let finish: (() => void)[]
 
-/** Stands in for Next: names itself in the response, and keeps the response to /slow pending. */
-const next: RequestListener = ({ url }, response) => {
+/**
+ * Stands in for Next: reads the body, names itself in the response, and keeps the response to /slow pending.
+ */
+const next: RequestListener = (request, response) => {
+  const { url } = request
   const respond = () => response.end(`Next: ${url}`)
   if (url === "/slow") finish.push(respond)
-  else respond()
+  else if (url === "/form" || url === uploadPath) {
+    reading++
+    text(request).then(
+      ({ length }) => response.end(`Next: ${length} bytes`),
+      () => {},
+    )
+  } else respond()
 }
 
 beforeAll(watchRequests)
@@ -117,6 +130,82 @@ test("CONNECT is refused, even when its client disconnects before the response",
   }
   // An unhandled socket error would have terminated this process.
   expect(await raw("GET / HTTP/1.1")).toContain("Next: /")
+})
+
+const formHead = (path: string, more: string, method = "POST") =>
+  `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n\r\n`
+const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`
+const ofLength = (bytes: number) => `Content-Length: ${bytes}\r\nConnection: close`
+const withoutLength = "Transfer-Encoding: chunked\r\nConnection: close"
+
+test.each([
+  ["a form of 64 KiB", "/form", [ofLength(65_536), "x".repeat(65_536)], "Next: 65536 bytes"],
+  [
+    "the same without its length",
+    "/form",
+    [withoutLength, chunk(40_000), chunk(25_536), "0\r\n\r\n"],
+    "Next: 65536 bytes",
+  ],
+  ["a form of a byte more, none of which has arrived", "/form", [ofLength(65_537)], "413 Payload Too Large"],
+  ["one of nine megabytes", "/form", [ofLength(9_000_000), "x".repeat(100_000)], "413 Payload Too Large"],
+  [
+    "one without its length that never ends",
+    "/form",
+    [withoutLength, chunk(40_000), chunk(25_537)],
+    "413 Payload Too Large",
+  ],
+  [
+    "a picture that is too large",
+    uploadPath,
+    [ofLength(maxUploadBytes + 1)],
+    "location: /account/settings?picture=too_large",
+  ],
+])(
+  "%s: Next gets what it may read, and the rest is refused before it is read",
+  async (_, path, [more = "", ...body], expected) => {
+    expect(await send(formHead(path, more), ...body)).toContain(expected)
+  },
+)
+
+test.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])(
+  "%s has no body: it is refused before it is read",
+  async (method) => {
+    for (const more of [ofLength(1), withoutLength]) {
+      expect(await send(formHead("/form", more, method))).toContain("413 Payload Too Large")
+    }
+  },
+)
+
+test("an address can have four bodies that are not complete, and a process 64", async () => {
+  env().TRUSTED_PROXY_HOPS = 1
+  /** Sends a tenth of a form. Resolves to the response, or to the connection once Next waits for the rest. */
+  async function begin(address: string): Promise<string | Socket> {
+    const before = reading
+    const socket = connect(port, "127.0.0.1")
+    const response = once(socket, "data").then(([data]) => String(data))
+    socket.write(`${formHead("/form", `X-Forwarded-For: ${address}\r\n${ofLength(10)}`)}x`)
+    const isRead = vi.waitUntil(() => reading > before, { timeout: 20_000 })
+    return Promise.race([response, isRead.then(() => socket)])
+  }
+  const [first] = [
+    await begin("192.0.2.1"),
+    await begin("192.0.2.1"),
+    await begin("192.0.2.1"),
+    await begin("192.0.2.1"),
+  ]
+  expect(await begin("192.0.2.1")).toMatch(/^HTTP\/1\.1 429 [\s\S]*\r\nretry-after: 2\r\n/i)
+  if (!(first instanceof Socket)) return expect.fail(first)
+  const response = text(first)
+  first.write("x".repeat(9))
+  expect(await response).toContain("Next: 10 bytes")
+  expect(await begin("192.0.2.1")).toBeInstanceOf(Socket)
+  for (let other = 1; other <= 60; other++) expect(await begin(`198.51.100.${other}`)).toBeInstanceOf(Socket)
+  expect(await begin("203.0.113.1")).toMatch(/^HTTP\/1\.1 503 [\s\S]*\r\nretry-after: 2\r\n/i)
+  // A form that has arrived takes no place.
+  expect(await send(formHead("/form", `X-Forwarded-For: 203.0.113.1\r\n${ofLength(1)}`), "x")).toContain(
+    "Next: 1 bytes",
+  )
+  env().TRUSTED_PROXY_HOPS = 0
 })
 
 test("a protocol upgrade is ignored, and the data behind it is not read", async () => {
