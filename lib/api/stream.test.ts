@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import pg from "pg"
-import { expect, test } from "vitest"
+import { expect, onTestFinished, test, vi } from "vitest"
 import { HEAD as headOfOrders, GET as orders } from "@/app/api/v1/me/orders/route"
 import { orderRow } from "@/lib/orders"
 import { cursorApplication } from "@/lib/postgres/cursor"
@@ -184,6 +184,24 @@ test("a stream ends after its time as incomplete, also while the client does not
   const asCsv = await begin(large, csv, { maxMs: 1_000 })
   expect(await asCsv.ended).toEqual({ rows: 500, code: "stream_timeout" })
   await expect(readRest(asCsv.chunks)).rejects.toThrow("The stream is incomplete.")
+})
+
+test("unless other times are given, a reader is checked every five seconds, and a stream ends after ten minutes", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] })
+  onTestFinished(() => void vi.useRealTimers())
+  const check = vi.fn(async () => {})
+  const list = { columns: ["n"], find: async () => ({ rows: [{ n: 1 }], total: 1 }), rowOf: () => ({ n: 1 }) }
+  const { ended } = await openStream(readerWith({ check }), ndjson, list)
+  await vi.advanceTimersByTimeAsync(4_999)
+  expect(check).toHaveBeenCalledTimes(0)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(check).toHaveBeenCalledTimes(1)
+  const ending = vi.fn()
+  void ended.then(ending)
+  await vi.advanceTimersByTimeAsync(594_999)
+  expect(ending).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
+  expect(ending).toHaveBeenCalledWith({ rows: 0, code: "stream_timeout" })
 })
 
 test("a client that does not read the last line loses the connection", async () => {

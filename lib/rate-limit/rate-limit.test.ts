@@ -79,6 +79,23 @@ test("with Redis all instances together allow 300 calls a minute, and other keys
   }
 })
 
+test("with Redis instances whose clocks are a minute apart count in two windows", async () => {
+  const redis = await startRedis()
+  try {
+    setStoreUrl(redis.url)
+    const id = randomUUID()
+    const now = Date.parse("2026-06-15T12:00:30Z")
+    vi.useFakeTimers({ toFake: ["Date"], now: now + 60_000 })
+    expect(await consumeMany(id, 305)).toBe(300)
+    vi.setSystemTime(now)
+    expect(await consumeMany(id, 305)).toBe(300)
+    expect(degradedCount()).toBe(0)
+  } finally {
+    vi.useRealTimers()
+    await redis.stop()
+  }
+})
+
 test.each([
   ["in Redis", true],
   ["in the process", false],
@@ -162,7 +179,7 @@ test("a store that returns an error is treated like one that is down", async () 
     socket.on("error", () => {})
   })
   try {
-    setStoreUrl(refusing.url)
+    setStoreUrl(refusing.url, 250)
     expect(await consume("key", randomUUID())).toMatchObject({ allowed: true, remaining: 299 })
     expect(degradedCount()).toBeGreaterThan(0)
   } finally {
