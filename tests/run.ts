@@ -364,6 +364,6 @@ const lastLines = new Map<string, string[]>()
 
 /** Other suites print beside this one, so each line has its name. */
 function print(name: string, line: string): void {
-  lastLines.set(name, [...(lastLines.get(name) ?? []), line].slice(-25))
+  lastLines.set(name, [...(lastLines.get(name) ?? []), line.slice(0, 300)].slice(-25))
   console.log(`${name.padEnd(8)}│ ${line}`)
 }

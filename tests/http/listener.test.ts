@@ -14,7 +14,7 @@ import { createKey, createOrder, createUser } from "@/tests/support/factories"
 let server: Server
 let close: Listener["close"]
 let port: number
-/** The number of forms that Next has begun to read. */
+/** The number of forms that Next has started to read. */
 let reading = 0
 /** Each of these sends a response that Next has pending. */
 let finish: (() => void)[]
@@ -179,7 +179,7 @@ test.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])(
 test("an address can have four bodies that are not complete, and a process 64", async () => {
   env().TRUSTED_PROXY_HOPS = 1
   /** Sends a tenth of a form. Resolves to the response, or to the connection once Next waits for the rest. */
-  async function begin(address: string): Promise<string | Socket> {
+  async function startForm(address: string): Promise<string | Socket> {
     const before = reading
     const socket = connect(port, "127.0.0.1")
     const response = once(socket, "data").then(([data]) => String(data))
@@ -188,19 +188,19 @@ test("an address can have four bodies that are not complete, and a process 64", 
     return Promise.race([response, isRead.then(() => socket)])
   }
   const [first] = [
-    await begin("192.0.2.1"),
-    await begin("192.0.2.1"),
-    await begin("192.0.2.1"),
-    await begin("192.0.2.1"),
+    await startForm("192.0.2.1"),
+    await startForm("192.0.2.1"),
+    await startForm("192.0.2.1"),
+    await startForm("192.0.2.1"),
   ]
-  expect(await begin("192.0.2.1")).toMatch(/^HTTP\/1\.1 429 [\s\S]*\r\nretry-after: 2\r\n/i)
+  expect(await startForm("192.0.2.1")).toMatch(/^HTTP\/1\.1 429 [\s\S]*\r\nretry-after: 2\r\n/i)
   if (!(first instanceof Socket)) return expect.fail(first)
   const response = text(first)
   first.write("x".repeat(9))
   expect(await response).toContain("Next: 10 bytes")
-  expect(await begin("192.0.2.1")).toBeInstanceOf(Socket)
-  for (let other = 1; other <= 60; other++) expect(await begin(`198.51.100.${other}`)).toBeInstanceOf(Socket)
-  expect(await begin("203.0.113.1")).toMatch(/^HTTP\/1\.1 503 [\s\S]*\r\nretry-after: 2\r\n/i)
+  expect(await startForm("192.0.2.1")).toBeInstanceOf(Socket)
+  for (let other = 1; other <= 60; other++) expect(await startForm(`198.51.100.${other}`)).toBeInstanceOf(Socket)
+  expect(await startForm("203.0.113.1")).toMatch(/^HTTP\/1\.1 503 [\s\S]*\r\nretry-after: 2\r\n/i)
   // A form that has arrived takes no place.
   expect(await send(formHead("/form", `X-Forwarded-For: 203.0.113.1\r\n${ofLength(1)}`), "x")).toContain(
     "Next: 1 bytes",

@@ -207,7 +207,11 @@ describe.each(listeners)("%s", (listener) => {
   /** A server for one test, which reaches the database through the proxy. */
   function start(given: Given = {}): Promise<TestServer> {
     const { DATABASE_URL = "" } = process.env
-    return startTestServer(listener, { DATABASE_URL: DATABASE_URL.replace(/:\d+\//, `:${proxy.port}/`), ...given })
+    return startTestServer(listener, {
+      DATABASE_WAIT_MS: "30000",
+      DATABASE_URL: DATABASE_URL.replace(/:\d+\//, `:${proxy.port}/`),
+      ...given,
+    })
   }
 
   beforeAll(async () => {

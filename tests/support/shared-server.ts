@@ -19,6 +19,8 @@ export const mail = await startMailServer({
 })
 
 const given = {
+  // A request that waits for a busy machine does not fail.
+  DATABASE_WAIT_MS: "30000",
   ...provider.given,
   GOOGLE_CLIENT_ID: "id",
   GOOGLE_CLIENT_SECRET: "secret",
