@@ -286,15 +286,10 @@ describe.each(listeners)("%s", (listener) => {
   })
 
   test("refuses forms that Next cannot parse, and ignores headers and cookies that it cannot parse", async () => {
-    const post = (type: string, body: string | ReadableStream) => {
-      const sent = { method: "POST", headers: { "content-type": type }, body, duplex: "half" }
-      return fetch(`${server.address}/sign-in`, sent)
-    }
+    const post = (type: string, body: string) =>
+      fetch(`${server.address}/sign-in`, { method: "POST", headers: { "content-type": type }, body })
     expect((await post("multipart/form-data", "x")).status).toBe(400)
     expect((await post("multipart/form-data; boundary=x", "x".repeat(64 * 1024 + 1))).status).toBe(413)
-    // A proxy may send a form without its length.
-    const form = new Response(formOf({ a: "b" }))
-    expect((await post(form.headers.get("content-type") ?? "", form.body ?? "")).status).toBe(200)
     expect((await get("/sign-in", { cookie: `__Host-${slug}.callback-url=x` })).status).toBe(200)
     expect((await get("/sign-in?cleared", { cookie: `__Host-${slug}.session=x` })).status).toBe(200)
     expect((await get("/nowhere", { rsc: "1", "next-router-state-tree": "%" })).status).toBe(404)
