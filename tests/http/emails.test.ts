@@ -22,7 +22,7 @@ async function emailAfter(
   const sent = mail.emails.length
   await callAction(server, action, { path, fields, headers: { cookie } })
   const isNew = (email: string, index: number) => index >= sent && email.includes(`\nTo: ${to}\r\n`)
-  const index = await vi.waitUntil(() => mail.emails.findIndex(isNew) + 1, { timeout: 10_000 })
+  const index = await vi.waitUntil(() => mail.emails.findIndex(isNew) + 1, { timeout: 20_000 })
   return { text: mail.emails[index - 1] ?? "", html: mail.htmlParts[index - 1] ?? "" }
 }
 
