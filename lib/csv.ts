@@ -1,5 +1,8 @@
 import { visible } from "./visible-text"
 
+/** What a file for people starts with: without it, Excel on Windows reads UTF-8 as another encoding. */
+export const byteOrderMark = "\uFEFF"
+
 /** A line of CSV (RFC 4180). */
 export function csvLine(cells: readonly unknown[]): string {
   return `${cells.map(cellOf).join(",")}\r\n`

@@ -167,6 +167,9 @@ test.each([
   "application/json; charset=utf-8",
   "application/json;charset=UTF-8",
   'Application/JSON ; charset="utf-8"',
+  "application/json;",
+  "application/json; charset=utf8",
+  "application/json;; charset=UTF-8;",
 ])("Content-Type %s is accepted", async (type) => {
   expect(await read('{"text":"x"}', type ? { "content-type": type } : {})).toEqual({ text: "x" })
 })

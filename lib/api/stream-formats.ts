@@ -1,4 +1,4 @@
-import { csvLine } from "@/lib/csv"
+import { byteOrderMark, csvLine } from "@/lib/csv"
 import { errorEnvelope } from "./envelope"
 
 type Row = Readonly<Record<string, unknown>>
@@ -34,12 +34,19 @@ export const csv: StreamFormat = {
   end: () => "",
 }
 
+/** The same as a file for people. Programs that read the API get no byte order mark. */
+export const csvFile: StreamFormat = { ...csv, start: (columns) => byteOrderMark + csvLine(columns) }
+
 /** What a client accepts, and a list can be: a page in JSON, or all rows. */
 const formats: Readonly<Record<string, StreamFormat | "page">> = {
   "application/json": "page",
   "application/*": "page",
   "*/*": "page",
   [ndjson.type]: ndjson,
+  // Names that the format goes by elsewhere.
+  "application/ndjson": ndjson,
+  "application/jsonl": ndjson,
+  "application/x-jsonlines": ndjson,
   [csv.type]: csv,
 }
 

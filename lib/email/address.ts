@@ -10,15 +10,24 @@ const maxEmailLength = 254
 export function normalizeEmail(input: string): string {
   const text = input.slice(0, maxEmailLength).normalize("NFKC").trim().toLowerCase()
   const at = text.lastIndexOf("@")
-  return at < 0 ? text : `${text.slice(0, at)}@${domainToASCII(text.slice(at + 1))}`
+  if (at < 0) return text
+  const domain = text.slice(at + 1)
+  // A URL would end the domain at these, and an address is whole or none.
+  return `${text.slice(0, at)}@${/[/\\?#:]/.test(domain) ? domain : domainToASCII(domain)}`
 }
 
+/** It ignores dots before the @: https://support.google.com/mail/answer/7436150. */
+const gmail = /^(.*)@(?:gmail|googlemail)\.com$/
+
 /**
- * What limits count emails to an address by. Many mail servers deliver to one mailbox whatever follows a plus sign, so
- * all such spellings count as one. They never use up the limit of the plain address, which others know.
+ * What limits count emails to an address by. Gmail delivers to one mailbox whatever dots an address has, and so do many
+ * mail servers whatever follows a plus sign. Those with a plus sign never use up the limit of the plain address, which
+ * others know.
  */
 export function mailboxOf(email: string): string {
-  return email.replace(/\+[^@]*@/, "+@")
+  const [, local] = gmail.exec(email) ?? []
+  const spelling = local === undefined ? email : `${local.replaceAll(".", "")}@gmail.com`
+  return spelling.replace(/\+[^@]*@/, "+@")
 }
 
 /** An email address from a form, normalized. */

@@ -35,6 +35,13 @@ export function isWellFormed(text: string): boolean {
   return wholeKey.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength))
 }
 
+const anyKey = new RegExp(keyPattern, "g")
+
+/** The keys in a text, whatever stands around them. Their format and checksum are right. */
+export function keysIn(text: string): string[] {
+  return [...text.matchAll(anyKey)].map(([key]) => key).filter(isWellFormed)
+}
+
 /** The hash that is stored instead of the key. A key has 256 random bits, so a fast hash cannot be brute-forced. */
 export function hashSecret(secret: string): Buffer<ArrayBuffer> {
   return hash("sha256", secret, "buffer")

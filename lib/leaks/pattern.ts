@@ -2,11 +2,12 @@ import { patternOf } from "@/lib/keys/secret"
 import { keyPrefixes, product } from "@/lib/product"
 import { type Surface, surfaces } from "@/lib/surfaces"
 
-// How scanners find this product's keys. The expressions use only what RE2 and Hyperscan have, too.
+// How scanners find this product's keys. The expressions use only what RE2 and Hyperscan have, too. They have no
+// boundaries: in JSON, notebooks and URLs a letter of an escape, such as \n or %0A, can stand before a key.
 
 function patternOfSurfaces(...of: readonly Surface[]): string {
   const prefixes = of.flatMap((surface) => keyPrefixes[surface])
-  return `\\b${patternOf(`(?:${prefixes.join("|")})`)}\\b`
+  return patternOf(`(?:${prefixes.join("|")})`)
 }
 
 /** A rule for gitleaks; its fields have the names that they have in its configuration. */

@@ -8,7 +8,7 @@ export const leakReport = z.strictObject({
     .array(z.string())
     .min(1, "must not be empty")
     .max(maxReportedKeys, `must have at most ${maxReportedKeys} keys`)
-    .describe(`The keys that leaked, at most ${maxReportedKeys}; other texts are ignored`),
+    .describe(`The keys that leaked, at most ${maxReportedKeys}; text around a key, and other texts, are ignored`),
 })
 
 /** The response to every report: it says nothing about the keys. */

@@ -4,7 +4,7 @@ import { finishIfExiting, inBackground, isLaneFull } from "@/lib/background"
 import { sendEmail } from "@/lib/email/send"
 import { notExpired, type RevokedKey, revoke } from "@/lib/keys/mutations"
 import { reportLeakedAdminKey } from "@/lib/keys/report"
-import { hashSecret, isWellFormed } from "@/lib/keys/secret"
+import { hashSecret, keysIn } from "@/lib/keys/secret"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { kinds } from "@/lib/surfaces"
@@ -20,18 +20,24 @@ export function isReportRefused(): boolean {
 }
 
 /**
- * Revokes keys that leaked, after the response: those that work are revoked as leaked, with the key that each of them has
+ * Revokes the keys in texts, after the response: those that work are revoked as leaked, with the key that each of them has
  * replaced, and their owners get an email. Nothing happens for other texts, and for a key that was reported before.
  */
-export async function reportLeaks(keys: readonly string[]): Promise<void> {
-  const hashes = keys.filter(isWellFormed).map(hashSecret)
+export async function reportLeaks(texts: readonly string[]): Promise<void> {
+  const hashes = texts.flatMap(keysIn).map(hashSecret)
   inBackground(revocations, () => revokeAll(hashes))
   await finishIfExiting()
 }
 
-/** Those of the keys that exist, whether they work or not. */
-export async function issuedAmong(keys: readonly string[]): Promise<string[]> {
-  const byHash = new Map(keys.filter(isWellFormed).map((key) => [hashSecret(key).toString("hex"), key]))
+/** Those of the texts that contain a key that exists, whether it works or not. */
+export async function issuedAmong(texts: readonly string[]): Promise<string[]> {
+  const byHash = new Map<string, string[]>()
+  for (const text of texts) {
+    for (const key of keysIn(text)) {
+      const hex = hashSecret(key).toString("hex")
+      byHash.set(hex, [...(byHash.get(hex) ?? []), text])
+    }
+  }
   const found = "SELECT encode(hash, 'hex') AS hash FROM api_keys WHERE hash = ANY($1)"
   const hashes = [...byHash.keys()].map((hex) => Buffer.from(hex, "hex"))
   const { rows } = await pool().query<{ hash: string }>(found, [hashes])

@@ -164,7 +164,7 @@ describe("a downloaded report", () => {
 
   test("is a table in CSV, each row with the key and the time for which it is complete", () => {
     expect(reportFormats.csv.write(report("Nightly", [{ route: orders, address: "2001:db8::/64", ...entry }]))).toBe(
-      `key_id,key_name,complete_from,complete_to,last_use_missing,unlogged,truncated,endpoint,address,requests,errors,rows,first_at,last_at\r\n` +
+      `\uFEFFkey_id,key_name,complete_from,complete_to,last_use_missing,unlogged,truncated,endpoint,address,requests,errors,rows,first_at,last_at\r\n` +
         `id,Nightly,${time},${time},false,3,false,${orders},2001:db8::/64,2,1,7,${time},${time}\r\n`,
     )
   })

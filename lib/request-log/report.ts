@@ -1,4 +1,4 @@
-import { csvLine } from "@/lib/csv"
+import { byteOrderMark, csvLine } from "@/lib/csv"
 import type { ListedKey } from "@/lib/keys/data"
 import { findReach, type Reach } from "./reach"
 
@@ -42,7 +42,7 @@ export function completenessOf(
 /** The formats in which a report can be downloaded. */
 export const reportFormats = {
   json: { type: "application/json; charset=utf-8", write: jsonOf },
-  csv: { type: "text/csv; charset=utf-8", write: csvOf },
+  csv: { type: "text/csv; charset=utf-8", write: (report) => byteOrderMark + csvOf(report) },
 } as const satisfies Record<string, { type: string; write: (report: Report) => string }>
 
 export type ReportFormat = keyof typeof reportFormats

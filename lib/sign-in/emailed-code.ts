@@ -5,6 +5,7 @@ import { db } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
 import { type TooMany, tooMany } from "./attempts"
 import { signingSecret } from "./auth-secrets"
+import { typedCode } from "./typed-code"
 
 const minutes = 10
 
@@ -49,7 +50,7 @@ export async function takeCode(typed: string, sessionId: string): Promise<"right
     SET proof_code_tries = proof_code_tries - 1, proof_code = CASE WHEN is_right THEN NULL ELSE proof_code END,
       proof_code_until = CASE WHEN is_right THEN NULL ELSE proof_code_until END
     FROM (
-      SELECT id, proof_code = ${hashOf(typed.replaceAll(/[\s-]/g, ""), sessionId)} AS is_right
+      SELECT id, proof_code = ${hashOf(typedCode(typed), sessionId)} AS is_right
       FROM sessions WHERE id = ${sessionId}::uuid AND proof_code_until > now() AND proof_code_tries > 0
       FOR UPDATE) AS before
     WHERE sessions.id = before.id

@@ -8,7 +8,7 @@ import { type Client, countAttempt } from "./attempts"
 import { confirmPassword } from "./confirm-password"
 import { hasCode, sendCode, takeCode } from "./emailed-code"
 import { auditFailedProof, type Viewer } from "./sessions"
-import { confirmCode } from "./two-factor/codes"
+import { confirmCode, wrongCode } from "./two-factor/codes"
 import { factorsOf } from "./two-factor/factors"
 import { confirmPasskey, passkeyHost, passkeyOptions } from "./two-factor/passkeys"
 
@@ -124,7 +124,7 @@ const checks: Record<ProofMethod, Check> = {
       return retryLater("Too many wrong codes of your app. Recovery codes and passkeys still work", result)
     }
     const { message } = result
-    return { ok: false, error: "This code is wrong, or was used before.", isWrong: true, ...(message && { message }) }
+    return { ok: false, error: wrongCode, isWrong: true, ...(message && { message }) }
   },
 }
 

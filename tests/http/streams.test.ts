@@ -393,6 +393,8 @@ describe("the downloads of the console", () => {
     })
     expect(response.text).toBe(api.text)
     expect(response.text.split("\r\n")).toHaveLength(4)
+    const bytes = Buffer.from(await (await fetch(server.address + download + search, { headers })).arrayBuffer())
+    expect(bytes.toString("utf8", 0, 3)).toBe("\uFEFF")
   })
 
   test("require a session and the permission of the list", async () => {

@@ -124,10 +124,19 @@ test.each([
   expect(await emailsTo(user)).toEqual([])
 })
 
+test("a key is found in whatever was sent with it", async () => {
+  const keys = [await issued(), await issued("admin"), await issued(), await issued()]
+  const [first, second, third, fourth] = keys.map(({ secret }) => secret)
+  const sent = [`${first}\n`, ` Authorization: Bearer ${second} `, JSON.stringify({ log: `\n${third}\n${fourth}` })]
+  expect((await report({ keys: sent })).status).toBe(202)
+  await finishBackground()
+  for (const { id } of keys) expect(await stateOf(id)).toMatchObject({ revocationReason: "leaked" })
+})
+
 test("the hash, the start and the id of a key revoke nothing", async () => {
   const { id, secret, start } = await issued()
   const { hash } = await db().apiKey.findUniqueOrThrow({ where: { id } })
-  await report({ keys: [id, start, Buffer.from(hash).toString("hex"), ` ${secret}`, secret.slice(0, -1)] })
+  await report({ keys: [id, start, Buffer.from(hash).toString("hex"), secret.slice(0, -1)] })
   await finishBackground()
   expect(await stateOf(id)).toMatchObject({ revocationReason: null })
 })

@@ -8,7 +8,7 @@ import { type Client, countAddress } from "@/lib/sign-in/attempts"
 import { hashOf } from "@/lib/sign-in/link-token"
 import { confirmSignIn, type PendingOfBrowser, pendingSignIn } from "@/lib/sign-in/session"
 import { auditFailedSignIn, type SecondFactor } from "@/lib/sign-in/sessions"
-import { confirmCode } from "@/lib/sign-in/two-factor/codes"
+import { confirmCode, wrongCode } from "@/lib/sign-in/two-factor/codes"
 import { confirmPasskey, passkeyOptions } from "@/lib/sign-in/two-factor/passkeys"
 import { signedIn } from "../signed-in"
 
@@ -33,7 +33,7 @@ export const confirmByCode = guestFormAction({
     }
     if (result.message) after(result.message)
     recordFailure(pending, client)
-    return invalid({ code: "This code is wrong, or was used before." })
+    return invalid({ code: wrongCode })
   },
 })
 

@@ -4,6 +4,7 @@ import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
 import { log } from "@/lib/telemetry/log"
 import type { Viewer } from "../sessions"
+import { typedCode } from "../typed-code"
 import { currentKeyId, decrypt, encrypt } from "./encryption"
 import { type Added, addFactor, stepSeconds } from "./factors"
 
@@ -101,18 +102,14 @@ export async function renewAppSecrets(database: Pool): Promise<string> {
 }
 
 export function isAppCode(typed: string): boolean {
-  return /^[0-9]{6}$/.test(withoutSpaces(typed))
-}
-
-function withoutSpaces(typed: string): string {
-  return typed.replaceAll(/\s/g, "")
+  return /^[0-9]{6}$/.test(typedCode(typed))
 }
 
 /** The step of 30 seconds whose code this is: the current one, or the one before or after it. */
 function stepOf(secret: string, typed: string): number | undefined {
   if (!isAppCode(typed)) return undefined
   const [totp, timestamp] = [totpOf(secret, ""), Date.now()]
-  const delta = totp.validate({ token: withoutSpaces(typed), window: 1, timestamp })
+  const delta = totp.validate({ token: typedCode(typed), window: 1, timestamp })
   return delta === null ? undefined : totp.counter({ timestamp }) + delta
 }
 

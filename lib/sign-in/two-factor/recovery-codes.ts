@@ -5,6 +5,7 @@ import { sendEmail } from "@/lib/email/send"
 import { db, type Transaction } from "@/lib/postgres/prisma"
 import { hashOf } from "../link-token"
 import type { Viewer } from "../sessions"
+import { typedCode } from "../typed-code"
 
 export const recoveryCodeCount = 10
 
@@ -24,9 +25,9 @@ function newCode(): string {
   return [group(), group(), group(), group()].join("-")
 }
 
-/** What is hashed of a typed code: without the hyphens and spaces, whatever its case. */
+/** What is hashed of a typed code. Letters that no code has stand for the digits that they look like. */
 function plain(typed: string): string {
-  return typed.toLowerCase().replaceAll(/[\s-]/g, "")
+  return typedCode(typed).replaceAll("o", "0").replaceAll(/[il]/g, "1")
 }
 
 export function isRecoveryCode(typed: string): boolean {

@@ -3,7 +3,7 @@ import { endpoints } from "@/app/api/v1/endpoints"
 import { download } from "@/lib/api/download"
 import { refuseAs } from "@/lib/api/errors"
 import { isUserList } from "@/lib/api/lists"
-import { csv } from "@/lib/api/stream-formats"
+import { csvFile } from "@/lib/api/stream-formats"
 import { withFailures } from "@/lib/page-route"
 import { requireViewer } from "@/lib/sign-in/session"
 import { findViewer } from "@/lib/sign-in/sessions"
@@ -20,6 +20,6 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/accou
     if (!viewer) refuseAs("forbidden", "You are no longer signed in. Sign in again to download this list.")
   }
   return download(request, resource, { id, isCustomer: true, check }, (search, reader) =>
-    endpoint.stream(id, search, csv, reader),
+    endpoint.stream(id, search, csvFile, reader),
   )
 })

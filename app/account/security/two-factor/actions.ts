@@ -49,7 +49,10 @@ export const addApp = formAction({
       after(() => sendEmail(viewer, "factor_added", { factor: "app" }))
       return done(result.recoveryCodes ?? null)
     }
-    if (result.reason === "wrong") return invalid({ code: "This is not the code that the app shows now." })
+    if (result.reason === "wrong")
+      return invalid({
+        code: "This is not the code that the app shows now. Check the clock of its device, on which codes depend.",
+      })
     revalidatePath(page)
     return refused("This set-up has ended. If the app is not in the list above, start again.")
   },

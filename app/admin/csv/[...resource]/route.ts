@@ -4,7 +4,7 @@ import { download } from "@/lib/api/download"
 import { refuseAs } from "@/lib/api/errors"
 import { isAdminList } from "@/lib/api/lists"
 import { type Demand, demandOf } from "@/lib/api/page-or-stream"
-import { csv } from "@/lib/api/stream-formats"
+import { csvFile } from "@/lib/api/stream-formats"
 import { withFailures } from "@/lib/page-route"
 import { holds, type Permission } from "@/lib/permissions"
 import { requireViewer } from "@/lib/sign-in/session"
@@ -34,6 +34,6 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/admin
   return download(request, resource, { id, isCustomer: false, check }, async (search, reader) => {
     // Not with the 403 page, which a route handler cannot show.
     demand(endpoint.permission)
-    return endpoint.stream(search, demand, csv, reader)
+    return endpoint.stream(search, demand, csvFile, reader)
   })
 })

@@ -8,10 +8,19 @@ import { GET } from "./route"
 const response = await GET(new Request("http://localhost:3000/api/v1/secret-pattern.json"))
 const { report, documentation, gitleaks, github } = await response.json()
 
+/** Where keys are found: configuration, code, logs in JSON, notebooks, URLs, documents. */
+function places(key: string): string[] {
+  const log = JSON.stringify({ text: `first\n${key}\tlast` })
+  return [
+    ...[key, `KEY=${key}\n`, `"${key}"`, `Bearer ${key},`, `https://host/?key=${key}&a`, `a${key}`, `_${key}_`],
+    ...[log, JSON.stringify({ log }), `%0A${key}%0A`, `=3D${key}=3D`, `\\u000a${key}\\u003c`, `<b>${key}</b>`],
+    JSON.stringify({ cells: [{ source: [`%env KEY=${key}\n`, `\tprint("${key}")`] }] }),
+  ]
+}
+
 /** Whether the expression finds exactly the key in texts around it. */
 function finds(source: string, key: string): boolean {
-  const around = [key, `KEY=${key}\n`, `"${key}"`, `Bearer ${key},`, `https://host/?key=${key}&a`]
-  return around.every((text) => new RegExp(source).exec(text)?.[0] === key)
+  return places(key).every((text) => new RegExp(source).exec(text)?.[0] === key)
 }
 
 test("the document is public, cacheable and says where to report", () => {
@@ -25,7 +34,7 @@ test("the document is public, cacheable and says where to report", () => {
 })
 
 test.each(surfaces)(
-  "the expressions find keys of the surface %s under every prefix, and nothing shorter or longer",
+  "the expressions find keys of the surface %s under every prefix, whatever is around them, and nothing shorter",
   (surface: Surface) => {
     const expressions = [gitleaks.regex, github[surfaces.indexOf(surface)].pattern]
     for (const prefix of keyPrefixes[surface]) {
@@ -33,8 +42,6 @@ test.each(surfaces)(
       for (const source of expressions) {
         expect(finds(source, key)).toBe(true)
         expect(new RegExp(source).test(key.slice(0, -1))).toBe(false)
-        expect(new RegExp(source).test(`${key}a`)).toBe(false)
-        expect(new RegExp(source).test(`a${key}`)).toBe(false)
       }
       // gitleaks looks for the keywords in lower case, before the expression.
       expect(gitleaks.keywords.some((word: string) => key.toLowerCase().includes(word))).toBe(true)
