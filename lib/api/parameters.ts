@@ -25,11 +25,28 @@ const epochPattern = /^(0|-?[1-9]\d{0,14})$/
 export function time(endOfDay: boolean) {
   return z.string().transform((text, context): Date => {
     const ms = timeMs(text, endOfDay)
+    const hint = epochPattern.test(text) ? mistakenFor(Number(text)) : undefined
+    if (hint) {
+      context.addIssue({ code: "custom", message: hint })
+      return z.NEVER
+    }
     if (ms !== undefined && ms >= earliestMs && ms <= latestMs) return new Date(ms)
     const plusHint = / \d\d:\d\d$/.test(text) ? "; a + in a query must be sent as %2B" : ""
     context.addIssue({ code: "custom", message: timeError + plusHint })
     return z.NEVER
   })
+}
+
+/** No number before this is a time in milliseconds: it is a year, or a time in seconds. */
+const firstPlausibleMs = Date.parse("2000-01-01T00:00:00.000Z")
+
+/** What a number was probably meant to be; undefined if it is plausible. Zero and less ask for all rows. */
+function mistakenFor(number: number): string | undefined {
+  if (number <= 0 || number >= firstPlausibleMs) return undefined
+  const asMs = new Date(number).toISOString()
+  if (number >= 1000 && number <= 9999) return `is ${asMs} in epoch milliseconds; write a year as ${number}-01-01`
+  if (number * 1000 < firstPlausibleMs) return `is ${asMs} in epoch milliseconds, which is too early; send a date`
+  return `is ${asMs} in epoch milliseconds; for a time in epoch seconds send ${number}000`
 }
 
 function timeMs(text: string, endOfDay: boolean): number | undefined {

@@ -93,6 +93,15 @@ test.each([
 })
 
 test.each([
+  ["2025", "1970-01-01T00:00:02.025Z in epoch milliseconds; write a year as 2025-01-01"],
+  ["1767225600", "1970-01-21T10:53:45.600Z in epoch milliseconds; for a time in epoch seconds send 1767225600000"],
+  ["5", "1970-01-01T00:00:00.005Z in epoch milliseconds, which is too early; send a date"],
+])("a time %s is refused with what was probably meant", (value, message) => {
+  for (const name of ["since", "until"])
+    expect(refusal(`${name}=${value}`)).toBe(`${name} is ${message}, got "${value}".`)
+})
+
+test.each([
   ["2024-01-01", "2024-01-01T00:00:00.000Z"],
   ["2024-02-29", "2024-02-29T00:00:00.000Z"],
   ["2024-01-01T00:00:00Z", "2024-01-01T00:00:00.000Z"],
@@ -113,7 +122,11 @@ test("a plain date in until includes the whole day", () => {
 })
 
 test("since may equal until, and must not be later", () => {
-  expect(parse("since=5&until=5").page).toMatchObject({ since: new Date(5), until: new Date(5) })
+  const moment = Date.UTC(2026, 0, 1)
+  expect(parse(`since=${moment}&until=${moment}`).page).toMatchObject({
+    since: new Date(moment),
+    until: new Date(moment),
+  })
   expect(refusal("since=2026-02-01&until=2026-01-31")).toBe("since must not be later than until.")
 })
 

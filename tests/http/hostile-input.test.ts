@@ -363,14 +363,14 @@ const queries: readonly Row[] = [
       anyList(
         caller,
         "since=2026-01-01T00:00:00Z&until=2026-01-01T00:00:00Z",
-        "since=5&until=5",
+        "since=1700000000005&until=1700000000005",
         "since=2026-01-01&until=2026-01-01",
       ),
     "200",
   ],
   [
     "since after until",
-    (caller) => anyList(caller, "since=2026-02-01&until=2026-01-31", "since=6&until=5"),
+    (caller) => anyList(caller, "since=2026-02-01&until=2026-01-31", "since=1700000000006&until=1700000000005"),
     "400 bad_request",
   ],
   [
