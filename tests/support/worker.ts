@@ -10,15 +10,20 @@ import { singleton, singletons } from "@/lib/singleton"
 import { metrics } from "@/lib/telemetry/metrics"
 import { ownerDb, ownerPool } from "./owner"
 
-// Connections that a failed test has left open do not close.
-const patienceMs = 10_000
-
 // Runs before each test file: gives it a copy of the migrated database and the environment. Files of the unit suite share
 // a process, so a file must find nothing of the one before it.
 const url = inject("postgresUrl")
 const name = `test_${process.pid}`
+singleton("closing-clients", () => {
+  const { end } = pg.Client.prototype
+  // A connection that is closing gets the end of its database as an error, which would end the process.
+  pg.Client.prototype.end = function (this: pg.Client, ...given: []) {
+    this.on("error", () => {})
+    return Reflect.apply(end, this, given)
+  } as typeof end
+  return true
+})
 const admin = singleton("test-admin", () => new pg.Pool({ connectionString: url, max: 1 }))
-await connectionsEnd()
 await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
 // Copying files takes half as long as writing the copy to the log of the cluster.
 await admin.query(`CREATE DATABASE ${name} TEMPLATE template STRATEGY file_copy`)
@@ -82,19 +87,9 @@ const ofProcess = new Set([
     "ended-renders",
     "schema-engine",
     "test-admin",
+    "closing-clients",
   ],
 ])
-
-/**
- * Connections that are closing would be ended once more with the database, and a client that is closing has no listener for
- * that error.
- */
-async function connectionsEnd(): Promise<void> {
-  const areOpen = async () =>
-    (await admin.query("SELECT FROM pg_stat_activity WHERE datname = $1 LIMIT 1", [name])).rowCount === 1
-  const since = performance.now()
-  while ((await areOpen()) && performance.now() - since < patienceMs);
-}
 
 /** The next file's database has the same name, and connections to this one are ended when it is dropped. */
 async function closeIdle(pool: pg.Pool): Promise<void> {
