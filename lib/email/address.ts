@@ -16,7 +16,7 @@ export function normalizeEmail(input: string): string {
   return `${text.slice(0, at)}@${/[/\\?#:]/.test(domain) ? domain : domainToASCII(domain)}`
 }
 
-/** It ignores dots before the @: https://support.google.com/mail/answer/7436150. */
+/** Google documents that it ignores dots before the @. */
 const gmail = /^(.*)@(?:gmail|googlemail)\.com$/
 
 /**

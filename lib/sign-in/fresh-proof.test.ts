@@ -10,6 +10,7 @@ import { proofCodeIn } from "@/tests/support/mail-server"
 import { receiveEmails } from "@/tests/support/received-emails"
 import { checkProof, type TypedProof } from "./fresh-proof"
 import type { Viewer } from "./sessions"
+import { wrongCode } from "./two-factor/codes"
 import { passkeyOptions } from "./two-factor/passkeys"
 
 vi.mock("@/lib/email/send", { spy: true })
@@ -250,7 +251,7 @@ test("an account with a second factor proves who it is by that alone: its passwo
     request: { factors: { app: true, recoveryCodes: false, passkey: null } },
   })
   expect(await check(viewer, "")).toEqual(askedForFactor("Enter a code or use a passkey."))
-  const wrong = askedForFactor("This code is wrong, or was used before.")
+  const wrong = askedForFactor(wrongCode)
   expect(await check(viewer, password)).toEqual(wrong)
   expect(await check(viewer, appCode(await createApp((await withPassword()).id)))).toEqual(wrong)
   expect(await failures(viewer)).toMatchObject([

@@ -9,6 +9,7 @@ import { isDeviceOf } from "@/lib/sign-in/attempts"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { hashOf } from "@/lib/sign-in/link-token"
 import type { Viewer } from "@/lib/sign-in/sessions"
+import { wrongCode } from "@/lib/sign-in/two-factor/codes"
 import { passkeyOptions, registrationOptions } from "@/lib/sign-in/two-factor/passkeys"
 import { createAuthenticator } from "@/tests/support/authenticator"
 import {
@@ -199,7 +200,7 @@ test("a code that signed in does not sign in again", async () => {
   const { viewer, code } = await withApp()
   expect(isSignedIn(await confirm(cookiesOf(await signIn(viewer)), code()))).toBe(true)
   const response = await confirm(cookiesOf(await signIn(viewer)), code())
-  expect(response.text).toContain("This code is wrong, or was used before.")
+  expect(response.text).toContain(wrongCode)
   expect(await sessionsOf(viewer.id)).toBe(1)
 })
 
