@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto"
+import { IncomingMessage, ServerResponse } from "node:http"
+import { Socket } from "node:net"
 import { beforeEach, expect, test, vi } from "vitest"
 import { z } from "zod"
 import { env } from "@/lib/env"
 import { hidden, requestId, secret } from "@/lib/input/fields"
+import { keepResponse } from "@/lib/responses"
 import { TooManyPasswords } from "@/lib/sign-in/password-hash"
 import type { Viewer } from "@/lib/sign-in/sessions"
 import { log } from "@/lib/telemetry/log"
@@ -11,8 +14,9 @@ import { done, formAction, guestFormAction } from "./action"
 
 // Next's request exists only inside its server; tests/http sends forms to the build.
 let origin: string | null
+let more: Record<string, string> = {}
 vi.mock("next/headers", () => ({
-  headers: async () => new Headers(origin === null ? {} : { origin }),
+  headers: async () => new Headers({ ...more, ...(origin !== null && { origin }) }),
   cookies: async () => ({ get: () => undefined }),
 }))
 
@@ -75,10 +79,16 @@ test("when the database is lost, it is unknown whether the form acted: it keeps 
   expect(logError.mock.calls.map(([, event]) => event)).toEqual(["service_unavailable"])
 })
 
-test("when too many passwords wait to be hashed, the form says so and keeps its input, without the password", async () => {
+test("when too many passwords wait to be hashed, a 503 has the form with its input, without the password", async () => {
+  const request = new IncomingMessage(new Socket())
+  const response = new ServerResponse(request)
+  keepResponse(request, response)
+  more = request.headers as Record<string, string>
   act.mockRejectedValue(new TooManyPasswords())
   const message = "The service is busy checking passwords. Try again in a moment."
   expect(await submit(null, form())).toEqual({ ok: false, message, errors: {}, values: kept })
+  expect([response.statusCode, response.getHeader("retry-after")]).toEqual([503, "2"])
+  more = {}
 })
 
 test("any other error is not hidden", async () => {

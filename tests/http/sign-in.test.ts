@@ -635,6 +635,7 @@ async function overload(passes: number) {
 
 test("when too many passwords wait to be hashed, forms are shown again with a 503, with and without JavaScript", {
   timeout: 300_000,
+  tags: ["long"],
 }, async () => {
   let passes = 40
   let overloaded = await overload(passes)
