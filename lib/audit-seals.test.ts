@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import pg from "pg"
 import { beforeEach, expect, test, vi } from "vitest"
 import { createAuditEntries, withoutTriggers } from "@/tests/support/factories"
+import { isSigned } from "@/tests/support/log-lines"
 import { ownerPool, ownerUrl } from "@/tests/support/owner"
 import { audit } from "./audit"
 import { firstUnsealedDay, type Seal, sealAuditLog, verifyAuditLog } from "./audit-seals"
@@ -64,7 +65,8 @@ test("every day that is over is sealed once and in order, however many processes
     [daysAgo(2), 0],
     [daysAgo(1), 0],
   ])
-  expect(warn.mock.calls).toEqual((await seals()).map((seal) => [seal, "audit_sealed"]))
+  expect(warn.mock.calls).toEqual((await seals()).map((seal) => [expect.objectContaining(seal), "audit_sealed"]))
+  for (const [line] of warn.mock.calls) expect(isSigned("audit_sealed", line)).toBe(true)
   expect(await verify()).toEqual({
     ok: true,
     message: `5 days from ${daysAgo(5)} to ${daysAgo(1)} match their seals: 3 entries.`,

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto"
 import type { ClientBase, Pool, QueryConfig } from "pg"
+import { signed } from "./telemetry/evidence"
 import { log } from "./telemetry/log"
 
 /** The seal of a day (UTC) of the audit log; its hash is in hexadecimal. */
@@ -28,7 +29,7 @@ async function sealDay(database: Pool): Promise<boolean> {
     const [seal] = (await client.query<Seal>(query)).rows
     // Before the commit: if this process dies in between, the next round makes and logs the same seal. As a warning,
     // because LOG_LEVEL=warn must not drop it.
-    if (seal) log().warn(seal, "audit_sealed")
+    if (seal) log().warn(signed("audit_sealed", seal), "audit_sealed")
     await client.query("COMMIT")
     client.release()
     return seal !== undefined
