@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { sealAuditLog } from "@/lib/audit-seals"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
+import { singletons } from "@/lib/singleton"
 import { serve, waitForServer } from "@/scripts/build-and-serve"
 import { migrate } from "@/scripts/migrate"
 import { freePort } from "@/scripts/postgres"
@@ -44,6 +45,8 @@ beforeAll(async () => {
   cluster = await createDebianCluster()
   const { url, ownerUrl } = cluster
   Object.assign(process.env, { DATABASE_URL: url, MIGRATE_DATABASE_URL: ownerUrl })
+  // The worker made these for its own database.
+  for (const name of ["env", "pool", "prisma", "owner-pool", "owner-prisma"]) delete singletons[name]
   await migrate(ownerUrl, url)
   server = await startServer()
 })
