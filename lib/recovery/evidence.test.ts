@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { ownMigrations } from "@/lib/postgres/readiness"
 import { entryOf, logFile, signedLine } from "@/tests/support/log-lines"
-import { readEvidence } from "./evidence"
+import { readEvidence, readSeals } from "./evidence"
 
 afterEach(() => {
   Object.assign(env(), { LOG_SECRETS: undefined })
@@ -177,4 +177,39 @@ test("of runs that the database has, no more are held than it is asked about at 
     return ids.filter((one) => one !== id)
   })
   expect([runs.map(({ id, credits }) => [id, credits]), asked]).toEqual([[[id, 5]], [10_000, 10_000, 5_001]])
+})
+
+const seal = (second: number, day: string, hash: string, secret?: string) =>
+  signedLine("audit_sealed", { day, entries: 1, hash: hash.repeat(64) }, { at: at(second), ...(secret && { secret }) })
+
+async function sealsIn(...lines: readonly object[]) {
+  const { seals, unverified } = await readSeals([await logFile(...lines)])
+  return [seals.map(({ day, hash }) => `${day} ${hash.slice(0, 1)}`), unverified]
+}
+
+test("seals count only if they are verified, as they were written", async () => {
+  const [good, other] = [seal(1, "2026-11-01", "a"), seal(2, "2026-11-02", "b", "x".repeat(32))]
+  const changed = [{ hash: "c".repeat(64) }, { day: "2026-11-03" }, { entries: 2 }, { signature: undefined }]
+  expect(await sealsIn(good, other, ...changed.map((change) => ({ ...good, ...change })))).toEqual([
+    ["2026-11-01 a"],
+    5,
+  ])
+})
+
+test("a day that was sealed twice has both seals, unless a verified restore to before its end is between them", async () => {
+  const [first, second] = [seal(1, "2026-11-02", "a"), seal(5, "2026-11-02", "b")]
+  const restored = (second: number, moment: string, secret?: string) =>
+    signedLine("database_restored", { moment }, { at: at(second), ...(secret && { secret }) })
+  const moment = "2026-11-02T23:59:59.999Z"
+  expect(await sealsIn(first, second, restored(3, moment))).toEqual([["2026-11-02 b"], 0])
+  for (const line of [
+    [],
+    [restored(0, moment)],
+    [restored(3, "2026-11-03T00:00:00.000Z")],
+    [restored(3, moment, "x".repeat(32))],
+    [{ ...restored(3, "2026-11-03T00:00:00.000Z"), moment }],
+    [{ ...restored(3, moment), signature: undefined }],
+  ]) {
+    expect(await sealsIn(first, second, ...line)).toEqual([["2026-11-02 a", "2026-11-02 b"], 0])
+  }
 })

@@ -1,3 +1,4 @@
+import { dayAfter, type KnownSeal } from "@/lib/audit-seals"
 import { readLog, type Told, type Trust, trusts } from "./log-lines"
 
 export type ToldRun = { id: string; accountId: string; keyId: string; credits: number; time: string; trust: Trust }
@@ -51,4 +52,22 @@ export async function readEvidence(
   // Their ids are UUIDv7, which the database makes by its clock: servers can have other clocks.
   const ordered = [...entries.values()].sort((one, other) => (one.entryId < other.entryId ? -1 : 1))
   return { runs: [...runs.values()].map(dated), entries: ordered.map(dated), from, to, damaged }
+}
+
+/** `unverified`: the number of seals that may be forged. */
+export type LoggedSeals = { seals: KnownSeal[]; unverified: number; damaged: number }
+
+/** Reads the verified seals of log files, except those of days that a restore has changed since. */
+export async function readSeals(files: readonly string[]): Promise<LoggedSeals> {
+  const [seals, restores] = [new Map<string, KnownSeal & { time: string }>(), [] as { time: string; moment: string }[]]
+  let unverified = 0
+  const damaged = await readLog(files, (told, trust) => {
+    if (told.event === "audit_sealed" && trust !== "verified") unverified++
+    if (trust !== "verified") return
+    if (told.event === "audit_sealed") seals.set(`${told.time} ${told.day}`, told)
+    if (told.event === "database_restored") restores.push(told)
+  })
+  const isOfAnotherPast = ({ day, time }: KnownSeal & { time: string }) =>
+    restores.some((restore) => restore.time > time && restore.moment < dayAfter(day))
+  return { seals: [...seals.values()].filter((seal) => !isOfAnotherPast(seal)), unverified, damaged }
 }
