@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import pg from "pg"
 import { beforeEach, expect, test, vi } from "vitest"
 import { createAuditEntries, withoutTriggers } from "@/tests/support/factories"
+import { isSigned } from "@/tests/support/log-lines"
 import { ownerPool, ownerUrl } from "@/tests/support/owner"
 import { audit } from "./audit"
 import { firstUnsealedDay, type Seal, sealAuditLog, verifyAuditLog } from "./audit-seals"
@@ -41,7 +42,7 @@ async function seals(): Promise<Seal[]> {
   return (await pool().query<Seal>(`SELECT ${columns} FROM audit_seals ORDER BY day`)).rows
 }
 
-async function verify(known?: { day: string; hash: string }) {
+async function verify(...known: { day: string; hash: string }[]) {
   const client = await ownerPool().connect()
   try {
     return await verifyAuditLog(client, known)
@@ -64,7 +65,8 @@ test("every day that is over is sealed once and in order, however many processes
     [daysAgo(2), 0],
     [daysAgo(1), 0],
   ])
-  expect(warn.mock.calls).toEqual((await seals()).map((seal) => [seal, "audit_sealed"]))
+  expect(warn.mock.calls).toEqual((await seals()).map((seal) => [expect.objectContaining(seal), "audit_sealed"]))
+  for (const [line] of warn.mock.calls) expect(isSigned("audit_sealed", line)).toBe(true)
   expect(await verify()).toEqual({
     ok: true,
     message: `5 days from ${daysAgo(5)} to ${daysAgo(1)} match their seals: 3 entries.`,
@@ -154,7 +156,7 @@ test("functions of the same names as those of PostgreSQL do not deceive verifica
   await client.connect()
   try {
     const known = { day: daysAgo(5), hash: seal?.hash ?? "" }
-    expect(await verifyAuditLog(client, known)).toMatchObject({
+    expect(await verifyAuditLog(client, [known])).toMatchObject({
       ok: false,
       message: expect.stringContaining("changed"),
     })

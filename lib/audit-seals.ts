@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto"
 import type { ClientBase, Pool, QueryConfig } from "pg"
+import { signed } from "./telemetry/evidence"
 import { log } from "./telemetry/log"
 
 /** The seal of a day (UTC) of the audit log; its hash is in hexadecimal. */
@@ -28,7 +29,7 @@ async function sealDay(database: Pool): Promise<boolean> {
     const [seal] = (await client.query<Seal>(query)).rows
     // Before the commit: if this process dies in between, the next round makes and logs the same seal. As a warning,
     // because LOG_LEVEL=warn must not drop it.
-    if (seal) log().warn(seal, "audit_sealed")
+    if (seal) log().warn(signed("audit_sealed", seal), "audit_sealed")
     await client.query("COMMIT")
     client.release()
     return seal !== undefined
@@ -49,14 +50,16 @@ export async function firstUnsealedDay(database: Pool): Promise<Date> {
   return rows[0]?.day ?? new Date()
 }
 
+export type KnownSeal = Pick<Seal, "day" | "hash">
+
 export type Verified = { ok: boolean; message: string }
 
 /**
  * Computes every seal again, in one snapshot, and says which day is the first that differs. Calls nothing in the database
  * that the owner of the tables can replace.
- * @param known a seal from the log: whoever changes entries and seals them again does not change that
+ * @param known seals from the log: whoever changes entries and seals them again does not change those
  */
-export async function verifyAuditLog(client: ClientBase, known?: Pick<Seal, "day" | "hash">): Promise<Verified> {
+export async function verifyAuditLog(client: ClientBase, known: readonly KnownSeal[] = []): Promise<Verified> {
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
   try {
     const found = await tablesFound(client)
@@ -92,7 +95,7 @@ async function arePlain(client: ClientBase, found: readonly unknown[]): Promise<
   return rows[0]?.plain === true
 }
 
-async function verify(client: ClientBase, known?: Pick<Seal, "day" | "hash">): Promise<Verified> {
+async function verify(client: ClientBase, known: readonly KnownSeal[]): Promise<Verified> {
   const { rows: seals } = await client.query<Seal>(`SELECT ${columns} FROM public.audit_seals ORDER BY day`)
   const { rows } = await client.query<{ firstEntry: string | null; yesterday: string; undated: boolean }>(
     `SELECT (min(created_at) AT TIME ZONE 'UTC')::date::text AS "firstEntry",
@@ -116,15 +119,15 @@ async function verify(client: ClientBase, known?: Pick<Seal, "day" | "hash">): P
       return failed(`${day} has ${computed.entries} entries, but ${seal.entries} were sealed.`)
     }
     if (computed.hash !== seal.hash) return failed(`${day} has an entry or a seal that was changed.`)
-    if (known?.day === day && known.hash !== seal.hash) {
-      const changed = `${day} has the seal ${seal.hash}, not ${known.hash}: this day or one before was changed, and sealed again.`
+    const other = known.find((one) => one.day === seal.day && one.hash !== seal.hash)
+    if (other) {
+      const changed = `${day} has the seal ${seal.hash}, not ${other.hash}: this day or one before was changed, and sealed again.`
       return failed(changed + (await restoredTo(client, day)))
     }
     ;[day, before, entries] = [dayAfter(day), seal.hash, entries + seal.entries]
   }
-  if (known && !seals.some((seal) => seal.day === known.day)) {
-    return failed(`${known.day} is not sealed.${await restoredTo(client, known.day)}`)
-  }
+  const missing = known.find((one) => !seals.some((seal) => seal.day === one.day))
+  if (missing) return failed(`${missing.day} is not sealed.${await restoredTo(client, missing.day)}`)
   // Yesterday may wait for the next round of the sweeper.
   if (day && day < yesterday) return failed(`${day} is not sealed. Does the sweeper run?`)
   if (!last) return failed("No day of the audit log is sealed.")
@@ -182,6 +185,6 @@ async function* entriesOf(client: ClientBase, day: string): AsyncGenerator<(stri
   await client.query("CLOSE entries")
 }
 
-function dayAfter(day: string): string {
+export function dayAfter(day: string): string {
   return new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10)
 }

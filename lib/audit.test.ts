@@ -43,6 +43,7 @@ import {
   createUser,
   createViewer,
 } from "@/tests/support/factories"
+import { isSigned } from "@/tests/support/log-lines"
 import { type AuditAction, audit, logAuditEntries } from "./audit"
 import { singletons } from "./singleton"
 import { log } from "./telemetry/log"
@@ -261,7 +262,9 @@ test("a server logs each entry with ids alone, and a script logs none", async ()
   delete singletons.auditEntriesLogged
   const { id: entryId } = await db().auditEntry.findFirstOrThrow({ where: { targetId }, orderBy: { id: "desc" } })
   const { details: _, ...ids } = record
-  expect(info.mock.calls).toEqual([[{ entryId, ...ids, role: "support" }, "audited"]])
+  const [[line, event] = []] = info.mock.calls as unknown[][]
+  expect([line, event]).toEqual([expect.objectContaining({ entryId, ...ids, role: "support" }), "audited"])
+  expect(isSigned("audited", line)).toBe(true)
 })
 
 test.each(Object.entries(actions))(

@@ -1,5 +1,6 @@
 import type { Transaction } from "./postgres/prisma"
 import { singletons } from "./singleton"
+import { signed } from "./telemetry/evidence"
 import { log } from "./telemetry/log"
 
 /** Every action in the audit log. */
@@ -82,6 +83,6 @@ export async function audit(transaction: Pick<Transaction, "auditEntry">, record
   const { id } = await transaction.auditEntry.create({ data: { ...record, targetId }, select: { id: true } })
   if (!singletons.auditEntriesLogged) return
   // Before the commit: what is committed and then lost always has its line.
-  const role = action === "user.role_changed" ? details?.to : undefined
-  log().info({ entryId: id, action, actorId, targetType, targetId, role }, "audited")
+  const role = action === "user.role_changed" ? String(details?.to) : undefined
+  log().info(signed("audited", { entryId: id, action, actorId, targetType, targetId, role }), "audited")
 }

@@ -178,21 +178,24 @@ test("WELCOME_CREDITS is a whole number from 0 to 1,000,000", () => {
   }
 })
 
-test("AUTH_SECRET is one secret or several, each of at least 32 characters", () => {
-  const [one, other] = ["a".repeat(32), "b".repeat(32)]
-  for (const value of [one, `${one},${other}`, `${one} , ${other}`]) {
-    expect(parseEnv({ ...complete, AUTH_SECRET: value }).AUTH_SECRET).toBe(value)
-  }
-  for (const value of [
-    "a".repeat(31),
-    `${one},${"b".repeat(31)}`,
-    `${"a".repeat(31)},${other}`,
-    `${one},`,
-    `,${one}`,
-  ]) {
-    expect(problemsOf({ ...complete, AUTH_SECRET: value })[1]).toMatch(/AUTH_SECRET must have at least 32 characters/)
-  }
-})
+test.each(["AUTH_SECRET", "LOG_SECRETS"] as const)(
+  "%s is one secret or several, each of at least 32 characters",
+  (name) => {
+    const [one, other] = ["a".repeat(32), "b".repeat(32)]
+    for (const value of [one, `${one},${other}`, `${one} , ${other}`]) {
+      expect(parseEnv({ ...complete, [name]: value })[name]).toBe(value)
+    }
+    for (const value of [
+      "a".repeat(31),
+      `${one},${"b".repeat(31)}`,
+      `${"a".repeat(31)},${other}`,
+      `${one},`,
+      `,${one}`,
+    ]) {
+      expect(problemsOf({ ...complete, [name]: value })[1]).toContain(`${name} must have at least 32 characters`)
+    }
+  },
+)
 
 test.each([
   [{ NODE_ENV: "production" }, "required"],

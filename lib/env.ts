@@ -8,6 +8,15 @@ const optional = z.string().min(1).optional()
 /** The exponent of N in scrypt: 17 is OWASP's minimum, and demos and tests may hash for less. */
 const passwordHashCost = z.coerce.number().int().min(10).max(17).default(17)
 
+function secrets(error?: string) {
+  return z
+    .string({ error })
+    .refine(
+      (value) => secretsIn(value).every((secret) => secret.length >= 32),
+      "must have at least 32 characters, and so must each of several secrets, which a comma separates",
+    )
+}
+
 const schema = z
   .object({
     NODE_ENV: z.enum(["development", "test", "production"]).default("development"),
@@ -17,12 +26,8 @@ const schema = z
     DATABASE_POOL_MAX: z.coerce.number().int().min(1).max(500).default(10),
     DATABASE_WAIT_MS: z.coerce.number().int().min(1_500).max(60_000).default(2_400),
     DATABASE_PREPARE: z.enum(["on", "off"]).default("on"),
-    AUTH_SECRET: z
-      .string({ error: "is required: at least 32 random characters, for example from `openssl rand -base64 32`" })
-      .refine(
-        (value) => secretsIn(value).every((secret) => secret.length >= 32),
-        "must have at least 32 characters, and so must each of several secrets, which a comma separates",
-      ),
+    AUTH_SECRET: secrets("is required: at least 32 random characters, for example from `openssl rand -base64 32`"),
+    LOG_SECRETS: secrets().optional(),
     BASE_URL: z
       .url({ protocol: /^https?$/, error: "is required: the public URL, like https://app.example.com" })
       .refine((value) => !URL.canParse(value) || new URL(value).pathname === "/", "must not have a path")
@@ -118,7 +123,7 @@ const schema = z
     return { ...value, STAFF_MFA: STAFF_MFA ?? (isOpen ? ("off" as const) : ("required" as const)) }
   })
 
-/** The secrets of AUTH_SECRET, which a comma separates. */
+/** The secrets of AUTH_SECRET or LOG_SECRETS, which a comma separates. */
 export function secretsIn(value: string): string[] {
   return value.split(/ *, */)
 }

@@ -1,26 +1,14 @@
 import { randomUUID } from "node:crypto"
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { afterAll, expect, test, vi } from "vitest"
+import { expect, test, vi } from "vitest"
 import { db } from "@/lib/postgres/prisma"
 import { log } from "@/lib/telemetry/log"
 import { createAuditEntries, createKey, createSession, createUser } from "@/tests/support/factories"
+import { entryOf, logFile, signedLine } from "@/tests/support/log-lines"
 import { runCommand } from "@/tests/support/run-command"
 import { afterRestoreCommand } from "./after-restore"
 import { verifyAudit } from "./audit-verify"
 
-const directory = await mkdtemp(join(tmpdir(), "after-restore-"))
-
-afterAll(() => rm(directory, { recursive: true }))
-
 const restore = (...args: string[]) => runCommand(afterRestoreCommand, ...args)
-
-async function logOf(...lines: object[]): Promise<string> {
-  const path = join(directory, randomUUID())
-  await writeFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""))
-  return path
-}
 
 const isUntouched = async () => (await db().auditEntry.count({ where: { action: "database.restored" } })) === 0
 
@@ -29,12 +17,8 @@ test.each([
   ["a time in the future", ["--moment", "2999-01-31T12:00:00Z"], "is no time in the past with its zone"],
   ["an unknown choice", ["--revoke", "some"], "Unknown choice some."],
   ["an unknown option", ["--force"], "--dry-run"],
-  ["a file that is missing", ["--log", join(directory, "missing")], "The log cannot be read"],
-  [
-    "a file without lines of a server beside another one",
-    ["--log", await logOf({ time: new Date().toISOString(), event: "request" }), "--log", await logOf({})],
-    "no line is one of a server's log",
-  ],
+  ["a file that is missing", ["--log", "/missing"], "The log cannot be read"],
+  ["a file without lines of a server", ["--log", "/dev/null"], "The log cannot be read: /dev/null: no line is one"],
 ])("the command refuses %s in words, and changes nothing", async (_, args, stderr) => {
   const refused = { code: 1, stderr: expect.stringContaining(stderr), stdout: "" }
   expect(await restore(...args)).toMatchObject(refused)
@@ -48,49 +32,100 @@ test("the command requires DATABASE_URL", async () => {
   vi.unstubAllEnvs()
 })
 
-test("a dry run says the same and changes nothing", async () => {
+/** A report without what only a run that changes something says. */
+const withoutSeals = (report: string) => report.replace(/^\d+ days of the audit log are sealed.*\n/m, "")
+
+test("a dry run says the same and changes nothing, and nothing of the log is done", async () => {
   const user = await createUser()
   await createSession(user)
   const { key } = await createKey({ user, surface: "user" })
-  const time = new Date().toISOString()
-  const log = await logOf(
-    {
-      time,
-      event: "audited",
-      entryId: randomUUID(),
-      action: "api_key.revoked",
-      actorId: user.id,
-      targetType: "api_key",
-      targetId: key.id,
-    },
-    { time, event: "request", keyId: key.id, run: { id: randomUUID(), accountId: user.id, credits: 3 } },
-  )
-  const dry = (await restore("--log", log, "--dry-run")).stdout
+  const run = { id: randomUUID(), accountId: user.id, credits: 3 }
+  const lines = [
+    signedLine("request", { keyId: key.id, run }),
+    signedLine("audited", entryOf("api_key.revoked", key.id)),
+    signedLine("audited", entryOf("user.role_changed", user.id, "owner")),
+  ]
+  const file = await logFile(...lines)
+  const dry = (await restore("--log", file, "--dry-run")).stdout
   expect(await db().session.count()).toBe(1)
-  expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toBeNull()
-  const done = (await restore("--log", log)).stdout
-  expect(done).toBe(dry.replace(" Dry run: nothing was changed.", ""))
-  expect(done).toContain("Told to clients and gone: 1 runs (3 credits), 1 actions.")
-  expect(done).toContain(`key ${key.id} of account ${user.id}: revoked`)
+  expect(await isUntouched()).toBe(true)
+  const done = (await restore("--log", file)).stdout
+  expect(withoutSeals(done)).toBe(dry.replace(" Dry run: nothing was changed.", ""))
+  expect(done).toContain(`Told to clients and gone: 1 runs (3 credits), 2 actions.
+  account ${user.id}
+    run ${run.id} at ${lines[0]?.at} with key ${key.id}, 3 credits
+    api_key.revoked api_key ${key.id} at ${lines[1]?.at}
+      http://localhost:3000/admin/users/${user.id}?revoke=${key.id}
+    user.role_changed to owner user ${user.id} at ${lines[2]?.at}
+      user:role ${user.email} owner
+`)
   expect(await db().session.count()).toBe(0)
+  expect((await db().apiKey.findUniqueOrThrow({ where: { id: key.id } })).revokedAt).toBeNull()
+  expect((await db().user.findUniqueOrThrow({ where: { id: user.id } })).role).toBe("member")
 })
 
-test("what would leave no owner is not done, and the exit code says so", async () => {
-  const { id } = await createUser({ role: "owner" })
-  const time = new Date().toISOString()
-  const log = await logOf({
-    time,
-    event: "audited",
-    entryId: randomUUID(),
-    action: "user.banned",
-    actorId: null,
-    targetType: "user",
-    targetId: id,
+test("what may be forged is in sections of its own, without commands", async () => {
+  const user = await createUser()
+  const [verified, forged] = [entryOf("user.banned", user.id), entryOf("user.role_changed", user.id, "owner")]
+  const {
+    signature: _,
+    at: __,
+    ...old
+  } = signedLine("audited", entryOf("user.closed", user.id), {
+    at: new Date(Date.now() - 60_000),
   })
-  expect(await restore("--log", log)).toMatchObject({
-    code: 2,
-    stdout: expect.stringContaining(`account ${id}: not banned, it is the last owner`),
-  })
+  const file = await logFile(
+    old,
+    signedLine("audited", forged, { secret: "x".repeat(32) }),
+    signedLine("audited", verified),
+    '{"level":"info","time":"',
+  )
+  const { stdout } = await restore("--log", file)
+  const [before = "", ...sections] = stdout.split(/^(?=\S.*: 0 runs \(0 credits\), 1 actions\.$)/m)
+  expect(before).toContain("1 lines are damaged, or have an impossible time: what they say is in no list here.\n")
+  expect(sections.map((text) => text.split("\n").slice(0, 3))).toEqual([
+    [
+      "Told to clients and gone: 0 runs (0 credits), 1 actions.",
+      ...[`  account ${user.id}`, expect.stringContaining("    user.banned user ")],
+    ],
+    [
+      "From before lines were signed: may be forged: 0 runs (0 credits), 1 actions.",
+      ...[`  account ${user.id}`, expect.stringContaining("    user.closed user ")],
+    ],
+    [
+      "Unverified: may be forged: 0 runs (0 credits), 1 actions.",
+      ...[`  account ${user.id}`, expect.stringContaining("    user.role_changed to owner user ")],
+    ],
+  ])
+  expect(stdout).not.toContain("user:role")
+})
+
+test.each([
+  [[], 2],
+  [["--dry-run"], 2],
+  [["--accept-list"], 0],
+  [["--accept-list", "--dry-run"], 0],
+  [["--revoke", "admin"], 0],
+  [["--revoke", "all"], 0],
+])("with %j the exit code is %i", async (args, code) => {
+  const file = await logFile(signedLine("audited", entryOf("user.banned", randomUUID())))
+  expect(await restore(...args)).toMatchObject({ code, stderr: "" })
+  expect(await restore(...args, "--log", file)).toMatchObject({ code, stderr: "" })
+})
+
+test("a log whose signed lines start after the moment says that something may be missing", async () => {
+  const missing = "None is from before the restored moment"
+  const [early, late] = [-120_000, 0].map((shift) =>
+    signedLine("audited", entryOf("user.banned", randomUUID()), { at: new Date(Date.now() + shift) }),
+  )
+  const { signature: _, ...unsigned } = early ?? expect.fail()
+  const moment = ["--moment", new Date(Date.now() - 60_000).toISOString()]
+  expect((await restore(...moment, "--log", await logFile(early ?? expect.fail()))).stdout).not.toContain(missing)
+  for (const lines of [[late ?? ""], [late ?? "", unsigned], [unsigned]]) {
+    const { stdout } = await restore(...moment, "--log", await logFile(...lines))
+    expect(stdout).toContain(missing)
+    expect(stdout).toContain("also those that were revoked since: see --revoke.")
+  }
 })
 
 test("a seal from before a restore differs, and the verification says that a restore explains it", async () => {
@@ -98,7 +133,11 @@ test("a seal from before a restore differs, and the verification says that a res
   const warned = vi.spyOn(log(), "warn")
   const createdAt = new Date(Date.now() - 2 * day)
   await createAuditEntries([{ action: "user.signed_in", targetType: "user", targetId: randomUUID(), createdAt }])
-  await restore("--moment", new Date(Date.now() - 2.5 * day).toISOString())
+  const moment = new Date(Date.now() - 2.5 * day).toISOString()
+  await restore("--moment", moment, "--dry-run")
+  expect(warned).not.toHaveBeenCalled()
+  await restore("--moment", moment)
+  expect(warned.mock.calls[0]).toEqual([expect.objectContaining({ moment }), "database_restored"])
   const [seal] = warned.mock.calls.find(([, event]) => event === "audit_sealed") ?? expect.fail("nothing is sealed")
   const { day: sealed, hash } = seal as unknown as { day: string; hash: string }
   expect((await runCommand(verifyAudit, sealed, hash)).stdout).toContain("match their seals")

@@ -8,18 +8,23 @@ import { survivingLosses } from "@/lib/postgres/pool"
 import { readiness } from "@/lib/postgres/readiness"
 import { afterRestore, findKeptRuns, type Outcome } from "@/lib/recovery/after-restore"
 import { type Evidence, readEvidence } from "@/lib/recovery/evidence"
+import { type Trust, trusts } from "@/lib/recovery/log-lines"
+import { signed } from "@/lib/telemetry/evidence"
 import { log } from "@/lib/telemetry/log"
 import { type Command, runIfStarted } from "./command-line"
 import { loadEnvFiles } from "./env-files.mjs"
 
 // docs/backup.md says when to run it.
 
-const usage = `Usage: after-restore [--log FILE]… [--moment TIME] [--revoke admin|all] [--dry-run]
+const usage = `Usage: after-restore [--log FILE]… [--moment TIME] [--revoke admin|all] [--accept-list] [--dry-run]
 
-  --log      log lines of the servers from before the restored moment until the loss; again for each file
-  --moment   the moment that the database was restored to, like 2026-01-31T12:00:00Z; the newest row if omitted
-  --revoke   revokes all admin keys, or all keys, that work: without the logs nobody knows which were revoked since
-  --dry-run  only says what it would do`
+  --log          log lines of the servers from before the restored moment until the loss; again for each file
+  --moment       the moment that the database was restored to, like 2026-01-31T12:00:00Z; the newest row if omitted
+  --revoke       revokes all admin keys, or all keys, that work: without the logs nobody knows which were revoked since
+  --accept-list  says that you have decided about everything that is listed
+  --dry-run      only says what it would do
+
+Without --revoke and --accept-list the exit code is 2.`
 
 /** A database of millions of rows takes longer than a request may. */
 const timeout = 3_600_000
@@ -28,7 +33,7 @@ const timeout = 3_600_000
 const undone = Symbol("dry run")
 
 export const afterRestoreCommand: Command = async (args, output) => {
-  const { files, moment, revokeAll, isDry } = choices(args)
+  const { files, moment, revokeAll, isAccepted, isDry } = choices(args)
   loadEnvFiles()
   const { DATABASE_URL: connectionString } = process.env
   if (!connectionString) throw new Error("after-restore requires DATABASE_URL.")
@@ -57,11 +62,12 @@ export const afterRestoreCommand: Command = async (args, output) => {
         if (error !== undone) throw error
       })
     if (!outcome) throw new Error("The transaction has no outcome.")
-    // Days that were sealed after the moment get another seal.
+    // Days that were sealed after the moment get another seal. This line makes the earlier ones void.
+    if (!isDry) log().warn(signed("database_restored", { moment: outcome.moment.toISOString() }), "database_restored")
     const sealed = isDry ? 0 : await sealAuditLog(client)
     await new Promise((done) => log().flush(done))
     output.log(report(rows[0]?.name ?? "", outcome, evidence, sealed, isDry).join("\n"))
-    return outcome.unsafe.length > 0 ? 2 : 0
+    return isAccepted || revokeAll ? 0 : 2
   } finally {
     await prisma.$disconnect()
     await client.end()
@@ -76,16 +82,18 @@ function choices(args: readonly string[]) {
         log: { type: "string", multiple: true },
         moment: { type: "string" },
         revoke: { type: "string" },
+        "accept-list": { type: "boolean" },
         "dry-run": { type: "boolean" },
       },
     })
-    const { log: files = [], moment, revoke, "dry-run": isDry = false } = values
+    const { log: files = [], moment, revoke, "accept-list": isAccepted = false, "dry-run": isDry = false } = values
     if (revoke !== undefined && revoke !== "admin" && revoke !== "all") throw new Error(`Unknown choice ${revoke}.`)
     // A time without its zone would be that of this machine.
     if (moment !== undefined && !(/(Z|[+-]\d\d:?\d\d)$/.test(moment) && Date.parse(moment) <= Date.now())) {
       throw new Error(`${moment} is no time in the past with its zone.`)
     }
-    return { files, moment: moment === undefined ? undefined : new Date(moment), revokeAll: revoke, isDry } as const
+    const at = moment === undefined ? undefined : new Date(moment)
+    return { files, moment: at, revokeAll: revoke, isAccepted, isDry } as const
   } catch (error) {
     throw new Error(`${(error as Error).message}\n\n${usage}`)
   }
@@ -93,65 +101,75 @@ function choices(args: readonly string[]) {
 
 async function read(files: readonly string[], prisma: PrismaClient): Promise<Evidence> {
   const findKept = async (ids: string[]) => (await findKeptRuns(prisma, ids)).map(({ id }) => id)
-  const evidence = await readEvidence(files, findKept).catch((error) => {
+  return readEvidence(files, findKept).catch((error) => {
     throw new Error(`The log cannot be read: ${(error as Error).message}`)
   })
-  const { foreign } = evidence
-  // With the other files alone, what is in this one would not be done again, and nobody would be told.
-  if (foreign.length > 0) throw new Error(`${foreign.join(", ")}: no line is one of a server's log.`)
-  return evidence
 }
 
 function report(
   name: string,
-  { moment, ended, done, unsafe, lostRuns, lostEntries, working, revoked }: Outcome,
+  { moment, ended, lostRuns, lostEntries, working, revoked }: Outcome,
   evidence: Evidence | undefined,
   sealed: number,
   isDry: boolean,
 ): string[] {
   const { sessions, signIns, links, deletionsPostponed } = ended
-  const credits = lostRuns.reduce((sum, run) => sum + run.credits, 0)
   const lines = [
     `${name}: restored to ${moment.toISOString()}.${isDry ? " Dry run: nothing was changed." : ""}`,
     `Ended: ${sessions} sessions, ${signIns} unfinished sign-ins, ${links} links.`,
   ]
   if (deletionsPostponed > 0) lines.push(`${deletionsPostponed} deletions can be undone for seven days from now.`)
-  if (sealed > 0) lines.push(`${sealed} days of the audit log are sealed: keep the lines audit_sealed above.`)
-  lines.push(...section("Done again", done), ...section("Not done: decide yourself", unsafe))
+  if (!isDry) {
+    lines.push(`${sealed} days of the audit log are sealed. Keep the lines database_restored and audit_sealed above.`)
+  }
   if (revoked > 0) lines.push(`${revoked} keys that worked are revoked.`)
+  const { from = "", to, damaged = 0 } = evidence ?? {}
+  const isKnown = Date.parse(from) <= moment.getTime()
   if (evidence) {
-    lines.push(`The log has lines from ${evidence.from} to ${evidence.to}.`)
-    if (Date.parse(evidence.from) > moment.getTime()) {
-      lines.push("It starts after the restored moment: what was told in between is in no list here.")
-    }
-    lines.push(`Told to clients and gone: ${lostRuns.length} runs (${credits} credits), ${lostEntries.length} actions.`)
-    lines.push(...byAccount(lostRuns, lostEntries))
+    lines.push(from ? `The log has signed lines from ${from} to ${to}.` : "The log has no signed line.")
+    if (!isKnown)
+      lines.push("None is from before the restored moment: what was told in between may be in no list here.")
+    if (damaged > 0)
+      lines.push(`${damaged} lines are damaged, or have an impossible time: what they say is in no list here.`)
+    const lists = trusts.flatMap((trust) => {
+      const isOf = (line: { trust: Trust }) => line.trust === trust
+      return listOf(titles[trust], lostRuns.filter(isOf), lostEntries.filter(isOf))
+    })
+    lines.push(...lists)
+    if (lists.length > 0) lines.push("Nothing of this was done again: do it with the command or on the page below it.")
   } else {
     lines.push("Without --log nobody knows what clients were told since, and which keys were revoked.")
   }
   const { admin, user } = working
-  if (!evidence || Date.parse(evidence.from) > moment.getTime()) {
+  if (!isKnown) {
     lines.push(`${admin} admin keys and ${user} user keys work, also those that were revoked since: see --revoke.`)
   }
   return lines
 }
 
-function section(title: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)]
+const titles: Record<Trust, string> = {
+  verified: "Told to clients and gone",
+  unsigned: "From before lines were signed: may be forged",
+  forged: "Unverified: may be forged",
 }
 
-function byAccount(runs: Outcome["lostRuns"], entries: Outcome["lostEntries"]): string[] {
+function listOf(title: string, runs: Outcome["lostRuns"], entries: Outcome["lostEntries"]): string[] {
+  if (runs.length + entries.length === 0) return []
   const lists = new Map<string, string[]>()
-  const list = (account: string, line: string) => lists.set(account, [...(lists.get(account) ?? []), line])
+  const list = (account: string, ...lines: string[]) => lists.set(account, [...(lists.get(account) ?? []), ...lines])
   for (const { id, accountId, keyId, credits, time } of runs) {
     list(accountId, `run ${id} at ${time} with key ${keyId}, ${credits} credits`)
   }
-  for (const { action, actorId, targetType, targetId, role, time } of entries) {
+  for (const { accountId, action, actorId, targetType, targetId, role, time, again } of entries) {
     const by = actorId && actorId !== targetId ? ` by ${actorId}` : ""
-    const account = targetType === "user" ? targetId : (actorId ?? "nobody")
-    list(account, `${action}${role ? ` to ${role}` : ""} ${targetType} ${targetId} at ${time}${by}`)
+    const entry = `${action}${role ? ` to ${role}` : ""} ${targetType} ${targetId} at ${time}${by}`
+    list(accountId ?? "nobody", entry, ...(again ? [`  ${again}`] : []))
   }
-  return [...lists].flatMap(([account, lines]) => [`  account ${account}`, ...lines.map((line) => `    ${line}`)])
+  const credits = runs.reduce((sum, run) => sum + run.credits, 0)
+  return [
+    `${title}: ${runs.length} runs (${credits} credits), ${entries.length} actions.`,
+    ...[...lists].flatMap(([account, lines]) => [`  account ${account}`, ...lines.map((line) => `    ${line}`)]),
+  ]
 }
 
 await runIfStarted(import.meta.url, afterRestoreCommand)

@@ -57,19 +57,17 @@ export function requestDeletionOf(
 
 /**
  * The caller has locked the account.
- * @param actorId `null` if nobody who is signed in does it; then `via` says what does
  * @returns undefined if the deletion of the account was requested before; an active account is then no longer to be deleted
  */
-export async function schedule(
+async function schedule(
   transaction: Transaction,
-  actorId: OwnerId | null,
+  actorId: OwnerId,
   { id, status }: Standing,
-  via: { via?: string; lost?: string } = {},
 ): Promise<Scheduled | undefined> {
   const isActive = status === "active"
   const [scheduled] = await transaction.$queryRaw<Scheduled[]>`
     INSERT INTO account_deletions (user_id, requested_by_id, due_at, undoable)
-    VALUES (${id}::uuid, ${actorId ?? id}::uuid, now() + make_interval(days => ${graceDays}), ${isActive})
+    VALUES (${id}::uuid, ${actorId}::uuid, now() + make_interval(days => ${graceDays}), ${isActive})
     ON CONFLICT (user_id) DO UPDATE
       SET requested_by_id = excluded.requested_by_id, requested_at = now(), due_at = excluded.due_at, undoable = true
       WHERE excluded.undoable
@@ -77,7 +75,7 @@ export async function schedule(
   if (!scheduled) return undefined
   // A trigger ends all sessions.
   if (isActive) await transaction.user.update({ where: { id }, data: { status: "closed" } })
-  const details = { dueAt: scheduled.dueAt.toISOString(), ...via }
+  const details = { dueAt: scheduled.dueAt.toISOString() }
   await audit(transaction, { actorId, action: "user.deletion_requested", targetType: "user", targetId: id, details })
   return scheduled
 }

@@ -205,7 +205,7 @@ export async function revoke(
   ownerId: string,
   which: Prisma.Sql,
   reason: RevocationReason,
-  via: { via?: string; lost?: string } = {},
+  via: { via?: string } = {},
 ): Promise<RevokedKey[]> {
   const keys = await transaction.$queryRaw<RevokedKey[]>(Prisma.sql`
     UPDATE api_keys SET revoked_at = now(), revoked_by_id = ${actorId}::uuid,

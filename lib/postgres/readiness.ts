@@ -25,8 +25,12 @@ export async function readiness(): Promise<Readiness> {
   }
 }
 
-async function ownMigrations(): Promise<string[]> {
+/** The names of the migrations of this version, in order. */
+export async function ownMigrations(): Promise<string[]> {
   const folder = join(process.cwd(), "prisma/migrations")
   const entries = await readdir(folder, { withFileTypes: true })
-  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort()
 }

@@ -1,61 +1,25 @@
-import { createReadStream } from "node:fs"
-import { createInterface } from "node:readline"
-import { z } from "zod"
+import { dayAfter, type KnownSeal } from "@/lib/audit-seals"
+import { readLog, type Told, type Trust, trusts } from "./log-lines"
 
-// The log lines of servers that say what people were told: a run that was acknowledged, and what is in the audit log.
+export type ToldRun = { id: string; accountId: string; keyId: string; credits: number; time: string; trust: Trust }
 
-const run = z.object({
-  event: z.literal("request"),
-  time: z.iso.datetime(),
-  keyId: z.uuid(),
-  run: z.object({ id: z.uuid(), accountId: z.uuid(), credits: z.number() }),
-})
-
-const entry = z
-  .object({
-    event: z.literal("audited"),
-    time: z.iso.datetime(),
-    entryId: z.uuid(),
-    action: z.string(),
-    actorId: z.uuid().nullable(),
-    targetType: z.string(),
-    targetId: z.string(),
-    role: z.string().optional(),
-  })
-  // Such an action can be done again, and the database would refuse another id.
-  .refine(({ action, targetId }) => !/^(user|api_key)\./.test(action) || z.uuid().safeParse(targetId).success)
-
-const other = z
-  .object({ time: z.iso.datetime(), event: z.string(), run: z.undefined().optional() })
-  .refine(({ event }) => event !== "audited")
-
-const line = z.union([run, entry, other])
-
-export type ToldRun = { id: string; accountId: string; keyId: string; credits: number; time: string }
-
-export type ToldEntry = z.output<typeof entry>
+export type ToldEntry = Extract<Told, { event: "audited" }> & { trust: Trust }
 
 export type Evidence = {
-  runs: Map<string, ToldRun>
+  /** `unsigned`: from before the first verified line. Later lines without a signature are `forged`, too. */
+  runs: ToldRun[]
   entries: ToldEntry[]
-  /** The times of the first and the last line, of whatever event. */
+  /** The times of the first and the last verified line; empty without one. */
   from: string
   to: string
-  /** The number of lines that a server has written and that cannot be read, as the last one of a server that was killed. */
   damaged: number
-  /** The files without a line of a server, as compressed ones. */
-  foreign: string[]
 }
-
-/** How a server's line starts, also a damaged one. */
-const start = /\{"level":"\w+","time":"/
 
 /** Of so many runs at once is asked which ones the database has: those of a month would not fit into memory. */
 const batch = 10_000
 
 /**
- * Reads files of log lines in any order. What stands before the JSON, as the name of a container, and what is no line of a
- * server is skipped.
+ * Reads the runs and the entries of log files.
  * @param findKept returns those of the runs that the database has; they are left out
  */
 export async function readEvidence(
@@ -63,48 +27,47 @@ export async function readEvidence(
   findKept: (ids: string[]) => Promise<Iterable<string>> = async () => [],
 ): Promise<Evidence> {
   const [runs, entries] = [new Map<string, ToldRun>(), new Map<string, ToldEntry>()]
-  const foreign: string[] = []
   const unchecked = new Set<string>()
   async function leaveKeptOut(): Promise<void> {
-    for (const id of await findKept([...unchecked])) runs.delete(id)
+    for (const id of await findKept([...unchecked])) for (const trust of trusts) runs.delete(trust + id)
     unchecked.clear()
   }
-  let [from, to, damaged] = ["", "", 0]
-  for (const file of files) {
-    let isForeign = true
-    for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
-      const { data } = line.safeParse(parsed(text))
-      if (!data && start.test(text)) damaged++
-      if (!data) continue
-      isForeign = false
-      if (!from || data.time < from) from = data.time
-      if (data.time > to) to = data.time
-      if ("entryId" in data) entries.set(data.entryId, data)
-      else if (data.run) {
-        if (!runs.has(data.run.id)) unchecked.add(data.run.id)
-        addRun(runs, data)
-        if (unchecked.size === batch) await leaveKeptOut()
-      }
-    }
-    if (isForeign) foreign.push(file)
-  }
+  let [from, to] = ["", ""]
+  const damaged = await readLog(files, async (told, trust) => {
+    if (trust === "verified" && (!from || told.time < from)) from = told.time
+    if (trust === "verified" && told.time > to) to = told.time
+    // A line that stands there twice is one entry. Another line with the same id does not hide it.
+    if (told.event === "audited") entries.set(trust + JSON.stringify(told), { ...told, trust })
+    if (told.event !== "request") return
+    const { keyId, time, run } = told
+    const known = runs.get(trust + run.id)
+    // A run without credits in its line was replayed: the first line of the run, if there is one, has them.
+    if (!known || run.credits > known.credits) runs.set(trust + run.id, { ...run, keyId, time, trust })
+    if (!known) unchecked.add(run.id)
+    if (unchecked.size === batch) await leaveKeptOut()
+  })
   await leaveKeptOut()
+  const dated = <Line extends { time: string; trust: Trust }>(line: Line): Line =>
+    line.trust === "unsigned" && !(line.time < from) ? { ...line, trust: "forged" } : line
   // Their ids are UUIDv7, which the database makes by its clock: servers can have other clocks.
   const ordered = [...entries.values()].sort((one, other) => (one.entryId < other.entryId ? -1 : 1))
-  return { runs, entries: ordered, from, to, damaged, foreign }
+  return { runs: [...runs.values()].map(dated), entries: ordered.map(dated), from, to, damaged }
 }
 
-/** A run without credits in its line was replayed: the first line of the run, if there is one, has them. */
-function addRun(runs: Map<string, ToldRun>, { time, keyId, run: told }: z.output<typeof run>): void {
-  const known = runs.get(told.id)
-  if (!known || told.credits > known.credits) runs.set(told.id, { ...told, keyId, time })
-}
+/** `unverified`: the number of seals that may be forged. */
+export type LoggedSeals = { seals: KnownSeal[]; unverified: number; damaged: number }
 
-function parsed(text: string): unknown {
-  const start = text.indexOf("{")
-  try {
-    return start < 0 ? undefined : JSON.parse(text.slice(start))
-  } catch {
-    return undefined
-  }
+/** Reads the verified seals of log files, except those of days that a restore has changed since. */
+export async function readSeals(files: readonly string[]): Promise<LoggedSeals> {
+  const [seals, restores] = [new Map<string, KnownSeal & { time: string }>(), [] as { time: string; moment: string }[]]
+  let unverified = 0
+  const damaged = await readLog(files, (told, trust) => {
+    if (told.event === "audit_sealed" && trust !== "verified") unverified++
+    if (trust !== "verified") return
+    if (told.event === "audit_sealed") seals.set(`${told.time} ${told.day}`, told)
+    if (told.event === "database_restored") restores.push(told)
+  })
+  const isOfAnotherPast = ({ day, time }: KnownSeal & { time: string }) =>
+    restores.some((restore) => restore.time > time && restore.moment < dayAfter(day))
+  return { seals: [...seals.values()].filter((seal) => !isOfAnotherPast(seal)), unverified, damaged }
 }

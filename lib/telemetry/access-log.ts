@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { transportSecurity } from "@/lib/https"
+import { signed } from "./evidence"
 import { log } from "./log"
 import { metrics } from "./metrics"
 import { requestIdFrom } from "./request-id"
@@ -29,12 +30,13 @@ const known = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS
 
 /** Counts a completed request and writes its access log entry. */
 export function recordRequest({ ms, ...entry }: AccessLogEntry): void {
-  const { method, route, status } = entry
+  const { method, route, status, keyId, run } = entry
   const { requests, duration } = metrics()
   requests.inc({ route, status, method: known.has(method) ? method : "other" })
   duration.observe({ route }, ms / 1000)
   if (unlogged.has(route)) return
-  log().info({ ...entry, ms: Math.round(ms * 10) / 10 }, "request")
+  const proof = keyId && run ? signed("request", { keyId, run }) : {}
+  log().info({ ...entry, ...proof, ms: Math.round(ms * 10) / 10 }, "request")
 }
 
 /** Whether the API's own functions respond to a path and record it. Next handles all other paths. */

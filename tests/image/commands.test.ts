@@ -101,10 +101,15 @@ test("`sweep`, `after-restore`, `audit:verify`, `user:role`, `user:password` and
     code: 0,
     output: expect.stringContaining("0 accounts erased."),
   })
-  expect(await run(["after-restore", "--dry-run"], { DATABASE_URL, ...secret })).toMatchObject({
-    code: 0,
-    output: expect.stringContaining("Dry run: nothing was changed."),
-  })
+  for (const [args, code] of [
+    [["--dry-run"], 2],
+    [["--dry-run", "--accept-list"], 0],
+  ] as const) {
+    expect(await run(["after-restore", ...args], { DATABASE_URL, ...secret })).toMatchObject({
+      code,
+      output: expect.stringContaining("Dry run: nothing was changed."),
+    })
+  }
   expect(await run(["audit:verify"], { DATABASE_URL })).toMatchObject({
     code: 0,
     output: expect.stringContaining("match their seals"),

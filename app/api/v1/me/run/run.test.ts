@@ -15,6 +15,7 @@ import { logApplication } from "@/lib/request-log/write"
 import { log } from "@/lib/telemetry/log"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
+import { isSigned } from "@/tests/support/log-lines"
 import { POST } from "./route"
 
 /** No test may leave the ledger inconsistent. */
@@ -519,6 +520,8 @@ test("the access log says which run a client was told of, with its credits once,
   const lines = info.mock.calls.filter(([, event]) => event === "request") as unknown as [{ run?: object }][]
   const told = { id: body.data.id, accountId: id }
   expect(lines.map(([{ run }]) => run)).toEqual([{ ...told, credits: 3 }, { ...told, credits: 0 }, undefined])
+  expect(lines.slice(0, 2).map(([line]) => isSigned("request", line))).toEqual([true, true])
+  expect(lines[2]?.[0]).not.toHaveProperty("signature")
 })
 
 test("NUL, lone surrogates and undeclared fields are removed from a result, also in a replay", async () => {

@@ -1,0 +1,85 @@
+import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
+import { env, secretsIn } from "@/lib/env"
+import { singleton } from "@/lib/singleton"
+
+// Logs are collected and kept by others, who can add lines. Those that `after-restore` and `audit:verify` believe are signed.
+
+/** The fields of such lines, without their proof. */
+export type Evidence = {
+  /** A run that a client was told of. */
+  request: { keyId: string; run: { id: string; accountId: string; credits: number } }
+  audited: {
+    entryId: string
+    action: string
+    actorId: string | null
+    targetType: string
+    targetId: string
+    role?: string | undefined
+  }
+  audit_sealed: { day: string; entries: number; hash: string }
+  database_restored: { moment: string }
+}
+
+export type EvidenceEvent = keyof Evidence
+
+/** `at`: when the line was written. Unlike `time`, the signature covers it. */
+type Proof = { at: string; signature: string }
+
+/** What a signature covers besides event and `at`. A change of the order makes earlier lines unverified. */
+const covered: { [Event in EvidenceEvent]: (fields: Evidence[Event]) => unknown[] } = {
+  request: ({ keyId, run: { id, accountId, credits } }) => [keyId, id, accountId, credits],
+  audited: ({ entryId, action, actorId, targetType, targetId, role }) => [
+    ...[entryId, action, actorId],
+    ...[targetType, targetId, role],
+  ],
+  audit_sealed: ({ day, entries, hash }) => [day, entries, hash],
+  database_restored: ({ moment }) => [moment],
+}
+
+/** Adds the proof to the fields of a line that is written now. */
+export function signed<Event extends EvidenceEvent>(event: Event, fields: Evidence[Event]): Evidence[Event] & Proof {
+  const at = new Date().toISOString()
+  const [secret = ""] = secretsIn(env().AUTH_SECRET)
+  return { ...fields, at, signature: signatureOf(event, fields, at, secret) }
+}
+
+/** Whether one of the secrets signed the line. */
+export function verifyEvidence<Event extends EvidenceEvent>(
+  line: { event: Event } & Evidence[Event] & Proof,
+  secrets: readonly string[],
+): boolean {
+  const given = Buffer.from(line.signature)
+  return secrets.some((secret) => {
+    const signature = Buffer.from(signatureOf(line.event, line, line.at, secret))
+    return given.length === signature.length && timingSafeEqual(given, signature)
+  })
+}
+
+/** The secrets that sign or have signed lines. */
+export function logSecrets(): string[] {
+  const { AUTH_SECRET, LOG_SECRETS } = env()
+  return [AUTH_SECRET, LOG_SECRETS].flatMap((secrets) => (secrets ? secretsIn(secrets) : []))
+}
+
+function signatureOf<Event extends EvidenceEvent>(
+  event: Event,
+  fields: Evidence[Event],
+  at: string,
+  secret: string,
+): string {
+  const { id, key } = keyOf(secret)
+  const message = JSON.stringify([event, at, ...covered[event](fields)])
+  return `${id}.${createHmac("sha256", key).update(message).digest("base64url")}`
+}
+
+type Key = { id: string; key: Buffer }
+
+function keyOf(secret: string): Key {
+  const known = singleton("evidence-keys", () => new Map<string, Key>())
+  const found = known.get(secret)
+  if (found) return found
+  const key = Buffer.from(hkdfSync("sha256", secret, "", "log evidence", 32))
+  const made = { id: createHash("sha256").update(key).digest("hex").slice(0, 8), key }
+  known.set(secret, made)
+  return made
+}
