@@ -342,8 +342,8 @@ describe.each(["owner", "member"] as const)("for any request of an account with 
     )
     const paths = [...filledIn, ...downloadsBelow("/api-keys"), ...ownLists]
     for (const [place, path] of paths.entries()) {
-      // In the short form, owners name nothing in the query; members name every id to pages that read it, and one to others.
-      const named = () => (readsQuery(own[place]) ? searches() : inTurn(searches(), place))
+      // In the short form, owners name nothing in the query, and members what the page may read.
+      const named = () => searchesOf(own[place]) ?? inTurn(searches(), place)
       for (const search of isLong ? ["", ...searches()] : role === "owner" ? [""] : named())
         seen.push(...marksIn((await page(path + search)).text, path + search))
       if (isLong) seen.push(...marksIn((await payload(path)).text, path))
@@ -370,9 +370,12 @@ describe.each(["owner", "member"] as const)("for any request of an account with 
   })
 })
 
-/** Whether a page reads its query; undefined, which is no page, does not. */
-function readsQuery(page: string | undefined): boolean {
-  return page !== undefined && readFileSync(join(root, "app", page, "page.tsx"), "utf8").includes("searchParams")
+/** A list refuses parameters that it does not know, and other pages ignore them; undefined if a page reads no query. */
+function searchesOf(page: string | undefined): string[] | undefined {
+  const source = page === undefined ? "" : readFileSync(join(root, "app", page, "page.tsx"), "utf8")
+  if (source.includes("readListing")) return searches()
+  const all = searches().map((search) => search.slice(1))
+  return source.includes("searchParams") ? [`?${all.join("&")}`] : undefined
 }
 
 /** The lists of an account as files; paths that are no list are not found. */
