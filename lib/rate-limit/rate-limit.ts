@@ -51,8 +51,10 @@ export const limits = {
   /** Replies to feedback that one of the staff sends: a stolen session cannot write to every customer. */
   repliesAccount: { tokens: 60, windowSeconds: 3600 },
   waitlistAddress: { tokens: 30, windowSeconds: 3600 },
-  /** Reports of leaked keys per client address; those that GitHub signs are not limited. */
+  /** Reports of leaked keys per client address. */
   leakReportsAddress: { tokens: 60, windowSeconds: 3600 },
+  /** Those that GitHub is said to have signed, whose signature has to be verified; one has all matches of a commit. */
+  signedReportsAddress: { tokens: 1_200, windowSeconds: 3600 },
   /** Emails to one address. Which of them are sent regardless: lib/email/templates.ts. */
   emailsAddress: { tokens: 20, windowSeconds: 86_400 },
   /** Those that anybody who knows the address can cause, so that they leave the rest to the account's own. */

@@ -7,6 +7,8 @@ import { finishBackground } from "@/lib/background"
 import { env } from "@/lib/env"
 import { newSecret } from "@/lib/keys/secret"
 import { db } from "@/lib/postgres/prisma"
+import { socketAddressHeader } from "@/lib/rate-limit/client-address"
+import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import { singletons } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { createKey, createUser } from "@/tests/support/factories"
@@ -267,4 +269,13 @@ test("a signed message of a thousand matches is responded to", async () => {
   const tokens = Array.from({ length: 1_000 }, () => newSecret("user"))
   const { status, body } = await send(signed(tokens))
   expect([status, body.length]).toEqual([200, 1_000])
+})
+
+test("of 1,201 signed reports from one address within an hour the last is refused before its signature is verified", async () => {
+  const address = { [socketAddressHeader]: "203.0.113.1" }
+  const { tokens } = limits.signedReportsAddress
+  for (let count = 0; count < tokens; count++) await consume("signedReportsAddress", "203.0.113.1")
+  const refused = await send({ body: "[]", headers: address })
+  expect([refused.status, reads]).toEqual([429, 0])
+  expect((await send({ body: "[]", headers: { [socketAddressHeader]: "203.0.113.2" } })).status).toBe(403)
 })

@@ -8,6 +8,7 @@ import { findGithubKey, isSigned } from "@/lib/leaks/github"
 import { isReportRefused, issuedAmong, reportLeaks } from "@/lib/leaks/revocation"
 import { databaseDeadline } from "@/lib/postgres/deadline"
 import { isOverloaded, overloaded } from "@/lib/postgres/load-shedding"
+import { countReport } from "../count-report"
 
 /** One message contains all matches of a commit. Only GitHub's own keys let a message be read. */
 const maxAlertBytes = 1024 * 1024
@@ -22,6 +23,7 @@ const alerts = z.array(z.object({ token: z.string(), type: z.string() }))
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST", "POST, OPTIONS", (request) =>
   respond(request, pathOf(request), async () => {
     if (isOverloaded()) refuseAs("service_unavailable", overloaded.message, overloaded.headers)
+    await countReport("signedReportsAddress", request.headers)
     const found = parseBody(await readSigned(request), alerts)
     const tokens = found.map(({ token }) => token)
     const issued = new Set(await databaseDeadline()(issuedAmong(tokens)))
