@@ -19,7 +19,6 @@ test.each([
   ["NUL", "a\0b", "cannot be stored"],
   ["a lone surrogate", "a\ud800", "cannot be stored"],
   ["an escape character", "a\u001b[31m", "control characters"],
-  ["a right-to-left override", "a\u202eb", "control characters"],
   ["tags, which hide text in an emoji", "👍\u{E0068}\u{E0069}", "hidden characters"],
   ["an interlinear annotation", "a\ufff9b", "control characters"],
   ["one character too many", "12345678901", "at most 10 characters"],
@@ -32,6 +31,12 @@ test("text with an API key is refused", () => {
   const key = `${kinds.user.prefix}${"x".repeat(49)}`
   expect(refusal(plainText({ name: "Name", max: 200 }), key)).toContain("API key")
   expect(refusal(plainParagraphs({ name: "Name", max: 200 }), `why does\n${key}\nnot work?`)).toContain("API key")
+})
+
+test("plainText drops marks of direction, and plainParagraphs refuses those that reorder text", () => {
+  expect(name.parse("\u202aA\u200en\u2067n\u2069\u202c \u200f")).toBe("Ann")
+  expect(refusal(name, "\u200e")).toContain("must not be empty")
+  expect(refusal(message, "a\u202eb")).toContain("control characters")
 })
 
 test("plainText refuses line breaks and trims spaces", () => {

@@ -7,8 +7,8 @@ export function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed()
 }
 
-// Control characters, line and paragraph separators, and bidirectional and deprecated formatting characters.
-const invisible = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u206F\uFFF9-\uFFFB]/u
+// Control characters, line and paragraph separators, and deprecated formatting characters.
+const invisible = /[\p{Cc}\p{Zl}\p{Zp}\u206A-\u206F\uFFF9-\uFFFB]/u
 // Paragraphs may contain right-to-left marks, but no characters that reorder the surrounding text.
 const invisibleInParagraphs = /[^\P{Cc}\n\t]|[\u202A-\u202E\u2066-\u206F\uFFF9-\uFFFB]/u
 // Tags hide text that only programs read.
@@ -19,9 +19,13 @@ const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{
 const lineBreak = /\r\n|[\r\v\f\u0085\u2028\u2029]/g
 const apiKey = new RegExp(`${anyPrefix}\\w{8,}`)
 
+/** What a clipboard brings along and nobody sees to remove: marks, embeddings, overrides and isolates of direction. */
+const direction = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
+
 /** One line of trimmed, visible, storable text with at most `max` characters and without an API key. */
 export function plainText({ name, max }: { name: string; max: number }) {
-  return textOf(name, max).refine(
+  const typed = z.string().overwrite((text) => text.replace(direction, ""))
+  return textOf(name, max, typed).refine(
     (text) => !invisible.test(text),
     `${name} must be one line, without control characters.`,
   )
@@ -40,9 +44,8 @@ export function plainParagraphs({ name, max }: { name: string; max: number }) {
     )
 }
 
-function textOf(name: string, max: number) {
-  return z
-    .string()
+function textOf(name: string, max: number, typed = z.string()) {
+  return typed
     .trim()
     .min(1, `${name} must not be empty.`)
     .max(max, `${name} can have at most ${max.toLocaleString("en")} characters.`)
