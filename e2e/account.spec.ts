@@ -196,7 +196,7 @@ for (const javaScriptEnabled of scripting) {
       await page.goto("/account/settings")
       const name = page.getByLabel("Name", { exact: true })
       await expect(name).toHaveValue("Nova Newcomer")
-      await name.fill("Nell\u202eNewest")
+      await name.fill("Nell\u0007Newest")
       await page.getByRole("button", { name: "Change name" }).click()
       await expect(name).toHaveAccessibleDescription(/without control characters/)
       const renamed = uniqueName("Nell")
