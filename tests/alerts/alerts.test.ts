@@ -5,6 +5,7 @@ import pg from "pg"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
 import { product } from "@/lib/product"
+import { singletons } from "@/lib/singleton"
 import { freePort } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 import { type Database, startDatabase } from "@/tests/load/chaos-servers"
@@ -50,6 +51,7 @@ beforeAll(async () => {
   rules = text.replace(/(?<=\[|for: |offset )(\d+)m/g, (_, minutes) => `${(minutes * 60) / timesFaster}s`)
   database = await startDatabase(["-c", "fsync=off"])
   Object.assign(process.env, { DATABASE_URL: database.url, MIGRATE_DATABASE_URL: database.ownerUrl })
+  for (const name of ["env", "pool", "prisma", "owner-pool", "owner-prisma"]) delete singletons[name]
   const redis = await startRedis()
   databaseProxy = await startFaultyProxy(Number(new URL(database.url).port))
   redisProxy = await startFaultyProxy(redis.port)

@@ -33,7 +33,9 @@ const formOfAnotherBuild = "Failed to find Server Action"
 export async function startInstance(build: Build, given: Record<string, string>): Promise<Instance> {
   const port = await freePort()
   const address = `http://127.0.0.1:${port}`
-  const env = { NODE_ENV: "production", HOST: "127.0.0.1", PORT: String(port), ...given }
+  // Production refuses the cheap hashes of tests.
+  const own = { NODE_ENV: "production", PASSWORD_HASH_COST: "", HOST: "127.0.0.1", PORT: String(port) }
+  const env = { ...own, ...given }
   const { command, output } = startNode(build, ["dist/main.js"], env)
   const instance: Instance = { build, address, inFlight: 0, stop }
   if (!(await waitForServer(command, `${address}/readyz`)))
