@@ -22,9 +22,9 @@ export async function register(): Promise<void> {
 /** Called for errors thrown by pages and actions; the API handles its own errors. */
 export const onRequestError: Instrumentation.onRequestError = async (error, { headers }, { routePath, routeType }) => {
   if (process.env.NEXT_RUNTIME !== "nodejs") return
-  const [{ log }, { isReached }] = await Promise.all([import("@/lib/telemetry/log"), import("@/lib/responses")])
+  const [{ log }, { isUnread }] = await Promise.all([import("@/lib/telemetry/log"), import("@/lib/responses")])
   const requestId = headers["x-request-id"]
-  if (!isReached(headers)) {
+  if (isUnread(headers)) {
     const why = error instanceof Error ? error.name : typeof error
     log().warn({ requestId, route: routePath, why }, "form_not_readable")
     return

@@ -5,7 +5,7 @@ import type { ReactNode } from "react"
 import { HtmlDocument } from "@/components/html-document"
 import { env } from "@/lib/env"
 import { product } from "@/lib/product"
-import { markReached } from "@/lib/responses"
+import { markRead } from "@/lib/responses"
 import { chosenTheme } from "@/lib/theme"
 import "./globals.css"
 
@@ -35,6 +35,6 @@ export async function generateViewport(): Promise<Viewport> {
 export default async function RootLayout({ children }: { children: ReactNode }) {
   // Pages are not prerendered, because their scripts carry the nonce of the request.
   await connection()
-  markReached(await headers())
+  markRead(await headers())
   return <HtmlDocument theme={await chosenTheme()}>{children}</HtmlDocument>
 }

@@ -57,7 +57,7 @@ export type Verified = { ok: boolean; message: string }
 /**
  * Computes every seal again, in one snapshot, and says which day is the first that differs. Calls nothing in the database
  * that the owner of the tables can replace.
- * @param known seals from the log: whoever changes entries and seals them again does not change those
+ * @param known seals from the log, which a change of entries and seals in the database leaves as they are
  */
 export async function verifyAuditLog(client: ClientBase, known: readonly KnownSeal[] = []): Promise<Verified> {
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")

@@ -1,13 +1,13 @@
 import { unstable_rethrow } from "next/navigation"
 import { failureOf } from "./api/download"
-import { markReached } from "./responses"
+import { markRead } from "./responses"
 
 /** A route handler of a page, with a message when it fails. */
 export function withFailures<Context>(
   handle: (request: Request, context: Context) => Promise<Response>,
 ): (request: Request, context: Context) => Promise<Response> {
   return async (request, context) => {
-    markReached(request.headers)
+    markRead(request.headers)
     try {
       return await handle(request, context)
     } catch (error) {

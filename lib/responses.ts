@@ -24,21 +24,21 @@ function responseTo(headers: Headers): ServerResponse | undefined {
   return pending().get(headers.get(idHeader) ?? "")
 }
 
-/** The requests whose form has reached a function of ours, or whose page has. */
-function reached(): WeakSet<ServerResponse> {
-  return singleton("reached", () => new WeakSet())
+/** The responses to forms that have reached no function of ours. */
+function unread(): WeakSet<ServerResponse> {
+  return singleton("unread", () => new WeakSet())
 }
 
-/** Whether a function of ours has got the request with these headers. */
-export function isReached({ [idHeader]: id }: Readonly<Record<string, string | string[] | undefined>>): boolean {
+/** Whether the request with these headers is a form that has reached no function of ours. */
+export function isUnread({ [idHeader]: id }: Readonly<Record<string, string | string[] | undefined>>): boolean {
   const response = pending().get(String(id))
-  return response === undefined || reached().has(response)
+  return response !== undefined && unread().has(response)
 }
 
-/** Tells that the request with these headers was readable: what fails from now on is no fault of the client. */
-export function markReached(headers: Headers): void {
+/** Tells that the request with these headers was readable: a failure from now on is no fault of the client. */
+export function markRead(headers: Headers): void {
   const response = responseTo(headers)
-  if (response) reached().add(response)
+  if (response) unread().delete(response)
 }
 
 /**
@@ -47,10 +47,11 @@ export function markReached(headers: Headers): void {
 export function refuseUnreadable({ headers }: IncomingMessage, response: ServerResponse): void {
   const isAction = headers["next-action"] !== undefined
   if (!isAction && !headers["content-type"]?.startsWith("multipart/form-data")) return
+  unread().add(response)
   const { writeHead, write, end } = response
   let refused = false
   response.writeHead = (status: number, ...rest: unknown[]) => {
-    refused = status === 500 && !reached().has(response)
+    refused = status === 500 && unread().has(response)
     if (refused) response.removeHeader("content-length")
     return Reflect.apply(writeHead, response, [refused ? 400 : status, ...rest])
   }

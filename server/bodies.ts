@@ -67,7 +67,7 @@ function text(status: number, message: string): Response {
   return new Response(message, { status, headers: { "Content-Type": "text/plain", ...retry } })
 }
 
-/** Node pushes what arrives into the request, whoever reads it. */
+/** Node pushes each part that arrives into the request. */
 function countBytes(request: IncomingMessage, maxBytes: number, exceeded: (maxBytes: number) => void): void {
   const { push } = request
   let bytes = request.readableLength

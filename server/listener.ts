@@ -73,6 +73,8 @@ export function createListener(next: RequestListener): Listener {
 
   /** Most bodies have arrived by now, with the head of their request. */
   function passWithBody(request: IncomingMessage, response: ServerResponse): void {
+    // Its close event, which would free its place, has been emitted.
+    if (request.destroyed) return
     const refusal = bodies.refusalOf(request, (maxBytes) => refuse(request.socket, sizeRefusal(maxBytes)))
     if (refusal) sendEarly(refusal, request, response).catch(() => response.destroy())
     else next(request, response)

@@ -32,7 +32,7 @@ export function parseBody<Body extends z.ZodType>(bytes: Buffer, schema: Body): 
 
 function checkType(headers: Headers): void {
   const type = headers.get("content-type")
-  if (type && !/^application\/json *(; *(charset="?utf-?8"?)? *)*$/i.test(type)) {
+  if (type && !/^application\/json *(; *(charset="?utf-?8"? *)?)*$/i.test(type)) {
     refuseAs("bad_request", "Send the body as JSON in UTF-8, with Content-Type: application/json.")
   }
   const encoding = headers.get("content-encoding")

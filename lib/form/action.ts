@@ -6,7 +6,7 @@ import { isHidden, isSecret, isShownAgain, textsOf } from "@/lib/input/fields"
 import { holds, type Permission } from "@/lib/permissions"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { clientAddress } from "@/lib/rate-limit/client-address"
-import { markReached, respondOverloaded } from "@/lib/responses"
+import { markRead, respondOverloaded } from "@/lib/responses"
 import type { Client } from "@/lib/sign-in/attempts"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { checkProof, type ProofRequest, type TypedProof } from "@/lib/sign-in/fresh-proof"
@@ -128,7 +128,7 @@ async function submit<Fields extends z.ZodObject, Done>(
   data: FormData,
   decide: (client: Client) => Promise<Outcome<FieldOf<Fields>, Done>>,
 ) {
-  markReached(await headers())
+  markRead(await headers())
   const outcome = (await isSameOrigin()) ? await decide(await client()).catch(unavailable) : foreign
   if (outcome.ok) return outcome
   const typed = Object.entries(textsOf(fields, data)).filter(([name]) => isShownAgain(fields, name))

@@ -20,8 +20,8 @@ export function isReportRefused(): boolean {
 }
 
 /**
- * Revokes the keys in texts, after the response: those that work are revoked as leaked, with the key that each of them has
- * replaced, and their owners get an email. Nothing happens for other texts, and for a key that was reported before.
+ * Revokes the keys in texts after the response. Each key that works is revoked as leaked, with the key that it replaced,
+ * and its owner gets an email. Nothing happens for other texts, and for a key that was reported before.
  */
 export async function reportLeaks(texts: readonly string[]): Promise<void> {
   const hashes = texts.flatMap(keysIn).map(hashSecret)

@@ -66,7 +66,7 @@ export function watchRequests(): void {
       const [path = ""] = request.url?.split("?", 1) ?? []
       if (!isOfApi(path)) recordWhenClosed(path, request, response)
       if (request.method === "POST" || mayBeStreamed(path, request)) keepResponse(request, response)
-      if (request.method === "POST") refuseUnreadable(request, response)
+      if (request.method === "POST" && !isOfApi(path)) refuseUnreadable(request, response)
     })
     return true
   })

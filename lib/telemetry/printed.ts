@@ -30,7 +30,7 @@ export function logWhatIsPrinted(): void {
   })
 }
 
-/** Prints a line for whoever starts the server. It contains nothing of a client. */
+/** Prints a line for the operator who starts the server. It contains nothing of a client. */
 export function tell(stream: Stream, line: string): void {
   const originals = singletons.printed as Record<Stream, Write> | undefined
   const write = originals?.[stream] ?? originalOf(stream)
@@ -54,7 +54,7 @@ function print(stream: Stream, text: string): void {
   log()[levels[stream]]({ stream, text: trimmed.slice(0, maxLength) }, "printed")
 }
 
-/** Next alone has a listener of its own, which prints the error and lets the process go on. */
+/** Once Next runs, a listener of its own prints the error and lets the process go on. */
 function endProcess(error: unknown): void {
   if (process.listenerCount("uncaughtException") > 1) return
   log().fatal({ why: error instanceof Error ? error.stack : String(error) }, "uncaught_exception")

@@ -179,17 +179,18 @@ test.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])(
   },
 )
 
+/** Sends a tenth of a form. Resolves to the response, or to the connection once Next waits for the rest. */
+async function startForm(address: string): Promise<string | Socket> {
+  const before = reading
+  const socket = connect(port, "127.0.0.1")
+  const response = once(socket, "data").then(([data]) => String(data))
+  socket.write(`${formHead("/form", `X-Forwarded-For: ${address}\r\n${ofLength(10)}`)}x`)
+  const isRead = vi.waitUntil(() => reading > before, { timeout: 20_000 })
+  return Promise.race([response, isRead.then(() => socket)])
+}
+
 test("an address can have four bodies that are not complete, and a process 64", async () => {
   env().TRUSTED_PROXY_HOPS = 1
-  /** Sends a tenth of a form. Resolves to the response, or to the connection once Next waits for the rest. */
-  async function startForm(address: string): Promise<string | Socket> {
-    const before = reading
-    const socket = connect(port, "127.0.0.1")
-    const response = once(socket, "data").then(([data]) => String(data))
-    socket.write(`${formHead("/form", `X-Forwarded-For: ${address}\r\n${ofLength(10)}`)}x`)
-    const isRead = vi.waitUntil(() => reading > before, { timeout: 20_000 })
-    return Promise.race([response, isRead.then(() => socket)])
-  }
   const [first] = [
     await startForm("192.0.2.1"),
     await startForm("192.0.2.1"),
@@ -209,6 +210,16 @@ test("an address can have four bodies that are not complete, and a process 64", 
     "Next: 1 bytes",
   )
   env().TRUSTED_PROXY_HOPS = 0
+})
+
+test("forms whose clients have left hold no place", async () => {
+  for (let times = 0; times < 100; times++) {
+    const socket = connect(port, "127.0.0.1")
+    await once(socket, "connect")
+    await new Promise((sent) => socket.write(`${formHead("/form", ofLength(10))}x`, sent))
+    socket.resetAndDestroy()
+  }
+  await expect.poll(() => startForm("192.0.2.1")).toBeInstanceOf(Socket)
 })
 
 test("a protocol upgrade is ignored, and the data behind it is not read", async () => {
