@@ -212,14 +212,20 @@ test("an address can have four bodies that are not complete, and a process 64", 
   env().TRUSTED_PROXY_HOPS = 0
 })
 
-test("forms whose clients have left hold no place", async () => {
-  for (let times = 0; times < 100; times++) {
+test("forms whose clients have left hold no place, whether Next reads them or not", async () => {
+  for (let times = 0; times < 20; times++) {
     const socket = connect(port, "127.0.0.1")
     await once(socket, "connect")
     await new Promise((sent) => socket.write(`${formHead("/form", ofLength(10))}x`, sent))
     socket.resetAndDestroy()
   }
-  await expect.poll(() => startForm("192.0.2.1")).toBeInstanceOf(Socket)
+  for (let times = 0; times < 6; times++) {
+    const read = await vi.waitFor(async () => {
+      const started = await startForm("192.0.2.1")
+      return started instanceof Socket ? started : expect.fail(started)
+    })
+    read.resetAndDestroy()
+  }
 })
 
 test("a protocol upgrade is ignored, and the data behind it is not read", async () => {
