@@ -8,6 +8,7 @@ import { backdropStyle } from "@/components/dialog-style"
 import { PendingBar } from "@/components/pending-bar"
 import { Untrusted } from "@/components/untrusted"
 import { anyPrefix } from "@/lib/surfaces"
+import { plainPunctuation } from "@/lib/typed-punctuation"
 
 /** What the palette can open. */
 export type Finding = {
@@ -60,7 +61,7 @@ export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }
     else startTransition(() => router.push(href))
   }
 
-  const typed = searched.toLowerCase()
+  const typed = plainPunctuation(searched).toLowerCase()
   const matches = [...pages.filter((page) => isNamed(page, typed)), ...found]
   const items = groups
     .map((group) => ({ value: group, items: matches.filter((finding) => finding.group === group) }))

@@ -1,9 +1,10 @@
 import { z } from "zod"
 import { integer } from "@/lib/input/integer"
-import { isStorable } from "@/lib/input/text"
+import { direction, isStorable } from "@/lib/input/text"
 import type { Page, Position } from "@/lib/postgres/page"
 import type { Searched, Term } from "@/lib/postgres/search"
 import { anyPrefix } from "@/lib/surfaces"
+import { plainPunctuation } from "@/lib/typed-punctuation"
 
 export const limitBounds = { min: 1, max: 500, default: 100 }
 /** The largest signed 32-bit integer. */
@@ -163,12 +164,12 @@ export function searchParameter({ account }: Searched) {
   return z
     .string()
     .transform((sent, context): Term => {
-      const value = sent.trim()
+      const value = plainPunctuation(sent.replace(direction, "").trim())
       if (longKeyStart.test(value)) {
         context.addIssue({ code: "custom", message: "must not contain an API key: its first characters are enough" })
         return z.NEVER
       }
-      const length = [...withoutAccents(value)].length
+      const length = [...plainPunctuation(withoutAccents(value))].length
       if (length < searchLength.min || value.length > searchLength.max || /\p{Cc}/u.test(value)) {
         context.addIssue({ code: "custom", message: searchError })
         return z.NEVER

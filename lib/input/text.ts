@@ -20,7 +20,7 @@ const lineBreak = /\r\n|[\r\v\f\u0085\u2028\u2029]/g
 const apiKey = new RegExp(`${anyPrefix}\\w{8,}`)
 
 /** What a clipboard brings along and nobody sees to remove: marks, embeddings, overrides and isolates of direction. */
-const direction = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
+export const direction = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
 /** One line of trimmed, visible, storable text with at most `max` characters and without an API key. */
 export function plainText({ name, max }: { name: string; max: number }) {

@@ -25,6 +25,14 @@ test("a text finds the keys that the viewer's pages show, by a part of the name 
   expect(await namesFor(customer, "%")).toEqual([])
 })
 
+test("a text finds the names of keys with other spellings of its quotes, hyphens and blanks", async () => {
+  const user = await createUser()
+  for (const name of ["Anna’s  night–job", "Anna's night-job", "Anna"]) await createKey({ user, surface: "user", name })
+  for (const text of ["anna's night-job", "ANNA’S  NIGHT—JOB"]) {
+    expect(await findKeysByText(text, user as never, 10)).toHaveLength(2)
+  }
+})
+
 test("key and API keys find the viewer's own keys, those used last first and revoked ones last", async () => {
   const user = await createUser()
   const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000)

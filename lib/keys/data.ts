@@ -6,6 +6,7 @@ import { findSpending, type Spending } from "@/lib/credits/spending"
 import { holds, roleNames } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
 import { kinds, type Surface } from "@/lib/surfaces"
+import { plainPunctuation } from "@/lib/typed-punctuation"
 import type { RevocationReason } from "./choices"
 
 /** A key as listed; the key itself is not stored anywhere. */
@@ -69,12 +70,13 @@ export function listKeys(surface: Surface, viewer: Owner): Promise<ListedKey[]> 
 const anyKey = /^(api )?keys?$/i
 
 /**
- * The keys that the viewer sees on the page of either surface whose name has a text, or which start with it; for "key",
- * the viewer's own, too. Revoked keys last, those used last first.
+ * The keys that the viewer sees on the page of either surface whose name has a text, with any punctuation in place of its
+ * own, or which start with it; for "key", the viewer's own, too. Revoked keys last, those used last first.
  */
 export function findKeysByText(text: string, viewer: Owner, limit: number) {
   // Prisma passes the wildcards of LIKE on.
   const literal = text.replace(/[\\%_]/g, "\\$&")
+  const named = plainPunctuation(literal).replace(/['"-]/g, "_").replaceAll(" ", "_%")
   const { issuing } = kinds.admin
   const seen = [keysWithin("user", viewer), ...(holds(viewer.role, issuing) ? [keysWithin("admin", viewer)] : [])]
   return db().apiKey.findMany({
@@ -83,7 +85,7 @@ export function findKeysByText(text: string, viewer: Owner, limit: number) {
         { OR: seen },
         {
           OR: [
-            { name: { contains: literal, mode: "insensitive" } },
+            { name: { contains: named, mode: "insensitive" } },
             { start: { startsWith: literal } },
             ...(anyKey.test(text) ? [{ userId: viewer.id }] : []),
           ],

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto"
 import fc from "fast-check"
-import { beforeAll, expect, test } from "vitest"
+import { beforeAll, expect, test, vi } from "vitest"
 import { createKey, createOrder, createUser, withoutTriggers } from "@/tests/support/factories"
+import { ownerPool } from "@/tests/support/owner"
 import { isLong } from "@/tests/support/sample"
+import { plainPunctuation, spellingsOf } from "../typed-punctuation"
 import { pool } from "./pool"
 import { maxMatches, type Searched, search } from "./search"
 
@@ -43,6 +45,10 @@ const names = [
     "👩‍🚀 Astronaut",
     "a%b_c\\d",
     "O'Brien; DROP",
+    "Conan O’Brien-O´Neil",
+    "O`Hi Li‑Wu",
+    "Jean–Luc  Picard",
+    "“Blue\u00A0—  Sky” Ltd",
     "50% off_",
     "...",
     "  spaced  out  ",
@@ -58,6 +64,10 @@ beforeAll(async () => {
 
 /** The folding of the database, in JavaScript. */
 function folded(text: string): string {
+  return plainPunctuation(foldedLetters(plainPunctuation(text)))
+}
+
+function foldedLetters(text: string): string {
   return text
     .normalize("NFKD")
     .replaceAll(/[\u0300-\u036f]/g, "")
@@ -68,6 +78,11 @@ function folded(text: string): string {
 function expected(text: string): string[] {
   const wanted = folded(text)
   return accounts.filter((one) => [one.name, one.email].some((has) => folded(has).includes(wanted))).map(({ id }) => id)
+}
+
+/** With the spelling of punctuation that is at this place in the table. */
+function spelledOtherwise(text: string, place: number): string {
+  return Array.from(plainPunctuation(text), (one) => spellingsOf[one]?.[place] ?? one).join("")
 }
 
 async function found(searched: Searched, value: string, kind: "id" | "key" | "text" = "text") {
@@ -88,6 +103,8 @@ test("a part of a name or an address, in any script, case and accents, finds the
     (text) => text.normalize("NFD"),
     (text) => text.normalize("NFKC"),
     (text) => folded(text),
+    (text) => text.replaceAll(" ", "  "),
+    ...[0, 1, 2, 3].map((place) => (text: string) => spelledOtherwise(text, place)),
   )
   await fc.assert(
     fc.asyncProperty(part, spelling, async (text, spell) => {
@@ -118,10 +135,38 @@ test.each([
   ["bxc", 0],
   ["c\\d", 1],
   ["nobody here", 0],
+  ["O'Brien", 2],
+  ["o’brien", 2],
+  ["O`BRIEN-o'neil", 1],
+  ["o'h", 1],
+  ["Li-W", 1],
+  ["i–w", 1],
+  ["n-l", 1],
+  ["jean-luc picard", 1],
+  ["Jean—Luc   Picard", 1],
+  ['"Blue - Sky" ltd', 1],
+  ["e – S", 1],
+  ["---", 0],
 ])("%s is found in %i names", async (value, count) => {
   const ids = await found(users, value)
   expect(ids).toHaveLength(count)
   expect(ids).toEqual(expected(value).sort())
+})
+
+test.each(["O’Brien", "o'h", "- s", "王小明"])("the search for %s reads an index", async (value) => {
+  const asked = vi.spyOn(pool(), "query")
+  await search(waitlist, { kind: "text", value })
+  const [statement, parameters] = asked.mock.calls.at(-1) as unknown as [string, unknown[]]
+  asked.mockRestore()
+  expect(parameters[1]).not.toEqual([])
+  const client = await ownerPool().connect()
+  try {
+    await client.query("BEGIN; SET LOCAL enable_seqscan = off")
+    const { rows } = await client.query(`EXPLAIN ${statement}`, parameters)
+    expect(JSON.stringify(rows)).toContain("waitlist_entries_searched")
+  } finally {
+    client.release(true)
+  }
 })
 
 test("a text does not match across the end of a name and the start of an address", async () => {
