@@ -112,7 +112,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON buying_days TO :"role"; -- come with a p
 GRANT SELECT, INSERT, UPDATE ON customers TO :"role"; -- those who subscribed or bought
 GRANT SELECT, INSERT, UPDATE, DELETE ON key_request_sums TO :"role"; -- dropped with the days of the request log
 GRANT SELECT, INSERT, UPDATE, DELETE ON key_usage TO :"role"; -- kept for 400 days
-GRANT SELECT, INSERT, UPDATE, DELETE ON key_reach TO :"role"; -- kept as long as the key; addresses go with an erased account
+GRANT SELECT, INSERT, UPDATE, DELETE ON key_reach TO :"role"; -- kept until 400 days after the end of the key; addresses go with an erased account
 
 GRANT SELECT (migration_name, finished_at, rolled_back_at) ON _prisma_migrations TO :"role"; -- for /readyz
 GRANT SELECT ON schema_version TO :"role"; -- servers check it; db:migrate writes it as the owner

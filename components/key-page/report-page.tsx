@@ -13,6 +13,7 @@ import { absoluteTime } from "@/lib/format-time"
 import { revocationReasons } from "@/lib/keys/choices"
 import type { ListedKey } from "@/lib/keys/data"
 import { type Report, type ReportFormat, reportFormats, reportOf } from "@/lib/request-log/report"
+import { usageDays } from "@/lib/usage-days"
 import { LogNotes } from "./log-notes"
 import { PrintButton } from "./print-button"
 import { Addresses, Entries, Routes } from "./reached"
@@ -88,7 +89,8 @@ export async function ReportPage({
 }
 
 /** For which time the report has every request. */
-function Completeness({ report: { completeFrom, isSinceCreation, readAt } }: { report: Report }) {
+function Completeness({ report: { completeFrom, isSinceCreation, isDeleted, readAt } }: { report: Report }) {
+  if (isDeleted) return <p>What a key did is kept until {usageDays} days after its end, which are over.</p>
   if (!completeFrom) return <p>No request with any key has been logged yet.</p>
   return (
     <p>

@@ -6,6 +6,7 @@ import { isWithin } from "@/lib/rate-limit/ip-address"
 import { consume, type Verdict } from "@/lib/rate-limit/rate-limit"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { log } from "@/lib/telemetry/log"
+import { usageDays } from "@/lib/usage-days"
 import type { Scope } from "../keys/scopes"
 import { hashSecret, isWellFormed } from "../keys/secret"
 import { holds, type Permission } from "../permissions"
@@ -37,6 +38,8 @@ type KeyRow = LiveKey &
   Pick<User, "email" | "name" | "role" | "status"> & {
     revoked: boolean
     expired: boolean
+    /** Ended so long ago that what was done with it is no longer kept. */
+    long_ended: boolean
     unrecorded: boolean
     owner_id: OwnerId
   }
@@ -47,6 +50,7 @@ export const findKey = {
   text: `
     SELECT k.id, k.surface, k.revoked_at IS NOT NULL AS revoked,
            coalesce(k.expires_at <= now(), false) AS expired,
+           coalesce(least(k.revoked_at, k.expires_at) < now() - interval '${usageDays * 24} hours', false) AS long_ended,
            coalesce(k.last_used_at < now() - interval '1 minute', true) AS unrecorded,
            k.scopes, k.allowed_cidrs, k.requests_per_minute, k.spend_limit IS NOT NULL AS has_spend_limit,
            CASE WHEN k.successor_id IS NOT NULL THEN k.expires_at END AS replaced_until,

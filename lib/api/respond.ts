@@ -21,7 +21,7 @@ export type Draft = {
   /** The status of a response with a body that is no error; 200 if omitted. */
   status?: number
   /** The API key that was used, and its owner. */
-  key?: { id: string; owner_id: string } | undefined
+  key?: { id: string; owner_id: string; long_ended: boolean } | undefined
   /** The code of an error. */
   code?: string
   /** The number of rows in the response. */
@@ -97,7 +97,7 @@ function recordResponse(
   const client = key ? undefined : clientAddress(request.headers)
   const run = key && runId && status === 200 ? { id: runId, accountId: key.owner_id, credits } : undefined
   recordRequest({ requestId, keyId: key?.id, client, method: request.method, route, status, code, run, ms })
-  return key && logRequest(entryOf(request, route, status, { ...draft, key }, ms))
+  return key && logRequest(entryOf(request, route, status, { ...draft, key }, ms), !key.long_ended)
 }
 
 function entryOf(

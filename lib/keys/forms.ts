@@ -10,9 +10,10 @@ import { wholeClientAddress } from "@/lib/rate-limit/client-address"
 import { isWithin } from "@/lib/rate-limit/ip-address"
 import type { Viewer } from "@/lib/sign-in/session"
 import { kinds, type Surface } from "@/lib/surfaces"
+import { usageDays } from "@/lib/usage-days"
 import { changeForms, changeKey, type KeyChange } from "./change"
 import { type RevocationReason, revocationReasons } from "./choices"
-import { issueKey, maxLiveKeys, type NewKey, type NotIssued, newKeyForms, revokeKey } from "./mutations"
+import { issueKey, maxKeys, maxLiveKeys, type NewKey, type NotIssued, newKeyForms, revokeKey } from "./mutations"
 import { reportNewAdminKey } from "./report"
 import { type Rotation, rotateKey, rotationForm } from "./rotation"
 import type { Scope } from "./scopes"
@@ -124,6 +125,10 @@ function notIssued(result: NotIssued, page: string) {
     case "already_issued":
       revalidatePath(page)
       return done<Created>("already_issued")
+    case "too_many_kept":
+      return refused(
+        `Your account has had ${maxKeys.toLocaleString("en")} keys in the last ${usageDays} days, which is the limit. Use a key that works, and revoke one that leaked. You can create another one when one of them ended ${usageDays} days ago.`,
+      )
     case "too_many_issued":
       return retryLater("Too many keys were created within an hour", result)
   }

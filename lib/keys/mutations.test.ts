@@ -7,6 +7,7 @@ import { db } from "@/lib/postgres/prisma"
 import { consume, limits } from "@/lib/rate-limit/rate-limit"
 import type { Viewer } from "@/lib/sign-in/sessions"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
+import { usageDays } from "@/lib/usage-days"
 import { createKey, createUser, createViewer } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
 import { ownerPool } from "@/tests/support/owner"
@@ -15,6 +16,7 @@ import { expiryOf } from "./expiry"
 import {
   type AccountRevocation,
   issueKey,
+  maxKeys,
   maxLiveKeys,
   type NewKey,
   newKeyForms,
@@ -22,6 +24,7 @@ import {
   revokeKeyOfAccount,
   revokeKeysOf,
 } from "./mutations"
+import { rotateKey } from "./rotation"
 import { hashSecret, isWellFormed, newSecret, startOf } from "./secret"
 
 function form(overrides: Partial<NewKey> = {}): NewKey {
@@ -280,6 +283,25 @@ test("creating keys is rate limited, revoking is not", async () => {
     ok: true,
     revoked: [{ name: "Nightly report" }],
   })
+})
+
+test(`no key is issued or rotated beyond ${maxKeys} that work or ended within ${usageDays} days; older ones do not count`, async () => {
+  const user = await createViewer()
+  const { key } = await createKey({ user, surface: "user" })
+  const rotate = () => rotateKey("user", user, { id: key.id, requestId: randomUUID(), grace: "7d" })
+  const ended = (count: number, days: number) =>
+    pool().query(
+      `INSERT INTO api_keys (id, user_id, surface, name, start, hash, request_id, created_at, expires_at, revoked_at)
+       SELECT gen_random_uuid(), $1, 'admin', 'x', $4, sha256(gen_random_uuid()::text::bytea), gen_random_uuid(), ended,
+         CASE WHEN n % 2 = 0 THEN ended END, CASE WHEN n % 2 = 1 THEN ended END
+       FROM generate_series(1, $2::int) n, (SELECT now() - make_interval(hours => 24 * $3::int) AS ended)`,
+      [user.id, count, days, startOf(newSecret("admin"))],
+    )
+  await ended(10, usageDays + 1)
+  await ended(maxKeys - 2, usageDays - 1)
+  expect(await issue("user", user, form())).toMatchObject({ ok: true })
+  expect(await issue("user", user, form())).toEqual({ ok: false, reason: "too_many_kept" })
+  expect(await rotate()).toEqual({ ok: false, reason: "too_many_kept" })
 })
 
 test("the key that a revoked key had replaced is revoked with it if asked for, and no other", async () => {

@@ -9,6 +9,7 @@ import { db, type Transaction } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
 import type { Viewer } from "@/lib/sign-in/sessions"
 import type { Surface } from "@/lib/surfaces"
+import { usageDays } from "@/lib/usage-days"
 import { audit } from "../audit"
 import type { RevocationReason } from "./choices"
 import { keysWithin } from "./data"
@@ -19,6 +20,9 @@ import { hashSecret, newSecret, startOf } from "./secret"
 
 /** The maximum number of live keys (neither revoked nor expired) per owner and surface. */
 export const maxLiveKeys = 25
+
+/** The maximum number of keys per owner that work, or ended so lately that what was done with them is kept. */
+export const maxKeys = 1_000
 
 export const keyName = plainText({ name: "Name", max: 80 })
 
@@ -42,7 +46,7 @@ export type IssuedKey = { ok: true; id: string; secret: string; expiresAt: Date 
 
 /** Why a key is neither issued nor rotated. */
 export type NotIssued =
-  | { ok: false; reason: "signed_out" | "already_issued" }
+  | { ok: false; reason: "signed_out" | "already_issued" | "too_many_kept" }
   /** Every attempt within the hour counts, regardless of its result. */
   | { ok: false; reason: "too_many_issued"; retryAfterSeconds: number }
 
@@ -90,6 +94,14 @@ export async function asIssuer<Result>(
     const sent = { userId_requestId: { userId: viewer.id, requestId } }
     if (await transaction.apiKey.findUnique({ where: sent })) return { ok: false, reason: "already_issued" }
     const [{ now }] = await transaction.$queryRaw<[{ now: Date }]>`SELECT now() AS now`
+    const kept = { gt: new Date(now.getTime() - usageDays * 86_400_000) }
+    const isKept = [
+      { OR: [{ revokedAt: null }, { revokedAt: kept }] },
+      { OR: [{ expiresAt: null }, { expiresAt: kept }] },
+    ]
+    if ((await transaction.apiKey.count({ where: { userId: viewer.id, AND: isKept } })) >= maxKeys) {
+      return { ok: false, reason: "too_many_kept" }
+    }
     return issue(transaction, now)
   })
 }

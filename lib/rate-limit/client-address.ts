@@ -13,7 +13,11 @@ export const forwardedHeader = singleton("forwarded-header", () => `x-was-forwar
 /** What counts as one client: an IPv4 address, or the /64 of an IPv6 address, which usually belongs to one client. */
 export function clientAddress(headers: Headers): string {
   const address = wholeClientAddress(headers)
-  if (!address) return "unknown"
+  return address ? clientOf(address) : "unknown"
+}
+
+/** The client that has a whole address. */
+export function clientOf(address: string): string {
   return isIPv4(address) ? address : networkOf(address, 64)
 }
 

@@ -3,7 +3,8 @@ import { credits, id, timestamp, untrustedText } from "@/lib/fields"
 import { integer } from "@/lib/input/integer"
 import { dailyTotal, totalFrom } from "@/lib/postgres/daily-sums"
 import { columnName, type Found, findIn, type List, type Page } from "@/lib/postgres/page"
-import { firstLoggedDay, usageDays } from "./retention"
+import { usageDays } from "@/lib/usage-days"
+import { firstLoggedDay } from "./retention"
 import { failuresPerMinute } from "./write"
 
 const count = z.int().min(0)
@@ -80,7 +81,7 @@ export const usageRow = z.object({
   under250Ms: count.describe("Requests that took 50 to 249 ms"),
   under1000Ms: count.describe("Requests that took 250 to 999 ms; the others took longer"),
   unlogged: count.describe(
-    `Requests in no other number: failures above ${failuresPerMinute} in a minute, and what the database could not store`,
+    `Requests in no other number: failures above ${failuresPerMinute} in a minute of a key, an account or an address, those with keys that ended more than ${usageDays} days ago, and what the database could not store`,
   ),
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
+import { usageDays } from "@/lib/usage-days"
 import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { listedKey } from "@/tests/support/listed-key"
 import { ownerPool } from "@/tests/support/owner"
@@ -108,14 +109,19 @@ describe("what a key did", () => {
 describe("a report is complete", () => {
   const created = new Date("2026-06-01T00:00:00Z")
   const hours = (count: number) => new Date(created.getTime() + count * 3_600_000)
-  const reach = (logStartedAt: Date | null, lastAt: Date | null) => ({ logStartedAt, total: { lastAt } })
+  const reach = (logStartedAt: Date | null, lastAt: Date | null) => ({
+    readAt: hours(6),
+    logStartedAt,
+    total: { lastAt },
+  })
+  const key = { createdAt: created, lastUsedAt: null, revokedAt: null, expiresAt: null }
 
   test.each([
     ["since the key was created, if the log is older", hours(-1), { completeFrom: created, isSinceCreation: true }],
     ["since the log started, if the key is older", hours(1), { completeFrom: hours(1), isSinceCreation: false }],
     ["for no time, if nothing was ever logged", null, { completeFrom: null, isSinceCreation: false }],
   ])("%s", (_since, logStartedAt, expected) => {
-    expect(completenessOf({ createdAt: created, lastUsedAt: null }, reach(logStartedAt, null))).toMatchObject(expected)
+    expect(completenessOf(key, reach(logStartedAt, null))).toMatchObject(expected)
   })
 
   test.each([
@@ -126,13 +132,24 @@ describe("a report is complete", () => {
     ["with no logged request", hours(3), null, true],
     ["before the last logged request", hours(1), hours(2), false],
   ])("unless its last use is not in the log: last used %s", (_when, lastUsedAt, lastAt, isLastUseMissing) => {
-    const found = completenessOf({ createdAt: created, lastUsedAt }, reach(hours(-1), lastAt))
+    const found = completenessOf({ ...key, lastUsedAt }, reach(hours(-1), lastAt))
     expect(found.isLastUseMissing).toBe(isLastUseMissing)
   })
 
   test("although the key was used before the log started", () => {
-    const key = { createdAt: created, lastUsedAt: hours(1) }
-    expect(completenessOf(key, reach(hours(5), null)).isLastUseMissing).toBe(false)
+    expect(completenessOf({ ...key, lastUsedAt: hours(1) }, reach(hours(5), null)).isLastUseMissing).toBe(false)
+  })
+
+  test("for no time, if the key ended more than 400 days ago", () => {
+    const ended = new Date(hours(6).getTime() - usageDays * day - 1)
+    for (const end of [{ revokedAt: ended }, { expiresAt: ended, revokedAt: created }]) {
+      expect(completenessOf({ ...key, ...end }, reach(hours(-1), null))).toMatchObject({
+        completeFrom: null,
+        isDeleted: true,
+      })
+    }
+    const kept = { ...key, revokedAt: new Date(ended.getTime() + 1) }
+    expect(completenessOf(kept, reach(hours(-1), null))).toMatchObject({ completeFrom: created, isDeleted: false })
   })
 
   test("except for the unlogged requests, which it counts, and says when it was read", async () => {
@@ -152,6 +169,7 @@ describe("a downloaded report", () => {
     logStartedAt: noon,
     completeFrom: noon,
     isSinceCreation: true,
+    isDeleted: false,
     isLastUseMissing: false,
     isTruncated: false,
     unlogged: 3,

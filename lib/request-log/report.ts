@@ -1,13 +1,16 @@
 import { byteOrderMark, csvLine } from "@/lib/csv"
 import type { ListedKey } from "@/lib/keys/data"
+import { usageDays } from "@/lib/usage-days"
 import { findReach, type Reach } from "./reach"
 
 /** What a key did, and for which time that is everything. */
 export type Report = Reach & {
   key: ListedKey
-  /** From when on every request is counted; `null` if none was ever logged. */
+  /** From when on every request is counted; `null` if none was ever logged, or what was logged is not kept. */
   completeFrom: Date | null
   isSinceCreation: boolean
+  /** Whether the key ended so long ago that what it did is not kept. */
+  isDeleted: boolean
   /** Whether the key was used after the last logged request, as when the log was off. */
   isLastUseMissing: boolean
   /** Whether there are more entries than are listed. */
@@ -29,14 +32,26 @@ const toleranceMs = 60_000
 
 /** Since when the log has every request with a key, except those that it counts as unlogged. */
 export function completenessOf(
-  { createdAt, lastUsedAt }: Pick<ListedKey, "createdAt" | "lastUsedAt">,
-  { logStartedAt, total: { lastAt } }: Pick<Reach, "logStartedAt"> & { total: Pick<Reach["total"], "lastAt"> },
-): Pick<Report, "completeFrom" | "isSinceCreation" | "isLastUseMissing"> {
+  {
+    createdAt,
+    lastUsedAt,
+    revokedAt,
+    expiresAt,
+  }: Pick<ListedKey, "createdAt" | "lastUsedAt" | "revokedAt" | "expiresAt">,
+  {
+    readAt,
+    logStartedAt,
+    total: { lastAt },
+  }: Pick<Reach, "readAt" | "logStartedAt"> & { total: Pick<Reach["total"], "lastAt"> },
+): Pick<Report, "completeFrom" | "isSinceCreation" | "isDeleted" | "isLastUseMissing"> {
+  const keptFrom = readAt.getTime() - usageDays * 86_400_000
+  const isDeleted = [revokedAt, expiresAt].some((ended) => ended !== null && ended.getTime() < keptFrom)
+  if (isDeleted) return { completeFrom: null, isSinceCreation: false, isDeleted, isLastUseMissing: lastUsedAt !== null }
   const isSinceCreation = logStartedAt !== null && createdAt >= logStartedAt
   const completeFrom = isSinceCreation ? createdAt : logStartedAt
   const isLater = lastUsedAt !== null && lastUsedAt.getTime() > (lastAt ?? createdAt).getTime() + toleranceMs
   const isLastUseMissing = isLater && completeFrom !== null && lastUsedAt > completeFrom
-  return { completeFrom, isSinceCreation, isLastUseMissing }
+  return { completeFrom, isSinceCreation, isDeleted, isLastUseMissing }
 }
 
 /** The formats in which a report can be downloaded. */

@@ -3,9 +3,10 @@ import pg from "pg"
 import { afterEach, expect, test, vi } from "vitest"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
+import { usageDays } from "@/lib/usage-days"
 import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { ownerPool, ownerUrl } from "@/tests/support/owner"
-import { dropOldRequests, firstLoggedDay, usageDays } from "./retention"
+import { dropOldRequests, firstLoggedDay } from "./retention"
 import { writeEntries } from "./write"
 
 const day = 86_400_000
@@ -48,6 +49,22 @@ test("usage by hour and by day is kept for 400 days", async () => {
     ["hour", kept],
     ["day", kept],
   ])
+})
+
+test("what a key did is deleted 400 days after its end", async () => {
+  const ago = (days: number) => new Date(Date.now() - days * day)
+  const ends = [
+    ...[{}, { revokedAt: ago(usageDays - 1) }, { expiresAt: ago(usageDays - 1) }],
+    ...[{ revokedAt: ago(usageDays + 1) }, { expiresAt: ago(usageDays + 1), revokedAt: ago(1) }],
+  ]
+  const isKept: boolean[] = []
+  const keys = await Promise.all(ends.map(() => keyUsedAt(new Date())))
+  for (const [place, { keyId }] of keys.entries()) {
+    await db().apiKey.update({ where: { id: keyId }, data: { createdAt: ago(usageDays + 2), ...ends[place] } })
+  }
+  await dropOldRequests()
+  for (const key of keys) isKept.push((await db().keyReach.count({ where: key })) > 0)
+  expect(isKept).toEqual([true, true, true, false, false])
 })
 
 test("a server whose clock is ahead drops nothing", async () => {

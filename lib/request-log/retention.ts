@@ -1,8 +1,9 @@
 import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
+import { usageDays } from "@/lib/usage-days"
 
-/** How long usage is kept. */
-export const usageDays = 400
+/** For how many days after that the sweeper looks for a key: it has been running at some time of these. */
+const sweptDays = 60
 
 /** Keeps each statement short, however many rows have expired. */
 const batch = 5_000
@@ -21,7 +22,8 @@ export function firstLoggedDay(): Date {
 const firstDay = "(utc_day(now()) - $1::int)"
 
 /**
- * Drops the days of the log that are no longer shown, with their sums, and usage that is older than `usageDays`.
+ * Drops the days of the log that are no longer shown, with their sums, and usage that is older than `usageDays`, and what
+ * was done with keys that ended before that.
  * @returns the number of days dropped
  */
 export async function dropOldRequests(database = pool()): Promise<number> {
@@ -32,6 +34,9 @@ export async function dropOldRequests(database = pool()): Promise<number> {
   const isOld =
     "unit = ANY (enum_range(NULL::usage_unit)) AND created_at < now() - make_interval(hours => 24 * $1::int)"
   await deleteInBatches("key_usage", isOld, usageDays)
+  const swept = `BETWEEN now() - make_interval(hours => 24 * ($1::int + ${sweptDays})) AND now() - make_interval(hours => 24 * $1)`
+  const isPast = `key_id IN (SELECT id FROM api_keys WHERE revoked_at ${swept} OR expires_at ${swept})`
+  await deleteInBatches("key_reach", isPast, usageDays)
   return dropped
 
   async function dropDay(): Promise<boolean> {

@@ -8,6 +8,7 @@ import { db } from "@/lib/postgres/prisma"
 import { singletons } from "@/lib/singleton"
 import type { Surface } from "@/lib/surfaces"
 import { metrics } from "@/lib/telemetry/metrics"
+import { usageDays } from "@/lib/usage-days"
 import { createKey, createUser, grantCredits, requestWith } from "@/tests/support/factories"
 import { waitingForLocks } from "@/tests/support/locks"
 import { ownerPool } from "@/tests/support/owner"
@@ -117,6 +118,36 @@ test("of the failed requests with a key, 300 a minute are logged and the others 
   expect(entries).toHaveLength(requests)
   expect(requests + unlogged).toBe(320)
   expect(unlogged).toBeGreaterThan(0)
+})
+
+test.each([
+  ["an account", (number: number) => `198.51.100.${number}`],
+  ["an address", () => "2001:db8:0:7::1"],
+])("of the failed requests of %s, 300 a minute are logged, whatever keys they were sent with", async (of, address) => {
+  const account = await createUser()
+  const keyId: { in: string[] } = { in: [] }
+  for (let number = 0; number < 4; number++) {
+    const user = of === "an account" ? account : await createUser()
+    const { key } = await createKey({ user, surface: "user", revokedAt: new Date() })
+    keyId.in.push(key.id)
+    const failed = requestWith(key, { createdAt: new Date(), status: 401, address: address(number) })
+    for (let i = 0; i < 100; i++) logRequest(failed)
+  }
+  await drainRequestLog()
+  const usage = await db().keyUsage.findMany({ where: { keyId, unit: "day" } })
+  const sum = (of: "requests" | "unlogged") => usage.reduce((all, day) => all + Number(day[of]), 0)
+  expect([sum("requests"), sum("unlogged")]).toEqual([300, 100])
+  expect(await db().keyRequest.count({ where: { keyId } })).toBe(300)
+})
+
+test("a request with a key that ended so long ago that nothing of it is kept is counted", async () => {
+  const ended = new Date(Date.now() - (usageDays + 1) * 86_400_000)
+  const { key, send } = await caller("user", { createdAt: ended, revokedAt: ended })
+  expect((await send(readAccount, "/api/v1/me")).status).toBe(401)
+  expect(await logged(key.id)).toEqual([])
+  expect(await db().keyUsage.findMany({ where: { keyId: key.id, unit: "day" } })).toMatchObject([
+    { requests: 0n, unlogged: 1n },
+  ])
 })
 
 test("a request without a key that exists is not logged", async () => {

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from "uuid"
 import { env } from "@/lib/env"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { survivingLosses } from "@/lib/postgres/pool"
+import { clientOf } from "@/lib/rate-limit/client-address"
 import { slidingWindowInProcess } from "@/lib/rate-limit/in-process"
 import { singleton } from "@/lib/singleton"
 import { anyPrefix } from "@/lib/surfaces"
@@ -43,7 +44,10 @@ const maxWaiting = 10_000
 const batch = 1_000
 const writeEveryMs = 500
 
-/** Failed requests that each process logs per key and minute. Otherwise anybody with a revoked key could fill the disk. */
+/**
+ * Failed requests that each process logs per minute of a key, of an account and of an address. Otherwise anybody with
+ * revoked keys could fill the disk.
+ */
 export const failuresPerMinute = 300
 
 /** How long a shutdown waits for the database. */
@@ -56,7 +60,7 @@ type State = {
   waiting: Entry[]
   /** The number of requests that are not logged, by key, owner and hour. */
   unlogged: Map<string, number>
-  isFailureLogged: (keyId: string) => boolean
+  isFailureLogged: (request: LoggedRequest) => boolean
   /** The writing in progress. */
   writing?: Promise<void> | undefined
   timer?: NodeJS.Timeout | undefined
@@ -69,7 +73,8 @@ function state(): State {
     return {
       waiting: [],
       unlogged: new Map(),
-      isFailureLogged: (keyId) => count(keyId, failuresPerMinute).success,
+      isFailureLogged: ({ keyId, userId, address }) =>
+        [keyId, userId, ...(address ? [clientOf(address)] : [])].every((id) => count(id, failuresPerMinute).success),
       isDraining: false,
     }
   })
@@ -77,12 +82,13 @@ function state(): State {
 
 /**
  * Logs a request within a second. Never throws.
+ * @param isKept whether what is logged of the key is kept, or only counted: see lib/request-log/retention.ts
  * @returns during a shutdown, a promise that the response waits for
  */
-export function logRequest(request: LoggedRequest): Promise<void> | undefined {
+export function logRequest(request: LoggedRequest, isKept = true): Promise<void> | undefined {
   if (env().REQUEST_LOG_DAYS === 0) return undefined
   const { waiting, isFailureLogged, isDraining } = state()
-  const isLogged = waiting.length < maxWaiting && (request.status < 400 || isFailureLogged(request.keyId))
+  const isLogged = isKept && waiting.length < maxWaiting && (request.status < 400 || isFailureLogged(request))
   if (isLogged) waiting.push(entryOf(request))
   else countUnlogged(request)
   if (isDraining) return drain()

@@ -5,8 +5,8 @@ import { id } from "@/lib/fields"
 import { integer } from "@/lib/input/integer"
 import { accountDimension, family } from "@/lib/metrics/family"
 import { findRequests, requestFilters, requestRow } from "@/lib/request-log/lists"
-import { usageDays } from "@/lib/request-log/retention"
 import { surfaces } from "@/lib/surfaces"
+import { usageDays } from "@/lib/usage-days"
 
 const surfaceOf = (route: string) => `CASE WHEN ${route} LIKE '/api/v1/admin/%' THEN 'admin' ELSE 'user' END`
 
