@@ -123,7 +123,9 @@ test("a copy of a passkey whose counter stayed behind is refused, and the origin
   await authenticator.clear()
   await authenticator.add({ ...original, signCount: original.signCount })
   await withPasskey()
-  await expect(page.getByRole("main").getByRole("alert").first()).toContainText("This passkey cannot sign you in.")
+  await expect(page.getByRole("main").getByRole("alert").first()).toContainText(
+    "This passkey was refused, because its counter went back",
+  )
 
   await authenticator.clear()
   await authenticator.add({ ...original, signCount: (used?.signCount ?? 0) + 1 })

@@ -173,6 +173,12 @@ const actions: Record<AuditAction, () => Promise<unknown>> = {
     await confirmPasskey(authenticator.sign(await passkeyOptions(use)), use)
     return confirmPasskey(authenticator.sign(await passkeyOptions(use), { counter: 1 }), use)
   },
+  "user.passkey_uncounted": async () => {
+    const { authenticator } = await createPasskey(await viewer(), `Passkey ${marker}`)
+    const use = { purpose: "sign-in" } as const
+    await confirmPasskey(authenticator.sign(await passkeyOptions(use)), use)
+    return confirmPasskey(authenticator.sign(await passkeyOptions(use), { counter: 0 }), use)
+  },
   "user.app_added": async () => {
     const owner = await viewer()
     await startApp(owner)

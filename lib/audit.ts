@@ -32,6 +32,7 @@ export const auditActions = [
   "user.passkey_added",
   "user.passkey_removed",
   "user.passkey_refused",
+  "user.passkey_uncounted",
   "user.app_added",
   "user.app_removed",
   "user.recovery_codes_replaced",

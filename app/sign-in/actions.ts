@@ -14,7 +14,7 @@ import { currentViewer, endSession, startSession } from "@/lib/sign-in/session"
 import { auditFailedSignIn, auditSignOut } from "@/lib/sign-in/sessions"
 import { signInWithPasskey, signInWithPassword } from "@/lib/sign-in/sign-in"
 import { signUpOfBrowser } from "@/lib/sign-in/sign-up"
-import { passkeyOptions } from "@/lib/sign-in/two-factor/passkeys"
+import { copiedPasskey, passkeyOptions } from "@/lib/sign-in/two-factor/passkeys"
 import { signedIn } from "./signed-in"
 
 const callbackUrl = hidden(z.string())
@@ -77,6 +77,7 @@ export const signInByPasskey = guestFormAction({
       return refused(banned)
     }
     if (result.reason === "expired") return refused("This took too long. Try again.")
+    if (result.reason === "copied") return refused(copiedPasskey)
     return refused(
       "This passkey cannot sign you in. If you have removed it from your account, sign in with your password.",
     )

@@ -33,6 +33,8 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   provider_disconnected: [{ provider: hostile }],
   factor_added: [{ factor: "passkey" }],
   factor_removed: [{ factor: "app" }],
+  passkey_refused: [],
+  passkey_uncounted: [],
   factors_reset: [],
   recovery_codes_replaced: [],
   recovery_code_used: [{ left: 9 }],

@@ -202,6 +202,25 @@ export const templates = {
     ],
     security: true,
   }),
+  passkey_refused: () => ({
+    subject: "A passkey of your account was refused",
+    body: [
+      "Someone used a passkey of your account, and its counter went back. A copy of the passkey does that, and so does a device that was restored from a backup.",
+      "In both cases, remove the passkey and add a new one. Your other passkeys, your app and your recovery codes still work.",
+      { label: "Open your security settings", url: urlOf("/account/security/two-factor") },
+      "You receive at most one such email a day.",
+    ],
+    security: true,
+  }),
+  passkey_uncounted: () => ({
+    subject: "A passkey of your account no longer counts its uses",
+    body: [
+      "A passkey of your account was used. It counted its uses before, and now it does not. That happens when a passkey is moved to a password manager.",
+      "If this was not you, remove the passkey, change your password, and sign out all browsers that you do not recognize.",
+      { label: "Open your security settings", url: urlOf("/account/security/two-factor") },
+    ],
+    security: true,
+  }),
   factors_reset: () => ({
     subject: "Two-factor authentication was reset",
     body: [

@@ -41,6 +41,8 @@ export const limits = {
   factorChangesAccount: { tokens: 20, windowSeconds: 3600 },
   /** Emails about wrong codes of an account's authenticator app. */
   wrongCodesEmailsAccount: { tokens: 1, windowSeconds: 86_400 },
+  /** Emails about an account's passkeys that were refused. */
+  refusedPasskeyEmailsAccount: { tokens: 1, windowSeconds: 86_400 },
   /** Exports that an account prepares. Each reads all of its data, and writes to the audit log. */
   exportsAccount: { tokens: 10, windowSeconds: 3600 },
   /** Notes that one of the staff adds. Each writes to the audit log. */

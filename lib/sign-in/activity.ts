@@ -73,6 +73,7 @@ const sentences: Record<Exclude<AuditAction, Elsewhere | ForStaff>, Sentence> = 
   "user.passkey_added": () => "Passkey added",
   "user.passkey_removed": () => "Passkey removed",
   "user.passkey_refused": () => "Passkey refused: it may have been copied",
+  "user.passkey_uncounted": () => "Passkey no longer counts its uses",
   "user.app_added": () => "Authenticator app added",
   "user.app_removed": () => "Authenticator app removed",
   "user.recovery_codes_replaced": () => "New recovery codes created",

@@ -10,7 +10,7 @@ import { hasCode, sendCode, takeCode } from "./emailed-code"
 import { auditFailedProof, type Viewer } from "./sessions"
 import { confirmCode, wrongCode } from "./two-factor/codes"
 import { factorsOf } from "./two-factor/factors"
-import { confirmPasskey, passkeyHost, passkeyOptions } from "./two-factor/passkeys"
+import { confirmPasskey, copiedPasskey, passkeyHost, passkeyOptions } from "./two-factor/passkeys"
 
 /** How somebody proves who they are. */
 export type ProofMethod = "password" | "emailed code" | "second factor"
@@ -115,6 +115,7 @@ const checks: Record<ProofMethod, Check> = {
       const result = await confirmPasskey(passkey, purposeOf(viewer))
       if (result.ok) return { ok: true }
       if (result.reason === "expired") return { ok: false, error: "This took too long. Use the passkey again." }
+      if (result.reason === "copied") return { ok: false, error: copiedPasskey, isWrong: true }
       return { ok: false, error: "This passkey is not one of your account.", isWrong: true }
     }
     const result = await confirmCode(id, proof ?? "", client)

@@ -52,7 +52,7 @@ async function check({ email: typed, password, ...client }: PasswordSignIn, own:
 export type PasskeySignIn =
   /** `passkey`: its id. */
   | { ok: true; user: User; passkey: string }
-  | { ok: false; reason: "wrong" | "expired" }
+  | { ok: false; reason: "wrong" | "expired" | "copied" }
   | { ok: false; reason: "suspended"; userId: string }
 
 /** Checks what the browser has signed with a passkey of any account. */

@@ -9,7 +9,7 @@ import { hashOf } from "@/lib/sign-in/link-token"
 import { confirmSignIn, type PendingOfBrowser, pendingSignIn } from "@/lib/sign-in/session"
 import { auditFailedSignIn, type SecondFactor } from "@/lib/sign-in/sessions"
 import { confirmCode, wrongCode } from "@/lib/sign-in/two-factor/codes"
-import { confirmPasskey, passkeyOptions } from "@/lib/sign-in/two-factor/passkeys"
+import { confirmPasskey, copiedPasskey, passkeyOptions } from "@/lib/sign-in/two-factor/passkeys"
 import { signedIn } from "../signed-in"
 
 const callbackUrl = hidden(z.string())
@@ -59,7 +59,7 @@ export const confirmByPasskey = guestFormAction({
     if (result.ok) return complete(pending, "passkey", client, callbackUrl)
     if (result.reason === "expired") return refused("This took too long. Try again.")
     recordFailure(pending, client)
-    return refused("This passkey is not one of your account.")
+    return refused(result.reason === "copied" ? copiedPasskey : "This passkey is not one of your account.")
   },
 })
 

@@ -12,11 +12,13 @@ import { decodeAttestationObject, isoBase64URL } from "@simplewebauthn/server/he
 import { z } from "zod"
 import type { Passkey } from "@/generated/prisma/client"
 import { audit } from "@/lib/audit"
+import { sendEmail } from "@/lib/email/send"
 import { env } from "@/lib/env"
 import { hidden } from "@/lib/input/fields"
 import { plainText } from "@/lib/input/text"
 import { db } from "@/lib/postgres/prisma"
 import { product } from "@/lib/product"
+import { consume } from "@/lib/rate-limit/rate-limit"
 import type { Viewer } from "../sessions"
 import { challengeMinutes, consumeChallenge, newChallenge, type Purpose } from "./challenges"
 import { type Added, addFactor } from "./factors"
@@ -126,8 +128,14 @@ export async function passkeyOptions(use: Purpose): Promise<PublicKeyCredentialR
   })
 }
 
-/** `id`: of the passkey. */
-export type PasskeyResult = { ok: true; userId: string; id: string } | { ok: false; reason: "wrong" | "expired" }
+/** `id`: of the passkey. `copied`: it is the right one, but its counter went back. */
+export type PasskeyResult =
+  | { ok: true; userId: string; id: string }
+  | { ok: false; reason: "wrong" | "expired" | "copied" }
+
+/** What to do about a passkey whose counter went back, which may not happen again for a long time, or always. */
+export const copiedPasskey =
+  "This passkey was refused, because its counter went back: it may have been copied, or its device restored. Use another passkey, your app or a recovery code, then remove this passkey under Security and add a new one."
 
 /** Whether the browser has used a passkey for this purpose: one of the account's, or at a sign-in any account's. */
 export async function confirmPasskey(response: string, use: Purpose): Promise<PasskeyResult> {
@@ -140,7 +148,7 @@ export async function confirmPasskey(response: string, use: Purpose): Promise<Pa
   const counter = await verifiedCounter(signed, challenge, passkey)
   if (counter === undefined) return { ok: false, reason: "wrong" }
   const { id, userId } = passkey
-  return (await countUse(passkey, counter)) ? { ok: true, userId, id } : { ok: false, reason: "wrong" }
+  return (await countUse(passkey, counter)) ? { ok: true, userId, id } : { ok: false, reason: "copied" }
 }
 
 /** Whether the account has this passkey, after waiting for a removal that is being made. */
@@ -177,16 +185,25 @@ async function verifiedCounter(
 
 /**
  * Records the use of a passkey. An authenticator that counts never sends a number twice: a copy of it does, and is
- * refused. Zero means that it does not count.
+ * refused. Zero means that it does not count, as most password managers, into which a passkey can be moved. The counter is
+ * a sign, not a proof (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter), so its owner hears of both.
  */
 async function countUse({ id, userId }: Passkey, counter: number): Promise<boolean> {
-  const used = await db().$executeRaw`
+  const [used] = await db().$queryRaw<{ stopped: boolean }[]>`
     UPDATE passkeys SET counter = ${counter}, last_used_at = now()
-    WHERE id = ${id}::uuid AND (counter < ${counter} OR counter = 0 AND ${counter}::bigint = 0)`
-  if (used === 1) return true
-  const entry = { actorId: null, targetType: "user", targetId: userId, details: { passkey: id } } as const
-  await audit(db(), { ...entry, action: "user.passkey_refused" })
-  return false
+    FROM (SELECT id AS locked, counter AS before FROM passkeys WHERE id = ${id}::uuid FOR UPDATE) found
+    WHERE id = locked AND (before < ${counter} OR ${counter}::bigint = 0)
+    RETURNING before > 0 AND ${counter}::bigint = 0 AS stopped`
+  if (used && !used.stopped) return true
+  const [actorId, action] = used
+    ? ([userId, "user.passkey_uncounted"] as const)
+    : ([null, "user.passkey_refused"] as const)
+  await audit(db(), { actorId, action, targetType: "user", targetId: userId, details: { passkey: id } })
+  if (used || (await consume("refusedPasskeyEmailsAccount", userId)).allowed) {
+    const account = await db().user.findUniqueOrThrow({ where: { id: userId } })
+    await sendEmail(account, used ? "passkey_uncounted" : "passkey_refused")
+  }
+  return used !== undefined
 }
 
 /** What an authenticator stores of the account. */

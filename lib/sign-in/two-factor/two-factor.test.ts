@@ -386,15 +386,15 @@ test.each([
   expect((await confirmPasskey(authenticator.sign(await passkeyOptions(signIn)), signIn)).ok).toBe(true)
 })
 
-test("a copied passkey is refused when its counter goes back or stands still, and that is audited", async () => {
+test("a copied passkey is refused when its counter goes back or stands still, and its owner hears of it", async () => {
   const viewer = await createViewer()
   const { authenticator } = await createPasskey(viewer)
   const signed = async (counter: number) =>
     confirmPasskey(authenticator.sign(await passkeyOptions(signIn), { counter }), signIn)
   expect((await signed(5)).ok).toBe(true)
   const refusals = () => db().auditEntry.count({ where: { targetId: viewer.id, action: "user.passkey_refused" } })
-  for (const [index, counter] of [5, 4, 0].entries()) {
-    expect(await signed(counter)).toEqual({ ok: false, reason: "wrong" })
+  for (const [index, counter] of [5, 4, 1].entries()) {
+    expect(await signed(counter)).toEqual({ ok: false, reason: "copied" })
     expect(await refusals()).toBe(index + 1)
   }
   expect((await signed(6)).ok).toBe(true)
@@ -402,6 +402,32 @@ test("a copied passkey is refused when its counter goes back or stands still, an
   const forged = authenticator.sign(await passkeyOptions(signIn), { counter: 1, signature: Buffer.alloc(70, 1) })
   expect(await confirmPasskey(forged, signIn)).toEqual({ ok: false, reason: "wrong" })
   expect(await refusals()).toBe(3)
+  expect(await db().email.findMany({ where: { userId: viewer.id } })).toMatchObject([{ template: "passkey_refused" }])
+})
+
+test("a passkey that no longer counts its uses signs in, and its owner hears of that once", async () => {
+  const viewer = await createViewer()
+  const { authenticator } = await createPasskey(viewer)
+  const signed = async (counter: number) =>
+    confirmPasskey(authenticator.sign(await passkeyOptions(signIn), { counter }), signIn)
+  for (const counter of [5, 0, 0]) expect(await signed(counter)).toMatchObject({ ok: true, userId: viewer.id })
+  const entry = { targetId: viewer.id, action: "user.passkey_uncounted" }
+  expect(await db().auditEntry.findMany({ where: entry })).toMatchObject([{ actorId: viewer.id }])
+  expect(await db().email.findMany({ where: { userId: viewer.id } })).toMatchObject([{ template: "passkey_uncounted" }])
+  expect((await signed(1)).ok).toBe(true)
+})
+
+test("a refused passkey can be removed with another factor, by the person alone", async () => {
+  const viewer = await createViewer()
+  const { authenticator } = await createPasskey(viewer)
+  const signed = async (counter: number) =>
+    confirmPasskey(authenticator.sign(await passkeyOptions(signIn), { counter }), signIn)
+  expect([(await signed(5)).ok, (await signed(4)).ok]).toEqual([true, false])
+  const [passkey] = (await factorsOf(viewer.id)).passkeys
+  const [code = ""] = (await replaceRecoveryCodes(viewer)) ?? []
+  expect(await confirmCode(viewer.id, code, client)).toMatchObject({ ok: true })
+  await removeFactor(viewer, passkey?.id ?? "")
+  expect((await factorsOf(viewer.id)).passkeys).toEqual([])
 })
 
 test("a challenge works once, in time, and for what it was made", async () => {
