@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from "uuid"
 import { env } from "@/lib/env"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { survivingLosses } from "@/lib/postgres/pool"
+import { withSettings } from "@/lib/postgres/settings"
 import { slidingWindowInProcess } from "@/lib/rate-limit/in-process"
 import { singleton } from "@/lib/singleton"
 import { anyPrefix } from "@/lib/surfaces"
@@ -202,7 +203,7 @@ function copyOf(text: string): string {
 function connection(): Pool {
   return singleton("request-log-connection", () => {
     const options = {
-      connectionString: env().DATABASE_URL,
+      connectionString: withSettings(env().DATABASE_URL),
       application_name: logApplication,
       max: 1,
       connectionTimeoutMillis: 5_000,
