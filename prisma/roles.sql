@@ -37,6 +37,19 @@ BEGIN
   EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), runtime);
 END $$;
 
+-- The settings of lib/postgres/settings.ts, for a pooler that leaves them out, and for builds before them.
+DO $$
+DECLARE
+  setting text;
+BEGIN
+  FOREACH setting IN ARRAY ARRAY['TimeZone = ''UTC''', 'DateStyle = ''ISO''', 'default_transaction_isolation = ''read committed''']
+  LOOP
+    EXECUTE format('ALTER ROLE %I IN DATABASE %I SET ', current_setting('runtime.role'), current_database()) || setting;
+  END LOOP;
+EXCEPTION WHEN insufficient_privilege THEN
+  RAISE WARNING 'TimeZone, DateStyle and default_transaction_isolation are not set on the role "%", which somebody else manages.', current_setting('runtime.role');
+END $$;
+
 REVOKE CREATE ON SCHEMA public FROM PUBLIC, :"role";
 REVOKE ALL ON SCHEMA request_log FROM PUBLIC, :"role";
 

@@ -6,6 +6,7 @@ import { sealAuditLog } from "@/lib/audit-seals"
 import { env } from "@/lib/env"
 import { survivingLosses } from "@/lib/postgres/pool"
 import { readiness } from "@/lib/postgres/readiness"
+import { withSettings } from "@/lib/postgres/settings"
 import { afterRestore, findKeptRuns, type Outcome } from "@/lib/recovery/after-restore"
 import { type Evidence, readEvidence } from "@/lib/recovery/evidence"
 import { type Trust, trusts } from "@/lib/recovery/log-lines"
@@ -35,11 +36,11 @@ const undone = Symbol("dry run")
 export const afterRestoreCommand: Command = async (args, output) => {
   const { files, moment, revokeAll, isAccepted, isDry } = choices(args)
   loadEnvFiles()
-  const { DATABASE_URL: connectionString } = process.env
-  if (!connectionString) throw new Error("after-restore requires DATABASE_URL.")
+  const { DATABASE_URL: url } = process.env
+  if (!url) throw new Error("after-restore requires DATABASE_URL.")
   env()
-  const client = survivingLosses(new pg.Pool({ connectionString, max: 1 }))
-  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString, max: 1 }) })
+  const client = survivingLosses(new pg.Pool({ connectionString: withSettings(url), max: 1 }))
+  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: withSettings(url), max: 1 }) })
   try {
     const { rows } = await client.query<{ name: string; recovers: boolean }>(
       "SELECT current_database() AS name, pg_is_in_recovery() AS recovers",

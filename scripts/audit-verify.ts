@@ -2,6 +2,7 @@ import { parseArgs } from "node:util"
 import pg from "pg"
 import { type KnownSeal, verifyAuditLog } from "@/lib/audit-seals"
 import { env } from "@/lib/env"
+import { withSettings } from "@/lib/postgres/settings"
 import { type LoggedSeals, readSeals } from "@/lib/recovery/evidence"
 import { type Command, runIfStarted } from "./command-line"
 import { loadEnvFiles } from "./env-files.mjs"
@@ -23,7 +24,7 @@ export const verifyAudit: Command = async (args, output) => {
   if (files) env()
   const logged = files && (await readSeals(files))
   // Not the application's pool, which has a statement timeout.
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: withSettings(url) })
   client.on("error", () => {})
   await client.connect()
   try {

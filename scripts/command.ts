@@ -3,6 +3,7 @@ import { type Command, exitCodeOf } from "./command-line"
 /** What the image can run: `docker run IMAGE migrate`. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   migrate: async () => (await import("./migrate")).migrateCommand,
+  "repair-times": async () => (await import("./repair-times")).repairTimesCommand,
   sweep: async () => (await import("./sweep")).sweep,
   seed: async () => (await import("./seed")).seedCommand,
   "after-restore": async () => (await import("./after-restore")).afterRestoreCommand,

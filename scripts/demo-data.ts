@@ -5,6 +5,7 @@ import pg from "pg"
 import { demoAccounts, demoKey, demoPassword } from "@/lib/demo-accounts"
 import { isLoopback } from "@/lib/loopback"
 import { survivingLosses } from "@/lib/postgres/pool"
+import { withSettings } from "@/lib/postgres/settings"
 import { isEmpty, seed } from "@/prisma/seed"
 import { dataDirectory } from "./local-database"
 
@@ -12,7 +13,7 @@ const shown = ["member", "admin", "finance", "bookkeeper"]
 
 /** Seeds the database if it has no accounts. Returns whether it did. */
 export async function seedWhenEmpty(ownerUrl: string, users = Number(process.env.SEED_USERS || 200)): Promise<boolean> {
-  const database = survivingLosses(new pg.Pool({ connectionString: ownerUrl }))
+  const database = survivingLosses(new pg.Pool({ connectionString: withSettings(ownerUrl) }))
   try {
     const empty = await isEmpty(database)
     if (empty) await seed(database, { users, now: new Date() })

@@ -9,13 +9,15 @@ import * as engineGlue from "@prisma/schema-engine-wasm/schema_engine_bg"
 import pg from "pg"
 import { survivingLosses } from "@/lib/postgres/pool"
 import { isUndefinedTable, readSchemaVersion, refusalByDatabase } from "@/lib/postgres/schema-version"
+import { withSettings } from "@/lib/postgres/settings"
 import { singleton } from "@/lib/singleton"
 import { numbersOf, version } from "@/lib/version"
 import { oldestBuild } from "@/prisma/oldest-build"
 import { type Command, runIfStarted } from "./command-line"
 import { loadEnvFiles } from "./env-files.mjs"
 import { builtIndex, commitsItself } from "./migration-rules"
-import { applyRoles } from "./roles"
+import { refusalByTimes, repairProgress } from "./repair-times"
+import { applyRoles, setSettings } from "./roles"
 
 const prismaDirectory = resolve(import.meta.dirname, "../prisma")
 export const migrationsDirectory = join(prismaDirectory, "migrations")
@@ -217,7 +219,7 @@ const engineLock = 72707369
  * because an index that is built CONCURRENTLY would wait for the statement that waits.
  */
 async function alone<Result>(url: string, say: (line: string) => void, work: () => Promise<Result>): Promise<Result> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: withSettings(url) })
   client.on("error", () => {})
   await client.connect()
   try {
@@ -253,16 +255,18 @@ export function migrate(ownerUrl: string, runtimeUrl = ownerUrl, options: Option
 }
 
 async function migrateAlone(ownerUrl: string, runtimeUrl: string, options: Options): Promise<Migrated> {
-  const pool = survivingLosses(new pg.Pool({ connectionString: ownerUrl }))
+  const pool = survivingLosses(new pg.Pool({ connectionString: withSettings(ownerUrl) }))
   try {
-    const refusal = await refusalByDatabase(pool)
+    const refusal = (await refusalByDatabase(pool)) ?? (await refusalByTimes(pool, ownerUrl, runtimeUrl))
     if (refusal) throw new Error(`Not migrated: ${refusal}`)
     // Before the migrations, so that no server that is too old goes on unnoticed while they change the schema.
     const newer = await recordVersion(pool)
     if (newer) return { applied: [], newer }
     const applied = await applyMigrations(pool, options)
+    await pool.query(`DROP TABLE IF EXISTS ${repairProgress}`)
     await recordVersion(pool)
-    if (runtimeUrl !== ownerUrl) await applyRoles(ownerUrl, runtimeUrl)
+    if (runtimeUrl === ownerUrl) await setSettings(pool, "CURRENT_USER")
+    else await applyRoles(ownerUrl, runtimeUrl)
     return { applied }
   } finally {
     await pool.end()
@@ -294,7 +298,7 @@ async function applyMigrations(pool: pg.Pool, options: Options): Promise<string[
  * migrations into the database, which must be empty and cannot be used afterwards.
  */
 export async function missingFromMigrations(connectionString: string): Promise<string> {
-  const pool = survivingLosses(new pg.Pool({ connectionString }))
+  const pool = survivingLosses(new pg.Pool({ connectionString: withSettings(connectionString) }))
   try {
     const engine = await openEngine(pool, async (pool, script) => void (await pool.query(script)))
     const { stdout } = await engine.diff({

@@ -7,6 +7,7 @@ import { arch, platform, tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { promisify } from "node:util"
 import pg from "pg"
+import { withSettings } from "@/lib/postgres/settings"
 import { startChild } from "./child"
 
 const run = promisify(execFile)
@@ -177,7 +178,7 @@ async function runningUrls(directory: string): Promise<Urls | undefined> {
   const port = Number(file.split("\n")[3])
   if (!port) return undefined
   const urls = urlsOf(port)
-  const client = new pg.Client({ connectionString: urls.url, connectionTimeoutMillis: 2_000 })
+  const client = new pg.Client({ connectionString: withSettings(urls.url), connectionTimeoutMillis: 2_000 })
   client.on("error", () => {})
   try {
     await client.connect()

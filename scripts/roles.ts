@@ -2,6 +2,7 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import pg from "pg"
+import { settings, withSettings } from "@/lib/postgres/settings"
 import { root } from "./root"
 
 /** Creates the role of `runtimeUrl` if it is missing, with the password there, and gives it the rights of prisma/roles.sql. */
@@ -13,7 +14,7 @@ export async function applyRoles(ownerUrl: string, runtimeUrl: string): Promise<
     .replaceAll(':"role"', () => pg.escapeIdentifier(role))
     .replaceAll(":'role'", () => pg.escapeLiteral(role))
     .replaceAll(":'secret'", () => pg.escapeLiteral(scramSecret(decodeURIComponent(password))))
-  const client = new pg.Client({ connectionString: ownerUrl })
+  const client = new pg.Client({ connectionString: withSettings(ownerUrl) })
   client.on("error", () => {})
   await client.connect()
   try {
@@ -21,6 +22,15 @@ export async function applyRoles(ownerUrl: string, runtimeUrl: string): Promise<
     await client.query(script)
   } finally {
     await client.end()
+  }
+}
+
+/** Gives the sessions of a role in this database the settings of ours, as prisma/roles.sql does. */
+export async function setSettings(database: Pick<pg.Pool, "query">, role: string): Promise<void> {
+  const { rows } = await database.query<{ name: string }>("SELECT current_database() AS name")
+  const sessions = `${role} IN DATABASE ${pg.escapeIdentifier(rows[0]?.name ?? "")}`
+  for (const [name, value] of Object.entries(settings)) {
+    await database.query(`ALTER ROLE ${sessions} SET ${name} = ${pg.escapeLiteral(value)}`)
   }
 }
 

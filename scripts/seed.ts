@@ -1,5 +1,6 @@
 import pg from "pg"
 import { survivingLosses } from "@/lib/postgres/pool"
+import { withSettings } from "@/lib/postgres/settings"
 import { mayBeSeeded, seed } from "@/prisma/seed"
 import { type Command, runIfStarted } from "./command-line"
 import { openDatabase } from "./local-database"
@@ -7,7 +8,7 @@ import { openDatabase } from "./local-database"
 export const seedCommand: Command = async (_args, output) => {
   const { ownerUrl: url, stop } = await openDatabase()
   // Not the application's pool, which has a statement timeout.
-  const database = survivingLosses(new pg.Pool({ connectionString: url }))
+  const database = survivingLosses(new pg.Pool({ connectionString: withSettings(url) }))
   try {
     if (!mayBeSeeded(url)) {
       throw new Error(

@@ -3,6 +3,7 @@ import { logAuditEntries } from "@/lib/audit"
 import { env } from "@/lib/env"
 import { survivingLosses } from "@/lib/postgres/pool"
 import { refusalByDatabase } from "@/lib/postgres/schema-version"
+import { withSettings } from "@/lib/postgres/settings"
 import { jobs } from "@/lib/sweeper"
 import { log } from "@/lib/telemetry/log"
 import { type Command, runIfStarted } from "./command-line"
@@ -14,14 +15,14 @@ import { loadEnvFiles } from "./env-files.mjs"
  */
 export const sweep: Command = async (_args, output) => {
   loadEnvFiles()
-  const connectionString = process.env.DATABASE_URL
-  if (!connectionString) {
+  const url = process.env.DATABASE_URL
+  if (!url) {
     output.error("sweep requires DATABASE_URL. The demo and `npm run dev` sweep their own database.")
     return 1
   }
   env()
   logAuditEntries()
-  const pool = survivingLosses(new pg.Pool({ connectionString, max: 1 }))
+  const pool = survivingLosses(new pg.Pool({ connectionString: withSettings(url), max: 1 }))
   try {
     const refusal = await refusalByDatabase(pool)
     if (refusal) {

@@ -4,6 +4,7 @@ import { Prisma, PrismaClient } from "@/generated/prisma/client"
 import { idIn, lockAccounts } from "@/lib/accounts/authority"
 import { maySignIn } from "@/lib/accounts/deletion"
 import { normalizeEmail } from "@/lib/email/address"
+import { withSettings } from "@/lib/postgres/settings"
 import { hashPassword } from "@/lib/sign-in/password-hash"
 import { writePassword } from "@/lib/sign-in/password-write"
 import { type Command, runIfStarted } from "./command-line"
@@ -15,7 +16,7 @@ export const renewPassword: Command = async ([email = ""], output) => {
     return 1
   }
   const database = await openDatabase()
-  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
+  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: withSettings(database.url) }) })
   try {
     const password = randomBytes(18).toString("base64url")
     const found = await setPassword(prisma, normalizeEmail(email), await hashPassword(password, "this command"))

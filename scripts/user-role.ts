@@ -4,6 +4,7 @@ import { lockAccounts } from "@/lib/accounts/authority"
 import { writeRole } from "@/lib/accounts/mutations"
 import { normalizeEmail } from "@/lib/email/address"
 import { isRole, type Role, roleNames } from "@/lib/permissions"
+import { withSettings } from "@/lib/postgres/settings"
 import { type Command, runIfStarted } from "./command-line"
 import { openDatabase, unknownAccount } from "./local-database"
 
@@ -14,7 +15,7 @@ export const setRole: Command = async ([email = "", role = ""], output) => {
     return 1
   }
   const database = await openDatabase()
-  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
+  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: withSettings(database.url) }) })
   try {
     const before = await changeRole(prisma, normalizeEmail(email), role)
     if (before === undefined) {

@@ -22,6 +22,7 @@ type Suite = { name: string; title: string; run: (context: Context) => Promise<T
 type Ended = { title: string; wall: number; cpu: number; tally?: Tally }
 
 const whole: Options = { env: { LONG: "1" } }
+const hostile: Options = { env: { HOSTILE_SETTINGS: "1" } }
 const short: Options = { args: ["--tagsFilter=!long"] }
 
 const unit = (options?: Options): Suite => ({
@@ -72,6 +73,16 @@ const longSuites: readonly Suite[] = [
       sum([
         await vitest(context, "next-http"),
         await playwright(context, "next", { args: ["e2e/story.spec.ts", "e2e/no-script.spec.ts"] }),
+      ]),
+  },
+  {
+    name: "hostile",
+    title: "Unit tests, the contract and pages on databases with another time zone, date style and isolation",
+    run: async (context) =>
+      sum([
+        await vitest(context, "unit*", hostile, "--exclude=app/api/v1/contract.test.ts"),
+        await vitest(context, "http*", { ...hostile, args: ["app/api/v1/contract.test.ts"] }),
+        await playwright(context, "lean", hostile),
       ]),
   },
   {

@@ -1,6 +1,7 @@
 import { Client } from "pg"
 import { env } from "@/lib/env"
 import { getTypeParser, type Statement } from "./page"
+import { withSettings } from "./settings"
 
 /** The name of the connections in `pg_stat_activity`. */
 export const cursorApplication = "stream"
@@ -60,7 +61,7 @@ export async function openCursor(statement: Statement, reader: string, maxMs: nu
  */
 export async function openSnapshot(reader: string, maxMs: number): Promise<Snapshot | undefined> {
   const client = new Client({
-    connectionString: env().DATABASE_URL,
+    connectionString: withSettings(env().DATABASE_URL),
     application_name: cursorApplication,
     connectionTimeoutMillis: connectMs,
     query_timeout: batchMs + 1_000,
@@ -75,7 +76,6 @@ export async function openSnapshot(reader: string, maxMs: number): Promise<Snaps
       `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
        SET LOCAL statement_timeout = ${batchMs};
        SET LOCAL lock_timeout = ${lockMs};
-       SET LOCAL timezone = 'UTC';
        SET LOCAL idle_in_transaction_session_timeout = ${maxMs + idleMarginMs}`,
     )
     if (!(await lock(client, reader))) {

@@ -11,12 +11,14 @@ const temporarySqlStates = [
   /^25006$/, // read-only transaction
 ]
 const temporaryNodeCodes = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+// A certificate that is being replaced, or whose authority is not known here (Node.js, TLS errors).
+const certificateCodes = /^(CERT_|ERR_TLS_CERT_|HOSTNAME_MISMATCH$|UNABLE_TO_)|SELF_SIGNED_CERT/
 const temporaryPrismaCodes = /^(P1001|P1002|P1008|P1017|P2024|P2028|P2034)$/
 // What the driver adapter makes of an error of the socket.
-const temporaryKinds = /^(ConnectionClosed|DatabaseNotReachable|SocketTimeout)$/
+const temporaryKinds = /^(ConnectionClosed|DatabaseNotReachable|SocketTimeout|TlsConnectionError)$/
 // pg and pg-pool throw these without a code.
 const temporaryMessages =
-  /timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error|Cannot use a pool after calling end|not currently accepting connections/
+  /timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error|Cannot use a pool after calling end|not currently accepting connections|does not support SSL connections/
 
 /** Whether an error means that the database is unreachable, overloaded or too slow: 503 instead of 500. */
 export function isDatabaseUnavailable(error: unknown, depth = 0): boolean {
@@ -25,6 +27,7 @@ export function isDatabaseUnavailable(error: unknown, depth = 0): boolean {
   const codes = [code, originalCode].filter((value) => typeof value === "string")
   if (codes.some((value) => temporarySqlStates.some((pattern) => pattern.test(value)))) return true
   if (codes.some((value) => temporaryNodeCodes.test(value) || temporaryPrismaCodes.test(value))) return true
+  if (codes.some((value) => certificateCodes.test(value))) return true
   if (typeof kind === "string" && temporaryKinds.test(kind)) return true
   if (typeof message === "string" && temporaryMessages.test(message)) return true
   const driverError = (meta as { driverAdapterError?: unknown } | undefined)?.driverAdapterError

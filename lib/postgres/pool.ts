@@ -3,6 +3,7 @@ import { env } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 import { metrics } from "@/lib/telemetry/metrics"
 import { enterConnectionQueue } from "./load-shedding"
+import { withSettings } from "./settings"
 import { waits } from "./waits"
 
 /**
@@ -12,7 +13,7 @@ import { waits } from "./waits"
 export function pool(): Pool {
   return singleton("pool", () => {
     const options = {
-      connectionString: env().DATABASE_URL,
+      connectionString: withSettings(env().DATABASE_URL),
       max: env().DATABASE_POOL_MAX,
       connectionTimeoutMillis: waits().connection,
       statement_timeout: waits().statement,

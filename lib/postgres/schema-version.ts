@@ -1,5 +1,6 @@
 import type { Pool } from "pg"
 import { isOlder, version } from "@/lib/version"
+import { refusalBySettings } from "./settings"
 
 /** Which version migrated the database, and the oldest one whose servers may use it. */
 export type SchemaVersion = { migratedBy: string; oldestBuild: string }
@@ -24,6 +25,8 @@ function isForbidden(error: unknown): boolean {
 
 /** Why this build must not use the database; undefined if it may. */
 export async function refusalByDatabase(database: Pick<Pool, "query">): Promise<string | undefined> {
+  const refusal = await refusalBySettings(database)
+  if (refusal) return refusal
   const found = await readSchemaVersion(database)
   if (!found || !isOlder(version, found.oldestBuild)) return undefined
   return `the database needs version ${found.oldestBuild} or later, and this is version ${version}. Use version ${found.migratedBy}, which migrated it.`

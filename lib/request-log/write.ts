@@ -4,6 +4,7 @@ import { env } from "@/lib/env"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
 import { survivingLosses } from "@/lib/postgres/pool"
 import { clientOf } from "@/lib/rate-limit/client-address"
+import { withSettings } from "@/lib/postgres/settings"
 import { slidingWindowInProcess } from "@/lib/rate-limit/in-process"
 import { singleton } from "@/lib/singleton"
 import { anyPrefix } from "@/lib/surfaces"
@@ -208,7 +209,7 @@ function copyOf(text: string): string {
 function connection(): Pool {
   return singleton("request-log-connection", () => {
     const options = {
-      connectionString: env().DATABASE_URL,
+      connectionString: withSettings(env().DATABASE_URL),
       application_name: logApplication,
       max: 1,
       connectionTimeoutMillis: 5_000,

@@ -3,6 +3,7 @@ import type { TestProject } from "vitest/node"
 import { migrate } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { directoryInMemory } from "./directory-in-memory"
+import { settingsOfTests } from "./hostile-settings"
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -17,7 +18,7 @@ declare module "vitest" {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const settings = ["max_connections=300", "synchronous_commit=off", "autovacuum=off"]
   const postgres = await startTemporaryPostgres(
-    settings.flatMap((setting) => ["-c", setting]),
+    [...settings.flatMap((setting) => ["-c", setting]), ...settingsOfTests],
     await directoryInMemory(),
   )
   const admin = new pg.Client(postgres.url)

@@ -6,13 +6,14 @@ import { seedWhenEmpty } from "@/scripts/demo-data"
 import { migrate } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { directoryInMemory } from "./directory-in-memory"
+import { settingsOfTests } from "./hostile-settings"
 import { startMailServer } from "./mail-server"
 
 // The server that playwright.config.ts starts: the build, with a small temporary data set.
 const running: { stop: () => Promise<unknown> }[] = []
 stopOnSignal(stopAll)
 
-const postgres = await startTemporaryPostgres([], await directoryInMemory())
+const postgres = await startTemporaryPostgres(settingsOfTests, await directoryInMemory())
 running.push(postgres)
 await migrate(postgres.url, postgres.runtimeUrl)
 const databaseFile = process.env.E2E_DATABASE_FILE

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import { PrismaPg } from "@prisma/adapter-pg"
 import { Pool } from "pg"
 import { PrismaClient } from "@/generated/prisma/client"
+import { withSettings } from "@/lib/postgres/settings"
 import { singleton } from "@/lib/singleton"
 
 // The owner of the tables, for what the product may not do: rows in the past, deleted and changed records, other clocks.
@@ -12,7 +13,7 @@ export function ownerUrl(): string {
 
 export function ownerPool(): Pool {
   return singleton("owner-pool", () => {
-    const created = new Pool({ connectionString: ownerUrl(), max: 4 })
+    const created = new Pool({ connectionString: withSettings(ownerUrl()), max: 4 })
     // An idle connection may be closed when the server stops.
     created.on("error", () => {})
     return created
