@@ -4,7 +4,7 @@ import { sampled } from "@/tests/support/sample"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { test, uniqueName } from "./fixtures"
 import { hiddenFields } from "./forms"
-import { createKey, openDialog, saved } from "./key-page"
+import { choosePermission, createKey, openDialog, saved } from "./key-page"
 
 test("pages require sign-in and return to the requested page", async ({ page, customer }) => {
   await page.goto("/admin/api-keys?new")
@@ -49,6 +49,7 @@ test("a banned account is signed out on the next action and the next page", asyn
   await page.goto("/api-keys")
   const dialog = await openDialog(page)
   await dialog.getByLabel("Name").fill("Too late")
+  await choosePermission(dialog)
   await database.query("UPDATE users SET status = 'banned' WHERE email = $1", [email])
   await dialog.getByRole("button", { name: "Create key" }).click()
   await expect(dialog.getByRole("alert")).toContainText("You are signed out.")

@@ -51,7 +51,7 @@ test.describe("in light and dark mode", () => {
     await page.getByRole("button", { name: "Revoke key" }).click()
     await expect(page.getByText(`The key “${name}” and the key that it replaced are revoked.`)).toBeVisible()
     await page.goto("/api-keys?show=all")
-    await expect(page.getByText("No longer needed")).toHaveCount(2)
+    await expect(page.getByText(/^(No longer needed|Replaced), /)).toHaveCount(2)
     await expectAccessibleWithoutSidewaysScroll(page)
   })
 

@@ -6,7 +6,7 @@ import { scripting } from "@/tests/support/sample"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { addAuthenticator } from "./authenticator"
 import { createAccount, startSession, test, uniqueEmail, uniqueName } from "./fixtures"
-import { openDialog, saved, shownKey } from "./key-page"
+import { choosePermission, openDialog, saved, shownKey } from "./key-page"
 import { emailsTo, emailTo } from "./mail"
 import { hydrated } from "./pages"
 
@@ -122,6 +122,7 @@ for (const javaScriptEnabled of scripting) {
       const form = javaScriptEnabled ? await openDialog(page) : page.getByRole("main")
       await form.getByLabel("Name").fill(name)
       await form.getByLabel("Expires").selectOption("Never")
+      await choosePermission(form)
       await form.getByRole("button", { name: "Create key" }).last().click()
       const proof = asking(form).getByLabel("Your password")
       await expect(proof).toBeFocused()
@@ -279,6 +280,7 @@ test.describe("with a passkey", () => {
     await asks("/admin/api-keys", async () => {
       const form = await openDialog(page)
       await form.getByLabel("Name").fill(uniqueName("Proved"))
+      await choosePermission(form)
       await form.getByRole("button", { name: "Create key" }).click()
     })
     await asks("/account/security/two-factor", press("Set up app"))

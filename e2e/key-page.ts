@@ -6,6 +6,7 @@ export async function createKey(page: Page, name: string, expires?: string): Pro
   const dialog = await openDialog(page)
   await dialog.getByLabel("Name").fill(name)
   if (expires) await dialog.getByLabel("Expires").selectOption(expires)
+  await choosePermission(dialog)
   await dialog.getByRole("button", { name: "Create key" }).click()
   await expect(page.getByLabel("New API key")).toBeFocused()
   return shownKey(page)
@@ -16,6 +17,12 @@ export async function openDialog(page: Page): Promise<Locator> {
   const dialog = page.getByRole("dialog")
   await expect(dialog).toBeVisible()
   return dialog
+}
+
+/** Ticks a permission where the form asks which ones: nothing is preselected then. */
+export async function choosePermission(form: Locator): Promise<void> {
+  const permission = form.getByRole("group", { name: "Permissions" }).getByRole("checkbox").last()
+  if (await permission.isVisible()) await permission.check()
 }
 
 /** Unfolds the limits of the new key form. */

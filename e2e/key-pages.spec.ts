@@ -4,7 +4,18 @@ import { startOf } from "@/lib/keys/secret"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 import { sampled } from "@/tests/support/sample"
 import { test, uniqueName } from "./fixtures"
-import { createKey, openDialog, press, rotateKey, row, rowButton, saved, shownKey, unfoldLimits } from "./key-page"
+import {
+  choosePermission,
+  createKey,
+  openDialog,
+  press,
+  rotateKey,
+  row,
+  rowButton,
+  saved,
+  shownKey,
+  unfoldLimits,
+} from "./key-page"
 
 // The key pages must not lose or leak a new key.
 
@@ -103,6 +114,21 @@ for (const surface of sampled(["user", "admin"] as const)) {
       expect(loads).toBe(0)
     })
 
+    test("the row beside a new key shows that it was used by a call from the page", { tag: "@long" }, async ({
+      page,
+    }) => {
+      await page.goto(`${path}?new`)
+      const name = uniqueName("Beside")
+      await page.getByLabel("Name").fill(name)
+      await choosePermission(page.getByRole("main"))
+      await page.getByRole("button", { name: "Create key" }).click()
+      const key = await shownKey(page)
+      await expect(row(page, name)).toContainText("Never used")
+      await page.getByRole("button", { name: "Test it now" }).click()
+      await expect(row(page, name)).not.toContainText("Never used")
+      await expect(page.getByLabel("New API key")).toHaveValue(key)
+    })
+
     test("Back asks for confirmation before it discards the key", async ({ page }) => {
       const name = uniqueName("Back")
       const key = await createKey(page, name)
@@ -181,8 +207,14 @@ for (const surface of sampled(["user", "admin"] as const)) {
       const end = Date.parse(String((await ownKey(request, surface, old)).headers()["key-expires"]))
       expect(Math.abs(end - Date.now() - 7 * day)).toBeLessThan(10 * 60_000)
 
+      // Both were used just now: it is not said that the old key is no longer used.
+      await page.reload()
+      await expect(replaces).toHaveText(/; last used just now(; the new key was not used since)?\.$/)
       await press(rowButton(page, name, "Revoke the old key"))
-      await expect(page.getByRole("alertdialog")).toContainText(startOf(old))
+      const dialog = page.getByRole("alertdialog")
+      await expect(dialog).toContainText(`(${startOf(old)}…) was last used just now.`)
+      await expect(dialog).toContainText(`The key that replaced it, ${startOf(key)}…, was last used just now.`)
+      await expect(dialog.getByLabel("Reason").locator("option:checked")).toHaveText("Replaced")
       await page.getByRole("button", { name: "Revoke key" }).click()
       await expect(page.getByText(`The key “${name}” is revoked.`)).toBeVisible()
       await expect(replaces).toHaveCount(0)
@@ -507,10 +539,12 @@ test.describe("a key of one's own", () => {
     await saved(page)
     await row(page, name).getByRole("button", { name: "Rotate" }).click()
     const dialog = page.getByRole("dialog")
-    await expect(dialog).toContainText("The previous key works until")
+    await expect(dialog).toContainText("The key that this one replaced works until")
+    const grace = dialog.getByLabel("How long the old key keeps working")
+    await expect(grace.locator("option")).toHaveText(["Choose", "It leaked: revoke it now"])
     await dialog.getByRole("button", { name: "Rotate key" }).click()
-    await expect(dialog.getByRole("alert")).toContainText("Revoke it first, or choose that this one leaked.")
-    await expect(dialog.getByRole("alert")).toBeFocused()
+    await expect(dialog.getByRole("alert")).toHaveText("Choose how long the old key keeps working.")
+    await expect(grace).toBeFocused()
     await dialog.getByRole("button", { name: "Cancel" }).click()
     await expect(row(page, name).getByRole("button", { name: "Rotate" })).toBeFocused()
   })
@@ -665,16 +699,39 @@ test("an expired key is not shown as active, and a key that expires soon shows w
   await expect(row(page, soon)).toContainText("Expires in 3 days")
 })
 
-test("the test call of an admin key uses an endpoint that its owner may read, and there is no run", {
+test("a new admin key has no permission ticked at first, and presets tick them", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
+  await signInAs("admin")
+  await page.goto("/admin/api-keys")
+  const dialog = await openDialog(page)
+  const name = uniqueName("Preset")
+  await dialog.getByLabel("Name").fill(name)
+  const permissions = dialog.getByRole("group", { name: "Permissions" })
+  const ticked = permissions.getByRole("checkbox", { checked: true })
+  await expect(ticked).toHaveCount(0)
+  await permissions.getByRole("button", { name: "Everything (not advised)" }).click()
+  await expect(permissions.getByRole("checkbox", { checked: false })).toHaveCount(0)
+  await permissions.getByRole("button", { name: "Finance" }).click()
+  await expect(ticked).toHaveCount(3)
+  await dialog.getByRole("button", { name: "Create key" }).click()
+  await shownKey(page)
+  await saved(page)
+  await expect(row(page, name)).toContainText("admin.access, billing.read, credits.read")
+  await expect(row(page, name)).not.toContainText("Every permission")
+})
+
+test("the test call of an admin key uses an endpoint that every admin key may read, and there is no run", {
   tag: "@long",
 }, async ({ page, signInAs }) => {
   await signInAs("bookkeeper")
   await page.goto("/admin/api-keys")
   await createKey(page, uniqueName("Books"))
-  await expect(page.getByText("GET /api/v1/admin/orders?limit=1")).toBeVisible()
+  await expect(page.getByText("GET /api/v1/admin/key")).toBeVisible()
   await page.getByRole("button", { name: "Test it now" }).click()
   await expect(page.getByText("Status 200: the key works")).toBeVisible()
-  await expect(page.getByRole("dialog")).toContainText('"total"')
+  await expect(page.getByRole("dialog")).toContainText('"billing.read"')
   await expect(page.getByRole("button", { name: /^Run/ })).toHaveCount(0)
 })
 

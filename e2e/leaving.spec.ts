@@ -28,7 +28,7 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("an account exports its data, deletes itself, and comes back by signing in", async ({ page, signUp }) => {
+    test("an account exports its data, deletes itself, and decides at its next sign-in whether that stays", async ({ page, signUp }) => {
       const account = await signUp()
       await page.goto("/account/settings")
       await page.getByRole("button", { name: "Export data" }).click()
@@ -59,17 +59,28 @@ for (const javaScriptEnabled of scripting) {
       await confirmation.getByRole("button", { name: "Delete account" }).click()
       await expect(page).toHaveURL(/\/sign-in\?deletion=requested$/)
       await expect(status(page)).toHaveText(
-        "Your account is closed and will be deleted in 7 days. Until then, signing in restores it.",
+        "Your account is closed and will be deleted in 7 days. Until then you can sign in and undo that.",
       )
       const email = await emailTo(account.email, "Subject: Your account will be deleted on")
-      expect(email).toContain("sign in, and your account is as it was")
+      expect(email).toContain("sign in, and choose to keep your account")
 
       await page.goto("/account")
       await expect(page).toHaveURL(/\/sign-in/)
       await signIn(page, account)
+      await expect(page).toHaveURL(/\/sign-in\/deletion$/)
+      await expect(page.getByRole("main")).toContainText(account.email)
+      await page.goto("/account")
+      await expect(page).toHaveURL(/\/sign-in\/deletion$/)
+      await page.getByRole("button", { name: "Keep the deletion" }).click()
+      await expect(page).toHaveURL(/\/sign-in\?deletion=kept$/)
+      await expect(status(page)).toHaveText(
+        "You are not signed in. The account stays closed and is still going to be deleted.",
+      )
+      await signIn(page, account)
+      await page.getByRole("button", { name: "Undo the deletion" }).click()
       await expect(page).toHaveURL(/\/account\?deletion=undone$/)
       await expect(status(page)).toHaveText(
-        "Signing in has restored your account: it will not be deleted, and its API keys work again.",
+        "Your account will not be deleted, and API keys that have not ended work again.",
       )
       await emailTo(account.email, "Subject: Your account will not be deleted")
     })
@@ -101,6 +112,9 @@ test("the settings with an export, a confirmation, and both messages are accessi
   await expect(status(page)).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
   await signIn(page, account)
+  await expect(page).toHaveURL(/\/sign-in\/deletion$/)
+  await expectAccessibleWithoutSidewaysScroll(page)
+  await page.getByRole("button", { name: "Undo the deletion" }).click()
   await expect(status(page)).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
 })
@@ -130,7 +144,7 @@ test("staff delete an account, undo it, and see what is left of one that is eras
   await expect(page.getByText("The account will be deleted on")).toBeVisible()
   await expect(page.getByText("Two-factor authentication: Off")).toBeVisible()
   const notice = page.getByRole("main").getByText(/^Will be deleted on/)
-  await expect(notice).toContainText("Until then, signing in undoes the deletion")
+  await expect(notice).toContainText("Until then, its owner can sign in and undo the deletion")
   await emailTo(account.email, "Our staff requested the deletion of your account")
   await page.getByRole("button", { name: "Actions", exact: true }).click()
   const offered = page.locator("#account-actions button")
@@ -161,6 +175,7 @@ test("staff delete an account, undo it, and see what is left of one that is eras
   await expect(notice).toBeVisible()
   const other = await browser.newPage({ baseURL: String(baseURL) })
   await signIn(other, account)
+  await other.getByRole("button", { name: "Undo the deletion" }).click()
   await expect(other).toHaveURL(/\/account\?deletion=undone$/)
   await other.close()
 

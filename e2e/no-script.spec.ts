@@ -1,7 +1,7 @@
 import { expect } from "@playwright/test"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
-import { row, shownKey, unfoldLimits } from "./key-page"
+import { choosePermission, row, shownKey, unfoldLimits } from "./key-page"
 import { emailTo } from "./mail"
 
 test.use({ javaScriptEnabled: false })
@@ -140,6 +140,8 @@ test("without JavaScript, an admin key is shown with its agent prompt", { tag: "
   await signInAs("finance")
   await page.goto("/admin/api-keys?new")
   await page.getByLabel("Name").fill(uniqueName("Plain agent"))
+  await expect(page.getByRole("checkbox", { checked: true })).toHaveCount(0)
+  await choosePermission(page.getByRole("main"))
   await page.getByRole("button", { name: "Create key" }).click()
   const key = await shownKey(page)
   await expect(page.getByLabel("Agent prompt")).toHaveValue(new RegExp(`${baseURL}/api/v1/admin[^]*Bearer ${key}`))

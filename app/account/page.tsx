@@ -53,7 +53,7 @@ export default async function AccountPage({ searchParams }: PageProps<"/account"
     >
       {isRestored && (
         <Notice tone="good" role="status">
-          Signing in has restored your account: it will not be deleted, and its API keys work again.
+          Your account will not be deleted, and API keys that have not ended work again.
         </Notice>
       )}
       {recovery === "used" && <RecoveryCodeUsed left={(await factorsOf(id)).recoveryCodesLeft} />}

@@ -6,7 +6,7 @@ import { Refusal } from "@/lib/api/errors"
 import { demandOf } from "@/lib/api/page-or-stream"
 import { searchParameter } from "@/lib/api/parameters"
 import { relativeTime } from "@/lib/format-time"
-import { consolePageOf, findKeysByText, stateOf } from "@/lib/keys/data"
+import { consolePageOf, findKeysByText, limitsOf, stateOf } from "@/lib/keys/data"
 import { withFailures } from "@/lib/page-route"
 import { holds } from "@/lib/permissions"
 import { requireViewer, type Viewer } from "@/lib/sign-in/session"
@@ -57,6 +57,7 @@ async function findKeys(text: string, viewer: Viewer): Promise<Finding[]> {
 /** "Used 2 hours ago · Active" and its first characters: keys of the same name differ in them. */
 function noteOf(key: Awaited<ReturnType<typeof findKeysByText>>[number], now: Date): string {
   const used = key.lastUsedAt ? `Used ${relativeTime(key.lastUsedAt, now)}` : "Never used"
-  const status = keyStatus({ ...key, state: stateOf(key, now), isReplaced: key.successorId !== null }, now)
+  const shown = { ...key, ...limitsOf(key), state: stateOf(key, now), isReplaced: key.successorId !== null }
+  const status = keyStatus({ ...shown, owner: key.user }, now)
   return `${used} · ${status.text} · ${key.start}…`
 }

@@ -10,7 +10,7 @@ import { SignInLayout } from "@/components/sign-in-layout"
 import { graceDays } from "@/lib/accounts/grace-days"
 import { product } from "@/lib/product"
 import { localPath } from "@/lib/sign-in/local-path"
-import { currentViewer, sessionCookieNames } from "@/lib/sign-in/session"
+import { currentViewer, pageOfStep, pendingSignIn, sessionCookieNames } from "@/lib/sign-in/session"
 import { passkeyHost } from "@/lib/sign-in/two-factor/passkeys"
 import { passkeyRequest, signIn, signInByPasskey } from "./actions"
 import { ProviderButtons } from "./provider-buttons"
@@ -41,6 +41,9 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
   const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
   const viewer = await currentViewer()
   if (viewer) redirect(await pageAfterSignIn(path, viewer.grantedRole))
+  // Whether the account is deleted is decided first: see the deletion page, which also ends this sign-in.
+  const pending = await pendingSignIn()
+  if (pending?.step === "deletion") redirect(pageOfStep(pending.step, path))
   // Redirects only once, because a cookie of another domain or path cannot be cleared here.
   if (cleared === undefined && (await sessionCookieNames()).length > 0) {
     redirect(
@@ -56,7 +59,12 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
       )}
       {deletion === "requested" && (
         <Notice tone="good" role="status">
-          Your account is closed and will be deleted in {graceDays} days. Until then, signing in restores it.
+          Your account is closed and will be deleted in {graceDays} days. Until then you can sign in and undo that.
+        </Notice>
+      )}
+      {deletion === "kept" && (
+        <Notice tone="good" role="status">
+          You are not signed in. The account stays closed and is still going to be deleted.
         </Notice>
       )}
       <Form action={signIn}>

@@ -4,13 +4,9 @@ import type { User } from "@/generated/prisma/client"
 import type { Client } from "@/lib/sign-in/attempts"
 import { localPath } from "@/lib/sign-in/local-path"
 import { reportNewBrowser } from "@/lib/sign-in/new-browser"
-import { pageOfRestored } from "@/lib/sign-in/restore"
 import { auditSignIn, type SecondFactor, type SignInMethod } from "@/lib/sign-in/sessions"
 
-/**
- * Records a sign-in whose session has started, and leads to the page where it was going.
- * @param user the account as it was before
- */
+/** Records a sign-in whose session has started, and leads to the page where it was going. */
 export async function signedIn(
   user: User,
   { via, factor, callbackUrl }: { via: SignInMethod; factor?: SecondFactor; callbackUrl: string },
@@ -18,7 +14,6 @@ export async function signedIn(
 ): Promise<never> {
   await auditSignIn(user.id, via, client.address, factor)
   await reportNewBrowser(user, { via, factor }, client)
-  if (user.status === "closed") redirect(pageOfRestored)
   // Where the other ways in are listed, which whoever had the account may have added.
   if (via === "password reset") redirect("/account/security")
   const path = localPath(callbackUrl)

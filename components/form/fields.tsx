@@ -1,6 +1,6 @@
 "use client"
 
-import { type ComponentProps, type ReactNode, useState } from "react"
+import { type ComponentProps, type ReactNode, useRef, useState } from "react"
 import { Button } from "../button"
 import { controlStyle, describedBy, Field, FieldGroup } from "../field"
 import { useHydrated } from "../use-hydrated"
@@ -127,29 +127,54 @@ export function SelectField({
   )
 }
 
-/** One checkbox per option; their values arrive as lines of one field. All are checked at first. */
+/**
+ * One checkbox per option; their values arrive as lines of one field. All are checked at first, or none if there are
+ * presets: buttons that check theirs.
+ */
 export function CheckboxesField({
   name,
   label,
   hint,
   options,
-}: Labeled & { options: Readonly<Record<string, ReactNode>> }) {
+  presets,
+}: Labeled & {
+  options: Readonly<Record<string, ReactNode>>
+  presets?: Readonly<Record<string, readonly string[]>> | null
+}) {
   const { id, error, value } = useFormField(name)
-  const checked = value?.split("\n") ?? Object.keys(options)
+  const hydrated = useHydrated()
+  const boxes = useRef<HTMLDivElement>(null)
+  const checked = value?.split("\n") ?? (presets ? [] : Object.keys(options))
+
+  function check(preset: readonly string[]): void {
+    for (const box of boxes.current?.querySelectorAll("input") ?? []) box.checked = preset.includes(box.value)
+  }
+
   return (
     <FieldGroup id={id} legend={label} hint={hint} error={error}>
-      {Object.entries(options).map(([option, text]) => (
-        <label key={option} className="flex items-start gap-2">
-          <input
-            type="checkbox"
-            name={name}
-            value={option}
-            defaultChecked={checked.includes(option)}
-            className="mt-0.5 size-4 shrink-0 accent-accent"
-          />
-          <span className="min-w-0">{text}</span>
-        </label>
-      ))}
+      {hydrated && presets && (
+        <div className="flex flex-wrap gap-1.5">
+          {Object.entries(presets).map(([preset, values]) => (
+            <Button key={preset} onClick={() => check(values)} className="h-7 px-2 text-xs">
+              {preset}
+            </Button>
+          ))}
+        </div>
+      )}
+      <div ref={boxes} className="grid gap-1.5">
+        {Object.entries(options).map(([option, text]) => (
+          <label key={option} className="flex items-start gap-2">
+            <input
+              type="checkbox"
+              name={name}
+              value={option}
+              defaultChecked={checked.includes(option)}
+              className="mt-0.5 size-4 shrink-0 accent-accent"
+            />
+            <span className="min-w-0">{text}</span>
+          </label>
+        ))}
+      </div>
     </FieldGroup>
   )
 }

@@ -3,10 +3,9 @@ import { AccountLink } from "@/components/console/cells"
 import { Fact, Facts } from "@/components/facts"
 import { None } from "@/components/list/cells"
 import { RelativeTime } from "@/components/relative-time"
-import { revocationReasons } from "@/lib/keys/choices"
 import type { ListedKey } from "@/lib/keys/data"
 import { healthOf, isUnscoped, problems } from "@/lib/keys/health"
-import { networksInWords, spendingInWords } from "@/lib/keys/words"
+import { networksInWords, revocationInWords, spendingInWords } from "@/lib/keys/words"
 import { limits } from "@/lib/rate-limit/rate-limit"
 
 /** What a key is: who has it, what it may do, and what limits it. */
@@ -44,7 +43,7 @@ export function KeyFacts({
       {revokedAt ? (
         <Fact label="Revoked">
           {time(revokedAt)}
-          {revocationReason && `: ${revocationReasons[revocationReason].toLowerCase()}`}
+          {revocationReason && `: ${revocationInWords(listed).toLowerCase()}`}
         </Fact>
       ) : (
         <Fact label="Expires">{expiresAt ? time(expiresAt) : "Never"}</Fact>

@@ -10,8 +10,8 @@ import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
 import { Untrusted } from "@/components/untrusted"
 import { absoluteTime } from "@/lib/format-time"
-import { revocationReasons } from "@/lib/keys/choices"
 import type { ListedKey } from "@/lib/keys/data"
+import { revocationInWords } from "@/lib/keys/words"
 import { type Report, type ReportFormat, reportFormats, reportOf } from "@/lib/request-log/report"
 import { usageDays } from "@/lib/usage-days"
 import { LogNotes } from "./log-notes"
@@ -115,7 +115,7 @@ function KeySummary({ report: { key, total }, ownerEmail }: { report: Report; ow
       {revokedAt && (
         <Fact label="Revoked">
           {absoluteTime(revokedAt)}
-          {revocationReason && `: ${revocationReasons[revocationReason].toLowerCase()}`}
+          {revocationReason && `: ${revocationInWords(key).toLowerCase()}`}
         </Fact>
       )}
       {total.firstAt && <Fact label="First request">{absoluteTime(total.firstAt)}</Fact>}

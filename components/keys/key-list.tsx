@@ -77,7 +77,7 @@ export function KeyList({
       {forms && <RowPanel keys={keys} page={page} query={query} forms={forms} now={now} />}
       {/* Always present, because its dialog can show a key. */}
       {forms ? (
-        <KeyButtons keys={keys.map((key) => rowKeyOf(key, key.owner.id === own?.viewerId, now))} {...forms}>
+        <KeyButtons keys={keys.map((key) => rowKeyOf(key, keys, key.owner.id === own?.viewerId, now))} {...forms}>
           {table}
         </KeyButtons>
       ) : (
@@ -113,7 +113,7 @@ function RowPanel({
   const { own } = forms
   const isOwn = selected.owner.id === own?.viewerId
   const obstacle = obstacleTo(action, selected, isOwn)
-  const key = rowKeyOf(selected, isOwn, now)
+  const key = rowKeyOf(selected, keys, isOwn, now)
   const confirmation = confirmationOf(action, key, forms)
   if (confirmation) {
     return <ConfirmPanel confirmation={confirmation} unavailable={obstacle} page={page} back={back} />

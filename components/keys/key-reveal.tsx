@@ -19,8 +19,8 @@ import { TestCall } from "./test-call"
 export type Shown = {
   /** The path of the keys page. */
   page: string
-  /** The path that "Test it now" requests; `null` when the viewer's role has no read permission. */
-  testPath: string | null
+  /** The path that "Test it now" requests, which every key of the surface may read. */
+  testPath: string
   /** The metered endpoints that can be tried with the key. */
   runs: readonly MeteredCall[]
   snippets: readonly Snippet[]

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react"
-import { absoluteTime, relativeTime } from "@/lib/format-time"
-import { revocationReasons } from "@/lib/keys/choices"
-import type { ListedKey, Predecessor } from "@/lib/keys/data"
+import { absoluteTime } from "@/lib/format-time"
+import type { ListedKey } from "@/lib/keys/data"
 import { type Problem, problems } from "@/lib/keys/health"
-import { limitsInWords } from "@/lib/keys/words"
+import type { Predecessor } from "@/lib/keys/predecessor"
+import { limitsInWords, predecessorInWords, revocationInWords } from "@/lib/keys/words"
 import type { Surface } from "@/lib/surfaces"
 import { Button } from "../button"
 import { AccountLink } from "../console/cells"
@@ -93,7 +93,7 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
           <StatusBadge tone={status.tone}>{status.text}</StatusBadge>
           {revokedAt && (
             <Line>
-              {revocationReason && `${revocationReasons[revocationReason]}, `}
+              {revocationReason && `${revocationInWords(listed)}, `}
               <RelativeTime date={revokedAt} now={now} />
             </Line>
           )}
@@ -129,21 +129,13 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
 }
 
 /** The key that a row's key has replaced, as long as it works. */
-function Replaced({
-  predecessor: { id, start, expiresAt, lastUsedAt, isIdle },
-  revocable,
-  now,
-}: {
-  predecessor: Predecessor
-  revocable: boolean
-  now: Date
-}) {
+function Replaced({ predecessor, revocable, now }: { predecessor: Predecessor; revocable: boolean; now: Date }) {
+  const { id, start, expiresAt } = predecessor
   return (
     <div className="mt-0.5 text-xs text-muted">
       <p id={`key-${id}`} tabIndex={-1}>
-        Replaces <Start of={start} />, which works until {absoluteTime(expiresAt)}
-        {lastUsedAt && `; last used ${relativeTime(lastUsedAt, now)}`}
-        {isIdle && "; the old key is no longer used"}.
+        Replaces <Start of={start} />, which works until {absoluteTime(expiresAt)};{" "}
+        {predecessorInWords(predecessor, now)}.
       </p>
       {revocable && (
         <Button

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { Link } from "@/components/link"
 import { listKeys, managesAll } from "@/lib/keys/data"
-import { type Scope, scopeMeanings } from "@/lib/keys/scopes"
+import { presetsOf, type Scope, scopeMeanings } from "@/lib/keys/scopes"
 import { holds } from "@/lib/permissions"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import type { Viewer } from "@/lib/sign-in/session"
@@ -22,7 +22,7 @@ import type { RevokeAction } from "./revocation"
 const intros: Record<Surface, string> = {
   user: "For your own code. A key gives access to your account only.",
   admin:
-    "For reports, scripts and AI agents. A key can read what its owner’s role can read, and cannot change anything.",
+    "For reports, scripts and AI agents. A key reads what you choose, at most what its owner’s role can read, and cannot change anything.",
 }
 
 /**
@@ -56,7 +56,8 @@ export async function KeysPage({
   const shown = { page, testPath, runs, snippets: readyToPaste(surface) }
   const rules = { hasSpending: surface === "user", perMinute: limits.key.tokens }
   const meanings = Object.fromEntries(offered[surface].map((scope) => [scope, scopeMeanings[scope]]))
-  const form = { action: create, requestId: randomUUID(), offered: meanings, rules }
+  const presets = presetsOf(surface, offered[surface])
+  const form = { action: create, requestId: randomUUID(), offered: meanings, presets, rules }
   const own = { viewerId: viewer.id, rotate, requestId: randomUUID(), shown, change, rules }
   return (
     <PageFrame

@@ -11,13 +11,16 @@ export type NewKeyFacts = {
   requestId: string
   /** The scopes that the viewer can give to the key, with their meanings. */
   offered: Readonly<Record<string, string>>
+  /** See presetsOf. */
+  presets: Readonly<Record<string, readonly string[]>> | null
   rules: LimitRules
   /** ISO 8601; the server's time when the server renders the form. */
   now: string
 }
 
-export function NewKeyFields({ requestId, offered, rules, now }: NewKeyFacts) {
+export function NewKeyFields({ requestId, offered, presets, rules, now }: NewKeyFacts) {
   const [started] = useState(() => new Date(now))
+  const permissions = <PermissionsField offered={offered} presets={presets} />
   return (
     <>
       <RequestId id={requestId} />
@@ -30,24 +33,31 @@ export function NewKeyFields({ requestId, offered, rules, now }: NewKeyFacts) {
         autoComplete="off"
       />
       <ExpiresFields now={started} />
-      <Fold summary="Limit what this key can do" names={limitNames}>
-        <CheckboxesField
-          label="Permissions"
-          hint="They cannot be changed later."
-          name="scopes"
-          options={Object.fromEntries(
-            Object.entries(offered).map(([scope, meaning]) => [
-              scope,
-              <>
-                <code className="font-mono text-[0.8125rem]">{scope}</code>{" "}
-                <span className="text-muted">{meaning}</span>
-              </>,
-            ]),
-          )}
-        />
+      {presets && permissions}
+      <Fold summary={presets ? "Limit its use" : "Limit what this key can do"} names={limitNames}>
+        {!presets && permissions}
         <LimitFields rules={rules} />
       </Fold>
     </>
+  )
+}
+
+function PermissionsField({ offered, presets }: Pick<NewKeyFacts, "offered" | "presets">) {
+  return (
+    <CheckboxesField
+      label="Permissions"
+      hint={`${presets ? "Choose what this key needs. " : ""}They cannot be changed later.`}
+      name="scopes"
+      presets={presets}
+      options={Object.fromEntries(
+        Object.entries(offered).map(([scope, meaning]) => [
+          scope,
+          <>
+            <code className="font-mono text-[0.8125rem]">{scope}</code> <span className="text-muted">{meaning}</span>
+          </>,
+        ]),
+      )}
+    />
   )
 }
 

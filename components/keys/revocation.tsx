@@ -1,5 +1,5 @@
 import type { FormAction, Message } from "@/lib/form/action"
-import { revocationReasons } from "@/lib/keys/choices"
+import { replacedReason, revocationReasons } from "@/lib/keys/choices"
 import type { Confirmation } from "../confirm/confirm-form"
 import { CheckboxesField, SelectField } from "../form/fields"
 import { Untrusted } from "../untrusted"
@@ -12,13 +12,15 @@ export type RevocableKey = {
   used: string
   /** When the key that it replaced stops working, if that one still works. */
   predecessorUntil: string | null
+  /** The key that replaced it. */
+  successor: { start: string; used: string } | null
 }
 
 export type RevokeAction = FormAction<"id" | "reason" | "replaced", Message>
 
-/** Names the key and its last use, and says what revoking it does. */
+/** Names the key and its last use, also those of a key that replaced it, and says what revoking it does. */
 export function revocation(
-  { id, name, start, used, predecessorUntil }: RevocableKey,
+  { id, name, start, used, predecessorUntil, successor }: RevocableKey,
   action: RevokeAction,
 ): Confirmation {
   return {
@@ -28,15 +30,22 @@ export function revocation(
         <strong className="font-semibold text-ink wrap-anywhere">
           <Untrusted>{name}</Untrusted>
         </strong>{" "}
-        (<code className="font-mono">{start}…</code>) {used ? `was last used ${used}.` : "was never used."} From now on,
-        every request with this key is rejected. This cannot be undone.
+        (<code className="font-mono">{start}…</code>) {inUse(used)}{" "}
+        {successor && (
+          <>
+            The key that replaced it, <code className="font-mono">{successor.start}…</code>, {inUse(
+              successor.used,
+            )}{" "}
+          </>
+        )}
+        From now on, every request with this key is rejected. This cannot be undone.
       </>
     ),
     action,
     fields: (
       <>
         <input type="hidden" name="id" value={id} />
-        <RevocationReasonField />
+        <RevocationReasonField isReplaced={successor !== null} />
         {predecessorUntil && (
           <CheckboxesField
             name="replaced"
@@ -51,6 +60,11 @@ export function revocation(
   }
 }
 
-export function RevocationReasonField() {
-  return <SelectField label="Reason" name="reason" options={revocationReasons} defaultValue="not_needed" />
+function inUse(used: string): string {
+  return used ? `was last used ${used}.` : "was never used."
+}
+
+export function RevocationReasonField({ isReplaced = false }: { isReplaced?: boolean }) {
+  const options = isReplaced ? { ...revocationReasons, not_needed: replacedReason } : revocationReasons
+  return <SelectField label="Reason" name="reason" options={options} defaultValue="not_needed" />
 }

@@ -14,6 +14,9 @@ export type RotatableKey = {
 
 const choices = Object.fromEntries(Object.entries(graces).map(([grace, { label }]) => [grace, label]))
 
+/** While the key that a key replaced works, only a leak is a reason to rotate it: nothing is preselected. */
+const choicesAfterRotation = { "": "Choose", leaked: graces.leaked.label }
+
 /** Names the key, and says what replaces it. */
 export function rotation(
   { id, name, start, predecessorUntil }: RotatableKey,
@@ -33,7 +36,8 @@ export function rotation(
         </p>
         {predecessorUntil && (
           <Notice tone="warn">
-            The previous key works until {predecessorUntil}. Revoke that one first, or choose that this one leaked.
+            The key that this one replaced works until {predecessorUntil}. Until then this key can be rotated only if it
+            leaked, which revokes both. Otherwise close this form, and revoke the old key first.
           </Notice>
         )}
         <input type="hidden" name="id" value={id} />
@@ -41,9 +45,9 @@ export function rotation(
         <SelectField
           label="How long the old key keeps working"
           name="grace"
-          options={choices}
-          defaultValue={preselectedGrace}
-          hint="At most until its own expiry."
+          options={predecessorUntil ? choicesAfterRotation : choices}
+          defaultValue={predecessorUntil ? "" : preselectedGrace}
+          hint={predecessorUntil ? undefined : "At most until its own expiry."}
         />
       </>
     ),

@@ -41,18 +41,24 @@ export type RowKey = {
   used: string
   /** When the key that it replaced stops working, if that one still works. */
   predecessorUntil: string | null
+  /** The key that replaced it. */
+  successor: Pick<RowKey, "start" | "used"> | null
   /** `null` for the keys of others: their addresses are not shown. */
   limits: Limits | null
 }
 
-export function rowKeyOf(key: ListedKey, isOwn: boolean, now: Date): RowKey {
-  const { id, name, start, lastUsedAt, predecessor, addresses, requestsPerMinute, spending } = key
+/** @param keys those that the viewer sees, of which one may have replaced it */
+export function rowKeyOf(key: ListedKey, keys: readonly ListedKey[], isOwn: boolean, now: Date): RowKey {
+  const { id, name, start, predecessor, addresses, requestsPerMinute, spending } = key
+  const used = ({ lastUsedAt }: ListedKey) => (lastUsedAt ? relativeTime(lastUsedAt, now) : "")
+  const successor = keys.find((other) => other.predecessor?.id === id)
   return {
     id,
     name,
     start,
-    used: lastUsedAt ? relativeTime(lastUsedAt, now) : "",
+    used: used(key),
     predecessorUntil: predecessor && absoluteTime(predecessor.expiresAt),
+    successor: successor ? { start: successor.start, used: used(successor) } : null,
     limits: isOwn ? { addresses, requestsPerMinute, spending } : null,
   }
 }

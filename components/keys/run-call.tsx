@@ -1,5 +1,6 @@
 "use client"
 
+import { useRouter } from "next/navigation"
 import { type FormEvent, useId, useState } from "react"
 import { inCredits } from "@/lib/credits/words"
 import { Button } from "../button"
@@ -26,6 +27,7 @@ export function RunCalls({ runs, secret }: { runs: readonly MeteredCall[]; secre
  */
 function RunCall({ path, summary, maxCost, body, secret }: MeteredCall & { secret: string }) {
   const id = useId()
+  const router = useRouter()
   const [draft, setDraft] = useState(() => newDraft(body))
   const [called, setCalled] = useState<{ response: ApiResponse | undefined }>()
   const [calling, setCalling] = useState(false)
@@ -41,6 +43,8 @@ function RunCall({ path, summary, maxCost, body, secret }: MeteredCall & { secre
     })
     setCalled({ response })
     setCalling(false)
+    // The list beside it shows the last use.
+    router.refresh()
   }
 
   return (

@@ -6,14 +6,14 @@ import { graceDays } from "./grace-days"
 import { asManager, type ChangeResult } from "./mutations"
 import type { OwnerId } from "./owner"
 
-// An account that is to be deleted is closed for some days, in which signing in undoes it. Then lib/leaving/erasure.ts
+// An account that is to be deleted is closed for some days, in which a sign-in may undo it. Then lib/leaving/erasure.ts
 // removes the person from it.
 
-/** SQL of accounts that may sign in: active ones, and those whose deletion a sign-in undoes. */
+/** SQL of accounts that may sign in: active ones, and those whose deletion a sign-in can undo. */
 export const maySignIn = Prisma.sql`(status = 'active' OR status = 'closed' AND EXISTS (
   SELECT FROM account_deletions WHERE user_id = users.id AND undoable AND started_at IS NULL))`
 
-/** Whether an account that is not active may sign in, which undoes its deletion. */
+/** Whether an account that is not active may sign in, to undo its deletion. */
 export async function isRestorable({ id, status }: Pick<User, "id" | "status">): Promise<boolean> {
   if (status !== "closed") return false
   const found = await db().$queryRaw<unknown[]>`SELECT FROM users WHERE id = ${id}::uuid AND ${maySignIn}`
@@ -107,7 +107,7 @@ export function restoreAccount({ id, passwordHash }: Pick<User, "id" | "password
   })
 }
 
-/** Whether the account has undone its deletion itself, by signing in, within the last five minutes. */
+/** Whether the account has undone its deletion itself, at a sign-in, within the last five minutes. */
 export async function hasJustReturned(userId: OwnerId): Promise<boolean> {
   const action: AuditAction = "user.deletion_undone"
   const found = await db().$queryRaw<unknown[]>`

@@ -139,7 +139,7 @@ export const templates = {
       `On ${absoluteTime(dueAt)} your personal data is deleted for good.`,
       ...(undoable
         ? [
-            "Until then you can undo this: sign in, and your account is as it was.",
+            "Until then you can undo this: sign in, and choose to keep your account.",
             { label: "Sign in to keep your account", url: urlOf("/sign-in") },
             ...(byStaff ? [] : ["If this was not you, also set a new password.", resetPassword()]),
           ]
@@ -150,7 +150,7 @@ export const templates = {
   deletion_undone: ({ byStaff }: { byStaff: boolean }) => ({
     subject: "Your account will not be deleted",
     body: [
-      `${byStaff ? "Our staff has undone the deletion of your account." : "The deletion of your account was undone by signing in."} You can sign in, and your API keys work again.`,
+      `${byStaff ? "Our staff has undone the deletion of your account." : "Someone, hopefully you, signed in and undid the deletion of your account."} You can sign in, and API keys that have not ended work again.`,
       ...(byStaff ? [] : ["If you did not sign in, set a new password.", resetPassword()]),
     ],
     security: true,
@@ -377,7 +377,7 @@ export const templates = {
   password_changed: () => ({
     subject: "Your password was changed",
     body: [
-      "The password of your account was changed, and all other browsers were signed out. API keys keep working.",
+      "The password of your account was changed, and all other browsers were signed out. Your API keys did not change.",
       "If this was not you, reset your password and revoke any keys that you do not recognize.",
       resetPassword(),
       { label: "View your API keys", url: urlOf(kinds.user.page) },

@@ -32,3 +32,6 @@ export const revocationReasons = {
 } as const
 
 export type RevocationReason = keyof typeof revocationReasons
+
+/** What `not_needed` is called for a key that another one has replaced. */
+export const replacedReason = "Replaced"

@@ -8,6 +8,7 @@ import { db } from "@/lib/postgres/prisma"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { plainPunctuation } from "@/lib/typed-punctuation"
 import type { RevocationReason } from "./choices"
+import { assessUse, findUsualUse, type Predecessor, type UsualUse } from "./predecessor"
 
 /** A key as listed; the key itself is not stored anywhere. */
 export type ListedKey = KeyLimits & {
@@ -26,7 +27,7 @@ export type ListedKey = KeyLimits & {
   isReplaced: boolean
   /** The key that it replaced, as long as that one works. */
   predecessor: Predecessor | null
-  owner: Pick<User, "id" | "email" | "status">
+  owner: Pick<User, "id" | "email" | "role" | "status">
 }
 
 /** What limits a key; `null` is no limit. */
@@ -37,12 +38,6 @@ export type KeyLimits = {
   addresses: string[] | null
   requestsPerMinute: number | null
   spending: Spending | null
-}
-
-export type Predecessor = Pick<ListedKey, "id" | "start" | "lastUsedAt"> & {
-  expiresAt: Date
-  /** Nothing has used it for at least a minute since it was replaced. */
-  isIdle: boolean
 }
 
 export type KeyState = "active" | "expired" | "revoked"
@@ -98,6 +93,7 @@ export function findKeysByText(text: string, viewer: Owner, limit: number) {
       { createdAt: "desc" },
     ],
     omit: { hash: true },
+    include: { user: { select: { role: true, status: true } } },
     take: limit,
   })
 }
@@ -170,9 +166,6 @@ function readsCustomerKeys(role: string): boolean {
   return holds(role, "users.read") && holds(role, "audit.read")
 }
 
-// The last use is recorded at most once a minute, so after two minutes without a record there was none for one.
-const idleAfterMs = 2 * 60_000
-
 /** Revoked keys last, newest first. Expiry is determined by the database clock, as on every request with a key. */
 async function list(where: Prisma.ApiKeyWhereInput): Promise<ListedKey[]> {
   const [clock, keys] = await db().$transaction([
@@ -181,13 +174,20 @@ async function list(where: Prisma.ApiKeyWhereInput): Promise<ListedKey[]> {
       where,
       orderBy: [{ revokedAt: { sort: "desc", nulls: "first" } }, { createdAt: "desc" }, { id: "desc" }],
       omit: { hash: true },
-      include: { user: { select: { id: true, email: true, status: true } }, predecessors: { omit: { hash: true } } },
+      include: {
+        user: { select: { id: true, email: true, role: true, status: true } },
+        predecessors: { omit: { hash: true } },
+      },
       take: 1000,
     }),
   ])
   const { now } = clock[0]
   const limited = keys.filter(({ spendLimit }) => spendLimit !== null)
-  const spending = await findSpending(limited.map(({ id }) => id))
+  const replaced = keys.flatMap(({ predecessors }) => predecessors.filter((key) => stateOf(key, now) === "active"))
+  const [spending, usual] = await Promise.all([
+    findSpending(limited.map(({ id }) => id)),
+    findUsualUse(replaced.map(({ id }) => id)),
+  ])
   return keys.map(({ user, predecessors: [predecessor], ...key }) => ({
     ...pick(key),
     ...limitsOf(key),
@@ -195,7 +195,7 @@ async function list(where: Prisma.ApiKeyWhereInput): Promise<ListedKey[]> {
     owner: user,
     state: stateOf(key, now),
     isReplaced: key.successorId !== null,
-    predecessor: predecessor ? predecessorOf(predecessor, key.createdAt, now) : null,
+    predecessor: predecessor ? predecessorOf(predecessor, key, usual.get(predecessor.id), now) : null,
   }))
 }
 
@@ -216,9 +216,8 @@ export function stateOf({ revokedAt, expiresAt }: Pick<Row, "revokedAt" | "expir
   return expiresAt && expiresAt <= now ? "expired" : "active"
 }
 
-function predecessorOf(key: Row, replacedAt: Date, now: Date): Predecessor | null {
+function predecessorOf(key: Row, successor: Row, usual: UsualUse | undefined, now: Date): Predecessor | null {
   const { id, start, lastUsedAt, expiresAt } = key
   if (stateOf(key, now) !== "active" || !expiresAt) return null
-  const lastActivity = Math.max(replacedAt.getTime(), lastUsedAt?.getTime() ?? 0)
-  return { id, start, lastUsedAt, expiresAt, isIdle: now.getTime() - lastActivity >= idleAfterMs }
+  return { id, start, lastUsedAt, expiresAt, use: assessUse(key, successor, usual, now) }
 }

@@ -1,19 +1,23 @@
 import { describe, expect, test } from "vitest"
+import { permissions, roleNames } from "@/lib/permissions"
 import { listedKey } from "@/tests/support/listed-key"
 import type { ListedKey } from "./data"
 import { findProblems, hasProblem, healthOf, type Problem, problemIn } from "./health"
+import { mayGive, presetsOf, type Scope } from "./scopes"
 
+const scopes = Object.keys(permissions).filter((name) => name === "admin.access" || name.endsWith(".read")) as Scope[]
 const now = new Date("2026-06-15T12:00:00Z")
 const offered = ["admin.access", "users.read"]
+const { owner } = listedKey()
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000)
 
 describe("the problems of a key", () => {
   test.each<[string, Partial<ListedKey>, Problem[]]>([
     ["a key in use that expires", {}, []],
-    ["never used, created 8 days ago", { createdAt: daysAgo(8), lastUsedAt: null }, ["never_used"]],
-    ["never used, created 6 days ago", { createdAt: daysAgo(6), lastUsedAt: null }, []],
-    ["used 91 days ago", { lastUsedAt: daysAgo(91) }, ["unused"]],
-    ["used 89 days ago", { lastUsedAt: daysAgo(89) }, []],
+    ["never used, created over 7 days ago", { createdAt: daysAgo(7.001), lastUsedAt: null }, ["never_used"]],
+    ["never used, created 7 days ago", { createdAt: daysAgo(7), lastUsedAt: null }, []],
+    ["used over 90 days ago", { lastUsedAt: daysAgo(90.001) }, ["unused"]],
+    ["used 90 days ago", { lastUsedAt: daysAgo(90) }, []],
     ["without expiry", { expiresAt: null }, ["no_expiry"]],
     [
       "an admin key with every scope offered",
@@ -23,8 +27,8 @@ describe("the problems of a key", () => {
     ["an admin key without scopes of its own", { surface: "admin", scopes: null }, ["every_scope"]],
     ["an admin key with fewer scopes", { surface: "admin", scopes: ["users.read"] }, []],
     ["a user key with every scope", { scopes: null }, []],
-    ["of a banned owner", { owner: { id: "1", email: "a@example.com", status: "banned" } }, ["owner_gone"]],
-    ["of a closed owner", { owner: { id: "1", email: "a@example.com", status: "closed" } }, ["owner_gone"]],
+    ["of a banned owner", { owner: { ...owner, status: "banned" } }, ["owner_gone"]],
+    ["of a closed owner", { owner: { ...owner, status: "closed" } }, ["owner_gone"]],
     ["with several", { createdAt: daysAgo(30), lastUsedAt: null, expiresAt: null }, ["never_used", "no_expiry"]],
     ["revoked", { state: "revoked", expiresAt: null }, []],
     ["expired", { state: "expired", lastUsedAt: null }, []],
@@ -36,6 +40,23 @@ describe("the problems of a key", () => {
   test("every scope is no problem where a role can give only one", () => {
     expect(healthOf(listedKey({ surface: "admin", scopes: ["billing.read"] }), ["billing.read"], now)).toEqual([])
   })
+})
+
+test("the form for an admin key preselects nothing, and of its presets only everything is a problem", () => {
+  for (const role of roleNames) {
+    const given = scopes.filter((scope) => mayGive(role, scope))
+    const presets = presetsOf("admin", given)
+    if (!presets) {
+      expect(healthOf(listedKey({ surface: "admin", scopes: given }), given, now)).toEqual([])
+      continue
+    }
+    const flagged = Object.entries(presets).filter(
+      ([, preset]) => healthOf(listedKey({ surface: "admin", scopes: preset }), given, now).length > 0,
+    )
+    expect(flagged).toEqual([["Everything (not advised)", given]])
+  }
+  expect(Object.keys(presetsOf("admin", scopes) ?? {})).toContain("Finance")
+  expect(presetsOf("user", ["read", "run"])).toBeNull()
 })
 
 test("keys are filtered by one problem or by any; what is not a problem is no filter", () => {

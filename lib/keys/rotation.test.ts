@@ -161,20 +161,3 @@ test("a rotation that has not committed yet does not keep runs with the old key 
     connection.release()
   }
 })
-
-test("the list says whether something still uses the old key, once that has been so for a minute", async () => {
-  const user = await createViewer()
-  const { key } = await createKey({ user, surface: "user" })
-  const { id } = succeeded(await rotate(user, key.id))
-  const predecessor = async () => (await listKeys("user", user)).find((listed) => listed.id === id)?.predecessor
-  expect(await predecessor()).toMatchObject({ id: key.id, start: key.start, isIdle: false })
-  const isIdleAfter = async (replaced: string, used: string | null) => {
-    await pool().query("UPDATE api_keys SET created_at = now() - $2::interval WHERE id = $1", [id, replaced])
-    await pool().query("UPDATE api_keys SET last_used_at = now() - $2::interval WHERE id = $1", [key.id, used])
-    return (await predecessor())?.isIdle
-  }
-  expect(await isIdleAfter("1 hour", "90 seconds")).toBe(false)
-  expect(await isIdleAfter("1 hour", "121 seconds")).toBe(true)
-  expect(await isIdleAfter("1 hour", null)).toBe(true)
-  expect(await isIdleAfter("90 seconds", "1 day")).toBe(false)
-})

@@ -1,4 +1,5 @@
-import { holds, isPermission, type Permission, permissions } from "@/lib/permissions"
+import { holds, isPermission, type Permission, permissions, roleNames } from "@/lib/permissions"
+import type { Surface } from "@/lib/surfaces"
 
 /** The scopes of user keys, and what they allow. Those of admin keys are the permissions that endpoints require. */
 export const userScopes = {
@@ -13,4 +14,16 @@ export const scopeMeanings: Readonly<Record<Scope, string>> = { ...permissions, 
 /** Whether an account may give a scope to its keys: it holds the permission, or the scope is one of user keys. */
 export function mayGive(role: string, scope: Scope): boolean {
   return isPermission(scope) ? holds(role, scope) : true
+}
+
+/**
+ * Choices of scopes for a new key, by name: what each role with fewer permissions reads, and everything. Null where there
+ * is little to choose: then every scope is preselected, and lib/keys/health.ts does not mind.
+ */
+export function presetsOf(surface: Surface, offered: readonly Scope[]): Readonly<Record<string, Scope[]>> | null {
+  if (surface === "user" || offered.length < 2) return null
+  const ofRoles = roleNames.map((role) => [role, offered.filter((scope) => mayGive(role, scope))] as const)
+  const fewer = ofRoles.filter(([, scopes]) => scopes.length > 0 && scopes.length < offered.length)
+  const named = fewer.map(([role, scopes]) => [role.charAt(0).toUpperCase() + role.slice(1), scopes] as const)
+  return { ...Object.fromEntries(named), "Everything (not advised)": [...offered] }
 }

@@ -1,8 +1,10 @@
 import type { Spending } from "@/lib/credits/spending"
 import { inCredits } from "@/lib/credits/words"
-import type { SpendPeriod } from "./choices"
-import type { KeyLimits } from "./data"
+import { relativeTime } from "@/lib/format-time"
+import { replacedReason, revocationReasons, type SpendPeriod } from "./choices"
+import type { KeyLimits, ListedKey } from "./data"
 import { isUnscoped } from "./health"
+import type { Predecessor } from "./predecessor"
 
 const longestList = 3
 
@@ -46,4 +48,21 @@ export function networksInWords({ length }: readonly string[]): string {
 
 function counted(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
+}
+
+/** "last used 3 days ago; the old key is no longer used" */
+export function predecessorInWords({ lastUsedAt, use }: Predecessor, now: Date): string {
+  if (!lastUsedAt) return "the old key was never used"
+  const used = `last used ${relativeTime(lastUsedAt, now)}`
+  if (use === "successor_unused") return `${used}; the new key was not used since`
+  return use === "no_longer" ? `${used}; the old key is no longer used` : used
+}
+
+/** Why a key was revoked. One that another key has replaced is no longer needed because of that. */
+export function revocationInWords({
+  revocationReason: reason,
+  isReplaced,
+}: Pick<ListedKey, "revocationReason" | "isReplaced">): string {
+  if (reason === "not_needed" && isReplaced) return replacedReason
+  return reason ? revocationReasons[reason] : ""
 }

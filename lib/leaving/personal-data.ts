@@ -164,12 +164,13 @@ export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> 
   },
   pending_sign_ins: {
     rows: ofUser,
-    file: without("Sign-ins that wait for the second factor, for ten minutes."),
+    file: without("Sign-ins that wait for the second factor, or for what becomes of a deletion, for ten minutes."),
     erasure: "rows",
     columns: {
       token: [noFile, gone],
       user_id: [noFile, gone],
       via: [noFile, gone],
+      factor: [noFile, gone],
       expires_at: [noFile, gone],
     },
   },

@@ -20,7 +20,6 @@ import { localPath } from "./local-path"
 import { reportNewBrowser } from "./new-browser"
 import { isConnected } from "./provider-accounts"
 import { gitHubUserinfo, googleProfile } from "./provider-profiles"
-import { restoring } from "./restore"
 import { auditFailedSignIn, auditSignIn, createSession, discard, type SignInMethod } from "./sessions"
 
 export function authOptions(): NextAuthOptions {
@@ -86,7 +85,7 @@ export function authOptions(): NextAuthOptions {
           const user = await db().user.findUniqueOrThrow({ where: { id } })
           if (!account) throw new Error("A sign-in is always through a provider.")
           const [via, client] = [account.provider as SignInMethod, await headers()]
-          const started = await restoring(user, () => createSession(user, via, client))
+          const started = await createSession(user, via, client)
           if (!started) throw new Error("The account changed during the sign-in.")
           // A disconnection at this moment ends the sessions that it sees; this one may not be among them.
           if (!(await isConnected(id, account))) {
@@ -99,7 +98,7 @@ export function authOptions(): NextAuthOptions {
           await auditSignIn(id, via, address)
           const device = (await cookies()).get(cookieName("device"))?.value
           if (trigger !== "signUp") await reportNewBrowser(user, { via }, { address, device })
-          return { ...started.session, isRestored: user.status === "closed" }
+          return started.session
         },
       },
       events: {

@@ -6,13 +6,14 @@ import { encode } from "next-auth/jwt"
 import { cache } from "react"
 import { z } from "zod"
 import type { User } from "@/generated/prisma/client"
+import { restoreAccount } from "@/lib/accounts/deletion"
+import { sendEmail } from "@/lib/email/send"
 import { holds, type Permission } from "@/lib/permissions"
 import { db } from "@/lib/postgres/prisma"
 import { log } from "@/lib/telemetry/log"
 import { deviceFor } from "./attempts"
 import { decodeToken, signingSecret } from "./auth-secrets"
 import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
-import { restoring } from "./restore"
 import {
   completeSignIn,
   createSession,
@@ -22,10 +23,12 @@ import {
   findViewer,
   type PendingSignIn,
   pendingMinutes,
+  recordFactor,
   recordProof,
   type SecondFactor,
   type SessionToken,
   type SignInMethod,
+  type Step,
   touchSession,
   type Viewer,
 } from "./sessions"
@@ -76,7 +79,7 @@ export const setupPage = "/account/security/two-factor"
 
 /**
  * Starts a session for an account that has just been authenticated, and ends the browser's previous one. Returns false
- * if the account has changed since: see createSession. With a second factor it redirects to where that is confirmed.
+ * if the account has changed since: see createSession. A sign-in that waits for a step redirects to its page.
  * @param path the page to return to after the second factor
  * @param passkey the id of the passkey that has signed in
  */
@@ -87,7 +90,7 @@ export async function startSession(
 ): Promise<boolean> {
   await endSession()
   const client = await headers()
-  const started = await restoring(user, () => createSession(user, via, client))
+  const started = await createSession(user, via, client)
   if (!started) return false
   // A removal at this moment ends the sessions that it sees; this one may not be among them.
   if (passkey && !(await hasPasskey(user.id, passkey))) {
@@ -97,7 +100,7 @@ export async function startSession(
   if ("pending" in started) {
     const jar = await cookies()
     jar.set(...pendingCookie(started.pending))
-    redirect(confirmPage(path))
+    redirect(pageOfStep(started.step, path))
   }
   await setSession(user, started.session)
   return true
@@ -124,14 +127,14 @@ export async function refreshSession(viewer: Viewer): Promise<Viewer | null> {
   return { ...viewer, isFresh: true }
 }
 
-/** The page on which the second factor of a sign-in is confirmed. */
-export function confirmPage(path: string): string {
-  return `/sign-in/confirm?${new URLSearchParams({ callbackUrl: path })}`
+/** The page of the step for which a sign-in waits. An account whose deletion is undone goes to its home page. */
+export function pageOfStep(step: Step, path: string): string {
+  return step === "deletion" ? "/sign-in/deletion" : `/sign-in/confirm?${new URLSearchParams({ callbackUrl: path })}`
 }
 
 export type PendingOfBrowser = PendingSignIn & { token: string }
 
-/** The browser's sign-in that waits for the second factor. */
+/** The browser's sign-in that waits for a step. */
 export async function pendingSignIn(): Promise<PendingOfBrowser | undefined> {
   const token = (await cookies()).get(cookieName("pending"))?.value
   const found = token && (await findPendingSignIn(token))
@@ -139,26 +142,51 @@ export async function pendingSignIn(): Promise<PendingOfBrowser | undefined> {
 }
 
 /**
- * Starts the session of a sign-in whose second factor has been confirmed. Undefined if it has ended meanwhile.
- * @returns the account as it was before: closed, if this has restored it
+ * Starts the session of a sign-in whose second factor has been confirmed, or redirects to the next step. Undefined if it
+ * has ended meanwhile.
  */
-export async function confirmSignIn(
-  { token, userId }: PendingOfBrowser,
-  factor: SecondFactor,
-): Promise<User | undefined> {
+export async function confirmSignIn(pending: PendingOfBrowser, factor: SecondFactor): Promise<User | undefined> {
   await endSession()
-  const [user, client] = [await db().user.findUniqueOrThrow({ where: { id: userId } }), await headers()]
-  const session = await restoring(user, () => completeSignIn(token, factor, client))
+  const user = await complete(pending, factor)
+  if (user || !(await recordFactor(pending.token, factor))) return user
+  const jar = await cookies()
+  jar.set(...pendingCookie(pending.token))
+  redirect(pageOfStep("deletion", "/"))
+}
+
+/**
+ * Undoes the deletion of the account of a sign-in that waits for this decision, and starts its session. Undefined if the
+ * sign-in has ended meanwhile.
+ */
+export async function undoDeletion(pending: PendingOfBrowser): Promise<User | undefined> {
+  const user = await db().user.findUniqueOrThrow({ where: { id: pending.userId } })
+  if (await restoreAccount(user)) after(() => sendEmail(user, "deletion_undone", { byStaff: false }))
+  return complete(pending, null)
+}
+
+/** Ends a sign-in that waits, as if it had not happened. */
+export async function abandonSignIn(pending: { token: string; step: Step }): Promise<void> {
+  await discard({ pending: pending.token, step: pending.step })
+  await clearPendingCookie()
+}
+
+async function complete({ token, userId }: PendingOfBrowser, factor: SecondFactor | null): Promise<User | undefined> {
+  const session = await completeSignIn(token, factor, await headers())
   if (!session) return undefined
+  const user = await db().user.findUniqueOrThrow({ where: { id: userId } })
   await setSession(user, session)
+  await clearPendingCookie()
+  return user
+}
+
+async function clearPendingCookie(): Promise<void> {
   const jar = await cookies()
   jar.set(cookieName("pending"), "", { ...cookieOptions(), maxAge: 0 })
-  return user
 }
 
 /**
  * What the cookie of a provider's callback has started. Its next-auth knows sessions only: the token of a sign-in that
- * waits for the second factor is in the place of one, and is nowhere taken for a session.
+ * waits for a step is in the place of one, and is nowhere taken for a session.
  */
 export async function startedBy(sessionCookie: string): Promise<StartedByProvider> {
   const token = sessionCookie.slice(sessionCookie.indexOf("=") + 1, sessionCookie.indexOf(";"))
@@ -166,8 +194,8 @@ export async function startedBy(sessionCookie: string): Promise<StartedByProvide
 }
 
 const startedByProvider = z.union([
-  z.object({ pending: z.string() }),
-  sessionToken.extend({ isRestored: z.boolean() }).transform(({ isRestored, ...session }) => ({ session, isRestored })),
+  z.object({ pending: z.string(), step: z.enum(["factor", "deletion"]) }),
+  sessionToken.transform((session) => ({ session })),
 ])
 
 type StartedByProvider = z.output<typeof startedByProvider>

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
 import type { User } from "@/generated/prisma/client"
+import { restoreAccount } from "@/lib/accounts/deletion"
 import { changeRole } from "@/lib/accounts/mutations"
 import type { OwnerId } from "@/lib/accounts/owner"
 import type { Role } from "@/lib/permissions"
@@ -16,6 +17,7 @@ import {
   findPendingSignIn,
   findViewer,
   listSessions,
+  recordFactor,
   recordProof,
   type SessionToken,
   type SignInMethod,
@@ -72,13 +74,77 @@ test.each<SignInMethod>(["password", "github", "google", "sign-up", "password re
     const token = await pendingOf(user, via)
     expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
     expect(JSON.stringify(await db().pendingSignIn.findMany())).not.toContain(token)
-    expect(await findPendingSignIn(token)).toEqual({ userId: user.id, email: user.email, via })
+    expect(await findPendingSignIn(token)).toEqual({
+      userId: user.id,
+      email: user.email,
+      via,
+      factor: null,
+      step: "factor",
+    })
+    expect(await completeSignIn(token, null, new Headers())).toBeUndefined()
     const completed = await Promise.all(Array.from({ length: 5 }, () => completeSignIn(token, "app", new Headers())))
     expect(completed.filter(Boolean)).toMatchObject([{ sub: user.id }])
     expect(await db().session.findMany({ where: { userId: user.id } })).toMatchObject([{ via }])
     expect(await findPendingSignIn(token)).toBeUndefined()
   },
 )
+
+/** An account that closed itself until it is deleted. */
+async function leaver(overrides: Parameters<typeof createUser>[0] = {}) {
+  const user = await createUser({ status: "closed", passwordHash: "checked", ...overrides })
+  const dueAt = new Date(Date.now() + 86_400_000)
+  await db().accountDeletion.create({ data: { userId: user.id, requestedById: user.id, dueAt, undoable: true } })
+  return user
+}
+
+test.each<[SignInMethod, fresh: boolean]>([
+  ["password", true],
+  ["passkey", true],
+  ["password reset", true],
+  ["github", false],
+])("a sign-in by %s to an account that is to be deleted is no session before that is undone", async (via, isFresh) => {
+  const user = await leaver()
+  const token = await pendingOf(user, via)
+  expect(await findPendingSignIn(token)).toMatchObject({ via, factor: null, step: "deletion" })
+  expect(await completeSignIn(token, null, new Headers())).toBeUndefined()
+  expect(await completeSignIn(token, "app", new Headers())).toBeUndefined()
+  expect(await db().session.count({ where: { userId: user.id } })).toBe(0)
+  // The proof is as old as the sign-in, not as the decision.
+  await pool().query("UPDATE pending_sign_ins SET expires_at = expires_at - interval '9 minutes' WHERE user_id = $1", [
+    user.id,
+  ])
+  expect(await restoreAccount(user)).toBe(true)
+  expect(await findPendingSignIn(token)).toBeUndefined()
+  const completed = await Promise.all([1, 2].map(() => completeSignIn(token, null, new Headers())))
+  expect(completed.filter(Boolean)).toMatchObject([{ sub: user.id }])
+  const [{ age }] = await db().$queryRaw<[{ age: number | null }]>`
+    SELECT extract(epoch FROM now() - proved_at)::float8 AS age FROM sessions WHERE user_id = ${user.id}::uuid`
+  if (isFresh) expect(age).toBeGreaterThanOrEqual(9 * 60)
+  else expect(age).toBeNull()
+})
+
+test("a sign-in to an account that is to be deleted asks for the second factor first, and keeps it", async () => {
+  const user = await leaver({ twoFactor: true })
+  const token = await pendingOf(user, "github")
+  expect(await findPendingSignIn(token)).toMatchObject({ step: "factor" })
+  expect(await recordFactor(token, "recovery code")).toBe(true)
+  expect(await findPendingSignIn(token)).toMatchObject({ factor: "recovery code", step: "deletion" })
+  expect(await restoreAccount(user)).toBe(true)
+  expect(await completeSignIn(token, null, new Headers())).toMatchObject({ sub: user.id })
+  expect(await db().session.findMany({ where: { userId: user.id } })).toMatchObject([
+    { via: "github", factor: "recovery code", provedAt: expect.any(Date) },
+  ])
+})
+
+test("no second factor is recorded for an account that is open, nor for one that staff closed", async () => {
+  const open = await createUser({ twoFactor: true, passwordHash: "checked" })
+  expect(await recordFactor(await pendingOf(open), "app")).toBe(false)
+  const closed = await leaver({ twoFactor: true })
+  const token = await pendingOf(closed)
+  await pool().query("UPDATE account_deletions SET undoable = false WHERE user_id = $1", [closed.id])
+  expect(await recordFactor(token, "app")).toBe(false)
+  expect(await findPendingSignIn(token)).toBeUndefined()
+})
 
 test("a passkey is both factors", async () => {
   const user = await createUser({ twoFactor: true })

@@ -1,5 +1,5 @@
 import Bowser from "bowser"
-import type { User } from "@/generated/prisma/client"
+import { Prisma, type User } from "@/generated/prisma/client"
 import { maySignIn } from "@/lib/accounts/deletion"
 import type { Owner, OwnerId } from "@/lib/accounts/owner"
 import { audit } from "@/lib/audit"
@@ -49,6 +49,8 @@ const proving: Record<SignInMethod, boolean> = {
   github: false,
   google: false,
 }
+
+const provingMethods = (Object.keys(proving) as SignInMethod[]).filter((via) => proving[via])
 
 const freshMinutes = 10
 
@@ -120,17 +122,21 @@ export async function touchSession(sessionId: string): Promise<void> {
     UPDATE sessions SET last_seen_at = now() WHERE id = ${sessionId}::uuid AND last_seen_at < now() - interval '1 minute'`
 }
 
-/** A session, or a sign-in that waits for the second factor: then the token confirms it, see `completeSignIn`. */
-export type Started = { session: SessionToken } | { pending: string }
+/** What a sign-in waits for: the second factor, then, if the account is to be deleted, whether that is undone. */
+export type Step = "factor" | "deletion"
+
+/** A session, or a sign-in that waits for a step: then the token completes it, see `completeSignIn`. */
+export type Started = { session: SessionToken } | { pending: string; step: Step }
 
 export const pendingMinutes = 10
 
+/** SQL of accounts that need a second factor after a sign-in. A passkey is both, and the form that changes the password has asked for it. */
+const needsConfirmation = (via: Prisma.Sql) => Prisma.sql`two_factor AND ${via} NOT IN ('passkey', 'password change')`
+
 /**
  * Creates a session for an account that has just been authenticated, and deletes those that have expired. Undefined if
- * the account was banned or its password changed since it was read: both end all sessions, and this one would survive;
- * and if it is to be deleted, until it is restored: see restore.ts. Whether the account has a second factor is read by
- * the same statement, so no way in can forget it. A passkey is both, and the form that changes the password has asked
- * for the factor.
+ * the account was banned or its password changed since it was read: both end all sessions, and this one would survive.
+ * Whether the account has a second factor or is to be deleted is read by the same statement, so no way in can forget it.
  */
 export async function createSession(
   user: Pick<User, "id" | "passwordHash">,
@@ -138,7 +144,8 @@ export async function createSession(
   headers: Headers,
 ): Promise<Started | undefined> {
   const token = newToken()
-  const [created] = await db().$queryRaw<{ id: string | null; provedAt: Date | null }[]>`
+  type Created = { step: Step } | { step: null; id: string; provedAt: Date | null }
+  const [created] = await db().$queryRaw<Created[]>`
     WITH expired AS (
       DELETE FROM sessions WHERE id IN (
         SELECT id FROM sessions WHERE created_at < now() - make_interval(secs => ${sessionMaxAgeSeconds})
@@ -147,53 +154,78 @@ export async function createSession(
       DELETE FROM pending_sign_ins WHERE token IN (
         SELECT token FROM pending_sign_ins WHERE expires_at < now() LIMIT 1000 FOR UPDATE SKIP LOCKED)),
     account AS (
-      SELECT id, status, two_factor AND ${via} NOT IN ('passkey', 'password change') AS must_confirm FROM users
+      SELECT id, CASE WHEN ${needsConfirmation(Prisma.sql`${via}`)} THEN 'factor' WHEN status = 'closed' THEN 'deletion' END AS step
+      FROM users
       WHERE id = ${user.id}::uuid AND ${maySignIn} AND password_hash IS NOT DISTINCT FROM ${user.passwordHash}
       FOR SHARE),
     pending AS (
       INSERT INTO pending_sign_ins (token, user_id, via, expires_at)
       SELECT ${hashOf(token)}, id, ${via}, now() + make_interval(mins => ${pendingMinutes})
-      FROM account WHERE must_confirm
-      RETURNING NULL::uuid AS id, NULL::timestamptz AS proved_at),
+      FROM account WHERE step IS NOT NULL),
     session AS (
       INSERT INTO sessions (id, user_id, via, address, browser, proved_at)
       SELECT gen_random_uuid(), id, ${via}, ${clientAddress(headers)}, ${browserOf(headers.get("user-agent"))},
         CASE WHEN ${proving[via]} THEN now() END
-      FROM account WHERE NOT must_confirm AND status = 'active'
+      FROM account WHERE step IS NULL
       RETURNING id, proved_at)
-    SELECT id, proved_at AS "provedAt" FROM pending UNION ALL SELECT id, proved_at FROM session`
+    SELECT step, session.id, session.proved_at AS "provedAt" FROM account LEFT JOIN session ON true`
   if (!created) return undefined
-  const { id, provedAt } = created
-  return id ? { session: tokenOf(user.id, id, provedAt) } : { pending: token }
+  if (created.step) return { pending: token, step: created.step }
+  return { session: tokenOf(user.id, created.id, created.provedAt) }
 }
 
-export type PendingSignIn = { userId: string; email: string; via: SignInMethod }
+export type PendingSignIn = {
+  userId: string
+  email: string
+  via: SignInMethod
+  /** The second factor that was confirmed. */
+  factor: SecondFactor | null
+  step: Step
+}
 
-/** The sign-in that waits for the second factor. A ban, a new password or a new factor has ended it. */
+const unconfirmed = Prisma.sql`factor IS NULL AND ${needsConfirmation(Prisma.sql`via`)}`
+
+/** The sign-in that waits for a step. A ban, a new password or a new factor has ended it. */
 export async function findPendingSignIn(token: string): Promise<PendingSignIn | undefined> {
   const [found] = await db().$queryRaw<PendingSignIn[]>`
-    SELECT user_id AS "userId", email, via FROM pending_sign_ins JOIN users ON users.id = user_id
-    WHERE token = ${hashOf(token)} AND expires_at > now() AND ${maySignIn}`
+    SELECT user_id AS "userId", email, via, factor, CASE WHEN ${unconfirmed} THEN 'factor' ELSE 'deletion' END AS step
+    FROM pending_sign_ins JOIN users ON users.id = user_id
+    WHERE token = ${hashOf(token)} AND expires_at > now() AND ${maySignIn} AND (${unconfirmed} OR status = 'closed')`
   return found
 }
 
-/** Creates the session of a sign-in whose second factor has been confirmed, once. */
+/** Records the second factor of a sign-in that also waits for a decision about a deletion, which has ten minutes from now. */
+export async function recordFactor(token: string, factor: SecondFactor): Promise<boolean> {
+  const recorded = await db().$executeRaw`
+    UPDATE pending_sign_ins SET factor = ${factor}, expires_at = now() + make_interval(mins => ${pendingMinutes})
+    FROM users
+    WHERE users.id = user_id AND token = ${hashOf(token)} AND expires_at > now() AND status = 'closed' AND ${maySignIn}`
+  return recorded === 1
+}
+
+/**
+ * Creates the session of a sign-in that waits for no other step, once.
+ * @param factor the one that has just been confirmed; null if that was an earlier step, or none is needed
+ */
 export async function completeSignIn(
   token: string,
-  factor: SecondFactor,
+  factor: SecondFactor | null,
   headers: Headers,
 ): Promise<SessionToken | undefined> {
-  // Locks the account first, as whatever ends pending sign-ins does.
-  const [created] = await db().$queryRaw<{ userId: string; id: string; provedAt: Date }[]>`
+  // Locks the account first, as whatever ends pending sign-ins does. The last proof made or renewed a sign-in that waits.
+  const [created] = await db().$queryRaw<{ userId: string; id: string; provedAt: Date | null }[]>`
     WITH account AS (
       SELECT users.id FROM users JOIN pending_sign_ins ON user_id = users.id
       WHERE token = ${hashOf(token)} AND expires_at > now() AND status = 'active'
+        AND (${factor}::text IS NOT NULL OR NOT (${unconfirmed}))
       FOR SHARE OF users),
     confirmed AS (
       DELETE FROM pending_sign_ins USING account WHERE token = ${hashOf(token)} AND user_id = account.id
-      RETURNING user_id, via)
+      RETURNING user_id, via, coalesce(${factor}, factor) AS factor,
+        CASE WHEN ${factor}::text IS NOT NULL THEN now() ELSE expires_at - make_interval(mins => ${pendingMinutes}) END AS proved_at)
     INSERT INTO sessions (id, user_id, via, factor, address, browser, proved_at)
-    SELECT gen_random_uuid(), user_id, via, ${factor}, ${clientAddress(headers)}, ${browserOf(headers.get("user-agent"))}, now()
+    SELECT gen_random_uuid(), user_id, via, factor, ${clientAddress(headers)}, ${browserOf(headers.get("user-agent"))},
+      CASE WHEN factor IS NOT NULL OR via = ANY(${provingMethods}) THEN proved_at END
     FROM confirmed
     RETURNING user_id AS "userId", id, proved_at AS "provedAt"`
   return created && tokenOf(created.userId, created.id, created.provedAt)

@@ -12,7 +12,7 @@ export type PasswordSignIn = Client & { email?: string | undefined; password?: s
 
 /** `userId` is for the audit log: the response must not depend on whether there is an account. */
 export type SignInResult =
-  /** The account is active, or closed until it is deleted: a session restores it. */
+  /** The account is active, or closed until it is deleted: then its sign-in asks whether that is undone. */
   | { ok: true; user: User }
   | { ok: false; reason: "wrong" | "suspended"; userId: string | undefined }
   /** The right password of this browser's sign-up, whose address is not verified. */

@@ -187,7 +187,7 @@ async function requestDeletion({ user, headers }: Person) {
   return db().user.findUniqueOrThrow({ where: { id: user.id } })
 }
 
-test("for seven days the keys of an account that is to be deleted get a 403; signing in makes them work again", async () => {
+test("for seven days the keys of an account that is to be deleted get a 403, until its owner signs in and undoes that", async () => {
   const own = await person()
   const { secret } = await createKey({ user: own.user, surface: "user" })
   const keyStatus = async () => {
@@ -196,7 +196,7 @@ test("for seven days the keys of an account that is to be deleted get a 403; sig
   }
   expect(await keyStatus()).toEqual([200, undefined])
   const early = await ask(server, { path: "/account?deletion=undone", headers: own.headers })
-  expect([early.status, early.text.includes("Signing in has restored")]).toEqual([200, false])
+  expect([early.status, early.text.includes("Your account will not be deleted")]).toEqual([200, false])
   expect(await requestDeletion(own)).toMatchObject({ status: "closed" })
   expect(await keyStatus()).toEqual([403, "forbidden"])
   expect((await ask(server, { path: page, headers: own.headers })).status).toBe(307)
@@ -212,17 +212,33 @@ test("for seven days the keys of an account that is to be deleted get a 403; sig
     path: "/sign-in",
     fields: { email: own.user.email, password, callbackUrl: "/api-keys" },
   })
-  expect(right.headers.get("x-action-redirect")).toBe("/account?deletion=undone;push")
+  expect(right.headers.get("x-action-redirect")).toBe("/sign-in/deletion;push")
+  const waiting = right.cookies.find((line) => line.startsWith(`${cookieName("pending")}=`))?.split(";")[0]
+  const decide = (what: "keep" | "undo", cookie?: string) =>
+    call(`sign-in/deletion ${what}`, { path: "/sign-in/deletion", headers: { cookie } })
+  const kept = await decide("keep", waiting)
+  expect(kept.headers.get("x-action-redirect")).toBe("/sign-in?deletion=kept;push")
+  expect((await decide("undo", waiting)).text).toContain("This sign-in has expired.")
+  expect(await keyStatus()).toEqual([403, "forbidden"])
+  expect(await db().accountDeletion.count({ where: { userId: own.user.id } })).toBe(1)
+
+  const again = await call("sign-in signIn", {
+    path: "/sign-in",
+    fields: { email: own.user.email, password, callbackUrl: "/api-keys" },
+  })
+  const pending = again.cookies.find((line) => line.startsWith(`${cookieName("pending")}=`))?.split(";")[0]
+  const undone = await decide("undo", pending)
+  expect(undone.headers.get("x-action-redirect")).toBe("/account?deletion=undone;push")
   expect(await keyStatus()).toEqual([200, undefined])
-  const cookie = right.cookies.find((line) => line.startsWith(`${cookieName("session")}=ey`))?.split(";")[0]
+  const cookie = undone.cookies.find((line) => line.startsWith(`${cookieName("session")}=ey`))?.split(";")[0]
   const account = await ask(server, { path: "/account?deletion=undone", headers: { cookie } })
-  expect(account.text).toContain("Signing in has restored your account")
+  expect(account.text).toContain("Your account will not be deleted")
   await expect
     .poll(async () => (await db().email.findMany({ where: { userId: own.user.id } })).map(({ template }) => template))
     .toEqual(expect.arrayContaining(["deletion_requested", "deletion_undone"]))
 })
 
-test("a sign-in through a provider restores an account too, and not one that staff closed", async () => {
+test("a sign-in through a provider asks whether the deletion is undone, too, and not for an account that staff closed", async () => {
   for (const undoable of [true, false]) {
     const { user } = await person({ status: "closed" })
     const dueAt = new Date(Date.now() + 60_000)
@@ -235,7 +251,7 @@ test("a sign-in through a provider restores an account too, and not one that sta
     const { status } = await db().user.findUniqueOrThrow({ where: { id: user.id } })
     expect([isSignedIn, status, `${location.pathname}${location.search}`]).toEqual(
       undoable
-        ? [true, "active", "/account?deletion=undone"]
+        ? [false, "closed", "/sign-in/deletion"]
         : [false, "closed", expect.stringMatching(/^\/sign-in\?error=AccessDenied/)],
     )
   }

@@ -26,6 +26,8 @@ export const reviewedProof: Record<string, true | string> = {
   "sign-in/confirm confirmByCode": "is a proof itself",
   "sign-in/confirm confirmByPasskey": "is a proof itself",
   "sign-in/confirm passkeyRequest": "for a person without a session",
+  "sign-in/deletion keep": "for a person without a session, and changes nothing",
+  "sign-in/deletion undo": "for a person who has just signed in, and has no session yet",
   "sign-in signInThrough": "for a person without a session",
   "sign-in signOut": "ends what would be proved",
   "sign-up createAccount": "for a person without a session",

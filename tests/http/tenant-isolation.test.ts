@@ -123,7 +123,13 @@ async function createMarked() {
     proofCode: bytes("sessions.proof_code"),
   })
   await db().pendingSignIn.create({
-    data: { userId, token: m("pending_sign_ins.token"), via: m("pending_sign_ins.via"), expiresAt: token.expires },
+    data: {
+      userId,
+      token: m("pending_sign_ins.token"),
+      via: m("pending_sign_ins.via"),
+      factor: m("pending_sign_ins.factor"),
+      expiresAt: token.expires,
+    },
   })
   await db().passkey.create({
     data: {

@@ -148,17 +148,68 @@ async function isRestored({ id }: Viewer): Promise<boolean> {
   return status === "active" && deletions === 0
 }
 
+const undoDeletion = (cookie: string) => send("sign-in/deletion undo", "/sign-in/deletion", {}, cookie)
+
 test.each(Object.entries(waysIn))(
-  "after %s an account that is to be deleted stays closed until its second factor is confirmed",
-  async (_way, { enter }) => {
+  "after %s an account that is to be deleted stays closed until its second factor is confirmed and the deletion undone",
+  async (_way, { via, enter }) => {
     const { viewer, code } = await withApp()
     await scheduleDeletion(viewer)
     const cookie = cookiesOf(await enter(viewer))
+    expect((await undoDeletion(cookie)).text).toContain(expired)
     expect((await confirm(cookie, "000000")).text).toContain("This code is wrong")
     expect([await isRestored(viewer), await sessionsOf(viewer.id)]).toEqual([false, 0])
     const confirmed = await confirm(cookie, code())
-    expect(confirmed.headers.get("x-action-redirect")).toMatch(/^\/account\?deletion=undone/)
-    expect([isSignedIn(confirmed), await isRestored(viewer), await sessionsOf(viewer.id)]).toEqual([true, true, 1])
+    expect(confirmed.headers.get("x-action-redirect")).toMatch(/^\/sign-in\/deletion;/)
+    expect([isSignedIn(confirmed), await isRestored(viewer), await sessionsOf(viewer.id)]).toEqual([false, false, 0])
+    const undone = await undoDeletion(cookie)
+    expect([isSignedIn(undone), await isRestored(viewer), await sessionsOf(viewer.id)]).toEqual([true, true, 1])
+    const signIns = { where: { targetId: viewer.id, action: "user.signed_in" } }
+    expect(await db().auditEntry.findMany(signIns)).toMatchObject([{ details: { via, factor: "app" } }])
+    expect((await undoDeletion(cookie)).text).toContain(expired)
+  },
+)
+
+test.each(Object.entries(waysIn))(
+  "after %s to an account that is to be deleted nothing opens but the page that asks, and its keys are refused",
+  async (_way, { via, enter }) => {
+    const viewer = await createViewer({ passwordHash })
+    await db().session.deleteMany({ where: { userId: viewer.id } })
+    const { secret } = await createKey({ user: viewer, surface: "user" })
+    await scheduleDeletion(viewer)
+    const entered = await enter(viewer)
+    const target = entered.headers.get("x-action-redirect") ?? entered.headers.get("location")
+    expect(target).toMatch(/\/sign-in\/deletion(;push)?$/)
+    expect([isSignedIn(entered), await sessionsOf(viewer.id)]).toEqual([false, 0])
+
+    const cookie = cookiesOf(entered)
+    const headers = { ...sameOriginHeaders(), cookie }
+    const asking = await ask(server, { path: "/sign-in/deletion", headers })
+    expect(asking.text).toContain(viewer.email)
+    for (const path of ["/account", "/api-keys", "/find?q=a", "/account/csv/credits", `/api-keys/${viewer.id}/count`]) {
+      expect([path, (await ask(server, { path, headers })).headers.get("location")]).toEqual([
+        path,
+        expect.stringMatching(/^\/sign-in\?callbackUrl=/),
+      ])
+    }
+    for (const path of ["/sign-in", "/sign-in/confirm"]) {
+      expect([path, (await ask(server, { path, headers })).headers.get("location")]).toEqual([
+        path,
+        "/sign-in/deletion",
+      ])
+    }
+    const exporting = await ask(server, { method: "POST", path: "/account/settings/export", headers })
+    expect(exporting.headers.get("location")).toMatch(/^\/sign-in\?callbackUrl=/)
+    const renamed = await send("account/settings rename", "/account/settings", { name: "Renamed" }, cookie)
+    expect(renamed.text).toContain('"signedOut":true')
+    const keyStatus = async () => (await ask(server, { path: "/api/v1/me", headers: { "x-api-key": secret } })).status
+    expect([await isRestored(viewer), await keyStatus()]).toEqual([false, 403])
+
+    const undone = await undoDeletion(cookie)
+    expect(undone.headers.get("x-action-redirect")).toMatch(
+      via === "password reset" ? /^\/account\/security;/ : /^\/account\?deletion=undone;/,
+    )
+    expect([isSignedIn(undone), await isRestored(viewer), await keyStatus()]).toEqual([true, true, 200])
   },
 )
 
@@ -452,8 +503,11 @@ describe("a passkey", () => {
     if (isScheduled) await scheduleDeletion(viewer)
     else await db().user.update({ where: { id: viewer.id }, data: { status: "closed" } })
     const response = authenticator.sign(await passkeyOptions({ purpose: "sign-in" }))
-    const signedIn = await send("sign-in signInByPasskey", "/sign-in", { response, callbackUrl: "/" })
-    expect([isSignedIn(signedIn), await isRestored(viewer)]).toEqual([isScheduled, isScheduled])
+    const entered = await send("sign-in signInByPasskey", "/sign-in", { response, callbackUrl: "/" })
+    expect(entered.headers.get("x-action-redirect")).toBe(isScheduled ? "/sign-in/deletion;push" : null)
+    expect([isSignedIn(entered), await isRestored(viewer)]).toEqual([false, false])
+    const undone = await undoDeletion(cookiesOf(entered))
+    expect([isSignedIn(undone), await isRestored(viewer)]).toEqual([isScheduled, isScheduled])
   })
 
   test("confirms a sign-in by password, with a challenge of this sign-in only", async () => {

@@ -34,6 +34,7 @@ const unmarked = [
   "sessions.via",
   "sessions.factor",
   "pending_sign_ins.via",
+  "pending_sign_ins.factor",
   "api_keys.start",
   "api_keys.scopes",
   "key_requests.method",

@@ -1,4 +1,5 @@
-import type { ListedKey, Predecessor } from "@/lib/keys/data"
+import type { ListedKey } from "@/lib/keys/data"
+import type { Predecessor } from "@/lib/keys/predecessor"
 import { kinds } from "@/lib/surfaces"
 
 /** A key of a list, for the rules of lists; the database has none such. */
@@ -16,7 +17,7 @@ export function listedKey(overrides: Partial<ListedKey> = {}): ListedKey {
     revocationReason: null,
     isReplaced: false,
     predecessor: null,
-    owner: { id: "owner", email: "owner@example.com", status: "active" },
+    owner: { id: "owner", email: "owner@example.com", role: "member", status: "active" },
     scopes: ["read", "run"],
     addresses: null,
     requestsPerMinute: null,
@@ -26,5 +27,5 @@ export function listedKey(overrides: Partial<ListedKey> = {}): ListedKey {
 }
 
 export function predecessorOf({ id, start, lastUsedAt, expiresAt }: ListedKey): Predecessor {
-  return { id, start, lastUsedAt, expiresAt: expiresAt ?? new Date("2026-06-02T00:00:00Z"), isIdle: false }
+  return { id, start, lastUsedAt, expiresAt: expiresAt ?? new Date("2026-06-02T00:00:00Z"), use: "recent" }
 }

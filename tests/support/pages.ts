@@ -6,7 +6,7 @@ import { isLong } from "./sample"
 
 // The pages of the product: every test and measurement that visits them reads this table, written by hand.
 
-/** Guests' pages redirect signed-in accounts; the second step of a sign-in redirects everybody who is not at it. */
+/** Guests' pages redirect signed-in accounts; a later step of a sign-in redirects everybody who is not at it. */
 export type PageAccess = "everyone" | "guests" | "second step" | "accounts" | "demo" | Permission
 
 export type PageRow = {
@@ -42,6 +42,7 @@ const all: readonly PageRow[] = [
   { path: "/", access: "everyone", title: "Call the API. Pay only for what each call used." },
   { path: "/sign-in", access: "guests", title: "Sign in" },
   { path: "/sign-in/confirm", access: "second step", title: "Confirm your sign-in" },
+  { path: "/sign-in/deletion", access: "second step", title: "Your account is to be deleted" },
   { path: "/sign-up", access: "guests", title: "Create account" },
   { path: "/reset-password", access: "everyone", title: "Reset password" },
   { path: "/reset-password/[token]", access: "everyone", title: "Set a new password", examples: ["/reset-password/x"] },

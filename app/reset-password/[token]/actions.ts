@@ -20,7 +20,7 @@ export const reset = guestFormAction({
       if (!(await startSession(user, "password reset"))) return changedMeanwhile
       await auditSignIn(user.id, "password reset", address)
       const { providers } = await waysIn(user.id)
-      return done({ providers: providers.map(({ name }) => name), isRestored: user.status === "closed" })
+      return done({ providers: providers.map(({ name }) => name) })
     }
     if (result.reason === "guessable") return invalid({ password: guessable })
     if (result.reason === "too_many") return retryLater("Too many requests from your network", result)

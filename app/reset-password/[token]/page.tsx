@@ -27,7 +27,7 @@ export default async function NewPasswordPage({ params }: PageProps<"/reset-pass
         </p>
         <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
         <NewPasswordField label="New password" minLength={passwordMinLength} />
-        <p className="text-muted">This signs out all other browsers. API keys keep working.</p>
+        <p className="text-muted">This signs out all other browsers. Your API keys do not change.</p>
         <SubmitButton>Set password</SubmitButton>
       </ResetForm>
     </SignInLayout>

@@ -20,13 +20,12 @@ export function ResetForm({ unavailable, children }: { unavailable: ReactNode; c
   )
 }
 
-function PasswordSet({ providers, isRestored }: { providers: readonly string[]; isRestored: boolean }) {
+function PasswordSet({ providers }: { providers: readonly string[] }) {
   return (
     <Done title="Your password is set">
-      {isRestored && <p>Your account is restored: it will not be deleted.</p>}
       <p className="text-muted">
-        You are signed in, and all other browsers are signed out. API keys keep working: revoke any that you do not
-        recognize.
+        You are signed in, and all other browsers are signed out. Your API keys did not change: revoke any that you do
+        not recognize.
       </p>
       {providers.length > 0 && (
         <p className="text-muted">

@@ -1,6 +1,4 @@
 import type { Metadata } from "next"
-import { redirect } from "next/navigation"
-import { pageAfterSignIn } from "@/app/_shell/sections"
 import { SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { PasskeyButton } from "@/components/form/passkey-button"
@@ -9,9 +7,9 @@ import { SignInLayout } from "@/components/sign-in-layout"
 import { SupportLink } from "@/components/support-link"
 import { Untrusted } from "@/components/untrusted"
 import { localPath } from "@/lib/sign-in/local-path"
-import { currentViewer, pendingSignIn } from "@/lib/sign-in/session"
 import { factorsOf } from "@/lib/sign-in/two-factor/factors"
 import { passkeyHost } from "@/lib/sign-in/two-factor/passkeys"
+import { requireStep } from "../step"
 import { confirmByCode, confirmByPasskey, passkeyRequest } from "./actions"
 
 export const metadata: Metadata = { title: "Confirm your sign-in" }
@@ -20,15 +18,7 @@ export const metadata: Metadata = { title: "Confirm your sign-in" }
 export default async function ConfirmPage({ searchParams }: PageProps<"/sign-in/confirm">) {
   const { callbackUrl } = await searchParams
   const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
-  const pending = await pendingSignIn()
-  if (!pending) {
-    const viewer = await currentViewer()
-    redirect(
-      viewer
-        ? await pageAfterSignIn(path, viewer.grantedRole)
-        : `/sign-in?${new URLSearchParams({ callbackUrl: path })}`,
-    )
-  }
+  const pending = await requireStep("factor", path)
   const { app, passkeys, recoveryCodesLeft } = await factorsOf(pending.userId)
   const hasCodes = app !== null || recoveryCodesLeft > 0
   const isNewPassword = pending.via === "password reset"

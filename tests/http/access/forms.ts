@@ -85,6 +85,8 @@ export const formCases: Record<string, FormCase> = {
   "sign-in/confirm confirmByCode": atSecondStep({ code: "123456" }),
   "sign-in/confirm passkeyRequest": atSecondStep({}),
   "sign-in/confirm confirmByPasskey": atSecondStep({ response: "{}" }),
+  "sign-in/deletion keep": atSecondStep({}, "/sign-in/deletion"),
+  "sign-in/deletion undo": atSecondStep({}, "/sign-in/deletion"),
   "sign-in signOut": {
     access: "everyone",
     path: "/account",
@@ -403,9 +405,9 @@ export const formCases: Record<string, FormCase> = {
   "admin/users/[id] deduct": onAccount("credits.manage", { amount: "7" }, balanceIs(93)),
 }
 
-function atSecondStep(fields: Record<string, string>): FormCase {
+function atSecondStep(fields: Record<string, string>, path = "/sign-in/confirm"): FormCase {
   const isDone = ({ text }: RawResponse) => text.includes("This sign-in has expired.")
-  return { access: "everyone", path: "/sign-in/confirm", prepare: async () => ({ fields, isDone }) }
+  return { access: "everyone", path, prepare: async () => ({ fields, isDone }) }
 }
 
 /** The account with its latest session, or with one of nobody if it has none. */

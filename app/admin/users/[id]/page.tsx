@@ -135,8 +135,8 @@ function DeletionNotice({ of: deletion }: { of: Account["deletion"] }) {
     <Notice tone="warn">
       Will be deleted on {absoluteTime(deletion.dueAt)}.{" "}
       {deletion.undoable
-        ? "Until then, signing in undoes the deletion, unless the account is banned."
-        : "Signing in does not undo the deletion."}
+        ? "Until then, its owner can sign in and undo the deletion, unless the account is banned."
+        : "Its owner cannot undo the deletion."}
     </Notice>
   )
 }

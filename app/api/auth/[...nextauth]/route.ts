@@ -10,12 +10,11 @@ import { cookieName, cookieOptions } from "@/lib/sign-in/cookies"
 import { authOptions, onOurPages } from "@/lib/sign-in/next-auth"
 import { connectProvider } from "@/lib/sign-in/provider-accounts"
 import { type ProviderId, providerName, socialProviders } from "@/lib/sign-in/providers"
-import { pageOfRestored } from "@/lib/sign-in/restore"
 import {
   appendDeviceCookie,
   appendPendingCookie,
-  confirmPage,
   currentViewer,
+  pageOfStep,
   revokeSession,
   startedBy,
 } from "@/lib/sign-in/session"
@@ -46,18 +45,18 @@ async function whenStarted(response: Response, line: string): Promise<Response> 
   await revokeSession()
   const started = await startedBy(line)
   if ("session" in started) {
-    const { session, isRestored } = started
-    if (isRestored) response.headers.set("location", new URL(pageOfRestored, env().BASE_URL).href)
-    await appendDeviceCookie(response, session).catch((error) => log().error({ why: String(error) }, "device_not_set"))
+    await appendDeviceCookie(response, started.session).catch((error) =>
+      log().error({ why: String(error) }, "device_not_set"),
+    )
     return response
   }
   const { pathname, search } = new URL(response.headers.get("location") ?? "", env().BASE_URL)
-  const confirm = NextResponse.redirect(
-    new URL(confirmPage(pathname === "/sign-in" ? "/" : pathname + search), env().BASE_URL),
+  const waiting = NextResponse.redirect(
+    new URL(pageOfStep(started.step, pathname === "/sign-in" ? "/" : pathname + search), env().BASE_URL),
   )
-  for (const other of response.headers.getSetCookie()) if (other !== line) confirm.headers.append("set-cookie", other)
-  appendPendingCookie(confirm, started.pending)
-  return confirm
+  for (const other of response.headers.getSetCookie()) if (other !== line) waiting.headers.append("set-cookie", other)
+  appendPendingCookie(waiting, started.pending)
+  return waiting
 }
 
 export const { HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nothing

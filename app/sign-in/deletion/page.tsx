@@ -1,0 +1,37 @@
+import type { Metadata } from "next"
+import { SubmitButton } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
+import { SignInLayout } from "@/components/sign-in-layout"
+import { Untrusted } from "@/components/untrusted"
+import { findDeletion } from "@/lib/accounts/deletion"
+import { absoluteTime } from "@/lib/format-time"
+import { requireStep } from "../step"
+import { keep, undo } from "./actions"
+
+export const metadata: Metadata = { title: "Your account is to be deleted" }
+
+/** The last step of a sign-in to an account that is to be deleted. */
+export default async function DeletionPage() {
+  const pending = await requireStep("deletion", "/")
+  const deletion = await findDeletion(pending.userId)
+  return (
+    <SignInLayout title="Your account is to be deleted">
+      <p>
+        {pending.via === "password reset" && "Your new password is set. "}The account{" "}
+        <strong className="font-semibold wrap-anywhere">
+          <Untrusted>{pending.email}</Untrusted>
+        </strong>{" "}
+        is closed, and requests with its API keys are rejected.
+        {deletion && ` On ${absoluteTime(deletion.dueAt)} its personal data is deleted for good.`}
+      </p>
+      <Form action={undo} className="grid gap-2">
+        <SubmitButton>Undo the deletion</SubmitButton>
+        <p className="text-muted">You are signed in, and API keys that have not ended work again at once.</p>
+      </Form>
+      <Form action={keep} className="grid gap-2 border-t border-line pt-5">
+        <SubmitButton kind="plain">Keep the deletion</SubmitButton>
+        <p className="text-muted">The account stays closed, and you are not signed in.</p>
+      </Form>
+    </SignInLayout>
+  )
+}

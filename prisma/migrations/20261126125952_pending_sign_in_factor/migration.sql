@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "pending_sign_ins" ADD COLUMN     "factor" TEXT;
