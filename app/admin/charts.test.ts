@@ -1,6 +1,9 @@
+import { renderToStaticMarkup } from "react-dom/server"
 import { beforeAll, expect, test } from "vitest"
 import { GET as stats } from "@/app/api/v1/admin/stats/route"
 import { periodNames } from "@/components/chart/periods"
+import { StatsTable, StatsTiles } from "@/components/console/overview"
+import { demandOf } from "@/lib/api/page-or-stream"
 import type { StatsInterval } from "@/lib/stats/periods"
 import { seed } from "@/prisma/seed"
 import { createOrder, createSubscription, createUser } from "@/tests/support/factories"
@@ -21,7 +24,7 @@ test.each<[StatsInterval, string, string]>([
   ["month", "2025-01-01", "2026-06-14T23:59:59.999Z"],
 ])("by %s, the charts have the numbers of the statistics", async (interval, since, until) => {
   const search = new URLSearchParams({ interval, since, until, order: "asc", limit: "500" })
-  const { data, meta } = await stats.endpoint.read(String(search))
+  const { data, meta } = await stats.endpoint.read(String(search), demandOf("owner"))
   const { summary } = meta
   const range = { interval, since: Date.parse(summary.since), until: Date.parse(summary.until) }
   const panels = (await Charts({ ...range, role: "owner" })).props.children as {
@@ -30,8 +33,8 @@ test.each<[StatsInterval, string, string]>([
   const charts = Object.fromEntries(panels.map(({ props }) => [props.title, pictureOf(props)]))
   const column = <Value>(value: (row: (typeof data)[number]) => Value) =>
     data.map((row) => [periodNames(new Date(row.createdAt), interval).name, value(row)])
-  const amounts = (currency: string, list: { currency: string; amount: number }[]) =>
-    list.find((money) => money.currency === currency)?.amount ?? 0
+  const amounts = (currency: string, list: { currency: string; amount: number }[] | null) =>
+    list?.find((money) => money.currency === currency)?.amount ?? 0
 
   expect(charts["Sign-ups"]).toEqual({ "Sign-ups": column(({ signups }) => signups) })
   expect(charts["Churn rate"]).toEqual({ "Churn rate": column(({ churnRate }) => churnRate) })
@@ -45,6 +48,29 @@ test.each<[StatsInterval, string, string]>([
     )
   }
 })
+
+test("a viewer who may not read money gets no tile, chart or column of it, and all others", async () => {
+  const search = new URLSearchParams({ interval: "month", since: "2026-01-01", until: "2026-06-15" })
+  const shownTo = async (role: string) => {
+    const { data, meta } = await stats.endpoint.read(String(search), demandOf(role))
+    const { interval, since, until } = meta.summary
+    const range = { interval, since: Date.parse(since), until: Date.parse(until) }
+    const charts = (await Charts({ ...range, role })).props.children as { props: { title: string } }[]
+    const tiles = renderToStaticMarkup(StatsTiles({ summary: meta.summary, before: meta.summary, role }))
+    const table = renderToStaticMarkup(StatsTable({ rows: data }))
+    return [...charts.map(({ props }) => props.title), ...textsOf(tiles, "dt"), ...textsOf(table, "th")]
+  }
+  const ofMoney = ["Monthly recurring revenue", "Net revenue after refunds", "MRR", "Net revenue", "Revenue", "Refunds"]
+  const shown = await shownTo("finance")
+  expect(shown).toEqual(expect.arrayContaining(ofMoney))
+  expect(await shownTo("support")).toEqual(shown.filter((title) => !ofMoney.includes(title)))
+})
+
+function textsOf(html: string, tag: string): string[] {
+  return [...html.matchAll(new RegExp(`<${tag}[ >].*?</${tag}>`, "g"))].map(([found]) =>
+    found.replaceAll(/<[^>]*>/g, ""),
+  )
+}
 
 /** The values of a chart's series by period. */
 function pictureOf({

@@ -14,6 +14,7 @@ import { ask, type Row } from "@/lib/metrics/ask"
 import { QuestionError } from "@/lib/metrics/question"
 import { holds } from "@/lib/permissions"
 import { periodsOf, rangeBefore, type StatsInterval } from "@/lib/stats/periods"
+import { moneyPermission } from "@/lib/stats/rows"
 
 /** A question to the metrics of a list, and what of it is drawn: a measure, or one less another. */
 type Question = {
@@ -84,12 +85,14 @@ type Range = { since: number; until: number; interval: StatsInterval }
 
 /**
  * The charts of the overview, from what `GET /api/v1/admin/metrics` returns.
- * @param role of the viewer: charts link to lists that it may read
+ * @param role of the viewer: charts link to lists that it may read, and those of money are for who may read it
  */
 export async function Charts({ role, ...range }: Range & { role: string }) {
+  const readsMoney = holds(role, moneyPermission)
+  const readable = questions.filter(({ unit }) => unit !== "cents" || readsMoney)
   const [charts, revenue] = await Promise.all([
-    Promise.all(questions.map((question) => chartOf(question, range, role))).catch(refusalOf),
-    holds(role, "billing.read") ? revenueByPlan(range).catch(refusalOf) : [],
+    Promise.all(readable.map((question) => chartOf(question, range, role))).catch(refusalOf),
+    readsMoney ? revenueByPlan(range).catch(refusalOf) : [],
   ])
   if (charts instanceof QuestionError) return <Notice tone="warn">{charts.message}</Notice>
   return (

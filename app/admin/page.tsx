@@ -9,6 +9,7 @@ import { ApiRequest } from "@/components/list/api-request"
 import { cleanQuery, orRefused } from "@/components/list/query"
 import { RefusedQuery } from "@/components/list/refused-query"
 import { PageFrame } from "@/components/page-frame"
+import { type Demand, demandOf } from "@/lib/api/page-or-stream"
 import { limitBounds } from "@/lib/api/parameters"
 import { listKeys } from "@/lib/keys/data"
 import { findProblems } from "@/lib/keys/health"
@@ -34,7 +35,7 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   const apiQuery = new URLSearchParams(query.size > 0 ? query : defaultRange(new Date()))
   if (!apiQuery.has("order")) apiQuery.set("order", "asc")
   if (!apiQuery.has("limit")) apiQuery.set("limit", String(limitBounds.max))
-  const found = await orRefused(readWithBefore(apiQuery))
+  const found = await orRefused(readWithBefore(apiQuery, demandOf(role)))
   return (
     <PageFrame title={entry.label}>
       <RangePicker
@@ -60,12 +61,12 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
 }
 
 /** The statistics of a range, and those of the range before it. */
-async function readWithBefore(query: URLSearchParams) {
-  const { data, meta } = await GET.endpoint.read(String(query))
+async function readWithBefore(query: URLSearchParams, demand: Demand) {
+  const { data, meta } = await GET.endpoint.read(String(query), demand)
   const { since, until, interval } = meta.summary
   const earlier = rangeBefore(Date.parse(since), Date.parse(until), interval)
   const range = { since: new Date(earlier.since).toISOString(), until: new Date(earlier.until).toISOString() }
-  const before = await GET.endpoint.read(String(new URLSearchParams({ ...range, interval, limit: "1" })))
+  const before = await GET.endpoint.read(String(new URLSearchParams({ ...range, interval, limit: "1" })), demand)
   return { data, meta, before: before.meta.summary }
 }
 

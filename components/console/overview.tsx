@@ -6,18 +6,17 @@ import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
 import { holds, type Permission } from "@/lib/permissions"
-import type { StatsSummary, statsRow } from "@/lib/stats/rows"
+import type { Amounts, StatsSummary, statsRow } from "@/lib/stats/rows"
 import { kinds } from "@/lib/surfaces"
 import { Change, ChangeOfShare } from "./change"
 
 type Stats = z.output<typeof statsRow>
-type Amounts = Stats["mrr"]
 
 const whole = formatters.count.full
 const share = (rate: number | null) => (rate === null ? "–" : formatters.share.full(rate))
 
 /**
- * The totals of the range, and how they changed since the range before.
+ * The totals of the range, and how they changed since the range before. Money that the viewer may not read has no tile.
  * @param role of the viewer: tiles link to lists that it may read
  */
 export function StatsTiles({ summary, before, role }: { summary: StatsSummary; before: StatsSummary; role: string }) {
@@ -31,12 +30,16 @@ export function StatsTiles({ summary, before, role }: { summary: StatsSummary; b
   )
   return (
     <dl className="grid grid-cols-2 gap-3 md:grid-cols-3 min-[84rem]:grid-cols-6">
-      <Tile label="MRR" href={rows("billing.read", "subscriptions")}>
-        <AmountsWithChange now={summary.mrr} before={before.mrr} />
-      </Tile>
-      <Tile label="Net revenue" href={rows("billing.read", `orders?paidSince=${from}&paidUntil=${to}`)}>
-        <AmountsWithChange now={net(summary.revenue, summary.refunds)} before={net(before.revenue, before.refunds)} />
-      </Tile>
+      {summary.mrr && (
+        <Tile label="MRR" href={rows("billing.read", "subscriptions")}>
+          <AmountsWithChange now={summary.mrr} before={before.mrr ?? []} />
+        </Tile>
+      )}
+      {summary.revenue && (
+        <Tile label="Net revenue" href={rows("billing.read", `orders?paidSince=${from}&paidUntil=${to}`)}>
+          <AmountsWithChange now={net(summary)} before={net(before)} />
+        </Tile>
+      )}
       <Tile label="Sign-ups" href={rows("users.read", `users?since=${from}&until=${to}`)}>
         {number("signups")}
       </Tile>
@@ -96,7 +99,9 @@ export function TruncationNotice({ shown, total }: { shown: number; total: numbe
   )
 }
 
-const columns: readonly { label: string; cell: (row: Stats) => string }[] = [
+type Column = { label: string; cell: (row: Stats) => string; isMoney?: true }
+
+const columns: readonly Column[] = [
   { label: "From", cell: ({ id }) => id },
   { label: "Sign-ups", cell: ({ signups }) => whole(signups) },
   { label: "Active accounts", cell: ({ activeUsers }) => whole(activeUsers) },
@@ -104,17 +109,18 @@ const columns: readonly { label: string; cell: (row: Stats) => string }[] = [
   { label: "New", cell: ({ newSubscriptions }) => whole(newSubscriptions) },
   { label: "Ended", cell: ({ canceledSubscriptions }) => whole(canceledSubscriptions) },
   { label: "Churn rate", cell: ({ churnRate }) => share(churnRate) },
-  { label: "MRR", cell: ({ mrr }) => amountsText(mrr) },
+  { label: "MRR", cell: ({ mrr }) => amountsText(mrr), isMoney: true },
   { label: "Orders", cell: ({ orders }) => whole(orders) },
-  { label: "Revenue", cell: ({ revenue }) => amountsText(revenue) },
-  { label: "Refunds", cell: ({ refunds }) => amountsText(refunds) },
+  { label: "Revenue", cell: ({ revenue }) => amountsText(revenue), isMoney: true },
+  { label: "Refunds", cell: ({ refunds }) => amountsText(refunds), isMoney: true },
   { label: "Added", cell: ({ creditsGranted }) => whole(creditsGranted) },
   { label: "Spent", cell: ({ creditsSpent }) => whole(creditsSpent) },
 ]
 
 /** The data of the charts as a table, folded because it is long. */
 export function StatsTable({ rows }: { rows: readonly Stats[] }) {
-  const headings = columns.map(({ label }, index) => ({ label, numeric: index > 0 }))
+  const shown = columns.filter(({ isMoney }) => !isMoney || rows.some(({ mrr }) => mrr))
+  const headings = shown.map(({ label }, index) => ({ label, numeric: index > 0 }))
   return (
     <details>
       <summary className="w-fit cursor-pointer font-medium text-muted hover:text-ink">Numbers by period</summary>
@@ -122,7 +128,7 @@ export function StatsTable({ rows }: { rows: readonly Stats[] }) {
         <Table caption="Statistics by period" headings={headings}>
           {rows.map((row) => (
             <TableRow key={row.id}>
-              {columns.map(({ label, cell }, index) => (
+              {shown.map(({ label, cell }, index) => (
                 <TableCell key={label} label={label} numeric={index > 0} names={index === 0} className="whitespace-pre">
                   {cell(row)}
                 </TableCell>
@@ -135,8 +141,11 @@ export function StatsTable({ rows }: { rows: readonly Stats[] }) {
   )
 }
 
-function net(revenue: Amounts, refunds: Amounts): Amounts {
-  return revenue.map(({ currency, amount }) => ({ currency, amount: amount - amountIn(refunds, currency) }))
+function net({ revenue, refunds }: StatsSummary): Amounts {
+  return (revenue ?? []).map(({ currency, amount }) => ({
+    currency,
+    amount: amount - amountIn(refunds ?? [], currency),
+  }))
 }
 
 function amountIn(list: Amounts, currency: string): number {
@@ -144,7 +153,7 @@ function amountIn(list: Amounts, currency: string): number {
 }
 
 /** One line per currency with a non-zero amount. */
-function amountsText(list: Amounts): string {
-  const some = list.filter(({ amount }) => amount !== 0)
+function amountsText(list: Amounts | null): string {
+  const some = (list ?? []).filter(({ amount }) => amount !== 0)
   return some.length === 0 ? "–" : some.map(({ amount, currency }) => money(amount, currency)).join("\n")
 }

@@ -41,7 +41,11 @@ export type UserEndpoint<Row, Meta = unknown> = Endpoint & {
   readonly stream: (owner: OwnerId, search: string, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
 }
 
-export type Find<Where, Row extends z.ZodObject> = (where: Where, page: Page) => Promise<Found<z.input<Row>>>
+export type Find<Where, Row extends z.ZodObject> = (
+  where: Where,
+  page: Page,
+  demand: Demand,
+) => Promise<Found<z.input<Row>>>
 
 /** A filter has the name and type of the `where` field that it sets, so a misspelled filter does not compile. */
 export type Filters<Where> = { readonly [Column in keyof Where]?: z.ZodType<Where[Column], string> }
@@ -160,7 +164,7 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
     demand: Demand = demandNothingMore,
   ): Promise<List<z.output<Row>, z.output<Meta>>> {
     const { page, where } = await parse(search, own, demand)
-    return pageOf(row.row, meta, page, await row.find(where, page))
+    return pageOf(row.row, meta, page, await row.find(where, page, demand))
   }
 
   async function stream(
@@ -174,7 +178,7 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
     const { page, where } = await reader.withinDeadline(parse(search, own, demand))
     return openStream(reader, format, {
       columns: page.fields ?? Object.keys(row.row.shape),
-      find: () => row.find(where, { ...page, limit: Number.MAX_SAFE_INTEGER, all: true }),
+      find: () => row.find(where, { ...page, limit: Number.MAX_SAFE_INTEGER, all: true }, demand),
       rowOf: (found) => selected(row.row, page.fields, found),
     })
   }

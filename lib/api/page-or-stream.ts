@@ -2,7 +2,7 @@ import type { WithinDeadline } from "@/lib/postgres/deadline"
 import { holds, type Permission } from "../permissions"
 import { type Access, authorizeAgain, type Caller, requirePermission } from "./authenticate"
 import { listEnvelope } from "./envelope"
-import { refuseAs } from "./errors"
+import { Refusal, refuseAs } from "./errors"
 import { type Body, type Draft, type StreamedBody, setAll } from "./respond"
 import type { Reader } from "./stream"
 import { type StreamFormat, streamFormatIn, streamHeaders } from "./stream-formats"
@@ -11,6 +11,17 @@ export type Context = { caller: Caller; access: Access; withinDeadline: WithinDe
 
 /** Throws a Refusal if the reader lacks a permission that a query needs besides the endpoint's own. */
 export type Demand = (permission: Permission) => void
+
+/** Whether the reader has a permission without which fields are null. Losing it later ends a stream. */
+export function has(demand: Demand, permission: Permission): boolean {
+  try {
+    demand(permission)
+    return true
+  } catch (error) {
+    if (error instanceof Refusal) return false
+    throw error
+  }
+}
 
 /** What a person of a role may demand on a page. */
 export function demandOf(role: string): Demand {

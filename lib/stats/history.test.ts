@@ -26,8 +26,8 @@ beforeEach(async () => {
 /** The figures of the last 40 days, today last, in the currency of the test. */
 async function figures() {
   const { rows } = await measure(periodsOf(today - 39 * day, today + day - 1, "day"), "day")
-  const amount = (list: readonly { currency: string; amount: number }[]) =>
-    list.find((money) => money.currency === currency)?.amount ?? 0
+  const amount = (list: readonly { currency: string; amount: number }[] | null) =>
+    list?.find((money) => money.currency === currency)?.amount ?? 0
   return rows.map((row) => ({
     day: (today - row.createdAt.getTime()) / day,
     started: row.newSubscriptions,

@@ -2,7 +2,14 @@ import { z } from "zod"
 import { cents, currency, timestamp } from "@/lib/fields"
 import { statsInterval } from "./periods"
 
-const money = z.array(z.object({ currency, amount: cents }))
+/** Reading the fields with money requires this permission too, as the metrics of orders and subscriptions do. */
+export const moneyPermission = "billing.read"
+
+const amounts = z.array(z.object({ currency, amount: cents }))
+
+function money(description: string) {
+  return amounts.nullable().describe(`${description}; null without the permission and scope ${moneyPermission}`)
+}
 
 const measures = {
   signups: z.int().describe("Accounts created"),
@@ -19,11 +26,11 @@ const measures = {
       "canceledSubscriptions divided by the subscriptions active at the start of the period; null if none were active",
     ),
   orders: z.int().describe("Orders paid"),
-  mrr: money.describe(
+  mrr: money(
     "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded to a cent",
   ),
-  revenue: money.describe("Amounts of orders paid, by paidAt, before refunds"),
-  refunds: money.describe("Amounts refunded, each refund at its own time"),
+  revenue: money("Amounts of orders paid, by paidAt, before refunds"),
+  refunds: money("Amounts refunded, each refund at its own time"),
   creditsGranted: z.int().describe("Credits granted, purchased or added by adjustment"),
   creditsSpent: z.int().describe("Cost of settled runs"),
 }
@@ -52,6 +59,10 @@ export const statsMeta = z.object({
     .describe("The statistics of the whole range; since and until are the bounds that were applied"),
 })
 
+/** What stands in place of the fields with money. */
+export const noMoney = { mrr: null, revenue: null, refunds: null }
+
+export type Amounts = z.output<typeof amounts>
 export type StatsSummary = z.output<typeof statsMeta>["summary"]
 export type StatsRow = z.input<typeof statsRow>
 export type Measures = Omit<StatsRow, "id" | "createdAt">

@@ -1,5 +1,6 @@
 import { refuseAs } from "@/lib/api/errors"
 import { adminList } from "@/lib/api/lists"
+import { type Demand, has } from "@/lib/api/page-or-stream"
 import type { Page } from "@/lib/postgres/page"
 import { measure } from "@/lib/stats/measure"
 import {
@@ -10,11 +11,11 @@ import {
   statsInterval,
   statsRange,
 } from "@/lib/stats/periods"
-import { statsMeta, statsRow } from "@/lib/stats/rows"
+import { moneyPermission, noMoney, statsMeta, statsRow } from "@/lib/stats/rows"
 
 const defaultInterval = "day"
 
-async function findStats({ interval = defaultInterval }: { interval?: StatsInterval }, page: Page) {
+async function findStats({ interval = defaultInterval }: { interval?: StatsInterval }, page: Page, demand: Demand) {
   const { since, until } = statsRange(page)
   if (since > until) refuseAs("bad_request", "since must not be later than until, which defaults to the current time.")
   const periods = periodsOf(since, until, interval)
@@ -25,6 +26,7 @@ async function findStats({ interval = defaultInterval }: { interval?: StatsInter
     )
   }
   const { rows, summary } = await measure(periods, interval)
+  const hidden = has(demand, moneyPermission) ? {} : noMoney
   if (page.order === "desc") rows.reverse()
   const last = page.after && Number(page.after.value)
   const remaining = rows.filter(({ createdAt }) => {
@@ -32,9 +34,9 @@ async function findStats({ interval = defaultInterval }: { interval?: StatsInter
     return page.order === "desc" ? createdAt.getTime() < last : createdAt.getTime() > last
   })
   return {
-    rows: remaining.slice(page.offset, page.offset + page.limit + 1),
+    rows: remaining.slice(page.offset, page.offset + page.limit + 1).map((row) => ({ ...row, ...hidden })),
     total: rows.length,
-    meta: { summary: { since: new Date(since), until: new Date(until), interval, ...summary } },
+    meta: { summary: { since: new Date(since), until: new Date(until), interval, ...summary, ...hidden } },
   }
 }
 
