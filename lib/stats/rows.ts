@@ -1,8 +1,8 @@
 import { z } from "zod"
-import { cents, currency, timestamp } from "@/lib/fields"
+import { currency, minorUnits, timestamp } from "@/lib/fields"
 import { statsInterval } from "./periods"
 
-const money = z.array(z.object({ currency, amount: cents }))
+const money = z.array(z.object({ currency, amount: minorUnits }))
 
 const measures = {
   signups: z.int().describe("Accounts created"),
@@ -20,7 +20,7 @@ const measures = {
     ),
   orders: z.int().describe("Orders paid"),
   mrr: money.describe(
-    "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded to a cent",
+    "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded",
   ),
   revenue: money.describe("Amounts of orders paid, by paidAt, before refunds"),
   refunds: money.describe("Amounts refunded, each refund at its own time"),
