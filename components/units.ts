@@ -1,5 +1,7 @@
-/** The number format of a measure. Money is in integer cents of a currency. */
-export type Unit = "count" | "cents" | "share"
+import { money } from "@/lib/money"
+
+/** The number format of a measure. Money is in minor units of a currency. */
+export type Unit = "count" | "money" | "share"
 
 type Format = Readonly<Record<"short" | "full", (value: number, currency?: string) => string>>
 
@@ -9,13 +11,10 @@ const share = new Intl.NumberFormat("en", { style: "percent", maximumFractionDig
 
 export const formatters: Record<Unit, Format> = {
   count: { short: (value) => compact.format(value), full: (value) => whole.format(value) },
-  cents: {
-    short: (value, currency) => amount(value, currency, { notation: "compact", minimumFractionDigits: 0 }),
-    full: (value, currency) => amount(value, currency),
+  money: {
+    short: (value, currency = "usd") =>
+      money(value, currency, { notation: "compact", minimumFractionDigits: 0, maximumFractionDigits: 2 }),
+    full: (value, currency = "usd") => money(value, currency),
   },
   share: { short: (value) => share.format(value), full: (value) => share.format(value) },
-}
-
-function amount(cents: number, currency = "usd", options: Intl.NumberFormatOptions = {}): string {
-  return new Intl.NumberFormat("en", { style: "currency", currency, ...options }).format(cents / 100)
 }

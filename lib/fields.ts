@@ -9,7 +9,8 @@ export const timestamp = z
   .transform((time: Date | string) => (typeof time === "string" ? time : time.toISOString()))
   .pipe(z.string().meta({ format: "date-time", description: "ISO 8601, UTC" }))
 
-export const cents = z.int().describe("Integer cents of the accompanying currency")
+/** Money in the smallest unit of its currency. */
+export const minorUnits = z.int().describe("Integer minor units (ISO 4217) of the accompanying currency")
 
 export const currency = z.string().describe("ISO 4217 code, lower case")
 

@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { OrderKind, OrderStatus } from "@/generated/prisma/enums"
-import { cents, currency, id, timestamp } from "./fields"
+import { currency, id, minorUnits, timestamp } from "./fields"
 import { listed } from "./postgres/listed"
 import { timeConditions } from "./postgres/times"
 
@@ -14,8 +14,8 @@ export const orderRow = z.object({
   kind: orderKind.describe("subscription: one billing period; credits: a pack of credits"),
   description: z.string(),
   status: orderStatus.describe("pending and failed orders have not been paid"),
-  amount: cents,
-  refundedAmount: cents.describe("Integer cents refunded, at most amount"),
+  amount: minorUnits,
+  refundedAmount: minorUnits.describe("Minor units refunded, at most amount"),
   currency,
   credits: z.int().describe("Credits granted when the order is paid"),
   createdAt: timestamp,

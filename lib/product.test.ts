@@ -13,7 +13,7 @@ test("prefixes are unique, also case-insensitively, and none begins with another
   }
 })
 
-test("plans have unique slugs, and plans and credit packs cost whole cents and grant credits", () => {
+test("plans have unique slugs, and plans and credit packs cost whole minor units and grant credits", () => {
   expect(new Set(plans.map(({ slug }) => slug)).size).toBe(plans.length)
   for (const { amount, credits } of [...plans, ...creditPacks]) {
     expect([Number.isInteger(amount), amount >= 0, Number.isInteger(credits), credits > 0]).toEqual([

@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
 import type { OwnerId } from "./accounts/owner"
-import { cents, currency, id, timestamp } from "./fields"
+import { currency, id, minorUnits, timestamp } from "./fields"
 import { listed } from "./postgres/listed"
 import { pool } from "./postgres/pool"
 import { timeConditions } from "./postgres/times"
@@ -27,7 +27,7 @@ export const subscriptionRow = z.object({
   userId: id.describe("The account that has the subscription"),
   planId: z.string(),
   status: subscriptionStatus.describe("An account has at most one that is not canceled"),
-  amount: cents.describe("Integer cents per interval: the plan's price when the subscription started"),
+  amount: minorUnits.describe("Minor units per interval: the plan's price when the subscription started"),
   currency,
   interval: z.enum(PlanInterval).describe("The billing interval"),
   createdAt: timestamp.describe("When it started"),

@@ -4,10 +4,14 @@ import { SupportLink } from "@/components/support-link"
 import type { Documented } from "@/lib/api/document"
 import { inCredits } from "@/lib/credits/words"
 import { env } from "@/lib/env"
+import { money } from "@/lib/money"
 import { creditPacks, plans } from "@/lib/product"
 
-const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "usd", maximumFractionDigits: 0 })
 const whole = new Intl.NumberFormat("en")
+
+function dollars(amount: number): string {
+  return money(amount, "usd", { trailingZeroDisplay: "stripIfInteger" })
+}
 
 /** A year costs as much as ten months. */
 const monthsPaidPerYear = 10
@@ -22,10 +26,7 @@ export function Plans({ metered, hasAccount }: { metered: Documented | undefined
         <p className="max-w-2xl text-base text-muted">
           {free > 0 && `Your first ${inCredits(free)} are free: you get them at sign-up. `}A plan adds credits every
           month. Packs add credits once:{" "}
-          {creditPacks
-            .map(({ credits, amount }) => `${whole.format(credits)} for ${dollars.format(amount / 100)}`)
-            .join(", ")}
-          .
+          {creditPacks.map(({ credits, amount }) => `${whole.format(credits)} for ${dollars(amount)}`).join(", ")}.
         </p>
         {metered && <Price of={metered} />}
       </div>
@@ -39,10 +40,10 @@ export function Plans({ metered, hasAccount }: { metered: Documented | undefined
             <h3 className="font-medium">{name}</h3>
             <div className="grid gap-1">
               <p>
-                <span className="text-3xl font-semibold tracking-tight">{dollars.format(amount / 100)}</span>{" "}
+                <span className="text-3xl font-semibold tracking-tight">{dollars(amount)}</span>{" "}
                 <span className="text-muted">per month</span>
               </p>
-              <p className="text-muted">or {dollars.format((amount * monthsPaidPerYear) / 100)} per year</p>
+              <p className="text-muted">or {dollars(amount * monthsPaidPerYear)} per year</p>
             </div>
             <p className="text-muted">{whole.format(credits)} credits per month</p>
           </section>

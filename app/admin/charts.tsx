@@ -5,13 +5,13 @@ import { GET as users } from "@/app/api/v1/admin/users/route"
 import { Chart, type Series } from "@/components/chart/chart"
 import { periodNames } from "@/components/chart/periods"
 import { Link } from "@/components/link"
-import { money } from "@/components/list/cells"
 import { Notice } from "@/components/notice"
 import { formatters, type Unit } from "@/components/units"
 import type { Routes } from "@/lib/api/endpoint"
 import { listPlans } from "@/lib/console/plans"
 import { ask, type Row } from "@/lib/metrics/ask"
 import { QuestionError } from "@/lib/metrics/question"
+import { money } from "@/lib/money"
 import { holds } from "@/lib/permissions"
 import { periodsOf, rangeBefore, type StatsInterval } from "@/lib/stats/periods"
 import { moneyPermission } from "@/lib/stats/rows"
@@ -33,7 +33,7 @@ const questions: readonly Question[] = [
   {
     title: "Monthly recurring revenue",
     kind: "line",
-    unit: "cents",
+    unit: "money",
     of: subscriptions,
     series: { MRR: ["mrr"] },
     isByPlan: true,
@@ -41,7 +41,7 @@ const questions: readonly Question[] = [
   {
     title: "Net revenue after refunds",
     kind: "bar",
-    unit: "cents",
+    unit: "money",
     of: orders,
     series: { "Net revenue": ["gross", "refunded"] },
     rows: { page: "/admin/orders", since: "paidSince", until: "paidUntil" },

@@ -5,7 +5,7 @@ import { periodNames } from "./periods"
 
 const periods = ["2026-12-30", "2026-12-31", "2027-01-01"].map((day) => periodNames(new Date(day), "day"))
 
-function drawn(series: readonly Series[], kind: "bar" | "line" = "bar", unit: "count" | "cents" = "count"): string {
+function drawn(series: readonly Series[], kind: "bar" | "line" = "bar", unit: "count" | "money" = "count"): string {
   return renderToStaticMarkup(<Chart title="Test" kind={kind} unit={unit} periods={periods} series={series} />)
 }
 
@@ -17,7 +17,9 @@ function ticksOf(html: string): string[] {
 test("ticks are round and even, with the currency of amounts", () => {
   expect(ticksOf(drawn([{ label: "Runs", values: [0, 700, 1_350] }]))).toEqual(["0", "500", "1K", "1.5K"])
   const amounts = { label: "EUR", currency: "eur", values: [0, 90_000, 140_000] }
-  expect(ticksOf(drawn([amounts], "line", "cents"))).toEqual(["€0", "€500", "€1K", "€1.5K"])
+  expect(ticksOf(drawn([amounts], "line", "money"))).toEqual(["€0", "€500", "€1K", "€1.5K"])
+  const yen = { label: "JPY", currency: "jpy", values: [0, 900, 1_400] }
+  expect(ticksOf(drawn([yen], "line", "money"))).toEqual(["¥0", "¥500", "¥1K", "¥1.5K"])
   expect(ticksOf(drawn([{ label: "Runs", values: [0, 1, 0] }]))).toEqual(["0", "1"])
 })
 

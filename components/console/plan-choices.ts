@@ -1,5 +1,5 @@
-import { money } from "@/components/list/cells"
 import { listPlans } from "@/lib/console/plans"
+import { money } from "@/lib/money"
 
 /** The values of the filters by plan and by currency, retired plans included. */
 export async function planChoices() {

@@ -3,6 +3,7 @@ import { RelativeTime } from "@/components/relative-time"
 import { StatusBadge, type Tone } from "@/components/status-badge"
 import { Untrusted } from "@/components/untrusted"
 import { absoluteTime, plainDate } from "@/lib/format-time"
+import { money } from "@/lib/money"
 import { visible } from "@/lib/visible-text"
 
 /** Shows the end of the id: UUIDs start with a timestamp, so ids of neighboring rows differ only at the end. */
@@ -31,11 +32,6 @@ export function Day({ at }: { at: string | null }) {
 
 export function Money({ amount, currency }: { amount: number; currency: string }) {
   return <span className="whitespace-nowrap">{money(amount, currency)}</span>
-}
-
-/** @param amount integer cents */
-export function money(amount: number, currency: string): string {
-  return new Intl.NumberFormat("en", { style: "currency", currency }).format(amount / 100)
 }
 
 const count = new Intl.NumberFormat("en")

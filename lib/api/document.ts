@@ -62,7 +62,8 @@ export const conventions = {
   search: `\`q\` searches for part of a name or address, an id, or the first characters of a key. It has ${searchLength.min} to ${searchLength.max} characters; more than ${maxMatches} matches return 400.`,
   sort: "`sort` sorts by that field instead of `createdAt`, then by id.",
   bounds: "`since` and `until` are inclusive: `since=2026-01-01&until=2026-01-31` covers January in UTC.",
-  money: "Money amounts are integer cents with a `currency`. Never add amounts in different currencies.",
+  money:
+    "Money amounts are integers in minor units (ISO 4217) with a `currency`: 105 is $1.05 or ¥105. Never add amounts in different currencies.",
   times: "Times are ISO 8601 in UTC. Ids are UUIDs unless stated otherwise.",
   strict: "Unknown, repeated and invalid parameters return 400, so a misspelled filter never returns unfiltered rows.",
   untrusted:

@@ -1,5 +1,5 @@
 import { z } from "zod"
-import { cents, currency, id, timestamp } from "@/lib/fields"
+import { currency, id, minorUnits, timestamp } from "@/lib/fields"
 import { accountDimension, currencyDimension, type Dimension, type Source } from "@/lib/metrics/family"
 import { keyVariable, product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
@@ -127,8 +127,8 @@ function describeMetrics(endpoint: Documented, endpoints: readonly Documented[])
 ${summary}. **Use it for every number, however large the data; lists are for single rows.** It needs the permission of the family.
 
 - ${described.map(describeInline).join("; ")}. Required: ${codesOf(required)}. A dimension is also a filter by one value: \`status=active\`.
-- A row has \`id\`, the unit of time as \`createdAt\` (the start of the period, UTC; weeks start on Monday, the first and the last period are clipped to the range), the dimensions and the measures. Rows in which all is 0 are left out if the question has dimensions.
-- \`cents\` are always split by \`currency\`; measures without currency are then in rows whose \`currency\` is null. \`account\` is the id of an account and also needs \`${accountDimension.permission}\`.
+- A row has \`id\`, the unit of time as \`createdAt\` (the start of the period, UTC; weeks start on Monday, the first and the last period are clipped to the range), the dimensions and the measures. Rows of zeros are left out if the question has dimensions.
+- Measures without a unit are counts. Those in minor units are always split by \`currency\`; measures without currency are then in rows whose \`currency\` is null. \`account\` is the id of an account and also needs \`${accountDimension.permission}\`.
 - \`cohort=month\` splits by month of sign-up and by \`monthsSinceSignUp\`, for the months in the range; \`by=cohort\` also returns earlier sign-ups that count.
 - \`meta\` has \`total\`, \`limit\`, \`offset\`, \`definitions\` and \`asOf\`, the time of the snapshot. A measure that is rounded says so. What cannot be asked, or would read too many rows, returns 400 and says what can be asked; ranges of whole days (UTC) can be longest.
 
@@ -141,7 +141,8 @@ function familyRow({ family, permission }: Source, endpoints: readonly Documente
   const rows = endpoints.find(({ metrics }) => metrics === family)
   const listed = rows ? describeFields(rows.data).map(({ name }) => name) : []
   const measures = Object.entries(family.measures).map(
-    ([name, measure]) => `\`${name}\` ${measure.unit}: ${describeMeasure(name, measure, family)}`,
+    ([name, measure]) =>
+      `\`${name}\`${measure.unit === "count" ? "" : ` ${measure.unit}`}: ${describeMeasure(name, measure, family)}`,
   )
   const dimensions = Object.entries(family.dimensions).map(([name, dimension]) =>
     describeDimension(name, dimension, listed.includes(name)),
@@ -197,7 +198,7 @@ const untrusted = " **untrusted**"
 
 /** What the conventions say of fields of these types. */
 const common = new Set(
-  describeFields(z.object({ id, timestamp, cents, currency })).map(({ description }) => description),
+  describeFields(z.object({ id, timestamp, minorUnits, currency })).map(({ description }) => description),
 )
 
 function describeField({ name, type, untrusted: isUntrusted, description }: Described): string {

@@ -1,4 +1,5 @@
 import { byteOrderMark, csvLine } from "@/lib/csv"
+import { decimal } from "../money"
 import { errorEnvelope } from "./envelope"
 
 type Row = Readonly<Record<string, unknown>>
@@ -34,8 +35,22 @@ export const csv: StreamFormat = {
   end: () => "",
 }
 
-/** The same as a file for people. Programs that read the API get no byte order mark. */
-export const csvFile: StreamFormat = { ...csv, start: (columns) => byteOrderMark + csvLine(columns) }
+/** The same as a file for people: programs that read the API get no byte order mark, and amounts in minor units. */
+export const csvFile: StreamFormat = {
+  ...csv,
+  start: (columns) => byteOrderMark + csvLine(columns),
+  row: (row, columns) => csv.row(withDecimals(row), columns),
+}
+
+/** With amounts of money, which are in the rows with a currency, as decimals. */
+function withDecimals(row: Row): Row {
+  const { currency } = row
+  if (typeof currency !== "string") return row
+  const cells = Object.entries(row).map(([name, value]) => {
+    return [name, typeof value === "number" && /amount$/i.test(name) ? decimal(value, currency) : value]
+  })
+  return Object.fromEntries(cells)
+}
 
 /** What a client accepts, and a list can be: a page in JSON, or all rows. */
 const formats: Readonly<Record<string, StreamFormat | "page">> = {

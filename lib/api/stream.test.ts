@@ -14,7 +14,7 @@ import { createKey, createOrder, createOrders, createUser } from "@/tests/suppor
 import { Refusal } from "./errors"
 import type { StreamedBody } from "./respond"
 import { openStream, type Reader } from "./stream"
-import { csv, ndjson, type StreamFormat, streamFormatIn } from "./stream-formats"
+import { csv, csvFile, ndjson, type StreamFormat, streamFormatIn } from "./stream-formats"
 
 const never = 3_600_000
 const times = { maxMs: never, checkEveryMs: never, lastLineMs: never }
@@ -359,4 +359,17 @@ test("before the process exits, streams end as incomplete and no more are starte
   expect(linesOf(await readRest(asLines.chunks))).toEqual([{ error }])
   await expect(readRest(asCsv.chunks)).rejects.toThrow()
   await expect(begin(large, ndjson)).rejects.toMatchObject({ status: 503, headers: { "Retry-After": "2" } })
+})
+
+test("a file for people has decimals in the digits of the currency, and the API minor units", () => {
+  const columns = ["amount", "refundedAmount", "credits", "currency"]
+  const rowIn = (currency: string) => ({ amount: 105_000, refundedAmount: 5, credits: 200, currency })
+  expect(["usd", "jpy", "kwd", "huf"].map((currency) => csvFile.row(rowIn(currency), columns))).toEqual([
+    "1050.00,0.05,200,usd\r\n",
+    "105000,5,200,jpy\r\n",
+    "105.000,0.005,200,kwd\r\n",
+    "1050.00,0.05,200,huf\r\n",
+  ])
+  expect(csv.row(rowIn("usd"), columns)).toBe("105000,5,200,usd\r\n")
+  expect(csvFile.row({ amount: 200 }, ["amount"])).toBe("200\r\n")
 })

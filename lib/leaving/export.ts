@@ -83,7 +83,7 @@ function fieldOf(column: string): string {
 function readme(): string {
   const left = personalTables().flatMap(([, { file }]) => ("without" in file ? [`- ${file.without}`] : []))
   return `${[
-    `What ${product.name} stores about you, on ${plainDate(new Date())}. Each file contains JSON. Times are in UTC, and amounts of money in cents; amounts in credits.json are credits.`,
+    `What ${product.name} stores about you, on ${plainDate(new Date())}. Each file contains JSON. Times are in UTC, and amounts of money in minor units of their currency (cents of USD); amounts in credits.json are credits.`,
     files.map(({ name, about }) => `- ${name}.json: ${about}`).join("\n"),
     `Passwords, API keys and links are stored as hashes, which are not in these files. Neither are the names of those who work for ${product.name}, nor what you did there to other accounts.`,
     "These are not in the files either:",

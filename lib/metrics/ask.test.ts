@@ -241,7 +241,7 @@ const isoDay = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 async function compare({ where = {}, ...question }: Omit<Question, "where"> & Partial<Question>) {
   const { family, measures, by, unit, since, until } = question
   const { rows } = await ask({ ...question, where })
-  const hasMoney = measures.some((name) => family.measures[name]?.unit === "cents")
+  const hasMoney = measures.some((name) => family.measures[name]?.unit === "minor units")
   const keys = hasMoney && !by.includes("currency") ? [...by, "currency"] : by
   const periods = unit ? periodsOf(since, until, unit) : [{ start: since, from: since, to: until }]
   for (const measure of measures) {

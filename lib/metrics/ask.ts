@@ -30,7 +30,7 @@ export async function ask(question: Question): Promise<Found> {
   const { family, by, unit, since, until } = question
   const periods = unit ? periodsOf(since, until, unit) : [{ start: since, from: since, to: until }]
   const measures = question.measures.map((name) => [name, measureOf(family, name)] as const)
-  const hasMoney = measures.some(([, { unit }]) => unit === "cents")
+  const hasMoney = measures.some(([, { unit }]) => unit === "minor units")
   const keys = hasMoney && !by.includes("currency") ? [...by, "currency"] : [...by]
 
   const uses = usesOf(measures.map(([, measure]) => measure))
@@ -188,5 +188,5 @@ function valueIn(
   const operand = ({ fact, of, at }: Operand) => (at === "start" ? until(fact, of, period - 1) : during(fact, of))
   const [part, whole] = [operand(measure.ratio[0]), operand(measure.ratio[1])]
   if (whole === 0) return null
-  return measure.unit === "cents" ? Math.round(part / whole) : part / whole / (measure.dividedBy ?? 1)
+  return measure.unit === "minor units" ? Math.round(part / whole) : part / whole / (measure.dividedBy ?? 1)
 }

@@ -43,7 +43,7 @@ export type Fact = {
   }
 }
 
-type Unit = "count" | "cents" | "credits" | "days" | "share" | "rating"
+type Unit = "count" | "minor units" | "credits" | "days" | "share" | "rating"
 
 /** How a measure follows from what happened, in a period or by its end. */
 export type Measure<FactName extends string = string> = {

@@ -14,7 +14,7 @@ export const requestRow = z.object({
   id,
   keyId: id,
   userId: id.describe("The owner of the key"),
-  createdAt: timestamp.describe("When the request arrived (ISO 8601, UTC); kept for 30 days by default"),
+  createdAt: timestamp.describe("When the request arrived; kept for 30 days by default"),
   method: z.string(),
   route: z.string().describe("The path of the endpoint"),
   status: z.int(),
@@ -71,7 +71,7 @@ export const usageRow = z.object({
   keyId: id,
   userId: id.describe("The owner of the key"),
   unit: usageUnit.describe("The length of the period"),
-  createdAt: timestamp.describe(`The start of the period (ISO 8601, UTC); kept for ${usageDays} days`),
+  createdAt: timestamp.describe(`The start of the period; kept for ${usageDays} days`),
   requests: count.describe("Logged requests, including rejected ones"),
   errors: count.describe("Those with a status of 400 or more"),
   rows: count.describe("Rows of data in the responses"),
@@ -81,7 +81,7 @@ export const usageRow = z.object({
   under250Ms: count.describe("Requests that took 50 to 249 ms"),
   under1000Ms: count.describe("Requests that took 250 to 999 ms; the others took longer"),
   unlogged: count.describe(
-    `Requests in no other number: failures above ${failuresPerMinute} in a minute of a key, an account or an address, those with keys that ended more than ${usageDays} days ago, and what the database could not store`,
+    `Requests in no other number: failures above ${failuresPerMinute} in a minute of a key, account or address, keys that ended long ago, and what could not be stored`,
   ),
 })
 

@@ -1,11 +1,11 @@
 import { z } from "zod"
-import { cents, currency, timestamp } from "@/lib/fields"
+import { currency, minorUnits, timestamp } from "@/lib/fields"
 import { statsInterval } from "./periods"
 
 /** Reading the fields with money requires this permission too, as the metrics of orders and subscriptions do. */
 export const moneyPermission = "billing.read"
 
-const amounts = z.array(z.object({ currency, amount: cents }))
+const amounts = z.array(z.object({ currency, amount: minorUnits }))
 
 function money(description: string) {
   return amounts.nullable().describe(`${description}; null without the permission and scope ${moneyPermission}`)
@@ -27,7 +27,7 @@ const measures = {
     ),
   orders: z.int().describe("Orders paid"),
   mrr: money(
-    "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded to a cent",
+    "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded",
   ),
   revenue: money("Amounts of orders paid, by paidAt, before refunds"),
   refunds: money("Amounts refunded, each refund at its own time"),

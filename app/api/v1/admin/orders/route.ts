@@ -70,19 +70,19 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     },
     measures: {
       orders: { unit: "count", sum: "sold", of: "n", definition: "Orders paid in the period" },
-      gross: { unit: "cents", sum: "sold", of: "amount", definition: "Amounts of the orders paid in the period" },
+      gross: { unit: "minor units", sum: "sold", of: "amount", definition: "Amounts of the orders paid in the period" },
       refunded: {
-        unit: "cents",
+        unit: "minor units",
         sum: "refunds",
         of: "amount",
         definition: "Refunds made in the period, whenever the order was paid",
       },
       net: {
-        unit: "cents",
+        unit: "minor units",
         sum: "sold",
         of: "amount",
         less: "returned",
-        definition: "Amounts of the orders paid in the period, less all refunds of those orders, whenever made",
+        definition: "Amounts of the orders paid in the period, less their refunds, whenever made",
       },
       buyers: {
         unit: "count",
@@ -91,12 +91,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         definition: "Accounts with an order paid in the period",
       },
       average: {
-        unit: "cents",
+        unit: "minor units",
         ratio: [
           { fact: "sold", of: "amount" },
           { fact: "sold", of: "n" },
         ],
-        definition: "Mean amount of the orders paid in the period, rounded to a cent",
+        definition: "Mean amount of the orders paid in the period, rounded",
       },
     },
   }),

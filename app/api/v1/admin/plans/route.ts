@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { PlanInterval } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
-import { cents, credits, currency, currencyCode, timestamp } from "@/lib/fields"
+import { credits, currency, currencyCode, minorUnits, timestamp } from "@/lib/fields"
 import { findIn, type List } from "@/lib/postgres/page"
 
 const planInterval = z.enum(PlanInterval)
@@ -9,7 +9,7 @@ const planInterval = z.enum(PlanInterval)
 const planRow = z.object({
   id: z.string().describe("Readable, such as pro_month_usd"),
   name: z.string(),
-  amount: cents.describe("Integer cents per interval, for new subscriptions"),
+  amount: minorUnits.describe("Minor units per interval, for new subscriptions"),
   currency,
   interval: planInterval.describe("The billing interval"),
   credits: credits.describe("Credits granted in every period"),

@@ -187,7 +187,9 @@ test("the document is public, cacheable, short, and names every admin endpoint, 
   expect(skill.length / 4).toBeLessThan(6_000)
   expect(skill.indexOf("## Metrics")).toBeLessThan(skill.indexOf("## Conventions"))
   for (const { family } of table.flatMap(({ families = [] }) => families)) {
-    for (const { unit, definition } of Object.values(family.measures)) expect(skill).toContain(`${unit}: ${definition}`)
+    for (const [name, { unit, definition }] of Object.entries(family.measures)) {
+      expect(skill).toContain(`\`${name}\`${unit === "count" ? "" : ` ${unit}`}: ${definition}`)
+    }
   }
   for (const { path, surface, permission, filters, data } of table) {
     if (surface === "user") {

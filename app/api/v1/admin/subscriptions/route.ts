@@ -17,7 +17,7 @@ const rowsAt = (at: string, condition: string) => ({
   dimensions: columns,
 })
 const lasted = "extract(epoch FROM canceled_at - coalesce(first_created_at, created_at))::bigint"
-/** Twelfths of cents a month. */
+/** Twelfths of minor units a month. */
 const price = "CASE WHEN status = 'trialing' THEN 0 WHEN interval = 'year' THEN amount ELSE 12::bigint * amount END"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
@@ -90,12 +90,12 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         definition: "Subscriptions started and not ended by the end of the period, including trials and past_due ones",
       },
       mrr: {
-        unit: "cents",
+        unit: "minor units",
         total: "open",
         of: "amount",
         dividedBy: 12,
         definition:
-          "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded to a cent",
+          "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded",
       },
       churnRate: {
         unit: "share",

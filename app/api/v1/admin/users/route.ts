@@ -110,11 +110,11 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         definition: "Accounts with a subscription at the end of the period, including trials and past due ones",
       },
       revenue: {
-        unit: "cents",
+        unit: "minor units",
         sum: "paid",
         of: "amount",
         permission: "billing.read",
-        definition: "Amounts of the orders paid in the period, less all refunds of those orders, whenever made",
+        definition: "Amounts of the orders paid in the period, less their refunds, whenever made",
       },
     },
   }),
