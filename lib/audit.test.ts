@@ -17,6 +17,7 @@ import { issueKey, revokeKeyOfAccount } from "@/lib/keys/mutations"
 import { rotateKey } from "@/lib/keys/rotation"
 import { eraseDueAccounts } from "@/lib/leaving/erasure"
 import { allowExport, consumeExport } from "@/lib/leaving/export-token"
+import { auditDetails } from "@/lib/leaving/personal-data"
 import type { Role } from "@/lib/permissions"
 import { removePicture, savePicture } from "@/lib/pictures/pictures"
 import { db } from "@/lib/postgres/prisma"
@@ -274,11 +275,13 @@ test("a server logs each entry with ids alone, and a script logs none", async ()
 })
 
 test.each(Object.entries(actions))(
-  "the audit entry of %s holds no name, no email address and no password",
+  "the audit entry of %s holds no name, no email address and no password, and only details of the map of readers",
   async (action, act) => {
     await act()
     const entries = await db().auditEntry.findMany({ where: { action } })
     expect(entries).not.toEqual([])
     expect(JSON.stringify(entries)).not.toContain(marker)
+    const names = entries.flatMap(({ details }) => Object.keys(details as object))
+    expect(Object.keys(auditDetails), "Add it to lib/leaving/personal-data.ts.").toEqual(expect.arrayContaining(names))
   },
 )

@@ -38,7 +38,8 @@ test("limits are set, audited without the name, and removed again; scopes stay",
       actorId: user.id,
       details: {
         ...about,
-        addresses: "203.0.113.0/24, 2001:db8::1",
+        addresses: 2,
+        addressesChanged: true,
         requestsPerMinute: 5,
         spendLimit: 0,
         spendPeriod: "day",
@@ -47,7 +48,14 @@ test("limits are set, audited without the name, and removed again; scopes stay",
     {
       action: "api_key.changed",
       actorId: user.id,
-      details: { ...about, addresses: null, requestsPerMinute: null, spendLimit: null, spendPeriod: null },
+      details: {
+        ...about,
+        addresses: null,
+        addressesChanged: true,
+        requestsPerMinute: null,
+        spendLimit: null,
+        spendPeriod: null,
+      },
     },
   ])
 })

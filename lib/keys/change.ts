@@ -43,7 +43,8 @@ export async function changeKey(surface: Surface, viewer: Viewer, form: KeyChang
         requests_per_minute = ${requestsPerMinute}, spend_limit = ${spendLimit}, spend_period = ${spendPeriod}::spend_period
       WHERE id = ${id}::uuid OR successor_id = ${id}::uuid`
     const limits = { scopes: key.scopes, allowedCidrs, requestsPerMinute, spendLimit, spendPeriod }
-    const details = { surface, start: key.start, ...auditedLimits(limits) }
+    const addressesChanged = key.allowedCidrs.join() !== allowedCidrs.join()
+    const details = { surface, start: key.start, ...auditedLimits(limits), addressesChanged }
     await audit(transaction, {
       actorId: viewer.id,
       action: "api_key.changed",

@@ -130,12 +130,11 @@ type LimitColumns = Pick<
   "scopes" | "allowedCidrs" | "requestsPerMinute" | "spendLimit" | "spendPeriod"
 >
 
-/** The scopes and limits of a key as the details of an audit entry. */
+/** The scopes and limits of a key as the details of an audit entry, which says how many addresses, and not which. */
 export function auditedLimits({ scopes, allowedCidrs, requestsPerMinute, spendLimit, spendPeriod }: LimitColumns) {
-  const inOneLine = (list: LimitColumns["scopes"]) => (Array.isArray(list) && list.length > 0 ? list.join(", ") : null)
   return {
-    scopes: inOneLine(scopes),
-    addresses: inOneLine(allowedCidrs),
+    scopes: Array.isArray(scopes) && scopes.length > 0 ? scopes.join(", ") : null,
+    addresses: Array.isArray(allowedCidrs) && allowedCidrs.length > 0 ? allowedCidrs.length : null,
     requestsPerMinute: requestsPerMinute ?? null,
     spendLimit: spendLimit == null ? null : Number(spendLimit),
     spendPeriod: spendPeriod ?? null,

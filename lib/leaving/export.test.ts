@@ -4,12 +4,12 @@ import type { OwnerId } from "@/lib/accounts/owner"
 import { cursorApplication, openSnapshot } from "@/lib/postgres/cursor"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
-import { createUser, createViewer, withoutTriggers } from "@/tests/support/factories"
+import { createKey, createUser, createViewer, withoutTriggers } from "@/tests/support/factories"
 import { createLeaver, type Leaver, markedColumns } from "@/tests/support/leaver"
 import { unzip } from "@/tests/support/zip"
 import { exportOf } from "./export"
 import { allowExport, consumeExport } from "./export-token"
-import { personalTables } from "./personal-data"
+import { auditDetails, personalTables } from "./personal-data"
 
 let leaver: Leaver
 let other: Leaver
@@ -226,4 +226,17 @@ test("a token downloads once, in its session, within five minutes, and is stored
   const late = await allowExport(viewer)
   await pool().query("UPDATE sessions SET exporting_until = exporting_until - interval '5 minutes'")
   expect(await consumeExport(viewer, late, "192.0.2.1")).toBe(false)
+})
+
+test("an account reads every detail of the audit entries about its keys, also those that others do not", async () => {
+  const [owner, another] = [await createUser(), await createUser()]
+  const { key } = await createKey({ user: owner, surface: "user" })
+  const names = Object.keys(auditDetails)
+  const details = Object.fromEntries(names.map((name) => [name, `mark-of-${name}.`]))
+  const about = { actorId: owner.id, action: "api_key.changed", targetType: "api_key", targetId: key.id }
+  await db().auditEntry.create({ data: { ...about, details } })
+  const read = async (user: Leaver["user"]) => (await exported({ user })).get("activity.json") ?? ""
+  const seen = await read(owner)
+  expect(names.filter((name) => !seen.includes(`mark-of-${name}.`))).toEqual([])
+  expect(await read(another)).not.toContain("mark-of-")
 })

@@ -562,7 +562,7 @@ export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> 
           "CASE WHEN action IN ('user.banned', 'user.unbanned', 'user.closed') THEN details - 'reason' ELSE details END",
         ),
         kept(
-          "The log shows who did what from where, and nobody can change it. It contains no names and email addresses.",
+          "The log shows who did what from where, and nobody can change it. It contains no names and email addresses. Who reads what: see auditDetails.",
         ),
       ],
       created_at: [own, time],
@@ -649,6 +649,58 @@ export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> 
       "applied_steps_count",
     ],
   },
+}
+
+/**
+ * Who reads a detail of the audit log: `everyone` are those who read the log, and the account that it is about, in its
+ * export. Of a list that is its `owner`'s, others read how many it has: entries of earlier builds, which nobody can change,
+ * have the list itself.
+ */
+export const auditDetails: Readonly<Record<string, "everyone" | "owner">> = {
+  // Where the person was who acted: see audit_entries.
+  address: "everyone",
+  // The networks that may use a key.
+  addresses: "owner",
+  addressesChanged: "everyone",
+  amount: "everyone",
+  balance: "everyone",
+  count: "everyone",
+  dueAt: "everyone",
+  expiresAt: "everyone",
+  factor: "everyone",
+  feedbackId: "everyone",
+  from: "everyone",
+  grace: "everyone",
+  lostEntries: "everyone",
+  lostRuns: "everyone",
+  method: "everyone",
+  moment: "everyone",
+  ownerId: "everyone",
+  passkey: "everyone",
+  provider: "everyone",
+  // Not those of bans and closings in an export: see audit_entries.
+  reason: "everyone",
+  requestsPerMinute: "everyone",
+  scopes: "everyone",
+  sessions: "everyone",
+  spendLimit: "everyone",
+  spendPeriod: "everyone",
+  start: "everyone",
+  successorId: "everyone",
+  surface: "everyone",
+  to: "everyone",
+  via: "everyone",
+}
+
+/** The details of an audit entry for those who read the log. One that is not in the map is left out. */
+export function detailsForReaders(details: unknown): unknown {
+  const known = Object.entries(details ?? {}).filter(([name]) => Object.hasOwn(auditDetails, name))
+  return Object.fromEntries(
+    known.map(([name, value]) => {
+      const isCounted = auditDetails[name] === "owner" && typeof value === "string"
+      return [name, isCounted ? value.split(",").length : value]
+    }),
+  )
 }
 
 /** The tables with rows about accounts, in the order of the map. */

@@ -122,6 +122,7 @@ const labels: Readonly<Record<string, string>> = {
   spendPeriod: "Limit counts",
   requestsPerMinute: "Requests per minute",
   addresses: "Allowed IP addresses",
+  addressesChanged: "IP addresses changed",
   scopes: "Permissions",
   ownerId: "Owner",
 }
@@ -138,6 +139,7 @@ const texts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 function shownValue(name: string, value: unknown, related: Related): ReactNode {
   if (value === null) return "none"
+  if (typeof value === "boolean") return value ? "yes" : "no"
   if (typeof value === "number") return <Count of={value} />
   const text = String(value)
   if (name === "ownerId") return <AccountLink id={text} email={related.owners.get(text)} />

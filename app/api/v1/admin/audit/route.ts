@@ -2,6 +2,7 @@ import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
 import { auditActions, auditTargets } from "@/lib/audit"
 import { id, timestamp } from "@/lib/fields"
+import { detailsForReaders } from "@/lib/leaving/personal-data"
 import { family } from "@/lib/metrics/family"
 import { listed } from "@/lib/postgres/listed"
 
@@ -18,8 +19,10 @@ const auditRow = z.object({
   targetType: z.string().describe("What the action changed, as in the filter"),
   targetId: z.string(),
   details: z
-    .unknown()
-    .meta({ "x-untrusted": true, description: "Details of the action; the fields depend on the action" }),
+    .transform(detailsForReaders)
+    .pipe(
+      z.unknown().meta({ "x-untrusted": true, description: "Details of the action; the fields depend on the action" }),
+    ),
   createdAt: timestamp,
 })
 
