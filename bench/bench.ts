@@ -19,6 +19,11 @@ import { stopAtExit } from "@/tests/support/lifecycle"
 /** The environment of a server: its database and the secret that signs sessions. */
 export type Given = { DATABASE_URL: string; AUTH_SECRET: string }
 
+/** A size of a bench: with BENCH_SHORT=1 the small one, which tries the bench, and whose figures say nothing. */
+export function sized<Size>(size: Size, short: Size): Size {
+  return process.env.BENCH_SHORT === "1" ? short : size
+}
+
 /** Starts a migrated database for this process. @returns the environment with which servers use the same database */
 export async function openDatabase(connections: number): Promise<Given> {
   // As durable as in production: a commit waits until it is flushed to disk.
@@ -88,7 +93,7 @@ export async function succeed(command: Child): Promise<void> {
 }
 
 /** So many that no key reaches its rate limit during a round. */
-export const keyCount = 1_000
+export const keyCount = sized(1_000, 200)
 
 /** Keys of new accounts with enough credits, written directly to the database. */
 export async function createKeys(surface: Surface, role: string, accounts = 1): Promise<string[]> {

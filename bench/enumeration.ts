@@ -6,13 +6,13 @@ import { anotherAddress, ask, builtActions, callAction, type RawResponse } from 
 import { createKey, createUser } from "@/tests/support/factories"
 import { provideBuild, runProgram, stopAtExit } from "@/tests/support/lifecycle"
 import { startMailServer } from "@/tests/support/mail-server"
-import { median, openDatabase, printConditions, quantile, type Server, startServer } from "./bench"
+import { median, openDatabase, printConditions, quantile, type Server, sized, startServer } from "./bench"
 
 // Measures whether response times reveal which email addresses have an account, and which keys work. The kinds are tried
 // in a new random order each round, so that other load on the machine affects all alike. Each attempt uses a new account
 // and a new IP address, so no rate limit applies.
 
-const rounds = Number(process.argv[2] ?? 100)
+const rounds = Number(process.argv[2] ?? sized(100, 2))
 
 /** `subject`: a new email address, or a new key. */
 type Kind = { name: string; newSubject: () => Promise<string> }

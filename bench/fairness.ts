@@ -4,7 +4,7 @@ import { serve } from "@/scripts/build-and-serve"
 import { measureCapacity, send } from "@/tests/load/load"
 import { exchange } from "@/tests/support/exchange"
 import { provideBuild, runProgram } from "@/tests/support/lifecycle"
-import { createKeys, median, openDatabase, printConditions, quantile, startServer } from "./bench"
+import { createKeys, median, openDatabase, printConditions, quantile, sized, startServer } from "./bench"
 
 // Measures what one greedy account costs all others: how much longer their reads and runs take while it sends ten times
 // its share of the server's capacity, half of all that the machine can do. The same calls of ten accounts, each at its
@@ -14,8 +14,8 @@ const ordinaryAccounts = 19
 /** The part of their share of the capacity that ordinary accounts use. */
 const use = 0.2
 const greed = 10
-const rounds = 9
-const seconds = { warmUp: 5, round: 10 } as const
+const rounds = sized(9, 1)
+const seconds = sized({ warmUp: 5, round: 10 }, { warmUp: 1, round: 1 })
 const goal = 1.5
 
 const kinds = ["GET /me", "POST /me/run"] as const

@@ -23,14 +23,14 @@ import { startTemporaryPostgres } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 import { createKey, createUser } from "@/tests/support/factories"
 import { runProgram, stopAtExit } from "@/tests/support/lifecycle"
-import { quantile } from "./bench"
+import { quantile, sized } from "./bench"
 
 // Measures response times as the tables grow from thousands of rows to millions. Calls each endpoint's route function,
 // with API keys and the real connection pool. Usage: npm run bench:growth -- 10000 1000000
 
-const defaultSizes = [10_000, 1_000_000, 10_000_000]
+const defaultSizes = sized([10_000, 1_000_000, 10_000_000], [1_000, 2_000])
 /** Each round measures every cell in turn, so that other load on the machine affects all alike; the first warms up. */
-const rounds = 5
+const rounds = sized(5, 1)
 /** Calls per cell and round: at most `most`, and no further call after `ms` milliseconds. */
 const calls = { most: 25, ms: 2_000 }
 const rowsAPage = 50

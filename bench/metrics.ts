@@ -10,13 +10,13 @@ import { createKey, createUser } from "@/tests/support/factories"
 import { runProgram } from "@/tests/support/lifecycle"
 import { ownerUrl } from "@/tests/support/owner"
 import { questionsOn, runRecipe } from "@/tests/support/questions"
-import { median, openDatabase, printConditions, quantile } from "./bench"
+import { median, openDatabase, printConditions, quantile, sized } from "./bench"
 
 // Measures every question of tests/support/questions.ts and every recipe with thousands and with millions of rows a
 // table. What the series cost a run is in bench/run.ts. Usage: npm run bench:metrics -- 100000 10000000
 
-const defaultSizes = [100_000, 10_000_000]
-const calls = 20
+const defaultSizes = sized([100_000, 10_000_000], [1_000, 2_000])
+const calls = sized(20, 1)
 const goals = { ms: 300, bytes: 20_000 }
 
 type Ask = (request: string) => Promise<object[]>

@@ -6,7 +6,7 @@ import { migrationsDirectory } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { firstMigration, loadFirstSchema, migrationSql, runsAnAccount } from "@/tests/support/first-schema"
 import { runProgram, stopAtExit } from "@/tests/support/lifecycle"
-import { printConditions } from "./bench"
+import { printConditions, sized } from "./bench"
 
 // Measures how long each migration takes, and how long it makes readers and writers of each table wait, in a database of
 // the first schema with ten million ledger entries. Usage: npm run bench:migrations -- 10000000
@@ -83,4 +83,4 @@ async function sizes(database: pg.Pool): Promise<string> {
   return `Rows: ${rows.map(({ name, rows }) => `${name} ${rows.toLocaleString("en")}`).join(", ")}\n`
 }
 
-await runProgram(() => main(Number(process.argv[2] ?? 10_000_000)))
+await runProgram(() => main(Number(process.argv[2] ?? sized(10_000_000, 10_000))))

@@ -4,12 +4,12 @@ import { serve } from "@/scripts/build-and-serve"
 import { measureCapacity, send } from "@/tests/load/load"
 import { createLoadAccounts, createTraffic, type Traffic } from "@/tests/load/soak-clients"
 import { provideBuild, runProgram } from "@/tests/support/lifecycle"
-import { openDatabase, printConditions, quantile, startServer } from "./bench"
+import { openDatabase, printConditions, quantile, sized, startServer } from "./bench"
 
 // Measures the throughput of a server at twice the load that it can handle, with the request mix of the soak test. The
 // baseline is the throughput of the same server just before, at full load.
 
-const seconds = 30
+const seconds = sized(30, 3)
 
 async function main(): Promise<void> {
   await provideBuild()

@@ -8,14 +8,14 @@ import { bulkUserId, fillInBulk } from "@/prisma/bulk"
 import { createKey, createUser } from "@/tests/support/factories"
 import { runProgram } from "@/tests/support/lifecycle"
 import { ownerUrl } from "@/tests/support/owner"
-import { median, openDatabase, printConditions, quantile } from "./bench"
+import { median, openDatabase, printConditions, quantile, sized } from "./bench"
 
 // Measures the request log with thousands and with millions of entries: its pages, the rate at which entries are
 // written, their size, and how long dropping a day stops a writer. Usage: npm run bench:log -- 100000 10000000
 
-const defaultSizes = [100_000, 10_000_000]
+const defaultSizes = sized([100_000, 10_000_000], [20_000, 30_000])
 const users = 10_000
-const calls = 40
+const calls = sized(40, 1)
 const batch = 1_000
 const goalMs = 50
 

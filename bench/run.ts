@@ -15,16 +15,16 @@ import { root } from "@/scripts/root"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { provideBuild, runProgram } from "@/tests/support/lifecycle"
 import { ownerPool } from "@/tests/support/owner"
-import { median, openDatabase, printConditions, quantile, startServer } from "./bench"
+import { median, openDatabase, printConditions, quantile, sized, startServer } from "./bench"
 import { reserveInTransaction, settleInTransaction } from "./textbook"
 
 // Measures the overhead of a metered run: the product's core, its two bare statements, textbook transactions, and the
 // endpoint over HTTP. Each is measured on one account that all connections share, and spread over many accounts.
 
 const connections = 20
-const rounds = 9
+const rounds = sized(9, 1)
 const accountCount = 200
-const sizes = { "one account": 500, "200 accounts": 1_000 } as const
+const sizes = sized({ "one account": 500, "200 accounts": 1_000 }, { "one account": 20, "200 accounts": 40 })
 const amount = 10
 const cost = 3
 

@@ -16,6 +16,7 @@ import {
   openDatabase,
   printConditions,
   type Server,
+  sized,
   startServer,
 } from "./bench"
 
@@ -28,8 +29,8 @@ const connections = 20
  * and low, since CPU time per request rises with utilization, and only CPU time is compared.
  */
 const coresForThroughput = 8
-const rounds = 3
-const seconds = { warmUp: 4, round: 4 } as const
+const rounds = sized(3, 1)
+const seconds = sized({ warmUp: 4, round: 4 }, { warmUp: 1, round: 1 })
 type Parts = { server: number; database: number; redis: number }
 /** `cpuMs`: CPU time per request in milliseconds. */
 type Measure = { perSecond: number; cpuMs: Parts }
@@ -40,7 +41,7 @@ async function main(): Promise<void> {
   await provideBuild()
   await installRivals()
   const given = await openDatabase(10)
-  await seed(ownerPool(), { users: 2_000, now: new Date() })
+  await seed(ownerPool(), { users: sized(2_000, 20), now: new Date() })
   const targets = await makeTargets()
   const redis = stopAtExit(await startRedis())
   const start = () => startServer((port) => serve(port, { ...given, REDIS_URL: redis.url }), "/api/v1/me")

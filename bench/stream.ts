@@ -14,13 +14,13 @@ import { createKey, createUser } from "@/tests/support/factories"
 import { provideBuild, runProgram } from "@/tests/support/lifecycle"
 import { rssMbOf } from "@/tests/support/memory"
 import { ownerUrl } from "@/tests/support/owner"
-import { cpuMsOf, median, openDatabase, printConditions, type Server, startServer } from "./bench"
+import { cpuMsOf, median, openDatabase, printConditions, type Server, sized, startServer } from "./bench"
 
 // Measures streams of all orders over HTTP: rows per second and memory, on both listeners, against a bare HTTP server that
 // reads the same statement through a cursor and writes JSON. Usage: npm run bench:stream -- 1000000
 
-const defaultRows = 1_000_000
-const rounds = 3
+const defaultRows = sized(1_000_000, 30_000)
+const rounds = sized(3, 1)
 const batch = 500
 const goals = { rowsPerSecond: 20_000, ratio: 0.4, growthMb: 60 }
 

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto"
 import pg from "pg"
 import { beforeEach, expect, test, vi } from "vitest"
+import { withSettings } from "@/lib/postgres/settings"
 import { createAuditEntries, withoutTriggers } from "@/tests/support/factories"
 import { isSigned } from "@/tests/support/log-lines"
-import { ownerPool, ownerUrl } from "@/tests/support/owner"
+import { ownerPool, ownerUrl, withOptions } from "@/tests/support/owner"
 import { audit } from "./audit"
 import { firstUnsealedDay, type Seal, sealAuditLog, verifyAuditLog } from "./audit-seals"
 import { env } from "./env"
@@ -54,7 +55,7 @@ async function verify(...known: { day: string; hash: string }[]) {
 test("every day that is over is sealed once and in order, however many processes do it, and the seals are in the log", async () => {
   await audit(db(), entry())
   const warn = vi.spyOn(log(), "warn")
-  const instances = Array.from({ length: 4 }, () => new pg.Pool({ connectionString: env().DATABASE_URL }))
+  const instances = Array.from({ length: 4 }, () => new pg.Pool({ connectionString: withSettings(env().DATABASE_URL) }))
   const sealed = await Promise.all(instances.map(sealAuditLog))
   await Promise.all(instances.map((instance) => instance.end()))
   expect(sealed.reduce((sum, days) => sum + days, 0) + (await sealAuditLog(pool()))).toBe(5)
@@ -152,7 +153,9 @@ test("functions of the same names as those of PostgreSQL do not deceive verifica
   await ownerPool().query(`
     CREATE SCHEMA deceiving;
     CREATE FUNCTION deceiving.encode(bytea, text) RETURNS text LANGUAGE sql AS $$ SELECT '${seal?.hash}' $$`)
-  const client = new pg.Client({ connectionString: ownerUrl(), options: "-c search_path=deceiving,pg_catalog,public" })
+  const client = new pg.Client({
+    connectionString: withOptions(ownerUrl(), "-c search_path=deceiving,pg_catalog,public"),
+  })
   await client.connect()
   try {
     const known = { day: daysAgo(5), hash: seal?.hash ?? "" }
@@ -269,7 +272,7 @@ test.each([
 ])("it is not verified if %s", async (_what, tampering, restoring) => {
   await sealAuditLog(pool())
   await withoutTriggers(tampering, [])
-  const client = new pg.Client({ connectionString: ownerUrl() })
+  const client = new pg.Client({ connectionString: withSettings(ownerUrl()) })
   try {
     await client.connect()
     expect(await verifyAuditLog(client)).toEqual({
@@ -345,7 +348,7 @@ async function connectAt(time: string): Promise<pg.Client> {
     GRANT USAGE ON SCHEMA ${schema} TO PUBLIC;
     CREATE FUNCTION ${schema}.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS $$ SELECT '${time}'::timestamptz $$`)
   const options = `-c search_path=${schema},pg_catalog,public`
-  const client = new pg.Client({ connectionString: env().DATABASE_URL, options })
+  const client = new pg.Client({ connectionString: withOptions(env().DATABASE_URL, options) })
   await client.connect()
   return client
 }
@@ -382,7 +385,7 @@ test("no entry gets into a sealed day, even if the clock is set back", async () 
 })
 
 test("an entry that waits while its day is sealed is dated after it", async () => {
-  const [sealing, client] = [new pg.Client(ownerUrl()), await connectAt(`${daysAgo(1)}T23:59:59Z`)]
+  const [sealing, client] = [new pg.Client(withSettings(ownerUrl())), await connectAt(`${daysAgo(1)}T23:59:59Z`)]
   await sealing.connect()
   try {
     await sealing.query("BEGIN")

@@ -4,6 +4,7 @@ import pg from "pg"
 import { expect, test } from "vitest"
 import { closeStatement, reserveStatement } from "@/lib/credits/ledger"
 import { counted } from "@/lib/postgres/daily-sums"
+import { withSettings } from "@/lib/postgres/settings"
 import { migrationsDirectory } from "@/scripts/migrate"
 import { builtIndex, commitsItself, findingsIn } from "@/scripts/migration-rules"
 import { firstMigration, loadFirstSchema } from "@/tests/support/first-schema"
@@ -24,7 +25,7 @@ test("the migrations since the last release neither take away nor lock", () => {
 })
 
 test("no migration since the last release rewrites or reads a table while writers of it wait", async () => {
-  const database = new pg.Pool({ connectionString: await createDatabase() })
+  const database = new pg.Pool({ connectionString: withSettings(await createDatabase()) })
   await loadFirstSchema(database, 1)
   const client = await database.connect()
   const found: string[] = []
@@ -51,7 +52,7 @@ test("no migration since the last release rewrites or reads a table while writer
 })
 
 test("the migrations since the last release apply while runs are in flight, none of them fails, and no count is lost", async () => {
-  const database = new pg.Pool({ connectionString: await createDatabase() })
+  const database = new pg.Pool({ connectionString: withSettings(await createDatabase()) })
   try {
     const apply = (name: string) => database.query(read(name))
     for (const name of names.filter((name) => name <= released)) await apply(name)

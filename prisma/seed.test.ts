@@ -5,6 +5,7 @@ import { demoAccounts, demoKey, demoPassword } from "@/lib/demo-accounts"
 import { hashSecret, isWellFormed } from "@/lib/keys/secret"
 import { roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"
+import { withSettings } from "@/lib/postgres/settings"
 import { verifyPassword } from "@/lib/sign-in/password-hash"
 import { seedCommand } from "@/scripts/seed"
 import { findViolations } from "@/tests/support/ledger-invariants"
@@ -13,7 +14,7 @@ import { runCommand } from "@/tests/support/run-command"
 import { mayBeSeeded, seed } from "./seed"
 
 const now = new Date("2026-06-15T10:00:00Z")
-const copy = new Pool({ connectionString: await createDatabase("template") })
+const copy = new Pool({ connectionString: withSettings(await createDatabase("template")) })
 
 beforeAll(async () => {
   const later = new Date(now.getTime() + 3_600_000)

@@ -30,6 +30,8 @@ test("every command starts from its script, prints what it did, and exits with i
   const createdAt = new Date(Date.now() - 86_400_000)
   await createAuditEntries([{ action: "user.signed_in", targetType: "user", targetId: randomUUID(), createdAt }])
   const runs = [
+    // Before `migrate`, which imports it.
+    ["repair-times"],
     ["migrate"],
     ["seed"],
     ["audit-verify"],
@@ -58,6 +60,7 @@ test("every command starts from its script, prints what it did, and exits with i
   )
   for (const part of [
     "The database is up to date.",
+    "There is nothing to repair: all times are in UTC.",
     `${email} had the role admin and now has support.`,
     `The new password of ${email}, shown only once: `,
     `${email} has no second factor.`,

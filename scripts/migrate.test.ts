@@ -90,7 +90,7 @@ test.each(["0.0.1", version])(
 test("a database says what this version needs before its migrations run", async () => {
   await given("0.0.1", "0.0.1")
   const { rows } = await ownerPool().query(
-    "UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING id",
+    "UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = '20261124150000_schema_version' RETURNING id",
   )
   await expect(migrate(ownerUrl())).rejects.toThrow(
     '20261124150000_schema_version was not applied: relation "schema_version" already exists. db:migrate applies it again.',

@@ -11,6 +11,7 @@ import { submitFeedback } from "@/lib/feedback"
 import { issueKey } from "@/lib/keys/mutations"
 import { counted } from "@/lib/postgres/daily-sums"
 import { db } from "@/lib/postgres/prisma"
+import { withSettings } from "@/lib/postgres/settings"
 import { createSession } from "@/lib/sign-in/sessions"
 import { singletons } from "@/lib/singleton"
 import { joinWaitlist } from "@/lib/waitlist/waitlist"
@@ -26,14 +27,15 @@ const zone = "America/New_York"
 const url = await createDatabase("template")
 await ownerPool().query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET timezone = '${zone}'`)
 // Other sessions of the role would count as servers.
-const database = new pg.Pool({ connectionString: url, options: "-c TimeZone=UTC", application_name: repairApplication })
+const database = new pg.Pool({ connectionString: withSettings(url), application_name: repairApplication })
 const day = 86_400_000
 const nextYear = new Date(Date.now() + 365 * day).toISOString().slice(0, 10)
 
 beforeAll(async () => {
   await database.query("DELETE FROM _prisma_migrations WHERE migration_name LIKE '%_times_in_utc'")
   const { pool, prisma } = singletons
-  const before = new pg.Pool({ connectionString: url })
+  const options = "-c DateStyle=ISO -c default_transaction_isolation=read\\ committed"
+  const before = new pg.Pool({ connectionString: url, options })
   Object.assign(singletons, { pool: before, prisma: new PrismaClient({ adapter: new PrismaPg(before) }) })
   for (let index = 0; index < 3; index++) await fill(index)
   await before.end()
@@ -74,7 +76,7 @@ async function fill(index: number): Promise<void> {
   if (!started || !("session" in started)) throw new Error("There is no session.")
   const id = user.id as OwnerId
   const viewer = { ...user, id, picture: null, grantedRole: user.role, isFresh: true, sessionId: started.session.sid }
-  const limits = { allowedCidrs: [], requestsPerMinute: null, spendLimit: null, spendPeriod: null }
+  const limits = { addresses: [], requestsPerMinute: null, spendLimit: null, spendPeriod: null }
   const form = { name: "Key", scopes: ["read" as const], ...limits }
   await issueKey("user", viewer, { ...form, requestId: randomUUID(), expires: "90d", date: null }, ["read"])
   await issueKey("user", viewer, { ...form, requestId: randomUUID(), expires: "date", date: nextYear }, ["read"])

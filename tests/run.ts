@@ -3,6 +3,7 @@ import { loadavg, tmpdir } from "node:os"
 import { join, relative } from "node:path"
 import { createInterface } from "node:readline"
 import { stripVTControlCharacters } from "node:util"
+import packages from "@/package.json" with { type: "json" }
 import { build, isBuilt, type Listener } from "@/scripts/build-and-serve"
 import { type Child, startChild, stopOnSignal } from "@/scripts/child"
 import { freePort } from "@/scripts/postgres"
@@ -114,6 +115,19 @@ const longSuites: readonly Suite[] = [
     name: "image",
     title: "The image of the Dockerfile, with the contract",
     run: (context) => vitest(context, "image"),
+  },
+  {
+    name: "benches",
+    title: "Every bench in a short form, up to its figures",
+    async run(context) {
+      const tallies: Tally[] = []
+      for (const name of Object.keys(packages.scripts).filter((name) => name.startsWith("bench:"))) {
+        const ok = await start(context, "npm", ["run", "--silent", name], { BENCH_SHORT: "1" })
+        const ended = outcome(context, ok)
+        tallies.push({ ...ended, failures: ok ? [] : [`npm run ${name}:`, ...ended.failures] })
+      }
+      return sum(tallies)
+    },
   },
   ...[22, 24].map(
     (major): Suite => ({

@@ -8,6 +8,7 @@ import { databaseDeadline } from "@/lib/postgres/deadline"
 import { listed } from "@/lib/postgres/listed"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
+import { withSettings } from "@/lib/postgres/settings"
 import { drainRequestLog } from "@/lib/request-log/write"
 import { drainStreams, maxStreams } from "@/lib/streams"
 import { createKey, createOrder, createOrders, createUser } from "@/tests/support/factories"
@@ -302,7 +303,7 @@ test("a reader has one stream at a time, in all processes, and a process sends t
   await opened.chunks.cancel()
 
   // As another process does.
-  const client = new pg.Client(process.env.DATABASE_URL)
+  const client = new pg.Client(withSettings(String(process.env.DATABASE_URL)))
   await client.connect()
   await client.query("SELECT pg_advisory_lock(hashtextextended($1, 0))", [`stream of ${third.id}`])
   await expect(open(third)).rejects.toMatchObject(refusal)

@@ -6,6 +6,7 @@ import { env } from "@/lib/env"
 import { databaseDeadline } from "@/lib/postgres/deadline"
 import { isOverloaded } from "@/lib/postgres/load-shedding"
 import { pool } from "@/lib/postgres/pool"
+import { withSettings } from "@/lib/postgres/settings"
 import { singleton } from "@/lib/singleton"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
@@ -13,7 +14,7 @@ import { inTurn, maxWaiting } from "./account-queue"
 import { type RunResult, run } from "./run"
 
 /** Locks rows and observes, so that only runs use the connections of the pool. */
-const observer = new Pool({ connectionString: env().DATABASE_URL, max: 2 })
+const observer = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 2 })
 
 afterEach(async () => {
   expect(await findViolations(observer)).toEqual([])

@@ -5,6 +5,7 @@ import { Pool, type QueryConfig } from "pg"
 import { afterAll, expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
+import { withSettings } from "@/lib/postgres/settings"
 import { singletons } from "@/lib/singleton"
 import { createKey, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
@@ -26,7 +27,7 @@ const seed = Number(process.env.LEDGER_SEED || randomInt(2 ** 31))
 vi.mock("./account-queue", { spy: true })
 
 /** For the statements of the test itself, which are not scheduled. */
-const observer = new Pool({ connectionString: env().DATABASE_URL, max: 2 })
+const observer = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 2 })
 const workingPool = pool()
 
 afterAll(async () => {

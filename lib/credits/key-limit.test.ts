@@ -12,7 +12,7 @@ import { log } from "@/lib/telemetry/log"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
 import { whileUncommitted } from "@/tests/support/locks"
-import { ownerPool } from "@/tests/support/owner"
+import { ownerPool, withOptions } from "@/tests/support/owner"
 import { closeStatement, limitedReserveStatement, type ReserveRequest, release, reserve, settle, sweep } from "./ledger"
 import { type RunResult, run } from "./run"
 
@@ -327,8 +327,7 @@ test("a call without a hold, as the previous release makes it, neither counts in
 // Periods, by PostgreSQL's clock, which these tests move: functions of the same name come first in the search path.
 
 const moved = new pg.Pool({
-  connectionString: env().DATABASE_URL,
-  options: "-c search_path=moved,pg_catalog,public",
+  connectionString: withOptions(env().DATABASE_URL, "-c search_path=moved,pg_catalog,public"),
   max: 5,
 })
 

@@ -9,7 +9,7 @@ import { singletons } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { createKey, createOrder, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
-import { ownerPool } from "@/tests/support/owner"
+import { ownerPool, withOptions } from "@/tests/support/owner"
 import { isLong } from "@/tests/support/sample"
 import { env } from "../env"
 import { sweep } from "./ledger"
@@ -74,7 +74,10 @@ let admin: OwnerId
 const timeouts = new WeakMap<AbortSignal, AbortController>()
 
 /** Has its own clock for periods, which no test can cross by chance. */
-const clocked = new pg.Pool({ connectionString: env().DATABASE_URL, options: "-c search_path=clocked,public", max: 10 })
+const clocked = new pg.Pool({
+  connectionString: withOptions(env().DATABASE_URL, "-c search_path=clocked,public"),
+  max: 10,
+})
 
 beforeAll(async () => {
   await ownerPool().query(`

@@ -10,7 +10,7 @@ import { kinds, type Surface } from "@/lib/surfaces"
 import { createKey, createUser } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
 import { startMailServer } from "@/tests/support/mail-server"
-import { ownerPool } from "@/tests/support/owner"
+import { ownerPool, withOptions } from "@/tests/support/owner"
 import { receiveEmails } from "@/tests/support/received-emails"
 import { isLong } from "@/tests/support/sample"
 import { remindOfExpiry } from "./reminders"
@@ -26,7 +26,10 @@ const step = isLong ? 6 * hour : day
 
 // The clock of the database as the tests set it: these connections find this now() before PostgreSQL's own.
 const options = "-c search_path=clock,pg_catalog,public"
-const instances = Array.from({ length: 6 }, () => new Pool({ connectionString: env().DATABASE_URL, max: 2, options }))
+const instances = Array.from(
+  { length: 6 },
+  () => new Pool({ connectionString: withOptions(env().DATABASE_URL, options), max: 2 }),
+)
 
 const received = receiveEmails()
 
@@ -428,7 +431,7 @@ test("more keys than a statement reads, which expire in the same millisecond, ar
 
 /** A round of an instance that dies before a statement. */
 async function dyingAt(isLast: (text: string, values: unknown[]) => boolean): Promise<void> {
-  const dying = new Pool({ connectionString: env().DATABASE_URL, options })
+  const dying = new Pool({ connectionString: withOptions(env().DATABASE_URL, options) })
   const query = dying.query.bind(dying) as (...args: unknown[]) => unknown
   dying.query = ((text: string, values: unknown[] = []) => {
     if (

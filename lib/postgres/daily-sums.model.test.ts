@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto"
 import fc from "fast-check"
 import { Pool, type PoolClient } from "pg"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { withSettings } from "@/lib/postgres/settings"
 import { payingSince } from "@/lib/subscriptions"
 import { createPlan, createUser } from "@/tests/support/factories"
 import { ownerUrl } from "@/tests/support/owner"
@@ -25,7 +26,7 @@ const days = 40
 const writers = 4
 const accountCount = 3
 
-const database = new Pool({ connectionString: ownerUrl(), max: 6 })
+const database = new Pool({ connectionString: withSettings(ownerUrl()), max: 6 })
 const planIds = ["one", "two"]
 let accounts: string[] = []
 

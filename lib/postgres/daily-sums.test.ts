@@ -2,6 +2,7 @@ import { Pool } from "pg"
 import { afterAll, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { orderRow } from "@/lib/orders"
+import { withSettings } from "@/lib/postgres/settings"
 import { createOrder, createRun, createUser } from "@/tests/support/factories"
 import { ownerDb, ownerPool } from "@/tests/support/owner"
 import { counted, dailyTotal, foldDailyChanges } from "./daily-sums"
@@ -12,7 +13,7 @@ import { db } from "./prisma"
 
 // daily-sums.model.test.ts tests the sums under concurrent writes.
 
-const otherPool = new Pool({ connectionString: env().DATABASE_URL, max: 4 })
+const otherPool = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 4 })
 const firstPage: Page = { limit: 10, offset: 0, order: "desc" }
 const findOrders = listed("orders", orderRow)
 

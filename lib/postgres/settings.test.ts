@@ -12,7 +12,7 @@ import { isUtc, refusalBySettings, settings, withSettings } from "./settings"
 
 const names = Object.keys(settings).map((name) => `current_setting('${name}') AS "${name}"`)
 
-/** The settings of sessions with this URL, and the answer to another question. */
+/** The settings of sessions with this URL, and the value of another expression. */
 async function settingsWith(url: string, also = "1") {
   const client = new pg.Client(url)
   await client.connect()

@@ -40,5 +40,5 @@ export async function refusalBySettings(database: Pick<Pool, "query">): Promise<
   const wrong = names.filter((name) => !accepted[name].test(rows[0]?.[name] ?? ""))
   if (wrong.length === 0) return undefined
   const found = wrong.map((name) => `${name} is ${rows[0]?.[name]} and not ${settings[name]}`)
-  return `sessions of the database have other settings: ${found.join(", ")}. A pooler left out the startup parameter "options": run db:migrate, or set them on the role.`
+  return `sessions of the database have other settings: ${found.join(", ")}. A pooler left out the startup parameter "options": db:migrate sets them on the role.`
 }

@@ -4,6 +4,7 @@ import { afterEach, expect, test, vi } from "vitest"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { usageDays } from "@/lib/usage-days"
+import { withSettings } from "@/lib/postgres/settings"
 import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { ownerPool, ownerUrl } from "@/tests/support/owner"
 import { dropOldRequests, firstLoggedDay } from "./retention"
@@ -96,7 +97,7 @@ test("only a role that writes the log adds and drops its days", async () => {
   await ownerPool().query(`
     CREATE ROLE ${role}; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role};
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO ${role}`)
-  const client = new pg.Client({ connectionString: ownerUrl() })
+  const client = new pg.Client({ connectionString: withSettings(ownerUrl()) })
   await client.connect()
   try {
     await client.query(`SET ROLE ${role}`)

@@ -5,6 +5,7 @@ import { afterAll, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { foldDailyChanges } from "@/lib/postgres/daily-sums"
 import { pool } from "@/lib/postgres/pool"
+import { withSettings } from "@/lib/postgres/settings"
 import { ownerPool } from "@/tests/support/owner"
 import { isLong } from "@/tests/support/sample"
 import { findRequests, findUsage } from "./lists"
@@ -19,7 +20,7 @@ const timeLimit = numRuns * 3_000
 const seed = Number(process.env.REQUEST_LOG_SEED || randomInt(2 ** 31))
 
 const day = 86_400_000
-const database = new Pool({ connectionString: env().DATABASE_URL, max: 4 })
+const database = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 4 })
 const owners = [randomUUID(), randomUUID()]
 const keys = [0, 1, 2].map((index) => ({ keyId: randomUUID(), userId: owners[index % 2] ?? "" }))
 const routes = ["/api/v1/me", "/api/v1/me/orders", "/api/v1/me/run"]

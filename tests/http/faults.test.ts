@@ -15,6 +15,7 @@ import { exampleSearch } from "@/lib/api/document"
 import { closeStatement } from "@/lib/credits/ledger"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
+import { withSettings } from "@/lib/postgres/settings"
 import { product } from "@/lib/product"
 import { cookieName } from "@/lib/sign-in/cookies"
 import { singletons } from "@/lib/singleton"
@@ -690,7 +691,7 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
   }
 
   async function newClient(): Promise<pg.Client> {
-    const client = new pg.Client(database.ownerUrl)
+    const client = new pg.Client(withSettings(database.ownerUrl))
     client.on("error", () => {})
     await client.connect()
     return client

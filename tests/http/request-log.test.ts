@@ -4,6 +4,7 @@ import { connect } from "node:net"
 import pg from "pg"
 import { beforeAll, describe, expect, test } from "vitest"
 import { pool } from "@/lib/postgres/pool"
+import { withSettings } from "@/lib/postgres/settings"
 import { product } from "@/lib/product"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import type { Given, Listener } from "@/scripts/build-and-serve"
@@ -101,7 +102,7 @@ test("while the log is locked, no response fails, memory is bounded, and every r
   const before = await rssMbOf(listeningPid(server.output()))
 
   const keys = await createKeys(36)
-  const holder = new pg.Client(ownerUrl())
+  const holder = new pg.Client(withSettings(ownerUrl()))
   await holder.connect()
   try {
     await holder.query("BEGIN; LOCK TABLE key_requests IN ACCESS EXCLUSIVE MODE")

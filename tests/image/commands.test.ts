@@ -54,6 +54,8 @@ test("`migrate` makes the tables as their owner and the role of the servers, and
   const first = await run(["migrate"], urls)
   expect(first).toEqual({ code: 0, output: expect.stringMatching(/^Applied: .*\nThe role of DATABASE_URL has/) })
   expect(await run(["migrate"], urls)).toMatchObject({ code: 0, output: expect.stringContaining("is up to date") })
+  const repaired = await run(["repair-times"], urls)
+  expect(repaired).toEqual({ code: 0, output: "There is nothing to repair: all times are in UTC." })
   const client = new pg.Client(DATABASE_URL)
   await client.connect()
   const refused = await client.query("DELETE FROM audit_entries").catch(String)
@@ -63,6 +65,7 @@ test("`migrate` makes the tables as their owner and the role of the servers, and
 
 test.each([
   ["migrate", "requires DATABASE_URL"],
+  ["repair-times", "requires DATABASE_URL"],
   ["seed", "set DATABASE_URL"],
   ["sweep", "requires DATABASE_URL"],
   ["after-restore", "requires DATABASE_URL"],

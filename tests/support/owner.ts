@@ -20,6 +20,11 @@ export function ownerPool(): Pool {
   })
 }
 
+/** The URL of a database for sessions with our settings and further options, such as a search path. */
+export function withOptions(url: string, options: string): string {
+  return withSettings(`${url}?options=${encodeURIComponent(options)}`)
+}
+
 /** Creates another database in the cluster of the tests, empty unless a template is given. @returns its owner's URL */
 export async function createDatabase(template = "template0"): Promise<string> {
   const name = `test_${randomUUID().replaceAll("-", "")}`

@@ -8,6 +8,7 @@ import { creditDays } from "@/lib/credits/days"
 import { closeStatement, limitedReserveStatement, sweep } from "@/lib/credits/ledger"
 import { env } from "@/lib/env"
 import { remindOfExpiry } from "@/lib/keys/reminders"
+import { withSettings } from "@/lib/postgres/settings"
 import { failuresOf, seenOf, usageOf } from "@/lib/request-log/of-key"
 import { countRequests, findReach } from "@/lib/request-log/reach"
 import { dropOldRequests } from "@/lib/request-log/retention"
@@ -60,7 +61,7 @@ const lists = all.filter(
 const clients: pg.Client[] = []
 
 beforeAll(async () => {
-  const client = new pg.Client(ownerUrl())
+  const client = new pg.Client(withSettings(ownerUrl()))
   await client.connect()
   await fillInBulk(client, size)
   clients.push(client)
