@@ -12,7 +12,7 @@ import { Untrusted } from "@/components/untrusted"
 import { absoluteTime } from "@/lib/format-time"
 import type { ListedKey } from "@/lib/keys/data"
 import { revocationInWords } from "@/lib/keys/words"
-import { type Report, type ReportFormat, reportFormats, reportOf } from "@/lib/request-log/report"
+import { completenessInWords, type Report, type ReportFormat, reportFormats, reportOf } from "@/lib/request-log/report"
 import { LogNotes } from "./log-notes"
 import { PrintButton } from "./print-button"
 import { Addresses, Entries, Routes } from "./reached"
@@ -88,15 +88,9 @@ export async function ReportPage({
 }
 
 /** For which time the report has every request. */
-function Completeness({ report: { completeFrom, isSinceCreation, readAt } }: { report: Report }) {
+function Completeness({ report: { completeFrom, isSinceCreation, readAt, unlogged } }: { report: Report }) {
   if (!completeFrom) return <p>No request with any key has been logged yet.</p>
-  return (
-    <p>
-      Complete from {absoluteTime(completeFrom)},{" "}
-      {isSinceCreation ? "when the key was created," : "when the log started; the key is older,"} to{" "}
-      {absoluteTime(readAt)}.
-    </p>
-  )
+  return <p>{completenessInWords({ completeFrom, isSinceCreation, readAt, unlogged })}</p>
 }
 
 function KeySummary({ report: { key, total }, ownerEmail }: { report: Report; ownerEmail: string | undefined }) {
