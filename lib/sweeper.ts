@@ -1,6 +1,7 @@
 import type { Pool } from "pg"
 import { firstUnsealedDay, sealAuditLog } from "./audit-seals"
 import { sweep } from "./credits/ledger"
+import { sendNotices } from "./credits/notices"
 import { env } from "./env"
 import { remindOfExpiry } from "./keys/reminders"
 import { eraseDueAccounts } from "./leaving/erasure"
@@ -32,6 +33,10 @@ export const jobs = {
   reminders: {
     everyMs: 60_000,
     run: async (database) => `${await remindOfExpiry(database)} emails sent about keys that expire`,
+  },
+  credit_notices: {
+    everyMs: 60_000,
+    run: async (database) => `${await sendNotices(database)} emails sent about credits that run out`,
   },
   audit_seals: { everyMs: 60_000, run: sealAudit },
   app_secrets: { everyMs: 600_000, run: renewAppSecrets },

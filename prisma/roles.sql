@@ -109,6 +109,7 @@ GRANT SELECT ON plans TO :"role"; -- come with releases and the seed
 GRANT SELECT, INSERT, UPDATE ON subscriptions TO :"role"; -- start, and change until they end
 GRANT SELECT, INSERT, UPDATE ON orders TO :"role"; -- are paid and refunded; locked while their credits are granted
 GRANT SELECT, INSERT, UPDATE ON credit_accounts TO :"role"; -- balances; a check keeps them from falling below zero
+GRANT SELECT, INSERT, UPDATE ON credit_notices TO :"role"; -- queued, taken and sent
 GRANT SELECT, INSERT, UPDATE ON runs TO :"role"; -- reserve, end, and free their keys
 
 -- Messages.

@@ -33,6 +33,7 @@ test("the command does every job of the sweeper once, emails included, and exits
     expect.stringMatching(/^\d+ changes folded into the daily sums\.$/),
     "0 days dropped from the request log.",
     "1 emails sent about keys that expire.",
+    "0 emails sent about credits that run out.",
     "1 days of the audit log sealed.",
     "0 secrets of authenticator apps encrypted again.",
     "0 accounts erased.",

@@ -20,7 +20,7 @@ const monthsPaidPerYear = 10
 export function Plans({ metered, hasAccount }: { metered: Documented | undefined; hasAccount: boolean }) {
   const free = env().WELCOME_CREDITS
   return (
-    <section aria-label="Plans" className="grid gap-5">
+    <section id="plans" aria-label="Plans" className="grid gap-5">
       <div className="grid gap-2">
         <h2 className="text-2xl font-semibold tracking-tight">Plans</h2>
         <p className="max-w-2xl text-base text-muted">

@@ -1,30 +1,32 @@
 import { PlanTile } from "@/components/account/plan-tile"
+import { Shortage } from "@/components/account/shortage"
 import { Count } from "@/components/list/cells"
 import { SupportLink } from "@/components/support-link"
 import { Tile } from "@/components/tile"
 import { type CreditDay, forecastOf } from "@/lib/credits/days"
-import { describeForecast, inCredits } from "@/lib/credits/words"
+import { describeForecast, inCredits, shortageOf } from "@/lib/credits/words"
 import type { CurrentSubscription } from "@/lib/subscriptions"
 
 export function AccountTiles({
-  balance: { balance, held },
+  balance: { balance, held, neededForCall },
   days,
   requests,
   subscription,
 }: {
-  balance: { balance: number; held: number }
+  balance: { balance: number; held: number; neededForCall: number | null }
   days: readonly CreditDay[]
   /** In this month. */
   requests: number
   subscription: CurrentSubscription | null
 }) {
-  const forecast = forecastOf(balance, days)
+  const forecast = shortageOf(balance, neededForCall) ? null : forecastOf(balance, days)
   return (
     <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
       <Tile
         label="Balance"
         note={
           <>
+            <Shortage balance={balance} neededForCall={neededForCall} />
             {forecast && <span className="block">{describeForecast(forecast)}</span>}
             {held > 0 && <span className="block">{inCredits(held)} held by runs in progress</span>}
           </>

@@ -1,11 +1,13 @@
 import type { Metadata } from "next"
 import type { ReactNode } from "react"
 import { Link } from "@/components/link"
+import { SupportLink } from "@/components/support-link"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { conventions, describeParameters, responseHeaders } from "@/lib/api/document"
 import { errors } from "@/lib/api/errors"
 import { sharedParameters } from "@/lib/api/parameters"
 import { texts } from "@/lib/api/skill"
+import { lowPercent } from "@/lib/credits/notices"
 import { env } from "@/lib/env"
 import { keyVariable } from "@/lib/product"
 import { kinds, surfaces } from "@/lib/surfaces"
@@ -27,6 +29,7 @@ const sections = [
   { id: "lists", label: "Lists and pagination" },
   { id: "money-and-times", label: "Amounts and timestamps" },
   { id: "untrusted-text", label: "Untrusted text" },
+  { id: "credits", label: "Credits" },
   { id: "rate-limit", label: "Rate limits" },
   { id: "errors", label: "Errors" },
   { id: "for-machines", label: "Machine-readable documentation" },
@@ -100,6 +103,21 @@ export default function OverviewPage() {
 
         <Section of="untrusted-text" contents={sections}>
           <Sentence>{conventions.untrusted}</Sentence>
+        </Section>
+
+        <Section of="credits" contents={sections}>
+          <Sentence>{conventions.metered}</Sentence>
+          <p>
+            The field <Code>neededForCall</Code> has the balance that a call needs: in <Code>meta</Code> of the credit
+            ledger, and among the limits of the calling key. The account gets an email when {lowPercent} % of the
+            credits that were last added are left, and when the balance is too little for a call.
+          </p>
+          <p>
+            <Link href="/#plans" className="text-accent underline">
+              Plans and packs
+            </Link>{" "}
+            add credits. To start a plan or to add credits, write to <SupportLink /> from the address of your account.
+          </p>
         </Section>
 
         <Section of="rate-limit" contents={sections}>

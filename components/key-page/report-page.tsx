@@ -12,7 +12,7 @@ import { Untrusted } from "@/components/untrusted"
 import { absoluteTime } from "@/lib/format-time"
 import type { ListedKey } from "@/lib/keys/data"
 import { revocationInWords } from "@/lib/keys/words"
-import { type Report, type ReportFormat, reportFormats, reportOf } from "@/lib/request-log/report"
+import { completenessInWords, type Report, type ReportFormat, reportFormats, reportOf } from "@/lib/request-log/report"
 import { usageDays } from "@/lib/usage-days"
 import { LogNotes } from "./log-notes"
 import { PrintButton } from "./print-button"
@@ -89,16 +89,11 @@ export async function ReportPage({
 }
 
 /** For which time the report has every request. */
-function Completeness({ report: { completeFrom, isSinceCreation, isDeleted, readAt } }: { report: Report }) {
+function Completeness({ report }: { report: Report }) {
+  const { completeFrom, isSinceCreation, isDeleted, readAt, unlogged } = report
   if (isDeleted) return <p>What a key did is kept until {usageDays} days after its end, which are over.</p>
   if (!completeFrom) return <p>No request with any key has been logged yet.</p>
-  return (
-    <p>
-      Complete from {absoluteTime(completeFrom)},{" "}
-      {isSinceCreation ? "when the key was created," : "when the log started; the key is older,"} to{" "}
-      {absoluteTime(readAt)}.
-    </p>
-  )
+  return <p>{completenessInWords({ completeFrom, isSinceCreation, readAt, unlogged })}</p>
 }
 
 function KeySummary({ report: { key, total }, ownerEmail }: { report: Report; ownerEmail: string | undefined }) {

@@ -1,10 +1,11 @@
 import { z } from "zod"
+import { noticeLater } from "../credits/notices"
 import { fingerprintOf, type RunResult, run, type Worked } from "../credits/run"
 import type { Spending } from "../credits/spending"
 import { inCredits } from "../credits/words"
+import { env } from "../env"
 import { id, timestamp } from "../fields"
 import { overloaded } from "../postgres/load-shedding"
-import { product } from "../product"
 import { readBody } from "./body"
 import { type Routes, routes } from "./endpoint"
 import { runEnvelope, runIdOf } from "./envelope"
@@ -62,6 +63,8 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
         runEnvelope,
         withinDeadline,
       )
+      const isCharge = outcome.ok ? !outcome.replayed : outcome.reason === "insufficient"
+      if (isCharge) noticeLater(owner.id, maxCost)
       if (!outcome.ok) return refuseRun(outcome, maxCost)
       draft.credits = outcome.charged
       if (outcome.replayed) {
@@ -88,7 +91,7 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
     case "insufficient":
       return refuseAs(
         "insufficient_credits",
-        `A call can cost up to ${maxCost} credits, and the balance is ${outcome.balance}. Nothing was charged. Contact ${product.supportEmail} to add credits.`,
+        `A call needs a balance of ${inCredits(maxCost)}, its maximum cost, and the balance is ${outcome.balance}. Nothing was charged. How to add credits: ${env().BASE_URL}/docs#credits`,
       )
     case "key_limit":
       return refuseAs("key_limit_reached", describeLimit(outcome.spending, outcome.keyHold))

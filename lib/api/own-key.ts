@@ -1,4 +1,5 @@
 import { z } from "zod"
+import { neededForCall } from "@/lib/credits/balance"
 import { id, timestamp, untrustedText } from "@/lib/fields"
 import { findOwnKey } from "@/lib/keys/own-key"
 import type { Scope } from "@/lib/keys/scopes"
@@ -42,8 +43,19 @@ const ownKey = z.object({
   }),
 })
 
-/** The calling key: every key may read what it is, what it may do and what is left of its limits. */
-export function ownKeyRoutes(surface: Surface, scopesOf: (role: string) => Promise<Scope[]>): Routes {
+/** Of a key that can make metered calls. */
+const spendingKey = ownKey.extend({ limits: ownKey.shape.limits.extend({ neededForCall }) })
+
+/**
+ * The calling key: every key may read what it is, what it may do and what is left of its limits.
+ * @param needed the balance that a metered call needs, on the surface that has such calls
+ */
+export function ownKeyRoutes(
+  surface: Surface,
+  scopesOf: (role: string) => Promise<Scope[]>,
+  needed?: () => Promise<number | null>,
+): Routes {
+  const data = needed ? spendingKey : ownKey
   return routes(
     {
       ...ownObject,
@@ -51,7 +63,7 @@ export function ownKeyRoutes(surface: Surface, scopesOf: (role: string) => Promi
       scope: undefined,
       method: "GET",
       summary: "Returns the calling key: its scopes, its expiry, and what is left of its limits",
-      data: ownKey,
+      data,
     },
     async (request, { key, owner, verdict }, withinDeadline) => {
       parseParameters(new URL(request.url).search, ownObject.parameters)
@@ -62,13 +74,14 @@ export function ownKeyRoutes(surface: Surface, scopesOf: (role: string) => Promi
       ])
       const { limit: perMinute, remaining, resetSeconds } = verdict
       return objectEnvelope(
-        ownKey.parse({
+        data.parse({
           ...described,
           scopes: offered.filter((scope) => !scopes || scopes.includes(scope)),
           limits: {
             requests: { perMinute, remaining, resetSeconds },
             spending: spending && { ...spending, remaining: remainingOf(spending) },
             addresses,
+            neededForCall: await needed?.(),
           },
         }),
       )

@@ -4,9 +4,17 @@ import type { Scalar } from "@/lib/postgres/page"
 import { credits } from "../fields"
 
 export const balanceMeta = z.object({
-  balance: credits.describe("Credits available to spend: the sum of the amounts of all entries"),
+  balance: credits.describe(
+    "The sum of the amounts of all entries; a call starts only if this covers its maximum cost",
+  ),
   held: credits.describe("Credits reserved by runs in progress; not included in balance"),
 })
+
+export const neededForCall = z
+  .int()
+  .min(1)
+  .nullable()
+  .describe("The balance that a metered call needs to start, which is its maximum cost; null if there is no such call")
 
 /** The SQL of the values in `balanceMeta`, for the account of an SQL expression. */
 const balanceSql = {

@@ -6,6 +6,12 @@ export function inCredits(amount: number): string {
   return `${amount.toLocaleString("en")} ${amount === 1 ? "credit" : "credits"}`
 }
 
+/** "too little for a call, which needs 10 credits"; undefined if the balance covers a call. */
+export function shortageOf(balance: number, neededForCall: number | null): string | undefined {
+  if (neededForCall === null || balance >= neededForCall) return undefined
+  return `too little for a call, which needs ${inCredits(neededForCall)}`
+}
+
 /** "about 20 days left at the pace of the last 7 days" */
 export function describeForecast({ daysLeft, ofDays }: Forecast): string {
   return `${inDays(daysLeft)} left at the pace of the last ${ofDays} days`

@@ -46,6 +46,8 @@ const facts: { [Name in Template]: Parameters<(typeof templates)[Name]> } = {
   admin_key_created: [{ email: hostile, start: hostile }],
   keys_revoked: [{ keys: [key, { ...key, start: "second" }] }],
   keys_expiring: [{ keys: [expiring, { ...expiring, surface: "admin", hasExpired: true, ownerEmail: hostile }] }],
+  credits_low: [{ balance: "200 credits", added: "1,000 credits", percent: 20, needed: "10 credits" }],
+  credits_too_low: [{ balance: "9 credits", added: "1,000 credits", percent: 20, needed: "10 credits" }],
   key_leaked: [{ surface: "user", ...key, id: hostile, predecessor: hostile }],
   admin_key_leaked: [{ email: hostile, id: hostile, start: hostile }],
   password_reset: [{ token: hostile, minutes: 60 }],

@@ -27,6 +27,9 @@ type KeyFacts = { surface: Surface; name: string; start: string }
 /** `ownerEmail`: the address of the key's owner, if that is not the recipient. */
 export type ExpiringKey = KeyFacts & { expiresAt: Date; hasExpired: boolean; ownerEmail: string | null }
 
+/** Amounts in words, such as "1,000 credits". `added`: what was last added. `needed`: the balance that a call needs. */
+type CreditFacts = { balance: string; added: string; percent: number; needed: string }
+
 /** `hours`: how long the link with the token works. */
 type TokenFacts = { token: string; hours: number }
 
@@ -261,7 +264,7 @@ export const templates = {
   new_browser: ({ browser, address, via }: { browser: string; address: string; via: string }) => ({
     subject: "New sign-in to your account",
     body: [
-      "Someone signed in to your account from a browser that had not used it before.",
+      "Someone signed in to your account from a browser that we do not recognize.",
       { list: [`Browser: ${browser}`, `IP address: ${address}`, `Signed in with: ${via}`] },
       "If this was you, there is nothing to do. If not, sign out that browser, change your password and revoke any keys that you do not recognize.",
       { label: "Open your security settings", url: urlOf("/account/security") },
@@ -321,6 +324,26 @@ export const templates = {
         .filter((surface) => keys.some((key) => key.surface === surface))
         .map((surface) => ({ label: `Open ${kinds[surface].title}`, url: urlOf(kinds[surface].page) })),
       { label: "How to rotate a key", url: urlOf("/docs#keys") },
+    ],
+    security: true,
+  }),
+  credits_low: ({ balance, added, percent, needed }: CreditFacts) => ({
+    subject: `Your credits are running low: ${balance} left`,
+    body: [
+      `Your balance is ${balance}, at most ${percent} % of the ${added} that were last added.`,
+      `A call needs a balance of ${needed}, its maximum cost. With less, calls are refused.`,
+      { label: "How to add credits", url: urlOf("/docs#credits") },
+      { label: "View your credits", url: urlOf("/account/credits") },
+    ],
+    security: true,
+  }),
+  credits_too_low: ({ balance, needed }: CreditFacts) => ({
+    subject: `Your credits are too few for a call: ${balance} left`,
+    body: [
+      `Your balance is ${balance}. A call needs a balance of ${needed}, its maximum cost.`,
+      "Until credits are added, calls are refused with the status 402, and nothing is charged.",
+      { label: "How to add credits", url: urlOf("/docs#credits") },
+      { label: "View your credits", url: urlOf("/account/credits") },
     ],
     security: true,
   }),

@@ -408,6 +408,20 @@ export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> 
     erasure: "columns",
     columns: { user_id: [noFile, id], day: [noFile, time] },
   },
+  credit_notices: {
+    rows: ofUser,
+    file: without("The queue of emails about credits that run out, which are in emails.json once they are sent."),
+    erasure: "columns",
+    columns: {
+      user_id: [noFile, id],
+      kind: [noFile, choice],
+      grant_seq: [noFile, figure],
+      needed: [noFile, figure],
+      send_at: [noFile, time],
+      sent_at: [noFile, time],
+      attempts: [noFile, figure],
+    },
+  },
   runs: {
     rows: ofUser,
     file: { name: "runs", about: "your metered calls and their responses" },

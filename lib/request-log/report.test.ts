@@ -6,7 +6,7 @@ import { listedKey } from "@/tests/support/listed-key"
 import { ownerPool } from "@/tests/support/owner"
 import { failuresOf, seenOf, usageOf } from "./of-key"
 import { countRequests, findReach, type Reach } from "./reach"
-import { completenessOf, fileNameOf, type Report, reportFormats, reportOf } from "./report"
+import { completenessInWords, completenessOf, fileNameOf, type Report, reportFormats, reportOf } from "./report"
 import { type Entry, writeEntries } from "./write"
 
 const day = 86_400_000
@@ -27,6 +27,19 @@ async function keyWith(requests: readonly Partial<Entry>[]) {
 
 const orders = "/api/v1/admin/orders"
 const [home, outsider] = ["198.51.100.1", "192.0.2.9"]
+
+test.each([
+  [0, true, "Complete from 1 May 2026, 00:00 UTC, when the key was created, to 2 May 2026, 00:00 UTC."],
+  [0, false, "Complete from 1 May 2026, 00:00 UTC, when the log started; the key is older, to 2 May 2026, 00:00 UTC."],
+  [1, true, /, except for 1 request that was not logged\.$/],
+  [1200, true, /, except for 1,200 requests that were not logged\.$/],
+])(
+  "with %i unlogged requests, and complete since creation: %s, a report is called %s",
+  (unlogged, isSinceCreation, words) => {
+    const [completeFrom, readAt] = [new Date("2026-05-01T00:00:00Z"), new Date("2026-05-02T00:00:00Z")]
+    expect(completenessInWords({ completeFrom, readAt, isSinceCreation, unlogged })).toMatch(words)
+  },
+)
 
 describe("what a key did", () => {
   test("is added up by endpoint, by address, by both and in all, and holds nothing of another key", async () => {

@@ -1,4 +1,5 @@
 import { byteOrderMark, csvLine } from "@/lib/csv"
+import { absoluteTime } from "@/lib/format-time"
 import type { ListedKey } from "@/lib/keys/data"
 import { usageDays } from "@/lib/usage-days"
 import { findReach, type Reach } from "./reach"
@@ -52,6 +53,18 @@ export function completenessOf(
   const isLater = lastUsedAt !== null && lastUsedAt.getTime() > (lastAt ?? createdAt).getTime() + toleranceMs
   const isLastUseMissing = isLater && completeFrom !== null && lastUsedAt > completeFrom
   return { completeFrom, isSinceCreation, isDeleted, isLastUseMissing }
+}
+
+/** "Complete from 1 May 2026, 12:00 UTC, when the key was created, to …, except for 3 requests that were not logged." */
+export function completenessInWords({
+  completeFrom,
+  isSinceCreation,
+  readAt,
+  unlogged,
+}: Pick<Report, "isSinceCreation" | "readAt" | "unlogged"> & { completeFrom: Date }): string {
+  const since = isSinceCreation ? "when the key was created," : "when the log started; the key is older,"
+  const requests = `${unlogged.toLocaleString("en")} ${unlogged === 1 ? "request" : "requests"} that ${unlogged === 1 ? "was" : "were"} not logged`
+  return `Complete from ${absoluteTime(completeFrom)}, ${since} to ${absoluteTime(readAt)}${unlogged > 0 ? `, except for ${requests}` : ""}.`
 }
 
 /** The formats in which a report can be downloaded. */

@@ -138,6 +138,7 @@ export async function createLeaver(word = randomBytes(6).toString("hex")) {
     mark("key_reach.address"),
   ])
   await db().keyReminder.create({ data: { keyId: key.id, userId, days: 7, sendAt: expires } })
+  await db().creditNotice.create({ data: { userId, kind: "low", grantSeq: 1, needed: 10 } })
   await db().keyReminderDay.create({ data: { userId, day: new Date() } })
 
   const plan = await createPlan()

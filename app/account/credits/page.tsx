@@ -1,5 +1,7 @@
 import type { Metadata } from "next"
 import { redirect } from "next/navigation"
+import { neededForCall } from "@/app/api/v1/needed-for-call"
+import { Shortage } from "@/components/account/shortage"
 import { buttonStyle } from "@/components/button"
 import { EmptyState } from "@/components/empty-state"
 import { Link } from "@/components/link"
@@ -9,11 +11,10 @@ import { Paging } from "@/components/list/paging"
 import { addressOf, cleanQuery, readListing } from "@/components/list/query"
 import { RefusedQuery } from "@/components/list/refused-query"
 import { PageFrame } from "@/components/page-frame"
-import { SupportLink } from "@/components/support-link"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
 import { creditDays, forecastOf } from "@/lib/credits/days"
-import { describeForecast, inCredits, nameOfLine } from "@/lib/credits/words"
+import { describeForecast, inCredits, nameOfLine, shortageOf } from "@/lib/credits/words"
 import { requireViewer } from "@/lib/sign-in/session"
 import { entriesPage } from "./entry-origin"
 import { endpoint } from "./ledger"
@@ -31,11 +32,13 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
   if (params.kind || params.runId) redirect(addressOf(entriesPage, params))
   // A filter or page number in the URL means that the viewer reads the ledger, so the forecast and charts are left out.
   const isWhole = cleanQuery(page, params).size === 0
-  const [{ query, found }, days] = await Promise.all([
+  const [{ query, found }, days, needed] = await Promise.all([
     readListing(page, params, (search) => endpoint.read(viewer.id, search)),
     isWhole ? creditDays(viewer.id) : null,
+    neededForCall(),
   ])
-  const forecast = days && "data" in found ? forecastOf(found.meta.balance, days) : null
+  const canCall = "data" in found && !shortageOf(found.meta.balance, needed)
+  const forecast = days && canCall ? forecastOf(found.meta.balance, days) : null
   return (
     <PageFrame
       title={entry.label}
@@ -47,7 +50,8 @@ export default async function CreditsPage({ searchParams }: PageProps<"/account/
             label="Balance"
             note={
               <>
-                <span className="block">available to spend</span>
+                {canCall && <span className="block">available to spend</span>}
+                <Shortage balance={found.meta.balance} neededForCall={needed} />
                 {forecast && <span className="block">{describeForecast(forecast)}</span>}
               </>
             }
@@ -138,12 +142,12 @@ function NoEntries() {
     <EmptyState
       title="No entries yet"
       action={
-        <Link href="/api-keys" className={buttonStyle()}>
-          Create an API key
+        <Link href="/docs#credits" className={buttonStyle()}>
+          How to add credits
         </Link>
       }
     >
-      Contact <SupportLink /> to add credits. Your code spends them on{" "}
+      Plans and packs add credits. Your code spends them on{" "}
       <Link href="/docs/user" className="text-accent underline">
         runs
       </Link>

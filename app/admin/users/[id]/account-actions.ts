@@ -128,7 +128,7 @@ export const accountActions = {
     label: "Delete account",
     title: "Delete this account?",
     effect: () =>
-      `will be closed now and deleted in ${graceDays} days: their personal data for good, while orders and the credit ledger stay without a person. Until then you can undo it, and so can they by signing in, unless the account is banned or closed already. They get an email.`,
+      `will be closed now and deleted in ${graceDays} days: their personal data for good, while orders and the credit ledger stay without a person. Until then you can undo it, and so can they after a sign-in, unless the account is banned or closed already. They get an email.`,
     kind: "danger",
     permission: "users.manage",
     statuses: ["active", "banned", "closed"],

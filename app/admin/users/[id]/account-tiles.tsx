@@ -1,9 +1,10 @@
+import { neededForCall } from "@/app/api/v1/needed-for-call"
 import { PlanTile } from "@/components/account/plan-tile"
 import { Count, Money, None } from "@/components/list/cells"
 import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
 import { type Account, netRevenueOf } from "@/lib/console/account"
-import { inCredits } from "@/lib/credits/words"
+import { inCredits, shortageOf } from "@/lib/credits/words"
 import { holds } from "@/lib/permissions"
 import { shownDays, type Use } from "./account-use"
 
@@ -15,10 +16,19 @@ export async function AccountTiles({ account, role, use }: { account: Account; r
   const readsCredits = holds(role, "credits.read")
   const readsBilling = holds(role, "billing.read")
   if (!readsCredits && !readsBilling && !use) return null
+  const shortage = shortageOf(balance, await neededForCall())
   return (
     <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
       {readsCredits && (
-        <Tile label="Balance" note={held > 0 && `${inCredits(held)} held by runs in progress`}>
+        <Tile
+          label="Balance"
+          note={
+            <>
+              {shortage && <span className="block text-warn">{shortage}</span>}
+              {held > 0 && <span className="block">{inCredits(held)} held by runs in progress</span>}
+            </>
+          }
+        >
           <Count of={balance} />
         </Tile>
       )}
