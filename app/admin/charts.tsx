@@ -89,7 +89,7 @@ type Range = { since: number; until: number; interval: StatsInterval }
  */
 export async function Charts({ role, ...range }: Range & { role: string }) {
   const readsMoney = holds(role, moneyPermission)
-  const readable = questions.filter(({ unit }) => unit !== "cents" || readsMoney)
+  const readable = questions.filter(({ unit }) => unit !== "money" || readsMoney)
   const [charts, revenue] = await Promise.all([
     Promise.all(readable.map((question) => chartOf(question, range, role))).catch(refusalOf),
     readsMoney ? revenueByPlan(range).catch(refusalOf) : [],
