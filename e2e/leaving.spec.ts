@@ -28,7 +28,10 @@ for (const javaScriptEnabled of scripting) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled })
 
-    test("an account exports its data, deletes itself, and decides at its next sign-in whether that stays", async ({ page, signUp }) => {
+    test("an account exports its data, deletes itself, and decides at its next sign-in whether that stays", async ({
+      page,
+      signUp,
+    }) => {
       const account = await signUp()
       await page.goto("/account/settings")
       await page.getByRole("button", { name: "Export data" }).click()
