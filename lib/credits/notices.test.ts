@@ -145,13 +145,13 @@ test("an email that the mail server refuses is tried again after ten minutes, an
   await spend(995)
   await look()
   const { SMTP_URL } = env()
-  const useServer = (url: string | undefined) => {
+  const connectTo = (url: string | undefined) => {
     Object.assign(env(), { SMTP_URL: url })
     delete singletons.smtp
   }
-  useServer("smtp://127.0.0.1:9")
+  connectTo("smtp://127.0.0.1:9")
   expect(await subjectsTo(user)).toEqual([])
-  useServer(SMTP_URL)
+  connectTo(SMTP_URL)
   expect(await subjectsTo(user)).toEqual([])
   const notice = { userId_kind: { userId: user.id, kind: "too_low" } } as const
   const { sendAt, sentAt, attempts } = await db().creditNotice.findUniqueOrThrow({ where: notice })
