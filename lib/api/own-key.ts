@@ -57,7 +57,7 @@ export function ownKeyRoutes(surface: Surface, scopesOf: (role: string) => Promi
       parseParameters(new URL(request.url).search, ownObject.parameters)
       const { scopes, allowed_cidrs: addresses } = key
       const [{ spending, ...described }, offered] = await Promise.all([
-        withinDeadline(findOwnKey(key)),
+        withinDeadline(() => findOwnKey(key)),
         scopesOf(owner.role),
       ])
       const { limit: perMinute, remaining, resetSeconds } = verdict

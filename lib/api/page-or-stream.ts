@@ -36,7 +36,7 @@ export async function pageOrStream(
   setAll(draft.headers, { Vary: "Accept" })
   const format = streamFormatIn(request.headers)
   if (!format) {
-    const page = await withinDeadline(rows.page(demand))
+    const page = await withinDeadline(() => rows.page(demand))
     draft.rows = page.data.length
     return listEnvelope(page)
   }

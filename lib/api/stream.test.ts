@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest"
 import { HEAD as headOfOrders, GET as orders } from "@/app/api/v1/me/orders/route"
 import { orderRow } from "@/lib/orders"
 import { cursorApplication } from "@/lib/postgres/cursor"
-import { databaseDeadline } from "@/lib/postgres/deadline"
+import { databaseDeadline, type WithinDeadline } from "@/lib/postgres/deadline"
 import { listed } from "@/lib/postgres/listed"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
@@ -256,8 +256,8 @@ test("a list that cannot be read is an error response and takes no place", async
 test("a list that is opened only after the deadline of its request is closed again", async () => {
   const list = await listOf(1)
   let opening: Promise<unknown> = Promise.resolve()
-  const withinDeadline = async (work: Promise<unknown>): Promise<never> => {
-    opening = work
+  const withinDeadline: WithinDeadline = async (work) => {
+    opening = work(AbortSignal.abort())
     throw new Refusal(503, "service_unavailable", "Too late.")
   }
   await expect(begin(list, ndjson, { reader: readerWith({ withinDeadline }) })).rejects.toThrow("Too late.")

@@ -64,12 +64,17 @@ export async function openChunks(
   const place = takePlace(reader.id, reader.isCustomer)
   if (typeof place === "string") return refusePlace(place)
   try {
-    const opening = open(times.maxMs)
-    const source = await reader.withinDeadline(opening).catch((error) => {
-      // It may still open after the deadline.
-      opening.then(({ abort }) => abort()).catch(() => {})
-      throw error
-    })
+    let opening: Promise<Chunks> | undefined
+    const source = await reader
+      .withinDeadline(() => {
+        opening = open(times.maxMs)
+        return opening
+      })
+      .catch((error) => {
+        // It may still open after the deadline.
+        opening?.then(({ abort }) => abort()).catch(() => {})
+        throw error
+      })
     if (isExiting()) {
       source.abort()
       return refusePlace("exiting")
