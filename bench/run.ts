@@ -166,7 +166,7 @@ function viaStatements(clients: readonly pg.Client[]): Contender {
     const { idempotencyKey, fingerprint } = requestOf(owner, keyId)
     const reserved = await client.query<{ created_at: Date }>({
       ...reserveStatement,
-      values: [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds],
+      values: [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds, null],
     })
     const [head, tail] = runEnvelope({ runId, cost, result: {}, createdAt: reserved.rows[0]?.created_at ?? new Date() })
     const closed = await client.query({ ...closeStatement, values: [runId, owner, "settled", cost, head, tail] })

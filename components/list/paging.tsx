@@ -2,6 +2,7 @@ import { buttonStyle } from "@/components/button"
 import { Link } from "@/components/link"
 import { LinkChoice } from "@/components/link-choice"
 import type { List } from "@/lib/api/envelope"
+import { usefulOffset } from "@/lib/api/parameters"
 import { defaultLimit, pageWith } from "./query"
 
 const count = new Intl.NumberFormat("en")
@@ -26,7 +27,8 @@ export function Paging({
   const at = (place: number) => pageWith(page, query, { offset: place > 0 ? String(place) : undefined })
   const first = byCursor || offset > 0 ? at(0) : undefined
   const previous = offset > 0 ? at(Math.max(0, offset - limit)) : undefined
-  const next = nextCursor && (byCursor ? pageWith(page, query, { cursor: nextCursor }) : at(offset + limit))
+  const isFar = byCursor || offset + limit > usefulOffset
+  const next = nextCursor && (isFar ? pageWith(page, query, { cursor: nextCursor }) : at(offset + limit))
   const range = byCursor || rows === 0 ? "" : `${count.format(offset + 1)}–${count.format(offset + rows)} of `
   return (
     <nav aria-label="Pagination" className="flex flex-wrap items-center gap-2">

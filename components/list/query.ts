@@ -1,6 +1,7 @@
 import { redirect } from "next/navigation"
 import type { List } from "@/lib/api/envelope"
 import { Refusal } from "@/lib/api/errors"
+import { TooManyWaiting } from "@/lib/postgres/turns"
 
 /**
  * The query of a page. Forms also submit empty fields; a redirect removes them, which keeps the URL short, and the API's
@@ -49,7 +50,7 @@ export async function orRefused<Result>(result: Promise<Result>): Promise<Result
   try {
     return await result
   } catch (error) {
-    if (error instanceof Refusal) return { refused: error.message }
+    if (error instanceof Refusal || error instanceof TooManyWaiting) return { refused: error.message }
     throw error
   }
 }

@@ -58,7 +58,7 @@ export const conventions = {
     'A list returns `{ "data": [rows], "meta": { "total", "limit", "offset", "nextCursor" } }`, where `total` counts all matching rows. A single object returns `{ "data": {…} }`.',
   walk: `To read all rows, use \`limit=${limitBounds.max}\` and repeat the request with \`cursor=\` set to \`meta.nextCursor\` until it is null. Every row that exists throughout is returned exactly once. With \`offset\`, rows can be skipped or repeated.`,
   stream:
-    'To read all rows in one request and from one snapshot, send `Accept: application/x-ndjson` or `Accept: text/csv`, without `limit`, `offset` and `cursor`. NDJSON is complete only if its last line is `{ "meta": { "total" } }`; a CSV that is incomplete ends with a broken connection. A key reads one stream at a time, and so do all keys of a customer together, for at most 10 minutes.',
+    'To read all rows in one request and from one snapshot, send `Accept: application/x-ndjson` or `Accept: text/csv`, without `limit`, `offset` and `cursor`. NDJSON is complete only if its last line is `{ "meta": { "total" } }`; a CSV that is incomplete ends with a broken connection. A key reads one stream at a time, and so do all keys of a customer together, for at most 10 minutes and at 4 KB per second at least.',
   search: `\`q\` searches for part of a name or address, an id, or the first characters of a key. It has ${searchLength.min} to ${searchLength.max} characters; more than ${maxMatches} matches return 400.`,
   sort: "`sort` sorts by that field instead of `createdAt`, then by id.",
   bounds: "`since` and `until` are inclusive: `since=2026-01-01&until=2026-01-31` covers January in UTC.",

@@ -11,7 +11,7 @@ import { csv, streamHeaders } from "./stream-formats"
 export async function download(
   request: Request,
   resource: string,
-  reader: Pick<Reader, "id" | "isCustomer" | "check">,
+  reader: Pick<Reader, "id" | "account" | "kind" | "check">,
   stream: (search: string, reader: Reader) => Promise<StreamedBody>,
 ): Promise<Response> {
   const requestId = request.headers.get("x-request-id") ?? ""

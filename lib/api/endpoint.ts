@@ -2,6 +2,8 @@ import type { z } from "zod"
 import type { Family, Source } from "@/lib/metrics/family"
 import { databaseDeadline, type WithinDeadline } from "@/lib/postgres/deadline"
 import { isOverloaded, overloaded } from "@/lib/postgres/load-shedding"
+import { inTurns, TooManyWaiting } from "@/lib/postgres/turns"
+import { clientAddress } from "@/lib/rate-limit/client-address"
 import { limits, type Verdict } from "@/lib/rate-limit/rate-limit"
 import type { Surface } from "@/lib/surfaces"
 import type { Scope } from "../keys/scopes"
@@ -57,10 +59,14 @@ export function routes<Row extends Endpoint>(
 
   function serve(request: Request): Promise<Response> {
     return respond(request, pathOf(request), async (draft) => {
-      if (isOverloaded()) return refuseAs("service_unavailable", overloaded.message, overloaded.headers)
+      if (isOverloaded()) return refuseOverloaded()
       const withinDeadline = databaseDeadline()
       if (request.url.includes("?")) draft.parameters = declared(request.url, endpoint)
-      const key = await withinDeadline(findKeyIn(request.headers))
+      // The account is not known yet.
+      const findWithinDeadline = inTurns(`address ${clientAddress(request.headers)}`, withinDeadline)
+      const key = await findWithinDeadline(() => findKeyIn(request.headers)).catch((error) =>
+        error instanceof TooManyWaiting ? refuseOverloaded() : Promise.reject(error),
+      )
       draft.key = key
       if (!key || key.revoked || key.expired) return refuseKey(request.headers)
       const verdict = await countRequest(key, request.headers)
@@ -69,12 +75,16 @@ export function routes<Row extends Endpoint>(
       const caller = authorize(key, verdict, endpoint)
       // Lists count their rows; any other body is one object.
       if (endpoint.method === "GET") draft.rows = 1
-      return handle(request, caller, withinDeadline, draft)
+      return handle(request, caller, inTurns(caller.owner.id, withinDeadline), draft)
     })
   }
 
   const responses = handleEach(endpoint.method, allowed, serve)
   return eachMethod((method) => Object.assign(responses[method], { endpoint }))
+}
+
+function refuseOverloaded(): never {
+  return refuseAs("service_unavailable", overloaded.message, overloaded.headers)
 }
 
 /** The names of the endpoint's parameters in a query. Other names may be anything, even a secret. */

@@ -29,7 +29,8 @@ export const errors = {
   },
   stream_timeout: {
     status: 408,
-    meaning: "The last line of an incomplete stream: it took too long. Ask for fewer rows, or read pages.",
+    meaning:
+      "The last line of an incomplete stream: it took too long, or was read too slowly. Ask for fewer rows, or read pages.",
   },
   idempotency_in_progress: { status: 409, meaning: "A call with this Idempotency-Key is still running." },
   payload_too_large: { status: 413, meaning: "The body is larger than the endpoint accepts." },

@@ -3,6 +3,7 @@ import type { OwnerId } from "@/lib/accounts/owner"
 import type { Family } from "@/lib/metrics/family"
 import type { Found, Page, Position } from "@/lib/postgres/page"
 import { maxMatches, type Searched, search as searchFor, type Term } from "@/lib/postgres/search"
+import { inTurn } from "@/lib/postgres/turns"
 import type { Permission } from "../permissions"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import type { List } from "./envelope"
@@ -15,6 +16,7 @@ import {
   type Parameters,
   searchParameter,
   sortParameter,
+  userOffset,
 } from "./parameters"
 import { parseListQuery } from "./query"
 import type { Body, StreamedBody } from "./respond"
@@ -78,7 +80,7 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
   /** What the metrics endpoint can count of these rows. */
   metrics?: Family
 }): Routes<AdminEndpoint<z.output<Row>, z.output<Meta>>> {
-  const { common, read, stream, write } = list(row, search)
+  const { common, read, stream, write } = list(row, {}, search)
   const access = { surface: "admin", permission, scope: permission } as const
   return routes(
     {
@@ -102,14 +104,14 @@ export function userList<
 >(
   row: ListRow<Where & { userId: OwnerId }, Filters<Omit<Where, "userId">>, Row, Meta>,
 ): Routes<UserEndpoint<z.output<Row>, z.output<Meta>>> {
-  const { common, read, stream, write } = list(row)
+  const { common, read, stream, write } = list(row, { offset: userOffset })
   const access = { surface: "user", permission: undefined, scope: "read" } as const
   return routes(
     {
       ...common,
       ...access,
       recipes: {},
-      read: (userId: OwnerId, search: string) => read(search, { userId }),
+      read: (userId: OwnerId, search: string) => inTurn(userId, "request", () => read(search, { userId })),
       stream: (userId: OwnerId, search: string, format: StreamFormat, reader: Reader) =>
         stream(search, { userId }, demandNothingMore, format, reader),
     },
@@ -128,9 +130,13 @@ export function isUserList(endpoint: Endpoint): endpoint is UserEndpoint<unknown
   return endpoint.surface === "user" && endpoint.shape === "list"
 }
 
-/** What the lists of both surfaces have in common. `read` and `stream` add `own` to the conditions from the query. */
+/**
+ * What the lists of both surfaces have in common. `read` and `stream` add `own` to the conditions from the query.
+ * @param differing the parameters in which a surface differs
+ */
 function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
   row: ListRow<Where, object, Row, Meta>,
+  differing: Parameters,
   searched?: Searched,
 ) {
   const filters: Parameters = {
@@ -140,7 +146,7 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
   }
   // A row without one leaves Meta at its default, the type of noMeta.
   const meta = row.meta ?? (noMeta as unknown as Meta)
-  const parameters: Parameters = { ...listParameters(row.row), ...filters }
+  const parameters: Parameters = { ...listParameters(row.row), ...differing, ...filters }
   const common = {
     method: "GET",
     summary: row.summary,
@@ -175,7 +181,7 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
     reader: Reader,
   ): Promise<StreamedBody> {
     refusePaging(search, format)
-    const { page, where } = await reader.withinDeadline(parse(search, own, demand))
+    const { page, where } = await reader.withinDeadline(() => parse(search, own, demand))
     return openStream(reader, format, {
       columns: page.fields ?? Object.keys(row.row.shape),
       find: () => row.find(where, { ...page, limit: Number.MAX_SAFE_INTEGER, all: true }, demand),

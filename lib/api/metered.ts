@@ -5,7 +5,10 @@ import type { Spending } from "../credits/spending"
 import { inCredits } from "../credits/words"
 import { env } from "../env"
 import { id, timestamp } from "../fields"
-import { overloaded } from "../postgres/load-shedding"
+import { product } from "../product"
+import { wholeClientAddress } from "../rate-limit/client-address"
+import { log } from "../telemetry/log"
+import { authorizeAgain, type Caller } from "./authenticate"
 import { readBody } from "./body"
 import { type Routes, routes } from "./endpoint"
 import { runEnvelope, runIdOf } from "./envelope"
@@ -30,41 +33,57 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
   summary: string
   /** In credits, at least 1. No call is charged more, whatever cost `work` returns. */
   maxCost: number
-  /** The most that a call with this body can cost, which it holds of its key's spending limit; `maxCost` if omitted. */
+  /**
+   * The most that a call with this body can cost, which it holds of its key's spending limit; `maxCost` if omitted. It is
+   * read before anything is paid, so it must cost no more than a look at each character.
+   */
   costOf?: (body: z.output<Body>) => number
   body: Body
   result: Result
   /** `signal` aborts when the time is up. A thrown error becomes the response, and nothing is charged. */
   work: (body: z.output<Body>, context: { runId: string; signal: AbortSignal }) => Promise<Worked<z.input<Result>>>
 }): Routes {
+  const access = { surface: "user", permission: undefined, scope: "run" } as const
   return routes(
     {
       ...ownObject,
+      ...access,
       method: "POST",
-      scope: "run",
       summary,
       data: settledRun(maxCost, result),
       metered: { body, maxCost },
     },
-    async (request, { key, owner }, withinDeadline, draft) => {
+    async (request, caller, withinDeadline, draft) => {
       const { pathname, search } = new URL(request.url)
       parseParameters(search, ownObject.parameters)
       const idempotencyKey = readIdempotencyKey(request.headers)
       const input = await readBody(request, body)
       const fingerprint = fingerprintOf(pathname, input)
-      const keyHold = key.has_spend_limit ? Math.min(maxCost, costOf(input)) : undefined
-      const outcome = await run(
-        { owner: owner.id, keyId: key.id, idempotencyKey, fingerprint, amount: maxCost, keyHold },
-        async (context) => {
-          draft.runId = context.runId
-          const worked = await work(input, context)
-          return { ...worked, result: result.parse(worked.result) }
-        },
-        runEnvelope,
-        withinDeadline,
-      )
+      const attempt = ({ key, owner }: Caller) =>
+        run(
+          {
+            owner: owner.id,
+            keyId: key.id,
+            address: wholeClientAddress(request.headers),
+            idempotencyKey,
+            fingerprint,
+            amount: maxCost,
+            keyHold: key.has_spend_limit ? holdOf(costOf(input), maxCost) : undefined,
+          },
+          async (context) => {
+            draft.runId = context.runId
+            const worked = await work(input, context)
+            return { ...worked, result: result.parse(worked.result) }
+          },
+          runEnvelope,
+          withinDeadline,
+        )
+      let outcome = await attempt(caller)
+      if (!outcome.ok && outcome.reason === "key_changed") {
+        outcome = await attempt(await withinDeadline(() => authorizeAgain(request.headers, caller, access)))
+      }
       const isCharge = outcome.ok ? !outcome.replayed : outcome.reason === "insufficient"
-      if (isCharge) noticeLater(owner.id, maxCost)
+      if (isCharge) noticeLater(caller.owner.id, maxCost)
       if (!outcome.ok) return refuseRun(outcome, maxCost)
       draft.credits = outcome.charged
       if (outcome.replayed) {
@@ -74,6 +93,13 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
       return outcome.body
     },
   )
+}
+
+/** A hold outside 1 to the maximum is a bug in `costOf`. */
+function holdOf(cost: number, max: number): number {
+  if (Number.isInteger(cost) && cost >= 1 && cost <= max) return cost
+  log().error({ cost: String(cost), max }, "hold_out_of_range")
+  return max
 }
 
 function settledRun(maxCost: number, result: z.ZodType) {
@@ -106,6 +132,10 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
         "The call with this Idempotency-Key is still running. Try again to get its response.",
         { "Retry-After": String(Math.min(2, outcome.secondsLeft)) },
       )
+    case "key_changed":
+      return refuseAs("service_unavailable", "This key is being changed. Nothing was charged; try again.", {
+        "Retry-After": "1",
+      })
     case "busy":
       return refuseAs(
         "service_unavailable",
@@ -113,12 +143,6 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
         {
           "Retry-After": "1",
         },
-      )
-    case "overloaded":
-      return refuseAs(
-        "service_unavailable",
-        "Too many calls of this account are waiting. Nothing was charged; try again in 2 seconds.",
-        overloaded.headers,
       )
     case "timed_out":
     case "too_late":

@@ -80,7 +80,7 @@ export function metrics(sources: readonly Source[]): Routes {
         stream: async (demand, format, reader) => {
           refusePaging(search, format)
           const question = questionOf(asked, sources, demand)
-          const { rows } = await withinDeadline(rowsOf(question, sortOf(asked, question)))
+          const { rows } = await withinDeadline(() => rowsOf(question, sortOf(asked, question)))
           const data = rows.map(bodyOf)
           const columns = new Set(["id", ...data.flatMap((row) => Object.keys(row))])
           return openStream(reader, format, {

@@ -28,6 +28,6 @@ export function userObject<Data extends z.ZodType>({
 }): Routes {
   return routes({ ...ownObject, method: "GET", summary, data }, async (request, { owner }, withinDeadline) => {
     parseParameters(new URL(request.url).search, ownObject.parameters)
-    return objectEnvelope(data.parse(await withinDeadline(get(owner))))
+    return objectEnvelope(data.parse(await withinDeadline(() => get(owner))))
   })
 }

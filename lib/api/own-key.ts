@@ -69,7 +69,7 @@ export function ownKeyRoutes(
       parseParameters(new URL(request.url).search, ownObject.parameters)
       const { scopes, allowed_cidrs: addresses } = key
       const [{ spending, ...described }, offered] = await Promise.all([
-        withinDeadline(findOwnKey(key)),
+        withinDeadline(() => findOwnKey(key)),
         scopesOf(owner.role),
       ])
       const { limit: perMinute, remaining, resetSeconds } = verdict

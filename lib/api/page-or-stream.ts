@@ -47,15 +47,15 @@ export async function pageOrStream(
   setAll(draft.headers, { Vary: "Accept" })
   const format = streamFormatIn(request.headers)
   if (!format) {
-    const page = await withinDeadline(rows.page(demand))
+    const page = await withinDeadline(() => rows.page(demand))
     draft.rows = page.data.length
     return listEnvelope(page)
   }
-  const isCustomer = access.surface === "user"
+  const { owner, key } = caller
   const body = await rows.stream(demand, format, {
-    // A customer could otherwise take all places with several keys.
-    id: isCustomer ? caller.owner.id : caller.key.id,
-    isCustomer,
+    // All keys of a customer are one reader.
+    ...(access.surface === "user" ? { id: owner.id, kind: "customer" } : { id: key.id, kind: "operator" }),
+    account: owner.id,
     request,
     requestId: draft.headers["x-request-id"] ?? "",
     withinDeadline,

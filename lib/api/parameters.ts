@@ -10,7 +10,7 @@ export const limitBounds = { min: 1, max: 500, default: 100 }
 /** The largest signed 32-bit integer. */
 export const maxOffset = 2_147_483_647
 
-/** An offset takes time in proportion to its size; this many rows are skipped in a few milliseconds. */
+/** An offset takes time in proportion to its size. This many rows are skipped in a few milliseconds; customers can skip no more. */
 export const usefulOffset = 10_000
 
 const timeError =
@@ -127,7 +127,7 @@ export const sharedParameters = {
   }),
   offset: integer(0, maxOffset).meta({
     default: 0,
-    description: `Rows to skip; large offsets are slow, so use cursor beyond about ${usefulOffset}`,
+    description: `Rows to skip; use cursor beyond ${usefulOffset}, which the user API requires`,
   }),
   since: time(false).describe("Rows created at or after this time: a date, an ISO 8601 time or epoch milliseconds"),
   until: time(true).describe("Rows created at or before this time; a plain date includes that whole UTC day"),
@@ -143,6 +143,12 @@ export function listParameters(row: z.ZodObject) {
   const names = Object.keys(row.shape)
   return { ...sharedParameters, fields: fieldsOf(names, names.join("|")) }
 }
+
+/** The `offset` of the user API. */
+export const userOffset = integer(0, usefulOffset, "; read on with cursor").meta({
+  default: 0,
+  description: `Rows to skip, at most ${usefulOffset}; use cursor beyond`,
+})
 
 /** The parameter that names the field by which a list is sorted. */
 export function sortParameter(fields: readonly string[]) {

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http"
 import { transportSecurity } from "@/lib/https"
 import { isDatabaseUnavailable } from "@/lib/postgres/failures"
+import { TooManyWaiting } from "@/lib/postgres/turns"
 import { clientAddress, wholeClientAddress } from "@/lib/rate-limit/client-address"
 import { type LoggedRequest, logRequest } from "@/lib/request-log/write"
 import { isOfApi, recordRequest } from "@/lib/telemetry/access-log"
@@ -154,6 +155,7 @@ function createResponse(
 /** The response to an error that was thrown. Those that are no refusals are logged. */
 export function refusalFor(error: unknown, requestId: string): Refusal {
   if (error instanceof Refusal) return error
+  if (error instanceof TooManyWaiting) return new Refusal(429, "rate_limited", error.message, { "Retry-After": "2" })
   const why = error instanceof Error ? error.stack : String(error)
   if (isDatabaseUnavailable(error)) {
     log().error({ requestId, why }, "service_unavailable")

@@ -1,24 +1,38 @@
 import { randomUUID } from "node:crypto"
 import pg from "pg"
-import { expect, onTestFinished, test, vi } from "vitest"
+import { afterEach, expect, onTestFinished, test, vi } from "vitest"
 import { HEAD as headOfOrders, GET as orders } from "@/app/api/v1/me/orders/route"
 import { orderRow } from "@/lib/orders"
 import { cursorApplication } from "@/lib/postgres/cursor"
-import { databaseDeadline } from "@/lib/postgres/deadline"
+import { databaseDeadline, type WithinDeadline } from "@/lib/postgres/deadline"
 import { listed } from "@/lib/postgres/listed"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { withSettings } from "@/lib/postgres/settings"
 import { drainRequestLog } from "@/lib/request-log/write"
-import { drainStreams, maxStreams } from "@/lib/streams"
+import { singletons } from "@/lib/singleton"
+import {
+  drainStreams,
+  maxStreams,
+  type Place,
+  retrySeconds,
+  type StreamKind,
+  type StreamReader,
+  takePlace,
+} from "@/lib/streams"
 import { createKey, createOrder, createOrders, createUser } from "@/tests/support/factories"
 import { Refusal } from "./errors"
 import type { StreamedBody } from "./respond"
-import { openStream, type Reader } from "./stream"
+import { openChunks, openStream, type Reader } from "./stream"
 import { csv, csvFile, ndjson, type StreamFormat, streamFormatIn } from "./stream-formats"
 
 const never = 3_600_000
-const times = { maxMs: never, checkEveryMs: never, lastLineMs: never }
+const times = { maxMs: never, checkEveryMs: never, paceMs: never, lastLineMs: never }
+
+/** Nobody waits for a place of the test before. */
+afterEach(() => {
+  delete singletons.streams
+})
 
 /** A list of an account with this many orders. */
 async function listOf(orders: number) {
@@ -41,7 +55,8 @@ const large = await listOf(1_200)
 function readerWith(overrides: Partial<Reader> = {}): Reader {
   return {
     id: randomUUID(),
-    isCustomer: false,
+    account: randomUUID(),
+    kind: "operator",
     request: new Request("http://localhost:3000"),
     requestId: randomUUID(),
     withinDeadline: databaseDeadline(),
@@ -257,8 +272,8 @@ test("a list that cannot be read is an error response and takes no place", async
 test("a list that is opened only after the deadline of its request is closed again", async () => {
   const list = await listOf(1)
   let opening: Promise<unknown> = Promise.resolve()
-  const withinDeadline = async (work: Promise<unknown>): Promise<never> => {
-    opening = work
+  const withinDeadline: WithinDeadline = async (work) => {
+    opening = work(AbortSignal.abort())
     throw new Refusal(503, "service_unavailable", "Too late.")
   }
   await expect(begin(list, ndjson, { reader: readerWith({ withinDeadline }) })).rejects.toThrow("Too late.")
@@ -291,14 +306,14 @@ test("a client that is gone before its stream starts takes no place", async () =
   expect(await ended).toEqual({ rows: 0, code: "client_disconnected" })
 })
 
-test("a reader has one stream at a time, in all processes, and a process sends the operator two", async () => {
-  const [reader, other, third] = [readerWith(), readerWith(), readerWith()]
+test("a reader has one stream at a time, in all processes, and a process sends the operator three", async () => {
+  const [reader, other, third, fourth] = [readerWith(), readerWith(), readerWith(), readerWith()]
   const refusal = { status: 429, code: "rate_limited", headers: { "Retry-After": "5" } }
   const open = (by: Reader): Promise<StreamedBody> => openStream(by, ndjson, large.streamed, times)
 
   const opened = await begin(large, ndjson, { reader })
   await expect(open(reader)).rejects.toMatchObject(refusal)
-  const second = await begin(large, csv, { reader: other })
+  const others = [await begin(large, csv, { reader: other }), await begin(large, csv, { reader: fourth })]
   await expect(open(third)).rejects.toMatchObject({ status: 503, headers: { "Retry-After": "10" } })
   await opened.chunks.cancel()
 
@@ -309,22 +324,102 @@ test("a reader has one stream at a time, in all processes, and a process sends t
   await expect(open(third)).rejects.toMatchObject(refusal)
   await client.end()
   const last = await begin(large, ndjson, { reader: third })
-  await Promise.all([last.chunks.cancel(), second.chunks.cancel()])
-  await Promise.all([last.ended, second.ended])
+  const all = [last, ...others]
+  await Promise.all(all.map(({ chunks }) => chunks.cancel()))
+  await Promise.all(all.map(({ ended }) => ended))
 })
 
-test("several customers read at once, each one stream, and take no place of the operator", async () => {
-  const customers = Array.from({ length: maxStreams.ofCustomers }, () => readerWith({ isCustomer: true }))
-  const [first = expect.fail()] = customers
-  const opened = await Promise.all(customers.map((reader) => begin(large, csv, { reader })))
-  const open = (by: Reader) => openStream(by, csv, large.streamed, times)
-  await expect(open({ ...first })).rejects.toMatchObject({ status: 429, headers: { "Retry-After": "5" } })
-  const full = { status: 503, headers: { "Retry-After": "10" } }
-  await expect(open(readerWith({ isCustomer: true }))).rejects.toMatchObject(full)
-  for (let count = 0; count < maxStreams.ofOperator; count++) opened.push(await begin(large, ndjson))
-  await expect(open(readerWith())).rejects.toMatchObject(full)
-  await Promise.all(opened.map(({ chunks }) => chunks.cancel()))
-  await Promise.all(opened.map(({ ended }) => ended))
+const full = { status: 503, headers: { "Retry-After": "10" } }
+const kinds = Object.keys(maxStreams) as StreamKind[]
+
+/** Takes all places of a kind, each for another account. */
+function fill(kind: StreamKind) {
+  return Array.from({ length: maxStreams[kind].total }, () => taken(readerWith({ kind })))
+}
+
+function taken(reader: StreamReader): Place {
+  const place = takePlace(reader)
+  return typeof place === "string" ? expect.fail(place) : place
+}
+
+test("customers, exports and the operator never take each other's places", async () => {
+  const places = kinds.flatMap(fill)
+  for (const kind of kinds) {
+    await expect(openStream(readerWith({ kind }), csv, large.streamed, times)).rejects.toMatchObject(full)
+  }
+  for (const place of places) place.leave()
+})
+
+test("an account exports its data while its streams are read", () => {
+  const account = randomUUID()
+  const places = kinds.map((kind) => taken(readerWith({ kind, account })))
+  for (const place of places) place.leave()
+})
+
+test.each(kinds)("an account leaves a place of each kind to others, whichever keys it uses: %s", (kind) => {
+  const account = randomUUID()
+  const own = () => readerWith({ kind, account })
+  const places = Array.from({ length: maxStreams[kind].account }, () => taken(own()))
+  expect(takePlace(own())).toBe("own")
+  places.push(taken(readerWith({ kind })))
+  for (const place of places) place.leave()
+})
+
+test("a free place is kept for the account that was refused first, for as long as it tries again", () => {
+  vi.useFakeTimers({ toFake: ["performance"] })
+  onTestFinished(() => void vi.useRealTimers())
+  const kind = "customer"
+  const places = fill(kind)
+  const [first, second] = [readerWith({ kind }), readerWith({ kind })]
+  expect([takePlace(first), takePlace(second), takePlace(first)]).toEqual(["full", "full", "full"])
+  // Whoever had a place starts the next stream at once.
+  const again = places.pop() ?? expect.fail()
+  again.leave()
+  expect([takePlace(again.reader), takePlace(second)]).toEqual(["full", "full"])
+  vi.advanceTimersByTime(retrySeconds * 1_000)
+  places.push(taken(first))
+  expect(takePlace(again.reader)).toBe("full")
+  places.shift()?.leave()
+  vi.advanceTimersByTime(retrySeconds * 1_000)
+  // The second one has not tried again, and no longer waits.
+  places.push(taken(again.reader))
+  for (const place of places) place.leave()
+})
+
+test("a client that reads 16 KB a second keeps its place, and one that reads 100 bytes a second loses it in two minutes", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] })
+  onTestFinished(() => void vi.useRealTimers())
+  const read = async (bytes: number, everyMs: number, reads: number) => {
+    const next = async () => ({ chunk: Buffer.alloc(bytes), rows: 1, isLast: false })
+    const { stream, ended } = await openChunks(readerWith(), async () => ({ next, abort: () => {} }))
+    const chunks = stream.getReader()
+    const over = vi.fn()
+    void ended.then(over)
+    for (let count = 0; count < reads && over.mock.calls.length === 0; count++) {
+      await chunks.read()
+      await vi.advanceTimersByTimeAsync(everyMs)
+    }
+    if (over.mock.calls.length === 0) await chunks.cancel()
+    return ended
+  }
+  // As TCP passes it on: in bursts.
+  expect(await read(1_440_000, 90_000, 6)).toEqual({ rows: 6, code: "client_disconnected" })
+  expect(await read(16_000, 1_000, 590)).toEqual({ rows: 590, code: "client_disconnected" })
+  expect(await read(2_000, 20_000, 30)).toEqual({ rows: 7, code: "stream_timeout" })
+})
+
+test("the time in which rows are read does not count as the client's", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] })
+  onTestFinished(() => void vi.useRealTimers())
+  let found = (_chunk: { chunk: Buffer; rows: number; isLast: boolean }) => {}
+  const next = () => new Promise<{ chunk: Buffer; rows: number; isLast: boolean }>((resolve) => (found = resolve))
+  const { stream, ended } = await openChunks(readerWith(), async () => ({ next, abort: () => {} }))
+  const chunks = stream.getReader()
+  const reading = chunks.read()
+  await vi.advanceTimersByTimeAsync(300_000)
+  found({ chunk: Buffer.alloc(1), rows: 1, isLast: true })
+  await reading
+  expect(await ended).toEqual({ rows: 1 })
 })
 
 test("a request is logged when its stream has ended, with the rows that were sent", async () => {

@@ -2,7 +2,15 @@ import { type Cursor, openCursor } from "@/lib/postgres/cursor"
 import type { WithinDeadline } from "@/lib/postgres/deadline"
 import type { Found } from "@/lib/postgres/page"
 import { resetConnection } from "@/lib/responses"
-import { type Chunks, isExiting, type NoPlace, type Place, takePlace } from "@/lib/streams"
+import {
+  type Chunks,
+  isExiting,
+  type NoPlace,
+  type Place,
+  retrySeconds,
+  type StreamReader,
+  takePlace,
+} from "@/lib/streams"
 import { errors, Refusal, refuseAs } from "./errors"
 import { type Ending, refusalFor, type StreamedBody } from "./respond"
 import type { StreamFormat } from "./stream-formats"
@@ -11,10 +19,7 @@ import type { StreamFormat } from "./stream-formats"
 // it ends with a line that says why, or its connection is reset.
 
 /** Who reads a stream. */
-export type Reader = {
-  /** The id of an admin key or of an account. It reads one stream at a time. */
-  id: string
-  isCustomer: boolean
+export type Reader = StreamReader & {
   request: Request
   requestId: string
   withinDeadline: WithinDeadline
@@ -31,11 +36,16 @@ export type Streamed = {
   rowOf: (found: unknown) => Readonly<Record<string, unknown>>
 }
 
+/** A slower client would keep a place from others. */
+export const minBytesPerSecond = 4_000
+
 const streamTimes = {
   /** How long a stream may take. */
   maxMs: 600_000,
-  /** How often it is checked whether the reader may still read. */
+  /** How often it is checked whether the reader may still read, and keeps the pace. */
   checkEveryMs: 5_000,
+  /** Over how long a client keeps the pace. TCP's buffers hold what a client at 16 KB/s reads in 90 seconds. */
+  paceMs: 120_000,
   /** How long a client may take to read the last line of a stream that is incomplete. */
   lastLineMs: 5_000,
 }
@@ -61,15 +71,20 @@ export async function openChunks(
 ): Promise<StreamedBody> {
   // HEAD has the headers only.
   if (reader.request.method === "HEAD") return { stream: new ReadableStream(), ended: Promise.resolve({ rows: 0 }) }
-  const place = takePlace(reader.id, reader.isCustomer)
+  const place = takePlace(reader)
   if (typeof place === "string") return refusePlace(place)
   try {
-    const opening = open(times.maxMs)
-    const source = await reader.withinDeadline(opening).catch((error) => {
-      // It may still open after the deadline.
-      opening.then(({ abort }) => abort()).catch(() => {})
-      throw error
-    })
+    let opening: Promise<Chunks> | undefined
+    const source = await reader
+      .withinDeadline(() => {
+        opening = open(times.maxMs)
+        return opening
+      })
+      .catch((error) => {
+        // It may still open after the deadline.
+        opening?.then(({ abort }) => abort()).catch(() => {})
+        throw error
+      })
     if (isExiting()) {
       source.abort()
       return refusePlace("exiting")
@@ -90,8 +105,8 @@ export function refusePlace(reason: NoPlace): never {
     case "full":
       return refuseAs(
         "service_unavailable",
-        `The server is sending as many streams as it can. Try again in 10 seconds, or read pages with limit and cursor.`,
-        { "Retry-After": "10" },
+        `The server is sending as many streams as it can. Try again in ${retrySeconds} seconds, or read pages with limit and cursor.`,
+        { "Retry-After": String(retrySeconds) },
       )
     case "exiting":
       return refuseAs("service_unavailable", exiting, { "Retry-After": "2" })
@@ -141,7 +156,7 @@ function start(
   place: Place,
   source: Chunks,
   { request, requestId, check }: Reader,
-  { maxMs, checkEveryMs, lastLineMs }: typeof streamTimes,
+  { maxMs, checkEveryMs, paceMs, lastLineMs }: typeof streamTimes,
 ): StreamedBody {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
   let rows = 0
@@ -150,7 +165,11 @@ function start(
   const ended = new Promise<Ending>((resolve) => {
     resolveEnded = resolve
   })
-  const checking = setInterval(() => check().catch(fail), checkEveryMs)
+  const pace = paceOf(paceMs)
+  const checking = setInterval(() => {
+    if (pace.isLost()) fail(tooSlow(paceMs))
+    else check().catch(fail)
+  }, checkEveryMs)
   const timeout = setTimeout(() => fail(tooLong(maxMs)), maxMs)
 
   const stream = new ReadableStream<Uint8Array>(
@@ -161,8 +180,10 @@ function start(
       /** Called for each chunk that the client takes, so that a client that pauses costs only its connections. */
       async pull() {
         try {
+          pace.pause()
           const next = await source.next()
           if (isOver) return
+          pace.resume(next.chunk.length)
           rows += next.rows
           // Before the client knows, so that it can start another stream at once.
           if (next.isLast) end()
@@ -224,6 +245,29 @@ function start(
     place.leave()
     resolveEnded({ rows, ...(code && { code }) })
   }
+}
+
+/** Whether a client takes `minBytesPerSecond` on average, over a window that each chunk moves on. The time in which the next chunk is read does not count. */
+function paceOf(windowMs: number) {
+  let leftMs = windowMs
+  let waitingSince: number | undefined = performance.now()
+  return {
+    isLost: () => waitingSince !== undefined && performance.now() - waitingSince > leftMs,
+    pause(): void {
+      if (waitingSince !== undefined) leftMs -= performance.now() - waitingSince
+      waitingSince = undefined
+    },
+    resume(bytes: number): void {
+      leftMs = Math.min(windowMs, leftMs + (bytes / minBytesPerSecond) * 1_000)
+      waitingSince = performance.now()
+    },
+  }
+}
+
+function tooSlow(windowMs: number): Refusal {
+  const { status } = errors.stream_timeout
+  const message = `A stream must be read at ${minBytesPerSecond / 1_000} KB per second at least, on average over ${windowMs / 60_000} minutes. Read pages with limit and cursor instead.`
+  return new Refusal(status, "stream_timeout", message)
 }
 
 function tooLong(ms: number): Refusal {

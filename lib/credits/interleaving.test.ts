@@ -6,12 +6,12 @@ import { afterAll, expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { pool } from "@/lib/postgres/pool"
 import { withSettings } from "@/lib/postgres/settings"
+import { inTurn, inTurns } from "@/lib/postgres/turns"
 import { singletons } from "@/lib/singleton"
 import { createKey, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
 import { isLong } from "@/tests/support/sample"
 import { env } from "../env"
-import { inTurn } from "./account-queue"
 import { sweep } from "./ledger"
 import { deductCredits, grantCredits } from "./mutations"
 import { type RunResult, run } from "./run"
@@ -24,7 +24,7 @@ const timeLimit = numRuns * 100
 const timeout = timeLimit + 60_000
 const seed = Number(process.env.LEDGER_SEED || randomInt(2 ** 31))
 
-vi.mock("./account-queue", { spy: true })
+vi.mock("@/lib/postgres/turns", { spy: true })
 
 /** For the statements of the test itself, which are not scheduled. */
 const observer = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 2 })
@@ -49,7 +49,8 @@ type Action = { call: Call } | { book: { account: number; change: number } } | {
 /** The response to a call or one of its retries. */
 type Attempt = { call: Call; response: RunResult | { error: unknown } }
 
-type Account = { id: OwnerId; keyId: string }
+/** `keyId` is of a key without a limit. */
+type Account = { id: OwnerId; keyId: string; limitedKeyId: string }
 
 const startingBalance = 15
 /** It has no period that could end during the test. */
@@ -128,6 +129,7 @@ async function interleave(scheduler: fc.Scheduler, actions: readonly Action[], n
   const timers = scheduleShortTimers(schedule)
   // Several processes execute any number of an account's statements at once.
   vi.mocked(inTurn).mockImplementation((_account, _kind, task) => task())
+  vi.mocked(inTurns).mockImplementation((_account, withinDeadline) => withinDeadline)
   singletons.pool = { query }
   try {
     const results = Promise.all(actions.map((action) => perform(action, accounts, schedule)))
@@ -141,6 +143,7 @@ async function interleave(scheduler: fc.Scheduler, actions: readonly Action[], n
     singletons.pool = workingPool
     timers.mockRestore()
     vi.mocked(inTurn).mockReset()
+    vi.mocked(inTurns).mockReset()
   }
 }
 
@@ -159,7 +162,9 @@ async function openAccounts(): Promise<Account[]> {
     [0, 1].map(async () => {
       const user = await createUser()
       await fund(user.id, startingBalance)
-      return { id: user.id as OwnerId, keyId: (await createKey({ user, surface: "user", ...limit })).key.id }
+      const { key } = await createKey({ user, surface: "user" })
+      const { key: limited } = await createKey({ user, surface: "user", ...limit })
+      return { id: user.id as OwnerId, keyId: key.id, limitedKeyId: limited.id }
     }),
   )
 }
@@ -197,17 +202,24 @@ async function callUntilFinal(call: Call, account: Account, schedule: Schedule):
     const shouldRetry =
       "error" in response
         ? response.error === connectionLost
-        : !response.ok && /^(in_progress|too_late|busy|overloaded)$/.test(response.reason)
+        : !response.ok && /^(in_progress|too_late|busy)$/.test(response.reason)
     if (!shouldRetry) break
   }
   return attempts
 }
 
-function attempt(call: Call, { id, keyId }: Account, schedule: Schedule): Promise<RunResult> {
+function attempt(call: Call, { id, keyId, limitedKeyId }: Account, schedule: Schedule): Promise<RunResult> {
   const { key, body, amount, hold, cost } = call
   const fingerprint = createHash("sha256").update(body).digest()
   return run(
-    { owner: id, keyId, idempotencyKey: key, fingerprint, amount, keyHold: hold ?? undefined },
+    {
+      owner: id,
+      keyId: hold === null ? keyId : limitedKeyId,
+      idempotencyKey: key,
+      fingerprint,
+      amount,
+      keyHold: hold ?? undefined,
+    },
     () =>
       schedule("work", async () => {
         if (cost === null) throw workFailed
@@ -279,7 +291,7 @@ function expectConsistent(
     expect(spent + held + (hold ?? Number.NaN)).toBeGreaterThan(limit.spendLimit)
   } else if (response.reason === "too_late") {
     expect(actions.some((action) => action !== "sweep" && "expire" in action)).toBe(true)
-  } else if (response.reason !== "busy" && response.reason !== "overloaded") {
+  } else if (response.reason !== "busy") {
     expect(["mismatch", "in_progress"]).toContain(response.reason)
     expect(callsWithSameKey.length).toBeGreaterThan(faulty ? 0 : 1)
   }

@@ -261,7 +261,7 @@ test("a call that waits for a settlement or another call of its key is decided b
   expect(await afterChange(settlement, call)).toEqual(["ok"])
   const { owner, keyId, idempotencyKey, fingerprint, amount } = call
   await setLimit(call, 9)
-  const values = [randomUUID(), owner, keyId, amount, idempotencyKey, fingerprint, 60, 4]
+  const values = [randomUUID(), owner, keyId, amount, idempotencyKey, fingerprint, 60, null, 4]
   expect(await afterChange([limitedReserveStatement.text, ...values], call)).toEqual(["key_limit"])
   expect(await periodsOf(call)).toEqual(["1 + 8"])
 })
@@ -317,11 +317,11 @@ test("a limit that is removed after the key was read refuses no call", async () 
   expect(await runOf({ ...call, keyHold: 10 })).toMatchObject({ ok: true })
 })
 
-test("a call without a hold, as the previous release makes it, neither counts in the limit nor is refused by it", async () => {
-  const call = await limitedCall({ limit: 1 })
-  await reserved(call)
-  expect(await runOf({ ...call, keyHold: undefined }, 10)).toMatchObject({ ok: true })
-  expect([await periodsOf(call), await balanceOf(call)]).toEqual([["0 + 1"], 980])
+test("a call without a hold is not reserved if its key has got a limit", async () => {
+  const call = await limitedCall({ limit: 9 })
+  expect(await reasonOf({ ...call, keyHold: undefined })).toBe("key_changed")
+  await setLimit(call, null)
+  expect(await reasonOf({ ...call, keyHold: undefined })).toBe("ok")
 })
 
 // Periods, by PostgreSQL's clock, which these tests move: functions of the same name come first in the search path.

@@ -242,7 +242,7 @@ function currentSpending({ spending }: Account, { root, limit }: ApiKey, clock: 
   return found ?? { root, period, startsAt, spent: 0, held: 0 }
 }
 
-/** `hold`: what the call holds if its key had a limit when it was read; `null` if not, and in the previous release. */
+/** `hold`: what the call holds if its key had a limit when it was read; `null` if not. */
 type Call = { account: number; apiKey: number; key: string | null; body: string; amount: number; hold: number | null }
 
 function start(call: Call): Step {
@@ -279,6 +279,9 @@ function expectedResponse(
   { apiKey, key, body, amount, hold }: Call,
   clock: Date,
 ): RunResult | "working" {
+  const caller = pick(account.apiKeys, apiKey)
+  const { limit } = caller
+  if (hold === null && limit !== null) return { ok: false, reason: "key_changed" }
   const holder = key === null ? undefined : account.runs.find((run) => run.key === key)
   if (holder?.expired) {
     if (isOpen(holder)) releaseInModel(holder, "expired")
@@ -289,8 +292,6 @@ function expectedResponse(
     return { ok: false, reason: "in_progress", secondsLeft: expect.toSatisfy((left) => left > 0 && left <= 60) }
   }
   if (account.balance < amount) return { ok: false, reason: "insufficient", balance: account.balance }
-  const caller = pick(account.apiKeys, apiKey)
-  const { limit } = caller
   const { period, spent, held } = currentSpending(account, caller, clock)
   if (hold === null || limit === null || spent + held + hold <= limit.credits) return "working"
   const spending = { limit: limit.credits, period, spent, held, resetsAt: period === "never" ? null : expect.any(Date) }

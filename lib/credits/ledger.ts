@@ -22,21 +22,33 @@ export type ReserveResult =
   | { ok: false; reason: "settled"; body: string }
   | { ok: false; reason: "in_progress"; secondsLeft: number }
   | { ok: false; reason: "mismatch" }
+  /** The key can no longer be used as it was when it was read: it ended, or got a limit. Nothing was stored. */
+  | { ok: false; reason: "key_changed" }
   /** The balance was sufficient each time it was read, but concurrent calls took the credits first. */
   | { ok: false; reason: "busy" }
 
 export type ReserveRequest = {
   owner: OwnerId
   keyId: string
+  /** Where the call comes from; undefined if unknown. */
+  address?: string | undefined
   /** Unique per owner; with null, every call is a new run. */
   idempotencyKey: string | null
   /** SHA-256 of the request; the same idempotency key with a different fingerprint is refused. */
   fingerprint: Buffer
   /** Credits, at least 1. */
   amount: number
-  /** Credits that the call holds of its key's spending limit, from 0 to `amount`; absent if the key has no limit. */
+  /** Credits that the call holds of its key's spending limit, from 0 to `amount`; absent if the key had no limit when it was read. */
   keyHold?: number | undefined
 }
+
+// Read in the statement that reserves, because a body may arrive ten seconds after its key was read. ANY, so that the key
+// is found by its id, as its account's index would cost as much.
+const keyWorks = (owner: string, keyId: string, address: string) => `
+  FROM api_keys k JOIN users u ON u.id = k.user_id
+  WHERE k.id = ${keyId} AND u.id = ANY (ARRAY[${owner}::uuid]) AND u.status = 'active'
+    AND k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true)
+    AND (k.allowed_cidrs IS NULL OR ${address}::inet <<= ANY (k.allowed_cidrs::inet[]))`
 
 // An entry's time is read after its account's row is locked, and its id contains the sequence number, so ordering a
 // ledger by time also orders it by number.
@@ -46,9 +58,10 @@ export type ReserveRequest = {
 export const reserveStatement = {
   name: "reserve-credits",
   text: `
-    WITH debit AS (
+    WITH api_key AS (SELECT ${keyWorks("$2", "$3", "$8")} AND k.spend_limit IS NULL),
+    debit AS (
       UPDATE credit_accounts SET balance = balance - $4::bigint, seq = seq + 1
-      WHERE user_id = $2 AND balance >= $4::bigint
+      WHERE user_id = $2 AND balance >= $4::bigint AND EXISTS (SELECT FROM api_key)
         AND NOT EXISTS (SELECT 1 FROM runs WHERE user_id = $2 AND idempotency_key = $5)
       RETURNING balance, seq, date_trunc('milliseconds', clock_timestamp()) AS made_at),
     run AS (
@@ -77,10 +90,10 @@ export const limitedReserveStatement = {
       SELECT coalesce(k.root_id, k.id) AS root_id, coalesce(k.spend_period, 'never') AS period,
              coalesce(k.spend_limit, 9223372036854775807) AS spend_limit,
              date_trunc('milliseconds', clock_timestamp()) AS made_at
-      FROM account, api_keys k WHERE k.id = $3 AND k.user_id = account.user_id),
+      ${keyWorks("$2", "$3", "$8")} AND EXISTS (SELECT FROM account)),
     spending AS (
       INSERT INTO key_spending AS s (root_id, period, starts_at, held)
-      SELECT root_id, period, spend_period_start(period, made_at), $8::bigint FROM api_key WHERE $8::bigint <= spend_limit
+      SELECT root_id, period, spend_period_start(period, made_at), $9::bigint FROM api_key WHERE $9::bigint <= spend_limit
       ON CONFLICT (root_id, period, starts_at) DO UPDATE SET held = s.held + excluded.held
         WHERE s.spent + s.held + excluded.held <= (SELECT spend_limit FROM api_key)
       RETURNING id),
@@ -90,7 +103,7 @@ export const limitedReserveStatement = {
       RETURNING balance, seq, made_at, spending.id AS spending_id),
     run AS (
       INSERT INTO runs (id, user_id, key_id, reserved, idempotency_key, fingerprint, created_at, expires_at, spending_id, key_hold)
-      SELECT $1::uuid, $2::uuid, $3::uuid, $4::bigint, $5, $6::bytea, made_at, made_at + make_interval(secs => $7), spending_id, $8::bigint
+      SELECT $1::uuid, $2::uuid, $3::uuid, $4::bigint, $5, $6::bytea, made_at, made_at + make_interval(secs => $7), spending_id, $9::bigint
       FROM debit
       RETURNING created_at),
     entry AS (
@@ -105,7 +118,8 @@ const findKeyHolder = {
     SELECT a.balance, r.id, r.state, r.fingerprint, r.response_body,
            CASE r.state WHEN 'reserved' THEN r.expires_at <= now()
                         ELSE r.ended_at <= now() - make_interval(hours => $3) END AS expired,
-           ceil(extract(epoch FROM r.expires_at - now()))::int AS seconds_left
+           ceil(extract(epoch FROM r.expires_at - now()))::int AS seconds_left,
+           EXISTS (SELECT ${keyWorks("$1", "$4", "$5")} AND (k.spend_limit IS NULL OR $6)) AS key_works
     FROM (VALUES ($1::uuid)) AS request (user_id)
     LEFT JOIN credit_accounts a USING (user_id)
     LEFT JOIN runs r ON r.user_id = request.user_id AND r.idempotency_key = $2`,
@@ -119,26 +133,20 @@ type KeyHolder = {
   response_body: string
   expired: boolean
   seconds_left: number
+  key_works: boolean
 }
-
-/** Executes a statement that locks the account's row, when it is its turn. */
-type InTurn = <Outcome>(statement: () => Promise<Outcome>) => Promise<Outcome>
 
 /**
  * Takes the maximum cost of a call from the balance, and what it can cost from its key's spending limit, unless its
- * idempotency key is in use, the balance too low or the limit reached.
- * @param inTurn see account-queue.ts; without it, statements are executed at once
+ * idempotency key is in use, the balance too low, the limit reached or the key no longer usable.
  */
-export async function reserve(
-  request: ReserveRequest,
-  inTurn: InTurn = (statement) => statement(),
-): Promise<ReserveResult> {
+export async function reserve(request: ReserveRequest): Promise<ReserveResult> {
   let violation: unknown
   // Between the two statements, a concurrent call may free the key or add credits, so the attempt is repeated.
   for (let attempt = 0; attempt < 5; attempt++) {
-    const reservation = await tryReserve(request, inTurn)
+    const reservation = await tryReserve(request)
     if (reservation.ok) return reservation
-    const refusal = await findRefusal(request, inTurn)
+    const refusal = await findRefusal(request)
     if (refusal) return refusal
     violation = reservation.violation
   }
@@ -150,16 +158,16 @@ export async function reserve(
 /** `violation`: the error, if a value was not unique; of the idempotency key if it has a holder, and of another if not. */
 type Attempt = ({ ok: true } & Reservation) | { ok: false; violation?: unknown }
 
-async function tryReserve(request: ReserveRequest, inTurn: InTurn): Promise<Attempt> {
-  const { owner, keyId, idempotencyKey, fingerprint, amount, keyHold } = request
+async function tryReserve(request: ReserveRequest): Promise<Attempt> {
+  const { owner, keyId, address, idempotencyKey, fingerprint, amount, keyHold } = request
   const runId = uuidv7()
-  const values = [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds]
+  const values = [runId, owner, keyId, amount, idempotencyKey, fingerprint, reservationSeconds, address]
   const statement =
     keyHold === undefined
       ? { ...reserveStatement, values }
       : { ...limitedReserveStatement, values: [...values, keyHold] }
   try {
-    const { rows } = await inTurn(() => pool().query<{ created_at: Date }>(statement))
+    const { rows } = await pool().query<{ created_at: Date }>(statement)
     return rows[0] ? { ok: true, runId, createdAt: rows[0].created_at } : { ok: false }
   } catch (error) {
     // Not recognized by the name of the index, which is another one on each partition: findRefusal asks for the holder.
@@ -169,23 +177,21 @@ async function tryReserve(request: ReserveRequest, inTurn: InTurn): Promise<Atte
 }
 
 /** Returns undefined if the call can be tried again, after closing an overdue run or freeing an expired key. */
-async function findRefusal(
-  request: ReserveRequest,
-  inTurn: InTurn,
-): Promise<Exclude<ReserveResult, { ok: true }> | undefined> {
-  const { owner, idempotencyKey, fingerprint, amount } = request
+async function findRefusal(request: ReserveRequest): Promise<Exclude<ReserveResult, { ok: true }> | undefined> {
+  const { owner, keyId, address, idempotencyKey, fingerprint, amount, keyHold } = request
   const { rows } = await pool().query<KeyHolder>({
     ...findKeyHolder,
-    values: [owner, idempotencyKey, idempotencyHours],
+    values: [owner, idempotencyKey, idempotencyHours, keyId, address, keyHold !== undefined],
   })
   const [holder] = rows
-  if (!holder?.id) {
-    const balance = Number(holder?.balance ?? 0)
+  if (!holder?.key_works) return { ok: false, reason: "key_changed" }
+  if (!holder.id) {
+    const balance = Number(holder.balance ?? 0)
     return balance < amount ? { ok: false, reason: "insufficient", balance } : findLimitReached(request)
   }
   if (holder.expired) {
     const { id, state } = holder
-    await (state === "reserved" ? inTurn(() => release(owner, id, "expired")) : freeKeys([{ id, user_id: owner }]))
+    await (state === "reserved" ? release(owner, id, "expired") : freeKeys([{ id, user_id: owner }]))
     return undefined
   }
   if (!holder.fingerprint.equals(fingerprint)) return { ok: false, reason: "mismatch" }

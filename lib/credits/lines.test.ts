@@ -13,7 +13,7 @@ async function customer() {
   const owner = user.id as OwnerId
   const run = async () => {
     const request = { owner, keyId: key.id, idempotencyKey: null, fingerprint: Buffer.alloc(32), amount: 10 }
-    const reserved = await reserve(request, (statement) => statement())
+    const reserved = await reserve(request)
     if (!reserved.ok) throw new Error(reserved.reason)
     return reserved.runId
   }

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto"
 import { getEventListeners } from "node:events"
 import { expect, test } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
+import type { WithinDeadline } from "@/lib/postgres/deadline"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
@@ -36,7 +37,10 @@ test("a reservation that exceeds the deadline is released, and its idempotency k
   const request = { ...fields, idempotencyKey: "late" }
   const work = async () => ({ result: "done", cost: 10 })
   const write = () => ["{", "}"] as const
-  const exceeded = () => Promise.reject(new Error("Too late"))
+  const exceeded: WithinDeadline = (reservation) => {
+    void reservation(AbortSignal.abort())
+    return Promise.reject(new Error("Too late"))
+  }
   await expect(run(request, work, write, exceeded)).rejects.toThrow("Too late")
   await expect.poll(() => db().run.count({ where: { userId: user.id, state: "failed" } })).toBe(1)
   expect(await run(request, work, write)).toMatchObject({ ok: true, replayed: false })

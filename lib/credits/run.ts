@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto"
 import type { OwnerId } from "@/lib/accounts/owner"
 import { databaseDeadline, type WithinDeadline } from "@/lib/postgres/deadline"
+import { inTurn, inTurns } from "@/lib/postgres/turns"
 import { log } from "@/lib/telemetry/log"
 import { metrics } from "@/lib/telemetry/metrics"
-import { inTurn, isAccountOverloaded } from "./account-queue"
 import { type Reservation, type ReserveRequest, type ReserveResult, release, reserve, settle } from "./ledger"
 
 /** The time limit for work. Together with the attempts to settle, it is well below the lifetime of a reservation. */
@@ -19,8 +19,6 @@ export type RunResult =
   /** `charged`: the credits that this call was charged, 0 if it was replayed. */
   | { ok: true; replayed: boolean; charged: number; body: string }
   | Exclude<ReserveResult, { ok: true } | { reason: "settled" }>
-  /** Too many calls of the account wait for its balance; nothing was reserved. */
-  | { ok: false; reason: "overloaded" }
   /** The work exceeded its time limit; nothing is charged. */
   | { ok: false; reason: "timed_out" }
   /** The work finished after its reservation had expired; nothing is charged. */
@@ -31,14 +29,15 @@ export type RunResult =
  * An error in between releases the reservation and frees the idempotency key.
  * @param work its `signal` aborts at the time limit, after which the call no longer waits for it
  * @param write the response in two parts, between which the balance is inserted; it is stored and replayed verbatim
- * @param withinDeadline limits the time until the credits are reserved
+ * @param withinDeadline limits the time until the credits are reserved, in the account's turn
+ * @throws TooManyWaiting if the account's turn does not come
  * @throws the error that `work` throws, after the release
  */
 export async function run<Result>(
   request: ReserveRequest,
   work: (context: { runId: string; signal: AbortSignal }) => Promise<Worked<Result>>,
   write: (run: Reservation & Worked<Result>) => readonly [string, string],
-  withinDeadline: WithinDeadline = databaseDeadline(),
+  withinDeadline: WithinDeadline = inTurns(request.owner, databaseDeadline()),
 ): Promise<RunResult> {
   let outcome = "failed"
   try {
@@ -58,7 +57,6 @@ async function attempt<Result>(
   withinDeadline: WithinDeadline,
 ): Promise<RunResult> {
   const { owner, amount } = request
-  if (isAccountOverloaded(owner)) return { ok: false, reason: "overloaded" }
   const reserved = await reserveWithinDeadline(request, withinDeadline)
   if (!reserved.ok) {
     return reserved.reason === "settled" ? { ok: true, replayed: true, charged: 0, body: reserved.body } : reserved
@@ -73,32 +71,31 @@ async function attempt<Result>(
     const response = write({ runId, createdAt, result: storable(result), cost: charged })
     const length = response[0].length + response[1].length
     if (length > maxResponseLength) throw new RangeError(`The work's result has ${length} characters as JSON.`)
-    const settled = await withinCloseDeadline(inTurn(owner, "close", () => settle(owner, runId, charged, response)))
+    const settled = await withinCloseDeadline(() =>
+      inTurn(owner, "close", () => settle(owner, runId, charged, response)),
+    )
     if (!settled.ok) return settled
     metrics().credits.inc({ kind: "settled" }, charged)
     return { ok: true, replayed: false, charged, body: settled.body }
   } catch (error) {
     // A late settlement or release continues; the first one closes the run, and a retry returns its outcome.
-    await withinCloseDeadline(tryRelease(owner, runId)).catch(() => {})
+    await withinCloseDeadline(() => tryRelease(owner, runId)).catch(() => {})
     if (signal.aborted && error === signal.reason) return { ok: false, reason: "timed_out" }
     throw error
   }
 }
 
-/**
- * A reservation that exceeds the deadline leaves the account's queue, or is released if it is running, because its call
- * has already failed.
- */
+/** A reservation that is made after the deadline is released, because its call has already failed. */
 async function reserveWithinDeadline(request: ReserveRequest, withinDeadline: WithinDeadline): Promise<ReserveResult> {
-  const { owner } = request
-  const deadline = new AbortController()
-  const reservation = reserve(request, (statement) => inTurn(owner, "reserve", statement, deadline.signal))
+  let reservation: Promise<ReserveResult> | undefined
   try {
-    return await withinDeadline(reservation)
+    return await withinDeadline(() => {
+      reservation = reserve(request)
+      return reservation
+    })
   } catch (error) {
-    deadline.abort()
-    reservation.then(
-      (reserved) => void (reserved.ok && tryRelease(owner, reserved.runId)),
+    reservation?.then(
+      (reserved) => void (reserved.ok && tryRelease(request.owner, reserved.runId)),
       () => {},
     )
     throw error

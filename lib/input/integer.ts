@@ -1,8 +1,8 @@
 import { z } from "zod"
 
-/** An integer in plain decimal digits. Number() would also accept `0x10`, `1e2` and ` 5 `. */
-export function integer(min: number, max: number) {
-  const error = `must be an integer from ${min} to ${max}`
+/** An integer in plain decimal digits. Number() would also accept `0x10`, `1e2` and ` 5 `. @param hint follows the error */
+export function integer(min: number, max: number, hint = "") {
+  const error = `must be an integer from ${min} to ${max}${hint}`
   return z
     .string()
     .regex(/^(0|[1-9]\d{0,9})$/, error)

@@ -9,7 +9,7 @@ test("the waits of one request share its time limit, and exceeding it counts as 
   vi.useFakeTimers()
   try {
     const withinDeadline = databaseDeadline()
-    const after = (ms: number) => new Promise<string>((done) => setTimeout(done, ms, "done"))
+    const after = (ms: number) => () => new Promise<string>((done) => setTimeout(done, ms, "done"))
     const first = withinDeadline(after(1_500))
     await vi.advanceTimersByTimeAsync(1_500)
     expect(await first).toBe("done")
@@ -24,5 +24,5 @@ test("the waits of one request share its time limit, and exceeding it counts as 
 })
 
 test("work that fails within the time limit rejects with its own error", async () => {
-  await expect(databaseDeadline()(Promise.reject(new Error("its own")))).rejects.toThrow("its own")
+  await expect(databaseDeadline()(() => Promise.reject(new Error("its own")))).rejects.toThrow("its own")
 })

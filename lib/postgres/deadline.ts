@@ -1,7 +1,7 @@
 import { waits } from "./waits"
 
-/** Awaits database work, and fails once the time is used up. */
-export type WithinDeadline = <Outcome>(work: Promise<Outcome>) => Promise<Outcome>
+/** Awaits database work, and fails once the time is used up. The signal aborts then. */
+export type WithinDeadline = <Outcome>(work: (signal: AbortSignal) => Promise<Outcome>) => Promise<Outcome>
 
 /**
  * A time limit for all database work of one request together, because the pool's timeouts apply to each wait alone.
@@ -11,12 +11,17 @@ export function databaseDeadline(): WithinDeadline {
   let remainingMs = waits().request
   return async (work) => {
     const start = performance.now()
+    const deadline = new AbortController()
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(timeoutError()), remainingMs)
+      timer = setTimeout(() => {
+        const error = timeoutError()
+        reject(error)
+        deadline.abort(error)
+      }, remainingMs)
     })
     try {
-      return await Promise.race([work, timeout])
+      return await Promise.race([work(deadline.signal), timeout])
     } finally {
       clearTimeout(timer)
       remainingMs -= performance.now() - start

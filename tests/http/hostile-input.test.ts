@@ -247,7 +247,9 @@ const queries: readonly Row[] = [
     (caller) => anyList(caller, "offset=-1", "offset=-0", "offset=1.5", "offset=abc", "offset="),
     "400 bad_request",
   ],
-  ["the maximum offset", (caller) => anyList(caller, "offset=2147483647"), "200"],
+  ["the maximum offset", ({ admin }) => withKey(`${users}?offset=2147483647`, admin), "200"],
+  ["the maximum offset of customers", ({ own }) => withKey(`${orders}?offset=10000`, own), "200"],
+  ["an offset beyond it", ({ own }) => withKey(`${orders}?offset=10001`, own), "400 bad_request"],
   [
     "an offset beyond 31, 32 and 53 bits, which could overflow to a small one",
     (caller) =>

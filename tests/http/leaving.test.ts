@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from "node:http"
 import { buffer } from "node:stream/consumers"
 import { beforeAll, expect, test } from "vitest"
 import { env } from "@/lib/env"
-import { cursorApplication } from "@/lib/postgres/cursor"
+import { cursorApplication, openSnapshot } from "@/lib/postgres/cursor"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { cookieName } from "@/lib/sign-in/cookies"
@@ -84,10 +84,14 @@ async function connections(): Promise<number> {
   return rows[0].n
 }
 
-test("an export is a complete ZIP of the account's data, which nothing stores", async () => {
+test("an export is a complete ZIP of the account's data, which nothing stores, also while a stream of the account is read", async () => {
   const own = await person({ name: "Ada of the export" })
+  // As another process does.
+  const stream = await openSnapshot(own.user.id, 600_000)
   await createKey({ user: own.user, surface: "user", name: "A key of the export" })
   const { status, headers, body } = await download({ token: await prepare(own), headers: own.headers })
+  await stream?.close()
+  stream?.abort()
   expect(status).toBe(200)
   expect(headers).toMatchObject({
     "content-type": "application/zip",

@@ -268,14 +268,15 @@ describe.each(listeners)("%s", (listener) => {
     expect(await logged(key.id)).toMatchObject({ code: "client_disconnected" })
   })
 
-  test("a second stream of a key or a customer, also through another process, and a third one of the operator in a process are refused", async () => {
+  test("a second stream of a key or a customer, also through another process, and a fourth one of the operator in a process are refused", async () => {
     const [key, ofSameCustomer] = [await freshKey(), await freshKey()]
-    const [second, third, fourth] = [await adminKey(), await adminKey(), await adminKey()]
+    const [second, third, fourth, fifth] = [await adminKey(), await adminKey(), await adminKey(), await adminKey()]
     const another = await start()
     const opened = [
       await open(server, { headers: key.headers, type: "csv" }),
       await open(server, { headers: second.headers, type: "ndjson" }, second.path),
       await open(server, { headers: third.headers, type: "ndjson" }, third.path),
+      await open(server, { headers: fifth.headers, type: "csv" }, fifth.path),
     ]
     for (const [to, { headers, path }, status, retryAfter] of [
       [server, key, 429, "5"],

@@ -121,7 +121,6 @@ export async function createLeaver(word = randomBytes(6).toString("hex")) {
     surface: "user",
     name: mark("api_keys.name"),
     hash: bytes("api_keys.hash"),
-    allowedCidrs: [mark("api_keys.allowed_cidrs")],
     spendLimit: 100n,
     spendPeriod: "month",
     successorId: successor.id,
@@ -167,6 +166,7 @@ export async function createLeaver(word = randomBytes(6).toString("hex")) {
   const response = [`{"text":"${mark("runs.response_body")}","balance":`, "}"] as const
   await settle(owner, await call(successor.id, mark("runs.idempotency_key")), 4, response)
   await settle(owner, await call(key.id, null, 5), 4, response)
+  await db().apiKey.update({ where: { id: key.id }, data: { allowedCidrs: [mark("api_keys.allowed_cidrs")] } })
   const old = await call(successor.id, null)
   await settle(owner, old, 3, response)
   await db().run.update({ where: { id: old }, data: { releasedKey: mark("runs.released_key") } })

@@ -5,7 +5,7 @@ import { recordUse } from "@/lib/api/authenticate"
 import { exampleBody, jsonSchemaOf } from "@/lib/api/document"
 import { encodeCursor } from "@/lib/api/parameters"
 import { creditDays } from "@/lib/credits/days"
-import { closeStatement, limitedReserveStatement, sweep } from "@/lib/credits/ledger"
+import { closeStatement, limitedReserveStatement, reserveStatement, sweep } from "@/lib/credits/ledger"
 import { env } from "@/lib/env"
 import { remindOfExpiry } from "@/lib/keys/reminders"
 import { withSettings } from "@/lib/postgres/settings"
@@ -212,7 +212,9 @@ test("calls, runs, the sweeper's jobs, the usage of an account and the statistic
 test.each([
   ["runs", { ...closeStatement, values: [owner, owner, "settled", 1, "", ""] }],
   ["api_keys", { ...recordUse, values: [owner, owner] }],
-  ["api_keys", { ...limitedReserveStatement, values: [owner, owner, owner, 1, null, Buffer.alloc(32), 60, 1] }],
+  ["api_keys", { ...reserveStatement, values: [owner, owner, owner, 1, null, Buffer.alloc(32), 60, null] }],
+  ["users", { ...reserveStatement, values: [owner, owner, owner, 1, null, Buffer.alloc(32), 60, null] }],
+  ["api_keys", { ...limitedReserveStatement, values: [owner, owner, owner, 1, null, Buffer.alloc(32), 60, null, 1] }],
 ])("a row of %s is found by its id, although the statement names its account too", async (table, statement) => {
   for (const { kind, plan } of await plansOf(statement)) {
     const reads = nodesOf(plan).filter((node) => node["Relation Name"] === table && node["Index Name"])

@@ -19,7 +19,7 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/accou
     const viewer = await findViewer({ sub: id, sid: sessionId })
     if (!viewer) refuseAs("forbidden", "You are no longer signed in. Sign in again to download this list.")
   }
-  return download(request, resource, { id, isCustomer: true, check }, (search, reader) =>
+  return download(request, resource, { id, account: id, kind: "customer", check }, (search, reader) =>
     endpoint.stream(id, search, csvFile, reader),
   )
 })

@@ -1,6 +1,6 @@
 import { failureOf } from "@/lib/api/download"
 import { Refusal, refuseAs } from "@/lib/api/errors"
-import { openChunks, refusePlace } from "@/lib/api/stream"
+import { openChunks, type Reader, refusePlace } from "@/lib/api/stream"
 import { streamHeaders } from "@/lib/api/stream-formats"
 import { exportOf } from "@/lib/leaving/export"
 import { consumeExport } from "@/lib/leaving/export-token"
@@ -22,9 +22,10 @@ export async function POST(request: Request): Promise<Response> {
     const viewer = await currentViewer()
     if (!viewer) return seeOther("/sign-in?callbackUrl=/account/settings")
     const token = await tokenIn(request)
-    const reader = {
-      id: viewer.id,
-      isCustomer: true,
+    const reader: Reader = {
+      id: readerOf(viewer),
+      account: viewer.id,
+      kind: "export",
       request,
       requestId: request.headers.get("x-request-id") ?? "",
       withinDeadline: databaseDeadline(),
@@ -44,9 +45,14 @@ export async function POST(request: Request): Promise<Response> {
   }
 }
 
+/** Not that of the account's other streams, so that it can be exported while they are read. */
+function readerOf({ id }: Viewer): string {
+  return `export of ${id}`
+}
+
 /** Another download in progress does not use up the token. */
 async function open(viewer: Viewer, token: string, address: string, maxMs: number) {
-  const snapshot = (await openSnapshot(viewer.id, maxMs)) ?? refusePlace("own")
+  const snapshot = (await openSnapshot(readerOf(viewer), maxMs)) ?? refusePlace("own")
   try {
     if (await consumeExport(viewer, token, address)) return exportOf(viewer.id, snapshot)
     throw new Unavailable()

@@ -31,7 +31,7 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/admin
       )
     }
   }
-  return download(request, resource, { id, isCustomer: false, check }, async (search, reader) => {
+  return download(request, resource, { id, account: id, kind: "operator", check }, async (search, reader) => {
     // Not with the 403 page, which a route handler cannot show.
     demand(endpoint.permission)
     return endpoint.stream(search, demand, csvFile, reader)

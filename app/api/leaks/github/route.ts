@@ -26,7 +26,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST
     await countReport("signedReportsAddress", request.headers)
     const found = parseBody(await readSigned(request), alerts)
     const tokens = found.map(({ token }) => token)
-    const issued = new Set(await databaseDeadline()(issuedAmong(tokens)))
+    const issued = new Set(await databaseDeadline()(() => issuedAmong(tokens)))
     if (isReportRefused()) refuseAs("service_unavailable", overloaded.message, overloaded.headers)
     await reportLeaks([...issued])
     return JSON.stringify(

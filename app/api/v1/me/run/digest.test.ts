@@ -1,5 +1,6 @@
+import fc from "fast-check"
 import { expect, test } from "vitest"
-import { digest, wordsOf } from "./digest"
+import { digest, mostWordsOf, wordsOf } from "./digest"
 
 test("counts words and sentences, estimates the reading time and finds the most frequent terms", () => {
   expect(digest("Credits are reserved. Are credits settled? Credits are!")).toEqual({
@@ -13,10 +14,6 @@ test("counts words and sentences, estimates the reading time and finds the most 
     ],
   })
   expect(digest(" \n")).toEqual({ words: 0, sentences: 0, readingSeconds: 0, keyTerms: [] })
-})
-
-test("the words of a text are its own, whichever text came before", () => {
-  for (const text of ["a b", "abc", "a b", "a c"]) expect(wordsOf(text)).toEqual(text.split(" "))
 })
 
 const prose = "It can't be 3.14, she said (or so I heard). Wasn't it? “Yes!” e.g. Dr. Who… naïve café. "
@@ -36,6 +33,19 @@ test.each([
   expect(wordsOf(text)).toEqual(segments.filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment))
   const sentences = Array.from(new Intl.Segmenter("und", { granularity: "sentence" }).segment(text))
   expect(digest(text).sentences).toBe(sentences.filter(({ segment }) => segment.trim() !== "").length)
+})
+
+test("a look at each character finds no fewer words than segmentation, and as many in plain English", () => {
+  const character = fc.oneof(
+    fc.constantFrom(...prose, ..."_-'.:,;\u200d漢ありがกぁア한א1٣"),
+    fc.string({ unit: "binary", maxLength: 1 }),
+  )
+  fc.assert(
+    fc.property(fc.string({ unit: character, maxLength: 60 }), (text) => mostWordsOf(text) >= wordsOf(text).length),
+  )
+  const english =
+    "The quick brown fox jumps over the lazy dog. It has 12 legs in file_name, and all of them are short. "
+  expect(mostWordsOf(english.repeat(9))).toBe(wordsOf(english.repeat(9)).length)
 })
 
 // CPU time, which depends little on the load of the machine.

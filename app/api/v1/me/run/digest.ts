@@ -30,22 +30,36 @@ function* segmentsOf(segmenter: Intl.Segmenter, text: string): Generator<Intl.Se
   }
 }
 
-/** Kept because a call needs the words of its text three times: to be accepted, for its price and for the work. */
-let latest: { text: string; words: readonly string[] } = { text: "", words: [] }
-
 /**
  * The words of a text in any script, by Unicode text segmentation (UAX #29).
  * @param enough stops after one more than this, so that refusing a text with too many costs little
  */
 export function wordsOf(text: string, enough = Number.POSITIVE_INFINITY): readonly string[] {
-  if (text === latest.text) return latest.words
   const found: string[] = []
   for (const { segment, isWordLike } of segmentsOf(words, text)) {
     if (isWordLike && found.push(segment) > enough) return found
   }
-  latest = { text, words: found }
   return found
 }
+
+/**
+ * No fewer than the words of a text, after one look at each character instead of segmentation. A word begins with a
+ * character that is not ASCII, or where ASCII letters, digits and underscores begin.
+ */
+export function mostWordsOf(text: string): number {
+  let count = 0
+  let isInside = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    const isAscii = code < 128
+    const isWordLike = isAscii && isOfWord[code] === true
+    if (!isAscii || (isWordLike && !isInside)) count++
+    isInside = isWordLike
+  }
+  return count
+}
+
+const isOfWord = Array.from({ length: 128 }, (_, code) => /\w/.test(String.fromCharCode(code)))
 
 function countSentences(text: string): number {
   let count = 0
@@ -53,8 +67,7 @@ function countSentences(text: string): number {
   return count
 }
 
-export function digest(text: string) {
-  const found = wordsOf(text)
+export function digest(text: string, found = wordsOf(text)) {
   return {
     words: found.length,
     sentences: countSentences(text),

@@ -95,7 +95,6 @@ test.each([
 
 test.each([
   ["an empty text", bodyOf(""), /^text must not be empty\.$/],
-  ["1,001 words", bodyOf("word ".repeat(1_001)), /^text must have at most 1000 words/],
   ["20,001 characters", bodyOf("a".repeat(20_001)), /^text must have at most 20000 characters\.$/],
   ["20,001 characters, one of them a surrogate pair", bodyOf(`😀${"a".repeat(20_000)}`), /at most 20000 characters/],
   ["20,001 words", bodyOf("a ".repeat(20_001)), /at most 20000 characters/],

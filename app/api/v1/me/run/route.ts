@@ -1,7 +1,8 @@
 import { z } from "zod"
+import { refuseAs } from "@/lib/api/errors"
 import { userMetered } from "@/lib/api/metered"
 import { untrustedText } from "@/lib/fields"
-import { digest, wordsOf } from "./digest"
+import { digest, mostWordsOf, wordsOf } from "./digest"
 
 const maxCost = 10
 const wordsPerCredit = 100
@@ -10,27 +11,25 @@ const maxWords = maxCost * wordsPerCredit
 const maxCharacters = maxCost * charactersPerCredit
 
 function charactersOf(text: string): number {
-  return [...text].length
+  return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0)
 }
 
 /** At least 1, because no text is empty. */
-function costOf({ text }: { text: string }): number {
-  return Math.ceil(Math.max(wordsOf(text).length / wordsPerCredit, charactersOf(text) / charactersPerCredit))
+function costOf(words: number, characters: number): number {
+  return Math.ceil(Math.max(words / wordsPerCredit, characters / charactersPerCredit))
 }
 
 const body = z.strictObject({
   text: z
     .string()
     .min(1, "must not be empty")
-    .refine((text) => charactersOf(text) <= maxCharacters, {
+    .refine((text) => text.length <= maxCharacters || charactersOf(text) <= maxCharacters, {
       error: `must have at most ${maxCharacters} characters`,
       abort: true,
     })
     .refine((text) => text.isWellFormed() && !text.includes("\0"), {
       error: "must be valid Unicode text without NUL",
-      abort: true,
     })
-    .refine((text) => wordsOf(text, maxWords).length <= maxWords, `must have at most ${maxWords} words`)
     .meta({
       minLength: 1,
       maxLength: maxCharacters,
@@ -49,8 +48,13 @@ const digestSchema = z.object({
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userMetered({
   summary: `Counts the words and sentences of a text and finds its key terms; costs 1 credit per ${wordsPerCredit} words or ${charactersPerCredit} characters, whichever is more, rounded up`,
   maxCost,
-  costOf,
+  // Words are counted after the reservation.
+  costOf: ({ text }) => Math.min(maxCost, costOf(mostWordsOf(text), text.length)),
   body,
   result: digestSchema,
-  work: async (body) => ({ result: digest(body.text), cost: costOf(body) }),
+  work: async ({ text }) => {
+    const words = wordsOf(text, maxWords)
+    if (words.length > maxWords) refuseAs("bad_request", `text must have at most ${maxWords} words.`)
+    return { result: digest(text, words), cost: costOf(words.length, charactersOf(text)) }
+  },
 })

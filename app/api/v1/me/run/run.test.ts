@@ -2,15 +2,15 @@ import { randomUUID } from "node:crypto"
 import pg from "pg"
 import { afterAll, afterEach, expect, test, vi } from "vitest"
 import { z } from "zod"
-import type { OwnerId } from "@/lib/accounts/owner"
 import { refuse } from "@/lib/api/errors"
 import { userMetered } from "@/lib/api/metered"
-import { inTurn } from "@/lib/credits/account-queue"
 import { readBalance } from "@/lib/credits/balance"
 import { sweep } from "@/lib/credits/ledger"
 import type { Worked } from "@/lib/credits/run"
 import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
+import { inTurn, maxRunning, maxWaiting } from "@/lib/postgres/turns"
+import { socketAddressHeader } from "@/lib/rate-limit/client-address"
 import { logApplication } from "@/lib/request-log/write"
 import { log } from "@/lib/telemetry/log"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
@@ -560,6 +560,125 @@ test("an owner who is banned while a call runs is charged for it, and the next c
   expect((await history(id)).runs).toEqual(["settled 4"])
 })
 
+// Changes while the body arrives.
+
+/** Calls with a body that arrives after `change`. */
+async function callLate(secret: string, change: () => Promise<unknown>, headers: Record<string, string> = {}) {
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        await change()
+        controller.enqueue(Buffer.from(JSON.stringify(textOf(1))))
+        controller.close()
+      },
+    },
+    // Read after the key.
+    { highWaterMark: 0 },
+  )
+  const response = await POST(
+    new Request("http://localhost:3000/api/v1/me/run", {
+      method: "POST",
+      headers: { "x-api-key": secret, [socketAddressHeader]: "192.0.2.7", ...headers },
+      body,
+      duplex: "half",
+    } as RequestInit),
+  )
+  return { status: response.status, body: await response.json() }
+}
+
+const keyChange = (data: object) => (id: string) => db().apiKey.updateMany({ where: { userId: id }, data })
+const ownerChange = (data: object) => (id: string) => db().user.update({ where: { id }, data })
+
+test.each([
+  ["its key is revoked", keyChange({ revokedAt: new Date() }), 401, "unauthorized"],
+  ["its key has expired", keyChange({ expiresAt: new Date(0) }), 401, "unauthorized"],
+  ["its key has got a limit of 0", keyChange({ spendLimit: 0, spendPeriod: "never" }), 402, "key_limit_reached"],
+  [
+    "its key is limited to other addresses",
+    keyChange({ allowedCidrs: ["198.51.100.0/24", "2001:db8::/32"] }),
+    403,
+    "address_not_allowed",
+  ],
+  ["its owner is banned", ownerChange({ status: "banned" }), 403, "forbidden"],
+  ["its owner has closed the account", ownerChange({ status: "closed" }), 403, "forbidden"],
+] as const)(
+  "a call whose body arrives after %s is refused like the next one, and nothing is reserved",
+  async (_name, change, status, code) => {
+    for (const limit of [{}, { limit: 9 }]) {
+      const { id, secret } = await customer({ balance: 30, ...limit })
+      expect(await callLate(secret, () => change(id))).toEqual({ status, body: refusal(code) })
+      expect([await history(id), await balanceOf(id)]).toEqual([noHistory, { balance: 30, held: 0 }])
+    }
+  },
+)
+
+test("a retry whose body arrives after its key is revoked does not get the stored response", async () => {
+  const { id, secret } = await customer({ balance: 30 })
+  const key = randomUUID()
+  expect((await call(POST, secret, textOf(1), { key })).status).toBe(200)
+  const retry = await callLate(secret, () => keyChange({ revokedAt: new Date() })(id), { "idempotency-key": key })
+  expect(retry).toEqual({ status: 401, body: refusal("unauthorized") })
+})
+
+test.each([
+  ["has got a limit that covers it", { spendLimit: 1, spendPeriod: "never" }, {}],
+  ["has lost its limit", { spendLimit: null, spendPeriod: null }, { limit: 0 }],
+  ["may be used from its address", { allowedCidrs: ["2001:db8::/32", "192.0.2.0/24"] }, {}],
+  ["may be used from its address alone", { allowedCidrs: ["192.0.2.7"] }, {}],
+])("a call whose body arrives after its key %s succeeds", async (_name, change, given) => {
+  const { id, secret } = await customer({ balance: 30, ...given })
+  const response = await callLate(secret, () => keyChange(change)(id))
+  expect(response).toMatchObject({ status: 200, body: { data: { cost: 1, balance: 29 } } })
+  const spending = await db().keySpending.findMany({ where: { root: { userId: id } } })
+  expect(spending.map(({ spent, held }) => [spent, held])).toEqual("spendLimit" in change ? [[1n, 0n]] : [])
+})
+
+// What is done before anything is reserved.
+
+test.each([
+  ["with too low a balance", { balance: 9 }, 402],
+  ["beyond its key's limit", { balance: 30, limit: 0 }, 402],
+])("a call %s is refused before its text is segmented", async (_name, given, status) => {
+  const { secret } = await customer(given)
+  const segment = vi.spyOn(Intl.Segmenter.prototype, "segment")
+  expect((await call(POST, secret, textOf(9))).status).toBe(status)
+  expect(segment).not.toHaveBeenCalled()
+})
+
+test("a text with too many words is refused by the work: nothing is charged, and its idempotency key is free", async () => {
+  const { id, secret } = await customer({ balance: 30 })
+  const key = randomUUID()
+  const refused = await call(POST, secret, { text: "word ".repeat(1_001) }, { key })
+  expect([refused.status, refused.body]).toEqual([400, refusal("bad_request", "text must have at most 1000 words.")])
+  expect([await history(id), await balanceOf(id)]).toEqual([
+    { runs: ["failed 0"], entries: ["reserve -10", "release 10"] },
+    { balance: 30, held: 0 },
+  ])
+  expect((await call(POST, secret, textOf(1), { key })).body.data).toMatchObject({ cost: 1, balance: 29 })
+})
+
+test.each([0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
+  "a hold of %s, outside 1 to the maximum, is logged and the maximum is held",
+  async (hold) => {
+    const logged = vi.spyOn(log(), "error")
+    const { POST: post } = userMetered({
+      summary: "A test",
+      maxCost: 10,
+      costOf: () => hold,
+      body: z.strictObject({ text: z.string() }),
+      result: z.object({}),
+      work: async () => ({ result: {}, cost: 1 }),
+    })
+    const { secret } = await customer({ balance: 30, limit: 9 })
+    const response = await call(post, secret, { text: "x" })
+    expect([response.status, response.body]).toEqual([
+      402,
+      refusal("key_limit_reached", expect.stringContaining("this call: up to 10.")),
+    ])
+    expect(logged).toHaveBeenCalledExactlyOnceWith({ cost: String(hold), max: 10 }, "hold_out_of_range")
+  },
+)
+
 // Settlements whose connection is lost.
 
 const lost = new Error("Connection terminated unexpectedly")
@@ -658,18 +777,16 @@ test("a call that loses every race for the balance returns 503 with Retry-After,
   expect(await history(id)).toEqual(noHistory)
 })
 
-test("while 200 runs of the account wait, a call returns 503 with Retry-After and is not charged", async () => {
+test("while 200 requests of the account wait, a call returns 429 with Retry-After and is not charged", async () => {
   const { id, secret } = await customer({ balance: 30 })
   let finish = () => {}
   const working = new Promise<void>((resolve) => {
     finish = resolve
   })
-  const waiting = Array.from({ length: 202 }, () => inTurn(id as OwnerId, "reserve", () => working))
+  const waiting = Array.from({ length: maxRunning() + maxWaiting }, () => inTurn(id, "request", () => working))
   const response = await call(POST, secret, textOf(1))
-  expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"])
-  expect(response.body).toEqual(
-    refusal("service_unavailable", expect.stringContaining("calls of this account are waiting")),
-  )
+  expect([response.status, response.headers.get("retry-after")]).toEqual([429, "2"])
+  expect(response.body).toEqual(refusal("rate_limited", expect.stringContaining("of this account are in progress")))
   expect(await history(id)).toEqual(noHistory)
   finish()
   await Promise.all(waiting)

@@ -2,16 +2,16 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import { Pool } from "pg"
 import { afterAll, afterEach, expect, test } from "vitest"
 import type { OwnerId } from "@/lib/accounts/owner"
+import { type RunResult, run } from "@/lib/credits/run"
 import { env } from "@/lib/env"
-import { databaseDeadline } from "@/lib/postgres/deadline"
+import { databaseDeadline, type WithinDeadline } from "@/lib/postgres/deadline"
 import { isOverloaded } from "@/lib/postgres/load-shedding"
 import { pool } from "@/lib/postgres/pool"
 import { withSettings } from "@/lib/postgres/settings"
+import { inTurn, inTurns, maxRunning, maxWaiting, TooManyWaiting } from "@/lib/postgres/turns"
 import { singleton } from "@/lib/singleton"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
-import { inTurn, maxWaiting } from "./account-queue"
-import { type RunResult, run } from "./run"
 
 /** Locks rows and observes, so that only runs use the connections of the pool. */
 const observer = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 2 })
@@ -19,7 +19,7 @@ const observer = new Pool({ connectionString: withSettings(env().DATABASE_URL), 
 afterEach(async () => {
   expect(await findViolations(observer)).toEqual([])
   // Nothing is kept for accounts without running tasks.
-  expect(singleton("account-queues", () => new Map())).toEqual(new Map())
+  expect(singleton("turns", () => new Map())).toEqual(new Map())
 })
 
 afterAll(() => observer.end())
@@ -41,10 +41,10 @@ function call({ id, keyId }: Customer, work = async () => {}, withinDeadline = d
     await work()
     return { result: {}, cost: 4 }
   }
-  return run(request, worked, () => ["", ""], withinDeadline)
+  return run(request, worked, () => ["", ""], inTurns(id, withinDeadline))
 }
 
-/** Calls while another transaction holds the lock on the account's row; acts once two statements wait for it. */
+/** Calls while another transaction holds the lock on the account's row; acts once as many statements wait for it as may. */
 async function callWhileLocked(
   { id }: Customer,
   start: () => Promise<RunResult>[],
@@ -57,7 +57,7 @@ async function callWhileLocked(
     await connection.query("SELECT 1 FROM credit_accounts WHERE user_id = $1 FOR UPDATE", [id])
     settled = Promise.allSettled(start())
     const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    await expect.poll(async () => (await observer.query(waiting)).rowCount).toBe(2)
+    await expect.poll(async () => (await observer.query(waiting)).rowCount).toBe(maxRunning())
     await act()
   } finally {
     // Closes the connection, which ends its transaction.
@@ -91,14 +91,14 @@ async function ledgerOf({ id }: Customer): Promise<{ balance: number; entries: s
   return rows[0]
 }
 
-test("twelve runs that wait for one account's row use two connections, while runs and reads of others succeed", async () => {
+test("twelve runs that wait for one account's row use a third of the connections, while runs and reads of others succeed", async () => {
   const [busy, other] = [await customer(), await customer()]
   const twelve = () => many(12, () => call(busy))
   const results = await callWhileLocked(busy, twelve, async () => {
     const { totalCount, idleCount, waitingCount } = pool()
-    expect([totalCount - idleCount, waitingCount]).toEqual([2, 0])
-    const reads = many(8, () => pool().query("SELECT balance FROM credit_accounts WHERE user_id = $1", [other.id]))
-    expect(await Promise.all(reads)).toHaveLength(8)
+    expect([totalCount - idleCount, waitingCount]).toEqual([maxRunning(), 0])
+    const reads = many(7, () => pool().query("SELECT balance FROM credit_accounts WHERE user_id = $1", [other.id]))
+    expect(await Promise.all(reads)).toHaveLength(7)
     expect(await call(other)).toMatchObject({ ok: true })
   })
   expect(results).toMatchObject(many(12, () => succeeded))
@@ -108,7 +108,7 @@ test("twelve runs that wait for one account's row use two connections, while run
 test.each([
   ["settlements", async () => {}, "fulfilled"],
   ["releases", () => Promise.reject(new Error("The work failed")), "rejected"],
-] as const)("twelve %s that wait for one account's row use two connections", async (_name, end, status) => {
+] as const)("twelve %s that wait for one account's row use a third of the connections", async (_name, end, status) => {
   const account = await customer()
   const working = gate()
   let started = 0
@@ -125,7 +125,7 @@ test.each([
   }
   const results = await callWhileLocked(account, twelve, async () => {
     const { totalCount, idleCount, waitingCount } = pool()
-    expect([totalCount - idleCount, waitingCount]).toEqual([2, 0])
+    expect([totalCount - idleCount, waitingCount]).toEqual([maxRunning(), 0])
   })
   expect(results).toMatchObject(many(12, () => ({ status })))
 })
@@ -134,17 +134,21 @@ test("runs that exceed the deadline in the queue are never reserved, and those a
   const account = await customer()
   const tooLate = new Error("Too late")
   const { opened, open: exceed } = gate()
-  const withinDeadline = <Outcome>(work: Promise<Outcome>) =>
-    Promise.race([work, opened.then(() => Promise.reject(tooLate))])
+  const deadline = new AbortController()
+  const exceeded = opened.then(() => {
+    deadline.abort(tooLate)
+    throw tooLate
+  })
+  const withinDeadline: WithinDeadline = (work) => Promise.race([work(deadline.signal), exceeded])
   const five = () => many(5, () => call(account, undefined, withinDeadline))
   const results = await callWhileLocked(account, five, async () => {
     exceed()
     await nextTurn()
   })
   expect(results).toMatchObject(many(5, () => ({ status: "rejected", reason: tooLate })))
-  await expect.poll(async () => (await ledgerOf(account)).entries).toHaveLength(4)
+  await expect.poll(async () => (await ledgerOf(account)).entries).toHaveLength(6)
   const ledger = await ledgerOf(account)
-  expect(ledger.entries.sort()).toEqual(["release", "release", "reserve", "reserve"])
+  expect(ledger.entries.sort()).toEqual(["release", "release", "release", "reserve", "reserve", "reserve"])
   expect(ledger.balance).toBe(balance)
   expect(await call(account)).toMatchObject({ ok: true })
 })
@@ -163,26 +167,26 @@ test("a run whose work is done settles before the runs that wait to start", asyn
     await nextTurn()
   })
   expect([await first, ...results]).toMatchObject([{ ok: true }, ...many(8, () => succeeded)])
-  // Before the first settlement, only its own run, the two at the row and the next one are reserved.
-  expect((await ledgerOf(account)).entries.indexOf("settle")).toBeLessThanOrEqual(4)
+  // Before the first settlement, only its own run and those at the row are reserved, and one for each place they left.
+  expect((await ledgerOf(account)).entries.indexOf("settle")).toBeLessThanOrEqual(1 + 2 * maxRunning())
 })
 
 test("while 200 runs of an account wait, its new runs are refused, and nobody else's", async () => {
   const [busy, other] = [await customer(), await customer()]
   const { opened, open } = gate()
-  const tasks = many(2 + maxWaiting, () => inTurn(busy.id, "reserve", () => opened))
-  expect(await call(busy)).toEqual({ ok: false, reason: "overloaded" })
+  const tasks = many(maxRunning() + maxWaiting, () => inTurn(busy.id, "request", () => opened))
+  await expect(call(busy)).rejects.toBeInstanceOf(TooManyWaiting)
   expect([isOverloaded(), await call(other)]).toMatchObject([false, { ok: true }])
   open()
   await Promise.all(tasks)
   expect(await call(busy)).toMatchObject({ ok: true })
 })
 
-test("of one account two tasks run at once: first those that close runs, then the others, each in their order", async () => {
+test("of one account three tasks run at once with ten connections: first those that close runs, then the others, each in their order", async () => {
   const account = "account" as OwnerId
   const started: string[] = []
   const running: (() => void)[] = []
-  const add = (kind: "close" | "reserve", name: string, signal?: AbortSignal) => {
+  const add = (kind: "close" | "request", name: string, signal?: AbortSignal) => {
     const { opened, open } = gate()
     const task = () => {
       started.push(name)
@@ -192,20 +196,20 @@ test("of one account two tasks run at once: first those that close runs, then th
     return inTurn(account, kind, task, signal)
   }
   const leaving = new AbortController()
-  const tasks = ["R1", "R2", "R3"].map((name) => add("reserve", name))
-  const left = expect(add("reserve", "R4", leaving.signal)).rejects.toBe("left")
-  tasks.push(add("close", "C1"), add("reserve", "R5"), add("close", "C2"))
+  const tasks = ["R0", "R1", "R2", "R3"].map((name) => add("request", name))
+  const left = expect(add("request", "R4", leaving.signal)).rejects.toBe("left")
+  tasks.push(add("close", "C1"), add("request", "R5"), add("close", "C2"))
   const failing = inTurn(account, "close", () => Promise.reject(new Error("A failed task passes its place on")))
   const failed = expect(failing).rejects.toThrow("passes its place on")
-  expect(started).toEqual(["R1", "R2"])
+  expect(started).toEqual(["R0", "R1", "R2"])
   leaving.abort("left")
   await left
   while (running.length > 0) {
     running.shift()?.()
     await nextTurn()
-    expect(running.length).toBeLessThanOrEqual(2)
+    expect(running.length).toBeLessThanOrEqual(3)
   }
   await Promise.all([...tasks, failed])
-  await expect(add("reserve", "R6", leaving.signal)).rejects.toBe("left")
-  expect(started).toEqual(["R1", "R2", "C1", "C2", "R3", "R5"])
+  await expect(add("request", "R6", leaving.signal)).rejects.toBe("left")
+  expect(started).toEqual(["R0", "R1", "R2", "C1", "C2", "R3", "R5"])
 })
