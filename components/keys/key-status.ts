@@ -1,8 +1,6 @@
 import type { ListedKey } from "@/lib/keys/data"
+import { expiringIn } from "@/lib/keys/health"
 import type { Tone } from "../status-badge"
-
-const day = 86_400_000
-const warnDays = 14
 
 /** The status label of a key; it announces the expiry early enough to replace the key. */
 export function keyStatus(
@@ -12,8 +10,8 @@ export function keyStatus(
   if (state === "revoked") return { tone: "off", text: "Revoked" }
   if (state === "expired" && isReplaced) return { tone: "off", text: "Replaced" }
   if (state === "expired") return { tone: "bad", text: "Expired" }
-  const daysLeft = expiresAt ? Math.max(1, Math.round((expiresAt.getTime() - now.getTime()) / day)) : null
-  if (daysLeft === null || daysLeft > warnDays) return { tone: "good", text: "Active" }
+  const daysLeft = expiringIn({ state, expiresAt }, now)
+  if (daysLeft === undefined) return { tone: "good", text: "Active" }
   return { tone: "warn", text: `Expires in ${daysLeft} ${daysLeft === 1 ? "day" : "days"}` }
 }
 
