@@ -2,33 +2,35 @@
 
 import { useState } from "react"
 import { Button } from "../button"
+import { Notice } from "../notice"
 import { type ApiResponse, bodyOf, callApi } from "./call"
 import { ResponseText } from "./response-text"
 
 /** Tests a new key with a read-only request. */
-export function TestCall({ path, secret }: { path: string | null; secret: string }) {
+export function TestCall({ path, secret }: { path: string; secret: string }) {
   const [called, setCalled] = useState<{ response: ApiResponse | undefined }>()
   const [calling, setCalling] = useState(false)
-  if (path === null) return <p className="text-muted">Your role has no permission to read data through this API.</p>
 
-  async function call(url: string) {
+  async function call() {
     setCalling(true)
-    setCalled({ response: await callApi(url, secret) })
+    setCalled({ response: await callApi(path, secret) })
     setCalling(false)
   }
 
   return (
     <div className="grid gap-2">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <Button onClick={() => call(path)} aria-disabled={calling}>
+        <Button onClick={call} aria-disabled={calling}>
           Test it now
         </Button>
         <code className="font-mono text-xs text-muted">GET {path}</code>
       </div>
-      <div role="status" className="grid gap-2">
-        {called && <p className="font-medium">{outcomeOf(called.response)}</p>}
-        {called?.response?.text && <ResponseText>{called.response.text}</ResponseText>}
+      <div role="status">
+        {called && (
+          <Notice tone={called.response?.status === 200 ? "good" : "bad"}>{outcomeOf(called.response)}</Notice>
+        )}
       </div>
+      {called?.response?.text && <ResponseText>{called.response.text}</ResponseText>}
     </div>
   )
 }

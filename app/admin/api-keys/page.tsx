@@ -1,8 +1,6 @@
 import type { Metadata } from "next"
-import { endpoints } from "@/app/api/v1/endpoints"
 import { allScopesOf } from "@/app/api/v1/scopes"
 import { KeysPage } from "@/components/keys/keys-page"
-import { holds } from "@/lib/permissions"
 import { requirePermission } from "@/lib/sign-in/session"
 import { kinds } from "@/lib/surfaces"
 import { changeAdminKey, createAdminKey, revokeAdminKey, rotateAdminKey } from "./actions"
@@ -17,7 +15,6 @@ export default async function AdminKeysPage({ searchParams }: PageProps<"/admin/
       viewer={viewer}
       query={await searchParams}
       offered={await allScopesOf(viewer.role)}
-      testPath={await firstReadable(viewer.role)}
       runs={[]}
       create={createAdminKey}
       rotate={rotateAdminKey}
@@ -25,12 +22,4 @@ export default async function AdminKeysPage({ searchParams }: PageProps<"/admin/
       revoke={revokeAdminKey}
     />
   )
-}
-
-/** The first admin endpoint that the role may read, limited to one row. */
-async function firstReadable(role: string): Promise<string | null> {
-  const readable = (await endpoints()).find(
-    ({ surface, permission }) => surface === "admin" && permission && holds(role, permission),
-  )
-  return readable ? `${readable.path}?limit=1` : null
 }
