@@ -92,9 +92,8 @@ function Completeness({ report: { completeFrom, isSinceCreation, readAt } }: { r
   if (!completeFrom) return <p>No request with any key has been logged yet.</p>
   return (
     <p>
-      Complete from {absoluteTime(completeFrom)},{" "}
-      {isSinceCreation ? "when the key was created," : "when the log started; the key is older,"} to{" "}
-      {absoluteTime(readAt)}.
+      Complete from {absoluteTime(completeFrom)} to {absoluteTime(readAt)}.{" "}
+      {isSinceCreation ? "It starts when the key was created." : "It starts with the log, and the key is older."}
     </p>
   )
 }
