@@ -41,6 +41,11 @@ const config: NextConfig = {
   typescript: { ignoreBuildErrors: process.env.TYPES_CHECKED === "1" },
   // This would print the arguments of actions, including passwords, to the developer's terminal.
   logging: { serverFunctions: false },
+  // Browsers ask for these where no page names the icons, as beside JSON.
+  rewrites: async () => [
+    { source: "/favicon.ico", destination: "/icon" },
+    { source: "/apple-touch-icon:of(-precomposed)?.png", destination: "/apple-icon" },
+  ],
   headers: async () => [
     { source: "/((?!api/).*)", headers: pageHeaders },
     { source: "/api/auth/:path*", headers: pageHeaders },

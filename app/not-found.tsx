@@ -1,19 +1,22 @@
 import type { Metadata } from "next"
+import { AppShell } from "@/app/_shell/app-shell"
 import { buttonStyle } from "@/components/button"
 import { Link } from "@/components/link"
 import { MessagePage } from "@/components/message-page"
+import { currentViewer } from "@/lib/sign-in/session"
 
 export const metadata: Metadata = { title: "Not found" }
 
-export default function NotFound() {
-  return (
-    <main>
-      <MessagePage status="404" title="Page not found">
-        <p className="text-muted">Check the URL. The page may have been moved or deleted.</p>
-        <Link href="/" className={buttonStyle()}>
-          Go to the home page
-        </Link>
-      </MessagePage>
-    </main>
+/** With the navigation for those who are signed in. */
+export default async function NotFound() {
+  const isSignedIn = (await currentViewer()) !== null
+  const message = (
+    <MessagePage status="404" title="Page not found">
+      <p className="text-muted">Check the URL. The page may have been moved or deleted.</p>
+      <Link href={isSignedIn ? "/account" : "/"} className={buttonStyle()}>
+        Go to the home page
+      </Link>
+    </MessagePage>
   )
+  return isSignedIn ? <AppShell>{message}</AppShell> : <main>{message}</main>
 }

@@ -66,7 +66,7 @@ export default async function StartPage() {
           <Points
             points={[
               "Permissions, allowed addresses, request and spending limits, and an expiry for each key.",
-              "Rotation without downtime: the old key works on for as long as you choose.",
+              "Rotation without downtime: the old key works on for up to 7 days.",
               "A revocation takes effect on the next request. A key found on GitHub is revoked automatically.",
             ]}
           />

@@ -141,6 +141,7 @@ function entry(): Entry {
     address: "192.0.2.1",
     userAgent: "curl/8.0",
     parameters: [],
+    requestId: randomUUID(),
   }
 }
 

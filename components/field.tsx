@@ -6,7 +6,7 @@ export const controlStyle =
 
 type Noted = { id: string; hint?: ReactNode; error?: string | undefined }
 
-/** A label and its control, with the error and the hint below. */
+/** A label and its control, with the error or the hint below. */
 export function Field({ id, label, hint, error, children }: Noted & { label: string; children: ReactNode }) {
   return (
     <div className="grid gap-1.5">
@@ -19,7 +19,7 @@ export function Field({ id, label, hint, error, children }: Noted & { label: str
   )
 }
 
-/** Several controls under one legend, such as checkboxes, with one error and one hint. */
+/** Several controls under one legend, such as checkboxes, with one error or hint. */
 export function FieldGroup({ id, legend, hint, error, children }: Noted & { legend: string; children: ReactNode }) {
   const { "aria-describedby": notes } = describedBy(id, { hint: hint !== undefined, error })
   return (
@@ -31,6 +31,7 @@ export function FieldGroup({ id, legend, hint, error, children }: Noted & { lege
   )
 }
 
+/** An error says what would be accepted, and takes the place of the hint. */
 function FieldNotes({ id, error, hint }: Noted) {
   return (
     <>
@@ -39,7 +40,7 @@ function FieldNotes({ id, error, hint }: Noted) {
           {error}
         </p>
       )}
-      {hint && (
+      {hint && !error && (
         <div id={`${id}-hint`} className="text-muted">
           {hint}
         </div>
@@ -48,8 +49,8 @@ function FieldNotes({ id, error, hint }: Noted) {
   )
 }
 
-/** The id and ARIA attributes that connect a control with the error and the hint of its Field. */
+/** The id and ARIA attributes that connect a control with the error or the hint of its Field. */
 export function describedBy(id: string, { hint, error }: { hint?: boolean; error?: string | undefined }) {
-  const ids = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(" ")
-  return { id, ...(ids && { "aria-describedby": ids }), ...(error && { "aria-invalid": true }) }
+  const note = error ? `${id}-error` : hint && `${id}-hint`
+  return { id, ...(note && { "aria-describedby": note }), ...(error && { "aria-invalid": true }) }
 }

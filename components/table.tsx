@@ -47,7 +47,7 @@ export function Table({
                   key={heading.label}
                   scope="col"
                   aria-sort={heading.sorting?.sorted}
-                  className={`border-b border-line px-2 py-2 text-xs font-medium whitespace-nowrap text-muted first:pl-4 last:pr-4 ${heading.numeric ? "text-right" : ""} ${sticky ? "bg-panel lg:sticky lg:top-0 lg:z-2" : ""}`}
+                  className={`border-b border-line px-2 py-2 text-xs font-medium text-muted first:pl-4 last:pr-4 ${heading.numeric ? "numeric text-right" : ""} ${sticky ? "bg-panel lg:sticky lg:top-0 lg:z-2" : ""}`}
                 >
                   {heading.sorting ? <SortLink {...heading.sorting}>{heading.label}</SortLink> : heading.label}
                 </th>

@@ -4,3 +4,15 @@ import { visible } from "@/lib/visible-text"
 export function Untrusted({ children }: { children: string }) {
   return <bdi>{visible(children)}</bdi>
 }
+
+/** An email address, which breaks before its @ rather than within a word. */
+export function UntrustedEmail({ children }: { children: string }) {
+  const at = children.lastIndexOf("@")
+  return (
+    <bdi>
+      {visible(children.slice(0, at))}
+      <wbr />
+      {visible(children.slice(at))}
+    </bdi>
+  )
+}

@@ -5,6 +5,7 @@ import sharp from "sharp"
 import { inCredits } from "@/lib/credits/words"
 import { plainDate } from "@/lib/format-time"
 import { keyVariable, product } from "@/lib/product"
+import { inWords } from "@/lib/words"
 import { sampled, scripting } from "@/tests/support/sample"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"
 import { keyOf, test, uniqueName } from "./fixtures"
@@ -115,7 +116,7 @@ test("a subscription shows its status and what happens at the end of its period"
     )
     await page.goto("/account")
     const plan = page.locator("dl > div", { has: page.getByText("Plan", { exact: true }) })
-    await expect(plan).toContainText(`Pro ${status.replace("_", " ")}`)
+    await expect(plan).toContainText(`Pro ${inWords(status)}`)
     await expect(plan).toContainText("$12.34 and 1,000 credits per month")
     await expect(plan).toContainText(`${label} ${plainDate(end)}`)
     await expect(page.getByText("A payment is overdue.")).toHaveCount(status === "past_due" ? 1 : 0)
@@ -163,6 +164,7 @@ test("the next steps of a new account are checked one by one, and gone after its
   ])
   await steps.getByRole("link", { name: "Create an API key" }).click()
   await expect(page).toHaveURL("/api-keys?new")
+  await expect(page.getByLabel("Name")).toBeFocused()
   await expect(page.getByText("No keys yet")).toHaveCount(0)
   await page.goto("/api-keys")
   await expect(page.getByText("No keys yet")).toBeVisible()
@@ -309,7 +311,7 @@ test("a table lists the days of the charts, and the heading shows their sum", { 
   await page.getByText("The last 30 days in numbers").click()
   const days = page.getByRole("table", { name: "The last 30 days" })
   await expect(days.getByRole("rowheader")).toHaveCount(30)
-  await expect(days.getByRole("rowheader").first()).toHaveText(new Date().toISOString().slice(0, 10))
+  await expect(days.getByRole("rowheader").first()).toHaveText(plainDate(new Date()))
   const numbers = (await days.locator("[data-label=Spent]").allTextContents()).map((text) =>
     Number(text.replaceAll(",", "")),
   )
@@ -564,7 +566,9 @@ test.describe("a run with a new key", () => {
     await expect(body(page)).toHaveAccessibleDescription(/1 credit per 100 words.*at most 10 credits/)
     await body(page).fill(textOf("One two three."))
     await run(page).click()
-    await expect(page.getByText("Cost 1 credit. Balance: 99 credits.")).toBeVisible()
+    const outcome = page.getByRole("dialog").getByRole("status").last()
+    await expect(outcome).toHaveText("Cost 1 credit. Balance: 99 credits.")
+    await expect(outcome.locator("div")).toHaveClass(/text-good/)
     await expectAccessibleWithoutSidewaysScroll(page)
     await expect(page.getByRole("dialog")).toContainText('"words": 3')
     await run(page).click()
@@ -580,7 +584,8 @@ test.describe("a run with a new key", () => {
     await adjustBalance(database, userId, 9 - 97)
     await body(page).fill(textOf("One two three."))
     await run(page).click()
-    await expect(page.getByText(/^Status 402: .*balance is 9\. .*Contact \S+ to add credits\.$/)).toBeVisible()
+    await expect(outcome).toHaveText(/^Status 402: .*balance is 9\. .*Contact \S+ to add credits\.$/)
+    await expect(outcome.locator("div")).toHaveClass(/text-bad/)
     await saved(page)
     await page.goto("/account/credits")
     await expect(fact(page, "Balance")).toHaveText("9 credits")

@@ -50,7 +50,7 @@ async function buttonOf(page: Page, action: string): Promise<Locator> {
 
 async function openAction(page: Page, action: string): Promise<Locator> {
   await (await buttonOf(page, action)).click()
-  const dialog = page.getByRole("alertdialog")
+  const dialog = page.getByRole("dialog")
   await expect(dialog).toBeVisible()
   return dialog
 }
@@ -134,7 +134,7 @@ test("a ban disables keys and sessions on the next request; unbanning restores t
   await dialog.getByRole("button", { name: "Ban account" }).click()
   await expect(statusOf(adminPage)).toHaveText("The account is banned. Undo")
   await expect(dialog).toHaveCount(0)
-  await expect(adminPage.getByRole("heading", { level: 1 })).toContainText("banned")
+  await expect(adminPage.getByRole("heading", { level: 1 })).toContainText("Banned")
   await expectNoAction(adminPage, "Ban account")
 
   expect(await call()).toEqual([403, "forbidden"])
@@ -245,7 +245,7 @@ for (const javaScriptEnabled of scripting) {
 
       await page.goto(target.page)
       await (await buttonOf(page, "Revoke all keys")).click()
-      const confirmation = page.getByRole(javaScriptEnabled ? "alertdialog" : "region", {
+      const confirmation = page.getByRole(javaScriptEnabled ? "dialog" : "region", {
         name: "Revoke all keys of this account?",
       })
       await confirmation.getByRole("button", { name: "Revoke all keys" }).click()
@@ -382,7 +382,7 @@ test.describe("without JavaScript", () => {
     await expect(page.getByRole("region", { name: "Ban this account?" })).toContainText(target.name)
     await page.getByRole("button", { name: "Ban account" }).click()
     await expect(statusOf(page)).toContainText("The account is banned.")
-    await expect(page.getByRole("heading", { level: 1 })).toContainText("banned")
+    await expect(page.getByRole("heading", { level: 1 })).toContainText("Banned")
     await page.getByRole("link", { name: "Back to the account" }).click()
     await expect(page).toHaveURL(target.page)
 
@@ -533,7 +533,7 @@ test.describe("in light and dark mode", () => {
       await openAction(page, action)
       await expectAccessibleWithoutSidewaysScroll(page)
       await page.keyboard.press("Escape")
-      await expect(page.getByRole("alertdialog")).toHaveCount(0)
+      await expect(page.getByRole("dialog")).toHaveCount(0)
       const opener = action === "Grant credits" ? action : "Actions"
       await expect(page.getByRole("button", { name: opener, exact: true })).toBeFocused()
     }

@@ -36,7 +36,7 @@ function asking(where: Page | Locator): Locator {
 
 /** A confirmation: a dialog or, without JavaScript, a part of the page. */
 function confirmation(page: Page, name: string): Locator {
-  return page.getByRole("alertdialog", { name }).or(page.getByRole("region", { name }))
+  return page.getByRole("dialog", { name }).or(page.getByRole("region", { name }))
 }
 
 for (const javaScriptEnabled of scripting) {
@@ -246,7 +246,7 @@ test.describe("with a passkey", () => {
 
     await growOld(database, email)
     await page.getByRole("row", { name: "Laptop" }).getByRole("button", { name: "Remove" }).click()
-    const dialog = page.getByRole("alertdialog", { name: "Remove this passkey?" })
+    const dialog = page.getByRole("dialog", { name: "Remove this passkey?" })
     await dialog.getByRole("button", { name: "Remove passkey" }).click()
     await expect(asking(dialog).getByLabel("Recovery code")).toBeFocused()
     await expectAccessibleWithoutSidewaysScroll(page)
@@ -308,7 +308,7 @@ test.describe("with a passkey", () => {
     await growOld(database, email)
     await page.goto(`/admin/users/${(await createAccount(database, { credits: 0 })).id}`)
     await page.getByRole("button", { name: "Grant credits" }).click()
-    const dialog = page.getByRole("alertdialog")
+    const dialog = page.getByRole("dialog")
     await dialog.getByLabel("Credits").fill("7")
     await dialog.getByLabel("Reason").fill("A gift")
     await dialog.getByRole("button", { name: "Grant credits" }).click()
@@ -332,16 +332,16 @@ test("two tabs that ask: once one has the password, the other acts without", { t
   for (const tab of [page, second]) {
     await tab.goto(`/admin/users/${(await createAccount(database, { credits: 0 })).id}`)
     await tab.getByRole("button", { name: "Grant credits" }).click()
-    const dialog = tab.getByRole("alertdialog")
+    const dialog = tab.getByRole("dialog")
     await dialog.getByLabel("Credits").fill("7")
     await dialog.getByLabel("Reason").fill("A gift")
     await dialog.getByRole("button", { name: "Grant credits" }).click()
     await expect(asking(dialog).getByLabel("Your password")).toBeFocused()
   }
   await asking(page).getByLabel("Your password").fill(password)
-  await page.getByRole("alertdialog").getByRole("button", { name: "Grant credits" }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "Grant credits" }).click()
   await expect(page.getByText("7 credits granted.")).toBeVisible()
-  await second.getByRole("alertdialog").getByRole("button", { name: "Grant credits" }).click()
+  await second.getByRole("dialog").getByRole("button", { name: "Grant credits" }).click()
   await expect(second.getByText("7 credits granted.")).toBeVisible()
 })
 

@@ -44,7 +44,7 @@ test("with the keyboard alone: sign in, create a key, save it, find it, revoke i
 
   await tabTo(page, page.getByRole("row", { name }).getByRole("button", { name: "Revoke" }))
   await page.keyboard.press("Enter")
-  await tabTo(page, page.getByRole("alertdialog").getByRole("button", { name: "Revoke key" }))
+  await tabTo(page, page.getByRole("dialog").getByRole("button", { name: "Revoke key" }))
   await page.keyboard.press("Enter")
   await expect(page.getByRole("status").filter({ hasText: `The key “${name}” is revoked.` })).toBeVisible()
 

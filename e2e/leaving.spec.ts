@@ -56,7 +56,7 @@ for (const javaScriptEnabled of scripting) {
       await page.goto("/account/settings")
       await page.getByRole("button", { name: "Delete account" }).click()
       const confirmation = javaScriptEnabled
-        ? page.getByRole("alertdialog")
+        ? page.getByRole("dialog")
         : page.getByRole("region", { name: "Delete your account?" })
       await expect(confirmation).toContainText(account.email)
       await confirmation.getByRole("button", { name: "Delete account" }).click()
@@ -94,7 +94,7 @@ test("canceling the deletion leaves the account as it is", { tag: "@long" }, asy
   await signUp()
   await page.goto("/account/settings")
   await page.getByRole("button", { name: "Delete account" }).click()
-  await page.getByRole("alertdialog").getByRole("button", { name: "Cancel" }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click()
   await expect(page.getByRole("button", { name: "Delete account" })).toBeFocused()
   await page.reload()
   await expect(page.getByRole("heading", { name: "Settings" })).toBeVisible()
@@ -139,7 +139,7 @@ test("staff delete an account, undo it, and see what is left of one that is eras
   const act = async (action: string) => {
     await page.getByRole("button", { name: "Actions", exact: true }).click()
     await page.getByRole("button", { name: action }).click()
-    const dialog = page.getByRole("alertdialog")
+    const dialog = page.getByRole("dialog")
     await expect(dialog).toContainText(account.email)
     await dialog.getByRole("button", { name: action }).click()
   }

@@ -80,7 +80,7 @@ test("active filters are counted, and each is a link that removes it alone", { t
   await expect(page.getByRole("button", { name: "Filters 2 active" })).toBeVisible()
   const active = page.getByRole("list", { name: "Active filters" })
   await expect(active.getByRole("link")).toHaveText([
-    "Remove Status: paid",
+    "Remove Status: Paid",
     "Remove Type: subscription",
     "Remove Created since: 1 Jan 2026",
     "Clear",
@@ -104,7 +104,7 @@ test("a chosen view is named once, and its filters are shown when there are more
   await expect(failed).toHaveAttribute("aria-current", "true")
   await expect(active).toHaveCount(0)
   await page.goto("/admin/orders?status=failed&kind=subscription")
-  await expect(active.getByRole("link", { name: "Remove Status: failed" })).toBeVisible()
+  await expect(active.getByRole("link", { name: "Remove Status: Failed" })).toBeVisible()
 })
 
 test("the actions of the audit log are offered by what they are about", { tag: "@long" }, async ({
@@ -305,8 +305,8 @@ test("an order has an id to copy, and views of the statuses", { tag: "@long" }, 
   await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Refunded" }).click()
   await expect(page).toHaveURL("/admin/orders?status=refunded")
   const statuses = page.locator("[data-label=Status]")
-  await expect(statuses.first()).toHaveText("refunded")
-  expect(new Set(await statuses.allTextContents())).toEqual(new Set(["refunded"]))
+  await expect(statuses.first()).toHaveText("Refunded")
+  expect(new Set(await statuses.allTextContents())).toEqual(new Set(["Refunded"]))
   const cell = page.locator("td[data-label=ID]").first()
   const id = String(await cell.locator("code").textContent())
   await cell.getByRole("button", { name: `Copy ID ${id}` }).click()
@@ -464,7 +464,7 @@ test("subscriptions that may end soon, and those that have ended, are one click 
   for (const [view, query, account] of [
     ["Past due", "status=past_due", late],
     ["Cancels at period end", "cancelAtPeriodEnd=true", leaving],
-    ["Ended in the last 30 days", `canceledSince=${daysAgo(29)}`, gone],
+    ["Ended in the last 30 days", `churnedSince=${daysAgo(29)}`, gone],
     ["No call for 14 days", "idleDays=14", quiet],
   ] as const) {
     await page.goto("/admin/subscriptions")
@@ -578,7 +578,7 @@ test.describe("without JavaScript", () => {
     const { id, email } = await createAccount(database)
     await signInAs("admin")
     await page.goto("/admin/subscriptions")
-    await filterBy(page, "Status", "past due")
+    await filterBy(page, "Status", "Past due")
     await expect(page).toHaveURL("/admin/subscriptions?status=past_due")
     await page.getByRole("columnheader", { name: "Started" }).getByRole("link").click()
     await expect(page).toHaveURL("/admin/subscriptions?status=past_due&order=asc")

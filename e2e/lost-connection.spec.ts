@@ -48,7 +48,7 @@ const forms: Record<string, Prepared> = {
       await createKey(page, name)
       await saved(page)
       await row(page, name).getByRole("button", { name: "Revoke" }).click()
-      await expect(page.getByRole("alertdialog")).toBeVisible()
+      await expect(page.getByRole("dialog")).toBeVisible()
     },
     submit: "Revoke key",
     afterwards: (page) => expect(page.getByText(/The key “Lost .*” is revoked/)).toBeVisible(),

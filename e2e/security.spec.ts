@@ -98,7 +98,7 @@ for (const javaScriptEnabled of scripting) {
       await page.getByRole("button", { name: "Sign out all others" }).click()
       const title = "Sign out all other browsers?"
       await page
-        .getByRole("alertdialog", { name: title })
+        .getByRole("dialog", { name: title })
         .or(page.getByRole("region", { name: title }))
         .getByRole("button", { name: "Sign out all others" })
         .click()

@@ -31,13 +31,35 @@ test("the start page sends a request that succeeds and one that is refused, and 
   page,
 }) => {
   await page.goto("/")
-  const response = page.getByRole("status").filter({ hasText: "responded" })
+  const response = page.locator("[role=status] + pre")
   await page.getByRole("button", { name: "Send a public request" }).click()
   await expect(page.getByText(/^GET \/api\/v1\/secret-pattern\.json responded 200 in \d+ ms$/)).toBeVisible()
   await expect(response).toContainText('"regex"')
   await page.getByRole("button", { name: "Send a request without a key" }).click()
   await expect(page.getByText(/^GET \/api\/v1\/me responded 401 in \d+ ms$/)).toBeVisible()
   await expect(response).toContainText('"code": "unauthorized"')
+})
+
+test("an unknown page keeps the navigation of the signed in, and icons are where browsers look for them", async ({
+  page,
+  request,
+  signInAs,
+}) => {
+  await page.goto("/nowhere")
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Page not found")
+  await expect(page.getByRole("navigation")).toHaveCount(0)
+  await signInAs("member")
+  expect((await page.goto("/nowhere"))?.status()).toBe(404)
+  await expect(page.getByRole("main")).toHaveText(/Page not found/)
+  await expect(page.getByRole("navigation", { name: "Your account" })).toBeVisible()
+  for (const [path, type] of [
+    ["/favicon.ico", "image/svg+xml"],
+    ["/apple-touch-icon.png", "image/png"],
+    ["/apple-touch-icon-precomposed.png", "image/png"],
+  ] as const) {
+    const response = await request.get(path)
+    expect([response.status(), response.headers()["content-type"]], path).toEqual([200, type])
+  }
 })
 
 test("the start page says what a credit buys, which credits are free, and what plans cost by month and year", async ({

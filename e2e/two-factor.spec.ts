@@ -78,7 +78,7 @@ test("a passkey is added, signs in alone, confirms a password, and no longer doe
   await page.goto(setup)
   await expectAccessibleWithoutSidewaysScroll(page)
   await page.getByRole("row", { name: "My laptop" }).getByRole("button", { name: "Remove" }).click()
-  await page.getByRole("alertdialog").getByRole("button", { name: "Remove passkey" }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "Remove passkey" }).click()
   await expect(page.getByText("The passkey is removed.")).toBeVisible()
   await emailTo(account.email, "Subject: A passkey was removed from your account")
 

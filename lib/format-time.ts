@@ -31,11 +31,6 @@ export function absoluteTime(time: Date): string {
   return `${plainDate(time)}, ${toTheMinute.format(time)} UTC`
 }
 
-/** "21 Nov, 12:38:07", for the last days; the time is UTC. */
-export function exactTime(time: Date): string {
-  return `${dayAndMonth(time)}, ${clockTime(time)}`
-}
-
 /** "12:38:07", the time of the day in UTC. */
 export function clockTime(time: Date): string {
   return toTheSecond.format(time)

@@ -56,7 +56,13 @@ const canceled = timeConditions("subscriptions", "canceled_at")
 
 export const findSubscriptions = listed("subscriptions", subscriptionRow, {
   columns: { payingSince },
-  conditions: { canceledSince: canceled.since, canceledUntil: canceled.until, idleDays: isIdle },
+  conditions: {
+    canceledSince: canceled.since,
+    canceledUntil: canceled.until,
+    churnedSince: (time) => `NOT replaced AND ${canceled.since(time)}`,
+    churnedUntil: (time) => `NOT replaced AND ${canceled.until(time)}`,
+    idleDays: isIdle,
+  },
   bounded: { conditions: ["idleDays"], rows: 1_000_000, counted: 1_000 },
 })
 

@@ -8,6 +8,7 @@ export const kinds = {
     title: "Admin keys",
     page: "/admin/api-keys",
     api: "/api/v1/admin",
+    test: "/api/v1/admin/key",
     issuing: "api_keys.manage",
     managingAll: "api_keys.manage_all",
     reportedToOwners: true,
@@ -18,6 +19,7 @@ export const kinds = {
     title: "API keys",
     page: "/api-keys",
     api: "/api/v1/me",
+    test: "/api/v1/me/key",
     issuing: null,
     managingAll: null,
     reportedToOwners: false,
@@ -31,6 +33,8 @@ type Kind = {
   title: string
   page: string
   api: string
+  /** What every key may read, whatever its scopes. */
+  test: string
   issuing: Permission | null
   /** The permission to read and revoke the keys of other accounts on the page, if there is one. */
   managingAll: Permission | null

@@ -28,9 +28,9 @@ export async function AppShell({ children }: { children: ReactNode }) {
   // The page redirects to sign-in, because only the page knows its callback URL.
   if (!viewer) return children
   return (
-    <div className="lg:grid lg:grid-cols-[14rem_minmax(0,1fr)] print:block">
+    <div className="xl:grid xl:grid-cols-[14rem_minmax(0,1fr)] print:block">
       <SkipLink />
-      <header className="sticky top-0 z-10 flex h-12 items-center gap-2 border-b border-line bg-panel px-3 lg:hidden">
+      <header className="sticky top-0 z-10 flex h-12 items-center gap-2 border-b border-line bg-panel px-3 xl:hidden">
         <Button kind="quiet" popoverTarget="sidebar" aria-label="Menu" className="px-2">
           <Menu aria-hidden="true" className="size-5" />
         </Button>
@@ -40,9 +40,9 @@ export async function AppShell({ children }: { children: ReactNode }) {
         id="sidebar"
         aria-label="Navigation and account"
         popover="auto"
-        className="m-0 h-dvh max-h-none w-60 flex-col lg:w-auto gap-3 lg:py-2 border-r border-line bg-panel p-3 text-ink backdrop:bg-veil open:flex lg:sticky lg:top-0 lg:flex"
+        className="m-0 h-dvh max-h-none w-60 flex-col xl:w-auto gap-3 xl:py-2 border-r border-line bg-panel p-3 text-ink backdrop:bg-veil open:flex xl:sticky xl:top-0 xl:flex"
       >
-        <div className="hidden px-2 pt-1 lg:block">
+        <div className="hidden px-2 pt-1 xl:block">
           <Wordmark />
         </div>
         <Palette pages={await findingsFor(viewer.role)} />
@@ -121,7 +121,7 @@ function AreaNavigation({
       {sections.map((section) => (
         <section key={section.title ?? title} aria-label={section.title ?? title} className="grid gap-0.5">
           {section.title && <h2 className="px-2 text-xs text-muted">{section.title}</h2>}
-          <ul className="grid max-lg:gap-0.5">
+          <ul className="grid max-xl:gap-0.5">
             {section.entries.map(({ href, label, icon: Icon }) => (
               <li key={href}>
                 <NavigationLink href={href}>

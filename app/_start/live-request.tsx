@@ -35,19 +35,16 @@ export function LiveRequest({ requests, children }: { requests: readonly LiveReq
           </Button>
         ))}
       </div>
-      <div role="status" className="w-full">
-        {received === "lost" && <p className="text-bad">There was no response. Check your connection and try again.</p>}
-        {received && received !== "lost" && (
-          <figure className="overflow-hidden rounded-lg border border-line bg-panel">
-            <figcaption className="border-b border-line px-3 py-2 text-xs text-muted">
-              GET {received.path} responded {received.status} in {received.ms} ms
-            </figcaption>
-            <pre className="px-3 py-2.5 font-mono text-xs leading-5 wrap-anywhere whitespace-pre-wrap">
-              {received.text}
-            </pre>
-          </figure>
-        )}
-      </div>
+      <p role="status" className={received === "lost" ? "text-bad" : "text-muted"}>
+        {received === "lost"
+          ? "There was no response. Check your connection and try again."
+          : received && `GET ${received.path} responded ${received.status} in ${received.ms} ms`}
+      </p>
+      {received && received !== "lost" && (
+        <pre className="w-full rounded-lg border border-line bg-panel px-3 py-2.5 font-mono text-xs leading-5 wrap-anywhere whitespace-pre-wrap">
+          {received.text}
+        </pre>
+      )}
     </div>
   )
 }

@@ -3,7 +3,7 @@ import { Shortage } from "@/components/account/shortage"
 import { Count } from "@/components/list/cells"
 import { SupportLink } from "@/components/support-link"
 import { Tile } from "@/components/tile"
-import { type CreditDay, forecastOf } from "@/lib/credits/days"
+import { type CreditDay, forecastOf, spentIn } from "@/lib/credits/days"
 import { describeForecast, inCredits, shortageOf } from "@/lib/credits/words"
 import type { CurrentSubscription } from "@/lib/subscriptions"
 
@@ -34,7 +34,7 @@ export function AccountTiles({
       >
         {inCredits(balance)}
       </Tile>
-      <Tile label={`Spent in ${days.length} days`}>{inCredits(days.reduce((sum, { spent }) => sum + spent, 0))}</Tile>
+      <Tile label={`Spent in ${days.length} days`}>{inCredits(spentIn(days))}</Tile>
       <Tile label="Requests this month" note="with all keys">
         <Count of={requests} />
       </Tile>

@@ -48,17 +48,17 @@ export function LastRequests({
   )
 }
 
-export function KeyUse({ keys }: { keys: readonly KeyMonth[] }) {
-  const most = Math.max(...keys.map(({ requests }) => requests))
+export function KeyUse({ used, keys }: { used: readonly KeyMonth[]; keys: readonly NamedKey[] }) {
+  const most = Math.max(...used.map(({ requests }) => requests))
   return (
     <PanelList title="Usage by key this month" all={{ href: page, label: "All keys" }} empty="No requests this month.">
-      {keys.map(({ id, name, start, requests, credits }) => (
+      {used.map(({ id, start, requests, credits }) => (
         <PanelRow
           key={id}
           title={
-            <Link href={`${page}/${id}`} className="hover:underline">
-              <Untrusted>{name}</Untrusted> <code className="font-mono text-xs text-muted">{start}…</code>
-            </Link>
+            <>
+              <KeyName id={id} keys={keys} /> <code className="font-mono text-xs text-muted">{start}…</code>
+            </>
           }
           note={<Share of={requests / most} />}
           end={

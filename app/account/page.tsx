@@ -11,7 +11,7 @@ import { SupportLink } from "@/components/support-link"
 import { Untrusted } from "@/components/untrusted"
 import { hasJustReturned } from "@/lib/accounts/deletion"
 import { progressOf } from "@/lib/accounts/progress"
-import { type CreditDay, creditDays } from "@/lib/credits/days"
+import { type CreditDay, creditDays, spentIn } from "@/lib/credits/days"
 import { ownKeys } from "@/lib/keys/data"
 import { monthByKey } from "@/lib/request-log/by-key"
 import { requireViewer } from "@/lib/sign-in/session"
@@ -68,7 +68,7 @@ export default async function AccountPage({ searchParams }: PageProps<"/account"
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-2">
         <LastRequests requests={lastRequests.data} keys={keys} />
         <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
-          <KeyUse keys={month.keys} />
+          <KeyUse used={month.keys} keys={keys} />
           <LastOrders orders={lastOrders.data} />
         </div>
       </div>
@@ -91,15 +91,14 @@ function RecoveryCodeUsed({ left }: { left: number }) {
 
 /** Left out as long as there is nothing to see. */
 function SpendingChart({ days }: { days: readonly CreditDay[] }) {
-  const values = days.map(({ spent }) => spent)
-  if (values.every((spent) => spent === 0)) return null
+  if (spentIn(days) === 0) return null
   return (
     <Chart
       title="Credits spent by day (UTC)"
       kind="bar"
       unit="count"
       periods={days.map(({ day }) => periodNames(new Date(day), "day"))}
-      series={[{ label: "Spent", values }]}
+      series={[{ label: "Spent", values: days.map(({ spent }) => spent) }]}
     />
   )
 }

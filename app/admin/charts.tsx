@@ -60,7 +60,7 @@ const questions: readonly Question[] = [
     unit: "share",
     of: subscriptions,
     series: { "Churn rate": ["churnRate"] },
-    rows: { page: "/admin/subscriptions", since: "canceledSince", until: "canceledUntil" },
+    rows: { page: "/admin/subscriptions", since: "churnedSince", until: "churnedUntil" },
   },
   {
     title: "Active accounts",

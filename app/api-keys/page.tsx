@@ -18,7 +18,6 @@ export default async function UserKeysPage({ searchParams }: PageProps<"/api-key
       viewer={viewer}
       query={await searchParams}
       offered={await allScopesOf(viewer.role)}
-      testPath={kinds.user.api}
       runs={await meteredCalls()}
       create={createUserKey}
       rotate={rotateUserKey}

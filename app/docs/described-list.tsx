@@ -1,3 +1,4 @@
+import { Fragment } from "react"
 import type { Described } from "@/lib/api/document"
 import { Code, Prose } from "./prose"
 
@@ -9,7 +10,9 @@ export function DescribedList({ of }: { of: readonly Described[] }) {
         <li key={name} className="grid gap-x-3 gap-y-0.5 py-1.5 sm:grid-cols-[11rem_minmax(0,1fr)]">
           <Code>{name}</Code>
           <p className="text-muted">
-            <span className="mr-2 text-ink wrap-anywhere">{fields.length > 0 ? shapeOf(type) : type}</span>
+            <span className="mr-2 text-ink wrap-anywhere">
+              <Type>{fields.length > 0 ? shapeOf(type) : type}</Type>
+            </span>
             {untrusted && (
               <a
                 href="/docs#untrusted-text"
@@ -29,6 +32,20 @@ export function DescribedList({ of }: { of: readonly Described[] }) {
       ))}
     </ul>
   )
+}
+
+/** A type, which breaks between its values rather than within one. */
+function Type({ children }: { children: string }) {
+  return children.split("|").map((value, index) => (
+    <Fragment key={value}>
+      {index > 0 && (
+        <>
+          |<wbr />
+        </>
+      )}
+      {value}
+    </Fragment>
+  ))
 }
 
 /** Leaves the field names out of the type, because the fields are listed below it. */

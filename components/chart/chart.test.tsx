@@ -1,7 +1,7 @@
 import { renderToStaticMarkup } from "react-dom/server"
 import { expect, test } from "vitest"
 import { Chart, type Series } from "./chart"
-import { periodNames } from "./periods"
+import { periodNames, valuesSince } from "./periods"
 
 const periods = ["2026-12-30", "2026-12-31", "2027-01-01"].map((day) => periodNames(new Date(day), "day"))
 
@@ -34,6 +34,27 @@ test("series of very different size, and amounts of different currencies, have s
   expect(scales(series("Spent", 10), series("Failed", 2))).toBe(1)
   expect(scales(series("Spent", 10), series("Granted", 1_000), series("Purchased", 12))).toBe(2)
   expect(scales(series("EUR", 10, "eur"), series("USD", 10, "usd"))).toBe(2)
+})
+
+test("parts of one number share a scale, on which the smallest of them is still seen", () => {
+  const parts = [
+    { label: "Succeeded", values: [10_000, 0, 0] },
+    { label: "Failed", values: [1, 0, 0] },
+  ]
+  const html = renderToStaticMarkup(
+    <Chart title="Test" kind="bar" unit="count" areParts periods={periods} series={parts} />,
+  )
+  expect(html.split("<svg")).toHaveLength(2)
+  expect(html).toContain('d="M0.5 100V98.5h0.36V100z"')
+})
+
+test("values begin with the period in which something was created, and a single one is a dot", () => {
+  const starts = ["2026-12-30", "2026-12-31", "2027-01-01"].map((day) => new Date(day))
+  const since = (time: string) => valuesSince(new Date(time), starts, [0, 0, 5])
+  expect(since("2026-11-01")).toEqual([0, 0, 5])
+  expect(since("2026-12-31T23:59:59Z")).toEqual([null, 0, 5])
+  expect(since("2027-01-01T00:00:00Z")).toEqual([null, null, 5])
+  expect(drawn([{ label: "Balance", values: since("2027-01-01T00:00:00Z") }], "line")).toMatch(/d="M2\.5 \S+h0"/)
 })
 
 test("a line is broken where there is no value, and negative bars hang from zero", () => {

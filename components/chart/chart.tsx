@@ -25,6 +25,7 @@ export function Chart({
   kind,
   unit,
   periods,
+  areParts = false,
   series,
   children,
 }: {
@@ -32,12 +33,14 @@ export function Chart({
   kind: "line" | "bar"
   unit: Unit
   periods: readonly Period[]
+  /** Whether the series are parts of one number, which only one scale compares. */
+  areParts?: boolean
   series: readonly Series[]
   /** Below the chart. */
   children?: ReactNode
 }) {
   const colored = series.map((one, index): Colored => ({ ...one, color: colors[index] ?? "var(--muted)" }))
-  const groups = groupsOf(colored)
+  const groups = areParts ? [colored] : groupsOf(colored)
   const hasBefore = series.some(({ before }) => before)
   const isEmpty = series.every(({ values, before = [] }) => [...values, ...before].every((value) => !value))
   return (
@@ -189,13 +192,27 @@ function Line({
 }) {
   const path = values.map((value, index) => {
     const isFirst = (values[index - 1] ?? null) === null
-    return value === null ? "" : `${isFirst ? "M" : "L"}${index + 0.5} ${rounded(y(value))}`
+    // One that has no neighbor is a dot.
+    const isAlone = isFirst && (values[index + 1] ?? null) === null
+    return value === null ? "" : `${isFirst ? "M" : "L"}${index + 0.5} ${rounded(y(value))}${isAlone ? "h0" : ""}`
   })
-  return <path d={path.join("")} fill="none" vectorEffect="non-scaling-stroke" strokeLinejoin="round" {...style} />
+  return (
+    <path
+      d={path.join("")}
+      fill="none"
+      vectorEffect="non-scaling-stroke"
+      strokeLinejoin="round"
+      strokeLinecap="round"
+      {...style}
+    />
+  )
 }
 
 /** Of the width of a period, the part that its bars take. */
 const barShare = 0.72
+
+/** Of the height of a plot, what any bar has, so that few failures among many requests are seen. */
+const leastHeight = 1.5
 
 /** The bars of one of several series, side by side. */
 function barsOf(values: readonly (number | null)[], series: number, count: number, y: Y): string {
@@ -204,7 +221,9 @@ function barsOf(values: readonly (number | null)[], series: number, count: numbe
     .map((value, index) => {
       if (!value) return ""
       const left = index + (1 - barShare) / 2 + series * width
-      return `M${rounded(left)} ${rounded(y(0))}V${rounded(y(value))}h${rounded(width)}V${rounded(y(0))}z`
+      const height = y(value) - y(0)
+      const top = y(0) + Math.sign(height) * Math.max(leastHeight, Math.abs(height))
+      return `M${rounded(left)} ${rounded(y(0))}V${rounded(top)}h${rounded(width)}V${rounded(y(0))}z`
     })
     .join("")
 }

@@ -3,6 +3,14 @@ import type { Period } from "./chart"
 
 type PeriodUnit = "hour" | "day" | "week" | "month"
 
+/** The values from the period in which something was created: there are none before. */
+export function valuesSince(created: Date, starts: readonly Date[], values: readonly number[]): (number | null)[] {
+  return values.map((value, index) => {
+    const end = starts[index + 1]
+    return end && end <= created ? null : value
+  })
+}
+
 const hour = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC" })
 
 /** The texts of a period (UTC): "28 Oct" and "28 Oct 2026"; on the axis, a year instead of its first month. */

@@ -1,6 +1,6 @@
 "use client"
 
-import { AlertDialog } from "@base-ui/react/alert-dialog"
+import { Dialog } from "@base-ui/react/dialog"
 import type { Message } from "@/lib/form/action"
 import { Button } from "../button"
 import { backdropStyle, popupStyle } from "../dialog-style"
@@ -14,16 +14,17 @@ export type ConfirmDialogProps = {
   focusAfter: () => HTMLElement | null
 }
 
+/** A `dialog`, because an `alertdialog` is read out as a whole and has no fields. A click beside it keeps what was typed. */
 export function ConfirmDialog({ confirmation, onClose, onDone, focusAfter }: ConfirmDialogProps) {
   return (
-    <AlertDialog.Root open={confirmation !== undefined} onOpenChange={(open) => !open && onClose()}>
-      <AlertDialog.Portal>
-        <AlertDialog.Backdrop className={backdropStyle} />
-        <AlertDialog.Popup className={`${popupStyle} max-w-md`} finalFocus={focusAfter}>
+    <Dialog.Root open={confirmation !== undefined} onOpenChange={(open) => !open && onClose()} disablePointerDismissal>
+      <Dialog.Portal>
+        <Dialog.Backdrop className={backdropStyle} />
+        <Dialog.Popup className={`${popupStyle} max-w-md`} finalFocus={focusAfter}>
           {confirmation && (
             <>
-              <AlertDialog.Title className="text-base font-semibold">{confirmation.title}</AlertDialog.Title>
-              <AlertDialog.Description className="text-muted">{confirmation.description}</AlertDialog.Description>
+              <Dialog.Title className="text-base font-semibold">{confirmation.title}</Dialog.Title>
+              <Dialog.Description className="text-muted">{confirmation.description}</Dialog.Description>
               <ConfirmForm
                 confirmation={confirmation}
                 onDone={onDone}
@@ -31,8 +32,8 @@ export function ConfirmDialog({ confirmation, onClose, onDone, focusAfter }: Con
               />
             </>
           )}
-        </AlertDialog.Popup>
-      </AlertDialog.Portal>
-    </AlertDialog.Root>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
   )
 }

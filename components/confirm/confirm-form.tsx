@@ -26,6 +26,7 @@ export function ConfirmForm({
   cancel: ReactNode
   done?: (message: Message) => ReactNode
   unavailable?: ReactNode
+  takesFocus?: boolean
   onDone?: (message: Message) => void
 }) {
   return (

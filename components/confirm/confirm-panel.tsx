@@ -33,8 +33,9 @@ export function ConfirmPanel({
       {!unavailable && <p className="text-muted">{confirmation.description}</p>}
       <ConfirmForm
         confirmation={confirmation}
+        takesFocus
         done={(message) => (
-          <Notice tone="good" role="status">
+          <Notice tone="good" role="status" tabIndex={-1}>
             <MessageText message={message} /> {link}
           </Notice>
         )}

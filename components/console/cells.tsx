@@ -1,6 +1,6 @@
 import { Link } from "@/components/link"
 import { Id } from "@/components/list/cells"
-import { Untrusted } from "@/components/untrusted"
+import { Untrusted, UntrustedEmail } from "@/components/untrusted"
 
 /** Shows an account by its email address if the viewer may read it, otherwise by its id. */
 export function AccountLink({ id, email }: { id: string; email: string | undefined }) {
@@ -10,9 +10,9 @@ export function AccountLink({ id, email }: { id: string; email: string | undefin
     <Link
       href={`/admin/users/${id}`}
       title={isDeleted ? email : undefined}
-      className="line-clamp-2 max-w-96 wrap-anywhere underline decoration-line underline-offset-2 hover:decoration-current lg:min-w-56"
+      className="line-clamp-2 max-w-96 wrap-anywhere underline decoration-line underline-offset-2 hover:decoration-current lg:min-w-48"
     >
-      {isDeleted ? "Deleted account" : <Untrusted>{email}</Untrusted>}
+      {isDeleted ? "Deleted account" : <UntrustedEmail>{email}</UntrustedEmail>}
     </Link>
   )
 }

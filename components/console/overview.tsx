@@ -4,6 +4,7 @@ import { Notice } from "@/components/notice"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
+import { calendarDate } from "@/lib/format-time"
 import { money } from "@/lib/money"
 import { holds, type Permission } from "@/lib/permissions"
 import type { Amounts, StatsSummary, statsRow } from "@/lib/stats/rows"
@@ -43,12 +44,14 @@ export function StatsTiles({ summary, before, role }: { summary: StatsSummary; b
       <Tile label="Sign-ups" href={rows("users.read", `users?since=${from}&until=${to}`)}>
         {number("signups")}
       </Tile>
-      <Tile label="Active subscriptions" href={rows("billing.read", "subscriptions?status=active")}>
+      {/* No list has those that were open at an earlier time. */}
+      <Tile label="Active subscriptions" note="with trials and those past due">
         {number("activeSubscriptions")}
       </Tile>
       <Tile
         label={`Churn rate per ${interval}`}
-        href={rows("billing.read", `subscriptions?canceledSince=${from}&canceledUntil=${to}`)}
+        note={`${whole(summary.canceledSubscriptions)} ended, without changes of plan`}
+        href={rows("billing.read", `subscriptions?churnedSince=${from}&churnedUntil=${to}`)}
       >
         {share(churnRate)}{" "}
         {churnRate !== null && before.churnRate !== null && (
@@ -102,7 +105,7 @@ export function TruncationNotice({ shown, total }: { shown: number; total: numbe
 type Column = { label: string; cell: (row: Stats) => string; isMoney?: true }
 
 const columns: readonly Column[] = [
-  { label: "From", cell: ({ id }) => id },
+  { label: "From", cell: ({ id }) => calendarDate(id) },
   { label: "Sign-ups", cell: ({ signups }) => whole(signups) },
   { label: "Active accounts", cell: ({ activeUsers }) => whole(activeUsers) },
   { label: "Subscriptions", cell: ({ activeSubscriptions }) => whole(activeSubscriptions) },

@@ -2,6 +2,7 @@
 
 import { unstable_isUnrecognizedActionError, unstable_rethrow } from "next/navigation"
 import {
+  type ChangeEvent,
   type FormEvent,
   type ReactNode,
   useActionState,
@@ -25,12 +26,14 @@ const failures = {
   outdated: "This page is outdated. Reload it and try again.",
 }
 
-const focusable = "[aria-invalid=true], [data-invalid] input, :is(h2, [role=alert])[tabindex='-1']"
+const firstControl = ":is(a, button, input:not([type=hidden]), select, textarea)"
+
+const focusable = "[aria-invalid=true], [data-invalid] input, :is(h2, [role=alert], [role=status])[tabindex='-1']"
 
 /**
  * Every form. It works without JavaScript; with it, the form is submitted here, because React would reset the form and
  * a lost connection would end in the error page. The action validates, not the browser, so that all errors are ours:
- * the focus moves to the message, or to the first field with an error.
+ * the focus moves to the message, or to the first field with an error. A field that is changed loses its error.
  */
 export function Form<Field extends string, Done>({
   action,
@@ -40,6 +43,7 @@ export function Form<Field extends string, Done>({
   unavailable,
   ifLost,
   className = "grid gap-4",
+  takesFocus = false,
   onDone,
 }: {
   action: FormAction<Field, Done>
@@ -54,14 +58,27 @@ export function Form<Field extends string, Done>({
   /** What submitting the form again would do, for when it is unknown whether it acted. */
   ifLost?: string
   className?: string
+  /** Whether its first control gets the focus: the URL asked for the form. */
+  takesFocus?: boolean
   onDone?: ((done: Done) => void) | undefined
 }) {
   const [first, submitWithoutScript] = useActionState<FormResult<Field, Done> | null, FormData>(action, null)
   const [sent, setSent] = useState<Sent<FormResult<Field, Done>>>({ result: first })
   const { result, failed } = sent
+  /** The fields that were changed since the result. */
+  const [corrected, setCorrected] = useState<readonly string[]>([])
   const [pending, startTransition] = useTransition()
   const area = useRef<HTMLDivElement>(null)
   const id = useId()
+
+  function show(next: Sent<FormResult<Field, Done>>): void {
+    setSent(next)
+    setCorrected([])
+  }
+
+  function correct({ target }: ChangeEvent<HTMLFormElement>): void {
+    setCorrected((names) => [...names, target.name])
+  }
 
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault()
@@ -79,7 +96,7 @@ export function Form<Field extends string, Done>({
         },
       )
       startTransition(() => {
-        setSent(next)
+        show(next)
         // Not in an effect: the change may have removed the form from the page.
         if (next.result?.ok) onDone?.(next.result.done)
       })
@@ -87,17 +104,22 @@ export function Form<Field extends string, Done>({
   }
 
   useEffect(() => {
+    if (takesFocus) area.current?.querySelector<HTMLElement>(firstControl)?.focus()
+  }, [takesFocus])
+
+  useEffect(() => {
     if (sent.result || sent.failed) area.current?.querySelector<HTMLElement>(focusable)?.focus()
   }, [sent])
 
   const refusal = result?.ok === false ? result : undefined
-  const errors = { ...refusal?.errors, ...(refusal?.proof?.error && { proof: refusal.proof.error }) }
+  const all = { ...refusal?.errors, ...(refusal?.proof?.error && { proof: refusal.proof.error }) }
+  const errors = Object.fromEntries(Object.entries(all).filter(([name]) => !corrected.includes(name)))
   const state = {
     id,
     pending,
     errors: failed ? {} : errors,
     values: refusal?.values ?? {},
-    show: (result: Refusal) => setSent({ result }),
+    show: (result: Refusal) => show({ result }),
   }
   // Without its fields, the form cannot ask for the proof.
   const expired = unavailable && refusal?.proof && "This took too long. Start again."
@@ -117,7 +139,7 @@ export function Form<Field extends string, Done>({
           {unavailable}
         </div>
       ) : (
-        <form action={submitWithoutScript} onSubmit={submit} noValidate className={className}>
+        <form action={submitWithoutScript} onSubmit={submit} onChange={correct} noValidate className={className}>
           {heading}
           {notice}
           <FormContext value={state}>

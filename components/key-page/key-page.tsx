@@ -92,7 +92,7 @@ export async function KeyPage({
       {!isReading && <KeyFacts listed={listed} isOwn={isOwn} ownerEmail={ownerEmail} offered={offered} now={now} />}
       {!isUnused && !isReading && (
         <>
-          <Usage usage={used} unit={unit} surface={surface} page={page} />
+          <Usage usage={used} unit={unit} surface={surface} createdAt={listed.createdAt} page={page} />
           <Failures failures={failures} page={page} now={now} />
           <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
             <div className="flex flex-wrap items-baseline justify-between gap-x-4">
@@ -141,7 +141,6 @@ function Actions({ listed, isOwn }: { listed: ListedKey; isOwn: boolean }) {
 
 /** What to do with a key without a logged request. @param isUsable whether the viewer can send one that is logged */
 function Unused({ listed: { surface, lastUsedAt }, isUsable }: { listed: ListedKey; isUsable: boolean }) {
-  const path = surface === "user" ? kinds.user.api : `${kinds.admin.api}/key`
   return (
     <div className="grid gap-4">
       <EmptyState title={isUsable ? "No requests yet" : "No requests"}>
@@ -152,7 +151,7 @@ function Unused({ listed: { surface, lastUsedAt }, isUsable }: { listed: ListedK
         <CopyField
           id="first-request"
           label="First request"
-          value={requestIn("curl", { url: env().BASE_URL + path })}
+          value={requestIn("curl", { url: env().BASE_URL + kinds[surface].test })}
           copy="Copy request"
           lines={3}
         />

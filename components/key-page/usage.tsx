@@ -1,5 +1,5 @@
 import { Chart } from "@/components/chart/chart"
-import { periodNames } from "@/components/chart/periods"
+import { periodNames, valuesSince } from "@/components/chart/periods"
 import { LinkChoice } from "@/components/link-choice"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
@@ -23,11 +23,14 @@ export function Usage({
   usage,
   unit,
   surface,
+  createdAt,
   page,
 }: {
   usage: readonly UsagePeriod[]
   unit: UsageUnit
   surface: Surface
+  /** When the key was created. */
+  createdAt: Date
   page: string
 }) {
   const columns: Column[] = [
@@ -43,6 +46,8 @@ export function Usage({
     label: "1 s or more",
     value: (period) => underOneSecond.reduce((rest, { value }) => rest - value(period), period.requests),
   }
+  const starts = usage.map(({ startsAt }) => startsAt)
+  const drawn = (value: Column["value"]) => valuesSince(createdAt, starts, usage.map(value))
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <div className="flex flex-wrap items-center justify-between gap-3">
@@ -61,9 +66,10 @@ export function Usage({
         kind="bar"
         unit="count"
         periods={usage.map(({ startsAt }) => periodNames(startsAt, unit))}
+        areParts
         series={[
-          { label: "Succeeded", values: usage.map(({ requests, errors }) => requests - errors) },
-          { label: "Failed", values: usage.map(({ errors }) => errors) },
+          { label: "Succeeded", values: drawn(({ requests, errors }) => requests - errors) },
+          { label: "Failed", values: drawn(({ errors }) => errors) },
         ]}
       />
       <details>
@@ -106,7 +112,7 @@ function UsageTable({
       {used.toReversed().map((period) => (
         <TableRow key={period.startsAt.getTime()}>
           <TableCell label={first} names className="whitespace-nowrap">
-            {nameOf(period.startsAt, unit)}
+            {periodNames(period.startsAt, unit).name}
           </TableCell>
           {columns.map(({ label, value }) => (
             <TableCell key={label} label={label} numeric>
@@ -117,10 +123,4 @@ function UsageTable({
       ))}
     </Table>
   )
-}
-
-/** `2026-01-31`, or `01-31 14:00`. */
-function nameOf(startsAt: Date, unit: UsageUnit): string {
-  const text = startsAt.toISOString()
-  return unit === "day" ? text.slice(0, 10) : `${text.slice(5, 10)} ${text.slice(11, 16)}`
 }

@@ -41,6 +41,7 @@ export function KeyCreation({
   return (
     <Form
       action={action}
+      takesFocus={!onClose}
       heading={
         <h2 id="creation-title" className="text-base font-semibold">
           {title}

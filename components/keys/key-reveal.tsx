@@ -28,7 +28,7 @@ export type Shown = {
 
 /** The only component that shows a key. The key exists only in `issued` and is gone when this component unmounts. */
 export function KeyReveal({
-  issued: { secret, name, expiresAt, replacedUntil, report, warning },
+  issued: { secret, name, expiresAt, mayRun, replacedUntil, report, warning },
   shown: { snippets, testPath, runs, page },
   onClose,
 }: {
@@ -77,7 +77,7 @@ export function KeyReveal({
         <SnippetList snippets={snippets} secret={secret} />
       )}
       {hydrated && <TestCall path={testPath} secret={secret} />}
-      {hydrated && <RunCalls runs={runs} secret={secret} />}
+      {hydrated && mayRun && <RunCalls runs={runs} secret={secret} />}
       <form
         action={page}
         method="get"

@@ -1,9 +1,7 @@
 import type { ListedKey } from "@/lib/keys/data"
+import { expiringIn } from "@/lib/keys/health"
 import { holds, isPermission, type Permission, permissions } from "@/lib/permissions"
 import type { Tone } from "../status-badge"
-
-const day = 86_400_000
-const warnDays = 14
 
 type Shown = Pick<ListedKey, "state" | "expiresAt" | "isReplaced" | "surface" | "scopes"> & {
   owner: Pick<ListedKey["owner"], "role" | "status">
@@ -14,14 +12,14 @@ type Shown = Pick<ListedKey, "state" | "expiresAt" | "isReplaced" | "surface" | 
  * announces the expiry early enough to replace the key.
  */
 export function keyStatus(key: Shown, now: Date): KeyStatus {
-  const { state, expiresAt, isReplaced, owner } = key
+  const { state, isReplaced, owner } = key
   if (state === "revoked") return { tone: "off", text: "Revoked" }
   if (state === "expired" && isReplaced) return { tone: "off", text: "Replaced" }
   if (state === "expired") return { tone: "bad", text: "Expired" }
   if (owner.status !== "active") return { tone: "bad", text: ownerGone[owner.status] }
   if (hasNoPermission(key)) return { tone: "bad", text: "No permission left" }
-  const daysLeft = expiresAt ? Math.max(1, Math.round((expiresAt.getTime() - now.getTime()) / day)) : null
-  if (daysLeft === null || daysLeft > warnDays) return { tone: "good", text: "Active" }
+  const daysLeft = expiringIn(key, now)
+  if (daysLeft === undefined) return { tone: "good", text: "Active" }
   return { tone: "warn", text: `Expires in ${daysLeft} ${daysLeft === 1 ? "day" : "days"}` }
 }
 

@@ -56,7 +56,8 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
   const { revokedAt, revocationReason } = listed
   const status = keyStatus(listed, now)
   const limits = state === "active" && limitsInWords(listed, offered[surface])
-  const found = health.get(id) ?? []
+  // Its status says how it ends.
+  const found = (health.get(id) ?? []).filter((problem) => problem !== "expired" && problem !== "expiring")
   const page = pageOf(listed)
   return (
     <TableRow data-state={state}>

@@ -34,13 +34,12 @@ export async function KeysPage({
   viewer,
   query,
   offered,
-  testPath,
   runs,
   create,
   rotate,
   change,
   revoke,
-}: Pick<Shown, "testPath" | "runs"> & {
+}: Pick<Shown, "runs"> & {
   surface: Surface
   viewer: Viewer
   query: Record<string, string | string[] | undefined>
@@ -51,9 +50,9 @@ export async function KeysPage({
   change: ChangeAction
   revoke: RevokeAction
 }) {
-  const { title, page, api, prefix } = kinds[surface]
+  const { title, page, api, prefix, test } = kinds[surface]
   const keys = await listKeys(surface, viewer)
-  const shown = { page, testPath, runs, snippets: readyToPaste(surface) }
+  const shown = { page, testPath: test, runs, snippets: readyToPaste(surface) }
   const rules = { hasSpending: surface === "user", perMinute: limits.key.tokens }
   const meanings = Object.fromEntries(offered[surface].map((scope) => [scope, scopeMeanings[scope]]))
   const presets = presetsOf(surface, offered[surface])

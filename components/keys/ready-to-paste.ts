@@ -14,7 +14,7 @@ const snippets: Record<Surface, (baseUrl: string) => readonly Snippet[]> = {
     languageTitles.map(([language, title]) => ({
       title,
       copy: "Copy request",
-      text: requestIn(language, { url: baseUrl + kinds.user.api, key: keyPlaceholder }),
+      text: requestIn(language, { url: baseUrl + kinds.user.test, key: keyPlaceholder }),
     })),
   admin: (baseUrl) => [
     {

@@ -5,6 +5,7 @@ import { type FormEvent, useId, useState } from "react"
 import { inCredits } from "@/lib/credits/words"
 import { Button } from "../button"
 import { controlStyle, describedBy, Field } from "../field"
+import { Notice } from "../notice"
 import { type ApiResponse, bodyOf, callApi } from "./call"
 import { ResponseText } from "./response-text"
 
@@ -67,10 +68,12 @@ function RunCall({ path, summary, maxCost, body, secret }: MeteredCall & { secre
           Run for up to {inCredits(maxCost)}
         </Button>
       </div>
-      <div role="status" className="grid gap-2">
-        {called && <p className="font-medium">{outcomeOf(called.response)}</p>}
-        {called?.response?.text && <ResponseText>{called.response.text}</ResponseText>}
+      <div role="status">
+        {called && (
+          <Notice tone={called.response?.status === 200 ? "good" : "bad"}>{outcomeOf(called.response)}</Notice>
+        )}
       </div>
+      {called?.response?.text && <ResponseText>{called.response.text}</ResponseText>}
     </form>
   )
 }

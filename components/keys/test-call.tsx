@@ -3,6 +3,7 @@
 import { useRouter } from "next/navigation"
 import { useState } from "react"
 import { Button } from "../button"
+import { Notice } from "../notice"
 import { type ApiResponse, bodyOf, callApi } from "./call"
 import { ResponseText } from "./response-text"
 
@@ -28,10 +29,12 @@ export function TestCall({ path, secret }: { path: string; secret: string }) {
         </Button>
         <code className="font-mono text-xs text-muted">GET {path}</code>
       </div>
-      <div role="status" className="grid gap-2">
-        {called && <p className="font-medium">{outcomeOf(called.response)}</p>}
-        {called?.response?.text && <ResponseText>{called.response.text}</ResponseText>}
+      <div role="status">
+        {called && (
+          <Notice tone={called.response?.status === 200 ? "good" : "bad"}>{outcomeOf(called.response)}</Notice>
+        )}
       </div>
+      {called?.response?.text && <ResponseText>{called.response.text}</ResponseText>}
     </div>
   )
 }

@@ -2,9 +2,10 @@ import { Fragment } from "react"
 import { RelativeTime } from "@/components/relative-time"
 import { StatusBadge, type Tone } from "@/components/status-badge"
 import { Untrusted } from "@/components/untrusted"
-import { absoluteTime, plainDate } from "@/lib/format-time"
+import { absoluteTime, clockTime, plainDate } from "@/lib/format-time"
 import { money } from "@/lib/money"
 import { visible } from "@/lib/visible-text"
+import { inWords } from "@/lib/words"
 
 /** Shows the end of the id: UUIDs start with a timestamp, so ids of neighboring rows differ only at the end. */
 export function Id({ value }: { value: string }) {
@@ -17,6 +18,16 @@ export function Id({ value }: { value: string }) {
 
 export function Time({ at }: { at: string | null }) {
   return at === null ? <None /> : <RelativeTime date={new Date(at)} now={new Date()} />
+}
+
+/** A time of a log to the second, because many entries have the same relative time; UTC, as the column says. */
+export function Moment({ at }: { at: string }) {
+  const time = new Date(at)
+  return (
+    <time dateTime={at} className="whitespace-nowrap">
+      {plainDate(time)} <span className="text-muted lg:block lg:text-xs">{clockTime(time)}</span>
+    </time>
+  )
 }
 
 /** A day (UTC), with the time as its title: what is about money is compared with dates elsewhere. */
@@ -84,7 +95,7 @@ const tones: Record<string, Tone> = {
 }
 
 export function Status({ of }: { of: string }) {
-  return <StatusBadge tone={tones[of] ?? "off"}>{of.replaceAll("_", " ")}</StatusBadge>
+  return <StatusBadge tone={tones[of] ?? "off"}>{inWords(of)}</StatusBadge>
 }
 
 /** An id that is readable, such as a plan's; it breaks at its underscores. */

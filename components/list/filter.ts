@@ -1,6 +1,7 @@
 import { jsonSchemaOf } from "@/lib/api/document"
 import type { Parameters } from "@/lib/api/parameters"
 import { calendarDate } from "@/lib/format-time"
+import { capitalized, inWords } from "@/lib/words"
 
 /** What a page knows about the values of its filters, besides their schemas. */
 export type Known = {
@@ -133,6 +134,7 @@ function optionsOf(
   const textOf = (value: string) => {
     // The values of `sort` are names of fields.
     if (name === "sort") return labelOf(value)
+    if (name === "status") return inWords(value)
     const words = value.slice(groupOf(value) ? value.indexOf(".") + 1 : 0).replaceAll("_", " ")
     return texts[value] ?? (groupOf(value) ? capitalized(words) : words)
   }
@@ -152,8 +154,4 @@ function labelOf(name: string): string {
     .toLowerCase()
     .replace(/ id$/, " ID")
   return labels[name] ?? capitalized(words)
-}
-
-function capitalized(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1)
 }

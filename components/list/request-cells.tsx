@@ -1,7 +1,6 @@
 import { None, ReadableId } from "@/components/list/cells"
 import { StatusBadge, type Tone } from "@/components/status-badge"
 import { Untrusted } from "@/components/untrusted"
-import { exactTime } from "@/lib/format-time"
 import { visible } from "@/lib/visible-text"
 import { meaningOf } from "./failure-meaning"
 
@@ -61,15 +60,6 @@ export function Sender({ address, userAgent }: { address: string | null; userAge
         </p>
       )}
     </div>
-  )
-}
-
-/** A time to the second, because many requests have the same relative time. */
-export function Moment({ at }: { at: string }) {
-  return (
-    <time dateTime={at} className="whitespace-nowrap">
-      {exactTime(new Date(at))}
-    </time>
   )
 }
 

@@ -98,11 +98,12 @@ function recordResponse(
   const client = key ? undefined : clientAddress(request.headers)
   const run = key && runId && status === 200 ? { id: runId, accountId: key.owner_id, credits } : undefined
   recordRequest({ requestId, keyId: key?.id, client, method: request.method, route, status, code, run, ms })
-  return key && logRequest(entryOf(request, route, status, { ...draft, key }, ms), !key.long_ended)
+  return key && logRequest(entryOf(request, requestId, route, status, { ...draft, key }, ms), !key.long_ended)
 }
 
 function entryOf(
   { method, headers }: Request,
+  requestId: string,
   route: string,
   status: number,
   { key, code, rows = 0, credits = 0, parameters = [] }: Draft & { key: NonNullable<Draft["key"]> },
@@ -122,6 +123,7 @@ function entryOf(
     address: wholeClientAddress(headers),
     userAgent: headers.get("user-agent"),
     parameters,
+    requestId,
   }
 }
 

@@ -124,10 +124,10 @@ function describeMetrics(endpoint: Documented, endpoints: readonly Documented[])
 
 ### ${method} ${path}
 
-${summary}. **Use it for every number, however large the data; lists are for single rows.** It needs the permission of the family.
+${summary}. **Use it for every number; lists are for single rows.** It needs the permission of the family.
 
 - ${described.map(describeInline).join("; ")}. Required: ${codesOf(required)}. A dimension is also a filter by one value: \`status=active\`.
-- A row has \`id\`, the unit of time as \`createdAt\` (the start of the period, UTC; weeks start on Monday, the first and the last period are clipped to the range), the dimensions and the measures. Rows of zeros are left out if the question has dimensions.
+- A row has \`id\`, the unit of time as \`createdAt\` (the start of the period, UTC; weeks start on Monday, the outer periods are clipped to the range), the dimensions and the measures. Rows of zeros are left out if the question has dimensions.
 - Measures without a unit are counts. Those in minor units are always split by \`currency\`; measures without currency are then in rows whose \`currency\` is null. \`account\` is the id of an account and also needs \`${accountDimension.permission}\`.
 - \`cohort=month\` splits by month of sign-up and by \`monthsSinceSignUp\`, for the months in the range; \`by=cohort\` also returns earlier sign-ups that count.
 - \`meta\` has \`total\`, \`limit\`, \`offset\`, \`definitions\` and \`asOf\`, the time of the snapshot. A measure that is rounded says so. What cannot be asked, or would read too many rows, returns 400 and says what can be asked; ranges of whole days (UTC) can be longest.
@@ -228,7 +228,7 @@ const year = new Date().getUTCFullYear()
 const metrics = async (query) => {
   const url = "${baseUrl}${kinds.admin.api}/metrics?limit=500&" + query
   const response = await fetch(url, { headers: { authorization: "Bearer " + process.env.${keyVariable} } })
-  if (!response.ok) throw new Error(response.status + " " + (await response.text()))
+  if (!response.ok) throw new Error(await response.text())
   return (await response.json()).data
 }
 \`\`\``

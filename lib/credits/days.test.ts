@@ -18,7 +18,7 @@ function noon(daysAgo: number): Date {
 
 /** Creates an account with the ledger entries and runs of a history, oldest first. */
 async function createAccount(history: readonly { at: Date; added?: number; cost?: number; endedAt?: Date }[]) {
-  const owner = (await createUser()).id as OwnerId
+  const owner = (await createUser({ createdAt: noon(500) })).id as OwnerId
   await pool().query("INSERT INTO credit_accounts (user_id) VALUES ($1)", [owner])
   for (const { at, added, cost = 0, endedAt = at } of history) {
     if (added !== undefined) await book(owner, "grant", added, null, at)
@@ -67,6 +67,20 @@ test("each of the last 30 days has the cost of its runs and its final balance, a
   expect(days[29]).toEqual({ day: isoDay(0), spent: 0, balance: 1_029 })
 })
 
+test("days before the account was created have no numbers, and the day on which it was has", async () => {
+  const { id } = await createUser({ createdAt: noon(3) })
+  await grantCredits(id, 100)
+  const days = await creditDays(id as OwnerId)
+  const none = { spent: null, balance: null }
+  expect(days.slice(0, -4)).toEqual(Array.from({ length: 26 }, (_, index) => ({ day: isoDay(29 - index), ...none })))
+  expect(days.slice(-4).map(({ spent, balance }) => [spent, balance])).toEqual([
+    [0, 0],
+    [0, 0],
+    [0, 0],
+    [0, 100],
+  ])
+})
+
 test("days start at midnight UTC, and a run counts on the day it ends", async () => {
   const midnight = new Date(today - 3 * day)
   const before = new Date(midnight.getTime() - 1)
@@ -82,7 +96,7 @@ test("days start at midnight UTC, and a run counts on the day it ends", async ()
 
 test("the days contain only the owner's own credits, and are all zero without any", async () => {
   await grantCredits((await createUser()).id, 500)
-  const owner = (await createUser()).id as OwnerId
+  const owner = (await createUser({ createdAt: noon(500) })).id as OwnerId
   expect(new Set((await creditDays(owner)).map(({ spent, balance }) => `${spent} ${balance}`))).toEqual(
     new Set(["0 0"]),
   )

@@ -7,10 +7,10 @@ export const shownDays = 30
 export type CreditDay = {
   /** `2026-01-31` */
   day: string
-  /** The cost of the runs that ended on this day. */
-  spent: number
-  /** The balance at the end of the day, or now. */
-  balance: number
+  /** The cost of the runs that ended on this day; null before the account was created. */
+  spent: number | null
+  /** The balance at the end of the day, or now; null before the account was created. */
+  balance: number | null
 }
 
 // One row per day, even without entries; the balance is that of the last entry before the end of the day. The bound on
@@ -24,19 +24,26 @@ const statement = {
     spent AS (
       SELECT date_trunc('day', ended_at AT TIME ZONE 'UTC') AS day, sum(cost) AS credits FROM runs, first
       WHERE user_id = $1 AND created_at >= start_time - interval '1 day' AND ended_at >= start_time GROUP BY 1)
-    SELECT to_char(day, 'YYYY-MM-DD') AS day, coalesce(spent.credits, 0)::text AS spent,
-           coalesce((
-             SELECT balance_after FROM credit_entries
-             WHERE user_id = $1 AND created_at < (days.day + interval '1 day') AT TIME ZONE 'UTC'
-             ORDER BY created_at DESC, id DESC LIMIT 1), 0)::text AS balance
-    FROM days LEFT JOIN spent USING (day)
+    SELECT to_char(day, 'YYYY-MM-DD') AS day,
+           CASE WHEN existed THEN coalesce(spent.credits, 0)::float8 END AS spent,
+           CASE WHEN existed THEN coalesce((
+             SELECT balance_after FROM credit_entries WHERE user_id = $1 AND created_at < ends
+             ORDER BY created_at DESC, id DESC LIMIT 1), 0)::float8 END AS balance
+    FROM days LEFT JOIN spent USING (day),
+         LATERAL (SELECT (day + interval '1 day') AT TIME ZONE 'UTC' AS ends) period,
+         LATERAL (SELECT created_at < ends AS existed FROM users WHERE id = $1) account
     ORDER BY day`,
 }
 
 /** The owner's last 30 days including today, oldest first. */
 export async function creditDays(owner: OwnerId): Promise<CreditDay[]> {
-  const { rows } = await pool().query<Record<keyof CreditDay, string>>({ ...statement, values: [owner, shownDays] })
-  return rows.map(({ day, spent, balance }) => ({ day, spent: Number(spent), balance: Number(balance) }))
+  const { rows } = await pool().query<CreditDay>({ ...statement, values: [owner, shownDays] })
+  return rows
+}
+
+/** The credits spent on these days. */
+export function spentIn(days: readonly CreditDay[]): number {
+  return days.reduce((sum, { spent }) => sum + (spent ?? 0), 0)
 }
 
 export type Forecast = { daysLeft: number; ofDays: number }
@@ -48,9 +55,9 @@ const [fewestDays, mostDays] = [3, 7]
  * fewer; `null` if they are fewer than 3, or nothing was spent on them.
  */
 export function forecastOf(balance: number, days: readonly CreditDay[]): Forecast | null {
-  const first = days.findIndex(({ spent, balance }) => spent > 0 || balance > 0)
+  const first = days.findIndex(({ spent, balance }) => spent || (balance ?? 0) > 0)
   const last = first === -1 ? [] : days.slice(first).slice(-mostDays)
-  const spent = last.reduce((sum, { spent }) => sum + spent, 0)
+  const spent = spentIn(last)
   if (last.length < fewestDays || spent === 0) return null
   return { daysLeft: Math.floor((balance * last.length) / spent), ofDays: last.length }
 }

@@ -26,6 +26,8 @@ export type Created =
       secret: string
       name: string
       expiresAt: string | null
+      /** Whether it may make metered calls. */
+      mayRun: boolean
       /** When the key that it replaces stops working; `null` if it has stopped. */
       replacedUntil?: string | null
       /** The report of the key that it replaces, if that one leaked. */
@@ -54,7 +56,13 @@ export function createKeyForm(surface: Surface, scopesOf: (role: string) => Prom
         reportIfAdmin(surface, viewer, start)
         revalidatePath(page)
         const warning = await warningAbout(addresses)
-        return done<Created>({ secret, name, expiresAt: expiresAt?.toISOString() ?? null, ...(warning && { warning }) })
+        return done<Created>({
+          secret,
+          name,
+          expiresAt: expiresAt?.toISOString() ?? null,
+          mayRun: form.scopes.includes("run"),
+          ...(warning && { warning }),
+        })
       }
       switch (issued.reason) {
         case "bad_date":
@@ -82,7 +90,7 @@ export function rotateKeyForm(surface: Surface) {
     act: async (form: Rotation, { viewer }: Context) => {
       const rotated = await rotateKey(surface, viewer, form)
       if (rotated.ok) {
-        const { secret, name, expiresAt, oldStart, oldWorksUntil } = rotated
+        const { secret, name, expiresAt, mayRun, oldStart, oldWorksUntil } = rotated
         const start = startOf(secret)
         after(() => sendEmail(viewer, "key_rotated", { surface, name, start, oldStart, oldWorksUntil }))
         reportIfAdmin(surface, viewer, start)
@@ -92,6 +100,7 @@ export function rotateKeyForm(surface: Surface) {
           secret,
           name,
           expiresAt: expiresAt?.toISOString() ?? null,
+          mayRun,
           replacedUntil,
           ...(form.grace === "leaked" && { report: `${page}/${form.id}/report` }),
         })

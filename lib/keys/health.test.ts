@@ -31,7 +31,10 @@ describe("the problems of a key", () => {
     ["of a closed owner", { owner: { ...owner, status: "closed" } }, ["owner_gone"]],
     ["with several", { createdAt: daysAgo(30), lastUsedAt: null, expiresAt: null }, ["never_used", "no_expiry"]],
     ["revoked", { state: "revoked", expiresAt: null }, []],
-    ["expired", { state: "expired", lastUsedAt: null }, []],
+    ["expired", { state: "expired", lastUsedAt: null }, ["expired"]],
+    ["expired and replaced", { state: "expired", isReplaced: true }, []],
+    ["that expires in 14 days", { expiresAt: daysAgo(-14) }, ["expiring"]],
+    ["that expires in 15 days", { expiresAt: daysAgo(-15) }, []],
     ["replaced", { isReplaced: true, lastUsedAt: null }, []],
   ])("%s", (_what, key, expected) => {
     expect(healthOf(listedKey(key), offered, now)).toEqual(expected)

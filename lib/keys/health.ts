@@ -1,8 +1,10 @@
 import type { Surface } from "@/lib/surfaces"
 import type { ListedKey } from "./data"
 
-/** What can be wrong with a live key. */
+/** What can be wrong with a key. */
 export const problems = {
+  expired: "Expired",
+  expiring: "Expires soon",
   never_used: "Never used",
   unused: "Unused for 90 days",
   no_expiry: "No expiry",
@@ -14,15 +16,31 @@ export type Problem = keyof typeof problems
 
 const day = 86_400_000
 
+/** A key that expires in so many days is announced early enough to replace it. */
+const expiringDays = 14
+
+/** The days that an expiring key has left; undefined for all others. */
+export function expiringIn(
+  { state, expiresAt }: Pick<ListedKey, "state" | "expiresAt">,
+  now: Date,
+): number | undefined {
+  if (state !== "active" || !expiresAt) return undefined
+  const left = Math.max(1, Math.round((expiresAt.getTime() - now.getTime()) / day))
+  return left > expiringDays ? undefined : left
+}
+
 /**
- * The problems of a key. One that has ended, or that another key has replaced, has none.
+ * The problems of a key. One that was revoked, or that another key has replaced, has none.
  * @param offered the scopes that the viewer can give to a key of its surface
  */
 export function healthOf(key: ListedKey, offered: readonly string[], now: Date): Problem[] {
-  if (key.state !== "active" || key.isReplaced) return []
+  if (key.state === "revoked" || key.isReplaced) return []
+  if (key.state === "expired") return ["expired"]
   const { createdAt, lastUsedAt, expiresAt, scopes, surface, owner } = key
   const daysSince = (time: Date) => (now.getTime() - time.getTime()) / day
   const found: Record<Problem, boolean> = {
+    expired: false,
+    expiring: expiringIn(key, now) !== undefined,
     never_used: lastUsedAt === null && daysSince(createdAt) > 7,
     unused: lastUsedAt !== null && daysSince(lastUsedAt) > 90,
     no_expiry: expiresAt === null,

@@ -17,7 +17,7 @@ export const rotationForm = z.strictObject({
 export type Rotation = z.output<typeof rotationForm>
 
 export type RotateResult =
-  | (IssuedKey & { name: string; oldStart: string; oldWorksUntil: Date | null })
+  | (IssuedKey & { name: string; mayRun: boolean; oldStart: string; oldWorksUntil: Date | null })
   | NotIssued
   | { ok: false; reason: "not_found" | "ended" | "already_rotated" }
   /** The key that this one replaced still works; there is one predecessor at a time. */
@@ -72,6 +72,7 @@ export function rotateKey(surface: Surface, viewer: Viewer, { id, requestId, gra
       if (works) await revoke(transaction, viewer.id, viewer.id, Prisma.sql`id = ${works.id}::uuid`, "other")
     }
     const oldWorksUntil = graces[grace].hours > 0 ? oldExpiresAt : null
-    return { ...issued, name, oldStart: old.start, oldWorksUntil }
+    const mayRun = old.scopes.length === 0 || old.scopes.includes("run")
+    return { ...issued, name, mayRun, oldStart: old.start, oldWorksUntil }
   })
 }

@@ -118,6 +118,7 @@ describe("an account that is erased", () => {
     expect(await columnsWith(leaver.word)).toEqual([
       "audit_entries.details",
       "credit_entries.reason",
+      "key_requests.request_id",
       "key_requests.user_agent",
       "orders.description",
     ])
@@ -314,6 +315,7 @@ test.each(["emails", "address_changes", "runs", "key_reach", "users"])(
     expect(await columnsWith(leaver.word)).toEqual([
       "audit_entries.details",
       "credit_entries.reason",
+      "key_requests.request_id",
       "key_requests.user_agent",
       "orders.description",
     ])

@@ -311,6 +311,7 @@ export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> 
       address: [sql("host(address)"), kept("Shows who used a key that leaked, and is dropped after REQUEST_LOG_DAYS.")],
       user_agent: [own, kept("As the address: it is dropped after REQUEST_LOG_DAYS.")],
       parameters: [own, choice],
+      request_id: [own, kept("As the address: it is dropped after REQUEST_LOG_DAYS.")],
     },
   },
   key_reach: {

@@ -61,6 +61,8 @@ type Series = {
   /** The names of the bounds on that time. */
   since: string
   until: string
+  /** The SQL of the rows that it counts, unless it counts all. */
+  only?: string | undefined
   fields: Readonly<Record<string, string>>
   /** The SQL of fields without a column of that name. */
   columns?: Readonly<Record<string, string>>
@@ -95,6 +97,14 @@ const furtherSeries: { readonly [table in keyof typeof countedTables]?: readonly
       since: "canceledSince",
       until: "canceledUntil",
     },
+    {
+      fields: { planId: packed(1), status: packed(3) },
+      name: "subscriptions.lost",
+      at: "canceled_at",
+      only: "NOT replaced",
+      since: "churnedSince",
+      until: "churnedUntil",
+    },
   ],
   waitlist_entries: [
     { ...byCreation, name: "waitlist_entries.by_source", fields: { source: packed(1), status: packed(2) } },
@@ -117,11 +127,11 @@ export function dailyTotal(table: keyof typeof countedTables) {
       Object.keys(asked).every((name) => name === since || name === until || Object.hasOwn(fields, name)),
     )
     if (!series) return undefined
-    const { name, at, fields, columns = {} } = series
+    const { name, at, only, fields, columns = {} } = series
     const filters = Object.entries(where).filter(([field]) => Object.hasOwn(fields, field))
     const conditions = filters.map(([field, value]) => `${fields[field]} = ${bind(value)}::text`)
     const startOf = (time: string) => `utc_day(${time})`
-    const total = totalFrom({ table, at, columns, sums: counted, bucket: "day", ms: day, startOf })
+    const total = totalFrom({ table, at, only, columns, sums: counted, bucket: "day", ms: day, startOf })
     const bounds = { since: asked[series.since], until: asked[series.until] } as Range
     return total([`series = '${name}'`, ...conditions], Object.fromEntries(filters), bounds, bind)
   }
@@ -129,11 +139,11 @@ export function dailyTotal(table: keyof typeof countedTables) {
 
 /** Sums of a table's rows over periods of equal length: `bucket` is the column with the start of a period. */
 type Sums = { table: string; sums: string; bucket: string; ms: number; startOf: (time: string) => string } & Partial<
-  Pick<Series, "at" | "columns">
+  Pick<Series, "at" | "only" | "columns">
 >
 
 /** The number of a table's rows in a range, from sums that meet `conditions`, as SQL. Only parts of periods are counted. */
-export function totalFrom({ table, at = byCreation.at, columns = {}, sums, bucket, ms, startOf }: Sums) {
+export function totalFrom({ table, at = byCreation.at, only, columns = {}, sums, bucket, ms, startOf }: Sums) {
   return (conditions: readonly string[], where: object, { since, until }: Range, bind: Bind): string => {
     const periods = [...conditions]
     const parts: string[] = []
@@ -143,7 +153,9 @@ export function totalFrom({ table, at = byCreation.at, columns = {}, sums, bucke
       const equal = Object.entries(where).map(
         ([field, value]) => `${columns[field] ?? columnName(field)} = ${bind(value)}`,
       )
-      parts.push(` ${sign} (SELECT count(*) FROM ${table} WHERE ${[interval, ...equal].join(" AND ")})`)
+      parts.push(
+        ` ${sign} (SELECT count(*) FROM ${table} WHERE ${[interval, ...(only ? [only] : []), ...equal].join(" AND ")})`,
+      )
     }
     // For a period only partly in the range, the shorter part is counted: the rows outside are subtracted from its sum,
     // or the rows inside are counted instead of it.

@@ -35,9 +35,10 @@ const orders = {
 const subscriptions = {
   find: findSubscriptions as typeof orders.find,
   rows: `SELECT id, user_id AS "userId", status, plan_id AS "planId", cancel_at_period_end AS "cancelAtPeriodEnd",
-           created_at AS "createdAt", canceled_at AS "canceledAt" FROM subscriptions`,
+           created_at AS "createdAt", canceled_at AS "canceledAt", CASE WHEN NOT replaced THEN canceled_at END AS "churnedAt"
+         FROM subscriptions`,
   equal: ["status", "planId", "userId", "cancelAtPeriodEnd"],
-  times: { since: "createdAt", canceledSince: "canceledAt" },
+  times: { since: "createdAt", canceledSince: "canceledAt", churnedSince: "churnedAt" },
 }
 
 const untilOf = (since: string) => since.replace("since", "until").replace("Since", "Until")

@@ -12,11 +12,11 @@ const statement = {
       SELECT key_id, sum(requests) AS requests, sum(credits) AS credits FROM key_usage
       WHERE user_id = $1 AND unit = 'day' AND created_at >= date_trunc('month', now(), 'UTC') GROUP BY key_id
     ) used ON id = key_id
-    WHERE surface = 'user' AND requests > 0
+    WHERE requests > 0
     ORDER BY requests DESC, id LIMIT 5`,
 }
 
-/** The 5 user keys of an account that were used most this month, and the requests with all of them. */
+/** The 5 keys of an account that were used most this month, and the requests with all of its keys. */
 export async function monthByKey(owner: OwnerId): Promise<{ keys: KeyMonth[]; requests: number }> {
   const { rows } = await pool().query<KeyMonth & { total: number }>({ ...statement, values: [owner] })
   return { keys: rows, requests: rows[0]?.total ?? 0 }

@@ -24,7 +24,7 @@ export const requestRow = z.object({
   credits: credits.describe("Credits that the response says were charged"),
   address: z.string().nullable().describe("The client's network address"),
   userAgent: untrustedText.nullable().describe("As the client sent it, shortened, with API keys masked"),
-  parameters: z.array(z.string()).describe("The names of the parameters in the query"),
+  parameters: z.array(z.string()).describe("The names of the endpoint's parameters in the query"),
 })
 
 type Request = z.input<typeof requestRow>

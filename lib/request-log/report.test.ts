@@ -29,10 +29,18 @@ const orders = "/api/v1/admin/orders"
 const [home, outsider] = ["198.51.100.1", "192.0.2.9"]
 
 test.each([
-  [0, true, "Complete from 1 May 2026, 00:00 UTC, when the key was created, to 2 May 2026, 00:00 UTC."],
-  [0, false, "Complete from 1 May 2026, 00:00 UTC, when the log started; the key is older, to 2 May 2026, 00:00 UTC."],
-  [1, true, /, except for 1 request that was not logged\.$/],
-  [1200, true, /, except for 1,200 requests that were not logged\.$/],
+  [
+    0,
+    true,
+    "Complete from 1 May 2026, 00:00 UTC to 2 May 2026, 00:00 UTC. It starts when the key was created.",
+  ],
+  [
+    0,
+    false,
+    "Complete from 1 May 2026, 00:00 UTC to 2 May 2026, 00:00 UTC. It starts with the log, and the key is older.",
+  ],
+  [1, true, /, except for 1 request that was not logged\. It starts/],
+  [1200, true, /, except for 1,200 requests that were not logged\. It starts/],
 ])(
   "with %i unlogged requests, and complete since creation: %s, a report is called %s",
   (unlogged, isSinceCreation, words) => {

@@ -55,16 +55,17 @@ export function completenessOf(
   return { completeFrom, isSinceCreation, isDeleted, isLastUseMissing }
 }
 
-/** "Complete from 1 May 2026, 12:00 UTC, when the key was created, to …, except for 3 requests that were not logged." */
+/** "Complete from 1 May 2026, 12:00 UTC to …, except for 3 requests that were not logged. It starts when …" */
 export function completenessInWords({
   completeFrom,
   isSinceCreation,
   readAt,
   unlogged,
 }: Pick<Report, "isSinceCreation" | "readAt" | "unlogged"> & { completeFrom: Date }): string {
-  const since = isSinceCreation ? "when the key was created," : "when the log started; the key is older,"
-  const requests = `${unlogged.toLocaleString("en")} ${unlogged === 1 ? "request" : "requests"} that ${unlogged === 1 ? "was" : "were"} not logged`
-  return `Complete from ${absoluteTime(completeFrom)}, ${since} to ${absoluteTime(readAt)}${unlogged > 0 ? `, except for ${requests}` : ""}.`
+  const requests = unlogged === 1 ? "1 request that was" : `${unlogged.toLocaleString("en")} requests that were`
+  const missing = unlogged > 0 ? `, except for ${requests} not logged` : ""
+  const start = isSinceCreation ? "It starts when the key was created." : "It starts with the log, and the key is older."
+  return `Complete from ${absoluteTime(completeFrom)} to ${absoluteTime(readAt)}${missing}. ${start}`
 }
 
 /** The formats in which a report can be downloaded. */

@@ -46,7 +46,15 @@ const entry: fc.Arbitrary<Entry> = fc
     credits: fc.constantFrom(0, 7),
     address: fc.constantFrom(...addresses),
   })
-  .map(({ key, ...rest }) => ({ ...key, ...rest, method: "GET", code: undefined, userAgent: null, parameters: [] }))
+  .map(({ key, ...rest }) => ({
+    ...key,
+    ...rest,
+    method: "GET",
+    code: undefined,
+    userAgent: null,
+    parameters: [],
+    requestId: randomUUID(),
+  }))
 
 const batches = fc.array(fc.array(entry, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 4 })
 

@@ -37,7 +37,10 @@ async function logged(keyId: string) {
 test("a request is logged with what it read, and never with its secrets or values", async () => {
   const { user, key, secret, send } = await caller("user")
   await send(readOrders, `/api/v1/me/orders?limit=7&since=2026-01-01`, {
-    headers: { "user-agent": `agent ${secret} \u0085line\u00ADtwo ${"x".repeat(300)}` },
+    headers: {
+      "x-request-id": "from-the-client",
+      "user-agent": `agent ${secret} \u0085line\u00ADtwo ${"x".repeat(300)}`,
+    },
   })
   const [entry] = await logged(key.id)
   expect(entry).toMatchObject({
@@ -50,6 +53,7 @@ test("a request is logged with what it read, and never with its secrets or value
     credits: 0,
     address: null,
     parameters: ["limit", "since"],
+    requestId: "from-the-client",
   })
   expect(entry?.userAgent).toMatch(/^agent \[key\] \u0085line\u00ADtwo x+$/)
   expect(entry?.userAgent).toHaveLength(200)

@@ -35,6 +35,8 @@ export type LoggedRequest = {
   userAgent: string | null
   /** The names, not the values, of the parameters in the query that the endpoint declares. */
   parameters: readonly string[]
+  /** The X-Request-Id of the response, which clients can choose. */
+  requestId: string
 }
 
 export type Entry = LoggedRequest & { id: string }
@@ -169,10 +171,10 @@ export async function writeEntries(database: Pool, entries: readonly Entry[]): P
   // An id that exists was written by an attempt whose response was lost.
   await database.query(
     `INSERT INTO key_requests (id, key_id, user_id, created_at, method, route, status, code, ms, rows, credits, address,
-       user_agent, parameters)
+       user_agent, parameters, request_id)
      SELECT * FROM json_to_recordset($1) AS entry (id uuid, "keyId" uuid, "userId" uuid, "createdAt" timestamptz(3),
        method text, route text, status int, code text, ms int, rows int, credits int, address inet, "userAgent" text,
-       parameters text[])
+       parameters text[], "requestId" text)
      ON CONFLICT DO NOTHING`,
     [JSON.stringify(entries.map((entry) => ({ ...entry, ms: Math.round(entry.ms) })))],
   )
@@ -191,9 +193,10 @@ async function addUnlogged(place: string, n: number): Promise<void> {
 const apiKey = new RegExp(`${anyPrefix}\\w*`, "gi")
 const maxUserAgent = 200
 
-/** An entry that keeps no header in memory, of which the address and the user agent can be slices. */
-function entryOf({ address, userAgent, ...request }: LoggedRequest): Entry {
-  return { ...request, id: uuidv7(), address: address && copyOf(address), userAgent: masked(userAgent) }
+/** An entry that keeps no header in memory, of which the address, the user agent and the request id can be slices. */
+function entryOf({ address, userAgent, requestId, ...request }: LoggedRequest): Entry {
+  const copied = { address: address && copyOf(address), userAgent: masked(userAgent), requestId: copyOf(requestId) }
+  return { ...request, ...copied, id: uuidv7() }
 }
 
 /** A user agent as it is stored: at most 200 characters, with API keys masked. HTTP allows neither line breaks nor NUL. */

@@ -18,17 +18,13 @@ const measures = {
   canceledSubscriptions: z.int().describe("Subscriptions ended, without changes of plan"),
   activeSubscriptions: z
     .int()
-    .describe("Subscriptions that have started and not ended at the end of the period, regardless of status"),
+    .describe("Subscriptions started and not ended by the end of the period, including trials and past_due ones"),
   churnRate: z
     .number()
     .nullable()
-    .describe(
-      "canceledSubscriptions divided by the subscriptions active at the start of the period; null if none were active",
-    ),
+    .describe("canceledSubscriptions ÷ the subscriptions active at the start of the period; null if none were"),
   orders: z.int().describe("Orders paid"),
-  mrr: money(
-    "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded",
-  ),
+  mrr: money("Monthly recurring revenue at the end of the period, as `mrr` of the metrics"),
   revenue: money("Amounts of orders paid, by paidAt, before refunds"),
   refunds: money("Amounts refunded, each refund at its own time"),
   creditsGranted: z.int().describe("Credits granted, purchased or added by adjustment"),
@@ -36,7 +32,7 @@ const measures = {
 }
 
 export const statsRow = z.object({
-  id: z.iso.date().describe("First day of the period; the first and the last period are clipped to the range"),
+  id: z.iso.date().describe("First day of the period; the outer periods are clipped to the range"),
   createdAt: z
     .date()
     .transform((date) => date.toISOString())
@@ -53,7 +49,7 @@ export const statsMeta = z.object({
       interval: statsInterval,
       ...measures,
       churnRate: measures.churnRate.describe(
-        "canceledSubscriptions of all periods divided by the subscriptions active at the start of each, added up: a rate per interval, not for the range; null if none were active",
+        "canceledSubscriptions of all periods ÷ the subscriptions active at the start of each, added up: a rate per interval; null if none were",
       ),
     })
     .describe("The statistics of the whole range; since and until are the bounds that were applied"),

@@ -463,7 +463,7 @@ describe("the downloads of an account", () => {
     await createOrder({ userId: user.id, status: "paid", paidAt: new Date() })
     await createOrder({ userId: user.id, status: "failed", paidAt: null })
     const logged = { method: "GET", route: "/api/v1/me", status: 200, code: undefined, ms: 1, rows: 1, credits: 0 }
-    const sender = { address: undefined, userAgent: null, parameters: [] }
+    const sender = { address: undefined, userAgent: null, parameters: [], requestId: randomUUID() }
     const of = { id: randomUUID(), keyId: key.id, userId: user.id, createdAt: minutesAgo(2) }
     await writeEntries(pool(), [{ ...of, ...logged, ...sender }])
     return { user, secret, headers: { cookie: await sessionOf(user) } }

@@ -154,7 +154,12 @@ async function createMarked() {
   const logged = {
     ...{ id: randomUUID(), keyId: own.id, userId, createdAt: new Date(), status: 500, ms: 1, rows: 1, credits: 1 },
     ...{ method: m("key_requests.method"), route: m("key_requests.route"), code: m("key_requests.code") },
-    ...{ address: undefined, userAgent: m("key_requests.user_agent"), parameters: [m("key_requests.parameters")] },
+    ...{
+      address: undefined,
+      userAgent: m("key_requests.user_agent"),
+      parameters: [m("key_requests.parameters")],
+      requestId: m("key_requests.request_id"),
+    },
   }
   await writeEntries(pool(), [logged])
   const reached = [own.id, m("key_reach.route"), m("key_reach.address")]

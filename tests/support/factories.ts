@@ -139,6 +139,7 @@ export function requestWith(
     address: "192.0.2.1",
     userAgent: "curl/8.0",
     parameters: [],
+    requestId: randomUUID(),
     ...overrides,
   }
 }

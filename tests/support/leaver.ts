@@ -127,7 +127,12 @@ export async function createLeaver(word = randomBytes(6).toString("hex")) {
   })
   const { key: admin } = await createKey({ user, surface: "admin", name: mark("api_keys.name") })
   const keys = [successor, key, admin]
-  const places = { address: "198.51.100.77", userAgent: mark("key_requests.user_agent"), createdAt: new Date() }
+  const places = {
+    address: "198.51.100.77",
+    userAgent: mark("key_requests.user_agent"),
+    requestId: mark("key_requests.request_id"),
+    createdAt: new Date(),
+  }
   await writeEntries(
     pool(),
     keys.flatMap((key) => ["/api/v1/me", "/api/v1/me/run"].map((route) => requestWith(key, { ...places, route }))),

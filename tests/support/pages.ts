@@ -74,7 +74,7 @@ const all: readonly PageRow[] = [
   { path: "/feedback", ...inSidebar, title: "Send feedback", isOptional: true },
   { path: "/admin", ...inConsole, access: "admin.access", title: "Overview" },
   { path: "/admin/users", ...ofAccounts, access: "users.read", title: "Accounts" },
-  { path: account, access: "users.read", title: /(active|banned|closed)$/ },
+  { path: account, access: "users.read", title: /(Active|Banned|Closed)$/ },
   { path: "/admin/feedback", ...ofAccounts, access: "feedback.read", title: "Feedback", isOptional: true },
   { path: "/admin/waitlist", ...list, access: "waitlist.read", title: "Waitlist", isOptional: true },
   { path: "/admin/subscriptions", ...ofAccounts, access: "billing.read", title: "Subscriptions" },

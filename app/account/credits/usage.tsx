@@ -2,8 +2,9 @@ import { Chart } from "@/components/chart/chart"
 import { periodNames } from "@/components/chart/periods"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { formatters } from "@/components/units"
-import type { CreditDay } from "@/lib/credits/days"
+import { type CreditDay, spentIn } from "@/lib/credits/days"
 import { inCredits } from "@/lib/credits/words"
+import { calendarDate } from "@/lib/format-time"
 
 const whole = formatters.count.full
 
@@ -21,16 +22,14 @@ export function Usage({ days }: Days) {
 
 function DayCharts({ days }: Days) {
   const periods = days.map(({ day }) => periodNames(new Date(day), "day"))
-  const spent = days.map((day) => day.spent)
-  const sum = spent.reduce((total, number) => total + number, 0)
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3 lg:grid-cols-2">
       <Chart
-        title={`Spent in the last ${days.length} days: ${inCredits(sum)}`}
+        title={`Spent in the last ${days.length} days: ${inCredits(spentIn(days))}`}
         kind="bar"
         unit="count"
         periods={periods}
-        series={[{ label: "Spent", values: spent }]}
+        series={[{ label: "Spent", values: days.map(({ spent }) => spent) }]}
       />
       <Chart
         title="Balance at the end of the day"
@@ -43,8 +42,9 @@ function DayCharts({ days }: Days) {
   )
 }
 
-/** Newest day first. */
+/** Newest day first, back to the one on which the account was created. */
 function DayTable({ days }: Days) {
+  const existing = days.filter(({ balance }) => balance !== null)
   return (
     <details className="grid gap-3">
       <summary className="w-fit cursor-pointer font-medium text-muted hover:text-ink">
@@ -55,16 +55,16 @@ function DayTable({ days }: Days) {
           caption={`The last ${days.length} days`}
           headings={[{ label: "Day" }, { label: "Spent", numeric: true }, { label: "Balance", numeric: true }]}
         >
-          {days.toReversed().map(({ day, spent, balance }) => (
+          {existing.toReversed().map(({ day, spent, balance }) => (
             <TableRow key={day}>
               <TableCell label="Day" names>
-                {day}
+                {calendarDate(day)}
               </TableCell>
               <TableCell label="Spent" numeric>
-                {whole(spent)}
+                {whole(spent ?? 0)}
               </TableCell>
               <TableCell label="Balance" numeric>
-                {whole(balance)}
+                {whole(balance ?? 0)}
               </TableCell>
             </TableRow>
           ))}

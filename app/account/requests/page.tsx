@@ -3,10 +3,10 @@ import { GET } from "@/app/api/v1/me/requests/route"
 import { buttonStyle } from "@/components/button"
 import { EmptyState } from "@/components/empty-state"
 import { Link } from "@/components/link"
-import { Count } from "@/components/list/cells"
+import { Count, Moment } from "@/components/list/cells"
 import { ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
-import { Moment, Outcome, Request, Sender } from "@/components/list/request-cells"
+import { Outcome, Request, Sender } from "@/components/list/request-cells"
 import { PageFrame } from "@/components/page-frame"
 import { type NamedKey, ownKeys } from "@/lib/keys/data"
 import { seenOf } from "@/lib/request-log/of-key"
@@ -28,7 +28,10 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
     seenOf("owner", viewer.id),
   ])
   return (
-    <PageFrame title={entry.label} intro="The requests with all your API keys, including those that failed.">
+    <PageFrame
+      title={entry.label}
+      intro="The requests with all your keys, including those that failed. Those to a path or with a method that does not exist are not logged."
+    >
       <ListView
         title={entry.label}
         page={page}
@@ -72,7 +75,7 @@ function NoRequests() {
         </Link>
       }
     >
-      Requests with your keys appear here within seconds.
+      Requests to endpoints with your keys appear here within seconds.
     </EmptyState>
   )
 }

@@ -3,19 +3,10 @@ import { AccountLink } from "@/components/console/cells"
 import { Link } from "@/components/link"
 import { Count, Id, None } from "@/components/list/cells"
 import { Untrusted } from "@/components/untrusted"
-import { absoluteTime, clockTime, plainDate } from "@/lib/format-time"
+import { absoluteTime } from "@/lib/format-time"
 import { graces, revocationReasons, spendPeriods } from "@/lib/keys/choices"
 import { sentenceInLog } from "@/lib/sign-in/activity"
 import type { Related } from "./related"
-
-export function LogTime({ at }: { at: string }) {
-  const time = new Date(at)
-  return (
-    <time dateTime={at} className="whitespace-nowrap">
-      {plainDate(time)} <span className="text-muted lg:block lg:text-xs">{clockTime(time)}</span>
-    </time>
-  )
-}
 
 /** What happened, above the name of the action, by which the list is filtered. */
 export function Action(entry: { action: string; details?: unknown }) {

@@ -1,8 +1,9 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/audit/route"
 import { ResourcePage } from "@/components/console/resource-page"
+import { Moment } from "@/components/list/cells"
 import { actorWithoutAccount } from "./actor"
-import { Action, Details, LogTime, Target } from "./cells"
+import { Action, Details, Target } from "./cells"
 import { entry } from "./navigation"
 import { relate } from "./related"
 
@@ -17,7 +18,7 @@ export default function AuditPage({ searchParams }: PageProps<"/admin/audit">) {
       searchParams={searchParams}
       relate={relate}
       columns={[
-        { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <LogTime at={createdAt} /> },
+        { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
         { label: "Action", cell: (row) => <Action {...row} /> },
         {
           label: "Actor",

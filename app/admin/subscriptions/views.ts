@@ -9,8 +9,8 @@ export function viewsOfSubscriptions(now: Date): readonly View[] {
     { label: "No call for 14 days", search: "idleDays=14" },
     {
       label: "Ended in the last 30 days",
-      note: "Changes of plan included",
-      search: `canceledSince=${daysAgo(29, now)}`,
+      note: "Without changes of plan",
+      search: `churnedSince=${daysAgo(29, now)}`,
     },
   ]
 }

@@ -1,5 +1,6 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/usage/route"
+import { periodNames } from "@/components/chart/periods"
 import { KeyLink } from "@/components/console/cells"
 import { ResourcePage } from "@/components/console/resource-page"
 import { Count } from "@/components/list/cells"
@@ -38,8 +39,6 @@ export default function UsagePage({ searchParams }: PageProps<"/admin/usage">) {
   )
 }
 
-/** `2026-01-31`, or `2026-01-31 14:00`. */
 function Period({ startsAt, unit }: { startsAt: string; unit: "hour" | "day" }) {
-  const text = unit === "day" ? startsAt.slice(0, 10) : `${startsAt.slice(0, 10)} ${startsAt.slice(11, 16)}`
-  return <span className="whitespace-nowrap">{text}</span>
+  return <span className="whitespace-nowrap">{periodNames(new Date(startsAt), unit).name}</span>
 }

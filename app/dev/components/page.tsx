@@ -59,10 +59,10 @@ export default async function ComponentsPage() {
         </Example>
         <Example title="Status and notices">
           <div className="flex flex-wrap gap-2">
-            <StatusBadge tone="good">active</StatusBadge>
-            <StatusBadge tone="warn">past due</StatusBadge>
-            <StatusBadge tone="bad">failed</StatusBadge>
-            <StatusBadge tone="off">closed</StatusBadge>
+            <StatusBadge tone="good">Active</StatusBadge>
+            <StatusBadge tone="warn">Past due</StatusBadge>
+            <StatusBadge tone="bad">Failed</StatusBadge>
+            <StatusBadge tone="off">Closed</StatusBadge>
           </div>
           <Notice tone="good">The key works.</Notice>
           <Notice tone="warn">This key expires in three days.</Notice>

@@ -5,6 +5,7 @@ import { scopesOf } from "@/app/api/v1/scopes"
 import { BackLink } from "@/components/back-link"
 import { KeyPage } from "@/components/key-page/key-page"
 import { Untrusted } from "@/components/untrusted"
+import { holds } from "@/lib/permissions"
 import { kinds } from "@/lib/surfaces"
 import { consoleKey } from "./console-key"
 
@@ -13,10 +14,10 @@ export const metadata: Metadata = { title: "API key" }
 export default async function ConsoleKeyPage({ params, searchParams }: PageProps<"/admin/api-keys/[id]">) {
   const { viewer, listed, page, ownerEmail } = await consoleKey(params)
   const { surface, owner } = listed
-  const log =
-    owner.id === viewer.id
-      ? { path: "/api/v1/me/requests", read: (search: string) => ownRequests.endpoint.read(viewer.id, search) }
-      : { path: "/api/v1/admin/requests", read: allRequests.endpoint.read }
+  // Others' keys are shown only to those who read all requests, who then have a key that can make the request on the page.
+  const log = holds(viewer.role, "audit.read")
+    ? { path: "/api/v1/admin/requests", read: allRequests.endpoint.read }
+    : { path: "/api/v1/me/requests", read: (search: string) => ownRequests.endpoint.read(viewer.id, search) }
   const [list, label] =
     surface === "admin" ? [kinds.admin.page, "All admin keys"] : [`/admin/users/${owner.id}`, owner.email]
   return (

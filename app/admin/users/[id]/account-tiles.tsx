@@ -1,6 +1,7 @@
 import { neededForCall } from "@/app/api/v1/needed-for-call"
 import { PlanTile } from "@/components/account/plan-tile"
 import { Count, Money, None } from "@/components/list/cells"
+import { daysAgo } from "@/components/list/dates"
 import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
 import { type Account, netRevenueOf } from "@/lib/console/account"
@@ -36,7 +37,7 @@ export async function AccountTiles({ account, role, use }: { account: Account; r
       {use && (
         <Tile
           label={`Requests in ${shownDays} days`}
-          href={`/admin/requests?userId=${id}`}
+          href={`/admin/requests?userId=${id}&since=${daysAgo(shownDays - 1, new Date())}`}
           note={`${whole(sumOf(use.errors))} failed`}
         >
           {whole(sumOf(use.requests))}

@@ -1,8 +1,10 @@
 import { GET } from "@/app/api/v1/admin/requests/route"
 import { Chart } from "@/components/chart/chart"
 import { daysIn, lastDays } from "@/components/chart/days"
+import { valuesSince } from "@/components/chart/periods"
 import { ask } from "@/lib/metrics/ask"
 import { holds } from "@/lib/permissions"
+import { periodsOf } from "@/lib/stats/periods"
 
 export const shownDays = 30
 
@@ -19,16 +21,26 @@ export async function useOf(account: string, role: string): Promise<Use | null> 
   return { requests: valuesOf("requests"), errors: valuesOf("errors") }
 }
 
-export function UseChart({ requests, errors }: Use) {
+export function UseChart({ requests, errors, createdAt }: Use & { createdAt: Date }) {
+  const range = lastDays(shownDays)
+  const starts = periodsOf(range.since, range.until, "day").map(({ start }) => new Date(start))
   return (
     <Chart
       title="Requests by day (UTC)"
       kind="bar"
       unit="count"
-      periods={daysIn(lastDays(shownDays))}
+      periods={daysIn(range)}
+      areParts
       series={[
-        { label: "Succeeded", values: requests.map((count, index) => count - (errors[index] ?? 0)) },
-        { label: "Failed", values: errors },
+        {
+          label: "Succeeded",
+          values: valuesSince(
+            createdAt,
+            starts,
+            requests.map((count, index) => count - (errors[index] ?? 0)),
+          ),
+        },
+        { label: "Failed", values: valuesSince(createdAt, starts, errors) },
       ]}
     />
   )

@@ -97,7 +97,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
       {!isAccountAction(requested) && <Limitation viewer={viewer} account={account} />}
       <AccountTiles account={account} role={viewer.role} use={use} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
-        {use && <UseChart {...use} />}
+        {use && <UseChart {...use} createdAt={account.createdAt} />}
         <Notes id={id} isDeleted={isDeleted} requestId={randomUUID()} viewer={viewer} />
       </div>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3">

@@ -31,6 +31,8 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     cancelAtPeriodEnd: z.enum(["true", "false"]).transform((value) => value === "true"),
     canceledSince: time(false).describe("Ended at or after this time"),
     canceledUntil: time(true).describe("Ended at or before this time"),
+    churnedSince: time(false).describe("`canceledSince` without changes of plan"),
+    churnedUntil: time(true).describe("`canceledUntil` without changes of plan"),
     idleDays: integer(1, 365).describe("Open, and no key used, for this many days"),
   },
   row: subscriptionRow,

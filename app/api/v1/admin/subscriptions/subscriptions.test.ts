@@ -1,4 +1,5 @@
 import { expect, test } from "vitest"
+import { GET as stats } from "@/app/api/v1/admin/stats/route"
 import { createKey, createPlan, createSubscription, createUser } from "@/tests/support/factories"
 import { GET } from "./route"
 
@@ -29,4 +30,38 @@ test("idleDays returns the open subscriptions whose account has used no key for 
   expect(await found("idleDays=14")).toEqual([withoutKey.id, unused.id, quiet.id])
   expect(await found("idleDays=20")).toEqual([withoutKey.id, unused.id])
   expect(await found("idleDays=14&status=past_due")).toEqual([])
+})
+
+test("churnedSince and churnedUntil return those subscriptions that the churn rate counts, without changes of plan", async () => {
+  const { id: planId } = await createPlan()
+  const at = new Date("2001-03-14T10:00:00Z")
+  const ended = async (canceledAt: Date, more = {}) => {
+    const { id: userId } = await createUser()
+    return createSubscription({
+      userId,
+      planId,
+      status: "canceled",
+      createdAt: new Date("2001-01-01"),
+      canceledAt,
+      ...more,
+    })
+  }
+  const lost = await ended(at)
+  await ended(new Date("2001-03-13T23:59:59Z"))
+  const changed = await ended(at)
+  await createSubscription({ userId: changed.userId, planId, createdAt: at, replacesId: changed.id })
+
+  for (const range of [
+    "churnedSince=2001-03-14",
+    "churnedSince=2001-03-14&churnedUntil=2001-03-14",
+    "churnedSince=2001-03-14T09:00:00Z&churnedUntil=2001-03-14T11:00:00Z",
+    "churnedSince=2001-03-14T09:00:00Z&churnedUntil=2001-03-20T20:00:00Z",
+  ]) {
+    const { data, meta } = await GET.endpoint.read(`planId=${planId}&${range}`)
+    expect([data.map(({ id }) => id), meta.total], range).toEqual([[lost.id], 1])
+  }
+  const { meta } = await stats.endpoint.read("since=2001-03-14&until=2001-03-14")
+  expect(meta.summary.canceledSubscriptions).toBe(1)
+  const all = await GET.endpoint.read(`planId=${planId}&canceledSince=2001-03-14&canceledUntil=2001-03-14`)
+  expect(all.meta.total).toBe(2)
 })

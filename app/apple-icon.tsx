@@ -1,0 +1,19 @@
+import { ImageResponse } from "next/og"
+import { keyholes } from "@/components/wordmark"
+import { hexOf } from "@/lib/color"
+import { product } from "@/lib/product"
+
+export const size = { width: 180, height: 180 }
+export const contentType = "image/png"
+
+/** The icon on the home screen of a phone, which rounds its corners; as the icon of the tab. */
+export default function icon(): ImageResponse {
+  return new ImageResponse(
+    <div style={{ display: "flex", width: "100%", height: "100%", background: hexOf(0.475, 0.165, product.accentHue) }}>
+      <svg viewBox="0 0 20 20" width={180} height={180} role="presentation">
+        <path d={keyholes} fill="#fff" />
+      </svg>
+    </div>,
+    size,
+  )
+}
