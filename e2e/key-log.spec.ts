@@ -128,7 +128,9 @@ test("the report of a leaked key says what it read, from where, and since when i
   await expect(row(page, leaked)).toContainText("It leaked")
   await row(page, leaked).getByRole("link", { name: "What it read" }).click()
   await expect(page.getByRole("heading", { level: 1 })).toHaveText(`What “${leaked}” did`)
-  await expect(page.getByRole("main")).toContainText(/Complete from .* UTC to .* UTC\. It starts when the key was created\./)
+  await expect(page.getByRole("main")).toContainText(
+    /Complete from .* UTC to .* UTC\. It starts when the key was created\./,
+  )
   await expect(cells(page, "What it read").filter({ hasText: "/api/v1/admin/users" })).toContainText(
     "Lists all accounts",
   )

@@ -29,11 +29,7 @@ const orders = "/api/v1/admin/orders"
 const [home, outsider] = ["198.51.100.1", "192.0.2.9"]
 
 test.each([
-  [
-    0,
-    true,
-    "Complete from 1 May 2026, 00:00 UTC to 2 May 2026, 00:00 UTC. It starts when the key was created.",
-  ],
+  [0, true, "Complete from 1 May 2026, 00:00 UTC to 2 May 2026, 00:00 UTC. It starts when the key was created."],
   [
     0,
     false,

@@ -64,7 +64,9 @@ export function completenessInWords({
 }: Pick<Report, "isSinceCreation" | "readAt" | "unlogged"> & { completeFrom: Date }): string {
   const requests = unlogged === 1 ? "1 request that was" : `${unlogged.toLocaleString("en")} requests that were`
   const missing = unlogged > 0 ? `, except for ${requests} not logged` : ""
-  const start = isSinceCreation ? "It starts when the key was created." : "It starts with the log, and the key is older."
+  const start = isSinceCreation
+    ? "It starts when the key was created."
+    : "It starts with the log, and the key is older."
   return `Complete from ${absoluteTime(completeFrom)} to ${absoluteTime(readAt)}${missing}. ${start}`
 }
 
