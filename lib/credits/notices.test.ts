@@ -9,6 +9,7 @@ import { pool } from "@/lib/postgres/pool"
 import { db } from "@/lib/postgres/prisma"
 import { singletons } from "@/lib/singleton"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { waitingForLocks } from "@/tests/support/locks"
 import { receiveEmails } from "@/tests/support/received-emails"
 import { release, reserve, settle } from "./ledger"
 import { queueNotice, sendNotices } from "./notices"
@@ -127,6 +128,28 @@ test("eight looks and six instances that send at once send one email", async () 
   const sent = await Promise.all(instances.map((instance) => sendNotices(instance)))
   expect(sent.reduce((sum, count) => sum + count, 0)).toBe(1)
   expect(await subjectsTo(user)).toEqual([low(100)])
+})
+
+test("an email that another instance is taking at this moment is left to it", async () => {
+  const { user, spend, look } = await customer(1_000)
+  await spend(900)
+  await look()
+  const other = await pool().connect()
+  try {
+    await other.query("BEGIN")
+    await other.query("UPDATE credit_notices SET sent_at = now() WHERE user_id = $1", [user.id])
+    let isDone = false
+    const sending = sendNotices(instances[0]).finally(() => {
+      isDone = true
+    })
+    // One that waited for the row instead of leaving it would go on after the commit.
+    await expect.poll(async () => isDone || (await waitingForLocks()) !== 0).toBe(true)
+    await other.query("COMMIT")
+    expect(await sending).toBe(0)
+  } finally {
+    other.release(true)
+  }
+  expect(await subjectsTo(user)).toEqual([])
 })
 
 test.each([
