@@ -8,7 +8,7 @@ export const moneyPermission = "billing.read"
 const amounts = z.array(z.object({ currency, amount: cents }))
 
 function money(description: string) {
-  return amounts.nullable().describe(`${description}; null without the permission and scope ${moneyPermission}`)
+  return amounts.nullable().describe(`${description}; null without ${moneyPermission}`)
 }
 
 const measures = {
@@ -16,27 +16,23 @@ const measures = {
   activeUsers: z.int().describe("Accounts with at least one run"),
   newSubscriptions: z.int().describe("Subscriptions started, without changes of plan"),
   canceledSubscriptions: z.int().describe("Subscriptions ended, without changes of plan"),
-  activeSubscriptions: z
-    .int()
-    .describe("Subscriptions that have started and not ended at the end of the period, regardless of status"),
+  activeSubscriptions: z.int().describe("Subscriptions open at the end of the period, regardless of status"),
   churnRate: z
     .number()
     .nullable()
-    .describe(
-      "canceledSubscriptions divided by the subscriptions active at the start of the period; null if none were active",
-    ),
+    .describe("canceledSubscriptions divided by the subscriptions at the start of the period; null if there were none"),
   orders: z.int().describe("Orders paid"),
   mrr: money(
-    "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones, rounded to a cent",
+    "Monthly recurring revenue at the end of the period: prices of active subscriptions without trials, a twelfth of yearly ones",
   ),
-  revenue: money("Amounts of orders paid, by paidAt, before refunds"),
-  refunds: money("Amounts refunded, each refund at its own time"),
+  revenue: money("Amounts of orders by paidAt, before refunds"),
+  refunds: money("Amounts refunded, each at its own time"),
   creditsGranted: z.int().describe("Credits granted, purchased or added by adjustment"),
   creditsSpent: z.int().describe("Cost of settled runs"),
 }
 
 export const statsRow = z.object({
-  id: z.iso.date().describe("First day of the period; the first and the last period are clipped to the range"),
+  id: z.iso.date().describe("First day of the period; the first and the last are clipped to the range"),
   createdAt: z
     .date()
     .transform((date) => date.toISOString())
@@ -56,7 +52,7 @@ export const statsMeta = z.object({
         "canceledSubscriptions of all periods divided by the subscriptions active at the start of each, added up: a rate per interval, not for the range; null if none were active",
       ),
     })
-    .describe("The statistics of the whole range; since and until are the bounds that were applied"),
+    .describe("The same for the whole range; since and until are the bounds applied"),
 })
 
 /** What stands in place of the fields with money. */
