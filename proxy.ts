@@ -1,22 +1,30 @@
 import { randomBytes } from "node:crypto"
 import { type NextRequest, NextResponse } from "next/server"
 import { maxBytesOf, tooLarge } from "@/lib/body-limits"
+import { documentPaths, documentWith, routerHeader } from "@/lib/documents"
 import { pageAfter, uploadPath } from "@/lib/pictures/upload"
-import { isOverloaded, overloaded } from "@/lib/postgres/load-shedding"
+import { clientAddress, wholeClientAddress } from "@/lib/rate-limit/client-address"
+import { consume } from "@/lib/rate-limit/rate-limit"
 import { env } from "./lib/env"
 import { isHttps, transportSecurity } from "./lib/https"
+import { isLoopback } from "./lib/loopback"
+import { probes, shedPage } from "./lib/page-shedding"
 
 /** Sets the headers of every page. It authorizes nothing: pages, actions and routes authenticate each request. */
-export function proxy(request: NextRequest): NextResponse {
-  const refusal = refusalOf(request)
+export async function proxy(request: NextRequest): Promise<Response> {
+  const refusal = refusalOf(request) ?? (await refusalByLoad(request))
   if (refusal) return refusal
-  if (isOverloaded() && !probes.has(request.nextUrl.pathname)) {
-    return new NextResponse(overloaded.message, { status: 503, headers: overloaded.headers })
-  }
   const nonce = randomBytes(16).toString("base64")
+  const { pathname } = request.nextUrl
   // This replaces a policy that a route sets itself.
-  const isPicture = request.nextUrl.pathname.startsWith("/pictures/")
+  const isPicture = pathname.startsWith("/pictures/")
   const policy = isPicture ? "default-src 'none'" : contentSecurityPolicy(nonce)
+  const sent = { "Content-Security-Policy": policy, ...transportSecurity() }
+  const document = documentWith(nonce, pathname, request.headers.get("cookie") ?? undefined)
+  if (document !== undefined) {
+    const fields = { ...sent, "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" }
+    return new NextResponse(request.headers.has(routerHeader) ? "" : document, { headers: fields })
+  }
   // Next adds the nonce in this header to its own scripts; a value sent by a client is overwritten.
   const headers = new Headers(request.headers)
   headers.set("x-nonce", nonce)
@@ -25,14 +33,22 @@ export function proxy(request: NextRequest): NextResponse {
   // Next compares the origin with this header only, which a proxy may have changed.
   const origin = headers.get("origin")
   if (request.method === "POST" && origin !== null) headers.set("x-forwarded-host", new URL(origin).host)
-  return NextResponse.next({
-    request: { headers },
-    headers: { "Content-Security-Policy": policy, ...transportSecurity() },
-  })
+  return NextResponse.next({ request: { headers }, headers: sent })
 }
 
-/** Probes must get a response especially under overload. */
-const probes = new Set(["/healthz", "/readyz", "/metrics"])
+/** The refusal under load, which our listener has made already, and that of a client that asks for too many pages. */
+async function refusalByLoad(request: NextRequest): Promise<Response | undefined> {
+  const { pathname } = request.nextUrl
+  const shed = shedPage(pathname)
+  // A page can show many pictures.
+  if (shed || probes.has(pathname) || pathname.startsWith("/pictures/")) return shed
+  // Behind a proxy on this machine that is not trusted, all clients have its address.
+  if (isLoopback(wholeClientAddress(request.headers) ?? "")) return undefined
+  const { allowed, resetSeconds } = await consume("pagesAddress", clientAddress(request.headers))
+  if (allowed) return undefined
+  const message = `Too many pages were requested from here. Try again in ${resetSeconds} seconds.`
+  return new NextResponse(message, { status: 429, headers: { "Retry-After": String(resetSeconds) } })
+}
 
 /**
  * Requests for which Next would return a 500 and log a stack trace. Every action also checks its origin itself. Our
@@ -44,6 +60,9 @@ function refusalOf({ method, headers, nextUrl }: NextRequest): NextResponse | un
     return NextResponse.redirect(new URL(pageAfter("too_large"), nextUrl), 303)
   }
   if (isTooLarge) return new NextResponse(tooLarge, { status: 413 })
+  if (!["GET", "HEAD"].includes(method) && documentPaths.includes(nextUrl.pathname)) {
+    return new NextResponse("Allowed: GET, HEAD.", { status: 405, headers: { Allow: "GET, HEAD" } })
+  }
   if (method !== "POST") return undefined
   const origin = headers.get("origin")
   if (origin !== null && !hostsOf(headers).includes(URL.canParse(origin) ? new URL(origin).host : undefined)) {

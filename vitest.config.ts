@@ -27,7 +27,7 @@ const suites: Suite[] = [
     name: "unit",
     include: [
       "{app,lib,prisma,scripts,components,tests/support}/**/*.test.{ts,tsx}",
-      "tests/{container-files,documents,kubernetes,optional-modules,systemd-unit,version-floors,words}.test.ts",
+      "tests/{container-files,documents,kubernetes,optional-modules,proxy,systemd-unit,version-floors,words}.test.ts",
     ],
     globalSetup: "tests/support/setup/unit.ts",
     // Two processes for all files instead of one for each, which would import everything again: see tests/support/worker.ts.

@@ -2,7 +2,8 @@ import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { type APIRequestContext, expect, type Page } from "@playwright/test"
 import type { Language } from "@/lib/api/example-requests"
-import { keyVariable } from "@/lib/product"
+import { texts } from "@/lib/api/skill"
+import { keyVariable, product } from "@/lib/product"
 import type { Surface } from "@/lib/surfaces"
 import { isLong } from "@/tests/support/sample"
 import { keyOf, test } from "./fixtures"
@@ -53,6 +54,25 @@ test("a request is copied verbatim in the selected language", { tag: "@long" }, 
   const copied = await page.evaluate(() => navigator.clipboard.readText())
   expect(copied).toContain("import json")
   expect(copied).toBe(await me.locator("[data-language=python] code").textContent())
+})
+
+test("links from other pages open the reference, and it has the theme of the browser", { tag: "@long" }, async ({
+  page,
+  baseURL,
+}) => {
+  for (const theme of ["light", "dark"]) {
+    await page.context().addCookies([{ name: `${product.slug}.theme`, value: theme, url: String(baseURL) }])
+    for (const _ of ["rendered", "kept"]) {
+      await page.goto("/")
+      await page.getByRole("link", { name: "Read the API reference" }).click()
+      await expect(page).toHaveURL("/docs")
+      await page.getByRole("link", { name: texts.admin.title }).first().click()
+      await expect(page).toHaveURL("/docs/admin")
+      await expect(page.getByRole("heading", { level: 1 })).toHaveText(texts.admin.title)
+      await expect(page.locator("html")).toHaveAttribute("data-theme", theme)
+      await expect(page.getByRole("button", { name: /^Copy/ }).first()).toBeVisible()
+    }
+  }
 })
 
 test.describe("without JavaScript", () => {

@@ -15,6 +15,7 @@ test("the required variables are sufficient, and all others have defaults", () =
     NODE_ENV: "development",
     DATABASE_POOL_MAX: 10,
     DATABASE_WAIT_MS: 2400,
+    LOOP_DELAY_MS: 60_000,
     DATABASE_PREPARE: "on",
     TRUSTED_PROXY_HOPS: 0,
     PORT: 3000,

@@ -25,6 +25,7 @@ const schema = z
       .regex(/^postgres(ql)?:\/\//, "must start with postgresql://"),
     DATABASE_POOL_MAX: z.coerce.number().int().min(1).max(500).default(10),
     DATABASE_WAIT_MS: z.coerce.number().int().min(1_500).max(60_000).default(2_400),
+    LOOP_DELAY_MS: z.coerce.number().int().min(1).max(60_000).optional(),
     DATABASE_PREPARE: z.enum(["on", "off"]).default("on"),
     AUTH_SECRET: secrets("is required: at least 32 random characters, for example from `openssl rand -base64 32`"),
     LOG_SECRETS: secrets().optional(),
@@ -118,9 +119,14 @@ const schema = z
       context.addIssue({ code: "custom", path: ["WEB_CONCURRENCY"], message })
     }
   })
-  .transform(({ STAFF_MFA, ...value }) => {
+  .transform(({ STAFF_MFA, LOOP_DELAY_MS, ...value }) => {
     const isOpen = value.NODE_ENV !== "production" || value.DEMO === "on"
-    return { ...value, STAFF_MFA: STAFF_MFA ?? (isOpen ? ("off" as const) : ("required" as const)) }
+    return {
+      ...value,
+      STAFF_MFA: STAFF_MFA ?? (isOpen ? ("off" as const) : ("required" as const)),
+      // The development server compiles pages between the turns of its event loop, and a demo is alone on its machine.
+      LOOP_DELAY_MS: LOOP_DELAY_MS ?? (isOpen ? 60_000 : 60),
+    }
   })
 
 /** The secrets of AUTH_SECRET or LOG_SECRETS, which a comma separates. */

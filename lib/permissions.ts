@@ -1,6 +1,6 @@
 /** What each permission allows. The admin API and the console check the same permissions. */
 export const permissions = {
-  "admin.access": "Open the overview and read the statistics",
+  "admin.access": "Open the overview and read the statistics, without money",
   "users.read": "Read every account",
   "users.manage": "Ban, unban and close accounts, change roles",
   "notes.manage": "Add notes to accounts",

@@ -3,6 +3,7 @@ import { Server as NetServer, type Socket } from "node:net"
 import { finished } from "node:stream/promises"
 import { NodeRequest, sendNodeResponse } from "srvx/node"
 import type { Handler } from "@/lib/api/methods"
+import { shedPage } from "@/lib/page-shedding"
 import { log } from "@/lib/telemetry/log"
 import { Bodies, hasBody } from "./bodies"
 import { connectRefusal, refusalOf, sizeRefusal } from "./raw-errors"
@@ -71,11 +72,19 @@ export function createListener(next: RequestListener): Listener {
 
   const bodies = new Bodies()
 
+  /** Refusing a page here costs a tenth of what it costs in Next. */
+  function pass(request: IncomingMessage, response: ServerResponse): void {
+    const refusal = shedOf(request)
+    if (refusal) sendNodeResponse(response, refusal).catch(() => response.destroy())
+    else next(request, response)
+  }
+
   /** Most bodies have arrived by now, with the head of their request. */
   function passWithBody(request: IncomingMessage, response: ServerResponse): void {
     // Its close event, which would free its place, has been emitted.
     if (request.destroyed) return
-    const refusal = bodies.refusalOf(request, (maxBytes) => refuse(request.socket, sizeRefusal(maxBytes)))
+    const refusal =
+      shedOf(request) ?? bodies.refusalOf(request, (maxBytes) => refuse(request.socket, sizeRefusal(maxBytes)))
     if (refusal) sendEarly(refusal, request, response).catch(() => response.destroy())
     else next(request, response)
   }
@@ -99,7 +108,7 @@ export function createListener(next: RequestListener): Listener {
     const handler = handlerFor(request.method ?? "", request.url ?? "")
     if (handler) send(handler, request, response)
     else if (hasBody(request)) setImmediate(passWithBody, request, response)
-    else next(request, response)
+    else pass(request, response)
   })
   // The size limit bounds the number of headers. With a count limit Node silently drops some, even an Idempotency-Key.
   server.maxHeadersCount = 0
@@ -128,6 +137,11 @@ export function createListener(next: RequestListener): Listener {
     return closed
   }
   return { server, close }
+}
+
+function shedOf({ url = "" }: IncomingMessage): Response | undefined {
+  const [path = ""] = url.split("?", 1)
+  return shedPage(path)
 }
 
 async function send(handler: Handler, request: IncomingMessage, response: ServerResponse): Promise<void> {

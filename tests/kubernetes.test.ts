@@ -203,6 +203,24 @@ test("an upgrade and a drained node leave as many servers as there were, or one 
   })
 })
 
+test("where a proxy is trusted, only the Ingress controller and Prometheus reach the servers, from their start on", async () => {
+  expect(Number(only("ConfigMap").data?.TRUSTED_PROXY_HOPS)).toBeGreaterThan(0)
+  const { policyTypes, podSelector, ingress } = only("NetworkPolicy").spec ?? {}
+  expect([policyTypes, podSelector]).toEqual([["Ingress"], web.spec?.selector])
+  expect(ingress?.map(({ from }) => from?.map((peer) => Object.keys(peer)))).toEqual([
+    [["namespaceSelector"], ["namespaceSelector"]],
+  ])
+  // An empty selector admits every namespace.
+  for (const { namespaceSelector } of ingress?.[0]?.from ?? []) {
+    expect(Object.keys(namespaceSelector?.matchLabels ?? {})).toEqual(["kubernetes.io/metadata.name"])
+  }
+  const ofServers = loadAll(await readFile(join(folder, "web.yaml"), "utf8")) as { kind: string }[]
+  const order = ofServers.map(({ kind }) => kind)
+  expect(order).toContain("NetworkPolicy")
+  expect(order.indexOf("NetworkPolicy")).toBeLessThan(order.indexOf("Deployment"))
+  expect(await readFile(join(root, "docs/deploy.md"), "utf8")).not.toMatch(/polic[^.]*optional/i)
+})
+
 test("the Ingress leads to the servers, which the other objects select as well", () => {
   const labels = web.spec?.template.metadata?.labels
   const service = only("Service")

@@ -1,5 +1,6 @@
 import { subscribe } from "node:diagnostics_channel"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { prepareDocument } from "@/lib/documents"
 import { forwardedHeader, socketAddressHeader } from "@/lib/rate-limit/client-address"
 import { keepResponse, refuseUnreadable } from "@/lib/responses"
 import { singleton } from "@/lib/singleton"
@@ -65,6 +66,7 @@ export function watchRequests(): void {
       delete request.headers["x-forwarded-proto"]
       const [path = ""] = request.url?.split("?", 1) ?? []
       if (!isOfApi(path)) recordWhenClosed(path, request, response)
+      prepareDocument(request, response, [socketAddressHeader, forwardedHeader, "x-request-id"])
       if (request.method === "POST" || mayBeStreamed(path, request)) keepResponse(request, response)
       if (request.method === "POST" && !isOfApi(path)) refuseUnreadable(request, response)
     })

@@ -1,8 +1,9 @@
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
+import { singletons } from "@/lib/singleton"
 import { version } from "@/lib/version"
 import { ownerPool } from "@/tests/support/owner"
-import { readiness } from "./readiness"
+import { type Readiness, readiness, recentReadiness } from "./readiness"
 
 test("a database that is too new for this build is reported with the version to use", async () => {
   const { rows } = await ownerPool().query("SELECT migrated_by, oldest_build FROM schema_version")
@@ -28,6 +29,25 @@ test("a role that may not read the table of versions is ready as before it", asy
   await ownerPool().query(`REVOKE SELECT ON schema_version FROM ${username}`)
   expect(await readiness()).toEqual({ ready: true })
   await ownerPool().query(`GRANT SELECT ON schema_version TO ${username}`)
+})
+
+test("requests share a check while it runs and for a second after it, and the next one checks again", async () => {
+  delete singletons.readiness
+  const started: ((state: Readiness) => void)[] = []
+  const check = () => new Promise<Readiness>((end) => started.push(end))
+  const [one, other] = [recentReadiness(check), recentReadiness(check)]
+  const now = performance.now()
+  const clock = vi.spyOn(performance, "now").mockReturnValue(now + 5_000)
+  const late = recentReadiness(check)
+  started[0]?.({ ready: true })
+  expect(await Promise.all([one, other, late])).toEqual(Array(3).fill({ ready: true }))
+  clock.mockReturnValue(now + 5_999)
+  expect([await recentReadiness(check), started.length]).toEqual([{ ready: true }, 1])
+  clock.mockReturnValue(now + 6_001)
+  const next = recentReadiness(check)
+  started[1]?.({ ready: false, reason: "migrations are pending" })
+  expect(await next).toEqual({ ready: false, reason: "migrations are pending" })
+  delete singletons.readiness
 })
 
 test("a database that was never migrated is reported as pending migrations, not as unresponsive", async () => {

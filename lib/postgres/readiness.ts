@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
+import { singleton } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { pool } from "./pool"
 import { isUndefinedTable, refusalByDatabase } from "./schema-version"
@@ -10,19 +11,39 @@ export type Readiness = { ready: true } | { ready: false; reason: string }
 export async function readiness(): Promise<Readiness> {
   try {
     const refusal = await refusalByDatabase(pool())
-    if (refusal) return { ready: false, reason: refusal }
+    if (refusal) return notReady(refusal)
     const { rows } = await pool().query<{ name: string }>(
       "SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL",
     )
     const applied = new Set(rows.map(({ name }) => name))
     const pending = (await ownMigrations()).filter((name) => !applied.has(name))
-    return pending.length === 0 ? { ready: true } : { ready: false, reason: "migrations are pending" }
+    return pending.length === 0 ? { ready: true } : notReady("migrations are pending")
   } catch (error) {
     // The first migration creates _prisma_migrations.
-    if (isUndefinedTable(error)) return { ready: false, reason: "migrations are pending" }
-    log().warn({ why: String(error) }, "not_ready")
-    return { ready: false, reason: "the database is not responding" }
+    return isUndefinedTable(error)
+      ? notReady("migrations are pending")
+      : notReady("the database is not responding", String(error))
   }
+}
+
+/** The log has the reason, because the probe is public. */
+function notReady(reason: string, why?: string): Readiness {
+  log().warn({ reason, why }, "not_ready")
+  return { ready: false, reason }
+}
+
+/** How long a result is shared: anybody may ask, and each check costs two statements. */
+const sharedMs = 1_000
+
+/** The readiness of the last second: requests share a check while it runs, and its result. */
+export function recentReadiness(check = readiness): Promise<Readiness> {
+  const shared = singleton<{ until: number; state?: Promise<Readiness> }>("readiness", () => ({ until: 0 }))
+  if (shared.state && performance.now() < shared.until) return shared.state
+  const state = check().finally(() => {
+    shared.until = performance.now() + sharedMs
+  })
+  Object.assign(shared, { state, until: Number.POSITIVE_INFINITY })
+  return state
 }
 
 /** The names of the migrations of this version, in order. */

@@ -52,6 +52,8 @@ export const limits = {
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },
   /** Replies to feedback that one of the staff sends: a stolen session cannot write to every customer. */
   repliesAccount: { tokens: 60, windowSeconds: 3600 },
+  /** Requests for pages per client address, which the people of an office share. */
+  pagesAddress: { tokens: 1_200, windowSeconds: 60 },
   waitlistAddress: { tokens: 30, windowSeconds: 3600 },
   /** Reports of leaked keys per client address. */
   leakReportsAddress: { tokens: 60, windowSeconds: 3600 },

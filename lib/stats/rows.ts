@@ -8,7 +8,7 @@ export const moneyPermission = "billing.read"
 const amounts = z.array(z.object({ currency, amount: minorUnits }))
 
 function money(description: string) {
-  return amounts.nullable().describe(`${description}; null without the permission and scope ${moneyPermission}`)
+  return amounts.nullable().describe(`${description}; null without ${moneyPermission}`)
 }
 
 const measures = {
@@ -52,7 +52,7 @@ export const statsMeta = z.object({
         "canceledSubscriptions of all periods ÷ the subscriptions active at the start of each, added up: a rate per interval; null if none were",
       ),
     })
-    .describe("The statistics of the whole range; since and until are the bounds that were applied"),
+    .describe("The same for the whole range; since and until are the bounds applied"),
 })
 
 /** What stands in place of the fields with money. */

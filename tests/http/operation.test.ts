@@ -108,15 +108,17 @@ describe.each(listeners)("%s", (listener) => {
     const { rows } = await ownerPool().query(
       "UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING id",
     )
+    // A result is shared for a second.
+    const status = async () => (await get("/readyz")).status
+    await expect.poll(status).toBe(503)
     const response = await get("/readyz")
-    expect([response.status, await response.json()]).toEqual([
-      503,
-      { status: "not ready", reason: "migrations are pending" },
-    ])
+    expect(await response.json()).toEqual({ status: "not ready" })
     expect(response.headers.get("retry-after")).toBe("2")
+    const reasons = () => linesOf(server).map(({ event, reason }) => event === "not_ready" && reason)
+    await expect.poll(reasons).toContain("migrations are pending")
     expect((await get("/healthz")).status).toBe(200)
     await ownerPool().query("UPDATE _prisma_migrations SET rolled_back_at = NULL WHERE id = $1", [rows[0].id])
-    expect((await get("/readyz")).status).toBe(200)
+    await expect.poll(status).toBe(200)
   })
 
   test("logs an API request as one line with its key, route and outcome", async () => {
@@ -249,6 +251,39 @@ describe.each(listeners)("%s", (listener) => {
     expect(has(secret)).toBe(false)
   })
 
+  test("renders a document once, and gives each response a nonce of its own", async () => {
+    const path = "/docs/admin"
+    const visit = async (headers: Record<string, string> = {}) => {
+      const response = await get(path, headers)
+      const [, nonce = ""] = /'nonce-([^']+)'/.exec(response.headers.get("content-security-policy") ?? "") ?? []
+      return { nonce, text: await response.text(), header: (name: string) => response.headers.get(name) }
+    }
+    /** How often a render of the document is in the traces, which are sent in order: after them, that of another request. */
+    const renders = async () => {
+      const trace = randomBytes(16)
+      await get("/api/v1/me", { traceparent: `00-${trace.toString("hex")}-${randomBytes(8).toString("hex")}-01` })
+      await expect.poll(() => collector.all().includes(trace), { timeout: 10_000 }).toBe(true)
+      return collector.all().toString("latin1").split("/docs/[surface]").length - 1
+    }
+    const first = await visit()
+    const once = await renders()
+    expect(once).toBeGreaterThan(0)
+
+    const again = await visit({ "x-nonce": "given", rsc: "0" })
+    expect(again.nonce).not.toBe(first.nonce)
+    // Half a megabyte, which a failure should not print.
+    expect(again.text.replaceAll(again.nonce, first.nonce) === first.text).toBe(true)
+    const tags = again.text.match(/<(script|link rel="(stylesheet|preload)")[^>]*/g) ?? []
+    expect(tags.length).toBeGreaterThan(5)
+    for (const tag of tags.filter((tag) => tag.startsWith("<script"))) expect(tag).toContain(`nonce="${again.nonce}"`)
+    for (const name of ["x-content-type-options", "x-frame-options", "referrer-policy", "strict-transport-security"]) {
+      expect([name, again.header(name)]).toEqual([name, first.header(name)])
+    }
+    const variants = [`${path}?x=1`, `${path}/`, "/docs/%61dmin", `${path}.rsc`]
+    for (const variant of variants) await (await get(variant, { rsc: "1", "accept-language": "de" })).text()
+    expect(await renders()).toBe(once)
+  })
+
   test("sends HSTS for pages and the API when its base URL is https", async () => {
     for (const path of [
       "/sign-in",
@@ -339,6 +374,8 @@ describe("without a token and https, with an unreachable database and trace coll
       DATABASE_URL: `postgresql://nobody@127.0.0.1:${await freePort()}/none`,
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
       LOG_LEVEL: "info",
+      // Every turn of the event loop takes longer.
+      LOOP_DELAY_MS: "1",
     })
     return () => server.stop()
   })
@@ -352,11 +389,18 @@ describe("without a token and https, with an unreachable database and trace coll
 
   test("the server is alive but not ready", async () => {
     const response = await fetch(`${server.address}/readyz`)
-    expect([response.status, await response.json()]).toEqual([
-      503,
-      { status: "not ready", reason: "the database is not responding" },
-    ])
+    expect([response.status, await response.json()]).toEqual([503, { status: "not ready" }])
     expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
+  })
+
+  test("pages are refused while the event loop is late, and the API responds", async () => {
+    const page = async () => {
+      const response = await fetch(`${server.address}/docs`)
+      return [response.status, response.headers.get("retry-after"), await response.text()]
+    }
+    await expect.poll(page).toEqual([503, "2", "The server is overloaded. Try again in 2 seconds."])
+    expect((await fetch(`${server.address}/api/v1/me`)).status).toBe(401)
+    expect((await fetch(`${server.address}/api/v1/openapi.json`)).status).toBe(200)
   })
 
   test("neither delays requests or a shutdown", async () => {

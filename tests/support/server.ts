@@ -48,6 +48,8 @@ export async function startTestServer(
     TRUSTED_PROXY_HOPS: "1",
     // Staff without a second factor may do what their role permits; two-factor.test.ts requires one.
     STAFF_MFA: "off",
+    // A busy machine refuses no page.
+    LOOP_DELAY_MS: "60000",
     // Only a demo may have cheap hashes.
     ...((given.DEMO === "off" || !isLoopbackUrl(given.BASE_URL ?? BASE_URL)) && { PASSWORD_HASH_COST: "" }),
     NODE_OPTIONS: stoppedClock(now),
