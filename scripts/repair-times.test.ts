@@ -38,6 +38,10 @@ beforeAll(async () => {
   const before = new pg.Pool({ connectionString: url, options })
   Object.assign(singletons, { pool: before, prisma: new PrismaClient({ adapter: new PrismaPg(before) }) })
   for (let index = 0; index < 3; index++) await fill(index)
+  // At nine in the evening of the day before, UTC.
+  await database.query(
+    "INSERT INTO waitlist_entries (id, email, source, created_at) VALUES (gen_random_uuid(), 'e@example.com', 'blog', '2026-01-15T02:00Z')",
+  )
   await before.end()
   Object.assign(singletons, { pool, prisma })
   vi.stubEnv("DATABASE_URL", url)
@@ -162,9 +166,12 @@ test("a repair that is interrupted goes on, corrects each time once, and lets db
   await expect(interrupted).rejects.toThrow("interrupted")
   await repairTimes(urls, true, { batch: 3 })
   const times = await readTimes()
-  expect(farFromNow(times)).toEqual(["api_keys.expires_at"])
+  expect(farFromNow(times).sort()).toEqual(["api_keys.expires_at", "waitlist_entries.created_at"])
+  expect(times["waitlist_entries.created_at"]?.[0]).toBe(Date.parse("2026-01-14T21:00Z"))
   const ends = new Set(times["api_keys.expires_at"]?.map((time) => new Date(time).toISOString().slice(10)))
   expect(ends).toContain("T23:59:59.999Z")
+  const lifetimes = "SELECT FROM api_keys WHERE expires_at = created_at + interval '90 days'"
+  expect((await database.query(lifetimes)).rowCount).toBe(3)
   const kept = await sums()
   await database.query("SELECT rebuild_daily_sums()")
   expect(await sums()).toEqual(kept)
