@@ -127,6 +127,7 @@ for (const surface of sampled(["user", "admin"] as const)) {
       await page.getByRole("button", { name: "Test it now" }).click()
       await expect(row(page, name)).not.toContainText("Never used")
       await expect(page.getByLabel("New API key")).toHaveValue(key)
+      await saved(page)
     })
 
     test("Back asks for confirmation before it discards the key", async ({ page }) => {
@@ -735,7 +736,7 @@ test("the test call of an admin key uses an endpoint that every admin key may re
   await signInAs("bookkeeper")
   await page.goto("/admin/api-keys")
   await createKey(page, uniqueName("Books"))
-  await expect(page.getByText("GET /api/v1/admin/key")).toBeVisible()
+  await expect(page.getByText("GET /api/v1/admin/key", { exact: true })).toBeVisible()
   await page.getByRole("button", { name: "Test it now" }).click()
   // What is read out is the outcome, not the JSON.
   await expect(page.getByRole("dialog").getByRole("status").last()).toHaveText("Status 200: the key works")

@@ -46,7 +46,11 @@ function PermissionsField({ offered, presets }: Pick<NewKeyFacts, "offered" | "p
   return (
     <CheckboxesField
       label="Permissions"
-      hint={`${presets ? "Choose what this key needs. " : ""}They cannot be changed later.`}
+      hint={
+        presets
+          ? "Choose what this key needs: its permissions cannot be changed later."
+          : "They cannot be changed later."
+      }
       name="scopes"
       presets={presets}
       options={Object.fromEntries(

@@ -26,11 +26,11 @@ export default async function DeletionPage() {
       </p>
       <Form action={undo} className="grid gap-2">
         <SubmitButton>Undo the deletion</SubmitButton>
-        <p className="text-muted">You are signed in, and API keys that have not ended work again at once.</p>
+        <p className="text-muted">This signs you in, and API keys that have not ended work again at once.</p>
       </Form>
       <Form action={keep} className="grid gap-2 border-t border-line pt-5">
         <SubmitButton kind="plain">Keep the deletion</SubmitButton>
-        <p className="text-muted">The account stays closed, and you are not signed in.</p>
+        <p className="text-muted">The account stays closed, and nobody is signed in.</p>
       </Form>
     </SignInLayout>
   )
