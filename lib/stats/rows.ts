@@ -18,15 +18,15 @@ const measures = {
   canceledSubscriptions: z.int().describe("Subscriptions ended, without changes of plan"),
   activeSubscriptions: z
     .int()
-    .describe("Subscriptions started and not ended by the end of the period, including trials and past_due ones"),
+    .describe("Subscriptions open at the end of the period, including trials and past_due ones"),
   churnRate: z
     .number()
     .nullable()
     .describe("canceledSubscriptions ÷ the subscriptions active at the start of the period; null if none were"),
   orders: z.int().describe("Orders paid"),
   mrr: money("Monthly recurring revenue at the end of the period, as `mrr` of the metrics"),
-  revenue: money("Amounts of orders paid, by paidAt, before refunds"),
-  refunds: money("Amounts refunded, each refund at its own time"),
+  revenue: money("Amounts of orders by paidAt, before refunds"),
+  refunds: money("Amounts refunded, each at its own time"),
   creditsGranted: z.int().describe("Credits granted, purchased or added by adjustment"),
   creditsSpent: z.int().describe("Cost of settled runs"),
 }
