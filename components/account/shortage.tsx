@@ -7,7 +7,7 @@ export function Shortage({ balance, neededForCall }: { balance: number; neededFo
   if (!shortage) return null
   return (
     <span className="block">
-      <span className="text-warn">{shortage}</span>{" "}
+      <span className="block text-warn">{shortage}</span>
       <Link href="/docs#credits" className="font-medium text-accent underline">
         How to add credits
       </Link>
