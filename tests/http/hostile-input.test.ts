@@ -759,8 +759,8 @@ describe.each(listeners)("%s", (listener) => {
   test("an offset beyond the last row returns no rows and the correct total", async () => {
     const caller = await customer()
     for (let made = 0; made < 3; made++) await createOrder({ userId: caller.id })
-    const { body } = await send(withKey(`${orders}?offset=2147483647`, caller.own))
-    expect(JSON.parse(body)).toEqual({ data: [], meta: { total: 3, limit: 100, offset: 2147483647, nextCursor: null } })
+    const { body } = await send(withKey(`${orders}?offset=10000`, caller.own))
+    expect(JSON.parse(body)).toEqual({ data: [], meta: { total: 3, limit: 100, offset: 10_000, nextCursor: null } })
   })
 
   test("an unencoded plus sign in a time is explained in the error", async () => {
