@@ -33,6 +33,7 @@ import { valuesOf } from "@/tests/support/parameter-values"
 import { inTurn, isLong } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
 import { endpoints, type ServedEndpoint } from "./endpoints"
+import { neededForCall } from "./needed-for-call"
 
 // What every endpoint guarantees; new route files are covered automatically. The unit project calls the route functions
 // directly; the HTTP projects provide a listener and send the requests to the build.
@@ -812,6 +813,7 @@ describe.each(all.filter(({ path }) => path.endsWith("/key")))("$path", (endpoin
             requests: { perMinute: 300, remaining: 299, resetSeconds: expect.any(Number) },
             spending: null,
             addresses: null,
+            ...(surface === "user" && { neededForCall: await neededForCall() }),
           },
         },
       })
