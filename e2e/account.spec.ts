@@ -584,7 +584,7 @@ test.describe("a run with a new key", () => {
     await adjustBalance(database, userId, 9 - 97)
     await body(page).fill(textOf("One two three."))
     await run(page).click()
-    await expect(outcome).toHaveText(/^Status 402: .*balance is 9\. .*Contact \S+ to add credits\.$/)
+    await expect(outcome).toHaveText(/^Status 402: .*balance is 9\. .*How to add credits: \S+\/docs#credits$/)
     await expect(outcome.locator("div")).toHaveClass(/text-bad/)
     await saved(page)
     await page.goto("/account/credits")

@@ -67,7 +67,7 @@ test.describe("with a clock", () => {
     await page.getByRole("link", { name, exact: true }).click()
     await expect(page.getByText("No requests yet")).toBeVisible()
     await expect(page.getByLabel("First request")).toHaveValue(
-      /^curl ".*\/api\/v1\/me" \\\n {2}-H "Authorization: Bearer \$/,
+      /^curl ".*\/api\/v1\/me\/key" \\\n {2}-H "Authorization: Bearer \$/,
     )
     const failures = cells(page, "Recent failures")
     const shown = async () => {

@@ -76,7 +76,7 @@ test("a user key and an admin key each work only on their own surface, and a rev
   await expect(page.getByText("Status 200: the key works")).toBeVisible()
   await saved(page)
   await expect(row(page, adminKeyName)).toContainText("admin@example.com")
-  expect(await call("/api/v1/admin/users", adminKey)).toEqual([200, undefined])
+  expect(await call("/api/v1/admin/key", adminKey)).toEqual([200, undefined])
   expect(await call("/api/v1/me", adminKey)).toEqual([403, "wrong_scope"])
 
   await press(rowButton(page, adminKeyName, "Revoke"))
@@ -86,6 +86,6 @@ test("a user key and an admin key each work only on their own surface, and a rev
   await alert.getByRole("button", { name: "Revoke key" }).click()
   await expect(page.getByText(`The key “${adminKeyName}” is revoked.`)).toBeVisible()
   await expect(row(page, adminKeyName)).toHaveCount(0)
-  expect(await call("/api/v1/admin/users", adminKey)).toEqual([401, "unauthorized"])
+  expect(await call("/api/v1/admin/key", adminKey)).toEqual([401, "unauthorized"])
   expect(await call("/api/v1/me", userKey)).toEqual([200, undefined])
 })

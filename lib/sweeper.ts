@@ -1,7 +1,7 @@
 import type { Pool } from "pg"
 import { firstUnsealedDay, sealAuditLog } from "./audit-seals"
 import { sweep } from "./credits/ledger"
-import { sendNotices } from "./credits/notices"
+import { sendNotices } from "./credits/notice-emails"
 import { env } from "./env"
 import { remindOfExpiry } from "./keys/reminders"
 import { eraseDueAccounts } from "./leaving/erasure"

@@ -12,7 +12,8 @@ import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { waitingForLocks } from "@/tests/support/locks"
 import { receiveEmails } from "@/tests/support/received-emails"
 import { release, reserve, settle } from "./ledger"
-import { queueNotice, sendNotices } from "./notices"
+import { sendNotices } from "./notice-emails"
+import { queueNotice } from "./notices"
 
 const needed = 10
 

@@ -13,6 +13,11 @@ export function keepsEmails(): boolean {
   return DEMO === "on" && SMTP_URL === undefined
 }
 
+/** Whether an email reaches its recipient: through a mail server, or in the demo's mailbox. */
+export function deliversEmails(): boolean {
+  return env().SMTP_URL !== undefined || keepsEmails()
+}
+
 /** The last emails that were kept, newest first. */
 export function mailbox(): readonly KeptEmail[] {
   return kept()

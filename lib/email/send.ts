@@ -6,13 +6,8 @@ import { singleton } from "@/lib/singleton"
 import { log } from "@/lib/telemetry/log"
 import { mailboxOf, normalizeEmail } from "./address"
 import { render } from "./layout"
-import { keepEmail, keepsEmails } from "./mailbox"
+import { deliversEmails, keepEmail, keepsEmails } from "./mailbox"
 import { type EmailContent, type Template, templates } from "./templates"
-
-/** Whether an email reaches its recipient: through a mail server, or in the demo's mailbox. */
-export function deliversEmails(): boolean {
-  return env().SMTP_URL !== undefined || keepsEmails()
-}
 
 /**
  * Sends an email to an account, or to an address without one (`id` is null), through `SMTP_URL`, or keeps it in the

@@ -1,4 +1,5 @@
-import { deliversEmails, sendEmail } from "@/lib/email/send"
+import { deliversEmails } from "@/lib/email/mailbox"
+import { sendEmail } from "@/lib/email/send"
 import type { ExpiringKey } from "@/lib/email/templates"
 import { holds, roleNames } from "@/lib/permissions"
 import { pool } from "@/lib/postgres/pool"

@@ -1,6 +1,7 @@
 import { createHmac, randomInt } from "node:crypto"
 import type { User } from "@/generated/prisma/client"
-import { deliversEmails, sendEmail } from "@/lib/email/send"
+import { deliversEmails } from "@/lib/email/mailbox"
+import { sendEmail } from "@/lib/email/send"
 import { db } from "@/lib/postgres/prisma"
 import { consume } from "@/lib/rate-limit/rate-limit"
 import { type TooMany, tooMany } from "./attempts"

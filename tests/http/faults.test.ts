@@ -725,10 +725,12 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
   ])(
     "%s during statements and transactions: requests return 503 and no transaction is partially applied",
     async (name, crash) => {
-      const owner = await customer()
+      // One connection of four is an account's share.
+      const owners = [await customer(), await customer(), await customer()] as const
+      const [owner] = owners
       await locked("credit_accounts, orders", async () => {
         const pending = [
-          ...Array.from({ length: 3 }, () => send(server, owner, newCall(owner))),
+          ...owners.map((one) => send(server, one, newCall(one))),
           get(server, owner.admin, "/api/v1/admin/orders"),
           get(server, owner.admin, "/api/v1/admin/stats"),
         ]
@@ -737,7 +739,7 @@ describe.each(listeners)("PostgreSQL failures, %s", (listener) => {
         for (const response of await Promise.all(pending)) expectUnavailable(response)
       })
       const recovery = await recovered(server, owner.secret)
-      await settleAll(server, owner)
+      for (const one of owners) await settleAll(server, one)
       figures.push(`PostgreSQL, ${name}: 200 after ${recovery.ms} ms and ${recovery.failures} more 503`)
     },
   )

@@ -5,7 +5,7 @@ import { NewPasswordField, PasswordField, SubmitButton } from "@/components/form
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { PageFrame, Panel } from "@/components/page-frame"
-import { deliversEmails } from "@/lib/email/send"
+import { deliversEmails } from "@/lib/email/mailbox"
 import { recentActivity } from "@/lib/sign-in/activity"
 import { passwordMinLength } from "@/lib/sign-in/password-hash"
 import { waysIn } from "@/lib/sign-in/provider-accounts"
