@@ -54,6 +54,7 @@ export const routes: Record<
   "/metrics": "operators",
   "/.well-known/agent-skills/index.json": "everyone",
   "/.well-known/security.txt": "everyone",
+  "/apple-icon": "everyone",
   "/icon": "everyone",
   "/opengraph-image": "everyone",
   "/robots.txt": "everyone",
