@@ -42,10 +42,24 @@ test.each(["/", "/api/v1/me", "/docs?a=%zz", "/a%20b", "/%C3%A9", "/a//b"])(
 )
 
 test.each([
+  ["/api/../sign-in", "/sign-in"],
+  ["/api/%2e%2E/docs/admin?a=/../b", "/docs/admin?a=/../b"],
+  ["/./docs/./admin", "/docs/admin"],
+  ["/_next/static/.%2e/../docs/admin#x", "/docs/admin"],
+  ["/docs/admin#/..?a", "/docs/admin"],
+  ["/../../x/..", "/"],
+])("%s is resolved before anything is decided by the path", async (target, url) => {
+  expect(await received(target)).toMatchObject({ url, address: "127.0.0.1" })
+})
+
+test.each([
   "/api/v1/%zz",
   "/%ff",
   "/admin/users/%E0%A4%A",
   "//evil.example/api/v1/me",
+  "/x/..//evil.example",
+  "/_next/data/build/docs/admin.json",
+  "/x/../_next/d%61ta/build/sign-in.json",
   "http://evil.example/api/v1/me",
   "https://evil.example//x",
 ])("%s, an invalid path, is replaced by a path without a route", async (target) => {

@@ -6,11 +6,25 @@ import { keepResponse, refuseUnreadable } from "@/lib/responses"
 import { singleton } from "@/lib/singleton"
 import { isOfApi, recordWhenClosed } from "@/lib/telemetry/access-log"
 
-/** Whether a request target is a valid path. For any other, Next returns a 500 or redirects to the host in it. */
-function isPath(target = ""): boolean {
+/**
+ * The target without dot segments and a fragment. Next resolves them only after limits of bodies, the log and documents
+ * have been decided by the path.
+ */
+function resolved(target = ""): string {
+  if (!target.startsWith("/") || !/#|\/(\.|%2e)/i.test(target)) return target
+  const { pathname, search } = new URL(`http://localhost${target}`)
+  return pathname + search
+}
+
+/**
+ * Whether a request target is a valid path. For any other, Next returns a 500 or redirects to the host in it. Below
+ * /_next/data, which only its other router uses, it renders a page that would count as a file.
+ */
+function isPath(target: string): boolean {
   if (!target.startsWith("/") || target.startsWith("//")) return false
   try {
-    return decodeURIComponent(target.split("?", 1)[0] ?? "").length > 0
+    const path = decodeURIComponent(target.split("?", 1)[0] ?? "")
+    return path.length > 0 && !path.startsWith("/_next/data/")
   } catch {
     return false
   }
@@ -49,6 +63,7 @@ export function watchRequests(): void {
   singleton("requests", () => {
     subscribe("http.server.request.start", (message) => {
       const { request, response } = message as { request: IncomingMessage; response: ServerResponse }
+      request.url = resolved(request.url)
       if (!isPath(request.url)) request.url = "/api/unreadable"
       // Next would redirect these requests to a page rendering, which the API does not have.
       if (request.url?.startsWith("/api/")) for (const name of renderingHeaders) delete request.headers[name]

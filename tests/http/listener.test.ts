@@ -147,6 +147,12 @@ test.each([
     "Next: 65536 bytes",
   ],
   ["a form of a byte more, none of which has arrived", "/form", [ofLength(65_537)], "413 Payload Too Large"],
+  [
+    "the same below a path of the API that leads to a page",
+    "/api/../form",
+    [ofLength(65_537)],
+    "413 Payload Too Large",
+  ],
   ["one of nine megabytes", "/form", [ofLength(9_000_000), "x".repeat(100_000)], "413 Payload Too Large"],
   [
     "one without its length that never ends",
