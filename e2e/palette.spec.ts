@@ -35,6 +35,28 @@ test("Ctrl K finds pages and what can be done on them by name, and Enter opens t
   await expect(field(page)).toBeHidden()
 })
 
+test("Ctrl K works with keyboards of other scripts, and goes by the character with other Latin ones", async ({
+  page,
+  signInAs,
+}) => {
+  const errors: Error[] = []
+  page.on("pageerror", (error) => errors.push(error))
+  await signInAs("member")
+  await page.goto("/account")
+  await expect(page.getByRole("button", { name: "Find" })).toBeVisible()
+  const press = (key: string, code: string) =>
+    page.evaluate((init) => window.dispatchEvent(new KeyboardEvent("keydown", { ...init, ctrlKey: true })), {
+      key,
+      code,
+    })
+  await press("t", "KeyK")
+  await page.evaluate(() => window.dispatchEvent(new Event("keydown")))
+  await expect(field(page)).toBeHidden()
+  await press("л", "KeyK")
+  await expect(field(page)).toBeFocused()
+  expect(errors).toEqual([])
+})
+
 test("the second factor, the export and the deletion are found by what people call them", { tag: "@long" }, async ({
   page,
   signInAs,

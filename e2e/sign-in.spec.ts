@@ -194,6 +194,20 @@ test("signing out ends the session, also for a copy of its cookie, and a GET req
   expect(await withCopy()).toBe(307)
 })
 
+test("a page does nothing in another account that its browser has signed in to since", async ({
+  page,
+  database,
+  signUp,
+}) => {
+  await signUp()
+  await page.goto("/account/settings")
+  const { id } = await signUp({ name: "Ann" })
+  await page.getByLabel("Name").fill("Somebody else")
+  await page.getByRole("button", { name: "Change name" }).click()
+  await expect(page.getByRole("alert")).toContainText("This page is of another account")
+  expect((await database.query("SELECT name FROM users WHERE id = $1", [id])).rows).toEqual([{ name: "Ann" }])
+})
+
 async function signIn(page: Page, email: string, password: string): Promise<void> {
   await page.getByLabel("Email").fill(email)
   await page.getByLabel("Password").fill(password)

@@ -4,6 +4,7 @@ import { signOut } from "@/app/sign-in/actions"
 import { Avatar } from "@/components/avatar"
 import { Button } from "@/components/button"
 import { Form } from "@/components/form/form"
+import { SignedInAs } from "@/components/form/signed-in-as"
 import { Link } from "@/components/link"
 import { MenuPopover } from "@/components/menu-popover"
 import { Notice } from "@/components/notice"
@@ -60,7 +61,9 @@ export async function AppShell({ children }: { children: ReactNode }) {
       </aside>
       <main id="content" tabIndex={-1} className="min-w-0 px-4 py-6 outline-none sm:px-6">
         {viewer.role !== viewer.grantedRole && <FactorNeeded role={viewer.grantedRole} />}
-        <ToastRegion>{children}</ToastRegion>
+        <SignedInAs viewerId={viewer.id}>
+          <ToastRegion>{children}</ToastRegion>
+        </SignedInAs>
       </main>
     </div>
   )

@@ -10,6 +10,11 @@ const loadDialog = async () => (await import("./palette-dialog")).PaletteDialog
 
 const fieldId = "palette-field"
 
+/** By its character, or by its place on a keyboard of another script. Events of autofill have neither. */
+function isK({ key, code }: KeyboardEvent): boolean {
+  return /^k$/i.test(key) || (code === "KeyK" && !/^[a-z]$/i.test(key))
+}
+
 /** The button that opens the palette, which Ctrl K or ⌘ K opens too. It needs JavaScript: pages are in the sidebar. */
 export function Palette({ pages }: { pages: readonly Finding[] }) {
   const { Dialog, opened, open, close, preload } = useDialog<PaletteDialogProps, true>(loadDialog)
@@ -18,7 +23,7 @@ export function Palette({ pages }: { pages: readonly Finding[] }) {
 
   const press = useCallback(
     (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
+      if (!isK(event) || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
       event.preventDefault()
       document.querySelector<HTMLElement>("#sidebar:popover-open")?.hidePopover()
       open(true)

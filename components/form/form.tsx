@@ -17,6 +17,7 @@ import { Link } from "../link"
 import { Notice } from "../notice"
 import { FormContext, type Refusal } from "./form-state"
 import { ProofField } from "./proof-field"
+import { useViewerId } from "./signed-in-as"
 
 /** The last result, and why a submission after it had none. */
 type Sent<Result> = { result: Result | null; failed?: keyof typeof failures }
@@ -70,6 +71,7 @@ export function Form<Field extends string, Done>({
   const [pending, startTransition] = useTransition()
   const area = useRef<HTMLDivElement>(null)
   const id = useId()
+  const viewerId = useViewerId()
 
   function show(next: Sent<FormResult<Field, Done>>): void {
     setSent(next)
@@ -140,6 +142,7 @@ export function Form<Field extends string, Done>({
         </div>
       ) : (
         <form action={submitWithoutScript} onSubmit={submit} onChange={correct} noValidate className={className}>
+          {viewerId && <input type="hidden" name="viewerId" value={viewerId} />}
           {heading}
           {notice}
           <FormContext value={state}>

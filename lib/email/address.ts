@@ -12,8 +12,8 @@ export function normalizeEmail(input: string): string {
   const at = text.lastIndexOf("@")
   if (at < 0) return text
   const domain = text.slice(at + 1)
-  // A URL would end the domain at these, and an address is whole or none.
-  return `${text.slice(0, at)}@${/[/\\?#:]/.test(domain) ? domain : domainToASCII(domain)}`
+  // A URL would end the domain at these, decode or drop them, and an address is whole or none.
+  return `${text.slice(0, at)}@${/[/\\?#:%\s]/.test(domain) ? domain : domainToASCII(domain)}`
 }
 
 /** Google documents that it ignores dots before the @. */

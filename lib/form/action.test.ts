@@ -144,6 +144,16 @@ test("a form that asks for a fresh proof acts at once with one, and whatever els
   expect(await submitFresh(null, form({ proof: "wrong" }))).toMatchObject({ ok: true })
 })
 
+test("a form of a page that another account was signed in to does not act", async () => {
+  expect(await submitAnyway(null, form({ viewerId: randomUUID() }))).toMatchObject({
+    ok: false,
+    message: expect.stringContaining("of another account"),
+    values: kept,
+  })
+  expect(act).not.toHaveBeenCalled()
+  expect(await submitAnyway(null, form({ viewerId: viewer?.id ?? "" }))).toMatchObject({ ok: true })
+})
+
 test("a form that does not ask for a fresh proof acts without", async () => {
   expect(await submitAnyway(null, form())).toMatchObject({ ok: true })
 })

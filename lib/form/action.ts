@@ -63,8 +63,8 @@ type Act<Fields extends z.ZodObject, Context, Done> = (
 ) => Promise<Outcome<FieldOf<Fields>, Done>>
 
 /**
- * The server action of a form for signed-in accounts. Checks, in this order: origin, session, permission, fields, fresh
- * proof. Nothing throws for what a person can mend: the result is a refusal with what was typed.
+ * The server action of a form for signed-in accounts. Checks, in this order: origin, session, account, permission, fields,
+ * fresh proof. Nothing throws for what a person can mend: the result is a refusal with what was typed.
  */
 export function formAction<Fields extends z.ZodObject, Done>({
   fields,
@@ -86,6 +86,7 @@ export function formAction<Fields extends z.ZodObject, Done>({
     submit(fields, data, async (client) => {
       const viewer = await currentViewer()
       if (!viewer) return signedOut
+      if (isOfAnother(data, viewer)) return ofAnother
       if (permission && !holds(viewer.role, permission)) return refused(`Your role lacks the permission ${permission}.`)
       return parsed(fields, data, async (form) => {
         const asks = fresh === true || (fresh === "second factor" && viewer.twoFactor)
@@ -98,6 +99,15 @@ export function formAction<Fields extends z.ZodObject, Done>({
       })
     })
 }
+
+/** A form without the field is of no page of ours. */
+function isOfAnother(data: FormData, viewer: Viewer): boolean {
+  return data instanceof FormData && data.has("viewerId") && data.get("viewerId") !== viewer.id
+}
+
+const ofAnother = refused(
+  "This page is of another account: you have signed in to a different one in this browser. Reload the page.",
+)
 
 const proofFields = z.object({ proof: z.string(), anotherCode: z.string(), passkey: z.string() })
 

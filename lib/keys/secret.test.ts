@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { keyPrefixes } from "@/lib/product"
 import { kinds, surfaces } from "@/lib/surfaces"
-import { hashSecret, isWellFormed, newSecret, secretOf, startOf } from "./secret"
+import { hashSecret, isWellFormed, keysIn, newSecret, secretOf, startOf } from "./secret"
 
 test.each(surfaces)("a new %s key has its prefix, 43 random and 6 checksum characters", (surface) => {
   const { prefix } = kinds[surface]
@@ -37,6 +37,16 @@ test("the checksum is the CRC-32 of what precedes it, in base62", () => {
     { rest: referenceCrc32(body), text: "" },
   )
   expect(isWellFormed(body + secret.text)).toBe(true)
+})
+
+test("a key is found that was wrapped, escaped or got invisible characters, and each key once", () => {
+  const [first, second] = [newSecret("user"), newSecret("admin")]
+  const wrapped = (end: string) => `${first.slice(0, 30)}${end}${first.slice(30)}`
+  const sent = [...["\n", "\r\n", "=\r\n", "\u200b", " "].map(wrapped), first.replaceAll("_", "\\_")]
+  for (const text of sent)
+    expect(keysIn(`see ${text} and ${second}\n${second}`)).toEqual(expect.arrayContaining([first, second]))
+  expect(keysIn(`${first} ${second}\n${second}`)).toEqual([first, second])
+  expect(keysIn(wrapped("x"))).toEqual([])
 })
 
 test("a changed, missing or added character is detected without a look-up", () => {

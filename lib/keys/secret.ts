@@ -37,9 +37,13 @@ export function isWellFormed(text: string): boolean {
 
 const anyKey = new RegExp(keyPattern, "g")
 
-/** The keys in a text, whatever stands around them. Their format and checksum are right. */
+// An email or a terminal wraps a key, Markdown escapes its underscores, and a clipboard adds invisible characters.
+const insideKey = /=\r?\n|[\s\\\p{Cf}]/gu
+
+/** The keys in a text, whatever stands around them or was put into them. Their format and checksum are right. */
 export function keysIn(text: string): string[] {
-  return [...text.matchAll(anyKey)].map(([key]) => key).filter(isWellFormed)
+  const found = [text, text.replaceAll(insideKey, "")].flatMap((part) => part.match(anyKey) ?? [])
+  return [...new Set(found)].filter(isWellFormed)
 }
 
 /** The hash that is stored instead of the key. A key has 256 random bits, so a fast hash cannot be brute-forced. */

@@ -1,0 +1,14 @@
+"use client"
+
+import { createContext, type ReactNode, useContext } from "react"
+
+const ViewerContext = createContext<string | undefined>(undefined)
+
+/** Forms within say for which account they were rendered: another tab of the browser may sign in to another one. */
+export function SignedInAs({ viewerId, children }: { viewerId: string; children: ReactNode }) {
+  return <ViewerContext value={viewerId}>{children}</ViewerContext>
+}
+
+export function useViewerId(): string | undefined {
+  return useContext(ViewerContext)
+}
