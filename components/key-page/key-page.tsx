@@ -54,7 +54,7 @@ export async function KeyPage({
 }) {
   const { id, surface, name, start } = listed
   const unit = usage === "hour" ? "hour" : "day"
-  const [report, used, failures] = await Promise.all([reportOf(listed), usageOf(id, unit), failuresOf(id)])
+  const [report, used, failures] = await Promise.all([reportOf(listed, viewer), usageOf(id, unit), failuresOf(id)])
   const now = new Date()
   const isOwn = listed.owner.id === viewer.id
   const status = keyStatus(listed, now)

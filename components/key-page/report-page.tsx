@@ -13,6 +13,7 @@ import { absoluteTime } from "@/lib/format-time"
 import type { ListedKey } from "@/lib/keys/data"
 import { revocationInWords } from "@/lib/keys/words"
 import { completenessInWords, type Report, type ReportFormat, reportFormats, reportOf } from "@/lib/request-log/report"
+import type { Viewer } from "@/lib/sign-in/session"
 import { usageDays } from "@/lib/usage-days"
 import { LogNotes } from "./log-notes"
 import { PrintButton } from "./print-button"
@@ -26,11 +27,13 @@ const whole = formatters.count.full
 /** Everything that a key did since it was created: what it read, how much, when and from where. To be printed. */
 export async function ReportPage({
   listed,
+  viewer,
   page,
   ownerEmail,
   summaries,
 }: {
   listed: ListedKey
+  viewer: Viewer
   /** The page of the key. */
   page: string
   /** The address of the key's owner, if the viewer may read it. */
@@ -38,7 +41,7 @@ export async function ReportPage({
   /** What each endpoint returns, by path. */
   summaries: ReadonlyMap<string, string>
 }) {
-  const report = await reportOf(listed)
+  const report = await reportOf(listed, viewer)
   const { total, routes, addresses, entries } = report
   const name = <Untrusted>{listed.name}</Untrusted>
   return (

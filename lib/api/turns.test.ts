@@ -8,8 +8,10 @@ import { env } from "@/lib/env"
 import { pool } from "@/lib/postgres/pool"
 import { inTurn, maxRunning, maxWaiting } from "@/lib/postgres/turns"
 import { socketAddressHeader } from "@/lib/rate-limit/client-address"
+import { reportOf } from "@/lib/request-log/report"
 import { logApplication } from "@/lib/request-log/write"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
+import { listedKey } from "@/tests/support/listed-key"
 import { ownerPool } from "@/tests/support/owner"
 import { findKey } from "./authenticate"
 
@@ -52,10 +54,10 @@ function requestsOf({ secrets: [secret = ""] }: Awaited<ReturnType<typeof custom
 }
 
 /** Holds all reads of the request log, until `act` ends. */
-async function whileLogIsLocked<Result>(act: () => Promise<Result>): Promise<Result> {
+async function whileLogIsLocked<Result>(act: () => Promise<Result>, table = "key_requests"): Promise<Result> {
   const connection = await ownerPool().connect()
   try {
-    await connection.query("BEGIN; LOCK TABLE key_requests IN ACCESS EXCLUSIVE MODE")
+    await connection.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
     return await act()
   } finally {
     connection.release(true)
@@ -84,6 +86,17 @@ test("an account whose twelve keys read deeply holds a third of the connections,
     return reads
   })
   expect(await statusesOf(reads)).toEqual(reads.map(() => 200))
+})
+
+test("an account that reads reports of its keys on pages holds a third of the connections, too", async () => {
+  const [greedy, other] = [await customer(1), await customer(1)]
+  const reports = await whileLogIsLocked(async () => {
+    const reports = Array.from({ length: 24 }, () => reportOf(listedKey({ id: greedy.id }), greedy))
+    await untilHeld(maxRunning())
+    expect(await statusesOf(requestsOf(other))).toEqual([200, 200, 200])
+    return reports
+  }, "key_reach")
+  await Promise.all(reports)
 })
 
 test("an account with too many requests in progress gets a 429, whichever of its keys it uses, and nobody else does", async () => {

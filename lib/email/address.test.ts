@@ -28,7 +28,11 @@ test.each([
   ["j.o.h.n@gmail.com", "john@gmail.com"],
   ["john@googlemail.com", "john@gmail.com"],
   ["jo.hn+a.b@gmail.com", "john+@gmail.com"],
+  ["j-o.h_n+x_y@pm.me", "john+@proton.me"],
+  ["j.ohn@protonmail.com", "john@proton.me"],
   ["j.o.h.n@example.com", "j.o.h.n@example.com"],
+  ["j-ohn@gmail.com", "j-ohn@gmail.com"],
+  ["j.ohn@notpm.me", "j.ohn@notpm.me"],
   ["john@gmail.com.example", "john@gmail.com.example"],
 ])("emails to %s are limited as those to %s", (email, mailbox) => {
   expect(mailboxOf(email)).toBe(mailbox)

@@ -16,17 +16,22 @@ export function normalizeEmail(input: string): string {
   return `${text.slice(0, at)}@${/[/\\?#:%\s]/.test(domain) ? domain : domainToASCII(domain)}`
 }
 
-/** Google documents that it ignores dots before the @. */
-const gmail = /^(.*)@(?:gmail|googlemail)\.com$/
+/** Services with one mailbox for several spellings. Google documents what it ignores; Proton has only confirmed it. */
+const services = [
+  { at: /@(?:gmail|googlemail)\.com$/, ignored: /\./g, domain: "gmail.com" },
+  { at: /@(?:proton\.me|protonmail\.(?:com|ch)|pm\.me)$/, ignored: /[._-]/g, domain: "proton.me" },
+]
 
 /**
- * What limits count emails to an address by. Gmail delivers to one mailbox whatever dots an address has, and so do many
- * mail servers whatever follows a plus sign. Those with a plus sign never use up the limit of the plain address, which
+ * What limits count emails to an address by. These services deliver to one mailbox whatever they ignore, and so do many
+ * mail servers whatever follows a plus sign. Addresses with a plus sign never use up the limit of the plain address, which
  * others know.
  */
 export function mailboxOf(email: string): string {
-  const [, local] = gmail.exec(email) ?? []
-  const spelling = local === undefined ? email : `${local.replaceAll(".", "")}@gmail.com`
+  const service = services.find(({ at }) => at.test(email))
+  const spelling = service
+    ? `${email.replace(service.at, "").replaceAll(service.ignored, "")}@${service.domain}`
+    : email
   return spelling.replace(/\+[^@]*@/, "+@")
 }
 

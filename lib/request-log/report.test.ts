@@ -117,7 +117,7 @@ describe("what a key did", () => {
       `INSERT INTO key_reach SELECT $1, '/api/v1/admin/users', 'a' || n, 1, 1, 0, now(), now() FROM generate_series(1, 10001) n`,
       [key.id],
     )
-    const report = await reportOf(listedKey({ id: key.id }))
+    const report = await reportOf(listedKey({ id: key.id }), { id: key.userId })
     expect([report.entries.length, report.addresses.length, report.total.requests]).toEqual([10_000, 10_000, 10_001])
     expect([report.isTruncated, report.routes[0]?.addresses]).toEqual([true, 10_001])
   })
@@ -172,7 +172,7 @@ describe("a report is complete", () => {
   test("except for the unlogged requests, which it counts, and says when it was read", async () => {
     const key = await keyWith([{}])
     await pool().query("UPDATE key_usage SET unlogged = 41 WHERE key_id = $1", [key.id])
-    const report = await reportOf(listedKey({ id: key.id, createdAt: noon, lastUsedAt: null }))
+    const report = await reportOf(listedKey({ id: key.id, createdAt: noon, lastUsedAt: null }), { id: key.userId })
     expect(report).toMatchObject({ unlogged: 41, completeFrom: expect.any(Date), isTruncated: false })
     expect(Math.abs(report.readAt.getTime() - Date.now())).toBeLessThan(60_000)
   })

@@ -1,6 +1,8 @@
+import type { User } from "@/generated/prisma/client"
 import { byteOrderMark, csvLine } from "@/lib/csv"
 import { absoluteTime } from "@/lib/format-time"
 import type { ListedKey } from "@/lib/keys/data"
+import { inTurn } from "@/lib/postgres/turns"
 import { usageDays } from "@/lib/usage-days"
 import { findReach, type Reach } from "./reach"
 
@@ -18,8 +20,12 @@ export type Report = Reach & {
   isTruncated: boolean
 }
 
-export async function reportOf(key: ListedKey): Promise<Report> {
-  const reach = await findReach(key.id)
+/**
+ * Reads the report of a key, which can take half a second, when it is its reader's turn.
+ * @throws TooManyWaiting
+ */
+export async function reportOf(key: ListedKey, { id: reader }: Pick<User, "id">): Promise<Report> {
+  const reach = await inTurn(reader, "request", () => findReach(key.id))
   return {
     ...reach,
     ...completenessOf(key, reach),

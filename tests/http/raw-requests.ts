@@ -118,7 +118,7 @@ export const sameResponses: readonly Row[] = [
     ["404 not_found"],
   ],
   ["the parameter _rsc", [last("/api/v1/me?_rsc=1")], ["400 bad_request"]],
-  ["a path of Next's page data", [last("/_next/data/x/api/v1/me.json")], ["404 without the envelope"]],
+  ["a path of Next's page data", [last("/_next/data/x/api/v1/me.json")], ["404 not_found"]],
   [
     "the headers of React Server Components",
     [last("/api/v1/me", "RSC: 1", "Next-Router-State-Tree: []", "Next-Router-Prefetch: 1")],

@@ -7,5 +7,13 @@ export const metadata: Metadata = { title: "Report of an API key" }
 
 export default async function UserKeyReport({ params }: PageProps<"/api-keys/[id]/report">) {
   const { viewer, listed, page } = await ownKey(params, "/report")
-  return <ReportPage listed={listed} page={page} ownerEmail={viewer.email} summaries={await endpointSummaries()} />
+  return (
+    <ReportPage
+      listed={listed}
+      viewer={viewer}
+      page={page}
+      ownerEmail={viewer.email}
+      summaries={await endpointSummaries()}
+    />
+  )
 }

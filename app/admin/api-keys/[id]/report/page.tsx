@@ -6,6 +6,14 @@ import { consoleKey } from "../console-key"
 export const metadata: Metadata = { title: "Report of an API key" }
 
 export default async function ConsoleKeyReport({ params }: PageProps<"/admin/api-keys/[id]/report">) {
-  const { listed, page, ownerEmail } = await consoleKey(params, "/report")
-  return <ReportPage listed={listed} page={page} ownerEmail={ownerEmail} summaries={await endpointSummaries()} />
+  const { listed, viewer, page, ownerEmail } = await consoleKey(params, "/report")
+  return (
+    <ReportPage
+      listed={listed}
+      viewer={viewer}
+      page={page}
+      ownerEmail={ownerEmail}
+      summaries={await endpointSummaries()}
+    />
+  )
 }
