@@ -1,4 +1,5 @@
 import type { FormAction } from "@/lib/form/action"
+import { settingsText } from "@/lib/keys/choices"
 import type { Confirmation } from "../confirm/confirm-form"
 import { TextField } from "../form/fields"
 import { LimitFields, type LimitRules, type Limits } from "./limit-fields"
@@ -12,6 +13,7 @@ export function change(
   { id, name, start, limits }: ChangeableKey,
   { change: action, rules }: { change: ChangeAction; rules: LimitRules },
 ): Confirmation {
+  const shown = settingsText(name, limits.addresses, limits.requestsPerMinute, limits.spending)
   return {
     title: "Edit this key",
     description: (
@@ -24,6 +26,7 @@ export function change(
     fields: (
       <>
         <input type="hidden" name="id" value={id} />
+        <input type="hidden" name="shown" value={shown} />
         <TextField label="Name" name="name" required maxLength={80} autoComplete="off" defaultValue={name} />
         <LimitFields rules={rules} given={limits} />
       </>

@@ -4,6 +4,8 @@ import { db } from "@/lib/postgres/prisma"
 import { limits } from "@/lib/rate-limit/rate-limit"
 import { createKey, createViewer } from "@/tests/support/factories"
 import { changeKey } from "./change"
+import { settingsText } from "./choices"
+import { findKey } from "./data"
 
 const unlimited = { name: "CI", addresses: [], requestsPerMinute: null, spendLimit: null, spendPeriod: null }
 const limited = {
@@ -58,6 +60,22 @@ test("limits are set, audited without the name, and removed again; scopes stay",
       },
     },
   ])
+})
+
+test("a form that shows settings from before another change does not undo it", async () => {
+  const user = await createViewer()
+  const { id } = (await createKey({ user, surface: "user", name: "CI" })).key
+  const shown = settingsText("CI", null, null, null)
+  expect(await changeKey("user", user, { id, ...limited, shown })).toMatchObject({ ok: true })
+  expect(await changeKey("user", user, { id, ...limited, shown })).toMatchObject({ ok: true })
+  expect(await changeKey("user", user, { id, ...unlimited, shown })).toEqual({ ok: false, reason: "changed_since" })
+  const { name, addresses, requestsPerMinute, spending } = await findKey("user", user, id).then((key) => {
+    if (!key) throw new Error("There is no such key.")
+    return key
+  })
+  expect(addresses).toEqual(limited.addresses)
+  const current = settingsText(name, addresses, requestsPerMinute, spending)
+  expect(await changeKey("user", user, { id, ...unlimited, shown: current })).toMatchObject({ ok: true })
 })
 
 test("the key that a changed one replaced gets the same limits", async () => {

@@ -1,4 +1,5 @@
 import { z } from "zod"
+import type { ApiKey } from "@/generated/prisma/client"
 import { lockViewer } from "@/lib/accounts/authority"
 import { hidden } from "@/lib/input/fields"
 import { db } from "@/lib/postgres/prisma"
@@ -6,11 +7,13 @@ import { consume } from "@/lib/rate-limit/rate-limit"
 import type { Viewer } from "@/lib/sign-in/sessions"
 import type { Surface } from "@/lib/surfaces"
 import { audit } from "../audit"
+import { settingsText } from "./choices"
 import { stateOf } from "./data"
 import { type LimitForm, limitColumns, limitFields, spendingLimitFields } from "./limit-fields"
 import { auditedLimits, keyName } from "./mutations"
 
-const named = { id: hidden(z.uuid()), name: keyName }
+// Of two forms that were opened at once, the second one would undo what the first one changed, such as allowed addresses.
+const named = { id: hidden(z.uuid()), shown: hidden(z.string()), name: keyName }
 
 /** The forms that change the name and the limits of a key. Its scopes never change. */
 export const changeForms = {
@@ -18,25 +21,31 @@ export const changeForms = {
   user: z.strictObject({ ...named, ...spendingLimitFields.shape }),
 } as const satisfies Record<Surface, z.ZodObject>
 
-export type KeyChange = { id: string; name: string } & LimitForm
+/** `shown`: the settings that the form started with, if it says. */
+export type KeyChange = { id: string; shown?: string; name: string } & LimitForm
 
 export type ChangeResult =
   | { ok: true; start: string }
-  | { ok: false; reason: "signed_out" | "not_found" | "ended" }
+  | { ok: false; reason: "signed_out" | "not_found" | "ended" | "changed_since" }
   | { ok: false; reason: "too_many_changes"; retryAfterSeconds: number }
 
 /** Changes the name and the limits of a key of the viewer's own that works. They apply from the next request. */
 export async function changeKey(surface: Surface, viewer: Viewer, form: KeyChange): Promise<ChangeResult> {
   const verdict = await consume("keyChangesAccount", viewer.id)
   if (!verdict.allowed) return { ok: false, reason: "too_many_changes", retryAfterSeconds: verdict.resetSeconds }
-  const { id, name } = form
+  const { id, shown, name } = form
   return db().$transaction(async (transaction): Promise<ChangeResult> => {
     if (!(await lockViewer(transaction, viewer))) return { ok: false, reason: "signed_out" }
     const [{ now }] = await transaction.$queryRaw<[{ now: Date }]>`SELECT now() AS now`
     const key = await transaction.apiKey.findFirst({ where: { id, surface, userId: viewer.id } })
     if (!key) return { ok: false, reason: "not_found" }
     if (stateOf(key, now) !== "active") return { ok: false, reason: "ended" }
-    const { allowedCidrs, requestsPerMinute, spendLimit, spendPeriod } = limitColumns(form)
+    const columns = limitColumns(form)
+    // The same form may be sent again, after a lost response.
+    if (shown && ![shown, settingsOf({ name, ...columns })].includes(settingsOf(key))) {
+      return { ok: false, reason: "changed_since" }
+    }
+    const { allowedCidrs, requestsPerMinute, spendLimit, spendPeriod } = columns
     // Also of the key that it replaced, which may still work. Prisma cannot write NULL to a list.
     await transaction.$executeRaw`
       UPDATE api_keys SET name = ${name}, allowed_cidrs = nullif(${allowedCidrs}::text[], '{}'),
@@ -54,4 +63,14 @@ export async function changeKey(surface: Surface, viewer: Viewer, form: KeyChang
     })
     return { ok: true, start: key.start }
   })
+}
+
+type Settings = Pick<ApiKey, "name" | "allowedCidrs" | "requestsPerMinute" | "spendPeriod"> & {
+  spendLimit: bigint | number | null
+}
+
+function settingsOf({ name, allowedCidrs, requestsPerMinute, spendLimit, spendPeriod }: Settings): string {
+  const spending =
+    spendLimit === null || spendPeriod === null ? null : { limit: Number(spendLimit), period: spendPeriod }
+  return settingsText(name, allowedCidrs, requestsPerMinute, spending)
 }

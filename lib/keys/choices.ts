@@ -10,6 +10,16 @@ export const spendPeriods = {
 
 export type SpendPeriod = keyof typeof spendPeriods
 
+/** What the form for changes shows of a key, to tell whether it was changed since: `null` is no limit. */
+export function settingsText(
+  name: string,
+  addresses: readonly string[] | null,
+  requestsPerMinute: number | null,
+  spending: { limit: number; period: SpendPeriod } | null,
+): string {
+  return JSON.stringify([name, addresses ?? [], requestsPerMinute, spending && [spending.limit, spending.period]])
+}
+
 /** How long a key that is replaced keeps working. */
 export const graces = {
   none: { label: "Stop it now", hours: 0 },

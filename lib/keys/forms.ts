@@ -166,6 +166,8 @@ export function changeKeyForm(surface: Surface) {
           return refused("You have no such key on this page. Reload the page to see the current list.")
         case "ended":
           return refused("This key no longer works, so it cannot be changed.")
+        case "changed_since":
+          return refused("This key was changed since this form was opened. Reload the page to see its settings.")
         case "too_many_changes":
           return retryLater("Keys were changed too often within an hour", changed)
       }
