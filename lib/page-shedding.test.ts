@@ -9,11 +9,13 @@ function refusedUntil(...medians: number[]): number {
   return late.until
 }
 
-test("pages are refused for a second after two late periods in a row, and not after one", () => {
+test("pages are refused for a second after two late periods in a row, besides a turn as long as theirs, and not after one", () => {
   expect(refusedUntil(10, 60, 60, 60)).toBe(0)
   expect(refusedUntil(900, 10, 61, 10, 61)).toBe(0)
-  expect(refusedUntil(10, 61, 61)).toBe(1_500)
-  expect(refusedUntil(10, 61, 61, 61, 10)).toBe(1_750)
+  expect(refusedUntil(10, 61, 61)).toBe(1_561)
+  expect(refusedUntil(10, 61, 61, 61, 10)).toBe(1_811)
+  // Otherwise nothing would be refused between two turns of two seconds.
+  expect(refusedUntil(2_000, 2_000)).toBe(3_250)
 })
 
 test("while the loop is late, pages, forms and sign-ins are refused, and the API, files and probes are not", () => {

@@ -6,7 +6,7 @@ import { singleton } from "./singleton"
 /** How often the delay of the event loop is measured. */
 const periodMs = 250
 
-/** How long pages are refused once the loop is late. */
+/** How long pages are refused once the loop is late, besides a turn as long as the last ones: it is decided once a turn. */
 const refusedMs = 1_000
 
 /** Probes must get a response especially under overload. */
@@ -32,7 +32,7 @@ export function shedPage(path: string): Response | undefined {
  */
 export function record(late: Lateness, medianMs: number, limitMs: number, now = performance.now()): void {
   late.periods = medianMs > limitMs ? late.periods + 1 : 0
-  if (late.periods > 1) late.until = now + refusedMs
+  if (late.periods > 1) late.until = now + medianMs + refusedMs
 }
 
 function lateness(): Lateness {
