@@ -105,6 +105,19 @@ test("the Tab key reaches the skip link first and then the controls of the page"
   await expect(page.getByRole("dialog").getByLabel("Name")).toBeFocused()
 })
 
+test("where the system chooses all colors, the chosen one of several links is outlined", { tag: "@long" }, async ({
+  page,
+  signInAs,
+}) => {
+  await signInAs("admin")
+  await page.emulateMedia({ forcedColors: "active" })
+  await page.goto("/admin/users?status=banned")
+  for (const [name, outline] of Object.entries({ Banned: "solid", Closed: "none" })) {
+    await expect(page.getByRole("link", { name, exact: true })).toHaveCSS("outline-style", outline)
+  }
+  await page.emulateMedia({ forcedColors: null })
+})
+
 test("every page has a unique title", { tag: "@long" }, async ({ page, signInAs }) => {
   await signInAs("admin")
   const titles: string[] = []
