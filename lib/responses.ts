@@ -15,8 +15,8 @@ export function keepResponse(request: IncomingMessage, response: ServerResponse)
   request.headers[idHeader] = id
   request.rawHeaders.push(idHeader, id)
   pending().set(id, response)
-  // One more than Node expects, besides those of Next.
-  response.setMaxListeners(response.getMaxListeners() + 1)
+  // Three of ours (this one, the listener and the access log) besides those of Next, which are ten after a redirecting form.
+  response.setMaxListeners(response.getMaxListeners() + 3)
   response.once("close", () => pending().delete(id))
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest"
-import { ask, builtActions, sameOriginHeaders } from "@/tests/support/client"
+import { ask, builtActions, callAction, sameOriginHeaders } from "@/tests/support/client"
+import { cheapHashOf, createUser } from "@/tests/support/factories"
 import { listeners } from "@/tests/support/sample"
 import { imported, startTestServer } from "@/tests/support/server"
 
@@ -88,3 +89,13 @@ test.each(listeners)(
     expect(new Set(events)).toEqual(new Set(["printed", "form_not_readable"]))
   },
 )
+
+test("a sign-in whose page is rendered with its response prints nothing", async () => {
+  const server = await startTestServer("lean", { LOG_LEVEL: "warn" })
+  const password = "correct horse battery staple"
+  const { email } = await createUser({ passwordHash: cheapHashOf(password) })
+  const fields = { email, password, callbackUrl: "/account" }
+  const { headers } = await callAction(server, { id }, { path: "/sign-in", fields })
+  expect(headers.get("x-action-redirect")).toMatch(/^\/account;/)
+  expect(server.output()).not.toContain("MaxListenersExceededWarning")
+})
