@@ -9,7 +9,7 @@ function refusedUntil(...medians: number[]): number {
   return late.until
 }
 
-test("pages are refused for a second after two late periods in a row, besides a turn as long as theirs, and not after one", () => {
+test("after two late periods in a row pages are refused for a second and the length of a turn; after one they are not", () => {
   expect(refusedUntil(10, 60, 60, 60)).toBe(0)
   expect(refusedUntil(900, 10, 61, 10, 61)).toBe(0)
   expect(refusedUntil(10, 61, 61)).toBe(1_561)

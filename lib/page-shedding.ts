@@ -6,7 +6,7 @@ import { singleton } from "./singleton"
 /** How often the delay of the event loop is measured. */
 const periodMs = 250
 
-/** How long pages are refused once the loop is late, besides a turn as long as the last ones: it is decided once a turn. */
+/** How long pages are refused once the loop is late. The length of a turn is added, because the next decision needs one. */
 const refusedMs = 1_000
 
 /** Probes must get a response especially under overload. */

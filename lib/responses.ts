@@ -15,7 +15,7 @@ export function keepResponse(request: IncomingMessage, response: ServerResponse)
   request.headers[idHeader] = id
   request.rawHeaders.push(idHeader, id)
   pending().set(id, response)
-  // Three of ours (this one, the listener and the access log) besides those of Next, which are ten after a redirecting form.
+  // Next adds up to ten listeners, Node's limit, and we add three: here, in the listener and for the access log.
   response.setMaxListeners(response.getMaxListeners() + 3)
   response.once("close", () => pending().delete(id))
 }

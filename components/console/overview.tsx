@@ -44,7 +44,7 @@ export function StatsTiles({ summary, before, role }: { summary: StatsSummary; b
       <Tile label="Sign-ups" href={rows("users.read", `users?since=${from}&until=${to}`)}>
         {number("signups")}
       </Tile>
-      {/* No list has those that were open at an earlier time. */}
+      {/* It has no link: lists show the subscriptions of today, and this counts those at the end of the range. */}
       <Tile label="Active subscriptions" note="with trials and those past due">
         {number("activeSubscriptions")}
       </Tile>

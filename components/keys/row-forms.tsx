@@ -47,7 +47,7 @@ export type RowKey = {
   limits: Limits | null
 }
 
-/** @param keys those that the viewer sees, of which one may have replaced it */
+/** @param keys the keys in the list; one may be the successor of `key` */
 export function rowKeyOf(key: ListedKey, keys: readonly ListedKey[], isOwn: boolean, now: Date): RowKey {
   const { id, name, start, predecessor, addresses, requestsPerMinute, spending } = key
   const used = ({ lastUsedAt }: ListedKey) => (lastUsedAt ? relativeTime(lastUsedAt, now) : "")

@@ -372,7 +372,7 @@ test("a free place is kept for the account that was refused first, for as long a
   const places = fill(kind)
   const [first, second] = [readerWith({ kind }), readerWith({ kind })]
   expect([takePlace(first), takePlace(second), takePlace(first)]).toEqual(["full", "full", "full"])
-  // Whoever had a place starts the next stream at once.
+  // A reader that leaves its place asks again at once.
   const again = places.pop() ?? expect.fail()
   again.leave()
   expect([takePlace(again.reader), takePlace(second)]).toEqual(["full", "full"])

@@ -193,7 +193,7 @@ async function addUnlogged(place: string, n: number): Promise<void> {
 const apiKey = new RegExp(`${anyPrefix}\\w*`, "gi")
 const maxUserAgent = 200
 
-/** An entry that keeps no header in memory, of which the address, the user agent and the request id can be slices. */
+/** The entry of a request. Its texts are copies: a slice of a header would keep the whole header in memory. */
 function entryOf({ address, userAgent, requestId, ...request }: LoggedRequest): Entry {
   const copied = { address: address && copyOf(address), userAgent: masked(userAgent), requestId: copyOf(requestId) }
   return { ...request, ...copied, id: uuidv7() }

@@ -142,8 +142,8 @@ export async function pendingSignIn(): Promise<PendingOfBrowser | undefined> {
 }
 
 /**
- * Starts the session of a sign-in whose second factor has been confirmed, or redirects to the next step. Undefined if it
- * has ended meanwhile.
+ * Starts the session of a sign-in after its second factor, or redirects to the next step.
+ * @returns undefined if the sign-in has ended meanwhile
  */
 export async function confirmSignIn(pending: PendingOfBrowser, factor: SecondFactor): Promise<User | undefined> {
   await endSession()
