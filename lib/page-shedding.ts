@@ -15,13 +15,17 @@ export const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/met
 /** `periods`: how many in a row have been late. `until`: when pages are accepted again, by performance.now. */
 export type Lateness = { periods: number; until: number }
 
+/** Whether a path is that of a page, form or sign-in, and not of the API, a file of the build or a probe. */
+export function isPage(path: string): boolean {
+  return !probes.has(path) && !/^\/(api\/(?!auth\/)|_next\/)/.test(path)
+}
+
 /**
  * The refusal of a request for a page while others wait for a connection or for their turn. Pages share the process with
  * the API, which costs far less and is served until it lacks connections.
  */
 export function shedPage(path: string): Response | undefined {
-  if (probes.has(path) || /^\/(api\/(?!auth\/)|_next\/)/.test(path)) return undefined
-  if (!isOverloaded() && performance.now() >= lateness().until) return undefined
+  if (!isPage(path) || (!isOverloaded() && performance.now() >= lateness().until)) return undefined
   const headers = { "Content-Type": "text/plain", ...overloaded.headers }
   return new Response(overloaded.message, { status: 503, headers })
 }

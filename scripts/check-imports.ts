@@ -1,44 +1,16 @@
-import { readdir, readFile } from "node:fs/promises"
-import { join } from "node:path"
-import { dirname, join as joinPath } from "node:path/posix"
 import packages from "../package.json" with { type: "json" }
-import { root } from "./root"
+import { type Import, readImports } from "./imports"
 
 // Part of `npm run check`, for what the linter cannot check: import cycles between folders, and imports of development
 // packages by product code.
 
-const folders = ["app", "components", "lib", "server", "prisma", "scripts", "tests", "e2e", "bench"]
 const deployed = /^(app|components|lib|server)\//
 const tests = /\.(test|spec)\.tsx?$/
-
-type Import = { from: string; to: string }
 
 /** A file directly in lib counts as its own folder. */
 function folderOf(file: string): string {
   const [top = "", second = "", ...rest] = file.replace(/\.tsx?$/, "").split("/")
   return top === "lib" || (top === "components" && rest.length > 0) ? `${top}/${second}` : top
-}
-
-/** All imports of the sources: files of this repository by path, packages by name. */
-async function readImports(): Promise<Import[]> {
-  const entries = await Promise.all(folders.map((folder) => readdir(join(root, folder), { recursive: true })))
-  const files = entries.flatMap((names, index) =>
-    names.map((name) => `${folders[index]}/${name.replaceAll("\\", "/")}`),
-  )
-  const sources = files.filter((file) => /\.tsx?$/.test(file) && !file.includes("node_modules"))
-  const imports = await Promise.all(
-    sources.map(async (from) => {
-      const text = await readFile(join(root, from), "utf8")
-      const named = text.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"([^"]+)"/g)
-      return [...named].map(([, name = ""]) => ({ from, to: resolve(from, name) }))
-    }),
-  )
-  return imports.flat()
-}
-
-function resolve(from: string, name: string): string {
-  if (name.startsWith("@/")) return name.slice(2)
-  return name.startsWith(".") ? joinPath(dirname(from), name) : name
 }
 
 /** Describes an import cycle between folders, with one import for each step. */

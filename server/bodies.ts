@@ -62,7 +62,7 @@ function refusalBySize(path: string): Response {
   return text(413, tooLarge)
 }
 
-function text(status: number, message: string): Response {
+export function text(status: number, message: string): Response {
   const retry = status === 413 ? undefined : { "Retry-After": "2" }
   return new Response(message, { status, headers: { "Content-Type": "text/plain", ...retry } })
 }
@@ -79,7 +79,7 @@ function countBytes(request: IncomingMessage, maxBytes: number, exceeded: (maxBy
   }
 }
 
-function addressOf({ headers }: IncomingMessage): string {
+export function addressOf({ headers }: IncomingMessage): string {
   const { "x-forwarded-for": forwarded, [socketAddressHeader]: socket } = headers
   const given = { "x-forwarded-for": forwarded, [socketAddressHeader]: socket }
   return clientAddress(new Headers(Object.entries(given).map(([name, value]) => [name, String(value ?? "")])))

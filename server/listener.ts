@@ -1,11 +1,13 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { Server as NetServer, type Socket } from "node:net"
 import { finished } from "node:stream/promises"
+import { setTimeout as sleep } from "node:timers/promises"
 import { NodeRequest, sendNodeResponse } from "srvx/node"
 import type { Handler } from "@/lib/api/methods"
-import { shedPage } from "@/lib/page-shedding"
+import { isPage, shedPage } from "@/lib/page-shedding"
+import { inTurn, TooManyWaiting } from "@/lib/postgres/turns"
 import { log } from "@/lib/telemetry/log"
-import { Bodies, hasBody } from "./bodies"
+import { addressOf, Bodies, hasBody, text } from "./bodies"
 import { connectRefusal, refusalOf, sizeRefusal } from "./raw-errors"
 import { handlerFor } from "./routes"
 
@@ -29,6 +31,14 @@ const idleMs = 60_000
 /** How long a client that has its response may continue to send a body, which is discarded. */
 const lingerMs = 2_000
 
+/** How long a page may keep others of its address waiting, for clients that read slowly: longer than a page takes. */
+const turnMs = 5_000
+
+const tooManyPages = "Too many pages are being loaded from here. Try again in a moment."
+
+/** Resolves when the response is complete. */
+export type NextHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
 export type Listener = {
   server: Server
   /**
@@ -48,7 +58,7 @@ type Connection = {
 }
 
 /** Creates a server that handles the API with its route functions and passes all other requests to Next. */
-export function createListener(next: RequestListener): Listener {
+export function createListener(next: NextHandler): Listener {
   const connections = new Map<Socket, Connection>()
   let closing = false
 
@@ -76,7 +86,20 @@ export function createListener(next: RequestListener): Listener {
   function pass(request: IncomingMessage, response: ServerResponse): void {
     const refusal = shedOf(request)
     if (refusal) sendNodeResponse(response, refusal).catch(() => response.destroy())
-    else next(request, response)
+    else passInTurn(request, response)
+  }
+
+  /** Pages that wait here do not make the API wait for the event loop. */
+  function passInTurn(request: IncomingMessage, response: ServerResponse): void {
+    // A body that is still arriving has a place already.
+    if (!isPage(pathOf(request)) || (hasBody(request) && !request.complete)) return void next(request, response)
+    const left = new AbortController()
+    response.once("close", () => left.abort())
+    const handle = () => Promise.race([next(request, response), sleep(turnMs, undefined, { ref: false })])
+    inTurn(`pages of ${addressOf(request)}`, "request", handle, left.signal).catch((error) => {
+      if (error instanceof TooManyWaiting) return sendNodeResponse(response, text(429, tooManyPages))
+      if (!left.signal.aborted) throw error
+    })
   }
 
   /** Most bodies have arrived by now, with the head of their request. */
@@ -86,7 +109,7 @@ export function createListener(next: RequestListener): Listener {
     const refusal =
       shedOf(request) ?? bodies.refusalOf(request, (maxBytes) => refuse(request.socket, sizeRefusal(maxBytes)))
     if (refusal) sendEarly(refusal, request, response).catch(() => response.destroy())
-    else next(request, response)
+    else passInTurn(request, response)
   }
 
   const server = createServer(timeouts, (request, response) => {
@@ -139,9 +162,13 @@ export function createListener(next: RequestListener): Listener {
   return { server, close }
 }
 
-function shedOf({ url = "" }: IncomingMessage): Response | undefined {
+function shedOf(request: IncomingMessage): Response | undefined {
+  return shedPage(pathOf(request))
+}
+
+function pathOf({ url = "" }: IncomingMessage): string {
   const [path = ""] = url.split("?", 1)
-  return shedPage(path)
+  return path
 }
 
 async function send(handler: Handler, request: IncomingMessage, response: ServerResponse): Promise<void> {

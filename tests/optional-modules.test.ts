@@ -1,12 +1,23 @@
 import { readdir, readFile, rm } from "node:fs/promises"
 import { join, relative } from "node:path"
 import { expect, test } from "vitest"
+import { readImports } from "@/scripts/imports"
 import { root } from "@/scripts/root"
 import { copySources, succeeds } from "./support/copy"
 import { checkTypes, foldersOf, modules, namesOf, optional } from "./support/optional"
 
 // An optional module is removed by deleting the folders with its name and nothing else: removal.test.ts, in the long form,
 // builds and serves a copy without them.
+
+test("no source or test imports a module from outside the module's own folders, so types hold without it", async () => {
+  const imports = await readImports()
+  for (const name of modules) {
+    const isOfModule = (file: string) => foldersOf(name).some((folder) => file.startsWith(`${folder}/`))
+    const intoModule = imports.filter(({ to }) => isOfModule(to))
+    expect(intoModule.length, name).toBeGreaterThan(0)
+    expect(intoModule.filter(({ from }) => !isOfModule(from))).toEqual([])
+  }
+})
 
 // No module depends on another, so a copy without all of them also covers the removal of a single one.
 test("no page, component or endpoint refers to a module outside the module's own folders", async () => {
@@ -23,7 +34,7 @@ test("no page, component or endpoint refers to a module outside the module's own
   expect(named.flat()).toEqual([])
 })
 
-test("without the folders of the modules, types and imports hold", { timeout: 300_000 }, async () => {
+test("without the folders of the modules, types and imports hold", { timeout: 300_000, tags: ["long"] }, async () => {
   const copy = await copySources("without-modules")
   try {
     for (const folder of modules.flatMap(foldersOf)) await rm(join(copy, folder), { recursive: true })

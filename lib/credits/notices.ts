@@ -52,12 +52,12 @@ const queue = {
     due AS (
       SELECT *, (CASE WHEN rest.left < $2 THEN 'too_low' ELSE 'low' END)::credit_notice_kind AS kind
       FROM rest WHERE rest.left < $2 OR rest.left * 100 <= amount * ${lowPercent})
-    INSERT INTO credit_notices AS n (user_id, kind, grant_seq, needed)
-    SELECT user_id, kind, seq, $2 FROM due
+    INSERT INTO credit_notices AS n (user_id, kind, grant_seq, needed, send_at)
+    SELECT user_id, kind, seq, $2, date_trunc('milliseconds', now()) FROM due
     WHERE NOT EXISTS (
       SELECT FROM credit_notices told WHERE told.user_id = due.user_id AND told.kind IN (due.kind, 'too_low') AND told.grant_seq >= seq)
     ON CONFLICT (user_id, kind) DO UPDATE
-      SET grant_seq = excluded.grant_seq, needed = excluded.needed, send_at = now(), sent_at = NULL, attempts = 0
+      SET grant_seq = excluded.grant_seq, needed = excluded.needed, send_at = excluded.send_at, sent_at = NULL, attempts = 0
       WHERE n.grant_seq < excluded.grant_seq`,
 }
 

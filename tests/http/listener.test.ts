@@ -1,14 +1,15 @@
 import { once } from "node:events"
 import { readdirSync } from "node:fs"
-import { Agent, get, type IncomingMessage, type RequestListener, type Server } from "node:http"
+import { Agent, get, type IncomingMessage, type Server } from "node:http"
 import { type AddressInfo, connect, Socket } from "node:net"
 import { Readable } from "node:stream"
 import { text } from "node:stream/consumers"
-import { afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest"
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
 import { watchRequests } from "@/lib/next/incoming-requests"
 import { maxUploadBytes, uploadPath } from "@/lib/pictures/upload"
-import { createListener, type Listener } from "@/server/listener"
+import { singleton } from "@/lib/singleton"
+import { createListener, type Listener, type NextHandler } from "@/server/listener"
 import { createKey, createOrder, createUser } from "@/tests/support/factories"
 
 let server: Server
@@ -20,19 +21,16 @@ let reading = 0
 let finish: (() => void)[]
 
 /**
- * Stands in for Next: reads the body, names itself in the response, and keeps the response to /slow pending.
+ * Stands in for Next: reads the body, names itself in the response, and keeps responses to paths that end with /slow pending.
  */
-const next: RequestListener = (request, response) => {
+const next: NextHandler = async (request, response) => {
   const { url } = request
-  const respond = () => response.end(`Next: ${url}`)
-  if (url === "/slow") finish.push(respond)
-  else if (url === "/form" || url === uploadPath) {
+  if (url?.endsWith("/slow")) await new Promise<void>((done) => finish.push(done))
+  if (url === "/form" || url === uploadPath) {
     reading++
-    text(request).then(
-      ({ length }) => response.end(`Next: ${length} bytes`),
-      () => {},
-    )
-  } else respond()
+    const body = await text(request).catch(() => undefined)
+    if (body !== undefined) response.end(`Next: ${body.length} bytes`)
+  } else response.end(`Next: ${url}`)
 }
 
 beforeAll(watchRequests)
@@ -234,6 +232,56 @@ test("forms whose clients have left hold no place, whether Next reads them or no
   }
 })
 
+describe("of an address, Next renders three pages at once", () => {
+  const request = (path: string, address: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${address}\r\nConnection: close\r\n\r\n`
+  const get = (path: string, address = "192.0.2.1") => send(request(path, address))
+  let slow: Promise<string>[]
+
+  beforeEach(async () => {
+    Object.assign(env(), { TRUSTED_PROXY_HOPS: 1, DATABASE_POOL_MAX: 9 })
+    slow = [get("/slow"), get("/slow"), get("/slow")]
+    await expect.poll(() => finish.length).toBe(3)
+    return () => Object.assign(env(), { TRUSTED_PROXY_HOPS: 0, DATABASE_POOL_MAX: 10, DATABASE_WAIT_MS: 2_400 })
+  })
+
+  afterEach(async () => {
+    for (const respond of finish) respond()
+    expect(new Set(statuses((await Promise.all(slow)).join("\n")))).toEqual(new Set(["200"]))
+    expect(singleton("turns", () => new Map())).toEqual(new Map())
+  })
+
+  test("others wait for their turn, also if a client has left", async () => {
+    env().DATABASE_WAIT_MS = 60_000
+    const [gone, arrived] = [connect(port, "127.0.0.1"), once(server, "request")]
+    gone.write(request("/slow", "192.0.2.1"))
+    const [, response] = await arrived
+    gone.resetAndDestroy()
+    await once(response, "close")
+    const waiting = get("/slow")
+    await Promise.race([waiting, get("/", "198.51.100.1")])
+    expect(finish).toHaveLength(3)
+    finish[0]?.()
+    await expect.poll(() => finish.length).toBe(4)
+    slow.push(waiting)
+  })
+
+  test("one that waits too long gets a 429", async () => {
+    env().DATABASE_WAIT_MS = 1_500
+    const refusal = await get("/")
+    expect(refusal).toMatch(/^HTTP\/1\.1 429 [\s\S]*\r\nretry-after: 2\r\n/i)
+    expect(refusal).toContain("Too many pages are being loaded from here.")
+  })
+
+  test("other addresses, files of the build, probes and the API do not wait", async () => {
+    for (const path of ["/_next/static/x.js", "/healthz", "/api/leaks"]) {
+      expect(await get(path)).toContain(`Next: ${path}`)
+    }
+    expect(await get("/", "192.0.2.2")).toContain("Next: /")
+    expect(statuses(await get("/api/v1/me"))).toEqual(["401"])
+  })
+})
+
 test("a protocol upgrade is ignored, and the data behind it is not read", async () => {
   const { secret } = await createKey({ user: await createUser(), surface: "user" })
   const upgrade = `GET /api/v1/me HTTP/1.1\r\nx-api-key: ${secret}\r\nUpgrade: websocket`
@@ -306,7 +354,7 @@ test.each(["application/json", "text/plain"])(
 )
 
 test("a connection that pipelines more than 32 requests is closed, and only the first 32 are handled", async () => {
-  const received = await send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1_000))
+  const received = await send("GET /_next/slow HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1_000))
   expect(received).toBe("")
   expect(finish).toHaveLength(32)
 })

@@ -35,6 +35,8 @@ const given = {
   AUTH_SECRET: String(process.env.E2E_AUTH_SECRET),
   // e2e/fixtures.ts has each test send from its own address.
   TRUSTED_PROXY_HOPS: "1",
+  // A page that waits for a busy machine is not refused.
+  DATABASE_WAIT_MS: "30000",
   ...(mail && { SMTP_URL: mail.url, EMAIL_FROM: "Shop <hello@example.com>" }),
 }
 const server = serve(port, given, process.env.E2E_LISTENER === "next" ? "next" : "lean")

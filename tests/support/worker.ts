@@ -14,15 +14,17 @@ import { ownerDb, ownerPool } from "./owner"
 // a process, so a file must find nothing of the one before it.
 const url = inject("postgresUrl")
 const name = `test_${process.pid}`
-singleton("closing-clients", () => {
-  const { end } = pg.Client.prototype
-  // A connection that is closing gets the end of its database as an error, which would end the process.
-  pg.Client.prototype.end = function (this: pg.Client, ...given: []) {
-    this.on("error", () => {})
-    return Reflect.apply(end, this, given)
-  } as typeof end
-  return true
+const open = singleton("open-clients", () => {
+  const clients = new Set<pg.Client>()
+  const { connect } = pg.Client.prototype
+  pg.Client.prototype.connect = function (this: pg.Client, ...given: []) {
+    clients.add(this.once("end", () => clients.delete(this)))
+    return Reflect.apply(connect, this, given)
+  } as typeof connect
+  return clients
 })
+// What the file before has left open gets the end of its database as an error, which would end the process.
+for (const client of open) client.on("error", () => {})
 const admin = singleton("test-admin", () => new pg.Pool({ connectionString: url, max: 1 }))
 await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
 // Copying files takes half as long as writing the copy to the log of the cluster.
@@ -87,7 +89,7 @@ const ofProcess = new Set([
     "ended-renders",
     "schema-engine",
     "test-admin",
-    "closing-clients",
+    "open-clients",
   ],
 ])
 

@@ -1,0 +1,30 @@
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { dirname, join as joinPath } from "node:path/posix"
+import { root } from "./root"
+
+const folders = ["app", "components", "lib", "server", "prisma", "scripts", "tests", "e2e", "bench"]
+
+export type Import = { from: string; to: string }
+
+/** All imports of the sources: files of this repository by path, packages by name. */
+export async function readImports(): Promise<Import[]> {
+  const entries = await Promise.all(folders.map((folder) => readdir(join(root, folder), { recursive: true })))
+  const files = entries.flatMap((names, index) =>
+    names.map((name) => `${folders[index]}/${name.replaceAll("\\", "/")}`),
+  )
+  const sources = files.filter((file) => /\.tsx?$/.test(file) && !file.includes("node_modules"))
+  const imports = await Promise.all(
+    sources.map(async (from) => {
+      const text = await readFile(join(root, from), "utf8")
+      const named = text.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"([^"]+)"/g)
+      return [...named].map(([, name = ""]) => ({ from, to: resolve(from, name) }))
+    }),
+  )
+  return imports.flat()
+}
+
+function resolve(from: string, name: string): string {
+  if (name.startsWith("@/")) return name.slice(2)
+  return name.startsWith(".") ? joinPath(dirname(from), name) : name
+}
