@@ -52,17 +52,16 @@ function withDecimals(row: Row): Row {
   return Object.fromEntries(cells)
 }
 
+/** The media types that a format goes by. */
+const spellings = (name: string) => ["application", "text"].flatMap((type) => [`${type}/${name}`, `${type}/x-${name}`])
+
 /** What a client accepts, and a list can be: a page in JSON, or all rows. */
 const formats: Readonly<Record<string, StreamFormat | "page">> = {
   "application/json": "page",
   "application/*": "page",
   "*/*": "page",
-  [ndjson.type]: ndjson,
-  // Names that the format goes by elsewhere.
-  "application/ndjson": ndjson,
-  "application/jsonl": ndjson,
-  "application/x-jsonlines": ndjson,
-  [csv.type]: csv,
+  ...Object.fromEntries(["ndjson", "jsonl", "jsonlines"].flatMap(spellings).map((type) => [type, ndjson])),
+  ...Object.fromEntries(spellings("csv").map((type) => [type, csv])),
 }
 
 /** The format of a stream, if the client prefers it to a page in JSON (RFC 9110, section 12.5.1). */

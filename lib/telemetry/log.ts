@@ -9,7 +9,7 @@ import { singleton } from "@/lib/singleton"
 const buffered = { sync: false, minLength: 2048, maxWrite: 4096, periodicFlush: 1000 }
 
 /** Control characters that JSON leaves as they are, and what reorders or ends a line. */
-const unsafe = /[\u007F-\u009F\u2028\u2029\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
+const unsafe = /[\u007F-\u009F\u2028\u2029\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`

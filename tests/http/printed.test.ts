@@ -9,7 +9,7 @@ import { imported, startTestServer } from "@/tests/support/server"
 const { id } = (await builtActions()).find(({ name }) => name === "sign-in signIn") ?? expect.fail()
 
 const planted = '{"level":"info","time":"2026-01-31T12:00:00.000Z","event":"audited"}'
-const hostile = `1\n${planted}\n\u001b[31m\u0085\u009b2J\u2028\u202e`
+const hostile = `1\n${planted}\n\u001b[31m\u0085\u009b2J\u2028\u202e\u061c`
 
 /** Every reference of React's protocol for arguments of actions, and some that it does not know. */
 const types = [
@@ -84,7 +84,7 @@ test.each(listeners)(
     const others = lines.filter((line) => !line.startsWith('{"level":'))
     // What Next prints before it starts us.
     expect(others.filter((line) => !/^(Process \d+ listens|▲|- |✓|$)/.test(line))).toEqual([])
-    expect(lines.filter((line) => /[\p{Cc}\u2028\u202e]/u.test(line))).toEqual([])
+    expect(lines.filter((line) => /[\p{Cc}\u2028\u202e\u061c]/u.test(line))).toEqual([])
     const events = lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line).event)
     expect(new Set(events)).toEqual(new Set(["printed", "form_not_readable"]))
   },
