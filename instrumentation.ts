@@ -6,10 +6,10 @@ export async function register(): Promise<void> {
   const [{ checkEnvironment }, { logWhatIsPrinted }, { startProcess }, { delayExit }, { startSweeper }] =
     await Promise.all([
       import("./lib/env"),
-      import("./lib/telemetry/printed"),
-      import("./lib/next/start"),
-      import("./lib/next/delay-exit"),
-      import("./lib/sweeper"),
+      import("./lib/platform/telemetry/printed"),
+      import("./lib/process/start"),
+      import("./lib/process/delay-exit"),
+      import("./lib/process/sweeper"),
     ])
   checkEnvironment()
   if (process.env.NODE_ENV === "production") logWhatIsPrinted()
@@ -22,7 +22,10 @@ export async function register(): Promise<void> {
 /** Called for errors thrown by pages and actions; the API handles its own errors. */
 export const onRequestError: Instrumentation.onRequestError = async (error, { headers }, { routePath, routeType }) => {
   if (process.env.NEXT_RUNTIME !== "nodejs") return
-  const [{ log }, { isUnread }] = await Promise.all([import("@/lib/telemetry/log"), import("@/lib/responses")])
+  const [{ log }, { isUnread }] = await Promise.all([
+    import("@/lib/platform/telemetry/log"),
+    import("@/lib/platform/http/responses"),
+  ])
   const requestId = headers["x-request-id"]
   if (isUnread(headers)) {
     const why = error instanceof Error ? error.name : typeof error

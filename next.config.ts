@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto"
 import { existsSync } from "node:fs"
 import type { NextConfig } from "next"
-import { maxFormBytes } from "./lib/body-limits"
-import { maxUploadBytes } from "./lib/pictures/upload"
+import { maxFormBytes, maxUploadBytes } from "./lib/platform/http/body-limits"
 
 // By default each build has other ids of server actions, so that forms of a page from one build fail at another one, for
 // half of the people while two builds serve side by side. It encrypts nothing: the linter refuses actions inside functions.
@@ -25,7 +24,7 @@ const config: NextConfig = {
   images: { unoptimized: true },
   // Every browser gets the title before the page, because streamed metadata leaves a page without one while it refreshes.
   htmlLimitedBots: /./,
-  // /readyz compares the database with these migrations: see lib/postgres/readiness.ts.
+  // /readyz compares the database with these migrations: see lib/platform/postgres/readiness.ts.
   outputFileTracingIncludes: { "/readyz": ["./prisma/migrations/**"] },
   // Loaded once per process instead of once per bundle.
   serverExternalPackages: ["prom-client", "@opentelemetry/sdk-trace-node", "@opentelemetry/exporter-trace-otlp-proto"],

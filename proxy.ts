@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto"
 import { type NextRequest, NextResponse } from "next/server"
-import { maxBytesOf, tooLarge } from "@/lib/body-limits"
-import { documentPaths, documentWith, routerHeader } from "@/lib/documents"
-import { pageAfter, uploadPath } from "@/lib/pictures/upload"
-import { clientAddress, wholeClientAddress } from "@/lib/rate-limit/client-address"
-import { consume } from "@/lib/rate-limit/rate-limit"
-import { env } from "./lib/env"
-import { isHttps, transportSecurity } from "./lib/https"
-import { isLoopback } from "./lib/loopback"
-import { probes, shedPage } from "./lib/page-shedding"
+import { pageAfter } from "@/lib/pictures/upload"
+import { maxBytesOf, tooLarge, uploadPath } from "@/lib/platform/http/body-limits"
+import { documentPaths, documentWith, routerHeader } from "@/lib/platform/http/documents"
+import { clientAddress, wholeClientAddress } from "@/lib/platform/rate-limit/client-address"
+import { consume } from "@/lib/platform/rate-limit/rate-limit"
+import { env, isLoopback } from "./lib/env"
+import { isHttps, transportSecurity } from "./lib/platform/http/https"
+import { probes, shedPage } from "./lib/process/page-shedding"
 
 /** Sets the headers of every page. It authorizes nothing: pages, actions and routes authenticate each request. */
 export async function proxy(request: NextRequest): Promise<Response> {

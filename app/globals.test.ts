@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { type Color, rgbOf } from "@/lib/color"
+import { type Color, rgbOf } from "@/lib/platform/text/color"
 import { root } from "@/scripts/root"
 
 const css = readFileSync(join(root, "app/globals.css"), "utf8")

@@ -4,9 +4,9 @@ import { connection } from "next/server"
 import type { ReactNode } from "react"
 import { HtmlDocument } from "@/components/html-document"
 import { env } from "@/lib/env"
+import { markRead } from "@/lib/platform/http/responses"
+import { chosenTheme } from "@/lib/platform/http/theme"
 import { product } from "@/lib/product"
-import { markRead } from "@/lib/responses"
-import { chosenTheme } from "@/lib/theme"
 import "./globals.css"
 
 export function generateMetadata(): Metadata {

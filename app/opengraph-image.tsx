@@ -1,6 +1,6 @@
 import { ImageResponse } from "next/og"
 import { keyholes } from "@/components/wordmark"
-import { hexOf } from "@/lib/color"
+import { hexOf } from "@/lib/platform/text/color"
 import { product } from "@/lib/product"
 
 export const alt = `${product.name}: ${product.description}`

@@ -1,6 +1,6 @@
 import type { MetadataRoute } from "next"
-import { documentPaths } from "@/lib/documents"
 import { env } from "@/lib/env"
+import { documentPaths } from "@/lib/platform/http/documents"
 
 // BASE_URL is set when the server starts, not when it is built.
 export const dynamic = "force-dynamic"

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { newSecret } from "@/lib/keys/secret"
-import { hashPassword } from "@/lib/sign-in/password-hash"
+import { hashPassword } from "@/lib/sign-in/passwords/password-hash"
 import { serve } from "@/scripts/build-and-serve"
 import { anotherAddress, ask, builtActions, callAction, type RawResponse } from "@/tests/support/client"
 import { createKey, createUser } from "@/tests/support/factories"

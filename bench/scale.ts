@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises"
 import { cpus } from "node:os"
-import { pool } from "@/lib/postgres/pool"
+import { pool } from "@/lib/platform/postgres/pool"
 import { seed } from "@/prisma/seed"
 import { serve } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"

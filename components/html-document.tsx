@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
+import type { Theme } from "@/lib/platform/http/theme"
 import { product } from "@/lib/product"
-import type { Theme } from "@/lib/theme"
 
 /** The `html` and `body` of every page. */
 export function HtmlDocument({ theme, children }: { theme?: Theme; children: ReactNode }) {

@@ -1,4 +1,4 @@
-import { absoluteTime, relativeTime } from "@/lib/format-time"
+import { absoluteTime, relativeTime } from "@/lib/platform/text/format-time"
 
 /** For server components only: rendered again in the browser, the text could differ and break hydration. */
 export function RelativeTime({ date, now }: { date: Date; now: Date }) {

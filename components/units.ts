@@ -1,4 +1,4 @@
-import { money } from "@/lib/money"
+import { money } from "@/lib/platform/text/money"
 
 /** The number format of a measure. Money is in minor units of a currency. */
 export type Unit = "count" | "money" | "share"

@@ -1,4 +1,4 @@
-import { visible } from "@/lib/visible-text"
+import { visible } from "@/lib/platform/text/visible-text"
 
 /** Text that a person or a client wrote: nothing in it is hidden, and it does not reorder the text around it. */
 export function Untrusted({ children }: { children: string }) {

@@ -1,6 +1,6 @@
 import { expect, type Page } from "@playwright/test"
-import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import { holds, type Permission } from "@/lib/permissions"
+import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
 import { keyVariable } from "@/lib/product"
 import { isPresent, pagesOf } from "@/tests/support/pages"
 import { sampled } from "@/tests/support/sample"

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs"
 import { type BrowserContext, test as base, expect, type Page } from "@playwright/test"
 import { encode } from "next-auth/jwt"
 import pg from "pg"
-import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import type { Role } from "@/lib/permissions"
+import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
 import { product } from "@/lib/product"
 
 type Cookies = Parameters<BrowserContext["addCookies"]>[0]

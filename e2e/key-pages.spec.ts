@@ -1,6 +1,6 @@
 import { type APIRequestContext, expect, type Page } from "@playwright/test"
-import { plainDate } from "@/lib/format-time"
 import { startOf } from "@/lib/keys/secret"
+import { plainDate } from "@/lib/platform/text/format-time"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 import { sampled } from "@/tests/support/sample"
 import { test, uniqueName } from "./fixtures"

@@ -1,5 +1,5 @@
 import { expect, type Locator, type Page } from "@playwright/test"
-import { demoPassword } from "@/lib/demo-accounts"
+import { demoPassword } from "@/lib/process/demo-accounts"
 import { test, uniqueName } from "./fixtures"
 
 /** Presses Tab until an element has the focus. */

@@ -1,5 +1,5 @@
 import { expect, type Page } from "@playwright/test"
-import { demoPassword } from "@/lib/demo-accounts"
+import { demoPassword } from "@/lib/process/demo-accounts"
 import { sampled } from "@/tests/support/sample"
 import { test, uniqueEmail, uniqueName } from "./fixtures"
 import { createKey, openDialog, row, saved } from "./key-page"

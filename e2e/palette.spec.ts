@@ -1,5 +1,5 @@
 import { expect, type Page } from "@playwright/test"
-import { demoAccounts, demoKey } from "@/lib/demo-accounts"
+import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
 import { product } from "@/lib/product"
 import { expectNoViolations, narrow } from "./accessibility"
 import { test } from "./fixtures"

@@ -1,5 +1,5 @@
 import { expect, type Page } from "@playwright/test"
-import { demoPassword } from "@/lib/demo-accounts"
+import { demoPassword } from "@/lib/process/demo-accounts"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { scripting } from "@/tests/support/sample"
 import { expectAccessibleWithoutSidewaysScroll } from "./accessibility"

@@ -1,5 +1,5 @@
 import { expect } from "@playwright/test"
-import { demoPassword } from "@/lib/demo-accounts"
+import { demoPassword } from "@/lib/process/demo-accounts"
 import { kinds } from "@/lib/surfaces"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { test, uniqueEmail, uniqueName } from "./fixtures"

@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
 import { createAccount } from "@/lib/accounts/create"
-import type { OwnerId } from "@/lib/accounts/owner"
+import { confirmAddressChange, findAddressChange, requestAddressChange, undoAddressChange } from "@/lib/address-change"
+import type { OwnerId } from "@/lib/authority/owner"
 import { personalTables } from "@/lib/leaving/personal-data"
-import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
-import { consume, limits } from "@/lib/rate-limit/rate-limit"
-import { changePassword } from "@/lib/sign-in/password-change"
-import { requestReset, resetPassword } from "@/lib/sign-in/password-reset"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db } from "@/lib/platform/postgres/prisma"
+import { consume, limits } from "@/lib/platform/rate-limit/rate-limit"
+import { changePassword } from "@/lib/sign-in/passwords/password-change"
+import { requestReset, resetPassword } from "@/lib/sign-in/passwords/password-reset"
 import { factorsOf } from "@/lib/sign-in/two-factor/factors"
 import {
   cheapHashOf,
@@ -22,7 +23,6 @@ import {
 import { whileUncommitted } from "@/tests/support/locks"
 import { verificationTokenIn } from "@/tests/support/mail-server"
 import { receiveEmails } from "@/tests/support/received-emails"
-import { confirmAddressChange, findAddressChange, requestAddressChange, undoAddressChange } from "./address-change"
 
 const password = "correct horse battery staple"
 const passwordHash = cheapHashOf(password)

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { expect, test } from "vitest"
-import { envNames, parseEnv } from "./env"
+import { envNames, parseEnv } from "@/lib/env"
 
 const complete = {
   DATABASE_URL: "postgresql://app@localhost:5432/app",

@@ -1,7 +1,6 @@
 import { BlockList, isIPv4 } from "node:net"
 import { z } from "zod"
-import { isLoopbackUrl } from "./loopback"
-import { singleton } from "./singleton"
+import { singleton } from "@/lib/singleton"
 
 const optional = z.string().min(1).optional()
 
@@ -186,4 +185,13 @@ export function checkEnvironment(): void {
     console.error(error instanceof Error ? error.message : error)
     process.exit(1)
   }
+}
+
+/** Whether a host name or an IP address names this machine. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|[\w.-]+\.localhost|(::ffff:)?127\.\d+\.\d+\.\d+|\[?::1\]?)$/.test(host)
+}
+
+export function isLoopbackUrl(url: string): boolean {
+  return URL.canParse(url) && isLoopback(new URL(url).hostname)
 }

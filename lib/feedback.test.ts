@@ -1,15 +1,22 @@
 import { randomUUID } from "node:crypto"
 import { expect, test, vi } from "vitest"
+import type { OwnerId } from "@/lib/authority/owner"
+import { env } from "@/lib/env"
+import {
+  changeFeedback,
+  feedbackForm,
+  feedbackMaxLength,
+  replyForm,
+  replyToFeedback,
+  submitFeedback,
+} from "@/lib/feedback"
+import { sendEmail } from "@/lib/platform/email/send"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db } from "@/lib/platform/postgres/prisma"
+import { consume, limits } from "@/lib/platform/rate-limit/rate-limit"
 import { createUser } from "@/tests/support/factories"
-import type { OwnerId } from "./accounts/owner"
-import { sendEmail } from "./email/send"
-import { env } from "./env"
-import { changeFeedback, feedbackForm, feedbackMaxLength, replyForm, replyToFeedback, submitFeedback } from "./feedback"
-import { pool } from "./postgres/pool"
-import { db } from "./postgres/prisma"
-import { consume, limits } from "./rate-limit/rate-limit"
 
-vi.mock("./email/send", { spy: true })
+vi.mock("@/lib/platform/email/send", { spy: true })
 
 async function owner(): Promise<OwnerId> {
   return (await createUser()).id as OwnerId

@@ -1,14 +1,14 @@
 import { z } from "zod"
 import type { FeedbackStatus } from "@/generated/prisma/enums"
-import { idIn, lockAccounts } from "./accounts/authority"
-import type { OwnerId } from "./accounts/owner"
-import { type AuditAction, audit } from "./audit"
-import { sendEmail } from "./email/send"
-import { hidden, requestId } from "./input/fields"
-import { plainParagraphs } from "./input/text"
-import { holds } from "./permissions"
-import { db, type Transaction } from "./postgres/prisma"
-import { consume } from "./rate-limit/rate-limit"
+import { type AuditAction, audit } from "@/lib/audit/entries"
+import { idIn, lockAccounts } from "@/lib/authority/authority"
+import type { OwnerId } from "@/lib/authority/owner"
+import { holds } from "@/lib/permissions"
+import { sendEmail } from "@/lib/platform/email/send"
+import { db, type Transaction } from "@/lib/platform/postgres/prisma"
+import { consume } from "@/lib/platform/rate-limit/rate-limit"
+import { hidden, requestId } from "@/lib/platform/schemas/form-fields"
+import { plainParagraphs } from "@/lib/platform/schemas/text"
 
 const ratings = [1, 2, 3, 4, 5] as const
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { holds, type Permission, permissions, type Role, roles } from "./permissions"
+import { holds, type Permission, permissions, type Role, roles } from "@/lib/permissions"
 
 test.each<[Role, Permission[]]>([
   ["owner", Object.keys(permissions) as Permission[]],

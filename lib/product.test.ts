@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { creditPacks, keyPrefixes, plans, product } from "./product"
+import { creditPacks, keyPrefixes, plans, product } from "@/lib/product"
 
 test("the slug fits everything that is named after it", () => {
   expect(product.slug).toMatch(/^[a-z][a-z0-9]{1,11}$/)

@@ -1,5 +1,5 @@
-import type { Permission } from "./permissions"
-import { keyPrefixes } from "./product"
+import type { Permission } from "@/lib/permissions"
+import { keyPrefixes } from "@/lib/product"
 
 /** The two kinds of key and all their differences. */
 export const kinds = {

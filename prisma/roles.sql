@@ -37,7 +37,7 @@ BEGIN
   EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), runtime);
 END $$;
 
--- The settings of lib/postgres/settings.ts, for a pooler that leaves them out, and for builds before them.
+-- The settings of lib/platform/postgres/settings.ts, for a pooler that leaves them out, and for builds before them.
 DO $$
 DECLARE
   setting text;

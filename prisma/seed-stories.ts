@@ -1,7 +1,7 @@
 import { inCredits } from "@/lib/credits/words"
-import { demoAccounts, demoKey } from "@/lib/demo-accounts"
 import type { RevocationReason } from "@/lib/keys/choices"
 import { hashSecret, secretOf, startOf } from "@/lib/keys/secret"
+import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
 import { creditPacks, plans, product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { Random } from "./random"

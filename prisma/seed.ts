@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg"
-import { demoPassword } from "@/lib/demo-accounts"
-import { hashPassword } from "@/lib/sign-in/password-hash"
+import { demoPassword } from "@/lib/process/demo-accounts"
+import { hashPassword } from "@/lib/sign-in/passwords/password-hash"
 import { Random } from "./random"
 import { seedRequests } from "./seed-requests"
 import { demoStories, planRows, type Rows, type Story, storyOf, waitlist } from "./seed-stories"

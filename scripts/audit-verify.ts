@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util"
 import pg from "pg"
-import { type KnownSeal, verifyAuditLog } from "@/lib/audit-seals"
+import { type KnownSeal, verifyAuditLog } from "@/lib/audit/seals"
 import { env } from "@/lib/env"
-import { withSettings } from "@/lib/postgres/settings"
-import { type LoggedSeals, readSeals } from "@/lib/recovery/evidence"
+import { withSettings } from "@/lib/platform/postgres/settings"
+import { type LoggedSeals, readSeals } from "@/lib/restore/evidence"
 import { type Command, runIfStarted } from "./command-line"
 import { loadEnvFiles } from "./env-files.mjs"
 

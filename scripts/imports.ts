@@ -5,9 +5,10 @@ import { root } from "./root"
 
 const folders = ["app", "components", "lib", "server", "prisma", "scripts", "tests", "e2e", "bench"]
 
-export type Import = { from: string; to: string }
+/** `name` is as written; `to` is a file of this repository by its path without an extension, or the package's name. */
+export type Import = { from: string; to: string; name: string }
 
-/** All imports of the sources: files of this repository by path, packages by name. */
+/** All imports of the sources, whatever their form. */
 export async function readImports(): Promise<Import[]> {
   const entries = await Promise.all(folders.map((folder) => readdir(join(root, folder), { recursive: true })))
   const files = entries.flatMap((names, index) =>
@@ -18,7 +19,7 @@ export async function readImports(): Promise<Import[]> {
     sources.map(async (from) => {
       const text = await readFile(join(root, from), "utf8")
       const named = text.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"([^"]+)"/g)
-      return [...named].map(([, name = ""]) => ({ from, to: resolve(from, name) }))
+      return [...named].map(([, name = ""]) => ({ from, to: resolve(from, name), name }))
     }),
   )
   return imports.flat()

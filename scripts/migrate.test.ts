@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
-import { isOlder, version } from "@/lib/version"
+import { isOlder, version } from "@/lib/platform/version"
 import { oldestBuild } from "@/prisma/oldest-build"
 import { startFaultyProxy } from "@/tests/support/faulty-proxy"
 import { ownerPool, ownerUrl } from "@/tests/support/owner"

@@ -7,7 +7,7 @@ import { arch, platform, tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { promisify } from "node:util"
 import pg from "pg"
-import { withSettings } from "@/lib/postgres/settings"
+import { withSettings } from "@/lib/platform/postgres/settings"
 import { startChild } from "./child"
 
 const run = promisify(execFile)

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { isOlder } from "@/lib/version"
+import { isOlder } from "@/lib/platform/version"
 import { findingsIn, type Migrations } from "./migration-rules"
 import { root } from "./root"
 

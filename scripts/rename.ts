@@ -32,7 +32,7 @@ await edit("lib/product.ts", (text) =>
 )
 // Imported only now, because the demo's keys follow from lib/product.ts.
 const { kinds } = await import("@/lib/surfaces")
-const { demoAccounts, demoKey } = await import("@/lib/demo-accounts")
+const { demoAccounts, demoKey } = await import("@/lib/process/demo-accounts")
 if (kinds.user.prefix !== prefixes.user) throw new Error("Each field of lib/product.ts must be on a line of its own.")
 
 await edit("package.json", (text) => text.replace(lineOf('"name"'), `  "name": "${slug}",`))
@@ -44,7 +44,7 @@ await edit("README.md", (text) => {
 for (const file of await readdir(join(root, "app"), { recursive: true })) {
   if (file.endsWith("/example.json")) await edit(`app/${file}`, withNewPrefixes)
 }
-const { metrics } = await import("@/lib/telemetry/metrics")
+const { metrics } = await import("@/lib/platform/telemetry/metrics")
 await edit("ops/alerts.yaml", (text) =>
   withNewMetrics(text)
     .replace(`  - name: ${oldSlug}\n`, `  - name: ${slug}\n`)

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
-import { survivingLosses } from "@/lib/postgres/pool"
-import { isUndefinedTable } from "@/lib/postgres/schema-version"
-import { isUtc, withSettings } from "@/lib/postgres/settings"
+import { survivingLosses } from "@/lib/platform/postgres/pool"
+import { isUndefinedTable } from "@/lib/platform/postgres/schema-version"
+import { isUtc, withSettings } from "@/lib/platform/postgres/settings"
 import { type Command, runIfStarted } from "./command-line"
 import { loadEnvFiles } from "./env-files.mjs"
 import { setSettings } from "./roles"
 
-// Builds before lib/postgres/settings.ts used the time zone of the server. Prisma writes a time without its offset, so
+// Builds before lib/platform/postgres/settings.ts used the time zone of the server. Prisma writes a time without its offset, so
 // that PostgreSQL stored 12:00 UTC as 12:00 in that zone. PostgreSQL's own now() was right, and so were times that were
 // read and written back, as those of keys.
 

@@ -2,7 +2,7 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import pg from "pg"
-import { settings, withSettings } from "@/lib/postgres/settings"
+import { settings, withSettings } from "@/lib/platform/postgres/settings"
 import { root } from "./root"
 
 /** Creates the role of `runtimeUrl` if it is missing, with the password there, and gives it the rights of prisma/roles.sql. */

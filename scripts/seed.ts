@@ -1,6 +1,6 @@
 import pg from "pg"
-import { survivingLosses } from "@/lib/postgres/pool"
-import { withSettings } from "@/lib/postgres/settings"
+import { survivingLosses } from "@/lib/platform/postgres/pool"
+import { withSettings } from "@/lib/platform/postgres/settings"
 import { mayBeSeeded, seed } from "@/prisma/seed"
 import { type Command, runIfStarted } from "./command-line"
 import { openDatabase } from "./local-database"

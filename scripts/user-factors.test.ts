@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { db } from "@/lib/postgres/prisma"
+import { db } from "@/lib/platform/postgres/prisma"
 import { factorsOf } from "@/lib/sign-in/two-factor/factors"
 import { createApp, createPasskey, createUser, createViewer } from "@/tests/support/factories"
 import { receiveEmails } from "@/tests/support/received-emails"

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { db } from "@/lib/postgres/prisma"
+import { db } from "@/lib/platform/postgres/prisma"
 import { signInWithPassword } from "@/lib/sign-in/sign-in"
 import { createSession, createUser } from "@/tests/support/factories"
 import { runCommand } from "@/tests/support/run-command"

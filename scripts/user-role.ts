@@ -1,10 +1,10 @@
 import { PrismaPg } from "@prisma/adapter-pg"
 import { Prisma, PrismaClient } from "@/generated/prisma/client"
-import { lockAccounts } from "@/lib/accounts/authority"
 import { writeRole } from "@/lib/accounts/mutations"
-import { normalizeEmail } from "@/lib/email/address"
+import { lockAccounts } from "@/lib/authority/authority"
 import { isRole, type Role, roleNames } from "@/lib/permissions"
-import { withSettings } from "@/lib/postgres/settings"
+import { normalizeEmail } from "@/lib/platform/email/address"
+import { withSettings } from "@/lib/platform/postgres/settings"
 import { type Command, runIfStarted } from "./command-line"
 import { openDatabase, unknownAccount } from "./local-database"
 

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http"
-import { maxBytesOf, tooLarge } from "@/lib/body-limits"
-import { pageAfter, uploadPath } from "@/lib/pictures/upload"
-import { overloaded } from "@/lib/postgres/load-shedding"
-import { clientAddress, socketAddressHeader } from "@/lib/rate-limit/client-address"
-import { isOfApi } from "@/lib/telemetry/access-log"
+import { pageAfter } from "@/lib/pictures/upload"
+import { isOfApi } from "@/lib/platform/http/access-log"
+import { maxBytesOf, tooLarge, uploadPath } from "@/lib/platform/http/body-limits"
+import { overloaded } from "@/lib/platform/postgres/load-shedding"
+import { clientAddress, socketAddressHeader } from "@/lib/platform/rate-limit/client-address"
 
 // Next reads the body of a request to a page into memory before anything of ours runs. The API reads its bodies itself.
 

@@ -1,8 +1,8 @@
 import cluster from "node:cluster"
 import nextEnv from "@next/env"
 import { checkEnvironment, env } from "@/lib/env"
-import { refuseDatabases } from "@/lib/next/start"
-import { logWhatIsPrinted } from "@/lib/telemetry/printed"
+import { logWhatIsPrinted } from "@/lib/platform/telemetry/printed"
+import { refuseDatabases } from "@/lib/process/start"
 import { serve } from "./serve"
 import { startWorkers } from "./workers"
 

@@ -3,7 +3,7 @@ import { STATUS_CODES } from "node:http"
 import { errorEnvelope } from "@/lib/api/envelope"
 import { type ErrorCode, errors } from "@/lib/api/errors"
 import { methods } from "@/lib/api/methods"
-import { transportSecurity } from "@/lib/https"
+import { transportSecurity } from "@/lib/platform/http/https"
 
 // Responses to invalid HTTP, as text for a raw socket: Node provides no response object for them.
 

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from "node:cluster"
-import { collectClusterMetrics } from "@/lib/telemetry/cluster-metrics"
-import { log } from "@/lib/telemetry/log"
+import { collectClusterMetrics } from "@/lib/platform/telemetry/cluster-metrics"
+import { log } from "@/lib/platform/telemetry/log"
 import { onShutdown } from "./shutdown"
 
 /** A delay, so that a worker that keeps crashing does not use up the CPU. */

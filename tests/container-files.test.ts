@@ -6,7 +6,7 @@ import { promisify } from "node:util"
 import { load, YAML11_SCHEMA } from "js-yaml"
 import { expect, test } from "vitest"
 import { envNames, parseEnv } from "@/lib/env"
-import { version } from "@/lib/version"
+import { version } from "@/lib/platform/version"
 import { root } from "@/scripts/root"
 
 // The Dockerfile and compose.yaml, as far as they can be read; tests/image builds and runs the Dockerfile.

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest"
 import { GET as metrics } from "@/app/api/v1/admin/metrics/route"
-import { demoAccounts, demoKey } from "@/lib/demo-accounts"
-import { db } from "@/lib/postgres/prisma"
+import { db } from "@/lib/platform/postgres/prisma"
+import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
 import { seed } from "@/prisma/seed"
 import { ownerPool } from "@/tests/support/owner"
 import { serveChangedCopy, sessionInCopy, testChangedCopy } from "./support/changed-copy"
@@ -14,7 +14,7 @@ import { modules, namesOf, optional } from "./support/optional"
 test("the tests of the remaining endpoints and documents pass, and with another name those of keys and emails", () =>
   testChangedCopy(
     ...["contract", "examples", "openapi", "skill", "index.json"],
-    ...["lib/product", "lib/keys/secret", "lib/input/text", "lib/email", "lib/api/query", "demo-accounts"],
+    ...["lib/product", "lib/keys/secret", "lib/platform/schemas/text", "lib/platform/email", "lib/api/query", "demo-accounts"],
   ))
 
 describe("a copy without any optional module, built and served", () => {

@@ -2,8 +2,8 @@ import { readdir, readFile } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { Redis } from "ioredis"
 import { beforeAll, describe, expect, test } from "vitest"
-import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db } from "@/lib/platform/postgres/prisma"
 import {
   changedCopy,
   renamed,

@@ -7,8 +7,8 @@ import { useEffect, useState, useTransition } from "react"
 import { backdropStyle } from "@/components/dialog-style"
 import { PendingBar } from "@/components/pending-bar"
 import { Untrusted } from "@/components/untrusted"
+import { plainPunctuation } from "@/lib/platform/text/typed-punctuation"
 import { anyPrefix } from "@/lib/surfaces"
-import { plainPunctuation } from "@/lib/typed-punctuation"
 
 /** What the palette can open. */
 export type Finding = {

@@ -1,10 +1,10 @@
 import { buttonStyle } from "@/components/button"
 import { Link } from "@/components/link"
 import { SupportLink } from "@/components/support-link"
-import type { Documented } from "@/lib/api/document"
+import type { Documented } from "@/lib/api/documents/document"
 import { inCredits } from "@/lib/credits/words"
 import { env } from "@/lib/env"
-import { money } from "@/lib/money"
+import { money } from "@/lib/platform/text/money"
 import { creditPacks, plans } from "@/lib/product"
 
 const whole = new Intl.NumberFormat("en")

@@ -1,4 +1,4 @@
-import { chosenTheme } from "@/lib/theme"
+import { chosenTheme } from "@/lib/platform/http/theme"
 
 /** A screenshot in the theme of the reader; `npm run screens` makes them. */
 export async function Shot({ name, alt }: { name: string; alt: string }) {

@@ -5,7 +5,7 @@ import { SupportLink } from "@/components/support-link"
 import { Tile } from "@/components/tile"
 import { type CreditDay, forecastOf, spentIn } from "@/lib/credits/days"
 import { describeForecast, inCredits, shortageOf } from "@/lib/credits/words"
-import type { CurrentSubscription } from "@/lib/subscriptions"
+import type { CurrentSubscription } from "@/lib/purchases/subscriptions"
 
 export function AccountTiles({
   balance: { balance, held, neededForCall },

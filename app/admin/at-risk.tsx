@@ -2,7 +2,7 @@ import { GET } from "@/app/api/v1/admin/subscriptions/route"
 import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
 import { holds } from "@/lib/permissions"
-import { isDatabaseUnavailable } from "@/lib/postgres/failures"
+import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { viewsOfSubscriptions } from "./subscriptions/views"
 
 /** How many subscriptions need somebody to act, each with a link to them. */

@@ -8,13 +8,13 @@ import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { formatters, type Unit } from "@/components/units"
 import type { Routes } from "@/lib/api/endpoint"
-import { listPlans } from "@/lib/console/plans"
 import { ask, type Row } from "@/lib/metrics/ask"
+import { periodsOf, rangeBefore, type StatsInterval } from "@/lib/metrics/periods"
 import { QuestionError } from "@/lib/metrics/question"
-import { money } from "@/lib/money"
+import { moneyPermission } from "@/lib/metrics/rows"
 import { holds } from "@/lib/permissions"
-import { periodsOf, rangeBefore, type StatsInterval } from "@/lib/stats/periods"
-import { moneyPermission } from "@/lib/stats/rows"
+import { money } from "@/lib/platform/text/money"
+import { listPlans } from "@/lib/purchases/plans"
 
 /** A question to the metrics of a list, and what of it is drawn: a measure, or one less another. */
 type Question = {

@@ -1,5 +1,5 @@
 import { Fragment } from "react"
-import type { Described } from "@/lib/api/document"
+import type { Described } from "@/lib/api/documents/document"
 import { Code, Prose } from "./prose"
 
 /** Parameters or fields: the name, type and description of each, with nested fields below it. */

@@ -1,4 +1,6 @@
 import type { ReactNode } from "react"
+import { CodePanel } from "@/components/code/code-panel"
+import { readableJson } from "@/components/code/readable-json"
 import {
   conventions,
   type Documented,
@@ -7,14 +9,12 @@ import {
   describeFields,
   describeParameters,
   operationId,
-} from "@/lib/api/document"
-import { exampleRequest, type Language, languageTitles } from "@/lib/api/example-requests"
+} from "@/lib/api/documents/document"
+import { exampleRequest, type Language, languageTitles } from "@/lib/api/documents/example-requests"
 import { sharedParameters } from "@/lib/api/parameters"
-import { CodePanel } from "./code-panel"
 import { DescribedList } from "./described-list"
 import { shownIn } from "./language-choice"
 import { Code, Prose } from "./prose"
-import { readableJson } from "./readable-json"
 
 /** The reference of one endpoint: parameters, fields, and example requests with the response. */
 export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {

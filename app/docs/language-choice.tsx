@@ -1,4 +1,4 @@
-import { type Language, languageTitles } from "@/lib/api/example-requests"
+import { type Language, languageTitles } from "@/lib/api/documents/example-requests"
 
 /** Shows a request while its language is selected, with CSS only; needs an ancestor with the class `group/requests`. */
 export const shownIn: Record<Language, string> = {

@@ -5,7 +5,7 @@ import { SkipLink } from "@/app/_shell/skip-link"
 import { buttonStyle } from "@/components/button"
 import { Link } from "@/components/link"
 import { Wordmark } from "@/components/wordmark"
-import { texts } from "@/lib/api/skill"
+import { texts } from "@/lib/api/documents/skill"
 import { kinds, surfaces } from "@/lib/surfaces"
 
 export const metadata: Metadata = { robots: { index: true } }

@@ -1,4 +1,4 @@
-import { version } from "@/lib/version"
+import { version } from "@/lib/platform/version"
 
 /** The liveness probe: a process that does not respond should be restarted. */
 export const dynamic = "force-dynamic"

@@ -1,5 +1,5 @@
+import { texts } from "@/lib/api/documents/skill"
 import { documentRoutes } from "@/lib/api/methods"
-import { texts } from "@/lib/api/skill"
 import { env } from "@/lib/env"
 import { product } from "@/lib/product"
 import { kinds, surfaces } from "@/lib/surfaces"

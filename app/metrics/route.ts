@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import { env } from "@/lib/env"
-import { readClusterMetrics } from "@/lib/telemetry/cluster-metrics"
-import { metrics } from "@/lib/telemetry/metrics"
+import { readClusterMetrics } from "@/lib/platform/telemetry/cluster-metrics"
+import { metrics } from "@/lib/platform/telemetry/metrics"
 
 export const dynamic = "force-dynamic"
 

@@ -1,4 +1,4 @@
-import { recentReadiness } from "@/lib/postgres/readiness"
+import { recentReadiness } from "@/lib/platform/postgres/readiness"
 
 /** The readiness probe for load balancers. Redis is not checked, because requests succeed without it. */
 export const dynamic = "force-dynamic"

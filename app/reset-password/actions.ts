@@ -3,7 +3,7 @@
 import { after } from "next/server"
 import { done, guestFormAction, refused, retryLater } from "@/lib/form/action"
 import { product } from "@/lib/product"
-import { requestReset, resetRequestForm } from "@/lib/sign-in/password-reset"
+import { requestReset, resetRequestForm } from "@/lib/sign-in/passwords/password-reset"
 
 export const request = guestFormAction({
   fields: resetRequestForm,

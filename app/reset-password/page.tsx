@@ -1,14 +1,14 @@
 import type { Metadata } from "next"
+import { ContactOperator } from "@/components/contact-operator"
 import { Done } from "@/components/form/done"
 import { SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { deliversEmails } from "@/lib/email/mailbox"
-import { resetMinutes } from "@/lib/sign-in/password-reset"
+import { deliversEmails } from "@/lib/platform/email/mailbox"
+import { resetMinutes } from "@/lib/sign-in/passwords/password-reset"
 import { currentViewer } from "@/lib/sign-in/session"
 import { request } from "./actions"
-import { ContactOperator } from "./contact-operator"
 
 export const metadata: Metadata = { title: "Reset password" }
 

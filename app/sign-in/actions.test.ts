@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
-import { db } from "@/lib/postgres/prisma"
-import { consume, limits } from "@/lib/rate-limit/rate-limit"
+import { db } from "@/lib/platform/postgres/prisma"
+import { consume, limits } from "@/lib/platform/rate-limit/rate-limit"
 import { createUser } from "@/tests/support/factories"
 import { passkeyRequest, signInByPasskey } from "./actions"
 import * as secondStep from "./confirm/actions"
@@ -12,7 +12,7 @@ vi.mock("next/headers", () => ({
   headers: async () => new Headers({ origin: env().BASE_URL }),
   cookies: async () => ({ get: () => undefined }),
 }))
-vi.mock("@/lib/rate-limit/client-address", () => ({ clientAddress: () => address }))
+vi.mock("@/lib/platform/rate-limit/client-address", () => ({ clientAddress: () => address }))
 const afterwards: Promise<void>[] = []
 vi.mock("next/server", () => ({ after: (task: () => Promise<void>) => void afterwards.push(task()) }))
 

@@ -4,14 +4,12 @@ import { redirect } from "next/navigation"
 import { after } from "next/server"
 import { z } from "zod"
 import { changedMeanwhile, done, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
-import { hidden, secret } from "@/lib/input/fields"
+import { localPath } from "@/lib/platform/http/local-path"
+import { hidden, secret } from "@/lib/platform/schemas/form-fields"
 import { product } from "@/lib/product"
 import { countAddress } from "@/lib/sign-in/attempts"
-import { localPath } from "@/lib/sign-in/local-path"
-import { providerSignInUrl } from "@/lib/sign-in/provider-url"
-import { socialProviders } from "@/lib/sign-in/providers"
-import { currentViewer, endSession, startSession } from "@/lib/sign-in/session"
-import { auditFailedSignIn, auditSignOut } from "@/lib/sign-in/sessions"
+import { startSession } from "@/lib/sign-in/session"
+import { auditFailedSignIn } from "@/lib/sign-in/sessions"
 import { signInWithPasskey, signInWithPassword } from "@/lib/sign-in/sign-in"
 import { signUpOfBrowser } from "@/lib/sign-in/sign-up"
 import { copiedPasskey, passkeyOptions } from "@/lib/sign-in/two-factor/passkeys"
@@ -81,27 +79,5 @@ export const signInByPasskey = guestFormAction({
     return refused(
       "This passkey cannot sign you in. If you have removed it from your account, sign in with your password.",
     )
-  },
-})
-
-/** Redirects to the sign-in page of a provider. */
-export const signInThrough = guestFormAction({
-  fields: z.object({ provider: hidden(z.string()), callbackUrl }),
-  act: async ({ provider, callbackUrl }) => {
-    const known = socialProviders().find(({ id }) => id === provider)
-    if (!known) return refused("This sign-in method is not available.")
-    redirect(await providerSignInUrl(known.id, localPath(callbackUrl)))
-  },
-})
-
-export const signOut = guestFormAction({
-  fields: z.object({}),
-  act: async () => {
-    // The cookie is removed even if the database cannot be reached.
-    const viewer = await currentViewer().catch(() => null)
-    const isEnded = await endSession()
-    // The sign-out has happened, whether it can be recorded or not; the log says when the database is away.
-    if (viewer) await auditSignOut(viewer.id).catch(() => {})
-    redirect(isEnded ? "/sign-in" : "/sign-in?error=SignOut")
   },
 })

@@ -1,5 +1,6 @@
 import type { Metadata } from "next"
 import { redirect } from "next/navigation"
+import { ProviderButtons } from "@/app/_shell/provider-buttons"
 import { pageAfterSignIn } from "@/app/_shell/sections"
 import { PasswordField, SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
@@ -8,12 +9,11 @@ import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { graceDays } from "@/lib/accounts/grace-days"
+import { localPath } from "@/lib/platform/http/local-path"
 import { product } from "@/lib/product"
-import { localPath } from "@/lib/sign-in/local-path"
 import { currentViewer, pageOfStep, pendingSignIn, sessionCookieNames } from "@/lib/sign-in/session"
 import { passkeyHost } from "@/lib/sign-in/two-factor/passkeys"
 import { passkeyRequest, signIn, signInByPasskey } from "./actions"
-import { ProviderButtons } from "./provider-buttons"
 
 export const metadata: Metadata = { title: "Sign in" }
 

@@ -1,8 +1,8 @@
 import { redirect } from "next/navigation"
 import { pageAfterSignIn } from "@/app/_shell/sections"
 import type { User } from "@/generated/prisma/client"
+import { localPath } from "@/lib/platform/http/local-path"
 import type { Client } from "@/lib/sign-in/attempts"
-import { localPath } from "@/lib/sign-in/local-path"
 import { reportNewBrowser } from "@/lib/sign-in/new-browser"
 import { auditSignIn, type SecondFactor, type SignInMethod } from "@/lib/sign-in/sessions"
 

@@ -1,14 +1,14 @@
 import type { Metadata } from "next"
 import { redirect } from "next/navigation"
+import { ProviderButtons } from "@/app/_shell/provider-buttons"
 import { pageAfterSignIn } from "@/app/_shell/sections"
 import { NewPasswordField, SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { localPath } from "@/lib/sign-in/local-path"
-import { passwordMinLength } from "@/lib/sign-in/password-hash"
+import { localPath } from "@/lib/platform/http/local-path"
+import { passwordMinLength } from "@/lib/sign-in/passwords/password-hash"
 import { currentViewer } from "@/lib/sign-in/session"
-import { ProviderButtons } from "../sign-in/provider-buttons"
 import { createAccount } from "./actions"
 
 export const metadata: Metadata = { title: "Create account" }

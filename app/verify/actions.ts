@@ -3,7 +3,7 @@
 import { after } from "next/server"
 import { z } from "zod"
 import { done, guestFormAction, refused, retryLater } from "@/lib/form/action"
-import { consume } from "@/lib/rate-limit/rate-limit"
+import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { sendVerification, signUpOfBrowser } from "@/lib/sign-in/sign-up"
 
 export const sendAgain = guestFormAction({

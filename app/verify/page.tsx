@@ -1,5 +1,4 @@
 import type { Metadata } from "next"
-import { isDevelopmentOpen } from "@/app/dev/access"
 import { buttonStyle } from "@/components/button"
 import { Done } from "@/components/form/done"
 import { SubmitButton } from "@/components/form/fields"
@@ -8,6 +7,7 @@ import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { Untrusted } from "@/components/untrusted"
 import { undoHours } from "@/lib/accounts/reserved-address"
+import { isDevelopmentOpen } from "@/lib/platform/http/development"
 import { signUpOfBrowser, verificationHours } from "@/lib/sign-in/sign-up"
 import { sendAgain } from "./actions"
 

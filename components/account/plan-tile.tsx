@@ -1,8 +1,8 @@
 import type { ReactNode } from "react"
-import { plainDate } from "@/lib/format-time"
-import { type CurrentSubscription, periodEndLabel } from "@/lib/subscriptions"
-import { Money, Status } from "../list/cells"
-import { Tile } from "../tile"
+import { Money, Status } from "@/components/list/cells"
+import { Tile } from "@/components/tile"
+import { plainDate } from "@/lib/platform/text/format-time"
+import { type CurrentSubscription, periodEndLabel } from "@/lib/purchases/subscriptions"
 
 type Plan = Pick<
   CurrentSubscription,

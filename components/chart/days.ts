@@ -1,4 +1,4 @@
-import { periodsOf } from "@/lib/stats/periods"
+import { periodsOf } from "@/lib/metrics/periods"
 import type { Period } from "./chart"
 import { periodNames } from "./periods"
 

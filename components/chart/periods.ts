@@ -1,4 +1,4 @@
-import { dayAndMonth, plainDate } from "@/lib/format-time"
+import { dayAndMonth, plainDate } from "@/lib/platform/text/format-time"
 import type { Period } from "./chart"
 
 type PeriodUnit = "hour" | "day" | "week" | "month"

@@ -1,9 +1,9 @@
 "use client"
 
 import { type ReactNode, type SubmitEvent, useRef } from "react"
+import { useToasts } from "@/components/toast"
+import { useDialog } from "@/components/use-dialog"
 import type { Message } from "@/lib/form/action"
-import { useToasts } from "../toast"
-import { useDialog } from "../use-dialog"
 import type { ConfirmDialogProps } from "./confirm-dialog"
 import type { Confirmation } from "./confirm-form"
 import { MessageText } from "./message-text"

@@ -1,9 +1,9 @@
 "use client"
 
 import { Dialog } from "@base-ui/react/dialog"
+import { Button } from "@/components/button"
+import { backdropStyle, popupStyle } from "@/components/dialog-style"
 import type { Message } from "@/lib/form/action"
-import { Button } from "../button"
-import { backdropStyle, popupStyle } from "../dialog-style"
 import { type Confirmation, ConfirmForm } from "./confirm-form"
 
 export type ConfirmDialogProps = {

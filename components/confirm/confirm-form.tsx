@@ -1,10 +1,10 @@
 "use client"
 
 import type { ReactNode } from "react"
+import type { ButtonKind } from "@/components/button"
+import { SubmitButton } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
 import type { FormAction, Message } from "@/lib/form/action"
-import type { ButtonKind } from "../button"
-import { SubmitButton } from "../form/fields"
-import { Form } from "../form/form"
 
 /** A change to confirm. Its action is done with a message for the viewer. */
 export type Confirmation = {

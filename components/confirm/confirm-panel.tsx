@@ -1,10 +1,10 @@
 "use client"
 
 import type { ReactNode } from "react"
-import { buttonStyle } from "../button"
-import { Link } from "../link"
-import { Notice } from "../notice"
-import { Panel } from "../page-frame"
+import { buttonStyle } from "@/components/button"
+import { Link } from "@/components/link"
+import { Notice } from "@/components/notice"
+import { Panel } from "@/components/page-frame"
 import { type Confirmation, ConfirmForm } from "./confirm-form"
 import { MessageText } from "./message-text"
 

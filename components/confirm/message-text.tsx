@@ -1,6 +1,6 @@
+import { Link } from "@/components/link"
+import { Untrusted } from "@/components/untrusted"
 import type { Message } from "@/lib/form/action"
-import { Link } from "../link"
-import { Untrusted } from "../untrusted"
 
 /** A message, which can name what was changed. */
 export function MessageText({ message }: { message: Message }) {

@@ -1,9 +1,9 @@
 "use client"
 
 import { type ComponentProps, type ReactNode, useRef, useState } from "react"
-import { Button } from "../button"
-import { controlStyle, describedBy, Field, FieldGroup } from "../field"
-import { useHydrated } from "../use-hydrated"
+import { Button } from "@/components/button"
+import { controlStyle, describedBy, Field, FieldGroup } from "@/components/field"
+import { useHydrated } from "@/components/use-hydrated"
 import { useFormState } from "./form-state"
 
 type Labeled = { name: string; label: string; hint?: ReactNode }
@@ -179,7 +179,7 @@ export function CheckboxesField({
   )
 }
 
-/** See lib/input/fields.ts. It stays the same when the page is refreshed. */
+/** See lib/platform/schemas/form-fields.ts. It stays the same when the page is refreshed. */
 export function RequestId({ id }: { id: string }) {
   const [first] = useState(id)
   return <input type="hidden" name="requestId" value={useFormField("requestId").value ?? first} />

@@ -12,9 +12,9 @@ import {
   useState,
   useTransition,
 } from "react"
+import { Link } from "@/components/link"
+import { Notice } from "@/components/notice"
 import type { FormAction, FormResult } from "@/lib/form/action"
-import { Link } from "../link"
-import { Notice } from "../notice"
 import { FormContext, type Refusal } from "./form-state"
 import { ProofField } from "./proof-field"
 import { useViewerId } from "./signed-in-as"

@@ -8,9 +8,9 @@ import {
   startRegistration,
 } from "@simplewebauthn/browser"
 import { type MouseEvent, useRef, useState } from "react"
+import type { ButtonKind } from "@/components/button"
+import { useHydrated } from "@/components/use-hydrated"
 import type { FormAction } from "@/lib/form/action"
-import type { ButtonKind } from "../button"
-import { useHydrated } from "../use-hydrated"
 import { SubmitButton } from "./fields"
 import { type Refusal, useFormState } from "./form-state"
 

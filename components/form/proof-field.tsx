@@ -2,9 +2,9 @@
 
 import dynamic from "next/dynamic"
 import { useEffect, useId, useRef } from "react"
+import { Button } from "@/components/button"
+import { useHydrated } from "@/components/use-hydrated"
 import type { ProofRequest } from "@/lib/sign-in/fresh-proof"
-import { Button } from "../button"
-import { useHydrated } from "../use-hydrated"
 import { PasswordField, TextField } from "./fields"
 
 /** Its code is loaded only by accounts that have passkeys. */

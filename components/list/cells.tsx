@@ -2,10 +2,10 @@ import { Fragment } from "react"
 import { RelativeTime } from "@/components/relative-time"
 import { StatusBadge, type Tone } from "@/components/status-badge"
 import { Untrusted } from "@/components/untrusted"
-import { absoluteTime, clockTime, plainDate } from "@/lib/format-time"
-import { money } from "@/lib/money"
-import { visible } from "@/lib/visible-text"
-import { inWords } from "@/lib/words"
+import { absoluteTime, clockTime, plainDate } from "@/lib/platform/text/format-time"
+import { money } from "@/lib/platform/text/money"
+import { visible } from "@/lib/platform/text/visible-text"
+import { inWords } from "@/lib/platform/text/words"
 
 /** Shows the end of the id: UUIDs start with a timestamp, so ids of neighboring rows differ only at the end. */
 export function Id({ value }: { value: string }) {

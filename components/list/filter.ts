@@ -1,7 +1,7 @@
-import { jsonSchemaOf } from "@/lib/api/document"
+import { jsonSchemaOf } from "@/lib/api/documents/document"
 import type { Parameters } from "@/lib/api/parameters"
-import { calendarDate } from "@/lib/format-time"
-import { capitalized, inWords } from "@/lib/words"
+import { calendarDate } from "@/lib/platform/text/format-time"
+import { capitalized, inWords } from "@/lib/platform/text/words"
 
 /** What a page knows about the values of its filters, besides their schemas. */
 export type Known = {

@@ -1,7 +1,7 @@
 import { redirect } from "next/navigation"
 import type { List } from "@/lib/api/envelope"
 import { Refusal } from "@/lib/api/errors"
-import { TooManyWaiting } from "@/lib/postgres/turns"
+import { TooManyWaiting } from "@/lib/platform/queues/turns"
 
 /**
  * The query of a page. Forms also submit empty fields; a redirect removes them, which keeps the URL short, and the API's

@@ -1,7 +1,7 @@
-import { None, ReadableId } from "@/components/list/cells"
 import { StatusBadge, type Tone } from "@/components/status-badge"
 import { Untrusted } from "@/components/untrusted"
-import { visible } from "@/lib/visible-text"
+import { visible } from "@/lib/platform/text/visible-text"
+import { None, ReadableId } from "./cells"
 import { meaningOf } from "./failure-meaning"
 
 /** The endpoint of a request, with the names of the parameters that it had. */

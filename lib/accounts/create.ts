@@ -1,7 +1,7 @@
 import type { User } from "@/generated/prisma/client"
-import { audit } from "@/lib/audit"
+import { audit } from "@/lib/audit/entries"
 import { env } from "@/lib/env"
-import { db } from "@/lib/postgres/prisma"
+import { db } from "@/lib/platform/postgres/prisma"
 import { markJoined } from "@/lib/waitlist/waitlist"
 import { isTaken, refuseReserved } from "./reserved-address"
 

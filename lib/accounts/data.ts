@@ -1,7 +1,7 @@
 import { z } from "zod"
-import { emailParameter } from "@/lib/email/address"
-import { db } from "@/lib/postgres/prisma"
-import { search, type Term } from "@/lib/postgres/search"
+import { emailParameter } from "@/lib/platform/email/address"
+import { db } from "@/lib/platform/postgres/prisma"
+import { search, type Term } from "@/lib/platform/postgres/search"
 
 /** Email addresses by account id. An id without an account is omitted. */
 export async function emailsOf(ids: readonly string[]): Promise<Map<string, string>> {

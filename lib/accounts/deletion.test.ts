@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest"
 import { findAddressChange, undoAddressChange } from "@/lib/address-change"
-import { db } from "@/lib/postgres/prisma"
+import type { OwnerId } from "@/lib/authority/owner"
+import { db } from "@/lib/platform/postgres/prisma"
 import { hashOf, newToken } from "@/lib/sign-in/link-token"
-import { addressOf, resetPassword } from "@/lib/sign-in/password-reset"
+import { addressOf, resetPassword } from "@/lib/sign-in/passwords/password-reset"
 import { createSession } from "@/lib/sign-in/sessions"
 import { signInWithPassword } from "@/lib/sign-in/sign-in"
 import { cheapHashOf, createUser, createViewer, withoutTriggers } from "@/tests/support/factories"
@@ -17,7 +18,6 @@ import {
   undoDeletionOf,
 } from "./deletion"
 import { changeStatus } from "./mutations"
-import type { OwnerId } from "./owner"
 
 const password = "correct horse battery staple"
 

@@ -1,10 +1,10 @@
 import { type AccountDeletion, Prisma, type User } from "@/generated/prisma/client"
-import { type AuditAction, audit } from "@/lib/audit"
-import { db, type Transaction } from "@/lib/postgres/prisma"
-import { idIn, lockAccounts, lockViewer, type Standing } from "./authority"
+import { type AuditAction, audit } from "@/lib/audit/entries"
+import { idIn, lockAccounts, lockViewer, type Standing } from "@/lib/authority/authority"
+import type { OwnerId } from "@/lib/authority/owner"
+import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { graceDays } from "./grace-days"
 import { asManager, type ChangeResult } from "./mutations"
-import type { OwnerId } from "./owner"
 
 // An account that is to be deleted is closed for some days, in which a sign-in may undo it. Then lib/leaving/erasure.ts
 // removes the person from it.

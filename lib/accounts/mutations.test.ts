@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto"
 import { describe, expect, test } from "vitest"
+import type { OwnerId } from "@/lib/authority/owner"
 import { type Permission, type Role, roleNames, roles } from "@/lib/permissions"
-import { db } from "@/lib/postgres/prisma"
+import { db } from "@/lib/platform/postgres/prisma"
 import { createUser } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
 import { changeRole, changeStatus, type StatusChange } from "./mutations"
-import type { OwnerId } from "./owner"
 
 // A custom role that manages accounts but has fewer permissions than admin.
 Object.assign(roles, { moderator: ["users.read", "users.manage"] satisfies Permission[] })

@@ -1,11 +1,11 @@
 import type { UserStatus } from "@/generated/prisma/enums"
-import { type AuditAction, audit } from "@/lib/audit"
-import { optional } from "@/lib/input/fields"
-import { plainText } from "@/lib/input/text"
+import { type AuditAction, audit } from "@/lib/audit/entries"
+import { idIn, lockAccounts, type Obstacle, obstacle, outranks, type Standing } from "@/lib/authority/authority"
+import type { OwnerId } from "@/lib/authority/owner"
 import { maxIdleSeconds, type Role } from "@/lib/permissions"
-import { db, type Transaction } from "@/lib/postgres/prisma"
-import { idIn, lockAccounts, type Obstacle, obstacle, outranks, type Standing } from "./authority"
-import type { OwnerId } from "./owner"
+import { db, type Transaction } from "@/lib/platform/postgres/prisma"
+import { optional } from "@/lib/platform/schemas/form-fields"
+import { plainText } from "@/lib/platform/schemas/text"
 
 /** The optional reason for a ban, an unban or a closure, as entered in the console. */
 export const statusReason = optional(plainText({ name: "Reason", max: 200 }))

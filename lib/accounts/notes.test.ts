@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
-import { db } from "@/lib/postgres/prisma"
-import { limits } from "@/lib/rate-limit/rate-limit"
+import type { OwnerId } from "@/lib/authority/owner"
+import { db } from "@/lib/platform/postgres/prisma"
+import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { createUser } from "@/tests/support/factories"
 import { addNote, notesAbout } from "./notes"
-import type { OwnerId } from "./owner"
 
 async function author(role: string) {
   return (await createUser({ role })).id as OwnerId

@@ -1,12 +1,12 @@
 import { z } from "zod"
-import { audit } from "@/lib/audit"
-import { hidden, requestId } from "@/lib/input/fields"
-import { plainParagraphs } from "@/lib/input/text"
+import { audit } from "@/lib/audit/entries"
+import { idIn, lockAccounts } from "@/lib/authority/authority"
+import type { OwnerId } from "@/lib/authority/owner"
 import { holds } from "@/lib/permissions"
-import { db } from "@/lib/postgres/prisma"
-import { consume } from "@/lib/rate-limit/rate-limit"
-import { idIn, lockAccounts } from "./authority"
-import type { OwnerId } from "./owner"
+import { db } from "@/lib/platform/postgres/prisma"
+import { consume } from "@/lib/platform/rate-limit/rate-limit"
+import { hidden, requestId } from "@/lib/platform/schemas/form-fields"
+import { plainParagraphs } from "@/lib/platform/schemas/text"
 
 export const noteMaxLength = 2_000
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
+import type { OwnerId } from "@/lib/authority/owner"
 import { createKey, createUser } from "@/tests/support/factories"
-import type { OwnerId } from "./owner"
 import { progressOf } from "./progress"
 
 test("the steps of an account are those that it has done with keys of its own, also with ended ones", async () => {

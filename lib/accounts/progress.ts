@@ -1,5 +1,5 @@
-import type { OwnerId } from "@/lib/accounts/owner"
-import { db } from "@/lib/postgres/prisma"
+import type { OwnerId } from "@/lib/authority/owner"
+import { db } from "@/lib/platform/postgres/prisma"
 
 /** How far a new account has come. */
 export type Progress = { hasVerified: boolean; hasKey: boolean; hasCalled: boolean }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest"
-import { db } from "@/lib/postgres/prisma"
-import { limits } from "@/lib/rate-limit/rate-limit"
+import type { OwnerId } from "@/lib/authority/owner"
+import { db } from "@/lib/platform/postgres/prisma"
+import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { createUser } from "@/tests/support/factories"
-import type { OwnerId } from "./owner"
 import { renameAccount } from "./rename"
 
 function entriesOf(targetId: string) {

@@ -1,9 +1,9 @@
 import { z } from "zod"
-import { audit } from "@/lib/audit"
-import { plainText } from "@/lib/input/text"
-import { db } from "@/lib/postgres/prisma"
-import { consume } from "@/lib/rate-limit/rate-limit"
-import type { OwnerId } from "./owner"
+import { audit } from "@/lib/audit/entries"
+import type { OwnerId } from "@/lib/authority/owner"
+import { db } from "@/lib/platform/postgres/prisma"
+import { consume } from "@/lib/platform/rate-limit/rate-limit"
+import { plainText } from "@/lib/platform/schemas/text"
 
 export const renameForm = z.strictObject({ name: plainText({ name: "Name", max: 100 }) })
 

@@ -1,5 +1,5 @@
-import { isUniqueViolation } from "@/lib/postgres/failures"
-import type { Transaction } from "@/lib/postgres/prisma"
+import { isUniqueViolation } from "@/lib/platform/postgres/failures"
+import type { Transaction } from "@/lib/platform/postgres/prisma"
 
 /** How long a change of address can be undone from the previous address. */
 export const undoHours = 72

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { pool } from "@/lib/postgres/pool"
+import { pool } from "@/lib/platform/postgres/pool"
 import { createKey, createUser } from "@/tests/support/factories"
 import { recordUse } from "./authenticate"
 

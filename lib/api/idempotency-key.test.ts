@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { newSecret } from "../keys/secret"
+import { newSecret } from "@/lib/keys/secret"
 import { readIdempotencyKey } from "./idempotency-key"
 
 function read(...values: string[]) {

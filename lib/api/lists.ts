@@ -1,14 +1,13 @@
 import { z } from "zod"
-import type { OwnerId } from "@/lib/accounts/owner"
+import type { OwnerId } from "@/lib/authority/owner"
 import type { Family } from "@/lib/metrics/family"
-import type { Found, Page, Position } from "@/lib/postgres/page"
-import { maxMatches, type Searched, search as searchFor, type Term } from "@/lib/postgres/search"
-import { inTurn } from "@/lib/postgres/turns"
-import type { Permission } from "../permissions"
+import type { Permission } from "@/lib/permissions"
+import type { Found, Page, Position } from "@/lib/platform/postgres/page"
+import { maxMatches, type Searched, search as searchFor, type Term } from "@/lib/platform/postgres/search"
+import { inTurn } from "@/lib/platform/queues/turns"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import type { List } from "./envelope"
 import { refuseAs } from "./errors"
-import { type Context, type Demand, pageOrStream, refusePaging } from "./page-or-stream"
 import {
   defaultSort,
   encodeCursor,
@@ -20,8 +19,9 @@ import {
 } from "./parameters"
 import { parseListQuery } from "./query"
 import type { Body, StreamedBody } from "./respond"
-import { openStream, type Reader } from "./stream"
-import type { StreamFormat } from "./stream-formats"
+import type { StreamFormat } from "./streams/formats"
+import { type Context, type Demand, pageOrStream, refusePaging } from "./streams/page-or-stream"
+import { openStream, type Reader } from "./streams/stream"
 
 /** An admin list that pages can read too, with the same rows, parameters and errors as over HTTP. */
 export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {

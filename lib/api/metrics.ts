@@ -1,15 +1,15 @@
 import { z } from "zod"
-import { untrustedText } from "../fields"
-import { ask, type Row } from "../metrics/ask"
-import type { Family, Source } from "../metrics/family"
-import { dimensionsOf, measureOf, type Question, QuestionError } from "../metrics/question"
-import { maxStatsPeriods, periodsOf, type StatsInterval, statsInterval } from "../stats/periods"
+import { ask, type Row } from "@/lib/metrics/ask"
+import type { Family, Source } from "@/lib/metrics/family"
+import { maxStatsPeriods, periodsOf, type StatsInterval, statsInterval } from "@/lib/metrics/periods"
+import { dimensionsOf, measureOf, type Question, QuestionError } from "@/lib/metrics/question"
+import { untrustedText } from "@/lib/platform/schemas/fields"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import { refuseAs } from "./errors"
-import { type Demand, pageOrStream, refusePaging } from "./page-or-stream"
 import { limitBounds, type Parameters, sharedParameters } from "./parameters"
 import { parseParameters, parseValue } from "./query"
-import { openStream } from "./stream"
+import { type Demand, pageOrStream, refusePaging } from "./streams/page-or-stream"
+import { openStream } from "./streams/stream"
 
 /** A unit of time included. */
 const maxDimensions = 3

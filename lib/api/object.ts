@@ -1,5 +1,5 @@
 import { z } from "zod"
-import type { Owner } from "@/lib/accounts/owner"
+import type { Owner } from "@/lib/authority/owner"
 import { type Endpoint, type Routes, routes } from "./endpoint"
 import { objectEnvelope } from "./envelope"
 import { parseParameters } from "./query"

@@ -1,10 +1,10 @@
 import { z } from "zod"
-import { integer } from "@/lib/input/integer"
-import { isStorable, unseen } from "@/lib/input/text"
-import type { Page, Position } from "@/lib/postgres/page"
-import type { Searched, Term } from "@/lib/postgres/search"
+import type { Page, Position } from "@/lib/platform/postgres/page"
+import type { Searched, Term } from "@/lib/platform/postgres/search"
+import { integer } from "@/lib/platform/schemas/integer"
+import { isStorable, unseen } from "@/lib/platform/schemas/text"
+import { plainPunctuation } from "@/lib/platform/text/typed-punctuation"
 import { anyPrefix } from "@/lib/surfaces"
-import { plainPunctuation } from "@/lib/typed-punctuation"
 
 export const limitBounds = { min: 1, max: 500, default: 100 }
 /** The largest signed 32-bit integer. */

@@ -1,6 +1,6 @@
 import { z } from "zod"
-import { isStorable } from "@/lib/input/text"
-import type { Page, Position } from "@/lib/postgres/page"
+import type { Page, Position } from "@/lib/platform/postgres/page"
+import { isStorable } from "@/lib/platform/schemas/text"
 import { product } from "@/lib/product"
 import { anyPrefix } from "@/lib/surfaces"
 import { refuseAs } from "./errors"

@@ -1,7 +1,7 @@
 import { z } from "zod"
 import type { Prisma } from "@/generated/prisma/client"
-import type { Scalar } from "@/lib/postgres/page"
-import { credits } from "../fields"
+import type { Scalar } from "@/lib/platform/postgres/page"
+import { credits } from "@/lib/platform/schemas/fields"
 
 export const balanceMeta = z.object({
   balance: credits.describe(

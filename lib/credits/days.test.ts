@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import { Pool } from "pg"
 import { expect, test } from "vitest"
-import type { OwnerId } from "@/lib/accounts/owner"
-import { pool } from "@/lib/postgres/pool"
+import type { OwnerId } from "@/lib/authority/owner"
+import { env } from "@/lib/env"
+import { pool } from "@/lib/platform/postgres/pool"
 import { singletons } from "@/lib/singleton"
 import { createUser, grantCredits } from "@/tests/support/factories"
-import { env } from "../env"
 import { creditDays, forecastOf, shownDays } from "./days"
 
 const day = 86_400_000

@@ -1,5 +1,5 @@
-import type { OwnerId } from "@/lib/accounts/owner"
-import { pool } from "@/lib/postgres/pool"
+import type { OwnerId } from "@/lib/authority/owner"
+import { pool } from "@/lib/platform/postgres/pool"
 
 export const shownDays = 30
 

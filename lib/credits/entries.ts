@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { CreditEntryKind } from "@/generated/prisma/enums"
-import { credits, id, timestamp, untrustedText } from "../fields"
+import { credits, id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 
 export const creditEntryKind = z.enum(CreditEntryKind)
 

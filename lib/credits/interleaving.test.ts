@@ -3,15 +3,15 @@ import { setImmediate as nextTick } from "node:timers/promises"
 import fc from "fast-check"
 import { Pool, type QueryConfig } from "pg"
 import { afterAll, expect, test, vi } from "vitest"
-import type { OwnerId } from "@/lib/accounts/owner"
-import { pool } from "@/lib/postgres/pool"
-import { withSettings } from "@/lib/postgres/settings"
-import { inTurn, inTurns } from "@/lib/postgres/turns"
+import type { OwnerId } from "@/lib/authority/owner"
+import { env } from "@/lib/env"
+import { pool } from "@/lib/platform/postgres/pool"
+import { withSettings } from "@/lib/platform/postgres/settings"
+import { inTurn, inTurns } from "@/lib/platform/queues/turns"
 import { singletons } from "@/lib/singleton"
 import { createKey, createUser, grantCredits as fund } from "@/tests/support/factories"
 import { findOverspending, findViolations } from "@/tests/support/ledger-invariants"
 import { isLong } from "@/tests/support/sample"
-import { env } from "../env"
 import { sweep } from "./ledger"
 import { deductCredits, grantCredits } from "./mutations"
 import { type RunResult, run } from "./run"
@@ -24,7 +24,7 @@ const timeLimit = numRuns * 100
 const timeout = timeLimit + 60_000
 const seed = Number(process.env.LEDGER_SEED || randomInt(2 ** 31))
 
-vi.mock("@/lib/postgres/turns", { spy: true })
+vi.mock("@/lib/platform/queues/turns", { spy: true })
 
 /** For the statements of the test itself, which are not scheduled. */
 const observer = new Pool({ connectionString: withSettings(env().DATABASE_URL), max: 2 })

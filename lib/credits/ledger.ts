@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from "uuid"
-import type { OwnerId } from "@/lib/accounts/owner"
-import { findSpending, type Spending } from "@/lib/credits/spending"
-import { isDatabaseUnavailable, isUniqueViolation } from "@/lib/postgres/failures"
-import { pool } from "@/lib/postgres/pool"
+import type { OwnerId } from "@/lib/authority/owner"
+import { isDatabaseUnavailable, isUniqueViolation } from "@/lib/platform/postgres/failures"
+import { pool } from "@/lib/platform/postgres/pool"
+import { findSpending, type Spending } from "./spending"
 
 /** The lifetime of a reservation; longer than the time limit for work and than a server shutdown. */
 export const reservationSeconds = 60

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest"
-import type { OwnerId } from "@/lib/accounts/owner"
-import { pool } from "@/lib/postgres/pool"
+import type { OwnerId } from "@/lib/authority/owner"
+import { pool } from "@/lib/platform/postgres/pool"
+import { grantPurchase } from "@/lib/purchases/grant"
 import { createKey, createOrder, createUser, grantCredits } from "@/tests/support/factories"
 import { release, reserve, settle } from "./ledger"
 import { findLines, findOwnRun, lastLinesOf } from "./lines"
-import { grantPurchase } from "./purchases"
 
 async function customer() {
   const user = await createUser()

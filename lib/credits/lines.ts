@@ -1,9 +1,9 @@
 import { z } from "zod"
 import { RunState } from "@/generated/prisma/enums"
-import type { OwnerId } from "@/lib/accounts/owner"
-import { findIn, type List, type Page } from "@/lib/postgres/page"
-import { db } from "@/lib/postgres/prisma"
-import { credits, id, timestamp, untrustedText } from "../fields"
+import type { OwnerId } from "@/lib/authority/owner"
+import { findIn, type List, type Page } from "@/lib/platform/postgres/page"
+import { db } from "@/lib/platform/postgres/prisma"
+import { credits, id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 import { ownBalance } from "./balance"
 import { creditEntryKind } from "./entries"
 

@@ -1,11 +1,11 @@
 import { z } from "zod"
-import { idIn, lockAccounts } from "@/lib/accounts/authority"
-import type { OwnerId } from "@/lib/accounts/owner"
-import { requestId } from "@/lib/input/fields"
-import { plainText } from "@/lib/input/text"
-import { db } from "@/lib/postgres/prisma"
-import { audit } from "../audit"
-import { holds } from "../permissions"
+import { audit } from "@/lib/audit/entries"
+import { idIn, lockAccounts } from "@/lib/authority/authority"
+import type { OwnerId } from "@/lib/authority/owner"
+import { holds } from "@/lib/permissions"
+import { db } from "@/lib/platform/postgres/prisma"
+import { requestId } from "@/lib/platform/schemas/form-fields"
+import { plainText } from "@/lib/platform/schemas/text"
 
 const maxAmount = 1_000_000
 

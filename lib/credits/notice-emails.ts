@@ -1,6 +1,6 @@
-import { deliversEmails } from "@/lib/email/mailbox"
-import { sendEmail } from "@/lib/email/send"
-import { pool } from "@/lib/postgres/pool"
+import { deliversEmails } from "@/lib/platform/email/mailbox"
+import { sendEmail } from "@/lib/platform/email/send"
+import { pool } from "@/lib/platform/postgres/pool"
 import { lastGrant, left, lowPercent } from "./notices"
 import { inCredits } from "./words"
 

@@ -1,7 +1,7 @@
-import type { OwnerId } from "@/lib/accounts/owner"
-import { inBackground, isLaneFull } from "@/lib/background"
-import { deliversEmails } from "@/lib/email/mailbox"
-import { pool } from "@/lib/postgres/pool"
+import type { OwnerId } from "@/lib/authority/owner"
+import { deliversEmails } from "@/lib/platform/email/mailbox"
+import { pool } from "@/lib/platform/postgres/pool"
+import { inBackground, isLaneFull } from "@/lib/platform/queues/background"
 import { singleton } from "@/lib/singleton"
 
 // Emails about credits that run out: one of each kind for the credits that were last added. A call that changes the balance,

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto"
-import type { OwnerId } from "@/lib/accounts/owner"
-import { databaseDeadline, type WithinDeadline } from "@/lib/postgres/deadline"
-import { inTurn, inTurns } from "@/lib/postgres/turns"
-import { log } from "@/lib/telemetry/log"
-import { metrics } from "@/lib/telemetry/metrics"
+import type { OwnerId } from "@/lib/authority/owner"
+import { databaseDeadline, type WithinDeadline } from "@/lib/platform/postgres/deadline"
+import { inTurn, inTurns } from "@/lib/platform/queues/turns"
+import { log } from "@/lib/platform/telemetry/log"
+import { metrics } from "@/lib/platform/telemetry/metrics"
 import { type Reservation, type ReserveRequest, type ReserveResult, release, reserve, settle } from "./ledger"
 
 /** The time limit for work. Together with the attempts to settle, it is well below the lifetime of a reservation. */

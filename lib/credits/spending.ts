@@ -1,5 +1,5 @@
 import type { SpendPeriod } from "@/generated/prisma/client"
-import { pool } from "@/lib/postgres/pool"
+import { pool } from "@/lib/platform/postgres/pool"
 
 /** A key's spending limit, and how much of it the current period has used. Amounts are credits. */
 export type Spending = {

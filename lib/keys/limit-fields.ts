@@ -1,7 +1,7 @@
 import { z } from "zod"
-import { optional, several } from "@/lib/input/fields"
-import { parseNetwork } from "@/lib/rate-limit/ip-address"
-import { limits } from "@/lib/rate-limit/rate-limit"
+import { parseNetwork } from "@/lib/platform/rate-limit/ip-address"
+import { limits } from "@/lib/platform/rate-limit/rate-limit"
+import { optional, several } from "@/lib/platform/schemas/form-fields"
 import { type SpendPeriod, spendPeriods } from "./choices"
 import { type Scope, scopeMeanings } from "./scopes"
 

@@ -1,18 +1,17 @@
 import { randomUUID } from "node:crypto"
 import { describe, expect, test } from "vitest"
-import type { Owner, OwnerId } from "@/lib/accounts/owner"
+import type { Owner, OwnerId } from "@/lib/authority/owner"
 import type { Role } from "@/lib/permissions"
-import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
-import { consume, limits } from "@/lib/rate-limit/rate-limit"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db } from "@/lib/platform/postgres/prisma"
+import { consume, limits } from "@/lib/platform/rate-limit/rate-limit"
 import type { Viewer } from "@/lib/sign-in/sessions"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
-import { usageDays } from "@/lib/usage-days"
 import { createKey, createUser, createViewer } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
 import { ownerPool } from "@/tests/support/owner"
 import { listKeys, listKeysOf } from "./data"
-import { expiryOf } from "./expiry"
+import { expiryOf, usageDays } from "./choices"
 import {
   type AccountRevocation,
   issueKey,

@@ -1,5 +1,5 @@
 import { findSpending } from "@/lib/credits/spending"
-import { pool } from "@/lib/postgres/pool"
+import { pool } from "@/lib/platform/postgres/pool"
 import type { Surface } from "@/lib/surfaces"
 
 type OwnKey = {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
-import { pool } from "@/lib/postgres/pool"
+import { pool } from "@/lib/platform/postgres/pool"
 import { createKey, createViewer } from "@/tests/support/factories"
 import { ownerPool } from "@/tests/support/owner"
 import { listKeys } from "./data"

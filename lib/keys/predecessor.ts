@@ -1,4 +1,4 @@
-import { pool } from "@/lib/postgres/pool"
+import { pool } from "@/lib/platform/postgres/pool"
 import type { ListedKey } from "./data"
 
 /** A key that another one has replaced, as long as it works. */

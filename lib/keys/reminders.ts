@@ -1,8 +1,8 @@
-import { deliversEmails } from "@/lib/email/mailbox"
-import { sendEmail } from "@/lib/email/send"
-import type { ExpiringKey } from "@/lib/email/templates"
 import { holds, roleNames } from "@/lib/permissions"
-import { pool } from "@/lib/postgres/pool"
+import { deliversEmails } from "@/lib/platform/email/mailbox"
+import { sendEmail } from "@/lib/platform/email/send"
+import type { ExpiringKey } from "@/lib/platform/email/templates"
+import { pool } from "@/lib/platform/postgres/pool"
 import { kinds } from "@/lib/surfaces"
 
 // Emails about keys that expire. Each round puts the keys that have reached a threshold in a queue, then sends each

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
-import type { OwnerId } from "@/lib/accounts/owner"
-import { db } from "@/lib/postgres/prisma"
+import type { OwnerId } from "@/lib/authority/owner"
+import { db } from "@/lib/platform/postgres/prisma"
 import { kinds } from "@/lib/surfaces"
 import { createUser } from "@/tests/support/factories"
 import { reportNewAdminKey } from "./report"

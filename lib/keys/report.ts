@@ -1,6 +1,6 @@
-import { sendEmail } from "@/lib/email/send"
-import { db } from "@/lib/postgres/prisma"
-import { log } from "@/lib/telemetry/log"
+import { sendEmail } from "@/lib/platform/email/send"
+import { db } from "@/lib/platform/postgres/prisma"
+import { log } from "@/lib/platform/telemetry/log"
 
 type Account = { id: string; email: string }
 

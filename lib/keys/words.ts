@@ -1,6 +1,6 @@
 import type { Spending } from "@/lib/credits/spending"
 import { inCredits } from "@/lib/credits/words"
-import { relativeTime } from "@/lib/format-time"
+import { relativeTime } from "@/lib/platform/text/format-time"
 import { replacedReason, revocationReasons, type SpendPeriod } from "./choices"
 import type { KeyLimits, ListedKey } from "./data"
 import { isUnscoped } from "./health"

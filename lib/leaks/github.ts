@@ -3,8 +3,8 @@ import { Readable } from "node:stream"
 import type { ReadableStream } from "node:stream/web"
 import { z } from "zod"
 import { env } from "@/lib/env"
+import { log } from "@/lib/platform/telemetry/log"
 import { singleton } from "@/lib/singleton"
-import { log } from "@/lib/telemetry/log"
 
 // GitHub signs its reports of leaked keys:
 // https://docs.github.com/en/code-security/secret-scanning/secret-scanning-partnership-program/secret-scanning-partner-program

@@ -1,11 +1,11 @@
 import { Prisma } from "@/generated/prisma/client"
-import { idIn, lockAccounts } from "@/lib/accounts/authority"
-import { audit } from "@/lib/audit"
-import { sendEmail } from "@/lib/email/send"
+import { audit } from "@/lib/audit/entries"
+import { idIn, lockAccounts } from "@/lib/authority/authority"
 import { revoke } from "@/lib/keys/mutations"
-import { openSnapshot, type Snapshot } from "@/lib/postgres/cursor"
-import { pool } from "@/lib/postgres/pool"
-import { db, type Transaction } from "@/lib/postgres/prisma"
+import { sendEmail } from "@/lib/platform/email/send"
+import { openSnapshot, type Snapshot } from "@/lib/platform/postgres/cursor"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { erasedHash, type PersonalTable, personalTables } from "./personal-data"
 
 // An account whose deletion is due is erased in two steps, at least a minute apart: the first one ends what the account

@@ -1,5 +1,5 @@
-import { audit } from "@/lib/audit"
-import { db } from "@/lib/postgres/prisma"
+import { audit } from "@/lib/audit/entries"
+import { db } from "@/lib/platform/postgres/prisma"
 import { hashOf, newToken } from "@/lib/sign-in/link-token"
 import type { Viewer } from "@/lib/sign-in/sessions"
 

@@ -1,10 +1,10 @@
 import { Readable } from "node:stream"
 import { ZipFile } from "yazl"
-import type { OwnerId } from "@/lib/accounts/owner"
-import { plainDate } from "@/lib/format-time"
-import type { Snapshot } from "@/lib/postgres/cursor"
+import type { OwnerId } from "@/lib/authority/owner"
+import type { Snapshot } from "@/lib/platform/postgres/cursor"
+import type { Chunks } from "@/lib/platform/queues/stream-slots"
+import { plainDate } from "@/lib/platform/text/format-time"
 import { product } from "@/lib/product"
-import type { Chunks } from "@/lib/streams"
 import { type PersonalTable, personalTables } from "./personal-data"
 
 type File = { table: string; name: string; about: string; of: PersonalTable }

@@ -1,9 +1,9 @@
-import { id } from "../fields"
-import type { Bind } from "../postgres/page"
-import { pool } from "../postgres/pool"
-import { type Period, periodsOf } from "../stats/periods"
+import type { Bind } from "@/lib/platform/postgres/page"
+import { pool } from "@/lib/platform/postgres/pool"
+import { id } from "@/lib/platform/schemas/fields"
 import type { Family, Measure, Operand } from "./family"
 import { bounds, type Part, partsOf } from "./parts"
+import { type Period, periodsOf } from "./periods"
 import { factName, factOf, measureOf, type Question, QuestionError, usesOf } from "./question"
 
 /**

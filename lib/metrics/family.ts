@@ -1,6 +1,6 @@
 import type { z } from "zod"
-import { currencyCode, id } from "../fields"
-import type { Permission } from "../permissions"
+import type { Permission } from "@/lib/permissions"
+import { currencyCode, id } from "@/lib/platform/schemas/fields"
 
 // A family is a set of measures of one kind of thing, such as orders. It is declared with the endpoint that lists them.
 

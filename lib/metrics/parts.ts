@@ -1,7 +1,7 @@
-import { counted } from "../postgres/daily-sums"
-import type { Bind } from "../postgres/page"
-import type { Period } from "../stats/periods"
+import { counted } from "@/lib/platform/postgres/daily-sums"
+import type { Bind } from "@/lib/platform/postgres/page"
 import type { Fact } from "./family"
+import type { Period } from "./periods"
 import { factName, factOf, type Question, QuestionError, type Use } from "./question"
 
 // The SQL that answers a question: sums of whole days where there are any, and rows for what they do not cover.

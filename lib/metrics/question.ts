@@ -1,5 +1,5 @@
-import type { StatsInterval } from "../stats/periods"
 import type { Fact, Family, Measure } from "./family"
+import type { StatsInterval } from "./periods"
 
 /** A question that is not possible, or too wide; the message says what is. */
 export class QuestionError extends Error {}

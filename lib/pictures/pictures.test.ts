@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto"
 import sharp from "sharp"
 import { expect, test } from "vitest"
-import type { OwnerId } from "@/lib/accounts/owner"
-import { db } from "@/lib/postgres/prisma"
-import { limits } from "@/lib/rate-limit/rate-limit"
+import type { OwnerId } from "@/lib/authority/owner"
+import { maxPictureBytes } from "@/lib/platform/http/body-limits"
+import { db } from "@/lib/platform/postgres/prisma"
+import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { findViewer } from "@/lib/sign-in/sessions"
 import { createPicture, createUser, createViewer } from "@/tests/support/factories"
 import { findPicture, removePicture, removePictureOf, savePicture } from "./pictures"
-import { maxPictureBytes } from "./upload"
 
 const file = new Blob([
   new Uint8Array(

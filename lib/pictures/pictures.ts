@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto"
 import { asManager, type ChangeResult } from "@/lib/accounts/mutations"
-import type { Owner, OwnerId } from "@/lib/accounts/owner"
-import { audit } from "@/lib/audit"
+import { audit } from "@/lib/audit/entries"
+import type { Owner, OwnerId } from "@/lib/authority/owner"
 import { holds } from "@/lib/permissions"
-import { db, type Transaction } from "@/lib/postgres/prisma"
-import { consume } from "@/lib/rate-limit/rate-limit"
+import { maxPictureBytes } from "@/lib/platform/http/body-limits"
+import { db, type Transaction } from "@/lib/platform/postgres/prisma"
+import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { thumbnailOf } from "./thumbnail"
-import { maxPictureBytes, type Outcome } from "./upload"
+import type { Outcome } from "./upload"
 
 /**
  * Makes a file the picture of the signed-in account.

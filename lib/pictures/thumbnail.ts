@@ -1,5 +1,5 @@
 import sharp from "sharp"
-import { fairQueue } from "@/lib/sign-in/fair-queue"
+import { fairQueue } from "@/lib/platform/queues/fair-queue"
 import { singleton } from "@/lib/singleton"
 
 /** The width and height of a picture: an avatar's, on a screen with three pixels to one. */

@@ -1,11 +1,3 @@
-/** Where a picture is uploaded: the one path that takes a form of this size, and authenticates before it decodes it. */
-export const uploadPath = "/account/settings/picture"
-
-export const maxPictureBytes = 5 * 1024 * 1024
-
-/** With what a form has around the file. */
-export const maxUploadBytes = maxPictureBytes + 4 * 1024
-
 /** What an upload can come to, as the page of the settings is told in its query. */
 export const outcomes = ["saved", "too_many", "busy", "no_file", "too_large", "wrong_type", "unreadable"] as const
 

@@ -1,5 +1,5 @@
-import type { OwnerId } from "@/lib/accounts/owner"
-import { pool } from "@/lib/postgres/pool"
+import type { OwnerId } from "@/lib/authority/owner"
+import { pool } from "@/lib/platform/postgres/pool"
 
 /** What a key was used for since the month (UTC) started. */
 export type KeyMonth = { id: string; name: string; start: string; requests: number; credits: number }

@@ -1,5 +1,5 @@
 import type { z } from "zod"
-import { pool } from "@/lib/postgres/pool"
+import { pool } from "@/lib/platform/postgres/pool"
 import type { usageUnit } from "./lists"
 import { firstLoggedDay } from "./retention"
 

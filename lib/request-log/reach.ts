@@ -1,4 +1,4 @@
-import { db, snapshot } from "@/lib/postgres/prisma"
+import { db, snapshot } from "@/lib/platform/postgres/prisma"
 
 /** The requests with a key since it was created, of one endpoint, of one address, of both, or of all. */
 type Requests = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
-import { pool } from "@/lib/postgres/pool"
-import { usageDays } from "@/lib/usage-days"
+import { usageDays } from "@/lib/keys/choices"
+import { pool } from "@/lib/platform/postgres/pool"
 import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { listedKey } from "@/tests/support/listed-key"
 import { ownerPool } from "@/tests/support/owner"

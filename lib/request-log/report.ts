@@ -1,9 +1,9 @@
 import type { User } from "@/generated/prisma/client"
-import { byteOrderMark, csvLine } from "@/lib/csv"
-import { absoluteTime } from "@/lib/format-time"
 import type { ListedKey } from "@/lib/keys/data"
-import { inTurn } from "@/lib/postgres/turns"
-import { usageDays } from "@/lib/usage-days"
+import { usageDays } from "@/lib/keys/choices"
+import { inTurn } from "@/lib/platform/queues/turns"
+import { byteOrderMark, csvLine } from "@/lib/platform/text/csv"
+import { absoluteTime } from "@/lib/platform/text/format-time"
 import { findReach, type Reach } from "./reach"
 
 /** What a key did, and for which time that is everything. */

@@ -1,6 +1,6 @@
 import { env } from "@/lib/env"
-import { pool } from "@/lib/postgres/pool"
-import { usageDays } from "@/lib/usage-days"
+import { usageDays } from "@/lib/keys/choices"
+import { pool } from "@/lib/platform/postgres/pool"
 
 /** For how many days after that the sweeper looks for a key: it has been running at some time of these. */
 const sweptDays = 60

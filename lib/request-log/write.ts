@@ -1,15 +1,15 @@
 import { Pool } from "pg"
 import { v7 as uuidv7 } from "uuid"
 import { env } from "@/lib/env"
-import { isDatabaseUnavailable } from "@/lib/postgres/failures"
-import { survivingLosses } from "@/lib/postgres/pool"
-import { withSettings } from "@/lib/postgres/settings"
-import { clientOf } from "@/lib/rate-limit/client-address"
-import { slidingWindowInProcess } from "@/lib/rate-limit/in-process"
+import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
+import { survivingLosses } from "@/lib/platform/postgres/pool"
+import { withSettings } from "@/lib/platform/postgres/settings"
+import { clientOf } from "@/lib/platform/rate-limit/client-address"
+import { slidingWindowInProcess } from "@/lib/platform/rate-limit/in-process"
+import { log } from "@/lib/platform/telemetry/log"
+import { metrics } from "@/lib/platform/telemetry/metrics"
 import { singleton } from "@/lib/singleton"
 import { anyPrefix } from "@/lib/surfaces"
-import { log } from "@/lib/telemetry/log"
-import { metrics } from "@/lib/telemetry/metrics"
 
 // The log of requests with keys. Entries wait in memory and are written in batches over a connection of their own, so a
 // slow, full or unreachable database never delays or fails a response. What is lost is counted per key and hour.

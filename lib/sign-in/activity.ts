@@ -1,10 +1,10 @@
 import { emailsOf } from "@/lib/accounts/data"
-import type { OwnerId } from "@/lib/accounts/owner"
-import type { AuditAction } from "@/lib/audit"
+import type { AuditAction } from "@/lib/audit/entries"
+import type { OwnerId } from "@/lib/authority/owner"
 import { inCredits } from "@/lib/credits/words"
-import { db } from "@/lib/postgres/prisma"
+import { db } from "@/lib/platform/postgres/prisma"
 import { type Surface, surfaces } from "@/lib/surfaces"
-import { providerName, signInWords } from "./providers"
+import { providerName, signInWords } from "./providers/providers"
 
 /** An entry of the audit log as the account it is about reads it. */
 export type Activity = {

@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { User } from "@/generated/prisma/client"
-import { isStorable } from "@/lib/input/text"
-import { db } from "@/lib/postgres/prisma"
-import { consume, type Verdict } from "@/lib/rate-limit/rate-limit"
+import { db } from "@/lib/platform/postgres/prisma"
+import { consume, type Verdict } from "@/lib/platform/rate-limit/rate-limit"
+import { isStorable } from "@/lib/platform/schemas/text"
 import { authSecrets, signingSecret } from "./auth-secrets"
 
 export type Client = {
-  /** See lib/rate-limit/client-address.ts. */
+  /** See lib/platform/rate-limit/client-address.ts. */
   address: string
   /** The `device` cookie of the browser, if it has one. */
   device?: string | undefined

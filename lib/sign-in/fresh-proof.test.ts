@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto"
 import { expect, test, vi } from "vitest"
-import { sendEmail } from "@/lib/email/send"
 import { env } from "@/lib/env"
-import { db } from "@/lib/postgres/prisma"
-import { consume, limits } from "@/lib/rate-limit/rate-limit"
+import { sendEmail } from "@/lib/platform/email/send"
+import { db } from "@/lib/platform/postgres/prisma"
+import { consume, limits } from "@/lib/platform/rate-limit/rate-limit"
 import { appCode, cheapHashOf, createApp, createPasskey, createSession, createViewer } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
 import { proofCodeIn } from "@/tests/support/mail-server"
@@ -13,7 +13,7 @@ import type { Viewer } from "./sessions"
 import { wrongCode } from "./two-factor/codes"
 import { passkeyOptions } from "./two-factor/passkeys"
 
-vi.mock("@/lib/email/send", { spy: true })
+vi.mock("@/lib/platform/email/send", { spy: true })
 
 const password = "correct horse battery staple"
 const right = { ok: true }

@@ -1,9 +1,9 @@
 import { headers } from "next/headers"
 import { after } from "next/server"
 import type { User } from "@/generated/prisma/client"
-import { sendEmail } from "@/lib/email/send"
+import { sendEmail } from "@/lib/platform/email/send"
 import { type Client, isDeviceOf } from "./attempts"
-import { signInWords } from "./providers"
+import { signInWords } from "./providers/providers"
 import { browserOf, type SecondFactor, type SignInMethod } from "./sessions"
 
 /**

@@ -5,13 +5,13 @@ import type { GoogleProfile } from "next-auth/providers/google"
 import { afterEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
 import { newSecret } from "@/lib/keys/secret"
-import { db } from "@/lib/postgres/prisma"
+import { cookieName, cookieOptions } from "@/lib/platform/http/cookies"
+import { db } from "@/lib/platform/postgres/prisma"
 import { product } from "@/lib/product"
 import { createUser } from "@/tests/support/factories"
-import { cookieName, cookieOptions } from "./cookies"
 import { accountsAdapter, authOptions } from "./next-auth"
-import { googleProfile } from "./provider-profiles"
-import { socialProviders } from "./providers"
+import { googleProfile } from "./providers/provider-profiles"
+import { socialProviders } from "./providers/providers"
 
 const adapter = accountsAdapter as Required<typeof accountsAdapter>
 const httpAddress = env().BASE_URL

@@ -7,13 +7,13 @@ import { cache } from "react"
 import { z } from "zod"
 import type { User } from "@/generated/prisma/client"
 import { restoreAccount } from "@/lib/accounts/deletion"
-import { sendEmail } from "@/lib/email/send"
 import { holds, type Permission } from "@/lib/permissions"
-import { db } from "@/lib/postgres/prisma"
-import { log } from "@/lib/telemetry/log"
+import { sendEmail } from "@/lib/platform/email/send"
+import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "@/lib/platform/http/cookies"
+import { db } from "@/lib/platform/postgres/prisma"
+import { log } from "@/lib/platform/telemetry/log"
 import { deviceFor } from "./attempts"
 import { decodeToken, signingSecret } from "./auth-secrets"
-import { cookieName, cookieOptions, sessionMaxAgeSeconds } from "./cookies"
 import {
   completeSignIn,
   createSession,

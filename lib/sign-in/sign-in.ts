@@ -1,11 +1,11 @@
 import type { SignUp, User } from "@/generated/prisma/client"
 import { isRestorable } from "@/lib/accounts/deletion"
-import { normalizeEmail } from "@/lib/email/address"
-import { isStorable } from "@/lib/input/text"
-import { db } from "@/lib/postgres/prisma"
-import { log } from "@/lib/telemetry/log"
+import { normalizeEmail } from "@/lib/platform/email/address"
+import { db } from "@/lib/platform/postgres/prisma"
+import { isStorable } from "@/lib/platform/schemas/text"
+import { log } from "@/lib/platform/telemetry/log"
 import { type Client, countAttempt, knownTo, type TooMany } from "./attempts"
-import { verifyPassword } from "./password-hash"
+import { verifyPassword } from "./passwords/password-hash"
 import { confirmPasskey } from "./two-factor/passkeys"
 
 export type PasswordSignIn = Client & { email?: string | undefined; password?: string | undefined }

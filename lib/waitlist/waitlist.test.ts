@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
 import { createAccount } from "@/lib/accounts/create"
-import { db } from "@/lib/postgres/prisma"
-import { consume, limits } from "@/lib/rate-limit/rate-limit"
+import { db } from "@/lib/platform/postgres/prisma"
+import { consume, limits } from "@/lib/platform/rate-limit/rate-limit"
 import { createUser } from "@/tests/support/factories"
 import { joinWaitlist, waitlistForm, waitlistNoteMaxLength } from "./waitlist"
 

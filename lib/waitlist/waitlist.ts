@@ -1,9 +1,9 @@
 import { z } from "zod"
-import { emailAddress } from "@/lib/email/address"
-import { hidden, optional } from "@/lib/input/fields"
-import { plainParagraphs } from "@/lib/input/text"
-import { db, type Transaction } from "@/lib/postgres/prisma"
-import { consume } from "@/lib/rate-limit/rate-limit"
+import { emailAddress } from "@/lib/platform/email/address"
+import { db, type Transaction } from "@/lib/platform/postgres/prisma"
+import { consume } from "@/lib/platform/rate-limit/rate-limit"
+import { hidden, optional } from "@/lib/platform/schemas/form-fields"
+import { plainParagraphs } from "@/lib/platform/schemas/text"
 import { waitlistSource } from "./source"
 
 export const waitlistNoteMaxLength = 500

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
 import { env } from "@/lib/env"
-import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
-import { cookieName } from "@/lib/sign-in/cookies"
+import { cookieName } from "@/lib/platform/http/cookies"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db } from "@/lib/platform/postgres/prisma"
 import { ask, builtActions, callAction, type RawResponse, sameOriginHeaders, sessionOf } from "@/tests/support/client"
 import { cheapHashOf, createConnection, createUser } from "@/tests/support/factories"
 import { comeBack, type Started, start } from "@/tests/support/oauth-provider"
@@ -184,7 +184,7 @@ test("a sign-in that is started after a connection was not finished is a sign-in
   const unfinished = await startConnecting(browser)
   const headers = { cookie: [browser.headers.cookie, ...unfinished.cookies].join("; ") }
   const fields = { provider: "github", callbackUrl: "/" }
-  const { cookies } = await start(server, "sign-in signInThrough", { path: "/sign-in", fields, headers })
+  const { cookies } = await start(server, "_shell signInThrough", { path: "/sign-in", fields, headers })
   expect(cookies).toContain(`${cookieName("connect")}=`)
 })
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
-import { db } from "@/lib/postgres/prisma"
+import { db } from "@/lib/platform/postgres/prisma"
 import { kinds } from "@/lib/surfaces"
 import { builtActions, callAction, sessionOf } from "@/tests/support/client"
 import { createUser } from "@/tests/support/factories"

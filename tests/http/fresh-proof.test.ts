@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "vitest"
 import type { User } from "@/generated/prisma/client"
-import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
-import { limits } from "@/lib/rate-limit/rate-limit"
-import { cookieName } from "@/lib/sign-in/cookies"
+import { cookieName } from "@/lib/platform/http/cookies"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db } from "@/lib/platform/postgres/prisma"
+import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { hashOf } from "@/lib/sign-in/link-token"
 import {
   ask,

@@ -4,10 +4,10 @@ import { type IncomingMessage, request } from "node:http"
 import { buffer } from "node:stream/consumers"
 import { beforeAll, expect, test } from "vitest"
 import { env } from "@/lib/env"
-import { cursorApplication, openSnapshot } from "@/lib/postgres/cursor"
-import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
-import { cookieName } from "@/lib/sign-in/cookies"
+import { cookieName } from "@/lib/platform/http/cookies"
+import { cursorApplication, openSnapshot } from "@/lib/platform/postgres/cursor"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db } from "@/lib/platform/postgres/prisma"
 import {
   ask,
   builtActions,

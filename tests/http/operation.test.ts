@@ -5,10 +5,10 @@ import type { AddressInfo } from "node:net"
 import { buffer } from "node:stream/consumers"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { newSecret } from "@/lib/keys/secret"
-import { db } from "@/lib/postgres/prisma"
+import { db } from "@/lib/platform/postgres/prisma"
+import { version } from "@/lib/platform/version"
 import { product } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
-import { version } from "@/lib/version"
 import type { Given } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { ask, builtActions, callAction, formOf } from "@/tests/support/client"
@@ -314,7 +314,7 @@ describe.each(listeners)("%s", (listener) => {
     { host: "app.example.com", "x-forwarded-host": "inner.example:8080" },
     { host: "inner.example:8080", "x-forwarded-host": "app.example.com, inner.example" },
   ])("redirects from an action behind a proxy that terminates TLS and sends %o", async (proxyHeaders) => {
-    const action = (await builtActions()).find(({ name }) => name === "sign-in signOut") ?? expect.fail()
+    const action = (await builtActions()).find(({ name }) => name === "_shell signOut") ?? expect.fail()
     const headers = { origin: "https://app.example.com", "x-forwarded-proto": "https", ...proxyHeaders }
     const response = await callAction(server, action, { path: "/sign-in", headers })
     expect([response.status, response.headers.get("x-action-redirect")]).toEqual([200, "/sign-in;push"])

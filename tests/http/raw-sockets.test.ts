@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest"
-import { db } from "@/lib/postgres/prisma"
+import { db } from "@/lib/platform/postgres/prisma"
 import type { Listener } from "@/scripts/build-and-serve"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { exchange, responsesIn, summaryOf } from "@/tests/support/raw-http"

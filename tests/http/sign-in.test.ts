@@ -5,11 +5,11 @@ import type { AddressInfo } from "node:net"
 import { decode } from "next-auth/jwt"
 import { beforeAll, describe, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
-import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
+import { cookieName } from "@/lib/platform/http/cookies"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db } from "@/lib/platform/postgres/prisma"
+import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { product } from "@/lib/product"
-import { limits } from "@/lib/rate-limit/rate-limit"
-import { cookieName } from "@/lib/sign-in/cookies"
 import { hashOf } from "@/lib/sign-in/link-token"
 import {
   anotherAddress,
@@ -103,10 +103,10 @@ describe.each([
 
   test.each([
     ["signing in", "sign-in signIn", ["device", "session"]],
-    ["signing out", "sign-in signOut", ["session"]],
+    ["signing out", "_shell signOut", ["session"]],
     ["signing up", "sign-up createAccount", ["sign-up"]],
     ["confirming a sign-up", "verify/[token] verify", ["device", "session", "sign-up"]],
-    ["redirecting to a provider", "sign-in signInThrough", ["callback-url", "connect", "csrf", "state"]],
+    ["redirecting to a provider", "_shell signInThrough", ["callback-url", "connect", "csrf", "state"]],
   ])("the cookies of %s are limited to this host and hidden from scripts", async (_step, name, expected) => {
     const { email } = await createUser({ passwordHash })
     const token = randomUUID()
@@ -114,7 +114,7 @@ describe.each([
     const fields = {
       "sign-up createAccount": { name: "New", email: `new-${email}`, password },
       "verify/[token] verify": { token, password },
-      "sign-in signInThrough": { provider: "github" },
+      "_shell signInThrough": { provider: "github" },
     }[name] ?? { email, password }
     const path = { "sign-up createAccount": "/sign-up", "verify/[token] verify": "/verify/x" }[name] ?? "/sign-in"
     const response = await callAction(own, action(name), { path, fields })
@@ -419,7 +419,7 @@ describe("no redirect leads to another host", () => {
 
   test("on the redirect to a provider and in the callback URL", async () => {
     for (const callbackUrl of elsewhereAt(2)) {
-      const response = await send("sign-in signInThrough", "/sign-in", { provider: "github", callbackUrl })
+      const response = await send("_shell signInThrough", "/sign-in", { provider: "github", callbackUrl })
       const target = new URL(response.headers.get("x-action-redirect")?.replace(/;push$/, "") ?? "")
       expect([target.origin, target.searchParams.get("redirect_uri")]).toEqual([
         "https://github.com",
@@ -428,7 +428,7 @@ describe("no redirect leads to another host", () => {
       expectHere(callbackCookie(response), callbackUrl)
     }
     for (const provider of ["https://evil.example", "../evil", "credentials", "google", ""]) {
-      const response = await send("sign-in signInThrough", "/sign-in", { provider, callbackUrl: "/" })
+      const response = await send("_shell signInThrough", "/sign-in", { provider, callbackUrl: "/" })
       expect(response.headers.get("x-action-redirect"), provider).toBeNull()
       expect(response.text).toContain("This sign-in method is not available.")
     }
@@ -587,7 +587,7 @@ test("the server sends no request to a host that a request header names, for any
     for (const headers of [{ host }, { "x-forwarded-host": host }, { host, "x-forwarded-host": host }]) {
       // Next fetches the target of an action's redirect, and a page with the action when the requested page lacks it.
       for (const path of ["/sign-in", "/docs"]) {
-        for (const name of ["sign-in signOut", "sign-in signIn", "waitlist join"]) {
+        for (const name of ["_shell signOut", "sign-in signIn", "waitlist join"]) {
           await send(name, path, { email: "nobody@example.com", note: "" }, { ...headers, origin })
         }
       }

@@ -4,11 +4,11 @@ import { GET as metrics } from "@/app/api/v1/admin/metrics/route"
 import { scopesOf } from "@/app/api/v1/scopes"
 import { keyPattern } from "@/lib/keys/secret"
 import { dimensionsOf } from "@/lib/metrics/question"
-import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
-import { cookieName } from "@/lib/sign-in/cookies"
+import { cookieName } from "@/lib/platform/http/cookies"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db } from "@/lib/platform/postgres/prisma"
+import { visible } from "@/lib/platform/text/visible-text"
 import { kinds } from "@/lib/surfaces"
-import { visible } from "@/lib/visible-text"
 import {
   ask,
   builtActions,

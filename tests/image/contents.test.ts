@@ -3,7 +3,7 @@ import { lstat, readdir, readFile } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { expect, inject, test } from "vitest"
 import { envNames } from "@/lib/env"
-import { version } from "@/lib/version"
+import { version } from "@/lib/platform/version"
 
 // What is in the image, and what is not: see support/image.ts.
 

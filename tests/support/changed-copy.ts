@@ -1,6 +1,6 @@
 import { copyFile, rm } from "node:fs/promises"
 import { join } from "node:path"
-import { cookieName } from "@/lib/sign-in/cookies"
+import { cookieName } from "@/lib/platform/http/cookies"
 import { collect, waitForServer } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { root } from "@/scripts/root"

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto"
-import type { OwnerId } from "@/lib/accounts/owner"
+import type { OwnerId } from "@/lib/authority/owner"
 import { reserve, settle } from "@/lib/credits/ledger"
 import { personalTables } from "@/lib/leaving/personal-data"
-import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db } from "@/lib/platform/postgres/prisma"
 import { writeEntries } from "@/lib/request-log/write"
 import {
   createConnection,

@@ -1,5 +1,5 @@
 import { expect } from "vitest"
-import { pool } from "@/lib/postgres/pool"
+import { pool } from "@/lib/platform/postgres/pool"
 
 /**
  * Starts actions, each of which waits for a lock, while a statement is not committed. Commits it when all of them wait,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { onTestFinished, vi } from "vitest"
 import { env } from "@/lib/env"
-import { type Evidence, type EvidenceEvent, signed, verifyEvidence } from "@/lib/telemetry/evidence"
+import { type Evidence, type EvidenceEvent, signed, verifyEvidence } from "@/lib/platform/telemetry/evidence"
 
 /** A line as a server writes it, at a given time and with a given secret. */
 export function signedLine<Event extends EvidenceEvent>(

@@ -119,6 +119,6 @@ async function signIn(
   parameters: Readonly<Record<string, string>> = { code: person.id },
 ): Promise<RawResponse> {
   const fields = { provider: "github", callbackUrl }
-  const started = await start(server, "sign-in signInThrough", { path: "/sign-in", fields })
+  const started = await start(server, "_shell signInThrough", { path: "/sign-in", fields })
   return comeBack(server, started, headers, parameters)
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto"
 import { PrismaPg } from "@prisma/adapter-pg"
 import { Pool } from "pg"
 import { PrismaClient } from "@/generated/prisma/client"
-import { withSettings } from "@/lib/postgres/settings"
+import { withSettings } from "@/lib/platform/postgres/settings"
 import { singleton } from "@/lib/singleton"
 
 // The owner of the tables, for what the product may not do: rows in the past, deleted and changed records, other clocks.

@@ -1,5 +1,5 @@
 import fc from "fast-check"
-import type { JsonSchema } from "@/lib/api/document"
+import type { JsonSchema } from "@/lib/api/documents/document"
 
 /** Whether a query parameter is a time, by its name. */
 export function isTime(name: string): boolean {

@@ -1,4 +1,4 @@
-import { payingSince } from "@/lib/subscriptions"
+import { payingSince } from "@/lib/purchases/subscriptions"
 
 // What people of a SaaS ask about their business: each question with the request that the metrics endpoint takes for it,
 // and SQL over the rows themselves that returns the same.

@@ -1,4 +1,4 @@
-import { isLoopbackUrl } from "@/lib/loopback"
+import { isLoopbackUrl } from "@/lib/env"
 import { collect, type Given, type Listener, serve, waitForServer } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
 import { serveImage } from "./image"

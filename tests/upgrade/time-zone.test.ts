@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import pg from "pg"
 import { afterAll, expect, inject, test } from "vitest"
-import { withSettings } from "@/lib/postgres/settings"
+import { withSettings } from "@/lib/platform/postgres/settings"
 import { migrate } from "@/scripts/migrate"
 import { startTemporaryPostgres } from "@/scripts/postgres"
 import { repairTimes } from "@/scripts/repair-times"

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest"
-import type { OwnerId } from "@/lib/accounts/owner"
-import { pool } from "@/lib/postgres/pool"
+import type { OwnerId } from "@/lib/authority/owner"
+import { pool } from "@/lib/platform/postgres/pool"
 import { requireViewer, type Viewer } from "@/lib/sign-in/session"
 import { createUser } from "@/tests/support/factories"
 import CreditsPage from "./page"

@@ -4,7 +4,7 @@ import { Count, None } from "@/components/list/cells"
 import { Untrusted } from "@/components/untrusted"
 import type { OwnRun } from "@/lib/credits/lines"
 import { inCredits, nameOfLine } from "@/lib/credits/words"
-import { absoluteTime } from "@/lib/format-time"
+import { absoluteTime } from "@/lib/platform/text/format-time"
 import { kinds } from "@/lib/surfaces"
 
 export function RunFacts({ run: { id, key, state, reserved, cost, createdAt, endedAt } }: { run: OwnRun }) {

@@ -4,7 +4,7 @@ import { Table, TableCell, TableRow } from "@/components/table"
 import { formatters } from "@/components/units"
 import { type CreditDay, spentIn } from "@/lib/credits/days"
 import { inCredits } from "@/lib/credits/words"
-import { calendarDate } from "@/lib/format-time"
+import { calendarDate } from "@/lib/platform/text/format-time"
 
 const whole = formatters.count.full
 

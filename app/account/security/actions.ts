@@ -5,7 +5,6 @@ import { redirect } from "next/navigation"
 import { after } from "next/server"
 import { z } from "zod"
 import { addressChangeForm, requestAddressChange } from "@/lib/address-change"
-import { sendEmail } from "@/lib/email/send"
 import {
   changedMeanwhile,
   done,
@@ -16,13 +15,14 @@ import {
   retryLater,
   signedOut,
 } from "@/lib/form/action"
-import { hidden } from "@/lib/input/fields"
+import { sendEmail } from "@/lib/platform/email/send"
+import { hidden } from "@/lib/platform/schemas/form-fields"
 import { product } from "@/lib/product"
-import { connectUrl } from "@/lib/sign-in/connect-intent"
-import { guessable } from "@/lib/sign-in/new-password"
-import { changePassword, passwordChangeForm } from "@/lib/sign-in/password-change"
-import { connectForm, disconnectForm, disconnectProvider } from "@/lib/sign-in/provider-accounts"
-import { socialProviders } from "@/lib/sign-in/providers"
+import { guessable } from "@/lib/sign-in/passwords/new-password"
+import { changePassword, passwordChangeForm } from "@/lib/sign-in/passwords/password-change"
+import { connectUrl } from "@/lib/sign-in/providers/connect-intent"
+import { connectForm, disconnectForm, disconnectProvider } from "@/lib/sign-in/providers/provider-accounts"
+import { socialProviders } from "@/lib/sign-in/providers/providers"
 import { startSession } from "@/lib/sign-in/session"
 import { endSessions } from "@/lib/sign-in/sessions"
 

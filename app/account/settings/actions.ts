@@ -6,14 +6,14 @@ import { after } from "next/server"
 import { z } from "zod"
 import * as deletion from "@/lib/accounts/deletion"
 import { renameAccount, renameForm } from "@/lib/accounts/rename"
-import { sendEmail } from "@/lib/email/send"
 import { done, formAction, type Message, type Outcome, refused, retryLater, signedOut } from "@/lib/form/action"
 import { allowExport } from "@/lib/leaving/export-token"
 import * as pictures from "@/lib/pictures/pictures"
-import { consume } from "@/lib/rate-limit/rate-limit"
+import { sendEmail } from "@/lib/platform/email/send"
+import { chooseTheme, theme } from "@/lib/platform/http/theme"
+import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { tooMany } from "@/lib/sign-in/attempts"
 import { endSession } from "@/lib/sign-in/session"
-import { chooseTheme, theme } from "@/lib/theme"
 
 export const rename = formAction({
   fields: renameForm,

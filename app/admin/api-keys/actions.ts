@@ -2,7 +2,7 @@
 
 import { scopesOf } from "@/app/api/v1/scopes"
 import { formAction } from "@/lib/form/action"
-import { changeKeyForm, createKeyForm, revokeKeyForm, rotateKeyForm } from "@/lib/keys/forms"
+import { changeKeyForm, createKeyForm, revokeKeyForm, rotateKeyForm } from "@/lib/form/keys"
 
 export const createAdminKey = formAction(createKeyForm("admin", (role) => scopesOf("admin", role)))
 

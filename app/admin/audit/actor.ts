@@ -1,4 +1,4 @@
-import type { AuditAction } from "@/lib/audit"
+import type { AuditAction } from "@/lib/audit/entries"
 
 const operator = "Operator’s command"
 const unknown = "Unknown person"

@@ -1,10 +1,10 @@
 import type { ReactNode } from "react"
-import { AccountLink } from "@/components/console/cells"
+import { AccountLink } from "@/components/admin/cells"
 import { Link } from "@/components/link"
 import { Count, Id, None } from "@/components/list/cells"
 import { Untrusted } from "@/components/untrusted"
-import { absoluteTime } from "@/lib/format-time"
 import { graces, revocationReasons, spendPeriods } from "@/lib/keys/choices"
+import { absoluteTime } from "@/lib/platform/text/format-time"
 import { sentenceInLog } from "@/lib/sign-in/activity"
 import type { Related } from "./related"
 

@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/audit/route"
-import { ResourcePage } from "@/components/console/resource-page"
+import { ResourcePage } from "@/components/admin/resource-page"
 import { Moment } from "@/components/list/cells"
 import { actorWithoutAccount } from "./actor"
 import { Action, Details, Target } from "./cells"

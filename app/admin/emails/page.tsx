@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/emails/route"
-import { ResourcePage } from "@/components/console/resource-page"
+import { ResourcePage } from "@/components/admin/resource-page"
 import { Status, Text, Time } from "@/components/list/cells"
 import { entry } from "./navigation"
 

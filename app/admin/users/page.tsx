@@ -1,10 +1,10 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/users/route"
-import { AccountLink } from "@/components/console/cells"
-import { ResourcePage } from "@/components/console/resource-page"
+import { AccountLink } from "@/components/admin/cells"
+import { ResourcePage } from "@/components/admin/resource-page"
 import { Status, Text, Time } from "@/components/list/cells"
 import { dueDeletions } from "@/lib/accounts/deletion"
-import { plainDate } from "@/lib/format-time"
+import { plainDate } from "@/lib/platform/text/format-time"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }

@@ -2,7 +2,7 @@
 
 import { revalidatePath } from "next/cache"
 import { done, formAction, type Message, refused } from "@/lib/form/action"
-import { invitation, invite } from "@/lib/invitations"
+import { invitation, invite } from "@/lib/waitlist/invitations"
 
 const refusals = {
   not_permitted: "Your role lacks the permission for this action. Ask an owner or admin.",

@@ -1,6 +1,6 @@
 import { refuseAs } from "@/lib/api/errors"
-import { clientAddress } from "@/lib/rate-limit/client-address"
-import { consume } from "@/lib/rate-limit/rate-limit"
+import { clientAddress } from "@/lib/platform/rate-limit/client-address"
+import { consume } from "@/lib/platform/rate-limit/rate-limit"
 
 /** @throws Refusal 429 */
 export async function countReport(

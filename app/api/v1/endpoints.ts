@@ -1,4 +1,4 @@
-import type { Documented } from "@/lib/api/document"
+import type { Documented } from "@/lib/api/documents/document"
 import type { Routes } from "@/lib/api/endpoint"
 
 export type ServedEndpoint = Documented & { routes: Routes }

@@ -1,4 +1,4 @@
-import { skillDocument } from "@/lib/api/skill"
+import { skillDocument } from "@/lib/api/documents/skill"
 import { env } from "@/lib/env"
 import type { Surface } from "@/lib/surfaces"
 import { endpoints } from "./endpoints"

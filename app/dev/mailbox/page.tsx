@@ -3,9 +3,9 @@ import { EmptyState } from "@/components/empty-state"
 import { Link } from "@/components/link"
 import { PageFrame } from "@/components/page-frame"
 import { RelativeTime } from "@/components/relative-time"
-import { type KeptEmail, mailbox } from "@/lib/email/mailbox"
 import { env } from "@/lib/env"
-import { requireDevelopment } from "../access"
+import { type KeptEmail, mailbox } from "@/lib/platform/email/mailbox"
+import { requireDevelopment } from "@/lib/platform/http/development"
 
 export const metadata: Metadata = { title: "Mailbox" }
 

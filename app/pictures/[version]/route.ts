@@ -1,5 +1,5 @@
 import { z } from "zod"
-import { withFailures } from "@/lib/page-route"
+import { withFailures } from "@/lib/form/page-route"
 import { findPicture } from "@/lib/pictures/pictures"
 import { currentViewer } from "@/lib/sign-in/session"
 

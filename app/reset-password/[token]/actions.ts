@@ -2,11 +2,11 @@
 
 import { revalidatePath } from "next/cache"
 import { after } from "next/server"
-import { sendEmail } from "@/lib/email/send"
 import { changedMeanwhile, done, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
-import { guessable } from "@/lib/sign-in/new-password"
-import { resetForm, resetPassword } from "@/lib/sign-in/password-reset"
-import { waysIn } from "@/lib/sign-in/provider-accounts"
+import { sendEmail } from "@/lib/platform/email/send"
+import { guessable } from "@/lib/sign-in/passwords/new-password"
+import { resetForm, resetPassword } from "@/lib/sign-in/passwords/password-reset"
+import { waysIn } from "@/lib/sign-in/providers/provider-accounts"
 import { startSession } from "@/lib/sign-in/session"
 import { auditSignIn } from "@/lib/sign-in/sessions"
 

@@ -4,8 +4,8 @@ import { Done } from "@/components/form/done"
 import { NewPasswordField, SubmitButton } from "@/components/form/fields"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { Untrusted } from "@/components/untrusted"
-import { passwordMinLength } from "@/lib/sign-in/password-hash"
-import { addressOf, resetMinutes } from "@/lib/sign-in/password-reset"
+import { passwordMinLength } from "@/lib/sign-in/passwords/password-hash"
+import { addressOf, resetMinutes } from "@/lib/sign-in/passwords/password-reset"
 import { ResetForm } from "./reset-form"
 
 export const metadata: Metadata = { title: "Set a new password" }

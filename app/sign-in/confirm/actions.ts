@@ -3,7 +3,7 @@
 import { after } from "next/server"
 import { z } from "zod"
 import { done, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
-import { hidden, secret } from "@/lib/input/fields"
+import { hidden, secret } from "@/lib/platform/schemas/form-fields"
 import { type Client, countAddress } from "@/lib/sign-in/attempts"
 import { hashOf } from "@/lib/sign-in/link-token"
 import { confirmSignIn, type PendingOfBrowser, pendingSignIn } from "@/lib/sign-in/session"

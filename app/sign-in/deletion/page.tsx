@@ -4,7 +4,7 @@ import { Form } from "@/components/form/form"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { Untrusted } from "@/components/untrusted"
 import { findDeletion } from "@/lib/accounts/deletion"
-import { absoluteTime } from "@/lib/format-time"
+import { absoluteTime } from "@/lib/platform/text/format-time"
 import { requireStep } from "../step"
 import { keep, undo } from "./actions"
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { db } from "@/lib/postgres/prisma"
+import { db } from "@/lib/platform/postgres/prisma"
 import { hashOf } from "../link-token"
 
 export const challengeMinutes = 5

@@ -2,8 +2,8 @@ import { createHmac, randomUUID } from "node:crypto"
 import { expect } from "vitest"
 import type { User } from "@/generated/prisma/client"
 import { env } from "@/lib/env"
-import { db } from "@/lib/postgres/prisma"
-import { cookieName } from "@/lib/sign-in/cookies"
+import { cookieName } from "@/lib/platform/http/cookies"
+import { db } from "@/lib/platform/postgres/prisma"
 import type { SessionToken } from "@/lib/sign-in/sessions"
 import {
   type BuiltAction,
@@ -61,7 +61,7 @@ export const unauthenticated: Callers = {
   "with a signed-out session": () =>
     unauthenticatedCaller(async (user) => {
       const headers = { cookie: await sessionOf(user) }
-      await callAction(server, actionOf("sign-in signOut"), { path: "/account", headers })
+      await callAction(server, actionOf("_shell signOut"), { path: "/account", headers })
       return headers
     }),
   "with an unknown session": () =>

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto"
 import type { User } from "@/generated/prisma/client"
-import type { OwnerId } from "@/lib/accounts/owner"
+import type { OwnerId } from "@/lib/authority/owner"
 import type { Permission } from "@/lib/permissions"
-import { pool } from "@/lib/postgres/pool"
-import { db } from "@/lib/postgres/prisma"
-import { cookieName } from "@/lib/sign-in/cookies"
+import { cookieName } from "@/lib/platform/http/cookies"
+import { pool } from "@/lib/platform/postgres/pool"
+import { db } from "@/lib/platform/postgres/prisma"
 import { hashOf } from "@/lib/sign-in/link-token"
 import type { Viewer } from "@/lib/sign-in/sessions"
 import { startApp, startedApp } from "@/lib/sign-in/two-factor/app"
@@ -59,7 +59,7 @@ export const formCases: Record<string, FormCase> = {
       return { fields: { email, password }, isDone: setsSession }
     },
   },
-  "sign-in signInThrough": {
+  "_shell signInThrough": {
     access: "everyone",
     path: "/sign-in",
     prepare: async () => ({
@@ -87,7 +87,7 @@ export const formCases: Record<string, FormCase> = {
   "sign-in/confirm confirmByPasskey": atSecondStep({ response: "{}" }),
   "sign-in/deletion keep": atSecondStep({}, "/sign-in/deletion"),
   "sign-in/deletion undo": atSecondStep({}, "/sign-in/deletion"),
-  "sign-in signOut": {
+  "_shell signOut": {
     access: "everyone",
     path: "/account",
     prepare: async () => ({

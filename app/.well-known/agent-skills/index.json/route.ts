@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { skillOf } from "@/app/api/v1/skills"
+import { texts } from "@/lib/api/documents/skill"
 import { documentRoutes } from "@/lib/api/methods"
-import { texts } from "@/lib/api/skill"
 import { kinds, surfaces } from "@/lib/surfaces"
 
 // Agent Skills Discovery 0.2.0.

@@ -1,8 +1,8 @@
 import { savePicture } from "@/lib/pictures/pictures"
 import { pageAfter } from "@/lib/pictures/upload"
-import { isDatabaseUnavailable } from "@/lib/postgres/failures"
-import { overloaded } from "@/lib/postgres/load-shedding"
-import { isSameOrigin } from "@/lib/sign-in/origin"
+import { isSameOrigin } from "@/lib/platform/http/origin"
+import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
+import { overloaded } from "@/lib/platform/postgres/load-shedding"
 import { currentViewer } from "@/lib/sign-in/session"
 
 /** Not a server action: Next decodes the whole form of an action before the action can ask who sent it. */

@@ -3,8 +3,8 @@ import { Chart } from "@/components/chart/chart"
 import { daysIn, lastDays } from "@/components/chart/days"
 import { valuesSince } from "@/components/chart/periods"
 import { ask } from "@/lib/metrics/ask"
+import { periodsOf } from "@/lib/metrics/periods"
 import { holds } from "@/lib/permissions"
-import { periodsOf } from "@/lib/stats/periods"
 
 export const shownDays = 30
 

@@ -1,7 +1,7 @@
 import { NextRequest } from "next/server"
 import { afterEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
-import { cookieName } from "@/lib/sign-in/cookies"
+import { cookieName } from "@/lib/platform/http/cookies"
 import { GET, POST } from "./route"
 
 afterEach(() => {

@@ -1,15 +1,16 @@
 import { after, type NextRequest, NextResponse } from "next/server"
 import NextAuth, { type Account, type NextAuthOptions } from "next-auth"
 import { nothing } from "@/lib/api/methods"
-import { sendEmail } from "@/lib/email/send"
 import { env } from "@/lib/env"
-import { clientAddress } from "@/lib/rate-limit/client-address"
-import { consume } from "@/lib/rate-limit/rate-limit"
-import { consumeConnectIntent } from "@/lib/sign-in/connect-intent"
-import { cookieName, cookieOptions } from "@/lib/sign-in/cookies"
+import { sendEmail } from "@/lib/platform/email/send"
+import { cookieName, cookieOptions } from "@/lib/platform/http/cookies"
+import { clientAddress } from "@/lib/platform/rate-limit/client-address"
+import { consume } from "@/lib/platform/rate-limit/rate-limit"
+import { log } from "@/lib/platform/telemetry/log"
 import { authOptions, onOurPages } from "@/lib/sign-in/next-auth"
-import { connectProvider } from "@/lib/sign-in/provider-accounts"
-import { type ProviderId, providerName, socialProviders } from "@/lib/sign-in/providers"
+import { consumeConnectIntent } from "@/lib/sign-in/providers/connect-intent"
+import { connectProvider } from "@/lib/sign-in/providers/provider-accounts"
+import { type ProviderId, providerName, socialProviders } from "@/lib/sign-in/providers/providers"
 import {
   appendDeviceCookie,
   appendPendingCookie,
@@ -18,7 +19,6 @@ import {
   revokeSession,
   startedBy,
 } from "@/lib/sign-in/session"
-import { log } from "@/lib/telemetry/log"
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 

@@ -6,8 +6,8 @@ import { pathOf, respond } from "@/lib/api/respond"
 import { hashSecret } from "@/lib/keys/secret"
 import { findGithubKey, isSigned } from "@/lib/leaks/github"
 import { isReportRefused, issuedAmong, reportLeaks } from "@/lib/leaks/revocation"
-import { databaseDeadline } from "@/lib/postgres/deadline"
-import { isOverloaded, overloaded } from "@/lib/postgres/load-shedding"
+import { databaseDeadline } from "@/lib/platform/postgres/deadline"
+import { isOverloaded, overloaded } from "@/lib/platform/postgres/load-shedding"
 import { countReport } from "../count-report"
 
 /** One message contains all matches of a commit. Only GitHub's own keys let a message be read. */

@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { userObject } from "@/lib/api/object"
-import { id, untrustedText } from "@/lib/fields"
+import { id, untrustedText } from "@/lib/platform/schemas/fields"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userObject({
   summary: "Returns the account that the key belongs to; also a simple way to verify that a key works",

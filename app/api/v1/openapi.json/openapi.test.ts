@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { createConfig, lintFromString } from "@redocly/openapi-core"
 import { expect, test } from "vitest"
-import { schemaName } from "@/lib/api/document"
+import { schemaName } from "@/lib/api/documents/document"
 import { endpoints } from "../endpoints"
 import { GET } from "./route"
 

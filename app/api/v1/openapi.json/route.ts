@@ -1,5 +1,5 @@
+import { openApiDocument } from "@/lib/api/documents/openapi"
 import { documentRoutes } from "@/lib/api/methods"
-import { openApiDocument } from "@/lib/api/openapi"
 import { env } from "@/lib/env"
 import { endpoints } from "../endpoints"
 

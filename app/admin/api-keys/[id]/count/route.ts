@@ -1,4 +1,4 @@
-import { withFailures } from "@/lib/page-route"
+import { withFailures } from "@/lib/form/page-route"
 import { countRequests } from "@/lib/request-log/reach"
 import { consoleKey } from "../console-key"
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { auditDetails } from "@/lib/leaving/personal-data"
-import { db } from "@/lib/postgres/prisma"
+import { db } from "@/lib/platform/postgres/prisma"
 import { activityForStaff } from "@/lib/sign-in/activity"
 import { createKey, createUser } from "@/tests/support/factories"
 import { GET } from "./route"

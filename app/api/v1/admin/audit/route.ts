@@ -1,10 +1,10 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
-import { auditActions, auditTargets } from "@/lib/audit"
-import { id, timestamp } from "@/lib/fields"
+import { auditActions, auditTargets } from "@/lib/audit/entries"
 import { detailsForReaders } from "@/lib/leaving/personal-data"
 import { family } from "@/lib/metrics/family"
-import { listed } from "@/lib/postgres/listed"
+import { listed } from "@/lib/platform/postgres/listed"
+import { id, timestamp } from "@/lib/platform/schemas/fields"
 
 const name = z.string().regex(/^[a-z][a-z0-9_.]{0,63}$/, "must be a name like user.signed_in or user")
 

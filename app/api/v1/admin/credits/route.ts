@@ -1,9 +1,9 @@
 import type { CreditEntryKind } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { creditEntryKind, creditEntryRow } from "@/lib/credits/entries"
-import { id } from "@/lib/fields"
 import { accountDimension, family } from "@/lib/metrics/family"
-import { listed } from "@/lib/postgres/listed"
+import { listed } from "@/lib/platform/postgres/listed"
+import { id } from "@/lib/platform/schemas/fields"
 
 /** Entries of a kind that add credits. */
 const entries = (kind: CreditEntryKind) => ({

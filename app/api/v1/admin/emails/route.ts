@@ -1,11 +1,11 @@
 import { z } from "zod"
 import { EmailStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
-import { templateNames } from "@/lib/email/templates"
-import { id, timestamp, untrustedText } from "@/lib/fields"
 import { accountDimension, family } from "@/lib/metrics/family"
-import { listed } from "@/lib/postgres/listed"
-import { limits } from "@/lib/rate-limit/rate-limit"
+import { templateNames } from "@/lib/platform/email/templates"
+import { listed } from "@/lib/platform/postgres/listed"
+import { limits } from "@/lib/platform/rate-limit/rate-limit"
+import { id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 
 const emailStatus = z.enum(EmailStatus)
 const template = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a template's name, like welcome")

@@ -1,9 +1,9 @@
 import { z } from "zod"
 import { FeedbackStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
-import { id, timestamp, untrustedText } from "@/lib/fields"
 import { accountDimension, family } from "@/lib/metrics/family"
-import { listed } from "@/lib/postgres/listed"
+import { listed } from "@/lib/platform/postgres/listed"
+import { id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 
 const feedbackStatus = z.enum(FeedbackStatus)
 const rating = z

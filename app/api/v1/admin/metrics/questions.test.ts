@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest"
-import { pool } from "@/lib/postgres/pool"
+import { pool } from "@/lib/platform/postgres/pool"
 import { seed } from "@/prisma/seed"
 import { createKey, createUser } from "@/tests/support/factories"
 import { ownerPool } from "@/tests/support/owner"

@@ -1,11 +1,11 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
 import { time } from "@/lib/api/parameters"
-import { currencyCode, id } from "@/lib/fields"
 import { accountDimension, currencyDimension, family } from "@/lib/metrics/family"
-import { findOrders, orderKind, orderRow, orderStatus } from "@/lib/orders"
-import { packed } from "@/lib/postgres/daily-sums"
-import { planId } from "@/lib/subscriptions"
+import { packed } from "@/lib/platform/postgres/daily-sums"
+import { currencyCode, id } from "@/lib/platform/schemas/fields"
+import { findOrders, orderKind, orderRow, orderStatus } from "@/lib/purchases/orders"
+import { planId } from "@/lib/purchases/subscriptions"
 
 const summed = { kind: packed(1), plan: packed(2), status: packed(3), currency: "label" }
 const columns = {

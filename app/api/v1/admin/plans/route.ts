@@ -1,8 +1,8 @@
 import { z } from "zod"
 import { PlanInterval } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
-import { credits, currency, currencyCode, minorUnits, timestamp } from "@/lib/fields"
-import { findIn, type List } from "@/lib/postgres/page"
+import { findIn, type List } from "@/lib/platform/postgres/page"
+import { credits, currency, currencyCode, minorUnits, timestamp } from "@/lib/platform/schemas/fields"
 
 const planInterval = z.enum(PlanInterval)
 

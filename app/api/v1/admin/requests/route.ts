@@ -1,12 +1,12 @@
 import { z } from "zod"
 import { RevocationReason } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
-import { id } from "@/lib/fields"
-import { integer } from "@/lib/input/integer"
+import { usageDays } from "@/lib/keys/choices"
 import { accountDimension, family } from "@/lib/metrics/family"
+import { id } from "@/lib/platform/schemas/fields"
+import { integer } from "@/lib/platform/schemas/integer"
 import { findRequests, requestFilters, requestRow } from "@/lib/request-log/lists"
 import { surfaces } from "@/lib/surfaces"
-import { usageDays } from "@/lib/usage-days"
 
 const surfaceOf = (route: string) => `CASE WHEN ${route} LIKE '/api/v1/admin/%' THEN 'admin' ELSE 'user' END`
 

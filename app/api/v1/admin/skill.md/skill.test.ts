@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from "vitest"
-import { demoAccounts, demoKey } from "@/lib/demo-accounts"
-import { pool } from "@/lib/postgres/pool"
+import { pool } from "@/lib/platform/postgres/pool"
+import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
 import { keyVariable } from "@/lib/product"
 import { anyPrefix } from "@/lib/surfaces"
 import { seed } from "@/prisma/seed"

@@ -1,8 +1,7 @@
 import { refuseAs } from "@/lib/api/errors"
 import { adminList } from "@/lib/api/lists"
-import { type Demand, has } from "@/lib/api/page-or-stream"
-import type { Page } from "@/lib/postgres/page"
-import { measure } from "@/lib/stats/measure"
+import { type Demand, has } from "@/lib/api/streams/page-or-stream"
+import { measure } from "@/lib/metrics/measure"
 import {
   defaultStatsDays,
   maxStatsPeriods,
@@ -10,8 +9,9 @@ import {
   type StatsInterval,
   statsInterval,
   statsRange,
-} from "@/lib/stats/periods"
-import { moneyPermission, noMoney, statsMeta, statsRow } from "@/lib/stats/rows"
+} from "@/lib/metrics/periods"
+import { moneyPermission, noMoney, statsMeta, statsRow } from "@/lib/metrics/rows"
+import type { Page } from "@/lib/platform/postgres/page"
 
 const defaultInterval = "day"
 

@@ -2,11 +2,11 @@ import { z } from "zod"
 import { PlanInterval } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
 import { time } from "@/lib/api/parameters"
-import { id } from "@/lib/fields"
-import { integer } from "@/lib/input/integer"
 import { currencyDimension, family } from "@/lib/metrics/family"
-import { packed } from "@/lib/postgres/daily-sums"
-import { findSubscriptions, planId, subscriptionRow, subscriptionStatus } from "@/lib/subscriptions"
+import { packed } from "@/lib/platform/postgres/daily-sums"
+import { id } from "@/lib/platform/schemas/fields"
+import { integer } from "@/lib/platform/schemas/integer"
+import { findSubscriptions, planId, subscriptionRow, subscriptionStatus } from "@/lib/purchases/subscriptions"
 
 /** Where the sums have the dimensions. */
 const summed = { plan: packed(1), interval: packed(2), status: packed(3), currency: "label" }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
-import { GET as stats } from "@/app/api/v1/admin/stats/route"
 import { createKey, createPlan, createSubscription, createUser } from "@/tests/support/factories"
+import { GET as stats } from "../stats/route"
 import { GET } from "./route"
 
 const day = 86_400_000

@@ -1,5 +1,5 @@
 import { adminList } from "@/lib/api/lists"
-import { id } from "@/lib/fields"
+import { id } from "@/lib/platform/schemas/fields"
 import { findUsage, usageFilters, usageRow } from "@/lib/request-log/lists"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

@@ -1,11 +1,11 @@
 import { z } from "zod"
 import { UserStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
-import { emailParameter } from "@/lib/email/address"
-import { id, timestamp, untrustedText } from "@/lib/fields"
 import { currencyDimension, family } from "@/lib/metrics/family"
 import { roleNames } from "@/lib/permissions"
-import { listed } from "@/lib/postgres/listed"
+import { emailParameter } from "@/lib/platform/email/address"
+import { listed } from "@/lib/platform/postgres/listed"
+import { id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 
 const userStatus = z.enum(UserStatus)
 const cohort = z

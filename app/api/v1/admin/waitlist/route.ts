@@ -1,10 +1,10 @@
 import { z } from "zod"
 import { WaitlistStatus } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
-import { id, timestamp, untrustedText } from "@/lib/fields"
 import { family } from "@/lib/metrics/family"
-import { packed } from "@/lib/postgres/daily-sums"
-import { listed } from "@/lib/postgres/listed"
+import { packed } from "@/lib/platform/postgres/daily-sums"
+import { listed } from "@/lib/platform/postgres/listed"
+import { id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 import { waitlistSource } from "@/lib/waitlist/source"
 
 const waitlistStatus = z.enum(WaitlistStatus)

@@ -1,9 +1,9 @@
-import { neededForCall } from "@/app/api/v1/needed-for-call"
 import { userList } from "@/lib/api/lists"
 import { balanceMeta, neededForCall as needed, ownBalance } from "@/lib/credits/balance"
 import { creditEntryKind, creditEntryRow } from "@/lib/credits/entries"
-import { id } from "@/lib/fields"
-import { listed } from "@/lib/postgres/listed"
+import { listed } from "@/lib/platform/postgres/listed"
+import { id } from "@/lib/platform/schemas/fields"
+import { neededForCall } from "../../needed-for-call"
 
 // Without the staff account that made a manual entry.
 const ownCreditEntryRow = creditEntryRow.omit({ actorId: true })

@@ -1,6 +1,6 @@
-import { neededForCall } from "@/app/api/v1/needed-for-call"
-import { scopesOf } from "@/app/api/v1/scopes"
 import { ownKeyRoutes } from "@/lib/api/own-key"
+import { neededForCall } from "../../needed-for-call"
+import { scopesOf } from "../../scopes"
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = ownKeyRoutes(
   "user",

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, test } from "vitest"
-import { db } from "@/lib/postgres/prisma"
+import { db } from "@/lib/platform/postgres/prisma"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { POST } from "./route"
 

@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { refuseAs } from "@/lib/api/errors"
 import { userMetered } from "@/lib/api/metered"
-import { untrustedText } from "@/lib/fields"
+import { untrustedText } from "@/lib/platform/schemas/fields"
 import { digest, mostWordsOf, wordsOf } from "./digest"
 
 const maxCost = 10

@@ -1,4 +1,4 @@
-import { withFailures } from "@/lib/page-route"
+import { withFailures } from "@/lib/form/page-route"
 import { downloadReport } from "@/lib/request-log/download"
 import { consoleKey } from "../../console-key"
 

@@ -1,10 +1,10 @@
 import { z } from "zod"
 import { adminList } from "@/lib/api/lists"
 import { creditAccountColumns } from "@/lib/credits/balance"
-import { credits, id, timestamp } from "@/lib/fields"
-import { integer } from "@/lib/input/integer"
 import { accountDimension, family } from "@/lib/metrics/family"
-import { listed } from "@/lib/postgres/listed"
+import { listed } from "@/lib/platform/postgres/listed"
+import { credits, id, timestamp } from "@/lib/platform/schemas/fields"
+import { integer } from "@/lib/platform/schemas/integer"
 
 const balanceRow = z.object({
   id: id.describe("Same as userId: each account has one balance"),

@@ -1,0 +1,33 @@
+"use server"
+
+import { redirect } from "next/navigation"
+import { z } from "zod"
+import { guestFormAction, refused } from "@/lib/form/action"
+import { localPath } from "@/lib/platform/http/local-path"
+import { hidden } from "@/lib/platform/schemas/form-fields"
+import { providerSignInUrl } from "@/lib/sign-in/providers/provider-url"
+import { socialProviders } from "@/lib/sign-in/providers/providers"
+import { currentViewer, endSession } from "@/lib/sign-in/session"
+import { auditSignOut } from "@/lib/sign-in/sessions"
+
+/** Redirects to the sign-in page of a provider. */
+export const signInThrough = guestFormAction({
+  fields: z.object({ provider: hidden(z.string()), callbackUrl: hidden(z.string()) }),
+  act: async ({ provider, callbackUrl }) => {
+    const known = socialProviders().find(({ id }) => id === provider)
+    if (!known) return refused("This sign-in method is not available.")
+    redirect(await providerSignInUrl(known.id, localPath(callbackUrl)))
+  },
+})
+
+export const signOut = guestFormAction({
+  fields: z.object({}),
+  act: async () => {
+    // The cookie is removed even if the database cannot be reached.
+    const viewer = await currentViewer().catch(() => null)
+    const isEnded = await endSession()
+    // The sign-out has happened, whether it can be recorded or not; the log says when the database is away.
+    if (viewer) await auditSignOut(viewer.id).catch(() => {})
+    redirect(isEnded ? "/sign-in" : "/sign-in?error=SignOut")
+  },
+})

@@ -1,0 +1,20 @@
+import { Button } from "@/components/button"
+import { Form } from "@/components/form/form"
+import { socialProviders } from "@/lib/sign-in/providers/providers"
+import { signInThrough } from "./actions"
+
+/** One button for each provider whose environment variables are set. */
+export function ProviderButtons({ callbackUrl }: { callbackUrl: string }) {
+  const providers = socialProviders()
+  if (providers.length === 0) return null
+  return (
+    <Form action={signInThrough} className="grid gap-2">
+      <input type="hidden" name="callbackUrl" value={callbackUrl} />
+      {providers.map(({ id, name }) => (
+        <Button key={id} type="submit" name="provider" value={id}>
+          Continue with {name}
+        </Button>
+      ))}
+    </Form>
+  )
+}

@@ -1,0 +1,13 @@
+import { money } from "@/lib/platform/text/money"
+import { listPlans } from "@/lib/purchases/plans"
+
+/** The values of the filters by plan and by currency, retired plans included. */
+export async function planChoices() {
+  const plans = await listPlans()
+  const texts = plans.map(({ id, name, amount, currency, interval }) => [
+    id,
+    `${name}, ${money(amount, currency)} per ${interval}`,
+  ])
+  const currencies = plans.map(({ currency }) => [currency, currency.toUpperCase()])
+  return { planId: Object.fromEntries(texts), currency: Object.fromEntries(currencies) }
+}

@@ -1,0 +1,63 @@
+"use client"
+
+import { useRouter } from "next/navigation"
+import { useEffect, useRef, useState } from "react"
+import { Button } from "@/components/button"
+import { useHydrated } from "@/components/use-hydrated"
+
+const everyMs = 5_000
+
+/** After ten minutes unattended: every question keeps the viewer's session from ending. */
+const maxQuestions = 120
+
+/**
+ * Renders the page again when there are new requests, while it is visible. It first asks for their number, so that a
+ * page that is open costs little, and one without a connection stays as it is.
+ */
+export function LiveUpdates({ path, requests }: { path: string; requests: number }) {
+  const router = useRouter()
+  const hydrated = useHydrated()
+  const [isPaused, setPaused] = useState(false)
+  const [news, setNews] = useState(0)
+  const known = useRef(requests)
+
+  useEffect(() => {
+    if (requests > known.current) setNews(requests - known.current)
+    known.current = requests
+  }, [requests])
+
+  useEffect(() => {
+    if (isPaused) return undefined
+    let questions = 0
+    const timer = setInterval(async () => {
+      if (document.hidden) return
+      questions++
+      if (questions > maxQuestions) return setPaused(true)
+      const found = await countOf(path)
+      if (found !== undefined && found > known.current) router.refresh()
+    }, everyMs)
+    return () => clearInterval(timer)
+  }, [isPaused, path, router])
+
+  if (!hydrated) return null
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 text-muted">
+      <p>{isPaused ? "Updates are paused." : "New requests appear here."}</p>
+      <Button kind="quiet" onClick={() => setPaused(!isPaused)}>
+        {isPaused ? "Resume" : "Pause"}
+      </Button>
+      {/* Last, because it is empty at first. */}
+      <p role="status">{news > 0 && `${news} new ${news === 1 ? "request" : "requests"}`}</p>
+    </div>
+  )
+}
+
+/** The number of requests with the key; undefined when there is no such response. */
+async function countOf(path: string): Promise<number | undefined> {
+  try {
+    const response = await fetch(path, { redirect: "error", signal: AbortSignal.timeout(everyMs) })
+    return response.ok ? (await response.json()).requests : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,88 @@
+import { byteOrderMark, csvLine } from "@/lib/platform/text/csv"
+import { decimal } from "@/lib/platform/text/money"
+import { errorEnvelope } from "../envelope"
+
+type Row = Readonly<Record<string, unknown>>
+
+/** How a stream writes the rows of a list. */
+export type StreamFormat = {
+  /** The media type that clients accept. */
+  readonly type: string
+  readonly contentType: string
+  /** What comes before the rows. */
+  readonly start: (columns: readonly string[]) => string
+  readonly row: (row: Row, columns: readonly string[]) => string
+  /** What comes after the last row, and says that it was the last one. */
+  readonly end: (total: number) => string
+  /** The last line of a stream that is incomplete; without one, its connection is reset. */
+  readonly failure?: (code: string, message: string) => string
+}
+
+export const ndjson: StreamFormat = {
+  type: "application/x-ndjson",
+  contentType: "application/x-ndjson",
+  start: () => "",
+  row: (row) => `${JSON.stringify(row)}\n`,
+  end: (total) => `${JSON.stringify({ meta: { total } })}\n`,
+  failure: (code, message) => `${errorEnvelope(code, message)}\n`,
+}
+
+export const csv: StreamFormat = {
+  type: "text/csv",
+  contentType: "text/csv; charset=utf-8",
+  start: csvLine,
+  row: (row, columns) => csvLine(columns.map((column) => row[column])),
+  end: () => "",
+}
+
+/** The same as a file for people: programs that read the API get no byte order mark, and amounts in minor units. */
+export const csvFile: StreamFormat = {
+  ...csv,
+  start: (columns) => byteOrderMark + csvLine(columns),
+  row: (row, columns) => csv.row(withDecimals(row), columns),
+}
+
+/** With amounts of money, which are in the rows with a currency, as decimals. */
+function withDecimals(row: Row): Row {
+  const { currency } = row
+  if (typeof currency !== "string") return row
+  const cells = Object.entries(row).map(([name, value]) => {
+    return [name, typeof value === "number" && /amount$/i.test(name) ? decimal(value, currency) : value]
+  })
+  return Object.fromEntries(cells)
+}
+
+/** The media types that a format goes by. */
+const spellings = (name: string) => ["application", "text"].flatMap((type) => [`${type}/${name}`, `${type}/x-${name}`])
+
+/** What a client accepts, and a list can be: a page in JSON, or all rows. */
+const formats: Readonly<Record<string, StreamFormat | "page">> = {
+  "application/json": "page",
+  "application/*": "page",
+  "*/*": "page",
+  ...Object.fromEntries(["ndjson", "jsonl", "jsonlines"].flatMap(spellings).map((type) => [type, ndjson])),
+  ...Object.fromEntries(spellings("csv").map((type) => [type, csv])),
+}
+
+/** The format of a stream, if the client prefers it to a page in JSON (RFC 9110, section 12.5.1). */
+export function streamFormatIn(headers: Headers): StreamFormat | undefined {
+  const [preferred] = (headers.get("accept") ?? "")
+    .split(",")
+    .map((range) => {
+      const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase())
+      const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2)
+      return { format: Object.hasOwn(formats, type) ? formats[type] : undefined, weight: Number(weight ?? 1) }
+    })
+    .filter(({ format, weight }) => format !== undefined && weight > 0)
+    .sort((one, other) => other.weight - one.weight)
+  return preferred?.format === "page" ? undefined : preferred?.format
+}
+
+/** The headers of a stream: proxies must neither store nor compress it, nor read it faster than the client does. */
+export function streamHeaders({ contentType }: Pick<StreamFormat, "contentType">): Record<string, string> {
+  return {
+    "Content-Type": contentType,
+    "Cache-Control": "no-store, no-transform",
+    "X-Accel-Buffering": "no",
+  }
+}

@@ -1,0 +1,277 @@
+import { resetConnection } from "@/lib/platform/http/responses"
+import { type Cursor, openCursor } from "@/lib/platform/postgres/cursor"
+import type { WithinDeadline } from "@/lib/platform/postgres/deadline"
+import type { Found } from "@/lib/platform/postgres/page"
+import {
+  type Chunks,
+  isExiting,
+  type NoPlace,
+  type Place,
+  retrySeconds,
+  type StreamReader,
+  takePlace,
+} from "@/lib/platform/queues/stream-slots"
+import { errors, Refusal, refuseAs } from "../errors"
+import { type Ending, refusalFor, type StreamedBody } from "../respond"
+import type { StreamFormat } from "./formats"
+
+// Responses that are written as fast as their clients read, such as all rows of a list. None looks complete when it is not:
+// it ends with a line that says why, or its connection is reset.
+
+/** Who reads a stream. */
+export type Reader = StreamReader & {
+  request: Request
+  requestId: string
+  withinDeadline: WithinDeadline
+  /** Reads anew whether the rows may still be read. @throws Refusal if not */
+  check: () => Promise<void>
+}
+
+/** The list that is read. */
+export type Streamed = {
+  columns: readonly string[]
+  /** All rows, or their statement. */
+  find: () => Promise<Found<unknown>>
+  /** A row as the API returns it. */
+  rowOf: (found: unknown) => Readonly<Record<string, unknown>>
+}
+
+/** A slower client would keep a place from others. */
+export const minBytesPerSecond = 4_000
+
+const streamTimes = {
+  /** How long a stream may take. */
+  maxMs: 600_000,
+  /** How often it is checked whether the reader may still read, and keeps the pace. */
+  checkEveryMs: 5_000,
+  /** Over how long a client keeps the pace. TCP's buffers hold what a client at 16 KB/s reads in 90 seconds. */
+  paceMs: 120_000,
+  /** How long a client may take to read the last line of a stream that is incomplete. */
+  lastLineMs: 5_000,
+}
+
+/** Starts a stream of all rows of a list: see openChunks. */
+export function openStream(
+  reader: Reader,
+  format: StreamFormat,
+  streamed: Streamed,
+  times = streamTimes,
+): Promise<StreamedBody> {
+  return openChunks(reader, (maxMs) => chunksOfList(reader.id, format, streamed, maxMs), times)
+}
+
+/**
+ * Starts a stream. Errors after that end it.
+ * @throws Refusal for a reader that has another stream, or when all are taken
+ */
+export async function openChunks(
+  reader: Reader,
+  open: (maxMs: number) => Promise<Chunks>,
+  times = streamTimes,
+): Promise<StreamedBody> {
+  // HEAD has the headers only.
+  if (reader.request.method === "HEAD") return { stream: new ReadableStream(), ended: Promise.resolve({ rows: 0 }) }
+  const place = takePlace(reader)
+  if (typeof place === "string") return refusePlace(place)
+  try {
+    let opening: Promise<Chunks> | undefined
+    const source = await reader
+      .withinDeadline(() => {
+        opening = open(times.maxMs)
+        return opening
+      })
+      .catch((error) => {
+        // It may still open after the deadline.
+        opening?.then(({ abort }) => abort()).catch(() => {})
+        throw error
+      })
+    if (isExiting()) {
+      source.abort()
+      return refusePlace("exiting")
+    }
+    return start(place, source, reader, times)
+  } catch (error) {
+    place.leave()
+    throw error
+  }
+}
+
+export function refusePlace(reason: NoPlace): never {
+  switch (reason) {
+    case "own":
+      return refuseAs("rate_limited", "Another stream is being read with this key or account. Finish it first.", {
+        "Retry-After": "5",
+      })
+    case "full":
+      return refuseAs(
+        "service_unavailable",
+        `The server is sending as many streams as it can. Try again in ${retrySeconds} seconds, or read pages with limit and cursor.`,
+        { "Retry-After": String(retrySeconds) },
+      )
+    case "exiting":
+      return refuseAs("service_unavailable", exiting, { "Retry-After": "2" })
+  }
+}
+
+/** Rows that are written at a time, where they are in memory already. */
+const batch = 500
+
+const exiting = "The server is being restarted. Start the stream again."
+
+async function chunksOfList(
+  reader: string,
+  format: StreamFormat,
+  { columns, rowOf, ...list }: Streamed,
+  maxMs: number,
+): Promise<Chunks> {
+  const source = await openSource(reader, list, maxMs)
+  let head = format.start(columns)
+  let total = 0
+  const next: Chunks["next"] = async () => {
+    const found = await source.next()
+    const isLast = found.length === 0
+    if (isLast) await source.close()
+    total += found.length
+    const text = isLast ? format.end(total) : found.map((row) => format.row(rowOf(row), columns)).join("")
+    const chunk = Buffer.from(head + text)
+    head = ""
+    return { chunk, rows: found.length, isLast }
+  }
+  return { next, abort: source.abort, ...(format.failure && { failure: format.failure }) }
+}
+
+async function openSource(reader: string, { find }: Pick<Streamed, "find">, maxMs: number): Promise<Cursor> {
+  const { rows, statement } = await find()
+  if (statement) return (await openCursor(statement, reader, maxMs)) ?? refusePlace("own")
+  let read = 0
+  const next = async () => {
+    const found = rows.slice(read, read + batch)
+    read += found.length
+    return found
+  }
+  return { next, close: async () => {}, abort: () => {} }
+}
+
+function start(
+  place: Place,
+  source: Chunks,
+  { request, requestId, check }: Reader,
+  { maxMs, checkEveryMs, paceMs, lastLineMs }: typeof streamTimes,
+): StreamedBody {
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  let rows = 0
+  let isOver = false
+  let resolveEnded = (_ending: Ending) => {}
+  const ended = new Promise<Ending>((resolve) => {
+    resolveEnded = resolve
+  })
+  const pace = paceOf(paceMs)
+  const checking = setInterval(() => {
+    if (pace.isLost()) fail(tooSlow(paceMs))
+    else check().catch(fail)
+  }, checkEveryMs)
+  const timeout = setTimeout(() => fail(tooLong(maxMs)), maxMs)
+
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start(created) {
+        controller = created
+      },
+      /** Called for each chunk that the client takes, so that a client that pauses costs only its connections. */
+      async pull() {
+        try {
+          pace.pause()
+          const next = await source.next()
+          if (isOver) return
+          pace.resume(next.chunk.length)
+          rows += next.rows
+          // Before the client knows, so that it can start another stream at once.
+          if (next.isLast) end()
+          send(next.chunk)
+          if (next.isLast) controller?.close()
+        } catch (error) {
+          fail(error)
+        }
+      },
+      cancel: disconnect,
+    },
+    { highWaterMark: 0 },
+  )
+  // Next does not cancel the stream of a client that disconnects before it is sent.
+  request.signal.addEventListener("abort", disconnect, { once: true })
+  if (request.signal.aborted) disconnect()
+  place.end = () => {
+    fail(new Refusal(errors.service_unavailable.status, "service_unavailable", exiting))
+    return ended
+  }
+  return { stream, ended }
+
+  function send(chunk: Uint8Array): void {
+    if (chunk.length > 0) controller?.enqueue(chunk)
+  }
+
+  function fail(error: unknown): void {
+    if (isOver) return
+    const { code, message } = refusalFor(error, requestId)
+    end(code)
+    const failure = source.failure?.(code, message)
+    if (failure === undefined) {
+      breakOff()
+    } else {
+      send(Buffer.from(failure))
+      controller?.close()
+      setTimeout(breakOff, lastLineMs).unref()
+    }
+  }
+
+  /** Does nothing to a stream that was sent. */
+  function breakOff(): void {
+    // Next logs other errors as those of a route.
+    controller?.error(new DOMException("The stream is incomplete.", "AbortError"))
+    resetConnection(request.headers)
+  }
+
+  function disconnect(): void {
+    end("client_disconnected")
+  }
+
+  /** Frees everything that the stream holds, once. */
+  function end(code?: string): void {
+    if (isOver) return
+    isOver = true
+    clearInterval(checking)
+    clearTimeout(timeout)
+    source.abort()
+    place.leave()
+    resolveEnded({ rows, ...(code && { code }) })
+  }
+}
+
+/** Whether a client takes `minBytesPerSecond` on average, over a window that each chunk moves on. The time in which the next chunk is read does not count. */
+function paceOf(windowMs: number) {
+  let leftMs = windowMs
+  let waitingSince: number | undefined = performance.now()
+  return {
+    isLost: () => waitingSince !== undefined && performance.now() - waitingSince > leftMs,
+    pause(): void {
+      if (waitingSince !== undefined) leftMs -= performance.now() - waitingSince
+      waitingSince = undefined
+    },
+    resume(bytes: number): void {
+      leftMs = Math.min(windowMs, leftMs + (bytes / minBytesPerSecond) * 1_000)
+      waitingSince = performance.now()
+    },
+  }
+}
+
+function tooSlow(windowMs: number): Refusal {
+  const { status } = errors.stream_timeout
+  const message = `A stream must be read at ${minBytesPerSecond / 1_000} KB per second at least, on average over ${windowMs / 60_000} minutes. Read pages with limit and cursor instead.`
+  return new Refusal(status, "stream_timeout", message)
+}
+
+function tooLong(ms: number): Refusal {
+  const { status } = errors.stream_timeout
+  const message = `A stream can take at most ${ms / 60_000} minutes. Narrow it with since and until, or read pages with limit and cursor.`
+  return new Refusal(status, "stream_timeout", message)
+}

@@ -1,0 +1,89 @@
+import type { Transaction } from "@/lib/platform/postgres/prisma"
+import { signed } from "@/lib/platform/telemetry/evidence"
+import { log } from "@/lib/platform/telemetry/log"
+import { singletons } from "@/lib/singleton"
+
+/** Every action in the audit log. */
+export const auditActions = [
+  "user.signed_up",
+  "user.signed_in",
+  "user.sign_in_failed",
+  "user.signed_out",
+  "user.proof_failed",
+  "user.sessions_ended",
+  "user.role_changed",
+  "user.banned",
+  "user.unbanned",
+  "user.closed",
+  "user.address_changed",
+  "user.address_restored",
+  "user.renamed",
+  "user.picture_changed",
+  "user.picture_removed",
+  "user.noted",
+  "user.exported",
+  "user.deletion_requested",
+  "user.deletion_undone",
+  "user.erased",
+  "user.password_changed",
+  "user.password_reset",
+  "user.provider_connected",
+  "user.provider_disconnected",
+  "user.passkey_added",
+  "user.passkey_removed",
+  "user.passkey_refused",
+  "user.passkey_uncounted",
+  "user.app_added",
+  "user.app_removed",
+  "user.recovery_codes_replaced",
+  "user.recovery_code_used",
+  "user.factors_reset",
+  "credits.granted",
+  "credits.deducted",
+  "api_key.issued",
+  "api_key.rotated",
+  "api_key.changed",
+  "api_key.revoked",
+  "feedback.reviewed",
+  "feedback.resolved",
+  "feedback.replied",
+  "waitlist.invited",
+  "database.restored",
+] as const
+
+/** What an action can change. */
+export const auditTargets = ["user", "api_key", "waitlist_entry", "database"] as const
+
+export type AuditAction = (typeof auditActions)[number]
+
+export type AuditRecord = {
+  /** The account that acted; `null` for the system, such as a script run by the operator, and if it is unknown. */
+  actorId: string | null
+  action: AuditAction
+  targetType: (typeof auditTargets)[number]
+  targetId: string
+  /** Ids and network addresses, never names or email addresses: an entry outlives what an account may have deleted. */
+  details?: Record<string, string | number | boolean | null>
+}
+
+/**
+ * From now on this process logs each entry, with ids only: what was promised to people can be read there when the database
+ * is restored to an earlier moment. Not in scripts, whose output is for the person who runs them.
+ */
+export function logAuditEntries(): void {
+  singletons.auditEntriesLogged = true
+}
+
+/**
+ * Writes an audit entry in the transaction of the action, so that both are committed or neither is. The id of the target
+ * is stored as text: in another spelling, which a form can send, it would not be found.
+ */
+export async function audit(transaction: Pick<Transaction, "auditEntry">, record: AuditRecord): Promise<void> {
+  const { actorId, action, targetType, details } = record
+  const targetId = record.targetId.toLowerCase()
+  const { id } = await transaction.auditEntry.create({ data: { ...record, targetId }, select: { id: true } })
+  if (!singletons.auditEntriesLogged) return
+  // Before the commit: what is committed and then lost always has its line.
+  const role = action === "user.role_changed" ? String(details?.to) : undefined
+  log().info(signed("audited", { entryId: id, action, actorId, targetType, targetId, role }), "audited")
+}

@@ -1,6 +1,0 @@
-import { db } from "@/lib/postgres/prisma"
-
-/** All plans, the cheapest first in each currency. */
-export function listPlans() {
-  return db().plan.findMany({ orderBy: [{ currency: "desc" }, { interval: "asc" }, { amount: "asc" }] })
-}

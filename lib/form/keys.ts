@@ -1,0 +1,229 @@
+import { revalidatePath } from "next/cache"
+import { headers } from "next/headers"
+import { after } from "next/server"
+import { z } from "zod"
+import { changeForms, changeKey, type KeyChange } from "@/lib/keys/change"
+import { type RevocationReason, revocationReasons, usageDays } from "@/lib/keys/choices"
+import {
+  issueKey,
+  maxKeys,
+  maxLiveKeys,
+  type NewKey,
+  type NotIssued,
+  newKeyForms,
+  revokeKey,
+} from "@/lib/keys/mutations"
+import { reportNewAdminKey } from "@/lib/keys/report"
+import { type Rotation, rotateKey, rotationForm } from "@/lib/keys/rotation"
+import type { Scope } from "@/lib/keys/scopes"
+import { startOf } from "@/lib/keys/secret"
+import { sendEmail } from "@/lib/platform/email/send"
+import { wholeClientAddress } from "@/lib/platform/rate-limit/client-address"
+import { isWithin } from "@/lib/platform/rate-limit/ip-address"
+import { hidden } from "@/lib/platform/schemas/form-fields"
+import { absoluteTime } from "@/lib/platform/text/format-time"
+import type { Viewer } from "@/lib/sign-in/session"
+import { kinds, type Surface } from "@/lib/surfaces"
+import { done, invalid, type Message, refused, retryLater, signedOut } from "./action"
+
+/** What the forms that issue a key show when they are done: the key, or that the same form issued one before. */
+export type Created =
+  /** The only response that contains the key. */
+  | {
+      secret: string
+      name: string
+      expiresAt: string | null
+      /** Whether it may make metered calls. */
+      mayRun: boolean
+      /** When the key that it replaces stops working; `null` if it has stopped. */
+      replacedUntil?: string | null
+      /** The report of the key that it replaces, if that one leaked. */
+      report?: string
+      warning?: string
+    }
+  | "already_issued"
+
+type Context = { viewer: Viewer }
+
+/** The form on a key page that issues a key. @param scopesOf the scopes that a role can give */
+export function createKeyForm(surface: Surface, scopesOf: (role: string) => Promise<Scope[]>) {
+  const { issuing, asksForProof, page } = kinds[surface]
+  return {
+    // The form for admin keys lacks the fields of spending.
+    fields: newKeyForms[surface] as (typeof newKeyForms)["user"],
+    permission: issuing,
+    fresh: asksForProof,
+    act: async (form: NewKey, { viewer }: Context) => {
+      const issued = await issueKey(surface, viewer, form, await scopesOf(viewer.role))
+      if (issued.ok) {
+        const { name, addresses } = form
+        const { secret, expiresAt } = issued
+        const start = startOf(secret)
+        after(() => sendEmail(viewer, "key_created", { surface, name, start }))
+        reportIfAdmin(surface, viewer, start)
+        revalidatePath(page)
+        const warning = await warningAbout(addresses)
+        return done<Created>({
+          secret,
+          name,
+          expiresAt: expiresAt?.toISOString() ?? null,
+          mayRun: form.scopes.includes("run"),
+          ...(warning && { warning }),
+        })
+      }
+      switch (issued.reason) {
+        case "bad_date":
+          return invalid({ date: "Choose a date from today to ten years from now." })
+        case "not_offered":
+          return invalid({ scopes: "Your role no longer has one of these permissions. Choose again." })
+        case "too_many_keys":
+          return refused(
+            `You have ${maxLiveKeys} active keys on this page, which is the limit. Revoke one that you no longer need, then try again.`,
+          )
+        default:
+          return notIssued(issued, page)
+      }
+    },
+  }
+}
+
+/** The form on a key page that replaces a key by a new one. */
+export function rotateKeyForm(surface: Surface) {
+  const { issuing, asksForProof, page } = kinds[surface]
+  return {
+    fields: rotationForm,
+    permission: issuing,
+    fresh: asksForProof,
+    act: async (form: Rotation, { viewer }: Context) => {
+      const rotated = await rotateKey(surface, viewer, form)
+      if (rotated.ok) {
+        const { secret, name, expiresAt, mayRun, oldStart, oldWorksUntil } = rotated
+        const start = startOf(secret)
+        after(() => sendEmail(viewer, "key_rotated", { surface, name, start, oldStart, oldWorksUntil }))
+        reportIfAdmin(surface, viewer, start)
+        revalidatePath(page)
+        const replacedUntil = oldWorksUntil?.toISOString() ?? null
+        return done<Created>({
+          secret,
+          name,
+          expiresAt: expiresAt?.toISOString() ?? null,
+          mayRun,
+          replacedUntil,
+          ...(form.grace === "leaked" && { report: `${page}/${form.id}/report` }),
+        })
+      }
+      switch (rotated.reason) {
+        case "not_found":
+          return refused("You have no such key on this page. Reload the page to see the current list.")
+        case "ended":
+          return refused("This key no longer works, so it cannot be rotated. Create a new key.")
+        case "already_rotated":
+          return refused("This key was already replaced. Rotate the key that replaced it.")
+        case "predecessor_works":
+          return refused(
+            `The previous key works until ${absoluteTime(rotated.until)}. Revoke it first, or choose that this one leaked.`,
+          )
+        default:
+          return notIssued(rotated, page)
+      }
+    },
+  }
+}
+
+function reportIfAdmin(surface: Surface, viewer: Viewer, start: string): void {
+  if (kinds[surface].reportedToOwners) after(() => reportNewAdminKey(viewer, start))
+}
+
+function notIssued(result: NotIssued, page: string) {
+  switch (result.reason) {
+    case "signed_out":
+      return signedOut
+    case "already_issued":
+      revalidatePath(page)
+      return done<Created>("already_issued")
+    case "too_many_kept":
+      return refused(
+        `Your account has had ${maxKeys.toLocaleString("en")} keys in the last ${usageDays} days, which is the limit. Use a key that works, and revoke one that leaked. You can create another one when one of them ended ${usageDays} days ago.`,
+      )
+    case "too_many_issued":
+      return retryLater("Too many keys were created within an hour", result)
+  }
+}
+
+/** The form on a key page that changes the name and the limits of a key. */
+export function changeKeyForm(surface: Surface) {
+  const { issuing, asksForProof, page } = kinds[surface]
+  return {
+    fields: changeForms[surface] as (typeof changeForms)["user"],
+    permission: issuing,
+    fresh: asksForProof,
+    act: async (form: KeyChange, { viewer }: Context) => {
+      const changed = await changeKey(surface, viewer, form)
+      if (changed.ok) {
+        const { start } = changed
+        after(() => sendEmail(viewer, "key_changed", { surface, name: form.name, start }))
+        revalidatePath(page)
+        const warning = await warningAbout(form.addresses)
+        return done([`The key “${form.name}” is changed.`, warning].filter(Boolean).join(" "))
+      }
+      switch (changed.reason) {
+        case "signed_out":
+          return signedOut
+        case "not_found":
+          return refused("You have no such key on this page. Reload the page to see the current list.")
+        case "ended":
+          return refused("This key no longer works, so it cannot be changed.")
+        case "changed_since":
+          return refused("This key was changed since this form was opened. Reload the page to see its settings.")
+        case "too_many_changes":
+          return retryLater("Keys were changed too often within an hour", changed)
+      }
+    },
+  }
+}
+
+/** What to say if the viewer's own address may not use the key. */
+async function warningAbout(addresses: readonly string[]): Promise<string | undefined> {
+  if (addresses.length === 0) return undefined
+  const address = wholeClientAddress(await headers())
+  if (address && isWithin(address, addresses)) return undefined
+  return `It does not work from ${address ? `your own address, ${address}` : "your own address, which is unknown"}.`
+}
+
+/** Why a key is revoked. */
+export const reasonField = z.enum(Object.keys(revocationReasons) as [RevocationReason, ...RevocationReason[]], {
+  error: "Choose a reason.",
+})
+
+const revocation = z.object({ id: hidden(z.uuid()), reason: reasonField, replaced: z.string() })
+
+/** The form on a key page that revokes a key. */
+export function revokeKeyForm(surface: Surface) {
+  const { issuing, page } = kinds[surface]
+  return {
+    fields: revocation,
+    permission: issuing,
+    fresh: false,
+    act: async (form: z.output<typeof revocation>, { viewer }: Context) => {
+      const result = await revokeKey(surface, viewer, form)
+      if (!result.ok) return refused("This key is not on this page. Reload the page to see the current list.")
+      const { name, owner, revoked } = result
+      if (revoked.length > 0) after(() => sendEmail(owner, "keys_revoked", { keys: revoked }))
+      revalidatePath(page)
+      return done(revokedMessage(name, form, `${page}/${form.id}`, revoked.length > 1))
+    },
+  }
+}
+
+/** What is said of a key that was revoked. One that leaked leads to the report of what it did, if there is a page. */
+export function revokedMessage(
+  name: string,
+  { reason }: { reason: RevocationReason },
+  page?: string,
+  withReplaced = false,
+): Message {
+  const text = withReplaced
+    ? `The key “${name}” and the key that it replaced are revoked.`
+    : `The key “${name}” is revoked.`
+  return reason === "leaked" && page ? { text, href: `${page}/report`, link: "See what it read." } : text
+}

@@ -1,0 +1,19 @@
+import { unstable_rethrow } from "next/navigation"
+import { markRead } from "@/lib/platform/http/responses"
+import { failureOf } from "@/lib/api/streams/download"
+
+/** A route handler of a page, with a message when it fails. */
+export function withFailures<Context>(
+  handle: (request: Request, context: Context) => Promise<Response>,
+): (request: Request, context: Context) => Promise<Response> {
+  return async (request, context) => {
+    markRead(request.headers)
+    try {
+      return await handle(request, context)
+    } catch (error) {
+      // Redirects and 404s are errors, too.
+      unstable_rethrow(error)
+      return failureOf(error, request)
+    }
+  }
+}

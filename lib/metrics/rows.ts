@@ -1,0 +1,64 @@
+import { z } from "zod"
+import { currency, minorUnits, timestamp } from "@/lib/platform/schemas/fields"
+import { statsInterval } from "./periods"
+
+/** Reading the fields with money requires this permission too, as the metrics of orders and subscriptions do. */
+export const moneyPermission = "billing.read"
+
+const amounts = z.array(z.object({ currency, amount: minorUnits }))
+
+function money(description: string) {
+  return amounts.nullable().describe(`${description}; null without ${moneyPermission}`)
+}
+
+const measures = {
+  signups: z.int().describe("Accounts created"),
+  activeUsers: z.int().describe("Accounts with at least one run"),
+  newSubscriptions: z.int().describe("Subscriptions started, without changes of plan"),
+  canceledSubscriptions: z.int().describe("Subscriptions ended, without changes of plan"),
+  activeSubscriptions: z
+    .int()
+    .describe("Subscriptions open at the end of the period, including trials and past_due ones"),
+  churnRate: z
+    .number()
+    .nullable()
+    .describe("canceledSubscriptions ÷ the subscriptions active at the start of the period; null if none were"),
+  orders: z.int().describe("Orders paid"),
+  mrr: money("Monthly recurring revenue at the end of the period, as `mrr` of the metrics"),
+  revenue: money("Amounts of orders by paidAt, before refunds"),
+  refunds: money("Amounts refunded, each at its own time"),
+  creditsGranted: z.int().describe("Credits granted, purchased or added by adjustment"),
+  creditsSpent: z.int().describe("Cost of settled runs"),
+}
+
+export const statsRow = z.object({
+  id: z.iso.date().describe("First day of the period; the outer periods are clipped to the range"),
+  createdAt: z
+    .date()
+    .transform((date) => date.toISOString())
+    .pipe(z.string().meta({ format: "date-time", description: "Start of the period, UTC; weeks start on Monday" })),
+  ...measures,
+})
+
+/** The statistics of the whole range, in addition to the rows of its periods. */
+export const statsMeta = z.object({
+  summary: z
+    .object({
+      since: timestamp,
+      until: timestamp,
+      interval: statsInterval,
+      ...measures,
+      churnRate: measures.churnRate.describe(
+        "canceledSubscriptions of all periods ÷ the subscriptions active at the start of each, added up: a rate per interval; null if none were",
+      ),
+    })
+    .describe("The same for the whole range; since and until are the bounds applied"),
+})
+
+/** What stands in place of the fields with money. */
+export const noMoney = { mrr: null, revenue: null, refunds: null }
+
+export type Amounts = z.output<typeof amounts>
+export type StatsSummary = z.output<typeof statsMeta>["summary"]
+export type StatsRow = z.input<typeof statsRow>
+export type Measures = Omit<StatsRow, "id" | "createdAt">

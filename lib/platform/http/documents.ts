@@ -1,0 +1,82 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { env } from "@/lib/env"
+import { singleton } from "@/lib/singleton"
+import { cookieName } from "./cookies"
+import type { Theme } from "./theme"
+
+// The pages that are the same for everybody except for the theme. Each process renders them once: a render serves nothing
+// else meanwhile, and anybody may ask for it.
+
+export const documentPaths = ["/docs", "/docs/admin", "/docs/user", "/docs/leaks"]
+
+const themes: readonly Theme[] = ["light", "dark"]
+
+/** The header on a request of Next's router, which loads the page anew when the response is no data. */
+export const routerHeader = "x-from-router"
+
+/** What proxies and our own functions need of a request for a document. */
+const kept = ["connection", "upgrade", "content-length", "transfer-encoding", "accept-encoding", "x-forwarded-for"]
+
+/** The parts of each document, between which the nonce of a response stands. */
+function rendered(): Map<string, readonly string[]> {
+  return singleton("documents", () => new Map())
+}
+
+function keyOf(path: string, cookie = ""): string {
+  return `${path} ${cookie}`
+}
+
+/** The HTML of a document, unless it has yet to be rendered. @param cookie the header that prepareDocument leaves */
+export function documentWith(nonce: string, path: string, cookie?: string): string | undefined {
+  return rendered().get(keyOf(path, cookie))?.join(nonce)
+}
+
+/**
+ * Keeps what a client sends out of the document that others get: of a request for one, only the path and the theme are
+ * left. Keeps the response if the document has yet to be rendered.
+ * @param own headers that are not the client's
+ */
+export function prepareDocument(request: IncomingMessage, response: ServerResponse, own: readonly string[]): void {
+  const [target = ""] = request.url?.split("?", 1) ?? []
+  const path = decodeURIComponent(target).replace(/\/$/, "")
+  if (env().NODE_ENV !== "production" || !documentPaths.includes(path)) return
+  const given = request.headers
+  const chosen = themes.map((theme) => `${cookieName("theme")}=${theme}`)
+  const cookie = given.cookie?.split(/; */).find((pair) => chosen.includes(pair))
+  const isRendered = rendered().has(keyOf(path, cookie))
+  const names = [...kept, ...own].filter((name) => given[name] !== undefined)
+  request.url = path
+  request.headers = {
+    ...Object.fromEntries(names.map((name) => [name, given[name]])),
+    host: new URL(env().BASE_URL).host,
+    // Next renders differently for a client without a name.
+    "user-agent": "browser",
+    ...(cookie && { cookie }),
+    ...(given.rsc === "1" && { [routerHeader]: "1" }),
+  }
+  if (isRendered) return
+  // Otherwise the body would be compressed.
+  delete request.headers["accept-encoding"]
+  keep(keyOf(path, cookie), response)
+}
+
+/** Keeps the body of a response once it is complete. */
+function keep(key: string, response: ServerResponse): void {
+  const chunks: Buffer[] = []
+  const { write, end } = response
+  const add = (chunk: unknown) => {
+    if (typeof chunk === "string" || chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk as Uint8Array))
+  }
+  response.write = (...given: unknown[]) => {
+    add(given[0])
+    return Reflect.apply(write, response, given)
+  }
+  response.end = (...given: unknown[]) => {
+    add(given[0])
+    const html = Buffer.concat(chunks).toString()
+    const [, nonce] = /'nonce-([^']+)'/.exec(String(response.getHeader("content-security-policy"))) ?? []
+    // Without its end, the client has left or the render has failed.
+    if (response.statusCode === 200 && nonce && html.endsWith("</html>")) rendered().set(key, html.split(nonce))
+    return Reflect.apply(end, response, given)
+  }
+}

@@ -1,0 +1,68 @@
+import { Pool, type PoolClient } from "pg"
+import { env } from "@/lib/env"
+import { metrics } from "@/lib/platform/telemetry/metrics"
+import { singleton } from "@/lib/singleton"
+import { enterConnectionQueue } from "./load-shedding"
+import { withSettings } from "./settings"
+import { waits } from "./waits"
+
+/**
+ * The connection pool of the process, shared by Prisma and hand-written statements. Its timeouts are below the
+ * three-second limit for a response.
+ */
+export function pool(): Pool {
+  return singleton("pool", () => {
+    const options = {
+      connectionString: withSettings(env().DATABASE_URL),
+      max: env().DATABASE_POOL_MAX,
+      connectionTimeoutMillis: waits().connection,
+      statement_timeout: waits().statement,
+      query_timeout: waits().response,
+      // Otherwise a process that has nothing more to do exits ten seconds later.
+      allowExitOnIdle: true,
+    }
+    const created = survivingLosses(new MonitoredPool(options))
+    if (env().DATABASE_PREPARE === "off") disablePreparedStatements(created)
+    metrics().connections.read = () => {
+      const { totalCount, idleCount, waitingCount } = created
+      return { busy: totalCount - idleCount, idle: idleCount, awaited: waitingCount }
+    }
+    return created
+  })
+}
+
+/**
+ * Without these listeners the loss of a connection would end the process, whether it is idle or in use. The pool replaces
+ * the connection, and a statement on it fails.
+ */
+export function survivingLosses<Created extends Pool>(created: Created): Created {
+  created.on("error", () => {})
+  created.on("connect", (client) => client.on("error", () => {}))
+  return created
+}
+
+type Connected = (error: Error | undefined, client: PoolClient | undefined, release: (error?: unknown) => void) => void
+
+/** Records how long requests wait in the queue of the pool. */
+class MonitoredPool extends Pool {
+  override connect(): Promise<PoolClient>
+  override connect(callback: Connected): void
+  override connect(callback?: Connected): Promise<PoolClient> | undefined {
+    // As in pg-pool, which queues a request for an idle connection too, until the next tick.
+    const isQueued = this.idleCount > 0 || this.totalCount >= this.options.max
+    const endWait = isQueued ? enterConnectionQueue(this) : () => {}
+    if (!callback) return super.connect().finally(endWait)
+    super.connect((error, client, release) => {
+      endWait()
+      callback(error, client, release)
+    })
+    return undefined
+  }
+}
+
+/** An external pooler may move a client to another connection, where its prepared statements do not exist. */
+function disablePreparedStatements(pool: Pool): void {
+  const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
+  pool.query = ((config: unknown, ...rest: unknown[]) =>
+    query(typeof config === "object" ? { ...config, name: undefined } : config, ...rest)) as Pool["query"]
+}

@@ -1,0 +1,38 @@
+import type { Pool } from "pg"
+import { isOlder, version } from "@/lib/platform/version"
+import { refusalBySettings } from "./settings"
+
+/** Which version migrated the database, and the oldest one whose servers may use it. */
+export type SchemaVersion = { migratedBy: string; oldestBuild: string }
+
+/** Written by `npm run db:migrate`; undefined in a database that no version with this table has migrated. */
+export async function readSchemaVersion(database: Pick<Pool, "query">): Promise<SchemaVersion | undefined> {
+  try {
+    const { rows } = await database.query<SchemaVersion>(
+      'SELECT migrated_by AS "migratedBy", oldest_build AS "oldestBuild" FROM schema_version',
+    )
+    return rows[0]
+  } catch (error) {
+    // `db:migrate` of a build from before this table takes the right to read it away.
+    if (isUndefinedTable(error) || isForbidden(error)) return undefined
+    throw error
+  }
+}
+
+function isForbidden(error: unknown): boolean {
+  return (error as { code?: unknown }).code === "42501"
+}
+
+/** Why this build must not use the database; undefined if it may. */
+export async function refusalByDatabase(database: Pick<Pool, "query">): Promise<string | undefined> {
+  const refusal = await refusalBySettings(database)
+  if (refusal) return refusal
+  const found = await readSchemaVersion(database)
+  if (!found || !isOlder(version, found.oldestBuild)) return undefined
+  return `the database needs version ${found.oldestBuild} or later, and this is version ${version}. Use version ${found.migratedBy}, which migrated it.`
+}
+
+/** PostgreSQL manual, appendix A. */
+export function isUndefinedTable(error: unknown): boolean {
+  return (error as { code?: unknown }).code === "42P01"
+}

@@ -1,0 +1,85 @@
+import { escapeLiteral } from "pg"
+import { plainPunctuation, spellingsOf, translation } from "@/lib/platform/text/typed-punctuation"
+import { columnName } from "./page"
+import { pool } from "./pool"
+
+// A search finds rows by a part of a text, by an id or by the first characters of a key. The migration `search` has the
+// functions: an index over the trigrams of a folded text, which is without accents and in one case, finds candidates. The
+// index contains punctuation as it was typed, so candidates are found by the trigrams that are the same in each spelling.
+
+/** What is searched for. A `key` is its prefix and up to four more characters. */
+export type Term = { kind: "id" | "key" | "text"; value: string }
+
+/** What a list is searched by, besides the ids of its rows. */
+export type Searched = {
+  table: string
+  /** The field with the account, which is found by its id, name, address and keys. */
+  account?: string
+  /** A text of the row, as the SQL of its index. */
+  text?: string
+}
+
+/** How many rows, and accounts, a search may find. */
+export const maxMatches = 10_000
+
+const accountsBy: Readonly<Record<Term["kind"], (matching: Matching) => string>> = {
+  id: () => "SELECT $1::uuid AS id",
+  // No character of a key sorts after ~.
+  key: () => `SELECT DISTINCT user_id AS id FROM api_keys WHERE start COLLATE "C" BETWEEN $1::text AND $1::text || '~'`,
+  text: ({ operator }) => `SELECT id FROM users WHERE ${contains("name || E'\\n' || email", operator)}`,
+}
+
+/** The ids of the rows that a search finds; undefined if there are more than `maxMatches`. */
+export async function search({ table, account, text }: Searched, { kind, value }: Term): Promise<string[] | undefined> {
+  const ids = new Set<string>()
+  const matching: Matching = kind === "text" ? await matchingOf(value) : { operator: "@>", parameters: [value] }
+  const { operator, parameters } = matching
+  const own = kind === "id" ? "id = $1" : kind === "text" && text ? contains(text, operator) : undefined
+  if (own) for (const id of await idsOf(`SELECT id FROM ${table} WHERE ${own}`, parameters)) ids.add(id)
+  if (account) {
+    const accounts = await idsOf(accountsBy[kind](matching), parameters)
+    if (accounts.length > maxMatches) return undefined
+    const statement = `SELECT id FROM ${table} WHERE ${columnName(account)} = ANY ($1)`
+    for (const id of await idsOf(statement, [accounts])) ids.add(id)
+  }
+  return ids.size > maxMatches ? undefined : [...ids]
+}
+
+/** How the trigrams of a text are compared with those searched for; the parameters are the text and these. */
+type Matching = { operator: "@>" | "&&"; parameters: readonly unknown[] }
+
+/** The trigrams that have one spelling must all be there, or if there is none, any spelling of one. */
+async function matchingOf(value: string): Promise<Matching> {
+  const { rows } = await pool().query<{ folded: string }>("SELECT folded($1) AS folded", [plainPunctuation(value)])
+  // The folding of some characters, such as ¨, is a blank.
+  const text = plainPunctuation(rows[0]?.folded ?? "")
+  const characters = [...text]
+  const spelled = characters.slice(2).map((last, place) => spellings(characters[place], characters[place + 1], last))
+  const certain = spelled.filter(({ length }) => length === 1).flat()
+  if (certain.length > 0) return { operator: "@>", parameters: [text, certain] }
+  const [fewest = []] = spelled.sort((one, other) => one.length - other.length)
+  return { operator: "&&", parameters: [text, fewest] }
+}
+
+/** What a trigram of plain punctuation can be in an index. */
+function spellings(first = "", middle = "", last = ""): string[] {
+  // Where there are several blanks, another one follows the first.
+  const lasts = middle === " " ? [...inIndex(last), " "] : inIndex(last)
+  return inIndex(first).flatMap((one) => inIndex(middle).flatMap((two) => lasts.map((three) => one + two + three)))
+}
+
+/** All spellings of a character. The folding of ´ is a blank. */
+function inIndex(character: string): string[] {
+  return [character, ...(spellingsOf[character] ?? "").replace("´", " ")]
+}
+
+function contains(text: string, operator: Matching["operator"]): string {
+  const { from, to } = translation
+  const plain = `folded(translate(${text}, ${escapeLiteral(from)}, ${escapeLiteral(to)}))`
+  return `trigrams(folded(${text})) ${operator} $2::text[] AND strpos(regexp_replace(${plain}, ' +', ' ', 'g'), $1) > 0`
+}
+
+async function idsOf(statement: string, parameters: readonly unknown[]): Promise<string[]> {
+  const { rows } = await pool().query<{ id: string }>(`${statement} LIMIT ${maxMatches + 1}`, [...parameters])
+  return rows.map(({ id }) => id)
+}

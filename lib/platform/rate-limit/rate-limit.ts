@@ -1,0 +1,181 @@
+import { Ratelimit } from "@upstash/ratelimit"
+import { Redis as UpstashRedis } from "@upstash/redis"
+import { env } from "@/lib/env"
+import { log } from "@/lib/platform/telemetry/log"
+import { metrics } from "@/lib/platform/telemetry/metrics"
+import { product } from "@/lib/product"
+import { singleton } from "@/lib/singleton"
+import { type Count, slidingWindowInProcess } from "./in-process"
+import { connectRedis, type SharedStore } from "./redis"
+
+/** Every rate limit of the product; documents and pages read their numbers from here. */
+export const limits = {
+  /** Requests per API key, all endpoints together. */
+  key: { tokens: 300, windowSeconds: 60 },
+  /** Failed key checks per client address. */
+  failedKey: { tokens: 300, windowSeconds: 60 },
+  signInAddress: { tokens: 100, windowSeconds: 600 },
+  /** Attempts per account or sign-up from browsers that have not signed in to it before; see lib/sign-in/attempts.ts. */
+  signInAccount: { tokens: 30, windowSeconds: 600 },
+  /** Sign-ups, and repeated emails of one, per client address. */
+  signUpAddress: { tokens: 30, windowSeconds: 3600 },
+  /** Password reset requests and uses of reset links, per client address. */
+  resetAddress: { tokens: 30, windowSeconds: 3600 },
+  /** Password reset emails per account. The window is shorter than a link's lifetime, so the last link still works. */
+  resetAccount: { tokens: 3, windowSeconds: 2700 },
+  /** Codes sent by email that prove who is at a session. */
+  proofCodesSession: { tokens: 5, windowSeconds: 900 },
+  /** Those of all sessions of an account: higher, so that a stolen session leaves some to the owner's. */
+  proofCodesAccount: { tokens: 15, windowSeconds: 900 },
+  /** Links to verify an address, per mailbox, and changes of address per account. */
+  verificationAccount: { tokens: 3, windowSeconds: 900 },
+  /** Invalid links that verify an address, per client address. */
+  linkAddress: { tokens: 30, windowSeconds: 3600 },
+  /** Keys created per account, also by rotation. Each sends an email, and another one when it is revoked, which is never limited. */
+  keyCreationsAccount: { tokens: 80, windowSeconds: 3600 },
+  /** Changes of the names and limits of an account's keys. Each writes to the audit log. */
+  keyChangesAccount: { tokens: 80, windowSeconds: 3600 },
+  /** Changes of an account's name. Each writes to the audit log, from which nothing is deleted. */
+  renamesAccount: { tokens: 20, windowSeconds: 3600 },
+  /** Second factors added, and new recovery codes. Each writes to the audit log and sends an email. */
+  factorChangesAccount: { tokens: 20, windowSeconds: 3600 },
+  /** Emails about wrong codes of an account's authenticator app. */
+  wrongCodesEmailsAccount: { tokens: 1, windowSeconds: 86_400 },
+  /** Emails about an account's passkeys that were refused. */
+  refusedPasskeyEmailsAccount: { tokens: 1, windowSeconds: 86_400 },
+  /** Exports that an account prepares. Each reads all of its data, and writes to the audit log. */
+  exportsAccount: { tokens: 10, windowSeconds: 3600 },
+  /** Notes that one of the staff adds. Each writes to the audit log. */
+  notesAccount: { tokens: 60, windowSeconds: 3600 },
+  /** Pictures that an account uploads. Each is decoded, and writes to the audit log. */
+  picturesAccount: { tokens: 20, windowSeconds: 3600 },
+  feedbackAccount: { tokens: 10, windowSeconds: 3600 },
+  /** Replies to feedback that one of the staff sends: a stolen session cannot write to every customer. */
+  repliesAccount: { tokens: 60, windowSeconds: 3600 },
+  /** Requests for pages per client address, which the people of an office share. */
+  pagesAddress: { tokens: 1_200, windowSeconds: 60 },
+  waitlistAddress: { tokens: 30, windowSeconds: 3600 },
+  /** Reports of leaked keys per client address. */
+  leakReportsAddress: { tokens: 60, windowSeconds: 3600 },
+  /** Those that GitHub is said to have signed, whose signature has to be verified; one has all matches of a commit. */
+  signedReportsAddress: { tokens: 1_200, windowSeconds: 3600 },
+  /** Emails to one address. Which of them are sent regardless: lib/platform/email/templates.ts. */
+  emailsAddress: { tokens: 20, windowSeconds: 86_400 },
+  /** Those that anybody who knows the address can cause, so that they leave the rest to the account's own. */
+  unsolicitedEmailsAddress: { tokens: 10, windowSeconds: 86_400 },
+} as const
+
+export type LimitName = keyof typeof limits
+
+/** `resetSeconds`: whole seconds until the window ends, at least 1. */
+export type Verdict = { allowed: boolean; limit: number; remaining: number; resetSeconds: number }
+
+/** How long a shard that failed is skipped. */
+const storeSkipMs = 1_000
+
+/**
+ * Counts one event of `id` against a limit (sliding window). All instances share the count when a Redis is configured;
+ * while Redis, or the node of its cluster that counts `id`, fails or is slow, this process enforces the same limit.
+ * @param tokens a lower limit for this call; the count does not depend on it
+ */
+export async function consume(name: LimitName, id: string, tokens: number = limits[name].tokens): Promise<Verdict> {
+  const limit = Math.min(tokens, limits[name].tokens)
+  return verdict((await countInStore(name, id, limit)) ?? countInProcess(name)(id, limit))
+}
+
+/** How often the shared store failed since the process started. */
+export function degradedCount(): number {
+  return storeState().degraded
+}
+
+/** Returns undefined if there is no shared store, or if it fails. */
+async function countInStore(name: LimitName, id: string, tokens: number): Promise<Count | undefined> {
+  const store = sharedStore()
+  if (!store) return undefined
+  const { down } = storeState()
+  const key = `${prefixOf(name)}:${id}`
+  const shard = store.shardOf(key)
+  const outage = down.get(shard)
+  if (outage) {
+    if (performance.now() < outage.skipUntil) return undefined
+    // This call tries the shard again; the others do not wait for it.
+    outage.skipUntil = performance.now() + storeSkipMs
+  }
+  try {
+    const response = await limiterInStore(store, name, tokens).limit(id)
+    // When its store times out, the library allows the call and returns zeros.
+    if (response.reason === "timeout") throw new Error("timed out")
+    if (outage) recover(shard)
+    // A failed node never responds again for a key that another node has taken over.
+    for (const [other, { key: failed }] of down) if (store.shardOf(failed) !== other) recover(other)
+    return response
+  } catch (error) {
+    degrade(shard, key, error instanceof Error ? error.message : String(error))
+    return undefined
+  }
+}
+
+/** One limiter for each number of tokens; they count under the same keys. */
+function limiterInStore({ client }: SharedStore, name: LimitName, tokens: number): Ratelimit {
+  return singleton(`limiters.${name}.${tokens}`, () => {
+    const limiter = Ratelimit.slidingWindow(tokens, `${limits[name].windowSeconds} s`)
+    return new Ratelimit({
+      redis: client,
+      limiter,
+      prefix: prefixOf(name),
+      ephemeralCache: false,
+      timeout: env().REDIS_TIMEOUT_MS,
+    })
+  })
+}
+
+function countInProcess(name: LimitName) {
+  return singleton(`counts.${name}`, () => slidingWindowInProcess(limits[name].windowSeconds * 1000))
+}
+
+function prefixOf(name: LimitName): string {
+  return `${product.slug}:${name}`
+}
+
+function sharedStore(): SharedStore | undefined {
+  return singleton("limit-store", () => {
+    const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token, REDIS_URL, REDIS_TIMEOUT_MS } = env()
+    if (url && token) {
+      const client = new UpstashRedis({ url, token, retry: false, enableTelemetry: false })
+      return { client, shardOf: () => "all" }
+    }
+    return REDIS_URL ? connectRedis(REDIS_URL, REDIS_TIMEOUT_MS) : undefined
+  })
+}
+
+/** `key`: the key whose call failed. `skipUntil`: when the shard is tried again, on the clock of `performance.now`. */
+type Outage = { key: string; skipUntil: number }
+
+/** `down`: the shards that failed and have not responded since, so that an outage is logged when it starts and ends. */
+type StoreState = { degraded: number; down: Map<string, Outage> }
+
+function storeState(): StoreState {
+  return singleton("limit-store-state", () => ({ degraded: 0, down: new Map() }))
+}
+
+function degrade(shard: string, key: string, why: string): void {
+  const state = storeState()
+  state.degraded++
+  metrics().degraded.inc()
+  if (!state.down.has(shard)) log().warn({ why, shard, degraded: state.degraded }, "ratelimit_degraded")
+  state.down.set(shard, { key, skipUntil: performance.now() + storeSkipMs })
+}
+
+function recover(shard: string): void {
+  const { down, degraded } = storeState()
+  if (down.delete(shard)) log().warn({ shard, degraded }, "ratelimit_recovered")
+}
+
+function verdict({ success, limit, remaining, reset }: Count): Verdict {
+  return {
+    allowed: success,
+    limit,
+    remaining: Math.max(0, remaining),
+    resetSeconds: Math.max(1, Math.ceil((reset - Date.now()) / 1000)),
+  }
+}

@@ -1,0 +1,14 @@
+import { drain } from "./drain"
+
+/** Finishes the work in the background before Next's own handlers of shutdown signals, which exit once all responses are sent, run. */
+export function delayExit(): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const handlers = process.listeners(signal)
+    if (handlers.length === 0) continue
+    process.removeAllListeners(signal)
+    process.on(signal, async () => {
+      await drain()
+      for (const handler of handlers) handler(signal)
+    })
+  }
+}

@@ -1,0 +1,54 @@
+import { monitorEventLoopDelay } from "node:perf_hooks"
+import { env } from "@/lib/env"
+import { isOverloaded, overloaded } from "@/lib/platform/postgres/load-shedding"
+import { singleton } from "@/lib/singleton"
+
+/** How often the delay of the event loop is measured. */
+const periodMs = 250
+
+/** How long pages are refused once the loop is late. The length of a turn is added, because the next decision needs one. */
+const refusedMs = 1_000
+
+/** Probes must get a response especially under overload. */
+export const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"])
+
+/** `periods`: how many in a row have been late. `until`: when pages are accepted again, by performance.now. */
+export type Lateness = { periods: number; until: number }
+
+/** Whether a path is that of a page, form or sign-in, and not of the API, a file of the build or a probe. */
+export function isPage(path: string): boolean {
+  return !probes.has(path) && !/^\/(api\/(?!auth\/)|_next\/)/.test(path)
+}
+
+/**
+ * The refusal of a request for a page while others wait for a connection or for their turn. Pages share the process with
+ * the API, which costs far less and is served until it lacks connections.
+ */
+export function shedPage(path: string): Response | undefined {
+  if (!isPage(path) || (!isOverloaded() && performance.now() >= lateness().until)) return undefined
+  const headers = { "Content-Type": "text/plain", ...overloaded.headers }
+  return new Response(overloaded.message, { status: 503, headers })
+}
+
+/**
+ * Records a period. One long turn, such as the first render of a page, makes one period late; two in a row are load.
+ * @param medianMs of the turns of the loop in the period, 10 to 12 if nothing delays them
+ */
+export function record(late: Lateness, medianMs: number, limitMs: number, now = performance.now()): void {
+  late.periods = medianMs > limitMs ? late.periods + 1 : 0
+  if (late.periods > 1) late.until = now + medianMs + refusedMs
+}
+
+function lateness(): Lateness {
+  return singleton("lateness", () => {
+    const late = { periods: 0, until: 0 }
+    const { LOOP_DELAY_MS } = env()
+    const turns = monitorEventLoopDelay({ resolution: 10 })
+    turns.enable()
+    setInterval(() => {
+      if (turns.count > 0) record(late, turns.percentile(50) / 1e6, LOOP_DELAY_MS)
+      turns.reset()
+    }, periodMs).unref()
+    return late
+  })
+}

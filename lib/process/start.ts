@@ -1,0 +1,34 @@
+import { logAuditEntries } from "@/lib/audit/entries"
+import { env } from "@/lib/env"
+import { pool } from "@/lib/platform/postgres/pool"
+import { tell } from "@/lib/platform/telemetry/printed"
+import { startTracing } from "@/lib/platform/telemetry/tracing"
+import { singleton } from "@/lib/singleton"
+import { refuseDemoKeys } from "./demo-keys"
+import { watchRequests } from "./incoming-requests"
+import { refuseNewerDatabase } from "./newer-database"
+import { releaseFinishedRenders } from "./release-renders"
+import { warnOfRights } from "./rights"
+import { whenDatabaseResponds } from "./when-database-responds"
+
+/** Starts what every server process needs, with our listener and under Next alone. */
+export async function startProcess(): ReturnType<typeof startTracing> {
+  const tracing = await startTracing()
+  watchRequests()
+  logAuditEntries()
+  releaseFinishedRenders()
+  // Creates the pool, so that its metrics exist from the start.
+  pool()
+  await refuseDatabases()
+  await singleton("rights", () => whenDatabaseResponds(warnOfRights))
+  if (env().VERIFY_EMAIL === "off") tell("stderr", "VERIFY_EMAIL is off: anybody can sign up with any address.")
+  return tracing
+}
+
+/** Exits if this build must not use the database. */
+export function refuseDatabases(): Promise<void> {
+  return singleton("refusals", async () => {
+    await whenDatabaseResponds(refuseNewerDatabase)
+    await whenDatabaseResponds(refuseDemoKeys)
+  })
+}

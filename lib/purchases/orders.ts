@@ -1,0 +1,38 @@
+import { z } from "zod"
+import { OrderKind, OrderStatus } from "@/generated/prisma/enums"
+import { listed } from "@/lib/platform/postgres/listed"
+import { timeConditions } from "@/lib/platform/postgres/times"
+import { currency, id, minorUnits, timestamp } from "@/lib/platform/schemas/fields"
+
+export const orderKind = z.enum(OrderKind)
+export const orderStatus = z.enum(OrderStatus)
+
+export const orderRow = z.object({
+  id,
+  userId: id.describe("The account that placed the order"),
+  subscriptionId: id.nullable().describe("The subscription it pays for; null for a pack of credits"),
+  kind: orderKind.describe("subscription: one billing period; credits: a pack of credits"),
+  description: z.string(),
+  status: orderStatus.describe("pending and failed orders have not been paid"),
+  amount: minorUnits,
+  refundedAmount: minorUnits.describe("Minor units refunded, at most amount"),
+  currency,
+  credits: z.int().describe("Credits granted when the order is paid"),
+  createdAt: timestamp,
+  paidAt: timestamp.nullable(),
+  refundedAt: timestamp.nullable(),
+})
+
+const paid = timeConditions("orders", "paid_at")
+const refunded = timeConditions("orders", "refunded_at")
+
+/** The orders of all accounts, or of one. */
+export const findOrders = listed("orders", orderRow, {
+  conditions: {
+    planId: (plan) => `plan_of(subscription_id) = ${plan}`,
+    paidSince: paid.since,
+    paidUntil: paid.until,
+    refundedSince: refunded.since,
+    refundedUntil: refunded.until,
+  },
+})

@@ -1,0 +1,97 @@
+import { z } from "zod"
+import { PlanInterval, SubscriptionStatus } from "@/generated/prisma/enums"
+import type { OwnerId } from "@/lib/authority/owner"
+import { listed } from "@/lib/platform/postgres/listed"
+import { pool } from "@/lib/platform/postgres/pool"
+import { timeConditions } from "@/lib/platform/postgres/times"
+import { currency, id, minorUnits, timestamp } from "@/lib/platform/schemas/fields"
+
+/** A filter by plan. */
+export const planId = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a plan's id: a letter, then letters, digits and _")
+  .describe("Id of a plan")
+
+export const subscriptionStatus = z.enum(SubscriptionStatus)
+
+/** Unless the subscription cancels then. One that is past due does not renew. */
+const periodEnds: Record<SubscriptionStatus, string> = {
+  trialing: "Trial ends",
+  active: "Renews",
+  past_due: "Period ends",
+  canceled: "Ended",
+}
+
+export const subscriptionRow = z.object({
+  id,
+  userId: id.describe("The account that has the subscription"),
+  planId: z.string(),
+  status: subscriptionStatus.describe("An account has at most one that is not canceled"),
+  amount: minorUnits.describe("Minor units per interval: the plan's price when the subscription started"),
+  currency,
+  interval: z.enum(PlanInterval).describe("The billing interval"),
+  createdAt: timestamp.describe("When it started"),
+  currentPeriodStart: timestamp,
+  currentPeriodEnd: timestamp,
+  cancelAtPeriodEnd: z.boolean().describe("Whether the subscription ends with the current period"),
+  canceledAt: timestamp.nullable().describe("When it ended; null if it has not"),
+  payingSince: timestamp
+    .nullable()
+    .describe("From when its amount is recurring revenue: its start or the end of its trial; null if it never was"),
+  replacesId: id.nullable().describe("After a change of plan: the one that ended when this one started"),
+  replaced: z.boolean().describe("Whether it ended by a change of plan, which is neither churn nor a new subscription"),
+})
+
+/** The SQL of `payingSince`. */
+export const payingSince =
+  "CASE WHEN status <> 'trialing' THEN nullif(coalesce(paying_since, created_at), 'infinity') END"
+
+/** The SQL of a subscription that has not ended, and that is older than so many days on which its account used no key. */
+function isIdle(days: string): string {
+  return `status <> 'canceled' AND created_at < now() - make_interval(days => ${days}) AND NOT EXISTS (
+    SELECT FROM api_keys k WHERE k.user_id = subscriptions.user_id AND k.last_used_at >= now() - make_interval(days => ${days}))`
+}
+
+const canceled = timeConditions("subscriptions", "canceled_at")
+
+export const findSubscriptions = listed("subscriptions", subscriptionRow, {
+  columns: { payingSince },
+  conditions: {
+    canceledSince: canceled.since,
+    canceledUntil: canceled.until,
+    churnedSince: (time) => `NOT replaced AND ${canceled.since(time)}`,
+    churnedUntil: (time) => `NOT replaced AND ${canceled.until(time)}`,
+    idleDays: isIdle,
+  },
+  bounded: { conditions: ["idleDays"], rows: 1_000_000, counted: 1_000 },
+})
+
+/** The label of the end of the current period. */
+export function periodEndLabel(of: Pick<z.input<typeof subscriptionRow>, "status" | "cancelAtPeriodEnd">): string {
+  return of.cancelAtPeriodEnd ? "Cancels on" : periodEnds[of.status]
+}
+
+/** A subscription with its plan's current name and credits. The price is the subscription's own. */
+export type CurrentSubscription = z.input<typeof subscriptionRow> & {
+  createdAt: Date
+  currentPeriodEnd: Date
+  planName: string
+  planCredits: number
+}
+
+const current = {
+  name: "current-subscription",
+  text: `
+    SELECT s.id, s.user_id AS "userId", s.plan_id AS "planId", s.status, s.amount, s.currency, s.interval,
+           s.created_at AS "createdAt", s.current_period_start AS "currentPeriodStart",
+           s.current_period_end AS "currentPeriodEnd", s.cancel_at_period_end AS "cancelAtPeriodEnd",
+           s.canceled_at AS "canceledAt", s.replaces_id AS "replacesId", s.replaced, s.since AS "payingSince", p.name AS "planName", p.credits AS "planCredits"
+    FROM (SELECT *, ${payingSince} AS since FROM subscriptions) s JOIN plans p ON p.id = s.plan_id
+    WHERE s.user_id = $1 AND s.status <> 'canceled'`,
+}
+
+/** The owner's subscription that is not canceled; a unique index allows one. */
+export async function currentSubscription(owner: OwnerId): Promise<CurrentSubscription | null> {
+  const { rows } = await pool().query<CurrentSubscription>({ ...current, values: [owner] })
+  return rows[0] ?? null
+}
