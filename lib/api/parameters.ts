@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { integer } from "@/lib/input/integer"
-import { isStorable, unseen } from "@/lib/input/text"
+import { direction, isStorable } from "@/lib/input/text"
 import type { Page, Position } from "@/lib/postgres/page"
 import type { Searched, Term } from "@/lib/postgres/search"
 import { anyPrefix } from "@/lib/surfaces"
@@ -170,7 +170,7 @@ export function searchParameter({ account }: Searched) {
   return z
     .string()
     .transform((sent, context): Term => {
-      const value = plainPunctuation(sent.replace(unseen, "").trim())
+      const value = plainPunctuation(sent.replace(direction, "").trim())
       if (longKeyStart.test(value)) {
         context.addIssue({ code: "custom", message: "must not contain an API key: its first characters are enough" })
         return z.NEVER
