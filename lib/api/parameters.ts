@@ -1,9 +1,5 @@
 import { z } from "zod"
-import type { Page, Position } from "@/lib/platform/postgres/page"
-import type { Searched, Term } from "@/lib/platform/postgres/search"
-import { integer } from "@/lib/platform/schemas/integer"
-import { isStorable, unseen } from "@/lib/platform/schemas/text"
-import { plainPunctuation } from "@/lib/platform/text/typed-punctuation"
+import { direction, isStorable } from "@/lib/platform/schemas/text"
 import { anyPrefix } from "@/lib/surfaces"
 
 export const limitBounds = { min: 1, max: 500, default: 100 }
@@ -170,7 +166,7 @@ export function searchParameter({ account }: Searched) {
   return z
     .string()
     .transform((sent, context): Term => {
-      const value = plainPunctuation(sent.replace(unseen, "").trim())
+      const value = plainPunctuation(sent.replace(direction, "").trim())
       if (longKeyStart.test(value)) {
         context.addIssue({ code: "custom", message: "must not contain an API key: its first characters are enough" })
         return z.NEVER

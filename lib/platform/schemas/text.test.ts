@@ -12,7 +12,7 @@ function refusal(schema: typeof name | typeof message, text: string): string | u
 test.each([
   ["an empty string", "", "must not be empty"],
   ["only spaces and line breaks", " \n\t\u00a0", "must not be empty"],
-  ["an invisible plus sign", "\u2064", "a visible character"],
+  ["a zero-width space", "\u200b", "a visible character"],
   ["a filler that Unicode classifies as a letter", "\u3164", "a visible character"],
   ["an empty braille cell", "\u2800", "a visible character"],
   ["only a combining mark", "\u0301", "a visible character"],
@@ -33,8 +33,7 @@ test("text with an API key is refused", () => {
   expect(refusal(plainParagraphs({ name: "Name", max: 200 }), `why does\n${key}\nnot work?`)).toContain("API key")
 })
 
-test("plainText drops what a clipboard brings along unseen, and plainParagraphs refuses what reorders text", () => {
-  expect(name.parse("\ufeffA\u00adn\u200bn\u2060")).toBe("Ann")
+test("plainText drops marks of direction, and plainParagraphs refuses those that reorder text", () => {
   expect(name.parse("\u202aA\u200en\u2067n\u2069\u202c \u200f")).toBe("Ann")
   expect(refusal(name, "\u200e")).toContain("must not be empty")
   expect(refusal(message, "a\u202eb")).toContain("control characters")
