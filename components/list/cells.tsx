@@ -1,4 +1,3 @@
-import { Fragment } from "react"
 import { RelativeTime } from "@/components/relative-time"
 import { StatusBadge, type Tone } from "@/components/status-badge"
 import { Untrusted } from "@/components/untrusted"
@@ -6,6 +5,7 @@ import { absoluteTime, clockTime, plainDate } from "@/lib/format-time"
 import { money } from "@/lib/money"
 import { visible } from "@/lib/visible-text"
 import { inWords } from "@/lib/words"
+import { Breakable } from "../breakable"
 
 /** Shows the end of the id: UUIDs start with a timestamp, so ids of neighboring rows differ only at the end. */
 export function Id({ value }: { value: string }) {
@@ -100,15 +100,5 @@ export function Status({ of }: { of: string }) {
 
 /** An id that is readable, such as a plan's; it breaks at its underscores. */
 export function ReadableId({ value }: { value: string }) {
-  return value.split("_").map((word, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: the words of an id never move
-    <Fragment key={index}>
-      {index > 0 && (
-        <>
-          _<wbr />
-        </>
-      )}
-      {word}
-    </Fragment>
-  ))
+  return <Breakable after="_">{value}</Breakable>
 }
