@@ -298,7 +298,7 @@ test("an empty ledger explains where credits come from and how they are spent", 
   await page.goto("/account/credits")
   await expect(page.getByText("No entries yet")).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
-  await page.getByRole("main").getByRole("link", { name: "How to add credits" }).click()
+  await page.getByRole("link", { name: "How to add credits" }).last().click()
   await expect(page).toHaveURL("/docs#credits")
 })
 
