@@ -38,6 +38,8 @@ export function misprintsOf(page: Page): Promise<string[]> {
       range.selectNodeContents(element)
       return boxesOf(range)
     }
+    const blockOf = (element: Element): Element =>
+      getComputedStyle(element).display === "inline" ? blockOf(element.parentElement ?? document.body) : element
     const main = document.querySelector("main") ?? document.body
     const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT)
     while (texts.nextNode()) {
@@ -49,7 +51,9 @@ export function misprintsOf(page: Page): Promise<string[]> {
         const range = document.createRange()
         range.setStart(text, index)
         range.setEnd(text, index + word.length)
-        if (new Set(boxesOf(range).map(({ top }) => Math.round(top))).size > 1) found.push(`${word} is broken`)
+        const boxes = boxesOf(range)
+        const wouldFit = boxes.reduce((total, { width }) => total + width, 0) <= blockOf(parent).clientWidth
+        if (new Set(boxes.map(({ top }) => Math.round(top))).size > 1 && wouldFit) found.push(`${word} is broken`)
       }
     }
     for (const table of main.querySelectorAll("section:has(> table)")) {

@@ -298,8 +298,8 @@ test("an empty ledger explains where credits come from and how they are spent", 
   await page.goto("/account/credits")
   await expect(page.getByText("No entries yet")).toBeVisible()
   await expectAccessibleWithoutSidewaysScroll(page)
-  await page.getByRole("main").getByRole("link", { name: "an API key" }).click()
-  await expect(page).toHaveURL("/api-keys")
+  await page.getByRole("link", { name: "How to add credits" }).last().click()
+  await expect(page).toHaveURL("/docs#credits")
 })
 
 test("a table lists the days of the charts, and the heading shows their sum", { tag: "@long" }, async ({
@@ -450,8 +450,13 @@ for (const { path, api } of sampled([
     const csv = await page.request.get(String(await file.getAttribute("href")))
     expect([csv.status(), csv.headers()["content-disposition"]]).toEqual([200, expect.stringContaining("attachment")])
     const headers = { Authorization: `Bearer ${keyOf("member")}`, Accept: "text/csv" }
-    // Spreadsheets need the byte order mark, and programs do without it.
-    expect(await csv.text()).toBe(`\uFEFF${await (await request.get(api + search, { headers })).text()}`)
+    // Spreadsheets need the byte order mark, and people amounts in the currency's units; programs do without both.
+    const ofApi = await (await request.get(api + search, { headers })).text()
+    const inUnits = ofApi.replace(/,(\d+),(\d+),usd,/g, (_, ...cents) => {
+      const [amount, refunded] = cents.slice(0, 2).map((cent) => (Number(cent) / 100).toFixed(2))
+      return `,${amount},${refunded},usd,`
+    })
+    expect(await csv.text()).toBe(`\uFEFF${inUnits}`)
     await page.getByRole("link", { name: "Remove Created: Last month" }).click()
     await expect(page).toHaveURL(path)
   })

@@ -250,7 +250,7 @@ test.describe("on a touch screen", () => {
   })
 })
 
-test("a period of a chart opens its rows, for those who may read them", { tag: "@long" }, async ({
+test("a period of a chart opens its rows, and who may not read them has no such chart", { tag: "@long" }, async ({
   page,
   signInAs,
 }) => {
@@ -263,9 +263,8 @@ test("a period of a chart opens its rows, for those who may read them", { tag: "
   await expect(page).toHaveURL("/admin/orders?paidSince=2026-03-01&paidUntil=2026-03-31")
   await signInAs("support")
   await page.goto("/admin?since=2026-02-01&until=2026-04-30&interval=month")
-  await chart.getByRole("slider").hover()
-  await expect(chart).toContainText("Mar 2026")
-  await expect(chart.getByRole("link", { includeHidden: true })).toHaveCount(0)
+  await expect(page.getByRole("region", { name: "Sign-ups" })).toBeVisible()
+  await expect(chart).toHaveCount(0)
 })
 
 test("a link and a filter show that they were followed until the page is there", { tag: "@long" }, async ({

@@ -244,7 +244,7 @@ test.describe("without JavaScript", () => {
     await expect(page.getByRole("button", { name: "Pause" })).toHaveCount(0)
     await page.getByRole("link", { name: "Report", exact: true }).click()
     await expect(cells(page, "What it read").filter({ hasText: "/api/v1/me/orders" })).toHaveCount(1)
-    await expect(page.getByRole("main")).toContainText("when the log started; the key is older,")
+    await expect(page.getByRole("main")).toContainText("It starts with the log, and the key is older.")
   })
 })
 

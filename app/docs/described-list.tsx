@@ -1,4 +1,4 @@
-import { Fragment } from "react"
+import { Breakable } from "@/components/breakable"
 import type { Described } from "@/lib/api/documents/document"
 import { Code, Prose } from "./prose"
 
@@ -36,16 +36,7 @@ export function DescribedList({ of }: { of: readonly Described[] }) {
 
 /** A type, which breaks between its values rather than within one. */
 function Type({ children }: { children: string }) {
-  return children.split("|").map((value, index) => (
-    <Fragment key={value}>
-      {index > 0 && (
-        <>
-          |<wbr />
-        </>
-      )}
-      {value}
-    </Fragment>
-  ))
+  return <Breakable after="|">{children}</Breakable>
 }
 
 /** Leaves the field names out of the type, because the fields are listed below it. */

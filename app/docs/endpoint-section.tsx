@@ -1,4 +1,5 @@
 import type { ReactNode } from "react"
+import { Breakable } from "@/components/breakable"
 import { CodePanel } from "@/components/code/code-panel"
 import { readableJson } from "@/components/code/readable-json"
 import {
@@ -35,7 +36,7 @@ export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; b
         <div className="grid gap-1">
           <h2 id={`${id}-title`} className="text-base font-semibold">
             <a href={`#${id}`} className="wrap-anywhere hover:underline">
-              <span className="text-accent">{method}</span> {path}
+              <span className="text-accent">{method}</span> <Breakable after="/">{path}</Breakable>
             </a>
           </h2>
           <p>

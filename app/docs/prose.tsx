@@ -1,3 +1,4 @@
+import { Breakable } from "@/components/breakable"
 /** Renders the two Markdown elements that the texts use: inline code and strong emphasis. */
 export function Prose({ children }: { children: string }) {
   const parts = children.split(/(`[^`]+`|\*\*[^*]+\*\*)/)
@@ -11,5 +12,9 @@ export function Prose({ children }: { children: string }) {
 }
 
 export function Code({ children }: { children: string }) {
-  return <code className="font-mono text-[0.8125rem] text-ink wrap-anywhere">{children}</code>
+  return (
+    <code className="font-mono text-[0.8125rem] text-ink wrap-anywhere">
+      <Breakable after="/">{children}</Breakable>
+    </code>
+  )
 }

@@ -1,7 +1,7 @@
-import { Fragment } from "react"
 import { RelativeTime } from "@/components/relative-time"
 import { StatusBadge, type Tone } from "@/components/status-badge"
 import { Untrusted } from "@/components/untrusted"
+import { Breakable } from "@/components/breakable"
 import { absoluteTime, clockTime, plainDate } from "@/lib/platform/text/format-time"
 import { money } from "@/lib/platform/text/money"
 import { visible } from "@/lib/platform/text/visible-text"
@@ -100,15 +100,5 @@ export function Status({ of }: { of: string }) {
 
 /** An id that is readable, such as a plan's; it breaks at its underscores. */
 export function ReadableId({ value }: { value: string }) {
-  return value.split("_").map((word, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: the words of an id never move
-    <Fragment key={index}>
-      {index > 0 && (
-        <>
-          _<wbr />
-        </>
-      )}
-      {word}
-    </Fragment>
-  ))
+  return <Breakable after="_">{value}</Breakable>
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto"
+import { randomInt, randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -614,21 +614,23 @@ test("failed attempts on an account do not lock out its owner", async () => {
  * @returns the responses, and that to the form of a browser without scripts
  */
 async function overload(passes: number) {
-  const from = { "x-forwarded-for": anotherAddress() }
+  // One connection may have all networks of an IPv6 /48, each with turns of its own for pages.
+  const site = `2001:db8:${randomInt(2 ** 16).toString(16)}`
+  const from = (network: number) => ({ "x-forwarded-for": `${site}:${network.toString(16)}::1` })
   const page = (await ask(server, { path: "/sign-in", headers: sameOriginHeaders() })).text
   const slowHash = passwordHash.replace(/^scrypt\$\d+\$8\$1\$/, `scrypt$${2 ** 14}$8$${passes}$`)
   const hashes = [slowHash, slowHash, ...Array.from({ length: 66 }, () => passwordHash)]
   const accounts = await Promise.all(hashes.map((hash) => createUser({ passwordHash: hash })))
   const sent: Promise<RawResponse>[] = []
-  for (const { email } of accounts) {
+  for (const [network, { email }] of accounts.entries()) {
     // The client with the most waiting loses its last.
-    sent.push(signIn(email, "not the password", from))
+    sent.push(signIn(email, "not the password", from(network)))
     // One after the other, so that the server is not overloaded.
     await ask(server, { path: "/healthz" })
   }
   const { email } = await createUser({ passwordHash })
   const body = formOf({ ...hiddenFields(page, 'name="password"'), email, password })
-  const headers = { ...sameOriginHeaders(), ...from }
+  const headers = { ...sameOriginHeaders(), ...from(accounts.length) }
   const withoutScripts = await ask(server, { method: "POST", path: "/sign-in", body, headers })
   return { email, withoutScripts, responses: await Promise.all(sent) }
 }

@@ -4,7 +4,8 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Given } from "@/scripts/build-and-serve"
 import { ask, builtActions, callAction, type RawResponse, type SentHeaders, sameOriginHeaders } from "./client"
-import { imported, stoppedClock, type TestServer } from "./server"
+import { stoppedDate } from "./clock"
+import { imported, type TestServer } from "./server"
 
 /** An account at the sign-in provider; `email` is the public address of its profile, which anyone can claim. */
 export type Person = { id: string; name: string; email: string | null; addresses: Address[] }
@@ -53,7 +54,7 @@ export async function startProvider(): Promise<Provider> {
     given: {
       GITHUB_CLIENT_ID: "id",
       GITHUB_CLIENT_SECRET: "secret",
-      NODE_OPTIONS: `${stoppedClock()} ${redirectTo(port)}`,
+      NODE_OPTIONS: `${stoppedDate(Date.now())} ${redirectTo(port)}`,
     },
     person: (about) => {
       const { email = null } = about

@@ -1,6 +1,7 @@
 import { isLoopbackUrl } from "@/lib/env"
 import { collect, type Given, type Listener, serve, waitForServer } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
+import { stoppedDate } from "./clock"
 import { serveImage } from "./image"
 
 export type TestServer = {
@@ -52,7 +53,7 @@ export async function startTestServer(
     LOOP_DELAY_MS: "60000",
     // Only a demo may have cheap hashes.
     ...((given.DEMO === "off" || !isLoopbackUrl(given.BASE_URL ?? BASE_URL)) && { PASSWORD_HASH_COST: "" }),
-    NODE_OPTIONS: stoppedClock(now),
+    NODE_OPTIONS: stoppedDate(now),
     ...given,
   }
   if (listener !== "image") env.NODE_OPTIONS = `${env.NODE_OPTIONS} ${withoutPreload}`.trim()
@@ -75,9 +76,4 @@ const withoutPreload = imported(
 /** A value for NODE_OPTIONS that runs a script before the server. */
 export function imported(script: string): string {
   return `--import data:text/javascript,${encodeURIComponent(script)}`
-}
-
-/** A value for NODE_OPTIONS with which `Date.now` is constant; timers run normally. */
-export function stoppedClock(now = Date.now()): string {
-  return imported(`Date.now = () => ${now}`)
 }

@@ -21,9 +21,17 @@ const open = singleton("open-clients", () => {
     clients.add(this.once("end", () => clients.delete(this)))
     return Reflect.apply(connect, this, given)
   } as typeof connect
+  const { end } = pg.Pool.prototype
+  pg.Pool.prototype.end = function (this: pg.Pool, ...given: []) {
+    return Reflect.apply(
+      end,
+      this.on("error", () => {}),
+      given,
+    )
+  } as typeof end
   return clients
 })
-// What the file before has left open gets the end of its database as an error, which would end the process.
+// What the file before has left open or is closing gets the end of its database as an error, which would end the process.
 for (const client of open) client.on("error", () => {})
 const admin = singleton("test-admin", () => new pg.Pool({ connectionString: url, max: 1 }))
 await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)

@@ -1,6 +1,7 @@
 import type { Metadata } from "next"
 import { notFound } from "next/navigation"
 import { endpoints } from "@/app/api/v1/endpoints"
+import { Breakable } from "@/components/breakable"
 import { Link } from "@/components/link"
 import { operationId } from "@/lib/api/documents/document"
 import { texts } from "@/lib/api/documents/skill"
@@ -23,7 +24,10 @@ export default async function SurfacePage({ params }: Props) {
   const { title, reads } = texts[surface]
   const { prefix, page, api } = kinds[surface]
   const own = (await endpoints()).filter((endpoint) => endpoint.surface === surface)
-  const contents = own.map((endpoint) => ({ id: operationId(endpoint), label: endpoint.path.replace("/api/v1", "") }))
+  const contents = own.map((endpoint) => ({
+    id: operationId(endpoint),
+    label: <Breakable after="/">{endpoint.path.replace("/api/v1", "")}</Breakable>,
+  }))
   return (
     <WithContents contents={contents}>
       <div className="group/requests">

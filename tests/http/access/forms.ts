@@ -390,7 +390,7 @@ export const formCases: Record<string, FormCase> = {
     path: "/admin/users/[id]",
     prepare: async () => {
       const { id } = await createUser({ status: "closed" })
-      const data = { userId: id, requestedById: id, dueAt: new Date(Date.now() + 60_000), undoable: true }
+      const data = { userId: id, requestedById: id, dueAt: new Date(Date.now() + 86_400_000), undoable: true }
       await db().accountDeletion.create({ data })
       return { fields: { id }, isDone: () => rowMatches("users", id, "status = 'active'") }
     },
