@@ -14,7 +14,14 @@ import { modules, namesOf, optional } from "./support/optional"
 test("the tests of the remaining endpoints and documents pass, and with another name those of keys and emails", () =>
   testChangedCopy(
     ...["contract", "examples", "openapi", "skill", "index.json"],
-    ...["lib/product", "lib/keys/secret", "lib/platform/schemas/text", "lib/platform/email", "lib/api/query", "demo-accounts"],
+    ...[
+      "lib/product",
+      "lib/keys/secret",
+      "lib/platform/schemas/text",
+      "lib/platform/email",
+      "lib/api/query",
+      "demo-accounts",
+    ],
   ))
 
 describe("a copy without any optional module, built and served", () => {

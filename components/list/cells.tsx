@@ -1,7 +1,7 @@
+import { Breakable } from "@/components/breakable"
 import { RelativeTime } from "@/components/relative-time"
 import { StatusBadge, type Tone } from "@/components/status-badge"
 import { Untrusted } from "@/components/untrusted"
-import { Breakable } from "@/components/breakable"
 import { absoluteTime, clockTime, plainDate } from "@/lib/platform/text/format-time"
 import { money } from "@/lib/platform/text/money"
 import { visible } from "@/lib/platform/text/visible-text"

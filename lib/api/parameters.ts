@@ -1,5 +1,9 @@
 import { z } from "zod"
+import type { Page, Position } from "@/lib/platform/postgres/page"
+import type { Searched, Term } from "@/lib/platform/postgres/search"
+import { integer } from "@/lib/platform/schemas/integer"
 import { direction, isStorable } from "@/lib/platform/schemas/text"
+import { plainPunctuation } from "@/lib/platform/text/typed-punctuation"
 import { anyPrefix } from "@/lib/surfaces"
 
 export const limitBounds = { min: 1, max: 500, default: 100 }

@@ -1,6 +1,6 @@
 import { unstable_rethrow } from "next/navigation"
-import { markRead } from "@/lib/platform/http/responses"
 import { failureOf } from "@/lib/api/streams/download"
+import { markRead } from "@/lib/platform/http/responses"
 
 /** A route handler of a page, with a message when it fails. */
 export function withFailures<Context>(

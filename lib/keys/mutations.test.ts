@@ -10,8 +10,8 @@ import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 import { createKey, createUser, createViewer } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
 import { ownerPool } from "@/tests/support/owner"
-import { listKeys, listKeysOf } from "./data"
 import { expiryOf, usageDays } from "./choices"
+import { listKeys, listKeysOf } from "./data"
 import {
   type AccountRevocation,
   issueKey,

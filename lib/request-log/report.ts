@@ -1,6 +1,6 @@
 import type { User } from "@/generated/prisma/client"
-import type { ListedKey } from "@/lib/keys/data"
 import { usageDays } from "@/lib/keys/choices"
+import type { ListedKey } from "@/lib/keys/data"
 import { inTurn } from "@/lib/platform/queues/turns"
 import { byteOrderMark, csvLine } from "@/lib/platform/text/csv"
 import { absoluteTime } from "@/lib/platform/text/format-time"

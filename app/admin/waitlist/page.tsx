@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/waitlist/route"
-import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { ResourcePage } from "@/components/admin/resource-page"
+import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { Status, Text, Time } from "@/components/list/cells"
 import { Untrusted } from "@/components/untrusted"
 import { holds } from "@/lib/permissions"

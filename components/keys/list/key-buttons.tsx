@@ -3,9 +3,9 @@
 import { useRouter } from "next/navigation"
 import { type ReactNode, useRef } from "react"
 import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
+import { useKeyDialog } from "../create/use-key-dialog"
 import { rotation } from "./rotation"
 import { confirmationOf, type RowForms, type RowKey } from "./row-forms"
-import { useKeyDialog } from "../create/use-key-dialog"
 
 /** Opens the forms of the buttons in the table inside it. */
 export function KeyButtons({ keys, children, ...forms }: RowForms & { keys: readonly RowKey[]; children: ReactNode }) {

@@ -6,14 +6,14 @@ import { Notice } from "@/components/notice"
 import { Panel } from "@/components/page-frame"
 import type { ListedKey } from "@/lib/keys/data"
 import { findProblems, hasProblem, type Problem, problemIn } from "@/lib/keys/health"
-import { rowsOf } from "./rows"
 import type { Surface } from "@/lib/surfaces"
+import { KeyCreationInPage } from "../create/key-creation-in-page"
 import { HealthFilter } from "./health-filter"
 import { KeyButtons } from "./key-buttons"
-import { KeyCreationInPage } from "../create/key-creation-in-page"
 import { KeyTable, type Owners } from "./key-table"
 import { rotation } from "./rotation"
 import { confirmationOf, obstacleTo, type RowForms, rowActions, rowKeyOf } from "./row-forms"
+import { rowsOf } from "./rows"
 
 type Query = Readonly<Record<string, string | string[] | undefined>>
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
-import { Button } from "@/components/button"
 import { AccountLink } from "@/components/admin/cells"
+import { Button } from "@/components/button"
 import { Link } from "@/components/link"
 import { None } from "@/components/list/cells"
 import { RelativeTime } from "@/components/relative-time"
