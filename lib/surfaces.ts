@@ -9,7 +9,7 @@ export const kinds = {
     page: "/admin/api-keys",
     api: "/api/v1/admin",
     test: "/api/v1/admin/key",
-    issuing: "api_keys.manage",
+    issuePermission: "api_keys.manage",
     managingAll: "api_keys.manage_all",
     reportedToOwners: true,
     asksForProof: true,
@@ -20,7 +20,7 @@ export const kinds = {
     page: "/api-keys",
     api: "/api/v1/me",
     test: "/api/v1/me/key",
-    issuing: null,
+    issuePermission: null,
     managingAll: null,
     reportedToOwners: false,
     asksForProof: false,
@@ -35,7 +35,7 @@ type Kind = {
   api: string
   /** What every key may read, whatever its scopes. */
   test: string
-  issuing: Permission | null
+  issuePermission: Permission | null
   /** The permission to read and revoke the keys of other accounts on the page, if there is one. */
   managingAll: Permission | null
   /** Whether accounts with the role owner get an email about each new key. */

@@ -101,7 +101,7 @@ const support: Finding = {
   group: "Actions",
   label: "Contact support",
   note: product.supportEmail,
-  words: "help",
+  keywords: "help",
   href: `mailto:${product.supportEmail}`,
 }
 

@@ -16,7 +16,7 @@ export type Finding = {
   label: string
   note?: string
   /** What else finds it, from the start of any of these words. */
-  words?: string
+  keywords?: string
   href: string
 }
 
@@ -130,8 +130,8 @@ export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }
   )
 }
 
-function isNamed({ label, words = "" }: Finding, typed: string): boolean {
-  return label.toLowerCase().includes(typed) || ` ${words}`.includes(` ${typed}`)
+function isNamed({ label, keywords = "" }: Finding, typed: string): boolean {
+  return label.toLowerCase().includes(typed) || ` ${keywords}`.includes(` ${typed}`)
 }
 
 const wholeKey = new RegExp(`(${anyPrefix}\\w{4})\\w*`)

@@ -18,8 +18,8 @@ export type NavigationEntry = {
   permission: Permission | null
   /** The type of the targets and details in the audit log that the page finds by their id. */
   finds?: string
-  /** What can be done on the page: `query` is added to its URL, and `words` are others that find it. */
-  actions?: readonly { label: string; query: string; words?: string }[]
+  /** What can be done on the page: `query` is added to its URL, and `keywords` are others that find it. */
+  actions?: readonly { label: string; query: string; keywords?: string }[]
 }
 
 /** An admin page that shows what an endpoint returns requires the endpoint's permission. */

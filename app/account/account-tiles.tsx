@@ -36,7 +36,7 @@ export function AccountTiles({
       </Tile>
       <Tile label={`Spent in ${days.length} days`}>{inCredits(spentIn(days))}</Tile>
       <Tile label="Requests this month" note="with all keys">
-        <Count of={requests} />
+        <Count value={requests} />
       </Tile>
       {subscription ? (
         <PlanTile plan={subscription} includes={<>and {inCredits(subscription.planCredits)}</>} />

@@ -60,10 +60,10 @@ export function KeyUse({ used, keys }: { used: readonly KeyMonth[]; keys: readon
               <KeyName id={id} keys={keys} /> <code className="font-mono text-xs text-muted">{start}…</code>
             </>
           }
-          note={<Share of={requests / most} />}
+          note={<Share value={requests / most} />}
           end={
             <>
-              <Count of={requests} /> {requests === 1 ? "request" : "requests"}
+              <Count value={requests} /> {requests === 1 ? "request" : "requests"}
             </>
           }
           endNote={credits > 0 && inCredits(credits)}
@@ -74,10 +74,10 @@ export function KeyUse({ used, keys }: { used: readonly KeyMonth[]; keys: readon
 }
 
 /** A bar as long as the part of the key that is used most. */
-function Share({ of }: { of: number }) {
+function Share({ value }: { value: number }) {
   return (
     <div aria-hidden="true" className="mt-1.5 h-1 w-40 max-w-full rounded-full bg-sunken">
-      <div className="h-full rounded-full bg-accent" style={{ width: `${of * 100}%` }} />
+      <div className="h-full rounded-full bg-accent" style={{ width: `${value * 100}%` }} />
     </div>
   )
 }
@@ -91,7 +91,7 @@ export function LastOrders({ orders }: { orders: readonly z.output<typeof orderR
           title={<Untrusted>{description}</Untrusted>}
           note={<Day at={createdAt} />}
           end={<Money amount={amount} currency={currency} />}
-          endNote={<Status of={status} />}
+          endNote={<Status value={status} />}
         />
       ))}
     </PanelList>

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest"
 import { GET as stats } from "@/app/api/v1/admin/stats/route"
 import { StatsTable, StatsTiles } from "@/components/admin/overview"
 import { periodNames } from "@/components/chart/periods"
-import { demandOf } from "@/lib/api/streams/page-or-stream"
+import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import type { StatsInterval } from "@/lib/metrics/periods"
 import { seed } from "@/prisma/seed"
 import { createOrder, createSubscription, createUser } from "@/tests/support/factories"
@@ -24,7 +24,7 @@ test.each<[StatsInterval, string, string]>([
   ["month", "2025-01-01", "2026-06-14T23:59:59.999Z"],
 ])("by %s, the charts have the numbers of the statistics", async (interval, since, until) => {
   const search = new URLSearchParams({ interval, since, until, order: "asc", limit: "500" })
-  const { data, meta } = await stats.endpoint.read(String(search), demandOf("owner"))
+  const { data, meta } = await stats.endpoint.read(String(search), permissionCheckOf("owner"))
   const { summary } = meta
   const range = { interval, since: Date.parse(summary.since), until: Date.parse(summary.until) }
   const panels = (await Charts({ ...range, role: "owner" })).props.children as {
@@ -52,7 +52,7 @@ test.each<[StatsInterval, string, string]>([
 test("a viewer who may not read money gets no tile, chart or column of it, and all others", async () => {
   const search = new URLSearchParams({ interval: "month", since: "2026-01-01", until: "2026-06-15" })
   const shownTo = async (role: string) => {
-    const { data, meta } = await stats.endpoint.read(String(search), demandOf(role))
+    const { data, meta } = await stats.endpoint.read(String(search), permissionCheckOf(role))
     const { interval, since, until } = meta.summary
     const range = { interval, since: Date.parse(since), until: Date.parse(until) }
     const charts = (await Charts({ ...range, role })).props.children as { props: { title: string } }[]

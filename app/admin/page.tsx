@@ -10,7 +10,7 @@ import { cleanQuery, orRefused } from "@/components/list/query"
 import { RefusedQuery } from "@/components/list/refused-query"
 import { PageFrame } from "@/components/page-frame"
 import { limitBounds } from "@/lib/api/parameters"
-import { type Demand, demandOf } from "@/lib/api/streams/page-or-stream"
+import { type PermissionCheck, permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { listKeys } from "@/lib/keys/data"
 import { findProblems } from "@/lib/keys/health"
 import { rangeBefore } from "@/lib/metrics/periods"
@@ -35,7 +35,7 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   const apiQuery = new URLSearchParams(query.size > 0 ? query : defaultRange(new Date()))
   if (!apiQuery.has("order")) apiQuery.set("order", "asc")
   if (!apiQuery.has("limit")) apiQuery.set("limit", String(limitBounds.max))
-  const found = await orRefused(readWithBefore(apiQuery, demandOf(role)))
+  const found = await orRefused(readWithBefore(apiQuery, permissionCheckOf(role)))
   return (
     <PageFrame title={entry.label}>
       <RangePicker
@@ -61,12 +61,15 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
 }
 
 /** The statistics of a range, and those of the range before it. */
-async function readWithBefore(query: URLSearchParams, demand: Demand) {
-  const { data, meta } = await GET.endpoint.read(String(query), demand)
+async function readWithBefore(query: URLSearchParams, checkPermission: PermissionCheck) {
+  const { data, meta } = await GET.endpoint.read(String(query), checkPermission)
   const { since, until, interval } = meta.summary
   const earlier = rangeBefore(Date.parse(since), Date.parse(until), interval)
   const range = { since: new Date(earlier.since).toISOString(), until: new Date(earlier.until).toISOString() }
-  const before = await GET.endpoint.read(String(new URLSearchParams({ ...range, interval, limit: "1" })), demand)
+  const before = await GET.endpoint.read(
+    String(new URLSearchParams({ ...range, interval, limit: "1" })),
+    checkPermission,
+  )
   return { data, meta, before: before.meta.summary }
 }
 
@@ -78,6 +81,6 @@ function rangeOf({ since, until, interval }: StatsSummary, query: URLSearchParam
 
 /** The admin keys with a problem among those that the viewer manages. */
 async function countKeysInNeed(viewer: Viewer): Promise<number> {
-  if (!holds(viewer.role, kinds.admin.issuing)) return 0
+  if (!holds(viewer.role, kinds.admin.issuePermission)) return 0
   return findProblems(await listKeys("admin", viewer), await allScopesOf(viewer.role), new Date()).size
 }

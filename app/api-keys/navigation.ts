@@ -7,6 +7,6 @@ export const entry: NavigationEntry = {
   position: 2,
   label: kinds.user.title,
   icon: KeyRound,
-  permission: kinds.user.issuing,
+  permission: kinds.user.issuePermission,
   actions: [{ label: "Create an API key", query: "?new" }],
 }

@@ -4,7 +4,7 @@ import { GET as users } from "@/app/api/v1/admin/users/route"
 import { keyStatus } from "@/components/keys/list/key-status"
 import { Refusal } from "@/lib/api/errors"
 import { searchParameter } from "@/lib/api/parameters"
-import { demandOf } from "@/lib/api/streams/page-or-stream"
+import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { withFailures } from "@/lib/form/page-route"
 import { consolePageOf, findKeysByText, limitsOf, stateOf } from "@/lib/keys/data"
 import { holds } from "@/lib/permissions"
@@ -29,7 +29,7 @@ async function findAccounts(text: string, { role }: Viewer): Promise<Finding[]> 
   if (!holds(role, users.endpoint.permission)) return []
   const query = new URLSearchParams({ q: text, limit: String(shown) })
   try {
-    const { data } = await users.endpoint.read(String(query), demandOf(role))
+    const { data } = await users.endpoint.read(String(query), permissionCheckOf(role))
     return data.map(({ id, name, email }) => ({
       group: "Accounts",
       label: email,

@@ -24,7 +24,7 @@ export function PlanTile({ plan, includes }: { plan: Plan; includes?: ReactNode 
       }
     >
       <span className="flex flex-wrap items-center gap-x-2">
-        {plan.planName} <Status of={plan.status} />
+        {plan.planName} <Status value={plan.status} />
       </span>
     </Tile>
   )

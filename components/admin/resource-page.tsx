@@ -12,7 +12,7 @@ import { emailsOf, findAccounts, findIdByEmail, isUuid, type Matches } from "@/l
 import { refuseAs } from "@/lib/api/errors"
 import type { AdminEndpoint } from "@/lib/api/lists"
 import { type Parameters, searchParameter } from "@/lib/api/parameters"
-import { demandOf } from "@/lib/api/streams/page-or-stream"
+import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { holds } from "@/lib/permissions"
 import { requirePermission, type Viewer } from "@/lib/sign-in/session"
 import { AccountChoice } from "./account-choice"
@@ -65,7 +65,7 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
   const listing = await readListing(page, params, async (search) =>
     unclear
       ? refuseAs("bad_request", "refused" in unclear ? unclear.refused : "Choose an account.")
-      : endpoint.read(search, demandOf(viewer.role)),
+      : endpoint.read(search, permissionCheckOf(viewer.role)),
   )
   const { query, found } = listing
   const rows = "data" in found ? found.data : []

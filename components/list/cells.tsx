@@ -47,15 +47,15 @@ export function Money({ amount, currency }: { amount: number; currency: string }
 
 const count = new Intl.NumberFormat("en")
 
-export function Count({ of }: { of: number }) {
-  return <span className="whitespace-nowrap">{count.format(of)}</span>
+export function Count({ value }: { value: number }) {
+  return <span className="whitespace-nowrap">{count.format(value)}</span>
 }
 
 const change = new Intl.NumberFormat("en", { signDisplay: "exceptZero" })
 
 /** A number with its sign, unless it is zero. */
-export function Change({ of }: { of: number }) {
-  return <span className="whitespace-nowrap">{change.format(of)}</span>
+export function Change({ value }: { value: number }) {
+  return <span className="whitespace-nowrap">{change.format(value)}</span>
 }
 
 /** Text truncated to two lines; the title has the full text. */
@@ -94,8 +94,8 @@ const tones: Record<string, Tone> = {
   failed: "bad",
 }
 
-export function Status({ of }: { of: string }) {
-  return <StatusBadge tone={tones[of] ?? "off"}>{inWords(of)}</StatusBadge>
+export function Status({ value }: { value: string }) {
+  return <StatusBadge tone={tones[value] ?? "off"}>{inWords(value)}</StatusBadge>
 }
 
 /** An id that is readable, such as a plan's; it breaks at its underscores. */

@@ -140,7 +140,7 @@ export async function authorizeAgain(headers: Headers, { verdict }: Caller, acce
  * Requires a permission of a caller that is authorized for the endpoint, and the scope of the same name.
  * @throws Refusal 403
  */
-export function requirePermission({ owner, key }: Caller, permission: Permission): void {
+export function requireCallerPermission({ owner, key }: Caller, permission: Permission): void {
   requireRole(owner, permission)
   requireScope(key, permission)
 }

@@ -20,7 +20,7 @@ import {
 import { parseListQuery } from "./query"
 import type { Body, StreamedBody } from "./respond"
 import type { StreamFormat } from "./streams/formats"
-import { type Context, type Demand, pageOrStream, refusePaging } from "./streams/page-or-stream"
+import { type Context, type PermissionCheck, pageOrStream, refusePaging } from "./streams/page-or-stream"
 import { openStream, type Reader } from "./streams/stream"
 
 /** An admin list that pages can read too, with the same rows, parameters and errors as over HTTP. */
@@ -28,11 +28,16 @@ export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
   readonly permission: Permission
   /**
    * @param search the query, with or without its `?`
-   * @param demand without it, every query that needs another permission than the endpoint's own is refused
+   * @param checkPermission without it, every query that needs another permission than the endpoint's own is refused
    */
-  readonly read: (search: string, demand?: Demand) => Promise<List<Row, Meta>>
+  readonly read: (search: string, checkPermission?: PermissionCheck) => Promise<List<Row, Meta>>
   /** All rows that match a query without limit, offset and cursor. */
-  readonly stream: (search: string, demand: Demand, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
+  readonly stream: (
+    search: string,
+    checkPermission: PermissionCheck,
+    format: StreamFormat,
+    reader: Reader,
+  ) => Promise<StreamedBody>
 }
 
 /** A user list that pages can read too, for the signed-in account instead of a key's owner. */
@@ -46,7 +51,7 @@ export type UserEndpoint<Row, Meta = unknown> = Endpoint & {
 export type Find<Where, Row extends z.ZodObject> = (
   where: Where,
   page: Page,
-  demand: Demand,
+  checkPermission: PermissionCheck,
 ) => Promise<Found<z.input<Row>>>
 
 /** A filter has the name and type of the `where` field that it sets, so a misspelled filter does not compile. */
@@ -88,9 +93,9 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
       ...access,
       recipes,
       ...(metrics && { metrics }),
-      read: (search: string, demand?: Demand) => read(search, {}, demand),
-      stream: (search: string, demand: Demand, format: StreamFormat, reader: Reader) =>
-        stream(search, {}, demand, format, reader),
+      read: (search: string, checkPermission?: PermissionCheck) => read(search, {}, checkPermission),
+      stream: (search: string, checkPermission: PermissionCheck, format: StreamFormat, reader: Reader) =>
+        stream(search, {}, checkPermission, format, reader),
     },
     (request, caller, withinDeadline, draft) => write(request, {}, { caller, access, withinDeadline, draft }),
   )
@@ -113,7 +118,7 @@ export function userList<
       recipes: {},
       read: (userId: OwnerId, search: string) => inTurn(userId, "request", () => read(search, { userId })),
       stream: (userId: OwnerId, search: string, format: StreamFormat, reader: Reader) =>
-        stream(search, { userId }, demandNothingMore, format, reader),
+        stream(search, { userId }, checkNothingMore, format, reader),
     },
     (request, caller, withinDeadline, draft) =>
       write(request, { userId: caller.owner.id }, { caller, access, withinDeadline, draft }),
@@ -158,33 +163,37 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
   } as const
 
   /** The requested page and the conditions of its rows, whose types are those of Where's columns: see Filters. */
-  async function parse(search: string, own: object, demand: Demand): Promise<{ page: Page; where: Where }> {
+  async function parse(
+    search: string,
+    own: object,
+    checkPermission: PermissionCheck,
+  ): Promise<{ page: Page; where: Where }> {
     const { page, where } = parseListQuery(search, parameters, row.row)
-    const found = searched ? await withMatches(searched, where, demand) : where
+    const found = searched ? await withMatches(searched, where, checkPermission) : where
     return { page, where: { ...found, ...own } as Where }
   }
 
   async function read(
     search: string,
     own: object,
-    demand: Demand = demandNothingMore,
+    checkPermission: PermissionCheck = checkNothingMore,
   ): Promise<List<z.output<Row>, z.output<Meta>>> {
-    const { page, where } = await parse(search, own, demand)
-    return pageOf(row.row, meta, page, await row.find(where, page, demand))
+    const { page, where } = await parse(search, own, checkPermission)
+    return pageOf(row.row, meta, page, await row.find(where, page, checkPermission))
   }
 
   async function stream(
     search: string,
     own: object,
-    demand: Demand,
+    checkPermission: PermissionCheck,
     format: StreamFormat,
     reader: Reader,
   ): Promise<StreamedBody> {
     refusePaging(search, format)
-    const { page, where } = await reader.withinDeadline(() => parse(search, own, demand))
+    const { page, where } = await reader.withinDeadline(() => parse(search, own, checkPermission))
     return openStream(reader, format, {
       columns: page.fields ?? Object.keys(row.row.shape),
-      find: () => row.find(where, { ...page, limit: Number.MAX_SAFE_INTEGER, all: true }, demand),
+      find: () => row.find(where, { ...page, limit: Number.MAX_SAFE_INTEGER, all: true }, checkPermission),
       rowOf: (found) => selected(row.row, page.fields, found),
     })
   }
@@ -192,21 +201,25 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
   function write(request: Request, own: object, context: Context): Promise<Body> {
     const { search } = new URL(request.url)
     return pageOrStream(request, context, {
-      page: (demand) => read(search, own, demand),
-      stream: (demand, format, reader) => stream(search, own, demand, format, reader),
+      page: (checkPermission) => read(search, own, checkPermission),
+      stream: (checkPermission, format, reader) => stream(search, own, checkPermission, format, reader),
     })
   }
   return { common, read, stream, write }
 }
 
-const demandNothingMore: Demand = (permission) =>
+const checkNothingMore: PermissionCheck = (permission) =>
   refuseAs("forbidden", `This query needs the permission ${permission}.`)
 
 /** Replaces the search among the conditions with the ids that it finds. Names and keys are searched by who may read them. */
-async function withMatches(searched: Searched, { q, ...where }: Record<string, unknown>, demand: Demand) {
+async function withMatches(
+  searched: Searched,
+  { q, ...where }: Record<string, unknown>,
+  checkPermission: PermissionCheck,
+) {
   if (q === undefined) return where
   const term = q as Term
-  if (searched.account && term.kind !== "id") demand("users.read")
+  if (searched.account && term.kind !== "id") checkPermission("users.read")
   const id = await searchFor(searched, term)
   const tooMany = `q has more than ${maxMatches.toLocaleString("en")} matches: narrow the search.`
   return { ...where, id: id ?? refuseAs("bad_request", tooMany) }

@@ -8,7 +8,7 @@ import { type Endpoint, type Routes, routes } from "./endpoint"
 import { refuseAs } from "./errors"
 import { limitBounds, type Parameters, sharedParameters } from "./parameters"
 import { parseParameters, parseValue } from "./query"
-import { type Demand, pageOrStream, refusePaging } from "./streams/page-or-stream"
+import { type PermissionCheck, pageOrStream, refusePaging } from "./streams/page-or-stream"
 import { openStream } from "./streams/stream"
 
 /** A unit of time included. */
@@ -73,13 +73,13 @@ export function metrics(sources: readonly Source[]): Routes {
       request,
       { caller, access: endpoint, withinDeadline, draft },
       {
-        page: async (demand) => {
-          const question = questionOf(asked, sources, demand)
+        page: async (checkPermission) => {
+          const question = questionOf(asked, sources, checkPermission)
           return pageOf(question, sortOf(asked, question), asked)
         },
-        stream: async (demand, format, reader) => {
+        stream: async (checkPermission, format, reader) => {
           refusePaging(search, format)
-          const question = questionOf(asked, sources, demand)
+          const question = questionOf(asked, sources, checkPermission)
           const { rows } = await withinDeadline(() => rowsOf(question, sortOf(asked, question)))
           const data = rows.map(bodyOf)
           const columns = new Set(["id", ...data.flatMap((row) => Object.keys(row))])
@@ -170,7 +170,7 @@ function rowSchema(families: readonly Family[]) {
 }
 
 /** @throws Refusal 400 for what cannot be asked, with what can; 403 without the permission */
-function questionOf(asked: Asked, sources: readonly Source[], demand: Demand): AskedQuestion {
+function questionOf(asked: Asked, sources: readonly Source[], checkPermission: PermissionCheck): AskedQuestion {
   const { measure, by: given = [], since, until, ...rest } = asked
   if (!measure) return refuseAs("bad_request", `measure is required: ${vocabulary(sources)}.`)
   if (!since || !until) return refuseAs("bad_request", "since and until are required.")
@@ -181,10 +181,10 @@ function questionOf(asked: Asked, sources: readonly Source[], demand: Demand): A
     return refuseAs("bad_request", `measure must be one or more measures of one family: ${vocabulary(sources)}.`)
   }
   const { family, permission } = source
-  demand(permission)
+  checkPermission(permission)
   for (const name of measure) {
     const { permission: more } = measureOf(family, name)
-    if (more) demand(more)
+    if (more) checkPermission(more)
   }
   const filters = new Map(Object.entries(rest).filter(([name]) => !Object.hasOwn(shared, name)))
   const isByCohort = filters.get(cohort.name) === cohort.each
@@ -209,7 +209,7 @@ function questionOf(asked: Asked, sources: readonly Source[], demand: Demand): A
   const where = whereOf(filters, family, measure, possible)
   for (const name of [...dimensions, ...Object.keys(where)]) {
     const more = family.dimensions[name]?.permission
-    if (more) demand(more)
+    if (more) checkPermission(more)
   }
   const range = { since: since.getTime(), until: until.getTime() }
   return { family, measures: measure, by: dimensions, unit, where, ...range, isByCohort }

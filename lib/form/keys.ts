@@ -47,11 +47,11 @@ type Context = { viewer: Viewer }
 
 /** The form on a key page that issues a key. @param scopesOf the scopes that a role can give */
 export function createKeyForm(surface: Surface, scopesOf: (role: string) => Promise<Scope[]>) {
-  const { issuing, asksForProof, page } = kinds[surface]
+  const { issuePermission, asksForProof, page } = kinds[surface]
   return {
     // The form for admin keys lacks the fields of spending.
     fields: newKeyForms[surface] as (typeof newKeyForms)["user"],
-    permission: issuing,
+    permission: issuePermission,
     fresh: asksForProof,
     act: async (form: NewKey, { viewer }: Context) => {
       const issued = await issueKey(surface, viewer, form, await scopesOf(viewer.role))
@@ -89,10 +89,10 @@ export function createKeyForm(surface: Surface, scopesOf: (role: string) => Prom
 
 /** The form on a key page that replaces a key by a new one. */
 export function rotateKeyForm(surface: Surface) {
-  const { issuing, asksForProof, page } = kinds[surface]
+  const { issuePermission, asksForProof, page } = kinds[surface]
   return {
     fields: rotationForm,
-    permission: issuing,
+    permission: issuePermission,
     fresh: asksForProof,
     act: async (form: Rotation, { viewer }: Context) => {
       const rotated = await rotateKey(surface, viewer, form)
@@ -152,10 +152,10 @@ function notIssued(result: NotIssued, page: string) {
 
 /** The form on a key page that changes the name and the limits of a key. */
 export function changeKeyForm(surface: Surface) {
-  const { issuing, asksForProof, page } = kinds[surface]
+  const { issuePermission, asksForProof, page } = kinds[surface]
   return {
     fields: changeForms[surface] as (typeof changeForms)["user"],
-    permission: issuing,
+    permission: issuePermission,
     fresh: asksForProof,
     act: async (form: KeyChange, { viewer }: Context) => {
       const changed = await changeKey(surface, viewer, form)
@@ -199,10 +199,10 @@ const revocation = z.object({ id: hidden(z.uuid()), reason: reasonField, replace
 
 /** The form on a key page that revokes a key. */
 export function revokeKeyForm(surface: Surface) {
-  const { issuing, page } = kinds[surface]
+  const { issuePermission, page } = kinds[surface]
   return {
     fields: revocation,
-    permission: issuing,
+    permission: issuePermission,
     fresh: false,
     act: async (form: z.output<typeof revocation>, { viewer }: Context) => {
       const result = await revokeKey(surface, viewer, form)

@@ -72,8 +72,11 @@ export function findKeysByText(text: string, viewer: Owner, limit: number) {
   // Prisma passes the wildcards of LIKE on.
   const literal = text.replace(/[\\%_]/g, "\\$&")
   const named = plainPunctuation(literal).replace(/['"-]/g, "_").replaceAll(" ", "_%")
-  const { issuing } = kinds.admin
-  const seen = [keysWithin("user", viewer), ...(holds(viewer.role, issuing) ? [keysWithin("admin", viewer)] : [])]
+  const { issuePermission } = kinds.admin
+  const seen = [
+    keysWithin("user", viewer),
+    ...(holds(viewer.role, issuePermission) ? [keysWithin("admin", viewer)] : []),
+  ]
   return db().apiKey.findMany({
     where: {
       AND: [
@@ -157,7 +160,7 @@ export async function namedKeys(
 
 /** The console's page about a listed key, if the viewer may open it. */
 export function consolePageOf({ id, surface }: Pick<ListedKey, "id" | "surface">, { role }: Owner): string | undefined {
-  const isOpen = holds(role, kinds.admin.issuing) && (surface === "admin" || readsCustomerKeys(role))
+  const isOpen = holds(role, kinds.admin.issuePermission) && (surface === "admin" || readsCustomerKeys(role))
   return isOpen ? `${kinds.admin.page}/${id}` : undefined
 }
 

@@ -52,7 +52,7 @@ export type IssueResult = IssuedKey | NotIssued | { ok: false; reason: "too_many
 
 /**
  * Issues a key to the viewer and returns it; the key itself is not stored. The caller has checked the permission
- * (kinds[surface].issuing).
+ * (kinds[surface].issuePermission).
  * @param offered the scopes that the viewer can give
  */
 export async function issueKey(

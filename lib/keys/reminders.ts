@@ -24,7 +24,7 @@ const keyBatch = 500
 const recipientBatch = 100
 
 /** The roles whose accounts see and rotate their admin keys. */
-const issuers = roleNames.filter((role) => holds(role, kinds.admin.issuing))
+const issuers = roleNames.filter((role) => holds(role, kinds.admin.issuePermission))
 
 /** Does nothing without a mail server. @returns the number of emails sent */
 export async function remindOfExpiry(database = pool()): Promise<number> {

@@ -4,8 +4,8 @@ import { pool } from "@/lib/platform/postgres/pool"
 import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { listedKey } from "@/tests/support/listed-key"
 import { ownerPool } from "@/tests/support/owner"
+import { countRequests, findKeyActivity, type KeyActivity } from "./key-activity"
 import { failuresOf, seenOf, usageOf } from "./of-key"
-import { countRequests, findReach, type Reach } from "./reach"
 import { completenessInWords, completenessOf, fileNameOf, type Report, reportFormats, reportOf } from "./report"
 import { type Entry, writeEntries } from "./write"
 
@@ -54,7 +54,7 @@ describe("what a key did", () => {
       { status: 403, code: "missing_scope", address: outsider, createdAt: later(30) },
     ])
     await keyWith([{ rows: 9_999, address: outsider }])
-    const { total, routes, addresses, entries } = await findReach(key.id)
+    const { total, routes, addresses, entries } = await findKeyActivity(key.id)
     const of = (requests: number, errors: number, rows: number, first: number, last: number) => {
       return { requests, errors, rows, firstAt: later(first), lastAt: later(last) }
     }
@@ -77,7 +77,7 @@ describe("what a key did", () => {
 
   test("is empty for a key that was never used", async () => {
     const key = await keyWith([])
-    const { total, routes, addresses, entries } = await findReach(key.id)
+    const { total, routes, addresses, entries } = await findKeyActivity(key.id)
     expect(total).toEqual({ requests: 0, errors: 0, rows: 0, firstAt: null, lastAt: null, entries: 0 })
     expect([routes, addresses, entries]).toEqual([[], [], []])
     expect([await countRequests(key.id), await failuresOf(key.id)]).toEqual([0, []])
@@ -86,7 +86,7 @@ describe("what a key did", () => {
   test("outlives the logged requests", async () => {
     const key = await keyWith([{ rows: 3 }])
     await ownerPool().query("DELETE FROM key_requests WHERE key_id = $1", [key.id])
-    expect((await findReach(key.id)).total).toMatchObject({ requests: 1, rows: 3 })
+    expect((await findKeyActivity(key.id)).total).toMatchObject({ requests: 1, rows: 3 })
   })
 
   test("has at most about 10,000 entries: requests from further addresses are summed", async () => {
@@ -103,7 +103,7 @@ describe("what a key did", () => {
       from("192.0.2.10", orders, 3),
     ])
     await writeEntries(pool(), [from("192.0.2.11", orders, 4)])
-    const { total, entries } = await findReach(key.id)
+    const { total, entries } = await findKeyActivity(key.id)
     expect(total).toMatchObject({ requests: 10_004, rows: 10, entries: 10_001 })
     expect(entries.filter(({ rows }) => rows > 0)).toMatchObject([
       { route: orders, address: "others", requests: 3, rows: 9 },
@@ -180,7 +180,7 @@ describe("a report is complete", () => {
 
 describe("a downloaded report", () => {
   const entry = { requests: 2, errors: 1, rows: 7, firstAt: noon, lastAt: noon }
-  const report = (name: string, entries: Reach["entries"]): Report => ({
+  const report = (name: string, entries: KeyActivity["entries"]): Report => ({
     key: listedKey({ id: "id", name, start: "tsk_adm_1a2B" }),
     readAt: noon,
     logStartedAt: noon,

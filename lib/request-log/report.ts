@@ -4,10 +4,10 @@ import type { ListedKey } from "@/lib/keys/data"
 import { inTurn } from "@/lib/platform/queues/turns"
 import { byteOrderMark, csvLine } from "@/lib/platform/text/csv"
 import { absoluteTime } from "@/lib/platform/text/format-time"
-import { findReach, type Reach } from "./reach"
+import { findKeyActivity, type KeyActivity } from "./key-activity"
 
 /** What a key did, and for which time that is everything. */
-export type Report = Reach & {
+export type Report = KeyActivity & {
   key: ListedKey
   /** From when on every request is counted; `null` if none was ever logged, or what was logged is not kept. */
   completeFrom: Date | null
@@ -25,7 +25,7 @@ export type Report = Reach & {
  * @throws TooManyWaiting
  */
 export async function reportOf(key: ListedKey, { id: reader }: Pick<User, "id">): Promise<Report> {
-  const reach = await inTurn(reader, "request", () => findReach(key.id))
+  const reach = await inTurn(reader, "request", () => findKeyActivity(key.id))
   return {
     ...reach,
     ...completenessOf(key, reach),
@@ -49,7 +49,7 @@ export function completenessOf(
     readAt,
     logStartedAt,
     total: { lastAt },
-  }: Pick<Reach, "readAt" | "logStartedAt"> & { total: Pick<Reach["total"], "lastAt"> },
+  }: Pick<KeyActivity, "readAt" | "logStartedAt"> & { total: Pick<KeyActivity["total"], "lastAt"> },
 ): Pick<Report, "completeFrom" | "isSinceCreation" | "isDeleted" | "isLastUseMissing"> {
   const keptFrom = readAt.getTime() - usageDays * 86_400_000
   const isDeleted = [revokedAt, expiresAt].some((ended) => ended !== null && ended.getTime() < keptFrom)

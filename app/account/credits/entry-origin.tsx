@@ -20,14 +20,14 @@ export function EntryOrigin({
         title={runId}
         className="whitespace-nowrap underline decoration-line underline-offset-2 hover:decoration-current"
       >
-        Run <ShortId of={runId} />
+        Run <ShortId value={runId} />
       </Link>
     )
   }
   if (orderId !== null) {
     return (
       <span title={orderId} className="whitespace-nowrap">
-        Order <ShortId of={orderId} />
+        Order <ShortId value={orderId} />
       </span>
     )
   }
@@ -35,6 +35,6 @@ export function EntryOrigin({
 }
 
 /** Ids start with a timestamp, so only the last characters distinguish ids of the same time. */
-function ShortId({ of }: { of: string }) {
-  return <code className="font-mono text-xs">…{of.slice(-12)}</code>
+function ShortId({ value }: { value: string }) {
+  return <code className="font-mono text-xs">…{value.slice(-12)}</code>
 }

@@ -126,10 +126,10 @@ function Lines({ lines }: { lines: readonly Line[] }) {
             <Text>{line.description}</Text>
           </TableCell>
           <TableCell label="Amount" numeric>
-            <Change of={line.amount} />
+            <Change value={line.amount} />
           </TableCell>
           <TableCell label="Balance after" numeric>
-            <Count of={line.balanceAfter} />
+            <Count value={line.balanceAfter} />
           </TableCell>
         </TableRow>
       ))}

@@ -14,7 +14,7 @@ export function RunFacts({ run: { id, key, state, reserved, cost, createdAt, end
         {state === "settled" ? "Run finished" : nameOfLine({ kind: "reserve", runState: state })}
       </Fact>
       <Fact label="Cost">
-        {cost === null ? <None /> : <Count of={Number(cost)} />}
+        {cost === null ? <None /> : <Count value={Number(cost)} />}
         <span className="text-muted"> of at most {inCredits(Number(reserved))}</span>
       </Fact>
       <Fact label="Key">

@@ -28,7 +28,7 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
         filters={GET.endpoint.filters}
         columns={[
           { label: "Description", cell: ({ description }) => <Text>{description}</Text> },
-          { label: "Status", cell: ({ status }) => <Status of={status} /> },
+          { label: "Status", cell: ({ status }) => <Status value={status} /> },
           { label: "Amount", numeric: true, cell: (order) => <Money {...order} /> },
           {
             label: "Refunded",
@@ -39,7 +39,7 @@ export default async function OrdersPage({ searchParams }: PageProps<"/account/o
           {
             label: "Credits",
             numeric: true,
-            cell: ({ credits, paidAt }) => (paidAt !== null && credits > 0 ? <Count of={credits} /> : <None />),
+            cell: ({ credits, paidAt }) => (paidAt !== null && credits > 0 ? <Count value={credits} /> : <None />),
           },
           { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
           { label: "Paid", cell: ({ paidAt }) => <Day at={paidAt} /> },

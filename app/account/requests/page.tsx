@@ -44,9 +44,9 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
           { label: "Key", opens: true, cell: ({ keyId }) => <KeyName id={keyId} keys={keys} hasStart /> },
           { label: "Request", cell: (row) => <Request {...row} /> },
           { label: "Status", cell: (row) => <Outcome {...row} /> },
-          { label: "Rows", numeric: true, cell: ({ rows }) => <Count of={rows} /> },
-          { label: "Credits", numeric: true, cell: ({ credits }) => <Count of={credits} /> },
-          { label: "ms", numeric: true, cell: ({ ms }) => <Count of={ms} /> },
+          { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
+          { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
+          { label: "ms", numeric: true, cell: ({ ms }) => <Count value={ms} /> },
           { label: "From", cell: (row) => <Sender {...row} /> },
         ]}
         listing={listing}

@@ -11,7 +11,7 @@ export const entry: NavigationEntry = {
     {
       label: "Manage two-factor authentication",
       query: "/two-factor",
-      words: "2fa mfa two factor second factor passkeys authenticator app recovery codes",
+      keywords: "2fa mfa two factor second factor passkeys authenticator app recovery codes",
     },
   ],
 }

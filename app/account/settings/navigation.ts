@@ -8,7 +8,7 @@ export const entry: NavigationEntry = {
   icon: Settings,
   permission: null,
   actions: [
-    { label: "Export your data", query: "#export", words: "download my data" },
-    { label: "Delete your account", query: "#deletion", words: "delete account close my account" },
+    { label: "Export your data", query: "#export", keywords: "download my data" },
+    { label: "Delete your account", query: "#deletion", keywords: "delete account close my account" },
   ],
 }

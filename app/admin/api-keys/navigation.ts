@@ -8,6 +8,6 @@ export const entry: NavigationEntry = {
   position: 1,
   label: "Admin keys",
   icon: ShieldCheck,
-  permission: kinds.admin.issuing,
+  permission: kinds.admin.issuePermission,
   actions: [{ label: "Create an admin key", query: "?new" }],
 }

@@ -8,7 +8,7 @@ import { changeAdminKey, createAdminKey, revokeAdminKey, rotateAdminKey } from "
 export const metadata: Metadata = { title: kinds.admin.title }
 
 export default async function AdminKeysPage({ searchParams }: PageProps<"/admin/api-keys">) {
-  const viewer = await requirePermission(kinds.admin.page, kinds.admin.issuing)
+  const viewer = await requirePermission(kinds.admin.page, kinds.admin.issuePermission)
   return (
     <KeysPage
       surface="admin"

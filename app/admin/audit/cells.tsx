@@ -46,8 +46,8 @@ const linkStyle = "underline decoration-line underline-offset-2 hover:decoration
 const inView = 2
 
 /** The details of an entry as labeled pairs. */
-export function Details({ of, related }: { of: unknown; related: Related }) {
-  const fields = (of ?? {}) as Record<string, unknown>
+export function Details({ value, related }: { value: unknown; related: Related }) {
+  const fields = (value ?? {}) as Record<string, unknown>
   // Reasons that staff type are shown as they are, those of revocations are names.
   const given = Object.entries(fields).map(([name, value]) =>
     name === "reason" && "ownerId" in fields ? (["revocationReason", value] as const) : ([name, value] as const),
@@ -62,14 +62,14 @@ export function Details({ of, related }: { of: unknown; related: Related }) {
   const rest = pairs.slice(inView)
   return (
     <div className="grid justify-items-start gap-0.5 text-xs lg:min-w-52">
-      <Pairs of={pairs.slice(0, inView)} related={related} />
+      <Pairs pairs={pairs.slice(0, inView)} related={related} />
       {rest.length > 0 && (
         <details className="group/details">
           <summary className="cursor-pointer text-muted hover:text-ink">
             {rest.length} more<span className="sr-only"> details</span>
           </summary>
           <div className="pt-0.5">
-            <Pairs of={rest} related={related} />
+            <Pairs pairs={rest} related={related} />
           </div>
         </details>
       )}
@@ -77,10 +77,10 @@ export function Details({ of, related }: { of: unknown; related: Related }) {
   )
 }
 
-function Pairs({ of, related }: { of: readonly (readonly [string, unknown])[]; related: Related }) {
+function Pairs({ pairs, related }: { pairs: readonly (readonly [string, unknown])[]; related: Related }) {
   return (
     <dl className="grid gap-0.5">
-      {of.map(([name, value]) => (
+      {pairs.map(([name, value]) => (
         <div key={name} className="flex flex-wrap gap-x-1.5">
           <dt className="text-muted">{Object.hasOwn(labels, name) ? labels[name] : name}</dt>
           <dd className="min-w-0 wrap-anywhere [&_a]:min-w-0">{shownValue(name, value, related)}</dd>
@@ -131,7 +131,7 @@ const texts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 function shownValue(name: string, value: unknown, related: Related): ReactNode {
   if (value === null) return "none"
   if (typeof value === "boolean") return value ? "yes" : "no"
-  if (typeof value === "number") return <Count of={value} />
+  if (typeof value === "number") return <Count value={value} />
   const text = String(value)
   if (name === "ownerId") return <AccountLink id={text} email={related.owners.get(text)} />
   if (name === "successorId") return <Key id={text} keys={related.keys} />

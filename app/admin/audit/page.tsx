@@ -30,7 +30,7 @@ export default function AuditPage({ searchParams }: PageProps<"/admin/audit">) {
           cell: ({ targetType, targetId }, account, related) =>
             targetType === "user" ? account(targetId) : <Target type={targetType} id={targetId} related={related} />,
         },
-        { label: "Details", cell: ({ details }, _, related) => <Details of={details} related={related} /> },
+        { label: "Details", cell: ({ details }, _, related) => <Details value={details} related={related} /> },
       ]}
     />
   )

@@ -15,10 +15,10 @@ export default function CreditsPage({ searchParams }: PageProps<"/admin/credits"
       searchParams={searchParams}
       columns={[
         { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
-        { label: "No.", numeric: true, cell: ({ seq }) => <Count of={seq} /> },
+        { label: "No.", numeric: true, cell: ({ seq }) => <Count value={seq} /> },
         { label: "Type", cell: ({ kind }) => kind },
-        { label: "Amount", numeric: true, cell: ({ amount }) => <Count of={amount} /> },
-        { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count of={balanceAfter} /> },
+        { label: "Amount", numeric: true, cell: ({ amount }) => <Count value={amount} /> },
+        { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count value={balanceAfter} /> },
         { label: "Reason", cell: ({ reason }) => <Text>{reason}</Text> },
         { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
       ]}

@@ -18,7 +18,7 @@ export default function EmailsPage({ searchParams }: PageProps<"/admin/emails">)
         { label: "To", opens: true, cell: ({ to, userId }, account) => (userId ? account(userId) : <Text>{to}</Text>) },
         { label: "Template", cell: ({ template }) => <code className="font-mono text-xs">{template}</code> },
         { label: "Subject", cell: ({ subject }) => <Text>{subject}</Text> },
-        { label: "Status", cell: ({ status }) => <Status of={status} /> },
+        { label: "Status", cell: ({ status }) => <Status value={status} /> },
         { label: "Error", cell: ({ error }) => <Text>{error}</Text> },
       ]}
     />

@@ -47,7 +47,7 @@ export default async function FeedbackPage({ searchParams }: PageProps<"/admin/f
               </div>
             ),
           },
-          { label: "Status", cell: ({ status }) => <Status of={status} /> },
+          { label: "Status", cell: ({ status }) => <Status value={status} /> },
           { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Time at={createdAt} /> },
           ...(manages
             ? [

@@ -32,7 +32,7 @@ export default function OrdersPage({ searchParams }: PageProps<"/admin/orders">)
             </CopyText>
           ),
         },
-        { label: "Status", cell: ({ status }) => <Status of={status} /> },
+        { label: "Status", cell: ({ status }) => <Status value={status} /> },
         { label: "Amount", numeric: true, cell: (order) => <Money {...order} /> },
         {
           label: "Refunded",

@@ -37,8 +37,8 @@ export default function RequestsPage({ searchParams }: PageProps<"/admin/request
         },
         { label: "Request", cell: (row) => <Request {...row} /> },
         { label: "Status", cell: (row) => <ResponseStatus {...row} /> },
-        { label: "Rows", numeric: true, cell: ({ rows }) => <Count of={rows} /> },
-        { label: "ms", numeric: true, cell: ({ ms }) => <Count of={ms} /> },
+        { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
+        { label: "ms", numeric: true, cell: ({ ms }) => <Count value={ms} /> },
         { label: "From", cell: (row) => <Sender {...row} /> },
       ]}
     />

@@ -20,7 +20,7 @@ export default function SubscriptionsPage({ searchParams }: PageProps<"/admin/su
       columns={[
         { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
         { label: "Plan", cell: ({ planId }) => <ReadableId value={planId} /> },
-        { label: "Status", cell: ({ status }) => <Status of={status} /> },
+        { label: "Status", cell: ({ status }) => <Status value={status} /> },
         {
           label: "Price",
           numeric: true,

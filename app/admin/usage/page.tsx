@@ -29,11 +29,11 @@ export default function UsagePage({ searchParams }: PageProps<"/admin/usage">) {
           label: "Key",
           cell: ({ keyId }, _, keys) => <KeyLink id={keyId} name={keys.get(keyId)?.name} list="/admin/usage" />,
         },
-        { label: "Requests", numeric: true, cell: ({ requests }) => <Count of={requests} /> },
-        { label: "Failed", numeric: true, cell: ({ errors }) => <Count of={errors} /> },
-        { label: "Rows", numeric: true, cell: ({ rows }) => <Count of={rows} /> },
-        { label: "Credits", numeric: true, cell: ({ credits }) => <Count of={credits} /> },
-        { label: "Not logged", numeric: true, cell: ({ unlogged }) => <Count of={unlogged} /> },
+        { label: "Requests", numeric: true, cell: ({ requests }) => <Count value={requests} /> },
+        { label: "Failed", numeric: true, cell: ({ errors }) => <Count value={errors} /> },
+        { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
+        { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
+        { label: "Not logged", numeric: true, cell: ({ unlogged }) => <Count value={unlogged} /> },
       ]}
     />
   )

@@ -29,7 +29,7 @@ export default function UsersPage({ searchParams }: PageProps<"/admin/users">) {
           label: "Status",
           cell: ({ id, status }, _, due) => (
             <>
-              <Status of={status} />
+              <Status value={status} />
               <DueDeletion at={due.get(id)} />
             </>
           ),

@@ -32,7 +32,7 @@ export default async function WaitlistPage({ searchParams }: PageProps<"/admin/w
           { label: "Email", cell: ({ email }) => <Address>{email}</Address> },
           { label: "Note", cell: ({ note }) => <Text>{note}</Text> },
           { label: "Source", cell: ({ source }) => <Text>{source}</Text> },
-          { label: "Status", cell: ({ status }) => <Status of={status} /> },
+          { label: "Status", cell: ({ status }) => <Status value={status} /> },
           { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Time at={createdAt} /> },
           { label: "Invited", cell: ({ invitedAt }) => <Time at={invitedAt} /> },
           ...(manages

@@ -9,8 +9,8 @@ import { closeStatement, limitedReserveStatement, reserveStatement, sweep } from
 import { env } from "@/lib/env"
 import { remindOfExpiry } from "@/lib/keys/reminders"
 import { withSettings } from "@/lib/platform/postgres/settings"
+import { countRequests, findKeyActivity } from "@/lib/request-log/key-activity"
 import { failuresOf, seenOf, usageOf } from "@/lib/request-log/of-key"
-import { countRequests, findReach } from "@/lib/request-log/reach"
 import { dropOldRequests } from "@/lib/request-log/retention"
 import { kinds } from "@/lib/surfaces"
 import { bulkUserId, fillInBulk } from "@/prisma/bulk"
@@ -231,7 +231,7 @@ test("the page and the report of a key, and the filters of an account's requests
     () => failuresOf(keyId),
     () => seenOf("key", keyId),
     () => seenOf("owner", user.id),
-    () => findReach(keyId),
+    () => findKeyActivity(keyId),
     () => countRequests(keyId),
   ]) {
     const statements = await statementsOf(act)

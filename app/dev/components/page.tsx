@@ -88,7 +88,7 @@ export default async function ComponentsPage() {
                   <Id value="019ec7ba-2c00-7c01-9f3e-6d1f0a7c55e2" />
                 </TableCell>
                 <TableCell label="Status">
-                  <Status of={status} />
+                  <Status value={status} />
                 </TableCell>
                 <TableCell label="Amount" numeric>
                   {status === "paid" ? <Money amount={2_900} currency="eur" /> : <None />}

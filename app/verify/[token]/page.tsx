@@ -28,7 +28,7 @@ export default async function VerifyLinkPage({ params }: PageProps<"/verify/[tok
       <Form action={verify} unavailable={!signUp && <InvalidLink />}>
         <input type="hidden" name="token" value={token} />
         <p>
-          This finishes the sign-up of <Address of={signUp?.email ?? ""} />.
+          This finishes the sign-up of <Address value={signUp?.email ?? ""} />.
         </p>
         {!isSameBrowser && (
           <>
@@ -53,7 +53,7 @@ function ConfirmChange({ token, to, unavailable }: { token: string; to: string; 
       <Form action={confirmChange} unavailable={unavailable}>
         <input type="hidden" name="token" value={token} />
         <p>
-          From now on you sign in as <Address of={to} />, and all emails are sent there.
+          From now on you sign in as <Address value={to} />, and all emails are sent there.
         </p>
         <SubmitButton>Change address</SubmitButton>
       </Form>
@@ -67,7 +67,7 @@ function UndoChange({ token, to }: { token: string; to: string }) {
       <Form action={undoChange}>
         <input type="hidden" name="token" value={token} />
         <p>
-          The address of the account becomes <Address of={to} /> again. All browsers are signed out, the password and
+          The address of the account becomes <Address value={to} /> again. All browsers are signed out, the password and
           all connected services are removed, and API keys created since are revoked.
         </p>
         <SubmitButton kind="danger">Undo the change</SubmitButton>
@@ -76,10 +76,10 @@ function UndoChange({ token, to }: { token: string; to: string }) {
   )
 }
 
-function Address({ of }: { of: string }) {
+function Address({ value }: { value: string }) {
   return (
     <strong className="font-semibold wrap-anywhere">
-      <Untrusted>{of}</Untrusted>
+      <Untrusted>{value}</Untrusted>
     </strong>
   )
 }

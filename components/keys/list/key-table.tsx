@@ -75,7 +75,7 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
           )}
         </span>
         <Line>
-          <Start of={start} />
+          <Start value={start} />
           {limits && ` · ${limits}`}
         </Line>
         {found.length > 0 && (
@@ -134,7 +134,7 @@ function Replaced({ predecessor, revocable, now }: { predecessor: Predecessor; r
   return (
     <div className="mt-0.5 text-xs text-muted">
       <p id={`key-${id}`} tabIndex={-1}>
-        Replaces <Start of={start} />, which works until {absoluteTime(expiresAt)};{" "}
+        Replaces <Start value={start} />, which works until {absoluteTime(expiresAt)};{" "}
         {predecessorInWords(predecessor, now)}.
       </p>
       {revocable && (
@@ -182,6 +182,6 @@ function Line({ children }: { children: ReactNode }) {
   return <p className="text-xs text-muted">{children}</p>
 }
 
-function Start({ of }: { of: string }) {
-  return <code className="font-mono whitespace-nowrap">{of}…</code>
+function Start({ value }: { value: string }) {
+  return <code className="font-mono whitespace-nowrap">{value}…</code>
 }

@@ -51,7 +51,7 @@ function FailureRow({ failure, page, now }: { failure: Failure; page: string; no
         </Link>
       </TableCell>
       <TableCell label="Count" numeric>
-        <Count of={count} />
+        <Count value={count} />
       </TableCell>
       <TableCell label="Last">
         <RelativeTime date={lastAt} now={now} />

@@ -36,7 +36,7 @@ export function KeyFacts({
         </Fact>
       )}
       <Fact label="Permissions">
-        {isUnscoped(scopes, offered) ? "All permissions of its owner" : <Codes of={scopes ?? []} />}
+        {isUnscoped(scopes, offered) ? "All permissions of its owner" : <Codes value={scopes ?? []} />}
       </Fact>
       <Fact label="Created">{time(createdAt)}</Fact>
       <Fact label="Last used">{lastUsedAt ? time(lastUsedAt) : "Never"}</Fact>
@@ -51,7 +51,7 @@ export function KeyFacts({
       <Fact label="Requests per minute">{requestsPerMinute ?? limits.key.tokens}</Fact>
       <Fact label="Allowed IP addresses">
         {/* Those of other accounts are not shown: see rowKeyOf. */}
-        {addresses === null ? "All" : isOwn ? <Codes of={addresses} /> : networksInWords(addresses)}
+        {addresses === null ? "All" : isOwn ? <Codes value={addresses} /> : networksInWords(addresses)}
       </Fact>
       {surface === "user" && <Fact label="Spending limit">{spending ? spendingInWords(spending) : <None />}</Fact>}
       {found.length > 0 && (
@@ -66,6 +66,6 @@ export function KeyFacts({
   )
 }
 
-function Codes({ of }: { of: readonly string[] }): ReactNode {
-  return <code className="font-mono text-xs wrap-anywhere">{of.join(", ")}</code>
+function Codes({ value }: { value: readonly string[] }): ReactNode {
+  return <code className="font-mono text-xs wrap-anywhere">{value.join(", ")}</code>
 }

@@ -1,7 +1,7 @@
 import { Count } from "@/components/list/cells"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { absoluteTime } from "@/lib/platform/text/format-time"
-import type { ReachEntry, ReachedAddress, ReachedRoute } from "@/lib/request-log/reach"
+import type { ReachEntry, ReachedAddress, ReachedRoute } from "@/lib/request-log/key-activity"
 
 const numbers = [
   { label: "Requests", numeric: true },
@@ -34,7 +34,7 @@ export function Routes({
           </TableCell>
           <Numbers {...reached} />
           <TableCell label="IP addresses" numeric>
-            <Count of={addresses} />
+            <Count value={addresses} />
           </TableCell>
           <Times {...reached} />
         </TableRow>
@@ -57,7 +57,7 @@ export function Addresses({ addresses }: { addresses: readonly ReachedAddress[] 
           </TableCell>
           <Numbers {...reached} />
           <TableCell label="Endpoints" numeric>
-            <Count of={routes} />
+            <Count value={routes} />
           </TableCell>
           <Times {...reached} />
         </TableRow>
@@ -92,7 +92,7 @@ export function Entries({ entries }: { entries: readonly ReachEntry[] }) {
 function Numbers({ requests, errors, rows }: Pick<ReachEntry, "requests" | "errors" | "rows">) {
   return [requests, errors, rows].map((count, index) => (
     <TableCell key={numbers[index]?.label} label={numbers[index]?.label ?? ""} numeric>
-      <Count of={count} />
+      <Count value={count} />
     </TableCell>
   ))
 }

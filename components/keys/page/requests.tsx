@@ -18,9 +18,9 @@ const columns: readonly Column<Row>[] = [
   { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
   { label: "Request", cell: (row) => <Request {...row} /> },
   { label: "Status", cell: (row) => <ResponseStatus {...row} /> },
-  { label: "Rows", numeric: true, cell: ({ rows }) => <Count of={rows} /> },
-  { label: "Credits", numeric: true, cell: ({ credits }) => <Count of={credits} /> },
-  { label: "ms", numeric: true, cell: ({ ms }) => <Count of={ms} /> },
+  { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
+  { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
+  { label: "ms", numeric: true, cell: ({ ms }) => <Count value={ms} /> },
   { label: "From", cell: (row) => <Sender {...row} /> },
 ]
 

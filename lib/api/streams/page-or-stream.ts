@@ -1,6 +1,6 @@
 import { holds, type Permission } from "@/lib/permissions"
 import type { WithinDeadline } from "@/lib/platform/postgres/deadline"
-import { type Access, authorizeAgain, type Caller, requirePermission } from "../authenticate"
+import { type Access, authorizeAgain, type Caller, requireCallerPermission } from "../authenticate"
 import { listEnvelope } from "../envelope"
 import { Refusal, refuseAs } from "../errors"
 import { type Body, type Draft, type StreamedBody, setAll } from "../respond"
@@ -10,12 +10,12 @@ import type { Reader } from "./stream"
 export type Context = { caller: Caller; access: Access; withinDeadline: WithinDeadline; draft: Draft }
 
 /** Throws a Refusal if the reader lacks a permission that a query needs besides the endpoint's own. */
-export type Demand = (permission: Permission) => void
+export type PermissionCheck = (permission: Permission) => void
 
 /** Whether the reader has a permission without which fields are null. Losing it later ends a stream. */
-export function has(demand: Demand, permission: Permission): boolean {
+export function has(checkPermission: PermissionCheck, permission: Permission): boolean {
   try {
-    demand(permission)
+    checkPermission(permission)
     return true
   } catch (error) {
     if (error instanceof Refusal) return false
@@ -23,8 +23,8 @@ export function has(demand: Demand, permission: Permission): boolean {
   }
 }
 
-/** What a person of a role may demand on a page. */
-export function demandOf(role: string): Demand {
+/** What a person of a role may checkPermission on a page. */
+export function permissionCheckOf(role: string): PermissionCheck {
   return (permission) => {
     if (!holds(role, permission)) refuseAs("forbidden", `Your role lacks the permission ${permission}.`)
   }
@@ -35,24 +35,24 @@ export async function pageOrStream(
   request: Request,
   { caller, access, withinDeadline, draft }: Context,
   rows: {
-    page: (demand: Demand) => Promise<{ data: readonly unknown[]; meta: object }>
-    stream: (demand: Demand, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
+    page: (checkPermission: PermissionCheck) => Promise<{ data: readonly unknown[]; meta: object }>
+    stream: (checkPermission: PermissionCheck, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
   },
 ): Promise<Body> {
-  const demanded = new Set<Permission>()
-  const demand: Demand = (permission) => {
-    requirePermission(caller, permission)
-    demanded.add(permission)
+  const checked = new Set<Permission>()
+  const checkPermission: PermissionCheck = (permission) => {
+    requireCallerPermission(caller, permission)
+    checked.add(permission)
   }
   setAll(draft.headers, { Vary: "Accept" })
   const format = streamFormatIn(request.headers)
   if (!format) {
-    const page = await withinDeadline(() => rows.page(demand))
+    const page = await withinDeadline(() => rows.page(checkPermission))
     draft.rows = page.data.length
     return listEnvelope(page)
   }
   const { owner, key } = caller
-  const body = await rows.stream(demand, format, {
+  const body = await rows.stream(checkPermission, format, {
     // All keys of a customer are one reader.
     ...(access.surface === "user" ? { id: owner.id, kind: "customer" } : { id: key.id, kind: "operator" }),
     account: owner.id,
@@ -61,7 +61,7 @@ export async function pageOrStream(
     withinDeadline,
     check: async () => {
       const again = await authorizeAgain(request.headers, caller, access)
-      for (const permission of demanded) requirePermission(again, permission)
+      for (const permission of checked) requireCallerPermission(again, permission)
     },
   })
   setAll(draft.headers, streamHeaders(format))

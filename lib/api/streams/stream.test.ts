@@ -11,11 +11,11 @@ import { withSettings } from "@/lib/platform/postgres/settings"
 import {
   drainStreams,
   maxStreams,
-  type Place,
   retrySeconds,
   type StreamKind,
   type StreamReader,
-  takePlace,
+  type StreamSlot,
+  takeSlot,
 } from "@/lib/platform/queues/stream-slots"
 import { orderRow } from "@/lib/purchases/orders"
 import { drainRequestLog } from "@/lib/request-log/write"
@@ -29,7 +29,7 @@ import { openChunks, openStream, type Reader } from "./stream"
 const never = 3_600_000
 const times = { maxMs: never, checkEveryMs: never, paceMs: never, lastLineMs: never }
 
-/** Nobody waits for a place of the test before. */
+/** Nobody waits for a slot of the test before. */
 afterEach(() => {
   delete singletons.streams
 })
@@ -261,7 +261,7 @@ test("a stream ends as incomplete when the database ends its connection", async 
   expect(await ended).toEqual({ rows: 500, code: "service_unavailable" })
 })
 
-test("a list that cannot be read is an error response and takes no place", async () => {
+test("a list that cannot be read is an error response and takes no slot", async () => {
   const list = await listOf(1)
   const statement = { text: "nonsense", values: [] }
   const broken = { ...list.streamed, find: async () => ({ rows: [], total: 0, statement }) }
@@ -290,7 +290,7 @@ const endings: [string, (opened: Awaited<ReturnType<typeof begin>>, abort: () =>
   ["without its client, of which only the signal tells", (_opened, abort) => abort()],
 ]
 
-test.each(endings)("a stream that is %s frees its place and its connection", async (_name, finish) => {
+test.each(endings)("a stream that is %s frees its slot and its connection", async (_name, finish) => {
   const id = randomUUID()
   for (let times = 0; times < 3; times++) {
     const aborting = new AbortController()
@@ -302,7 +302,7 @@ test.each(endings)("a stream that is %s frees its place and its connection", asy
   await expect.poll(countConnections).toBe(0)
 })
 
-test("a client that is gone before its stream starts takes no place", async () => {
+test("a client that is gone before its stream starts takes no slot", async () => {
   const list = await listOf(1)
   const request = new Request("http://localhost:3000", { signal: AbortSignal.abort() })
   const { ended } = await openStream(readerWith({ request }), ndjson, list.streamed, times)
@@ -335,61 +335,61 @@ test("a reader has one stream at a time, in all processes, and a process sends t
 const full = { status: 503, headers: { "Retry-After": "10" } }
 const kinds = Object.keys(maxStreams) as StreamKind[]
 
-/** Takes all places of a kind, each for another account. */
+/** Takes all slots of a kind, each for another account. */
 function fill(kind: StreamKind) {
   return Array.from({ length: maxStreams[kind].total }, () => taken(readerWith({ kind })))
 }
 
-function taken(reader: StreamReader): Place {
-  const place = takePlace(reader)
-  return typeof place === "string" ? expect.fail(place) : place
+function taken(reader: StreamReader): StreamSlot {
+  const slot = takeSlot(reader)
+  return typeof slot === "string" ? expect.fail(slot) : slot
 }
 
-test("customers, exports and the operator never take each other's places", async () => {
-  const places = kinds.flatMap(fill)
+test("customers, exports and the operator never take each other's slots", async () => {
+  const slots = kinds.flatMap(fill)
   for (const kind of kinds) {
     await expect(openStream(readerWith({ kind }), csv, large.streamed, times)).rejects.toMatchObject(full)
   }
-  for (const place of places) place.leave()
+  for (const slot of slots) slot.leave()
 })
 
 test("an account exports its data while its streams are read", () => {
   const account = randomUUID()
-  const places = kinds.map((kind) => taken(readerWith({ kind, account })))
-  for (const place of places) place.leave()
+  const slots = kinds.map((kind) => taken(readerWith({ kind, account })))
+  for (const slot of slots) slot.leave()
 })
 
-test.each(kinds)("an account leaves a place of each kind to others, whichever keys it uses: %s", (kind) => {
+test.each(kinds)("an account leaves a slot of each kind to others, whichever keys it uses: %s", (kind) => {
   const account = randomUUID()
   const own = () => readerWith({ kind, account })
-  const places = Array.from({ length: maxStreams[kind].account }, () => taken(own()))
-  expect(takePlace(own())).toBe("own")
-  places.push(taken(readerWith({ kind })))
-  for (const place of places) place.leave()
+  const slots = Array.from({ length: maxStreams[kind].account }, () => taken(own()))
+  expect(takeSlot(own())).toBe("own")
+  slots.push(taken(readerWith({ kind })))
+  for (const slot of slots) slot.leave()
 })
 
-test("a free place is kept for the account that was refused first, for as long as it tries again", () => {
+test("a free slot is kept for the account that was refused first, for as long as it tries again", () => {
   vi.useFakeTimers({ toFake: ["performance"] })
   onTestFinished(() => void vi.useRealTimers())
   const kind = "customer"
-  const places = fill(kind)
+  const slots = fill(kind)
   const [first, second] = [readerWith({ kind }), readerWith({ kind })]
-  expect([takePlace(first), takePlace(second), takePlace(first)]).toEqual(["full", "full", "full"])
-  // A reader that leaves its place asks again at once.
-  const again = places.pop() ?? expect.fail()
+  expect([takeSlot(first), takeSlot(second), takeSlot(first)]).toEqual(["full", "full", "full"])
+  // A reader that leaves its slot asks again at once.
+  const again = slots.pop() ?? expect.fail()
   again.leave()
-  expect([takePlace(again.reader), takePlace(second)]).toEqual(["full", "full"])
+  expect([takeSlot(again.reader), takeSlot(second)]).toEqual(["full", "full"])
   vi.advanceTimersByTime(retrySeconds * 1_000)
-  places.push(taken(first))
-  expect(takePlace(again.reader)).toBe("full")
-  places.shift()?.leave()
+  slots.push(taken(first))
+  expect(takeSlot(again.reader)).toBe("full")
+  slots.shift()?.leave()
   vi.advanceTimersByTime(retrySeconds * 1_000)
   // The second one has not tried again, and no longer waits.
-  places.push(taken(again.reader))
-  for (const place of places) place.leave()
+  slots.push(taken(again.reader))
+  for (const slot of slots) slot.leave()
 })
 
-test("a client that reads 16 KB a second keeps its place, and one that reads 100 bytes a second loses it in two minutes", async () => {
+test("a client that reads 16 KB a second keeps its slot, and one that reads 100 bytes a second loses it in two minutes", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] })
   onTestFinished(() => void vi.useRealTimers())
   const read = async (bytes: number, everyMs: number, reads: number) => {

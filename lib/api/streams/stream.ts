@@ -5,11 +5,11 @@ import type { Found } from "@/lib/platform/postgres/page"
 import {
   type Chunks,
   isExiting,
-  type NoPlace,
-  type Place,
+  type NoSlot,
   retrySeconds,
   type StreamReader,
-  takePlace,
+  type StreamSlot,
+  takeSlot,
 } from "@/lib/platform/queues/stream-slots"
 import { errors, Refusal, refuseAs } from "../errors"
 import { type Ending, refusalFor, type StreamedBody } from "../respond"
@@ -36,7 +36,7 @@ export type Streamed = {
   rowOf: (found: unknown) => Readonly<Record<string, unknown>>
 }
 
-/** A slower client would keep a place from others. */
+/** A slower client would keep a slot from others. */
 export const minBytesPerSecond = 4_000
 
 const streamTimes = {
@@ -71,8 +71,8 @@ export async function openChunks(
 ): Promise<StreamedBody> {
   // HEAD has the headers only.
   if (reader.request.method === "HEAD") return { stream: new ReadableStream(), ended: Promise.resolve({ rows: 0 }) }
-  const place = takePlace(reader)
-  if (typeof place === "string") return refusePlace(place)
+  const slot = takeSlot(reader)
+  if (typeof slot === "string") return refuseSlot(slot)
   try {
     let opening: Promise<Chunks> | undefined
     const source = await reader
@@ -87,16 +87,16 @@ export async function openChunks(
       })
     if (isExiting()) {
       source.abort()
-      return refusePlace("exiting")
+      return refuseSlot("exiting")
     }
-    return start(place, source, reader, times)
+    return start(slot, source, reader, times)
   } catch (error) {
-    place.leave()
+    slot.leave()
     throw error
   }
 }
 
-export function refusePlace(reason: NoPlace): never {
+export function refuseSlot(reason: NoSlot): never {
   switch (reason) {
     case "own":
       return refuseAs("rate_limited", "Another stream is being read with this key or account. Finish it first.", {
@@ -142,7 +142,7 @@ async function chunksOfList(
 
 async function openSource(reader: string, { find }: Pick<Streamed, "find">, maxMs: number): Promise<Cursor> {
   const { rows, statement } = await find()
-  if (statement) return (await openCursor(statement, reader, maxMs)) ?? refusePlace("own")
+  if (statement) return (await openCursor(statement, reader, maxMs)) ?? refuseSlot("own")
   let read = 0
   const next = async () => {
     const found = rows.slice(read, read + batch)
@@ -153,7 +153,7 @@ async function openSource(reader: string, { find }: Pick<Streamed, "find">, maxM
 }
 
 function start(
-  place: Place,
+  slot: StreamSlot,
   source: Chunks,
   { request, requestId, check }: Reader,
   { maxMs, checkEveryMs, paceMs, lastLineMs }: typeof streamTimes,
@@ -200,7 +200,7 @@ function start(
   // Next does not cancel the stream of a client that disconnects before it is sent.
   request.signal.addEventListener("abort", disconnect, { once: true })
   if (request.signal.aborted) disconnect()
-  place.end = () => {
+  slot.end = () => {
     fail(new Refusal(errors.service_unavailable.status, "service_unavailable", exiting))
     return ended
   }
@@ -242,7 +242,7 @@ function start(
     clearInterval(checking)
     clearTimeout(timeout)
     source.abort()
-    place.leave()
+    slot.leave()
     resolveEnded({ rows, ...(code && { code }) })
   }
 }

@@ -16,12 +16,12 @@ export const metadata: Metadata = { title: "Ledger entries" }
 type Row = Awaited<ReturnType<typeof GET.endpoint.read>>["data"][number]
 
 const columns: readonly Column<Row>[] = [
-  { label: "No.", cell: ({ seq }) => <Count of={seq} /> },
+  { label: "No.", cell: ({ seq }) => <Count value={seq} /> },
   { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
   { label: "Type", cell: ({ kind }) => kind },
   { label: "Description", opens: true, cell: (row) => <EntryOrigin {...row} /> },
-  { label: "Amount", numeric: true, cell: ({ amount }) => <Change of={amount} /> },
-  { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count of={balanceAfter} /> },
+  { label: "Amount", numeric: true, cell: ({ amount }) => <Change value={amount} /> },
+  { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count value={balanceAfter} /> },
 ]
 
 /** The ledger entry by entry, as the API returns it, or of one run, whose entries have the same description. */

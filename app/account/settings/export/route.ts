@@ -1,7 +1,7 @@
 import { Refusal, refuseAs } from "@/lib/api/errors"
 import { failureOf } from "@/lib/api/streams/download"
 import { streamHeaders } from "@/lib/api/streams/formats"
-import { openChunks, type Reader, refusePlace } from "@/lib/api/streams/stream"
+import { openChunks, type Reader, refuseSlot } from "@/lib/api/streams/stream"
 import { exportOf } from "@/lib/leaving/export"
 import { consumeExport } from "@/lib/leaving/export-token"
 import { isSameOrigin } from "@/lib/platform/http/origin"
@@ -52,7 +52,7 @@ function readerOf({ id }: Viewer): string {
 
 /** Another download in progress does not use up the token. */
 async function open(viewer: Viewer, token: string, address: string, maxMs: number) {
-  const snapshot = (await openSnapshot(readerOf(viewer), maxMs)) ?? refusePlace("own")
+  const snapshot = (await openSnapshot(readerOf(viewer), maxMs)) ?? refuseSlot("own")
   try {
     if (await consumeExport(viewer, token, address)) return exportOf(viewer.id, snapshot)
     throw new Unavailable()

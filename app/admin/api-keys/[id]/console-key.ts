@@ -12,7 +12,7 @@ import { kinds } from "@/lib/surfaces"
 export async function consoleKey(params: Promise<{ id: string }>, below = "") {
   const { id } = await params
   const page = `${kinds.admin.page}/${id}`
-  const viewer = await requirePermission(page + below, kinds.admin.issuing)
+  const viewer = await requirePermission(page + below, kinds.admin.issuePermission)
   const listed = z.uuid().safeParse(id).success ? await findKeyInConsole(viewer, id) : null
   if (!listed) notFound()
   const mayReadOwner = listed.owner.id === viewer.id || holds(viewer.role, "users.read")

@@ -15,10 +15,10 @@ export default function CreditBalancesPage({ searchParams }: PageProps<"/admin/c
       searchParams={searchParams}
       columns={[
         { label: "Account", opens: true, cell: ({ userId }, account) => account(userId) },
-        { label: "Balance", numeric: true, sort: "balance", cell: ({ balance }) => <Count of={balance} /> },
-        { label: "Held", numeric: true, cell: ({ held }) => <Count of={held} /> },
-        { label: "Granted", numeric: true, cell: ({ granted }) => <Count of={granted} /> },
-        { label: "Spent", numeric: true, sort: "spent", cell: ({ spent }) => <Count of={spent} /> },
+        { label: "Balance", numeric: true, sort: "balance", cell: ({ balance }) => <Count value={balance} /> },
+        { label: "Held", numeric: true, cell: ({ held }) => <Count value={held} /> },
+        { label: "Granted", numeric: true, cell: ({ granted }) => <Count value={granted} /> },
+        { label: "Spent", numeric: true, sort: "spent", cell: ({ spent }) => <Count value={spent} /> },
         { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Time at={createdAt} /> },
       ]}
     />

@@ -4,7 +4,7 @@ import { refuseAs } from "@/lib/api/errors"
 import { isAdminList } from "@/lib/api/lists"
 import { download } from "@/lib/api/streams/download"
 import { csvFile } from "@/lib/api/streams/formats"
-import { type Demand, demandOf } from "@/lib/api/streams/page-or-stream"
+import { type PermissionCheck, permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { withFailures } from "@/lib/form/page-route"
 import { holds, type Permission } from "@/lib/permissions"
 import { requireViewer } from "@/lib/sign-in/session"
@@ -17,14 +17,14 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/admin
   const { id, sessionId, role } = await requireViewer(page)
   const endpoint = (await endpoints()).find(({ path }) => path === `/api/v1${page}`)?.routes.GET.endpoint
   if (!endpoint || !isAdminList(endpoint)) notFound()
-  const demanded = new Set<Permission>()
-  const demand: Demand = (permission) => {
-    demandOf(role)(permission)
-    demanded.add(permission)
+  const checked = new Set<Permission>()
+  const checkPermission: PermissionCheck = (permission) => {
+    permissionCheckOf(role)(permission)
+    checked.add(permission)
   }
   const check = async () => {
     const viewer = await findViewer({ sub: id, sid: sessionId })
-    if (!viewer || ![...demanded].every((permission) => holds(viewer.role, permission))) {
+    if (!viewer || ![...checked].every((permission) => holds(viewer.role, permission))) {
       refuseAs(
         "forbidden",
         "You can no longer read this list. Sign in again, or ask an owner or admin for a role with access.",
@@ -33,7 +33,7 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/admin
   }
   return download(request, resource, { id, account: id, kind: "operator", check }, async (search, reader) => {
     // Not with the 403 page, which a route handler cannot show.
-    demand(endpoint.permission)
-    return endpoint.stream(search, demand, csvFile, reader)
+    checkPermission(endpoint.permission)
+    return endpoint.stream(search, checkPermission, csvFile, reader)
   })
 })

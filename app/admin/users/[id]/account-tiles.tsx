@@ -30,7 +30,7 @@ export async function AccountTiles({ account, role, use }: { account: Account; r
             </>
           }
         >
-          <Count of={balance} />
+          <Count value={balance} />
         </Tile>
       )}
       {readsBilling && (subscription ? <PlanTile plan={subscription} /> : <NoPlan />)}

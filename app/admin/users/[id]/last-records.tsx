@@ -69,7 +69,7 @@ async function Orders({ account, href }: { account: Subject; href: string }) {
           title={<Untrusted>{description}</Untrusted>}
           note={<Day at={createdAt.toISOString()} />}
           end={<Money amount={amount} currency={currency} />}
-          endNote={<Status of={status} />}
+          endNote={<Status value={status} />}
         />
       ))}
     </PanelList>
@@ -94,10 +94,10 @@ async function Ledger({ account, href }: { account: Subject; href: string }) {
             </>
           }
           note={<Day at={createdAt} />}
-          end={<Change of={amount} />}
+          end={<Change value={amount} />}
           endNote={
             <>
-              balance <Count of={balanceAfter} />
+              balance <Count value={balanceAfter} />
             </>
           }
         />
@@ -115,7 +115,7 @@ async function Emails({ account, href }: { account: Subject; href: string }) {
           key={id}
           title={<Untrusted>{subject}</Untrusted>}
           note={<Ago date={createdAt} />}
-          end={<Status of={status} />}
+          end={<Status value={status} />}
         />
       ))}
     </PanelList>

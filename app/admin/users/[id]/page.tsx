@@ -63,7 +63,7 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
       back={<BackLink href="/admin/users">All accounts</BackLink>}
       title={
         <>
-          <Avatar {...account} size="large" /> <Untrusted>{name}</Untrusted> <Status of={account.status} />
+          <Avatar {...account} size="large" /> <Untrusted>{name}</Untrusted> <Status value={account.status} />
         </>
       }
       intro={

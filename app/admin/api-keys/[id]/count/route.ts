@@ -1,5 +1,5 @@
 import { withFailures } from "@/lib/form/page-route"
-import { countRequests } from "@/lib/request-log/reach"
+import { countRequests } from "@/lib/request-log/key-activity"
 import { consoleKey } from "../console-key"
 
 /** What the page of the key asks for to know whether there is something new. */

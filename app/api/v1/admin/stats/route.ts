@@ -1,6 +1,6 @@
 import { refuseAs } from "@/lib/api/errors"
 import { adminList } from "@/lib/api/lists"
-import { type Demand, has } from "@/lib/api/streams/page-or-stream"
+import { has, type PermissionCheck } from "@/lib/api/streams/page-or-stream"
 import { measure } from "@/lib/metrics/measure"
 import {
   defaultStatsDays,
@@ -15,7 +15,11 @@ import type { Page } from "@/lib/platform/postgres/page"
 
 const defaultInterval = "day"
 
-async function findStats({ interval = defaultInterval }: { interval?: StatsInterval }, page: Page, demand: Demand) {
+async function findStats(
+  { interval = defaultInterval }: { interval?: StatsInterval },
+  page: Page,
+  checkPermission: PermissionCheck,
+) {
   const { since, until } = statsRange(page)
   if (since > until) refuseAs("bad_request", "since must not be later than until, which defaults to the current time.")
   const periods = periodsOf(since, until, interval)
@@ -26,7 +30,7 @@ async function findStats({ interval = defaultInterval }: { interval?: StatsInter
     )
   }
   const { rows, summary } = await measure(periods, interval)
-  const hidden = has(demand, moneyPermission) ? {} : noMoney
+  const hidden = has(checkPermission, moneyPermission) ? {} : noMoney
   if (page.order === "desc") rows.reverse()
   const last = page.after && Number(page.after.value)
   const remaining = rows.filter(({ createdAt }) => {

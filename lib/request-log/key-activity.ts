@@ -19,7 +19,7 @@ export type ReachedAddress = Reached & { address: string; routes: number }
 export type ReachEntry = Reached & { route: string; address: string }
 
 /** What a key did. */
-export type Reach = {
+export type KeyActivity = {
   /** When this was read, by the database clock. */
   readAt: Date
   /** When the first request with any key was logged; `null` if none was. */
@@ -40,9 +40,9 @@ export const maxEntries = 10_000
 type Row = Reached & { level: number; route: string; address: string; parts: number }
 
 /** Reads what a key did since it was created, or since the log started. */
-export async function findReach(keyId: string): Promise<Reach> {
+export async function findKeyActivity(keyId: string): Promise<KeyActivity> {
   const [[log], found] = await snapshot(
-    db().$queryRaw<[Pick<Reach, "readAt" | "logStartedAt" | "unlogged">]>`
+    db().$queryRaw<[Pick<KeyActivity, "readAt" | "logStartedAt" | "unlogged">]>`
       SELECT now() AS "readAt", (SELECT min(first_at) FROM key_reach) AS "logStartedAt",
              (SELECT coalesce(sum(unlogged), 0)::float8 FROM key_usage WHERE key_id = ${keyId}::uuid AND unit = 'day') AS unlogged`,
     db().$queryRaw<Row[]>`
