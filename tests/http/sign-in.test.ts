@@ -49,7 +49,7 @@ beforeAll(async () => {
   server = await startTestServer("lean", {
     BASE_URL: base,
     AUTH_SECRET: `${newSecret},${oldSecret}`,
-    ...provider.given,
+    ...provider.given(),
     // No mail server listens on this port: no email arrives, which the responses must not reveal.
     SMTP_URL: "smtp://127.0.0.1:9",
     EMAIL_FROM: "shop@example.com",

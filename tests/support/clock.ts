@@ -11,31 +11,21 @@ export function shiftedClock(days: number): Given {
   return { LD_PRELOAD: library, FAKETIME: `${seconds < 0 ? "" : "+"}${seconds}`, FAKETIME_DONT_FAKE_MONOTONIC: "1" }
 }
 
-/** Replaces only Date: timers run normally. */
+/** Replaces only Date, with a function that has all own properties of Date: Next copies own but not inherited ones. */
 export function shiftedDate(days: number): Given {
-  return { NODE_OPTIONS: withDate(`Date.now() + ${days * 86_400_000}`) }
-}
-
-/** A value for NODE_OPTIONS with which it is always `now`; timers run normally. */
-export function stoppedDate(now: number): string {
-  return withDate(String(now))
-}
-
-/** The function has all own properties of Date: Next copies own but not inherited ones. @param now an expression */
-function withDate(now: string): string {
   const script = `
     const Real = Date
-    const now = ((Date) => () => ${now})(Real)
-    function Replaced(...args) {
+    const now = () => Real.now() + ${days * 86_400_000}
+    function Shifted(...args) {
       if (!new.target) return new Real(now()).toString()
       return Reflect.construct(Real, args.length === 0 ? [now()] : args, new.target)
     }
-    globalThis.Date = Object.defineProperties(Replaced, {
+    globalThis.Date = Object.defineProperties(Shifted, {
       ...Object.getOwnPropertyDescriptors(Real),
       now: { value: now, writable: true, configurable: true },
     })
-    Real.prototype.constructor = Replaced`
-  return `--import data:text/javascript,${encodeURIComponent(script)}`
+    Real.prototype.constructor = Shifted`
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` }
 }
 
 /** The path of libfaketime, in the library directory of the machine's architecture. */

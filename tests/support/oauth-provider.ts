@@ -4,8 +4,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Given } from "@/scripts/build-and-serve"
 import { ask, builtActions, callAction, type RawResponse, type SentHeaders, sameOriginHeaders } from "./client"
-import { stoppedDate } from "./clock"
-import { imported, type TestServer } from "./server"
+import { imported, stoppedClock, type TestServer } from "./server"
 
 /** An account at the sign-in provider; `email` is the public address of its profile, which anyone can claim. */
 export type Person = { id: string; name: string; email: string | null; addresses: Address[] }
@@ -13,8 +12,8 @@ export type Person = { id: string; name: string; email: string | null; addresses
 type Address = { email: string; primary: boolean; verified: boolean }
 
 export type Provider = {
-  /** The environment with which a server uses this provider. */
-  given: Given
+  /** The environment with which a server uses this provider; its clock stands at `now`. */
+  given: (now?: number) => Given
   /** By default the primary address is the one of the profile, and verified. */
   person: (about: Partial<Person>) => Person
   /** Signs in through the provider as `person`, from the sign-in page; `headers` are sent with the callback request. */
@@ -51,11 +50,11 @@ export async function startProvider(): Promise<Provider> {
   await once(server.listen(0, "127.0.0.1"), "listening")
   const { port } = server.address() as AddressInfo
   return {
-    given: {
+    given: (now) => ({
       GITHUB_CLIENT_ID: "id",
       GITHUB_CLIENT_SECRET: "secret",
-      NODE_OPTIONS: `${stoppedDate(Date.now())} ${redirectTo(port)}`,
-    },
+      NODE_OPTIONS: `${stoppedClock(now)} ${redirectTo(port)}`,
+    }),
     person: (about) => {
       const { email = null } = about
       const addresses = email === null ? [] : [{ email, primary: true, verified: true }]

@@ -1,7 +1,6 @@
 import { isLoopbackUrl } from "@/lib/env"
 import { collect, type Given, type Listener, serve, waitForServer } from "@/scripts/build-and-serve"
 import { freePort } from "@/scripts/postgres"
-import { stoppedDate } from "./clock"
 import { serveImage } from "./image"
 
 export type TestServer = {
@@ -23,6 +22,17 @@ const ofFile = new Set<TestServer>()
 export async function stopServersOfFile(): Promise<void> {
   await Promise.all([...ofFile].map(({ stop }) => stop()))
   ofFile.clear()
+}
+
+const acts: (() => Promise<void>)[] = []
+
+/** Adds to what is done before each further test file of the process. */
+export function beforeEachFile(act: () => Promise<void>): void {
+  acts.push(act)
+}
+
+export async function actBeforeFile(): Promise<void> {
+  for (const act of acts) await act()
 }
 
 /** Lets a server run until the process ends. */
@@ -53,7 +63,7 @@ export async function startTestServer(
     LOOP_DELAY_MS: "60000",
     // Only a demo may have cheap hashes.
     ...((given.DEMO === "off" || !isLoopbackUrl(given.BASE_URL ?? BASE_URL)) && { PASSWORD_HASH_COST: "" }),
-    NODE_OPTIONS: stoppedDate(now),
+    NODE_OPTIONS: stoppedClock(now),
     ...given,
   }
   if (listener !== "image") env.NODE_OPTIONS = `${env.NODE_OPTIONS} ${withoutPreload}`.trim()
@@ -76,4 +86,9 @@ const withoutPreload = imported(
 /** A value for NODE_OPTIONS that runs a script before the server. */
 export function imported(script: string): string {
   return `--import data:text/javascript,${encodeURIComponent(script)}`
+}
+
+/** A value for NODE_OPTIONS with which `Date.now` is constant; timers run normally. */
+export function stoppedClock(now = Date.now()): string {
+  return imported(`Date.now = () => ${now}`)
 }

@@ -1,5 +1,6 @@
 import { afterAll } from "vitest"
-import { stopServersOfFile } from "./server"
+import { actBeforeFile, stopServersOfFile } from "./server"
 
 // Runs before each test file.
+await actBeforeFile()
 afterAll(stopServersOfFile)

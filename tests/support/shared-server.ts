@@ -1,13 +1,10 @@
 import type { Listener } from "@/scripts/build-and-serve"
 import { startMailServer } from "./mail-server"
 import { startProvider } from "./oauth-provider"
-import { outliveFile, startTestServer, type TestServer } from "./server"
+import { beforeEachFile, outliveFile, startTestServer, type TestServer } from "./server"
 
-// The files of a worker that import this share a server, which starts once: each file makes its own accounts. It reaches
-// a sign-in provider and a mail server, and ends with the worker.
-
-/** At which the clock of the server stands. */
-export const serverTime = Date.now()
+// The files of a worker that import this share a server: each file makes its own accounts. It reaches a sign-in provider
+// and a mail server, and ends with the worker.
 
 export const provider = await startProvider()
 
@@ -18,20 +15,29 @@ export const mail = await startMailServer({
   refuse: (email) => [...refusals].find(([to]) => email.includes(`To: ${to}`))?.[1],
 })
 
-const given = {
-  // A request that waits for a busy machine does not fail.
-  DATABASE_WAIT_MS: "30000",
-  ...provider.given,
-  GOOGLE_CLIENT_ID: "id",
-  GOOGLE_CLIENT_SECRET: "secret",
-  METRICS_TOKEN: "a-token-of-the-tests",
-  SMTP_URL: mail.url,
-  EMAIL_FROM: "shop@example.com",
+/** Starts another server with the same environment. @param now at which its clock stands */
+export function startAnother(listener: Listener, now?: number): Promise<TestServer> {
+  return startTestServer(listener, {
+    // A request that waits for a busy machine does not fail.
+    DATABASE_WAIT_MS: "30000",
+    ...provider.given(now),
+    GOOGLE_CLIENT_ID: "id",
+    GOOGLE_CLIENT_SECRET: "secret",
+    METRICS_TOKEN: "a-token-of-the-tests",
+    SMTP_URL: mail.url,
+    EMAIL_FROM: "shop@example.com",
+  })
 }
 
-/** Starts another server with the same environment. */
-export function startAnother(listener: Listener): Promise<TestServer> {
-  return startTestServer(listener, given)
-}
+/** At which the clock of the server stands. */
+export let serverTime = Date.now()
 
-export const server = outliveFile(await startAnother("lean"))
+export let server = outliveFile(await startAnother("lean", serverTime))
+
+// jose does not read this clock, and a sign-in at a provider, which the server starts by it, may take fifteen minutes.
+beforeEachFile(async () => {
+  if (Date.now() - serverTime < 5 * 60_000) return
+  await server.stop()
+  serverTime = Date.now()
+  server = outliveFile(await startAnother("lean", serverTime))
+})
