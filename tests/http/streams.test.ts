@@ -326,7 +326,7 @@ describe.each(listeners)("%s", (listener) => {
     await expect.poll(() => fetch(`${own.address}/healthz`).then(String, () => "refused")).toBe("refused")
     const received = await Promise.all(streams.map(({ response }) => read(response)))
     await stopped
-    expect(await own.exited).toBe(exitCode)
+    expect(await own.exited, own.output()).toBe(exitCode)
     for (const [index, { type, id, route }] of streams.entries()) {
       expectIncomplete(received[index] ?? expect.fail(), type, "service_unavailable")
       const entry = await logged(id, route)
@@ -342,7 +342,7 @@ describe.each(listeners)("%s", (listener) => {
     await untilUnread(streams.length)
     await own.stop()
     // The process of our listener exits with 1 if connections are left after its grace period.
-    expect(await own.exited).toBe(exitCode)
+    expect(await own.exited, own.output()).toBe(exitCode)
     for (const { type, response } of streams) {
       const { lines, isComplete } = await read(response)
       // The last line may fit into buffers, but what is sent never looks complete.
