@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises"
+import { mkdir, readdir, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import type { Browser } from "@playwright/test"
 import { openLook } from "@/e2e/pages"
@@ -8,8 +8,8 @@ import { type Look, looks } from "@/tests/support/pages"
 import { cookieOf, type Given } from "./bench"
 import { openSeededPages } from "./seeded-pages"
 
-// Takes the screenshots in docs/screens, of every page in both color schemes at three widths, and those of the start page in
-// public/screens. Usage: npm run screens
+// Takes screenshots of every page in both color schemes at three widths, in .data/screens; those that docs/screens has are
+// replaced there, and those of the start page in public/screens. Usage: npm run screens
 
 const widths = [390, 1024, 1440]
 const schemes = ["light", "dark"] as const
@@ -30,10 +30,12 @@ async function main(): Promise<void> {
       await take(browser, given, address, shot, scheme, shownSize, shownSize.height, file)
     }
   }
+  const documented = await readdir(join(root, "docs/screens"))
   for (const shot of looks) {
     for (const scheme of schemes) {
       for (const width of widths) {
-        const file = join("docs/screens", `${shot.name}-${width}-${scheme}.webp`)
+        const name = `${shot.name}-${width}-${scheme}.webp`
+        const file = join(documented.includes(name) ? "docs/screens" : ".data/screens", name)
         await take(browser, given, address, shot, scheme, { width, height: 844 }, maxHeight, file)
       }
     }
