@@ -3,7 +3,7 @@ import type { ComponentProps, ReactNode } from "react"
 import { Link } from "./link"
 import { TableBody } from "./table-body"
 
-export type Heading = { label: string; numeric?: boolean }
+type Heading = { label: string; numeric?: boolean }
 
 /** A heading that sorts the table by its column. */
 export type Sorting = {

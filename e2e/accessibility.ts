@@ -72,7 +72,7 @@ export function misprintsOf(page: Page): Promise<string[]> {
 }
 
 /** Checks all rules in light mode. In dark mode, `npm test` checks the rules for colors and the long form all rules. */
-export async function expectNoViolationsInBothModes(page: Page): Promise<void> {
+async function expectNoViolationsInBothModes(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: "dark" })
   await expectNoViolations(page, isLong ? undefined : colorRules)
   await page.emulateMedia({ colorScheme: "light" })

@@ -23,7 +23,7 @@ export const addressChangeForm = z.strictObject({ email: emailAddress })
 
 export const linkForm = z.strictObject({ token: hidden(z.string()) })
 
-export type AddressChangeRequest =
+type AddressChangeRequest =
   /** `message` sends the link; the caller runs it after the response. */
   { ok: true; message: () => Promise<void> } | { ok: false; reason: "same" | "no_email" } | TooMany
 

@@ -19,7 +19,7 @@ export const feedbackForm = z.strictObject({
   message: plainParagraphs({ name: "The message", max: feedbackMaxLength }),
 })
 
-export type FeedbackResult = { ok: true } | { ok: false; reason: "too_many"; retryAfterSeconds: number }
+type FeedbackResult = { ok: true } | { ok: false; reason: "too_many"; retryAfterSeconds: number }
 
 /** Stores feedback. The same message and rating of an account within a day are one form submitted twice: one row. */
 export async function submitFeedback(owner: OwnerId, form: z.output<typeof feedbackForm>): Promise<FeedbackResult> {
@@ -72,7 +72,7 @@ export function changeFeedback(
 }
 
 /** `repeated`: this form was submitted before. */
-export type ReplyResult =
+type ReplyResult =
   | { ok: true; repeated: boolean }
   | Refused
   | { ok: false; reason: "closed" | "not_sent" }

@@ -2,7 +2,7 @@ import type { Client } from "pg"
 import { kinds } from "@/lib/surfaces"
 import { seededTables } from "./seed"
 
-export type BulkSize = {
+type BulkSize = {
   /** The number of orders, of credit entries, of audit entries and of emails. */
   rows: number
   /** Accounts, over which the rows are spread evenly. */
@@ -12,7 +12,7 @@ export type BulkSize = {
 }
 
 /** The rows in each table of one extra account, `bulkUserId(users)`, regardless of the size of the rest. */
-export const ownRows = 100
+const ownRows = 100
 
 /** Over which time up to now the rows are spread. */
 export const bulkMs = 2 * 365 * 86_400_000

@@ -5,7 +5,7 @@ import { Random } from "./random"
 import { seedRequests } from "./seed-requests"
 import { demoStories, planRows, type Rows, type Story, storyOf, waitlist } from "./seed-stories"
 
-export type SeedOptions = {
+type SeedOptions = {
   /** The number of accounts in addition to the demo accounts. */
   users: number
   /** The data ends with the UTC day before this time. */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url"
 
-export type Output = Pick<Console, "log" | "error">
+type Output = Pick<Console, "log" | "error">
 
 /** What a person runs: gets its arguments, prints lines and returns its exit code. An error is printed without its stack. */
 export type Command = (args: readonly string[], output: Output) => Promise<number>

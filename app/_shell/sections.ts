@@ -2,7 +2,7 @@ import type { LucideIcon } from "lucide-react"
 import { holds, type Permission } from "@/lib/permissions"
 
 /** `help` pages need no account, and the start page links to them too. */
-export type Area = "account" | "admin" | "help"
+type Area = "account" | "admin" | "help"
 
 /** A page's navigation entry, exported by `navigation.ts` in the page's folder. The folder is the path. */
 export type NavigationEntry = {

@@ -18,7 +18,7 @@ import { requirePermission, type Viewer } from "@/lib/sign-in/session"
 import { AccountChoice } from "./account-choice"
 import { AccountLink } from "./cells"
 
-export type ResourceColumn<Row, Related> = ColumnStyle & {
+type ResourceColumn<Row, Related> = ColumnStyle & {
   /** @param account renders an account id, as a link with the email address if the viewer may read accounts */
   cell: (row: Row, account: (id: string) => ReactNode, related: Related) => ReactNode
 }

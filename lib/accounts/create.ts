@@ -5,7 +5,7 @@ import { db } from "@/lib/platform/postgres/prisma"
 import { markJoined } from "@/lib/waitlist/waitlist"
 import { isTaken, refuseReserved } from "./reserved-address"
 
-export type NewAccount = {
+type NewAccount = {
   /** Normalized. */
   email: string
   name: string

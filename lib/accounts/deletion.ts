@@ -20,7 +20,7 @@ export async function isRestorable({ id, status }: Pick<User, "id" | "status">):
   return found.length === 1
 }
 
-export type OwnDeletion =
+type OwnDeletion =
   | { ok: true; account: About; scheduled: Scheduled }
   | { ok: false; reason: "signed_out" | "last_owner" }
 

@@ -22,7 +22,7 @@ export type ChangeResult =
   /** `changed` is false when the account already has this status or role; then nothing is written. */
   { ok: true; changed: boolean; account: { id: string; email: string } } | { ok: false; reason: ChangeRefusal }
 
-export type ChangeRefusal = Obstacle | "role_beyond_actor" | "not_found" | "closed" | "leaving"
+type ChangeRefusal = Obstacle | "role_beyond_actor" | "not_found" | "closed" | "leaving"
 
 /**
  * Bans, unbans or closes an account. A closure by staff is final: signing in no longer undoes a deletion that was

@@ -16,7 +16,7 @@ export const noteForm = z.object({
   text: plainParagraphs({ name: "The note", max: noteMaxLength }),
 })
 
-export type NoteResult =
+type NoteResult =
   | { ok: true }
   | { ok: false; reason: "not_permitted" | "not_found" | "oneself" | "deleted" }
   | { ok: false; reason: "too_many"; retryAfterSeconds: number }

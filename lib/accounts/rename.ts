@@ -7,7 +7,7 @@ import { plainText } from "@/lib/platform/schemas/text"
 
 export const renameForm = z.strictObject({ name: plainText({ name: "Name", max: 100 }) })
 
-export type RenameResult = { ok: true } | { ok: false; reason: "too_many"; retryAfterSeconds: number }
+type RenameResult = { ok: true } | { ok: false; reason: "too_many"; retryAfterSeconds: number }
 
 /** Changes the name of the signed-in account. The audit entry contains neither the old nor the new name. */
 export async function renameAccount(id: OwnerId, { name }: z.output<typeof renameForm>): Promise<RenameResult> {

@@ -21,7 +21,7 @@ export type Access = Pick<Endpoint, "surface" | "permission" | "scope">
 export type Caller = { key: LiveKey; owner: Owner; verdict: Verdict }
 
 /** A key that is neither revoked nor expired, with what limits it. */
-export type LiveKey = {
+type LiveKey = {
   id: string
   surface: Surface
   /** What the key may do; `null`: everything that its owner may. */

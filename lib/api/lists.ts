@@ -41,7 +41,7 @@ export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
 }
 
 /** A user list that pages can read too, for the signed-in account instead of a key's owner. */
-export type UserEndpoint<Row, Meta = unknown> = Endpoint & {
+type UserEndpoint<Row, Meta = unknown> = Endpoint & {
   /** @param search the query, with or without its `?` */
   readonly read: (owner: OwnerId, search: string) => Promise<List<Row, Meta>>
   /** All rows of the owner that match a query without limit, offset and cursor. */

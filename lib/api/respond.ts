@@ -14,7 +14,7 @@ import { Refusal } from "./errors"
 // HTTP behavior shared by everything under /api: headers, errors and the access log.
 
 /** Header values by name in lower case. Not a Headers object, which is much slower to fill and read. */
-export type ResponseHeaders = Record<string, string>
+type ResponseHeaders = Record<string, string>
 
 /** A response in progress: its headers, which an error response keeps, and what the logs say of the request. */
 export type Draft = {

@@ -56,7 +56,7 @@ export const auditTargets = ["user", "api_key", "waitlist_entry", "database"] as
 
 export type AuditAction = (typeof auditActions)[number]
 
-export type AuditRecord = {
+type AuditRecord = {
   /** The account that acted; `null` for the system, such as a script run by the operator, and if it is unknown. */
   actorId: string | null
   action: AuditAction

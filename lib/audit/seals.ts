@@ -52,7 +52,7 @@ export async function firstUnsealedDay(database: Pool): Promise<Date> {
 
 export type KnownSeal = Pick<Seal, "day" | "hash">
 
-export type Verified = { ok: boolean; message: string }
+type Verified = { ok: boolean; message: string }
 
 /**
  * Computes every seal again, in one snapshot, and says which day is the first that differs. Calls nothing in the database

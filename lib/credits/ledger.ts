@@ -244,7 +244,7 @@ export const closeStatement = {
     SELECT response_body FROM run`,
 }
 
-export type SettleResult = { ok: true; body: string } | { ok: false; reason: "too_late" }
+type SettleResult = { ok: true; body: string } | { ok: false; reason: "too_late" }
 
 /**
  * Charges the cost of the work, returns the rest of the reservation and stores the response.

@@ -40,7 +40,7 @@ export type KeyLimits = {
   spending: Spending | null
 }
 
-export type KeyState = "active" | "expired" | "revoked"
+type KeyState = "active" | "expired" | "revoked"
 
 /** Whether the viewer's page shows the keys of other accounts. */
 export function managesAll(surface: Surface, { role }: Pick<Owner, "role">): boolean {

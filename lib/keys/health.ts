@@ -67,7 +67,7 @@ export function findProblems(
 }
 
 /** A problem to filter by, or any. */
-export type ProblemFilter = Problem | "any"
+type ProblemFilter = Problem | "any"
 
 /** The filter in a query; anything else is none. */
 export function problemIn(value: unknown): ProblemFilter | undefined {

@@ -5,7 +5,7 @@ import { optional, several } from "@/lib/platform/schemas/form-fields"
 import { type SpendPeriod, spendPeriods } from "./choices"
 import { type Scope, scopeMeanings } from "./scopes"
 
-export const maxNetworks = 50
+const maxNetworks = 50
 
 const maxSpendLimit = 1_000_000_000
 

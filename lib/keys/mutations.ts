@@ -48,7 +48,7 @@ export type NotIssued =
   /** Every attempt within the hour counts, regardless of its result. */
   | { ok: false; reason: "too_many_issued"; retryAfterSeconds: number }
 
-export type IssueResult = IssuedKey | NotIssued | { ok: false; reason: "too_many_keys" | "bad_date" | "not_offered" }
+type IssueResult = IssuedKey | NotIssued | { ok: false; reason: "too_many_keys" | "bad_date" | "not_offered" }
 
 /**
  * Issues a key to the viewer and returns it; the key itself is not stored. The caller has checked the permission
@@ -147,7 +147,7 @@ export function withoutEmptyLists<Columns extends { allowedCidrs: string[]; scop
 
 export type RevokedKey = { id: string; surface: Surface; name: string; start: string }
 
-export type RevokeResult =
+type RevokeResult =
   /** `revoked` is empty if the key was already revoked. */
   | { ok: true; name: string; owner: { id: string; email: string }; revoked: RevokedKey[] }
   | { ok: false; reason: "not_found" }

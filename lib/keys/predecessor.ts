@@ -5,7 +5,7 @@ import type { ListedKey } from "./data"
 export type Predecessor = Pick<ListedKey, "id" | "start" | "lastUsedAt"> & { expiresAt: Date; use: PredecessorUse }
 
 /** What the last uses of a key and of its successor say about it. */
-export type PredecessorUse =
+type PredecessorUse =
   | "never"
   /** The successor was not used after it. */
   | "successor_unused"

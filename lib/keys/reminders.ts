@@ -10,7 +10,7 @@ import { kinds } from "@/lib/surfaces"
 // the tables decide who does what, and the clock of the database when.
 
 /** The thresholds, in days before the expiry; the last one is the expiry itself. */
-export const reminderDays = [30, 7, 1, 0] as const
+const reminderDays = [30, 7, 1, 0] as const
 
 /** A failed email is tried this often, after 10 minutes, 20, 40 and so on: within 22 hours. */
 const maxAttempts = 8

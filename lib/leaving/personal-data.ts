@@ -2,7 +2,7 @@
 // said here, and a test compares it with the columns of the database.
 
 /** What the export says of a column: its value, the value of an SQL expression, or why it has none. */
-export type Exported = true | { sql: string } | { without: string }
+type Exported = true | { sql: string } | { without: string }
 
 /** What erasure does with a column: it writes the value of an SQL expression, which is the same the second time, or why not. */
 export type Erased = { sql: string } | { kept: string }
@@ -23,7 +23,7 @@ export type PersonalTable = {
 }
 
 /** A table without anything that a person is. */
-export type OtherTable = { nothing: string; columns: readonly string[] }
+type OtherTable = { nothing: string; columns: readonly string[] }
 
 const own: Exported = true
 /** In a table without a file. */

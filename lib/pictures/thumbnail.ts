@@ -14,7 +14,7 @@ const bounds = { maxRunning: 1, maxWaiting: 16, maxWaitMs: 10_000 }
 sharp.cache(false)
 sharp.concurrency(1)
 
-export type Thumbnail =
+type Thumbnail =
   | { ok: true; image: Uint8Array<ArrayBuffer> }
   | { ok: false; reason: "wrong_type" | "unreadable" | "busy" }
 

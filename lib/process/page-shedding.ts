@@ -13,7 +13,7 @@ const refusedMs = 1_000
 export const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"])
 
 /** `periods`: how many in a row have been late. `until`: when pages are accepted again, by performance.now. */
-export type Lateness = { periods: number; until: number }
+type Lateness = { periods: number; until: number }
 
 /** Whether a path is that of a page, form or sign-in, and not of the API, a file of the build or a probe. */
 export function isPage(path: string): boolean {

@@ -2,7 +2,7 @@ import type { OrderStatus } from "@/generated/prisma/enums"
 import { type Booked, maxBalance } from "@/lib/credits/mutations"
 import { db } from "@/lib/platform/postgres/prisma"
 
-export type PurchaseResult =
+type PurchaseResult =
   /** `repeated`: the order was booked before; `balance` is that of that booking. */
   | { ok: true; repeated: boolean; amount: number; balance: number }
   | { ok: false; reason: "not_found" | "not_paid" | "no_credits" | "too_much" }

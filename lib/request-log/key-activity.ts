@@ -35,7 +35,7 @@ export type KeyActivity = {
 }
 
 /** Anybody who has a revoked key can make entries by using it from many addresses. */
-export const maxEntries = 10_000
+const maxEntries = 10_000
 
 type Row = Reached & { level: number; route: string; address: string; parts: number }
 

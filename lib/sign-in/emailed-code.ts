@@ -13,7 +13,7 @@ const minutes = 10
 /** Attempts at a code, which is one of 100 million. */
 const tries = 5
 
-export type CodeSent = { ok: true } | { ok: false; reason: "no_email" | "not_sent" } | TooMany
+type CodeSent = { ok: true } | { ok: false; reason: "no_email" | "not_sent" } | TooMany
 
 /** Sends a code that proves who is at this session. It replaces the session's previous one. */
 export async function sendCode({ id, email }: Pick<User, "id" | "email">, sessionId: string): Promise<CodeSent> {

@@ -13,7 +13,7 @@ import { factorsOf } from "./two-factor/factors"
 import { confirmPasskey, copiedPasskey, passkeyHost, passkeyOptions } from "./two-factor/passkeys"
 
 /** How somebody proves who they are. */
-export type ProofMethod = "password" | "emailed code" | "second factor"
+type ProofMethod = "password" | "emailed code" | "second factor"
 
 /** What a form asks for, and why what was given is not enough. */
 export type ProofRequest = {
@@ -25,7 +25,7 @@ export type ProofRequest = {
   factors?: OfferedFactors
 }
 
-export type OfferedFactors = {
+type OfferedFactors = {
   app: boolean
   recoveryCodes: boolean
   /** What the browser needs to use a passkey, and the host that passkeys belong to; null if there is none. */

@@ -11,7 +11,7 @@ import { confirmPasskey } from "./two-factor/passkeys"
 export type PasswordSignIn = Client & { email?: string | undefined; password?: string | undefined }
 
 /** `userId` is for the audit log: the response must not depend on whether there is an account. */
-export type SignInResult =
+type SignInResult =
   /** The account is active, or closed until it is deleted: then its sign-in asks whether that is undone. */
   | { ok: true; user: User }
   | { ok: false; reason: "wrong" | "suspended"; userId: string | undefined }
@@ -49,7 +49,7 @@ async function check({ email: typed, password, ...client }: PasswordSignIn, own:
   return { ok: false, reason: "wrong", userId: user?.id }
 }
 
-export type PasskeySignIn =
+type PasskeySignIn =
   /** `passkey`: its id. */
   | { ok: true; user: User; passkey: string }
   | { ok: false; reason: "wrong" | "expired" | "copied" }

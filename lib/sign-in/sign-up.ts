@@ -30,7 +30,7 @@ export const verificationForm = z.strictObject({
   password: secret(z.string()),
 })
 
-export type SignUpResult =
+type SignUpResult =
   /** The sign-up waits for its confirmation; `message` sends the link, and the caller runs it after the response. */
   { ok: true; id: string; message: () => Promise<void> } | TooMany
 
@@ -118,7 +118,7 @@ export async function forgetSignUp(): Promise<void> {
   jar.set(cookieName("sign-up"), "", { ...cookieOptions(), maxAge: 0 })
 }
 
-export type Verification = { ok: true; user: User } | { ok: false; reason: "dead" | "taken" | "wrong" } | TooMany
+type Verification = { ok: true; user: User } | { ok: false; reason: "dead" | "taken" | "wrong" } | TooMany
 
 /**
  * Creates the account of a sign-up. The link proves that its reader has the address; the browser that signed up, or the

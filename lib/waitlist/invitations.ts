@@ -10,7 +10,7 @@ import { hidden } from "@/lib/platform/schemas/form-fields"
 
 export const invitation = z.object({ id: hidden(z.uuid()) })
 
-export type InviteResult =
+type InviteResult =
   /** `invited` is false if the address has joined, or was invited less than a day ago. */
   { ok: true; invited: boolean; email: string } | { ok: false; reason: "not_permitted" | "not_found" | "not_sent" }
 

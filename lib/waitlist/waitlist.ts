@@ -15,7 +15,7 @@ export const waitlistForm = z.strictObject({
   source: hidden(waitlistSource.catch("website")),
 })
 
-export type WaitlistResult = { ok: true } | { ok: false; reason: "too_many"; retryAfterSeconds: number }
+type WaitlistResult = { ok: true } | { ok: false; reason: "too_many"; retryAfterSeconds: number }
 
 /**
  * Adds an address to the waitlist. An existing entry stays unchanged and gets the same response, so that the response

@@ -1,4 +1,4 @@
-export type Crawled = { status: number; headers: Headers; text: string }
+type Crawled = { status: number; headers: Headers; text: string }
 
 /** All pages reachable by links, by path; of pages that differ only in an id or the query, only one. */
 export async function crawl(base: string, first: string, cookie = ""): Promise<Map<string, Crawled>> {

@@ -13,7 +13,7 @@ export const runsAnAccount = 500
 const granted = 1_000_000
 
 /** Every tenth run failed and cost nothing; the others cost three credits of the ten that they reserved. */
-export const costOfRuns = (runs: number) => 3 * (runs - Math.floor(runs / 10))
+const costOfRuns = (runs: number) => 3 * (runs - Math.floor(runs / 10))
 
 export const firstBalance = granted - costOfRuns(runsAnAccount)
 

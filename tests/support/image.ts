@@ -16,7 +16,7 @@ declare module "vitest" {
 }
 
 /** An image that is unpacked in `directory`, with its configuration. */
-export type Image = {
+type Image = {
   directory: string
   config: {
     User: string

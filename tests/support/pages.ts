@@ -9,7 +9,7 @@ import { isLong } from "./sample"
 /** Guests' pages redirect signed-in accounts; a later step of a sign-in redirects everybody who is not at it. */
 export type PageAccess = "everyone" | "guests" | "second step" | "accounts" | "demo" | Permission
 
-export type PageRow = {
+type PageRow = {
   /** As in `app`. */
   path: string
   access: PageAccess

@@ -3,7 +3,7 @@ import { payingSince } from "@/lib/purchases/subscriptions"
 // What people of a SaaS ask about their business: each question with the request that the metrics endpoint takes for it,
 // and SQL over the rows themselves that returns the same.
 
-export type BusinessQuestion = {
+type BusinessQuestion = {
   /** A question of a removed module is not asked. */
   family: string
   question: string
@@ -16,7 +16,7 @@ export type BusinessQuestion = {
 }
 
 /** Ids that the questions name. */
-export type Subjects = { account: string; key: string; actor: string }
+type Subjects = { account: string; key: string; actor: string }
 
 const twelfths = "CASE interval WHEN 'year' THEN amount ELSE 12 * amount END"
 const cohort = "to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM') AS cohort"

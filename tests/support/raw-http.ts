@@ -31,7 +31,7 @@ export function ask(address: string, { method = "GET", path, headers = {}, body 
 const timeoutMs = 8_000
 
 /** Appended to the data received if the server has not closed the connection. */
-export const leftOpen = "(still open)"
+const leftOpen = "(still open)"
 
 /**
  * Writes bytes to a connection and reads (one character per byte) until the server closes it, so the last request must

@@ -45,7 +45,7 @@ export function queriesOf({ panels, templating }: Dashboard): string[] {
   return [...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)), ...ofVariables]
 }
 
-export type Selector = { metric: string; labels: string[] }
+type Selector = { metric: string; labels: string[] }
 
 const keywords = new Set(["or", "and", "unless", "offset"])
 

@@ -4,7 +4,7 @@ import type { FormAction } from "@/lib/form/action"
 import { settingsText } from "@/lib/keys/choices"
 import { LimitFields, type LimitRules, type Limits } from "./limit-fields"
 
-export type ChangeableKey = { id: string; name: string; start: string; limits: Limits }
+type ChangeableKey = { id: string; name: string; start: string; limits: Limits }
 
 export type ChangeAction = FormAction<string, string>
 

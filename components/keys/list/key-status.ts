@@ -31,4 +31,4 @@ function hasNoPermission({ surface, scopes, owner: { role } }: Shown): boolean {
   return surface === "admin" && !held.some((permission) => holds(role, permission))
 }
 
-export type KeyStatus = { tone: Tone; text: string }
+type KeyStatus = { tone: Tone; text: string }

@@ -4,7 +4,7 @@ import { Untrusted } from "@/components/untrusted"
 import type { FormAction, Message } from "@/lib/form/action"
 import { replacedReason, revocationReasons } from "@/lib/keys/choices"
 
-export type RevocableKey = {
+type RevocableKey = {
   id: string
   name: string
   start: string

@@ -4,7 +4,7 @@ import { Untrusted } from "@/components/untrusted"
 import { graces, preselectedGrace } from "@/lib/keys/choices"
 import type { CreateAction, Creation } from "../create/key-creation"
 
-export type RotatableKey = {
+type RotatableKey = {
   id: string
   name: string
   start: string

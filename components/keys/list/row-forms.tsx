@@ -23,7 +23,7 @@ export type RowForms = {
   own?: OwnForms | undefined
 }
 
-export type OwnForms = {
+type OwnForms = {
   viewerId: string
   rotate: CreateAction
   requestId: string

@@ -28,7 +28,7 @@ export type Reader = StreamReader & {
 }
 
 /** The list that is read. */
-export type Streamed = {
+type Streamed = {
   columns: readonly string[]
   /** All rows, or their statement. */
   find: () => Promise<Found<unknown>>
@@ -37,7 +37,7 @@ export type Streamed = {
 }
 
 /** A slower client would keep a slot from others. */
-export const minBytesPerSecond = 4_000
+const minBytesPerSecond = 4_000
 
 const streamTimes = {
   /** How long a stream may take. */

@@ -6,7 +6,7 @@ import { requestIdFrom } from "@/lib/platform/telemetry/request-id"
 import { transportSecurity } from "./https"
 
 /** A completed request, as logged and counted. */
-export type AccessLogEntry = {
+type AccessLogEntry = {
   method: string
   /** The path of a route file, or a group such as `page`. Never the URL, which may contain ids and tokens. */
   route: string
@@ -45,7 +45,7 @@ export function isOfApi(path: string): boolean {
 }
 
 /** The route that is recorded for a path that Next handles. Only traces distinguish pages. */
-export function routeOfPage(path: string): string {
+function routeOfPage(path: string): string {
   if (path.startsWith("/_next/")) return "file"
   return unlogged.has(path) ? path : "page"
 }

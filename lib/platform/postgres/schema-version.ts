@@ -3,7 +3,7 @@ import { isOlder, version } from "@/lib/platform/version"
 import { refusalBySettings } from "./settings"
 
 /** Which version migrated the database, and the oldest one whose servers may use it. */
-export type SchemaVersion = { migratedBy: string; oldestBuild: string }
+type SchemaVersion = { migratedBy: string; oldestBuild: string }
 
 /** Written by `npm run db:migrate`; undefined in a database that no version with this table has migrated. */
 export async function readSchemaVersion(database: Pick<Pool, "query">): Promise<SchemaVersion | undefined> {

@@ -16,7 +16,7 @@ export const passwordChangeForm = z
     message: "This is your current password.",
   })
 
-export type PasswordChange =
+type PasswordChange =
   | { ok: true; user: User }
   | { ok: false; reason: "wrong" | "no_password" | "guessable" | "expired" }
   | TooMany

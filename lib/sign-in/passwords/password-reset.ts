@@ -21,7 +21,7 @@ export const resetRequestForm = z.strictObject({ email: emailAddress })
 
 export const resetForm = z.strictObject({ token: hidden(z.string()), password: newPassword })
 
-export type ResetRequest =
+type ResetRequest =
   /** `message` sends the email; the caller runs it after the response. */
   { ok: true; message: () => Promise<void> } | { ok: false; reason: "no_email" } | TooMany
 

@@ -10,7 +10,7 @@ export const connectForm = z.strictObject({ provider: hidden(z.enum(providerIds)
 
 export const disconnectForm = z.strictObject({ id: hidden(z.uuid()) })
 
-export type ConnectedProvider = {
+type ConnectedProvider = {
   id: string
   provider: string
   name: string

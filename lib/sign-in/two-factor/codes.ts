@@ -12,9 +12,9 @@ export const lock = { wrongCodes: 5, minutes: 10 } as const
 export const wrongCode =
   "This code is wrong, or was used before. Codes of an app depend on the time: check the clock of its device."
 
-export type Locked = { ok: false; reason: "locked"; retryAfterSeconds: number }
+type Locked = { ok: false; reason: "locked"; retryAfterSeconds: number }
 
-export type CodeResult =
+type CodeResult =
   | { ok: true; via: "app" }
   /** `message` reports the use by email; the caller runs it after the response. */
   | { ok: true; via: "recovery code"; message: () => Promise<void> }

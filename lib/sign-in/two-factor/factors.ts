@@ -15,7 +15,7 @@ export const stepSeconds = 30
 /** `factor`: `app`, or the id of a passkey. */
 export const removalForm = z.strictObject({ factor: hidden(z.literal("app").or(z.uuid())) })
 
-export type ListedPasskey = { id: string; name: string; createdAt: Date; lastUsedAt: Date | null }
+type ListedPasskey = { id: string; name: string; createdAt: Date; lastUsedAt: Date | null }
 
 /** The second factors of an account, and how many of its recovery codes are left. */
 export type Factors = {

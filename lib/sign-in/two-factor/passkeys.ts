@@ -129,7 +129,7 @@ export async function passkeyOptions(use: Purpose): Promise<PublicKeyCredentialR
 }
 
 /** `id`: of the passkey. `copied`: it is the right one, but its counter went back. */
-export type PasskeyResult =
+type PasskeyResult =
   | { ok: true; userId: string; id: string }
   | { ok: false; reason: "wrong" | "expired" | "copied" }
 
