@@ -5,7 +5,6 @@ import pg from "pg"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { pool } from "@/lib/platform/postgres/pool"
 import { product } from "@/lib/product"
-import { singletons } from "@/lib/singleton"
 import { freePort } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
 import { type Database, startDatabase } from "@/tests/load/chaos-servers"
@@ -15,7 +14,7 @@ import { createAuditEntries, createKey, createUser, grantCredits } from "@/tests
 import { type Fault, type FaultyProxy, startFaultyProxy } from "@/tests/support/faulty-proxy"
 import { readForms } from "@/tests/support/forms"
 import { listeningPid } from "@/tests/support/memory"
-import { ownerPool } from "@/tests/support/owner"
+import { ownerPool, useDatabase } from "@/tests/support/owner"
 import { type RunningPrometheus, startPrometheus } from "@/tests/support/prometheus"
 import { startRedis } from "@/tests/support/redis"
 import { startTestServer, type TestServer } from "@/tests/support/server"
@@ -50,8 +49,7 @@ beforeAll(async () => {
   const text = await readFile(join(root, "ops/alerts.yaml"), "utf8")
   rules = text.replace(/(?<=\[|for: |offset )(\d+)m/g, (_, minutes) => `${(minutes * 60) / timesFaster}s`)
   database = await startDatabase(["-c", "fsync=off"])
-  Object.assign(process.env, { DATABASE_URL: database.url, MIGRATE_DATABASE_URL: database.ownerUrl })
-  for (const name of ["env", "pool", "prisma", "owner-pool", "owner-prisma"]) delete singletons[name]
+  useDatabase(database)
   const redis = await startRedis()
   databaseProxy = await startFaultyProxy(Number(new URL(database.url).port))
   redisProxy = await startFaultyProxy(redis.port)

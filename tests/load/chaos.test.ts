@@ -9,6 +9,7 @@ import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { Random } from "@/prisma/random"
 import { createUser } from "@/tests/support/factories"
 import { stopAll, stopAtExit } from "@/tests/support/lifecycle"
+import { useDatabase } from "@/tests/support/owner"
 import { isLong } from "@/tests/support/sample"
 import { checkBalance, checkCharges, checkCommitted, checkLedger, reportViolation, violations } from "./chaos-checks"
 import { type Accounts, type Clients, createAccounts, createClients, type Phase } from "./chaos-clients"
@@ -39,7 +40,8 @@ test("every acknowledged call is charged exactly once while servers and the data
   console.log(`SEED=${seed}`)
   const database = stopAtExit(await startDatabase())
   const given = { DATABASE_URL: database.url, AUTH_SECRET: randomBytes(32).toString("hex") }
-  Object.assign(process.env, given, { MIGRATE_DATABASE_URL: database.ownerUrl, BASE_URL: "http://localhost" })
+  Object.assign(process.env, given, { BASE_URL: "http://localhost" })
+  useDatabase(database)
   const observer = new pg.Pool({ connectionString: database.ownerUrl, max: 4 })
   observer.on("error", () => {})
 

@@ -6,6 +6,7 @@ import { sweep } from "@/lib/credits/ledger"
 import { Random } from "@/prisma/random"
 import { type Fault, type FaultyProxy, startFaultyProxy } from "@/tests/support/faulty-proxy"
 import { stopAll, stopAtExit } from "@/tests/support/lifecycle"
+import { useDatabase } from "@/tests/support/owner"
 import { startRedis } from "@/tests/support/redis"
 import { isLong } from "@/tests/support/sample"
 import { checkBalance, checkCharges, checkLedger, reportViolation, violations } from "./chaos-checks"
@@ -54,8 +55,8 @@ test("no response is wrong and all credits add up while dependencies fail once a
     Redis: stopAtExit(await startFaultyProxy(redis.port)),
   }
   const AUTH_SECRET = randomBytes(32).toString("hex")
-  const environment = { DATABASE_URL: database.url, MIGRATE_DATABASE_URL: database.ownerUrl, AUTH_SECRET }
-  Object.assign(process.env, environment, { BASE_URL: "http://localhost" })
+  Object.assign(process.env, { AUTH_SECRET, BASE_URL: "http://localhost" })
+  useDatabase(database)
   const observer = new pg.Pool({ connectionString: database.ownerUrl, max: 4 })
 
   const memory = await prepareMemory()

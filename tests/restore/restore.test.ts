@@ -9,7 +9,6 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { sealAuditLog } from "@/lib/audit/seals"
 import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
-import { singletons } from "@/lib/singleton"
 import { serve, waitForServer } from "@/scripts/build-and-serve"
 import { migrate } from "@/scripts/migrate"
 import { freePort } from "@/scripts/postgres"
@@ -19,7 +18,7 @@ import { blocksOf, createDebianCluster, type DebianCluster } from "@/tests/suppo
 import { exchange } from "@/tests/support/exchange"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { findViolations } from "@/tests/support/ledger-invariants"
-import { ownerPool } from "@/tests/support/owner"
+import { ownerPool, useDatabase } from "@/tests/support/owner"
 
 // A database is backed up under load, lost, and restored to a moment between two acknowledged runs, twice, with the
 // commands of docs/backup.md. The tests are the steps of one rehearsal, in order.
@@ -43,11 +42,8 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "restore-log-"))
   log = join(directory, "servers.log")
   cluster = await createDebianCluster()
-  const { url, ownerUrl } = cluster
-  Object.assign(process.env, { DATABASE_URL: url, MIGRATE_DATABASE_URL: ownerUrl })
-  // The worker made these for its own database.
-  for (const name of ["env", "pool", "prisma", "owner-pool", "owner-prisma"]) delete singletons[name]
-  await migrate(ownerUrl, url)
+  useDatabase(cluster)
+  await migrate(cluster.ownerUrl, cluster.url)
   server = await startServer()
 })
 

@@ -3,7 +3,7 @@ import { PrismaPg } from "@prisma/adapter-pg"
 import { Pool } from "pg"
 import { PrismaClient } from "@/generated/prisma/client"
 import { withSettings } from "@/lib/platform/postgres/settings"
-import { singleton } from "@/lib/singleton"
+import { singleton, singletons } from "@/lib/singleton"
 
 // The owner of the tables, for what the product may not do: rows in the past, deleted and changed records, other clocks.
 
@@ -18,6 +18,13 @@ export function ownerPool(): Pool {
     created.on("error", () => {})
     return created
   })
+}
+
+/** Makes this process use another database than the one of its test file. */
+export function useDatabase({ url, ownerUrl }: { url: string; ownerUrl: string }): void {
+  Object.assign(process.env, { DATABASE_URL: url, MIGRATE_DATABASE_URL: ownerUrl })
+  // These were made for the database of the file.
+  for (const name of ["env", "pool", "prisma", "owner-pool", "owner-prisma"]) delete singletons[name]
 }
 
 /** The URL of a database for sessions with our settings and further options, such as a search path. */
