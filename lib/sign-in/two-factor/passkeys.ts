@@ -129,9 +129,7 @@ export async function passkeyOptions(use: Purpose): Promise<PublicKeyCredentialR
 }
 
 /** `id`: of the passkey. `copied`: it is the right one, but its counter went back. */
-type PasskeyResult =
-  | { ok: true; userId: string; id: string }
-  | { ok: false; reason: "wrong" | "expired" | "copied" }
+type PasskeyResult = { ok: true; userId: string; id: string } | { ok: false; reason: "wrong" | "expired" | "copied" }
 
 /** What to do about a passkey whose counter went back, which may not happen again for a long time, or always. */
 export const copiedPasskey =
