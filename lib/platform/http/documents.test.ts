@@ -4,10 +4,12 @@ import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
 import { env } from "@/lib/env"
+import { forwardedHeader, socketAddressHeader } from "@/lib/platform/rate-limit/client-address"
+import { watchRequests } from "@/lib/process/incoming-requests"
 import { singletons } from "@/lib/singleton"
 import { surfaces } from "@/lib/surfaces"
 import { cookieName } from "./cookies"
-import { documentPaths, documentWith, prepareDocument, routerHeader } from "./documents"
+import { documentPaths, documentWith, routerHeader } from "./documents"
 
 type Seen = { url: string | undefined; headers: IncomingHttpHeaders }
 
@@ -19,7 +21,6 @@ let lastPart: string
 
 /** In place of proxy.ts and Next: a render writes what it knows of its request, and its nonce twice. */
 const server = createServer((request, response) => {
-  prepareDocument(request, response, ["x-request-id"])
   const nonce = `nonce${nonces++}x`
   response.setHeader("content-security-policy", `script-src 'nonce-${nonce}'`)
   const found = documentWith(nonce, request.url ?? "", request.headers.cookie)
@@ -33,6 +34,7 @@ const server = createServer((request, response) => {
 })
 
 beforeAll(async () => {
+  watchRequests()
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
 })
@@ -103,6 +105,9 @@ test("nothing that a client sends but its theme is in the document that others g
     connection: "close",
     cookie: themeCookie("dark"),
     [routerHeader]: "1",
+    [socketAddressHeader]: "127.0.0.1",
+    [forwardedHeader]: "1",
+    "x-request-id": expect.any(String),
   })
 })
 
