@@ -17,7 +17,8 @@ const shared = {
 const overHttp = {
   ...shared,
   globalSetup: "tests/support/setup/http.ts",
-  testTimeout: minute,
+  // For a busy machine, on which servers take long to start; a test that hangs still fails.
+  testTimeout: 2 * minute,
   hookTimeout: 2 * minute,
 } satisfies Suite
 
