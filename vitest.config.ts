@@ -82,7 +82,7 @@ const suites: Suite[] = [
     name: "image",
     include: ["tests/image/**/*.test.ts", "app/api/v1/contract.test.ts"],
     globalSetup: "tests/support/setup/image.ts",
-    testTimeout: minute,
+    testTimeout: 2 * minute,
     hookTimeout: 2 * minute,
     provide: { listener: "image" },
   },
