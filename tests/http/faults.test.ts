@@ -18,7 +18,6 @@ import { pool } from "@/lib/platform/postgres/pool"
 import { db } from "@/lib/platform/postgres/prisma"
 import { withSettings } from "@/lib/platform/postgres/settings"
 import { product } from "@/lib/product"
-import { singletons } from "@/lib/singleton"
 import type { Given, Listener } from "@/scripts/build-and-serve"
 import { type Charged, checkCharges } from "@/tests/load/chaos-checks"
 import { type Database, startDatabase } from "@/tests/load/chaos-servers"
@@ -30,7 +29,7 @@ import { type Fault, type FaultyProxy, startFaultyProxy } from "@/tests/support/
 import { readForms } from "@/tests/support/forms"
 import { findViolations } from "@/tests/support/ledger-invariants"
 import { listeningPid, rssMbOf } from "@/tests/support/memory"
-import { ownerPool } from "@/tests/support/owner"
+import { ownerPool, useDatabase } from "@/tests/support/owner"
 import { type RunningRedis, startRedis } from "@/tests/support/redis"
 import { isLong, listeners, sampled } from "@/tests/support/sample"
 import { startTestServer, type TestServer } from "@/tests/support/server"
@@ -48,14 +47,16 @@ beforeAll(async () => {
   // A database of their own, because the tests stop, fill and kill it. Killing a process loses nothing that it has
   // written, so fsync can be off.
   database = await startDatabase(["-c", "fsync=off", "-c", "max_connections=80"])
-  Object.assign(process.env, { DATABASE_URL: database.url, MIGRATE_DATABASE_URL: database.ownerUrl })
-  for (const name of ["env", "pool", "prisma", "owner-pool", "owner-prisma"]) delete singletons[name]
+  useDatabase(database)
   // The tests themselves wait for a busy machine.
   for (const own of [pool(), ownerPool()]) Object.assign(own.options, { connectionTimeoutMillis: 20_000 })
   return () => database.stop()
 })
 
 afterAll(() => console.log(figures.join("\n")))
+
+/** A request that waits for a busy machine does not fail. */
+const patient = { DATABASE_WAIT_MS: "30000" }
 
 /** Starts a server that logs warnings, with a running clock, because connections are retried over time. */
 function start(given: Given, listener: Listener = "lean"): Promise<TestServer> {
@@ -411,7 +412,7 @@ describe.concurrent.each(listeners)("Redis, %s", (listener) => {
   beforeAll(async () => {
     redis = await startRedis()
     proxy = await startFaultyProxy(redis.port)
-    server = await start({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` }, listener)
+    server = await start({ ...patient, REDIS_URL: `redis://127.0.0.1:${proxy.port}` }, listener)
     return async () => {
       await server.stop()
       await proxy.stop()
@@ -470,7 +471,7 @@ describe.concurrent.each(listeners)("Redis, %s", (listener) => {
 
 describe.concurrent("shutdown", () => {
   test.sequential("SIGTERM under load: every request sent before it gets a response, every run settles, exit code 0", async () => {
-    const server = await start({})
+    const server = await start(patient)
     const owner = await customer()
     const runs = await Promise.all(times20(() => startRun(server, owner)))
     const reads: { sentAt: number; response: Exchange | undefined }[] = []
@@ -503,7 +504,7 @@ describe.concurrent("shutdown", () => {
 
   test.sequential("SIGTERM while Redis is unavailable: exit code 0", async () => {
     const redis = await startRedis()
-    const server = await start({ REDIS_URL: redis.url })
+    const server = await start({ ...patient, REDIS_URL: redis.url })
     const { secret } = await customer()
     expect((await get(server, secret))?.status).toBe(200)
     process.kill(-(redis.pid ?? 0), "SIGKILL")
@@ -513,7 +514,7 @@ describe.concurrent("shutdown", () => {
   })
 
   test.sequential("SIGTERM while one client reads no responses and one sends no body: exit code 1 after the 25 s grace period", async () => {
-    const server = await start({})
+    const server = await start(patient)
     const owner = await customer()
     await startRun(server, owner)
     await createOrders(owner, 500, "x".repeat(10_000))
@@ -535,7 +536,7 @@ describe.concurrent("shutdown", () => {
   })
 
   test.sequential("SIGTERM while a client reads slowly: the client receives the complete response", async () => {
-    const server = await start({})
+    const server = await start(patient)
     const owner = await customer()
     await createOrders(owner, 500, "x".repeat(30_000))
     const reader = connect(server.port, "127.0.0.1")
