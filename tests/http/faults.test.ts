@@ -583,7 +583,9 @@ const day = 86_400_000
 
 describe.concurrent("the application's clock", () => {
   test.sequential("a day ahead or behind: keys, reservations, stored responses, sessions and limits work as with the correct clock", async () => {
-    const servers = await Promise.all(sampled([1, -1]).map(async (days) => start(shiftedClock(days))))
+    const servers = await Promise.all(
+      sampled([1, -1]).map(async (days) => start({ ...patient, ...shiftedClock(days) })),
+    )
     const owner = await customer()
     const { secret: valid } = await createKey({
       user: owner,
