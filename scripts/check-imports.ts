@@ -7,7 +7,7 @@ import { type Import, readImports } from "./imports"
 const tables = /^lib\/(product|permissions|surfaces|env|singleton)$/
 const edges = /^lib\/(api|form|process)\//
 
-/** Layers with those that they may import besides themselves. */
+/** Which other layers each layer may import. */
 const layers = {
   tables: [],
   platform: ["tables"],

@@ -91,13 +91,15 @@ export function createListener(next: NextHandler): Listener {
 
   /** Pages that wait here do not make the API wait for the event loop. */
   function passInTurn(request: IncomingMessage, response: ServerResponse): void {
-    // A body that is still arriving has a place already.
-    if (!isPage(pathOf(request)) || (hasBody(request) && !request.complete)) return void next(request, response)
+    if (!isPage(pathOf(request))) return void next(request, response)
     const left = new AbortController()
     response.once("close", () => left.abort())
     const handle = () => Promise.race([next(request, response), sleep(turnMs, undefined, { ref: false })])
-    inTurn(`pages of ${addressOf(request)}`, "request", handle, left.signal).catch((error) => {
-      if (error instanceof TooManyWaiting) return sendNodeResponse(response, text(429, tooManyPages))
+    // A form that arrives slowly does not keep pages waiting.
+    const kind = hasBody(request) && !request.complete ? "slow forms" : "pages"
+    inTurn(`${kind} of ${addressOf(request)}`, "request", handle, left.signal).catch((error) => {
+      if (error instanceof TooManyWaiting)
+        return sendEarly(text(429, tooManyPages), request, response).catch(() => response.destroy())
       if (!left.signal.aborted) throw error
     })
   }

@@ -194,7 +194,8 @@ async function startForm(address: string): Promise<string | Socket> {
 }
 
 test("an address can have four bodies that are not complete, and a process 64", async () => {
-  env().TRUSTED_PROXY_HOPS = 1
+  // With turns for all of them.
+  Object.assign(env(), { TRUSTED_PROXY_HOPS: 1, DATABASE_POOL_MAX: 12 })
   const [first] = [
     await startForm("192.0.2.1"),
     await startForm("192.0.2.1"),
@@ -213,7 +214,7 @@ test("an address can have four bodies that are not complete, and a process 64", 
   expect(await send(formHead("/form", `X-Forwarded-For: 203.0.113.1\r\n${ofLength(1)}`), "x")).toContain(
     "Next: 1 bytes",
   )
-  env().TRUSTED_PROXY_HOPS = 0
+  Object.assign(env(), { TRUSTED_PROXY_HOPS: 0, DATABASE_POOL_MAX: 10 })
 })
 
 test("forms whose clients have left hold no place, whether Next reads them or not", async () => {
@@ -271,6 +272,14 @@ describe("of an address, Next renders three pages at once", () => {
     const refusal = await get("/")
     expect(refusal).toMatch(/^HTTP\/1\.1 429 [\s\S]*\r\nretry-after: 2\r\n/i)
     expect(refusal).toContain("Too many pages are being loaded from here.")
+  })
+
+  test("forms that have yet to arrive take turns of their own, so that a late byte leads past none", async () => {
+    env().DATABASE_WAIT_MS = 1_500
+    const forms = [await startForm("192.0.2.1"), await startForm("192.0.2.1"), await startForm("192.0.2.1")]
+    expect(forms.map((form) => form instanceof Socket)).toEqual([true, true, true])
+    expect(await startForm("192.0.2.1")).toMatch(/^HTTP\/1\.1 429 /)
+    for (const form of forms) if (form instanceof Socket) form.resetAndDestroy()
   })
 
   test("other addresses, files of the build, probes and the API do not wait", async () => {
