@@ -18,37 +18,84 @@ const names = readdirSync(migrationsDirectory)
   .sort()
 const read = (name: string) => readFileSync(`${migrationsDirectory}/${name}/migration.sql`, "utf8")
 
-test("the migrations since the last release neither take away nor lock", () => {
+test("the migrations since the last release take nothing away", () => {
   const migrations = names.filter((name) => name > released).map((name) => [name, read(name)] as const)
   expect(migrations.length).toBeGreaterThan(0)
   expect(findingsIn(migrations)).toEqual([])
 })
 
-test("no migration since the last release rewrites or reads a table while writers of it wait", async () => {
-  const database = new pg.Pool({ connectionString: withSettings(await createDatabase()) })
-  await loadFirstSchema(database, 1)
-  const client = await database.connect()
+/** One connection to a database with the first schema and its rows, migrated to the last release. */
+async function releasedClient() {
+  const url = withSettings(await createDatabase())
+  const client = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 })
+  await loadFirstSchema(client, 1)
+  for (const name of names.filter((name) => name > firstMigration && name <= released)) await client.query(read(name))
+  await client.query(`CREATE TEMPORARY TABLE released AS
+    SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`)
+  return client
+}
+
+/**
+ * The tables of the last release that a statement rewrites or reads in a transaction that keeps their writers waiting,
+ * and those whose rows it changes.
+ */
+async function heldBy(client: pg.Pool, sql: string, end: "COMMIT" | "ROLLBACK"): Promise<string[]> {
+  const counts = `relfilenode, pg_stat_get_xact_numscans(oid) AS scans,
+    pg_stat_get_xact_tuples_updated(oid) + pg_stat_get_xact_tuples_deleted(oid) AS changes`
+  await client.query("BEGIN")
+  await client.query(
+    `CREATE TEMPORARY TABLE earlier ON COMMIT DROP AS SELECT oid, ${counts} FROM pg_class JOIN released USING (oid)`,
+  )
+  await client.query(sql)
+  const { rows } = await client.query<{ table: string }>(`
+    SELECT relname AS table FROM earlier JOIN (SELECT oid, relname, ${counts} FROM pg_class) now USING (oid)
+    WHERE now.changes > earlier.changes
+       OR (now.relfilenode <> earlier.relfilenode OR now.scans > earlier.scans) AND EXISTS (
+         SELECT FROM pg_locks WHERE relation = oid AND pid = pg_backend_pid()
+         AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'))`)
+  await client.query(end)
+  return rows.map(({ table }) => table)
+}
+
+test("no migration since the last release rewrites, reads or changes a table while its writers wait", async () => {
+  const client = await releasedClient()
   const found: string[] = []
-  for (const name of names.filter((name) => name > firstMigration)) {
+  for (const name of names.filter((name) => name > released)) {
+    const sql = read(name)
     // Nobody waits while an index is built CONCURRENTLY, and the locks of a block that commits are gone.
-    if (builtIndex(read(name)) || commitsItself(read(name))) {
-      await client.query(read(name))
-      continue
-    }
-    await client.query("BEGIN")
-    await client.query(`CREATE TEMPORARY TABLE earlier ON COMMIT DROP AS
-      SELECT oid, relfilenode, pg_stat_get_xact_tuples_returned(oid) AS read FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND reltuples > 0`)
-    await client.query(read(name))
-    const { rows } = await client.query<{ table: string }>(`
-      SELECT DISTINCT c.relname AS table FROM earlier JOIN pg_class c USING (oid) JOIN pg_locks l ON l.relation = c.oid
-      WHERE l.pid = pg_backend_pid() AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
-        AND (c.relfilenode <> earlier.relfilenode OR pg_stat_get_xact_tuples_returned(c.oid) > read)`)
-    await client.query("COMMIT")
-    if (name > released) found.push(...rows.map(({ table }) => `${name}: ${table}`))
+    if (builtIndex(sql) || commitsItself(sql)) await client.query(sql)
+    else found.push(...(await heldBy(client, sql, "COMMIT")).map((table) => `${name}: ${table}`))
   }
-  client.release()
-  await database.end()
+  await client.end()
   expect(found).toEqual([])
+})
+
+test("what keeps writers waiting is found, and what does not is not", async () => {
+  const client = await releasedClient()
+  const holds = async (sql: string) => [sql, await heldBy(client, sql, "ROLLBACK")]
+  for (const sql of [
+    "ALTER TABLE orders ALTER COLUMN amount TYPE BIGINT",
+    "ALTER TABLE orders ADD COLUMN token UUID NOT NULL DEFAULT gen_random_uuid()",
+    "ALTER TABLE orders ADD COLUMN double BIGINT GENERATED ALWAYS AS (amount * 2) STORED",
+    "ALTER TABLE orders ADD CHECK (amount > 0)",
+    "ALTER TABLE orders ADD CONSTRAINT owner FOREIGN KEY (user_id) REFERENCES users (id)",
+    "ALTER TABLE orders ADD CONSTRAINT one UNIQUE (id, amount)",
+    "DO $$ BEGIN EXECUTE 'ALTER TABLE ' || 'orders ADD CHECK (amount > 0)'; END $$",
+    "CREATE INDEX amounts ON orders (amount)",
+    "UPDATE orders SET description = 'Credits'",
+    "DELETE FROM orders WHERE status = 'refunded'",
+  ]) {
+    expect.soft(await holds(sql)).toEqual([sql, expect.arrayContaining(["orders"])])
+  }
+  for (const sql of [
+    "ALTER TABLE orders ADD COLUMN a INT, ADD COLUMN b TIMESTAMPTZ(3) NOT NULL DEFAULT now()",
+    "ALTER TABLE orders ADD CONSTRAINT positive CHECK (amount > 0) NOT VALID",
+    "ALTER TABLE orders ALTER COLUMN description SET DEFAULT 'Credits'",
+    "CREATE TABLE notes (id UUID PRIMARY KEY); CREATE INDEX ids ON notes (id); UPDATE notes SET id = id",
+  ]) {
+    expect.soft(await holds(sql)).toEqual([sql, []])
+  }
+  await client.end()
 })
 
 /** Reserves 10 credits, as the last release does: it knows nothing of the limits of keys. */

@@ -139,12 +139,10 @@ function migrationProblems({ last, newMigrations, oldestBuild }: Release): strin
         `The migration ${name} is sorted before ${newest}, which version ${last.version} has: give it a later time.`,
     )
   const mayTakeAway = isVersion(last.oldestBuild) && isOlder(last.oldestBuild, oldestBuild)
-  const findings = findingsIn(newMigrations)
-    .filter(({ takesAway }) => !(takesAway && mayTakeAway))
-    .map(({ migration, problem, takesAway }) => {
-      const way = `, which is for a later release that raises the oldest build in ${oldestBuildFile}`
-      return `The migration ${migration} ${problem}${takesAway ? way : ""}`
-    })
+  const findings = (mayTakeAway ? [] : findingsIn(newMigrations)).map(
+    ({ migration, problem }) =>
+      `The migration ${migration} ${problem}, which is for a later release that raises the oldest build in ${oldestBuildFile}`,
+  )
   return [...changed, ...early, ...findings]
 }
 
