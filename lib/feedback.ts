@@ -50,7 +50,7 @@ const statusChanges = {
 
 export type FeedbackChange = keyof typeof statusChanges
 
-export function mayChange(change: FeedbackChange, status: FeedbackStatus): boolean {
+function mayChange(change: FeedbackChange, status: FeedbackStatus): boolean {
   return (statusChanges[change].from as readonly FeedbackStatus[]).includes(status)
 }
 

@@ -5,7 +5,7 @@
 type Exported = true | { sql: string } | { without: string }
 
 /** What erasure does with a column: it writes the value of an SQL expression, which is the same the second time, or why not. */
-export type Erased = { sql: string } | { kept: string }
+type Erased = { sql: string } | { kept: string }
 
 /** A table with rows about accounts. */
 export type PersonalTable = {

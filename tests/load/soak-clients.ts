@@ -12,7 +12,7 @@ import type { Account } from "./chaos-clients"
 // The mix of requests that customers and operators send, and the responses that they must receive.
 
 /** Each kind of action and its share in percent. */
-export const weights = {
+const weights = {
   "read of the user API": 38,
   "read of the admin API": 14,
   "run with Idempotency-Key": 16,

@@ -7,7 +7,7 @@ import { ask, builtActions, callAction, type RawResponse, type SentHeaders, same
 import { imported, stoppedClock, type TestServer } from "./server"
 
 /** An account at the sign-in provider; `email` is the public address of its profile, which anyone can claim. */
-export type Person = { id: string; name: string; email: string | null; addresses: Address[] }
+type Person = { id: string; name: string; email: string | null; addresses: Address[] }
 
 type Address = { email: string; primary: boolean; verified: boolean }
 
