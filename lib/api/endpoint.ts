@@ -45,7 +45,7 @@ export type Endpoint = {
   readonly recipes: Readonly<Record<string, string>>
 }
 
-export type Route<Row = Endpoint> = ((request: Request) => Promise<Response>) & { readonly endpoint: Row }
+type Route<Row = Endpoint> = ((request: Request) => Promise<Response>) & { readonly endpoint: Row }
 
 /** What a route file exports: a handler for every method, because the framework's own 405 has an empty body. */
 export type Routes<Row = Endpoint> = Readonly<Record<Method, Route<Row>>>

@@ -48,7 +48,7 @@ type UserEndpoint<Row, Meta = unknown> = Endpoint & {
   readonly stream: (owner: OwnerId, search: string, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
 }
 
-export type Find<Where, Row extends z.ZodObject> = (
+type Find<Where, Row extends z.ZodObject> = (
   where: Where,
   page: Page,
   checkPermission: PermissionCheck,
