@@ -20,12 +20,15 @@ export const keyPrefixes: { admin: Prefixes<"adm">; user: Prefixes<"usr"> } = {
 
 type Prefixes<Surface extends string> = readonly [`${string}_${Surface}_`, ...`${string}_${Surface}_`[]]
 
-/** Per month. Amounts are in minor units (cents), the same in every currency; a year costs as much as ten months. */
+/** Per month. Amounts are in minor units (cents), the same in every currency. */
 export const plans: AtLeastOne<{ slug: string; name: string; amount: number; credits: number }> = [
   { slug: "starter", name: "Starter", amount: 900, credits: 200 },
   { slug: "pro", name: "Pro", amount: 2_900, credits: 1_000 },
   { slug: "team", name: "Team", amount: 9_900, credits: 5_000 },
 ]
+
+/** A year costs as much as so many months. */
+export const monthsPaidPerYear = 10
 
 export const creditPacks: AtLeastOne<{ credits: number; amount: number }> = [
   { credits: 500, amount: 1_500 },

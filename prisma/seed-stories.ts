@@ -2,7 +2,7 @@ import { inCredits } from "@/lib/credits/words"
 import type { RevocationReason } from "@/lib/keys/choices"
 import { hashSecret, secretOf, startOf } from "@/lib/keys/secret"
 import { demoAccounts, demoKey } from "@/lib/process/demo-accounts"
-import { creditPacks, plans, product } from "@/lib/product"
+import { creditPacks, monthsPaidPerYear, plans, product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { Random } from "./random"
 
@@ -36,7 +36,7 @@ export type Story = Rows
 type Plan = ReturnType<typeof planOf>
 
 function planOf({ slug, name, amount, credits }: (typeof plans)[number], interval: Interval, currency: Currency) {
-  const [price, months] = interval === "year" ? [amount * 10, 12] : [amount, 1]
+  const [price, months] = interval === "year" ? [amount * monthsPaidPerYear, 12] : [amount, 1]
   return { id: `${slug}_${interval}_${currency}`, name, amount: price, currency, interval, credits: credits * months }
 }
 

@@ -5,16 +5,13 @@ import type { Documented } from "@/lib/api/documents/document"
 import { inCredits } from "@/lib/credits/words"
 import { env } from "@/lib/env"
 import { money } from "@/lib/platform/text/money"
-import { creditPacks, plans } from "@/lib/product"
+import { creditPacks, monthsPaidPerYear, plans } from "@/lib/product"
 
 const whole = new Intl.NumberFormat("en")
 
 function dollars(amount: number): string {
   return money(amount, "usd", { trailingZeroDisplay: "stripIfInteger" })
 }
-
-/** A year costs as much as ten months. */
-const monthsPaidPerYear = 10
 
 /** What lib/product.ts offers, and what a credit buys. */
 export function Plans({ metered, hasAccount }: { metered: Documented | undefined; hasAccount: boolean }) {

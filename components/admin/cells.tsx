@@ -1,11 +1,12 @@
 import { Link } from "@/components/link"
 import { Id } from "@/components/list/cells"
 import { Untrusted, UntrustedEmail } from "@/components/untrusted"
+import { isDeletedAddress } from "@/lib/platform/email/deleted-address"
 
 /** Shows an account by its email address if the viewer may read it, otherwise by its id. */
 export function AccountLink({ id, email }: { id: string; email: string | undefined }) {
   if (email === undefined) return <Id value={id} />
-  const isDeleted = deletedAddress.test(email)
+  const isDeleted = isDeletedAddress(email)
   return (
     <Link
       href={`/admin/users/${id}`}
@@ -16,9 +17,6 @@ export function AccountLink({ id, email }: { id: string; email: string | undefin
     </Link>
   )
 }
-
-/** What an erasure writes in place of an address: see personal-data.ts. */
-const deletedAddress = /^deleted\+[0-9a-f-]{36}@invalid$/
 
 /** Shows a key by its name, or by its id to those who may not read that, and filters a list by it. */
 export function KeyLink({ id, name, list }: { id: string; name: string | undefined; list: string }) {

@@ -5,6 +5,7 @@ import { useEffect, useId, useRef } from "react"
 import { Button } from "@/components/button"
 import { useHydrated } from "@/components/use-hydrated"
 import type { ProofRequest } from "@/lib/sign-in/fresh-proof"
+import { proofMinutes } from "@/lib/sign-in/proof-minutes"
 import { PasswordField, TextField } from "./fields"
 
 /** Its code is loaded only by accounts that have passkeys. */
@@ -49,7 +50,7 @@ function Proof({ request: { method, email, error, factors } }: { request: Asked 
           label="Your password"
           name="proof"
           autoFocus
-          hint="This change needs it, because you have not entered it in the last 10 minutes."
+          hint={`This change needs it, because you have not entered it in the last ${proofMinutes} minutes.`}
         />
       </>
     )
@@ -65,7 +66,7 @@ function Proof({ request: { method, email, error, factors } }: { request: Asked 
           inputMode="numeric"
           maxLength={20}
           required
-          hint={`This change needs it. We sent it to ${email}; it works for 10 minutes.`}
+          hint={`This change needs it. We sent it to ${email}; it works for ${proofMinutes} minutes.`}
         />
         <Button type="submit" name="anotherCode" value="1" className="justify-self-start">
           Send another code
@@ -74,7 +75,7 @@ function Proof({ request: { method, email, error, factors } }: { request: Asked 
     )
   }
   const hasCodes = factors?.app || factors?.recoveryCodes
-  const why = "This change needs it, because you have not used it in the last 10 minutes."
+  const why = `This change needs it, because you have not used it in the last ${proofMinutes} minutes.`
   return (
     <>
       {hasCodes ? (

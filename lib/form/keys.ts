@@ -3,7 +3,7 @@ import { headers } from "next/headers"
 import { after } from "next/server"
 import { z } from "zod"
 import { changeForms, changeKey, type KeyChange } from "@/lib/keys/change"
-import { type RevocationReason, revocationReasons, usageDays } from "@/lib/keys/choices"
+import { badDate, type RevocationReason, revocationReasons, usageDays } from "@/lib/keys/choices"
 import {
   issueKey,
   maxKeys,
@@ -73,7 +73,7 @@ export function createKeyForm(surface: Surface, scopesOf: (role: string) => Prom
       }
       switch (issued.reason) {
         case "bad_date":
-          return invalid({ date: "Choose a date from today to ten years from now." })
+          return invalid({ date: badDate })
         case "not_offered":
           return invalid({ scopes: "Your role no longer has one of these permissions. Choose again." })
         case "too_many_keys":

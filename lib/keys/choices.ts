@@ -23,6 +23,8 @@ export type Expires = (typeof expiryChoices)[number]
 
 export const preselectedExpiry: Expires = "90d"
 
+export const badDate = "Choose a date from today to ten years from now."
+
 /** When a key issued at `now` expires. A date is its last day in UTC; a lifetime counts in milliseconds from `now`. */
 export function expiryOf(
   { expires, date }: { expires: Expires; date?: string | null },

@@ -1,3 +1,5 @@
+import { deletedAddress } from "@/lib/platform/email/deleted-address"
+
 // What the database stores about a person, and what becomes of it when they leave. The export and the erasure do what is
 // said here, and a test compares it with the columns of the database.
 
@@ -71,7 +73,7 @@ export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> 
     erasure: "columns",
     columns: {
       id: [own, id],
-      email: [own, sql("'deleted+' || id || '@invalid'")],
+      email: [own, sql(deletedAddress)],
       note: [own, sql("NULL")],
       source: [own, kept("Names a link to the waitlist, which the statistics contain.")],
       status: [own, choice],
@@ -603,7 +605,7 @@ export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> 
     erasure: "columns",
     columns: {
       id: [own, id],
-      email: [own, sql("'deleted+' || id || '@invalid'")],
+      email: [own, sql(deletedAddress)],
       name: [own, sql("'Deleted account'")],
       role: [own, choice],
       status: [own, sql("'closed'::user_status")],

@@ -1,12 +1,10 @@
 import sharp from "sharp"
 import { fairQueue } from "@/lib/platform/queues/fair-queue"
 import { singleton } from "@/lib/singleton"
+import { maxPixels } from "./limits"
 
 /** The width and height of a picture: an avatar's, on a screen with three pixels to one. */
 const side = 128
-
-/** A photo of a phone fits. One that is decoded takes up to 200 MB, which is why only one is at a time. */
-const maxPixels = 50_000_000
 
 const bounds = { maxRunning: 1, maxWaiting: 16, maxWaitMs: 10_000 }
 

@@ -6,9 +6,8 @@ import { db } from "@/lib/platform/postgres/prisma"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { type TooMany, tooMany } from "./attempts"
 import { signingSecret } from "./auth-secrets"
+import { proofMinutes } from "./proof-minutes"
 import { typedCode } from "./typed-code"
-
-const minutes = 10
 
 /** Attempts at a code, which is one of 100 million. */
 const tries = 5
@@ -25,10 +24,11 @@ export async function sendCode({ id, email }: Pick<User, "id" | "email">, sessio
   if (!byAccount.allowed) return tooMany(byAccount)
   const code = String(randomInt(1e8)).padStart(8, "0")
   // Stored once it is sent: a form that finds a stored one does not send another.
-  if (!(await sendEmail({ id, email }, "proof_code", { code, minutes }))) return { ok: false, reason: "not_sent" }
+  if (!(await sendEmail({ id, email }, "proof_code", { code, minutes: proofMinutes })))
+    return { ok: false, reason: "not_sent" }
   await db().$executeRaw`
     UPDATE sessions
-    SET proof_code = ${hashOf(code, sessionId)}, proof_code_until = now() + make_interval(mins => ${minutes}),
+    SET proof_code = ${hashOf(code, sessionId)}, proof_code_until = now() + make_interval(mins => ${proofMinutes}),
       proof_code_tries = ${tries}
     WHERE id = ${sessionId}::uuid`
   return { ok: true }

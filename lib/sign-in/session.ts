@@ -14,6 +14,7 @@ import { db } from "@/lib/platform/postgres/prisma"
 import { log } from "@/lib/platform/telemetry/log"
 import { deviceFor } from "./attempts"
 import { decodeToken, signingSecret } from "./auth-secrets"
+import { proofMinutes } from "./proof-minutes"
 import {
   completeSignIn,
   createSession,
@@ -22,7 +23,6 @@ import {
   findPendingSignIn,
   findViewer,
   type PendingSignIn,
-  pendingMinutes,
   recordFactor,
   recordProof,
   type SecondFactor,
@@ -220,7 +220,7 @@ function append(response: Response, cookie: ReturnType<typeof deviceCookie>): vo
 }
 
 function pendingCookie(token: string) {
-  return [cookieName("pending"), token, { ...cookieOptions(), maxAge: pendingMinutes * 60 }] as const
+  return [cookieName("pending"), token, { ...cookieOptions(), maxAge: proofMinutes * 60 }] as const
 }
 
 function deviceCookie(user: User) {

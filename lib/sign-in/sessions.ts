@@ -9,6 +9,7 @@ import { db } from "@/lib/platform/postgres/prisma"
 import { clientAddress } from "@/lib/platform/rate-limit/client-address"
 import { log } from "@/lib/platform/telemetry/log"
 import { hashOf, newToken } from "./link-token"
+import { proofMinutes } from "./proof-minutes"
 import { needsFactor } from "./two-factor/factors"
 
 /** The signed-in account, as read from the database for this request, and its session. */
@@ -52,8 +53,6 @@ const proving: Record<SignInMethod, boolean> = {
 
 const provingMethods = (Object.keys(proving) as SignInMethod[]).filter((via) => proving[via])
 
-const freshMinutes = 10
-
 /**
  * What the cookie of a session contains. `proved` is the time of the last proof, in milliseconds: a copy of the cookie
  * from before the proof, which may be stolen, gains nothing by it.
@@ -76,7 +75,7 @@ export async function findViewer({
     SELECT users.id, email, name, role, two_factor AS "twoFactor", user_pictures.version AS picture,
       extract(epoch FROM now() - last_seen_at)::float8 AS "idleSeconds",
       coalesce(
-        proved_at = ${provedAt}::timestamptz AND proved_at > now() - make_interval(mins => ${freshMinutes}), false
+        proved_at = ${provedAt}::timestamptz AND proved_at > now() - make_interval(mins => ${proofMinutes}), false
       ) AS "isFresh"
     FROM sessions JOIN users ON users.id = sessions.user_id LEFT JOIN user_pictures ON user_pictures.user_id = users.id
     WHERE sessions.id = ${sid}::uuid AND users.id = ${sub}::uuid AND status = 'active'
@@ -128,8 +127,6 @@ export type Step = "factor" | "deletion"
 /** A session, or a sign-in that waits for a step: then the token completes it, see `completeSignIn`. */
 export type Started = { session: SessionToken } | { pending: string; step: Step }
 
-export const pendingMinutes = 10
-
 /** SQL of accounts that need a second factor after a sign-in. A passkey is both, and the form that changes the password has asked for it. */
 const needsConfirmation = (via: Prisma.Sql) => Prisma.sql`two_factor AND ${via} NOT IN ('passkey', 'password change')`
 
@@ -160,7 +157,7 @@ export async function createSession(
       FOR SHARE),
     pending AS (
       INSERT INTO pending_sign_ins (token, user_id, via, expires_at)
-      SELECT ${hashOf(token)}, id, ${via}, now() + make_interval(mins => ${pendingMinutes})
+      SELECT ${hashOf(token)}, id, ${via}, now() + make_interval(mins => ${proofMinutes})
       FROM account WHERE step IS NOT NULL),
     session AS (
       INSERT INTO sessions (id, user_id, via, address, browser, proved_at)
@@ -197,7 +194,7 @@ export async function findPendingSignIn(token: string): Promise<PendingSignIn | 
 /** Records the second factor of a sign-in that also waits for a decision about a deletion, which has ten minutes from now. */
 export async function recordFactor(token: string, factor: SecondFactor): Promise<boolean> {
   const recorded = await db().$executeRaw`
-    UPDATE pending_sign_ins SET factor = ${factor}, expires_at = now() + make_interval(mins => ${pendingMinutes})
+    UPDATE pending_sign_ins SET factor = ${factor}, expires_at = now() + make_interval(mins => ${proofMinutes})
     FROM users
     WHERE users.id = user_id AND token = ${hashOf(token)} AND expires_at > now() AND status = 'closed' AND ${maySignIn}`
   return recorded === 1
@@ -222,7 +219,7 @@ export async function completeSignIn(
     confirmed AS (
       DELETE FROM pending_sign_ins USING account WHERE token = ${hashOf(token)} AND user_id = account.id
       RETURNING user_id, via, coalesce(${factor}, factor) AS factor,
-        CASE WHEN ${factor}::text IS NOT NULL THEN now() ELSE expires_at - make_interval(mins => ${pendingMinutes}) END AS proved_at)
+        CASE WHEN ${factor}::text IS NOT NULL THEN now() ELSE expires_at - make_interval(mins => ${proofMinutes}) END AS proved_at)
     INSERT INTO sessions (id, user_id, via, factor, address, browser, proved_at)
     SELECT gen_random_uuid(), user_id, via, factor, ${clientAddress(headers)}, ${browserOf(headers.get("user-agent"))},
       CASE WHEN factor IS NOT NULL OR via = ANY(${provingMethods}) THEN proved_at END

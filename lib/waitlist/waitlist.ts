@@ -1,5 +1,7 @@
 import { z } from "zod"
+import { Prisma } from "@/generated/prisma/client"
 import { emailAddress } from "@/lib/platform/email/address"
+import { deletedAddress } from "@/lib/platform/email/deleted-address"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { hidden, optional } from "@/lib/platform/schemas/form-fields"
@@ -38,5 +40,5 @@ export async function markJoined(transaction: Pick<Transaction, "waitlistEntry">
 /** Removes the person from the waitlist entry of an address, as the erasure of an account does. The figures stay. */
 export async function forgetEntry(transaction: Pick<Transaction, "$executeRaw">, email: string): Promise<void> {
   await transaction.$executeRaw`
-    UPDATE waitlist_entries SET email = 'deleted+' || id || '@invalid', note = NULL WHERE email = ${email}`
+    UPDATE waitlist_entries SET email = ${Prisma.raw(deletedAddress)}, note = NULL WHERE email = ${email}`
 }

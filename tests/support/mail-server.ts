@@ -40,6 +40,10 @@ export async function startMailServer({ refuse, onEmail }: Behavior = {}): Promi
       })
     },
   })
+  // A server that is killed resets its connections.
+  server.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "ECONNRESET") throw error
+  })
   const listening = server.listen(0, "127.0.0.1")
   await once(listening, "listening")
   return {

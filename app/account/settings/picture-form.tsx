@@ -6,17 +6,19 @@ import { controlStyle, describedBy, Field } from "@/components/field"
 import { Form } from "@/components/form/form"
 import { Notice } from "@/components/notice"
 import { useToasts } from "@/components/toast"
+import { maxPixels } from "@/lib/pictures/limits"
 import type { Outcome } from "@/lib/pictures/upload"
 import { maxPictureBytes, uploadPath } from "@/lib/platform/http/body-limits"
 import { removePicture } from "./actions"
 
-const accepted = "PNG, JPEG or WebP, at most 5 MB"
+const maxSize = `${maxPictureBytes / 1024 ** 2} MB`
+const accepted = `PNG, JPEG or WebP, at most ${maxSize}`
 
 const errors: Record<Exclude<Outcome, "saved">, string> = {
   no_file: `Choose a picture: ${accepted}.`,
-  too_large: `This file is too large. Choose a picture of at most 5 MB.`,
+  too_large: `This file is too large. Choose a picture of at most ${maxSize}.`,
   wrong_type: "This file is not a picture that can be used here. Choose a PNG, JPEG or WebP.",
-  unreadable: "This picture cannot be read. It is damaged or has more than 50 million pixels. Choose another one.",
+  unreadable: `This picture cannot be read. It is damaged or has more than ${maxPixels / 1e6} million pixels. Choose another one.`,
   too_many: "You changed your picture too often. Try again in an hour.",
   busy: "Too many pictures are being uploaded right now. Try again in a moment.",
 }

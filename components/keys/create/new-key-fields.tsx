@@ -3,7 +3,15 @@
 import { type ReactNode, useState } from "react"
 import { CheckboxesField, RequestId, SelectField, TextField, useFormField } from "@/components/form/fields"
 import { useFormState } from "@/components/form/form-state"
-import { type Expires, expiryChoices, expiryOf, type Lifetime, lifetimes, preselectedExpiry } from "@/lib/keys/choices"
+import {
+  badDate,
+  type Expires,
+  expiryChoices,
+  expiryOf,
+  type Lifetime,
+  lifetimes,
+  preselectedExpiry,
+} from "@/lib/keys/choices"
 import { plainDate } from "@/lib/platform/text/format-time"
 import { LimitFields, type LimitRules } from "../list/limit-fields"
 
@@ -136,7 +144,7 @@ function resolvedDay(lifetime: Lifetime, now: Date): string {
 
 function lastDay(date: string, now: Date): string {
   const end = date === "" ? null : expiryOf({ expires: "date", date }, now)
-  if (end === "bad_date") return "Choose a date from today to ten years from now."
+  if (end === "bad_date") return badDate
   return end ? `Expires at the end of ${plainDate(end)}, UTC.` : "Expires at the end of the day you choose, UTC."
 }
 

@@ -2,11 +2,10 @@ import { createHash, randomBytes } from "node:crypto"
 import { cookies } from "next/headers"
 import { cookieName, cookieOptions } from "@/lib/platform/http/cookies"
 import { db } from "@/lib/platform/postgres/prisma"
+import { proofMinutes } from "../proof-minutes"
 import type { Viewer } from "../sessions"
 import { providerSignInUrl } from "./provider-url"
 import type { ProviderId } from "./providers"
-
-const minutes = 10
 
 /**
  * The URL at which the browser of this session signs in with a provider to connect it. The session keeps the hash of
@@ -17,10 +16,10 @@ export async function connectUrl({ sessionId }: Viewer, provider: ProviderId): P
   const nonce = randomBytes(32).toString("base64url")
   await db().$executeRaw`
     UPDATE sessions
-    SET connecting = ${hashOf(provider, nonce)}, connecting_until = now() + make_interval(mins => ${minutes})
+    SET connecting = ${hashOf(provider, nonce)}, connecting_until = now() + make_interval(mins => ${proofMinutes})
     WHERE id = ${sessionId}::uuid`
   const jar = await cookies()
-  jar.set(cookieName("connect"), nonce, { ...cookieOptions(), maxAge: minutes * 60 })
+  jar.set(cookieName("connect"), nonce, { ...cookieOptions(), maxAge: proofMinutes * 60 })
   return url
 }
 
