@@ -3,14 +3,14 @@ import { Prisma, type User } from "@/generated/prisma/client"
 import { maySignIn } from "@/lib/accounts/deletion"
 import { audit } from "@/lib/audit/entries"
 import type { Owner, OwnerId } from "@/lib/authority/owner"
-import { maxIdleSeconds } from "@/lib/permissions"
+import { env } from "@/lib/env"
+import { isStaff, maxIdleSeconds } from "@/lib/permissions"
 import { sessionMaxAgeSeconds } from "@/lib/platform/http/cookies"
 import { db } from "@/lib/platform/postgres/prisma"
 import { clientAddress } from "@/lib/platform/rate-limit/client-address"
 import { log } from "@/lib/platform/telemetry/log"
 import { hashOf, newToken } from "./link-token"
 import { proofMinutes } from "./proof-minutes"
-import { needsFactor } from "./two-factor/factors"
 
 /** The signed-in account, as read from the database for this request, and its session. */
 export type Viewer = Owner & {
@@ -123,6 +123,11 @@ export async function touchSession(sessionId: string): Promise<void> {
 
 /** What a sign-in waits for: the second factor, then, if the account is to be deleted, whether that is undone. */
 export type Step = "factor" | "deletion"
+
+/** Whether accounts with this role need a second factor for more than a member may do. */
+export function needsFactor(role: string): boolean {
+  return env().STAFF_MFA === "required" && isStaff(role)
+}
 
 /** A session, or a sign-in that waits for a step: then the token completes it, see `completeSignIn`. */
 export type Started = { session: SessionToken } | { pending: string; step: Step }

@@ -2,11 +2,9 @@ import { z } from "zod"
 import type { User } from "@/generated/prisma/client"
 import { type AuditAction, audit } from "@/lib/audit/entries"
 import { idIn, lockAccounts, lockViewer } from "@/lib/authority/authority"
-import { env } from "@/lib/env"
-import { isStaff } from "@/lib/permissions"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { hidden } from "@/lib/platform/schemas/form-fields"
-import type { SessionToken, Viewer } from "../sessions"
+import { needsFactor, type SessionToken, type Viewer } from "../sessions"
 import { writeRecoveryCodes } from "./recovery-codes"
 
 /** For how long an authenticator app shows a code. */
@@ -46,11 +44,6 @@ export async function factorsOf(userId: string): Promise<Factors> {
     passkeys,
     recoveryCodesLeft: _count.recoveryCodes,
   }
-}
-
-/** Whether accounts with this role need a second factor for more than a member may do. */
-export function needsFactor(role: string): boolean {
-  return env().STAFF_MFA === "required" && isStaff(role)
 }
 
 /** The account as it is now, and the browser's new session. */
