@@ -133,7 +133,6 @@ export function secretsIn(value: string): string[] {
   return value.split(/ *, */)
 }
 
-/** The list of the comma-separated addresses and CIDRs. */
 function parseNetworks(value: string, context: z.RefinementCtx): BlockList {
   const networks = new BlockList()
   for (const entry of value.split(",").map((part) => part.trim())) {

@@ -108,12 +108,10 @@ export async function replyToFeedback(
   return { ok: true, repeated: false }
 }
 
-/** The account and, of its feedback, the one that an action concerns. */
 function about({ id, userId }: { id: string; userId: string }) {
   return { targetType: "user", targetId: userId, details: { feedbackId: id } } as const
 }
 
-/** Runs `work` with the feedback locked, if the actor may still manage it. */
 function asManager<Result>(
   actorId: OwnerId,
   id: string,

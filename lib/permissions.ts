@@ -1,4 +1,3 @@
-/** What each permission allows. The admin API and the console check the same permissions. */
 export const permissions = {
   "admin.access": "Open the overview and read the statistics, without money",
   "users.read": "Read every account",
@@ -48,12 +47,10 @@ export function isPermission(value: string): value is Permission {
   return Object.hasOwn(permissions, value)
 }
 
-/** An unknown role holds no permission. */
 export function holds(role: string, permission: Permission): boolean {
   return isRole(role) && (roles[role] as readonly Permission[]).includes(permission)
 }
 
-/** Whether a role holds any permission. */
 export function isStaff(role: string): boolean {
   return all.some((name) => holds(role, name))
 }

@@ -9,7 +9,6 @@ export const product = {
   accentHue: 262,
 }
 
-/** The environment variable from which example requests read a key. */
 export const keyVariable = `${product.slug.toUpperCase()}_KEY`
 
 /** New keys begin with the first prefix of their surface. Keys that begin with another one in the list keep working. */

@@ -1,7 +1,6 @@
 import type { Permission } from "@/lib/permissions"
 import { keyPrefixes } from "@/lib/product"
 
-/** The two kinds of key and all their differences. */
 export const kinds = {
   admin: {
     prefix: keyPrefixes.admin[0],
@@ -28,7 +27,6 @@ export const kinds = {
 } as const satisfies Record<string, Kind>
 
 type Kind = {
-  /** The prefix of new keys. */
   prefix: string
   title: string
   page: string

@@ -14,7 +14,6 @@ type NewAccount = {
   image?: string | null
 }
 
-/** Creates an account with the role `member`, its welcome credits and the audit entry in one transaction. */
 export async function createAccount(
   data: NewAccount,
 ): Promise<{ ok: true; user: User } | { ok: false; reason: "taken" }> {

@@ -12,7 +12,6 @@ export async function emailsOf(ids: readonly string[]): Promise<Map<string, stri
   return new Map(accounts.map(({ id, email }) => [id, email]))
 }
 
-/** The id of the account with an address as a person typed it. */
 export async function findIdByEmail(typed: string): Promise<string | undefined> {
   const email = emailParameter.safeParse(typed)
   if (!email.success) return undefined

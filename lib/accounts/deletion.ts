@@ -39,7 +39,6 @@ export function requestDeletion(viewer: { id: OwnerId; sessionId: string }): Pro
   })
 }
 
-/** What an email about the deletion says: see the columns. */
 export type Scheduled = Pick<AccountDeletion, "dueAt" | "undoable">
 
 type Refused = Exclude<ChangeResult, { ok: true }>
@@ -90,7 +89,6 @@ export function undoDeletionOf(
   })
 }
 
-/** What became of an account whose deletion was undone. */
 type Undone = "active" | "still_banned" | "still_closed"
 
 /**
@@ -141,7 +139,6 @@ export function findDeletion(userId: string): Prisma.PrismaPromise<Deletion | nu
   return db().accountDeletion.findUnique({ where: { userId }, select })
 }
 
-/** When those of these accounts will be deleted whose deletion was requested and has not started. */
 export async function dueDeletions(userIds: readonly string[]): Promise<Map<string, Date>> {
   const where = { userId: { in: [...userIds] }, startedAt: null }
   const found = await db().accountDeletion.findMany({ where, select: { userId: true, dueAt: true } })

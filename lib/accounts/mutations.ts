@@ -7,7 +7,6 @@ import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { optional } from "@/lib/platform/schemas/form-fields"
 import { plainText } from "@/lib/platform/schemas/text"
 
-/** The optional reason for a ban, an unban or a closure, as entered in the console. */
 export const statusReason = optional(plainText({ name: "Reason", max: 200 }))
 
 const statusChanges = {

@@ -21,7 +21,6 @@ type NoteResult =
   | { ok: false; reason: "not_permitted" | "not_found" | "oneself" | "deleted" }
   | { ok: false; reason: "too_many"; retryAfterSeconds: number }
 
-/** Notes something about an account for other staff. The audit entry does not contain the text. */
 export async function addNote(
   authorId: OwnerId,
   { id: userId, requestId: id, text }: z.output<typeof noteForm>,

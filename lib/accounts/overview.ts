@@ -4,13 +4,9 @@ import { readBalance } from "@/lib/credits/balance"
 import { db, snapshot } from "@/lib/platform/postgres/prisma"
 import { type Deletion, findDeletion } from "./deletion"
 
-/** An account as shown on its console page. */
 export type Account = Pick<User, "id" | "email" | "name" | "role" | "status" | "twoFactor" | "createdAt"> & {
-  /** Its deletion, if that was requested. */
   deletion: Deletion | null
-  /** The version of its picture. */
   picture: string | null
-  /** Credits that can be spent. */
   balance: number
   /** Credits reserved by running runs; not part of `balance`. */
   held: number
@@ -67,7 +63,6 @@ export async function findAccount(id: string): Promise<Account | null> {
   }
 }
 
-/** What an account has paid, less refunds, in each currency. */
 export async function netRevenueOf(userId: string): Promise<{ currency: string; amount: number }[]> {
   const sums = await db().order.groupBy({
     by: ["currency"],

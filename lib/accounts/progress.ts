@@ -1,7 +1,6 @@
 import type { OwnerId } from "@/lib/authority/owner"
 import { db } from "@/lib/platform/postgres/prisma"
 
-/** How far a new account has come. */
 export type Progress = { hasVerified: boolean; hasKey: boolean; hasCalled: boolean }
 
 export async function progressOf(owner: OwnerId): Promise<Progress> {

@@ -9,7 +9,6 @@ export const renameForm = z.strictObject({ name: plainText({ name: "Name", max: 
 
 type RenameResult = { ok: true } | { ok: false; reason: "too_many"; retryAfterSeconds: number }
 
-/** Changes the name of the signed-in account. The audit entry contains neither the old nor the new name. */
 export async function renameAccount(id: OwnerId, { name }: z.output<typeof renameForm>): Promise<RenameResult> {
   const verdict = await consume("renamesAccount", id)
   if (!verdict.allowed) return { ok: false, reason: "too_many", retryAfterSeconds: verdict.resetSeconds }

@@ -2,10 +2,8 @@ import { Prisma, type User } from "@/generated/prisma/client"
 import { holds, type Permission, permissions } from "@/lib/permissions"
 import type { Transaction } from "@/lib/platform/postgres/prisma"
 
-/** The fields of an account that decide which actions are allowed between two accounts. */
 export type Standing = Pick<User, "id" | "email" | "role" | "status">
 
-/** Whether `role` holds a permission that `other` lacks. */
 export function exceeds(role: string, other: string): boolean {
   return (Object.keys(permissions) as Permission[]).some((name) => holds(role, name) && !holds(other, name))
 }

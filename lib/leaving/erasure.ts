@@ -119,7 +119,6 @@ async function eraseRows(name: string, table: PersonalTable, userId: string, sna
   }
 }
 
-/** The statement that overwrites the columns of rows with these ids; undefined if the table keeps them all. */
 function overwritingOf(name: string, { columns }: PersonalTable): string | undefined {
   const overwritten = Object.entries(columns).flatMap(([column, [, erased]]) =>
     "sql" in erased ? [{ column: `"${column}"`, sql: erased.sql }] : [],

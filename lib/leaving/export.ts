@@ -66,7 +66,6 @@ async function* jsonOf({ table, of }: File, owner: OwnerId, snapshot: Snapshot):
   yield Buffer.from(before === "[\n" ? "[]\n" : "\n]\n")
 }
 
-/** A row is an object with the columns that are exported, named as in the API. */
 function statementOf(table: string, { rows, columns }: PersonalTable): string {
   const fields = Object.entries(columns).flatMap(([column, [exported]]) => {
     if (exported === true) return [`'${fieldOf(column)}', "${column}"`]

@@ -9,7 +9,6 @@ type Exported = true | { sql: string } | { without: string }
 /** What erasure does with a column: it writes the value of an SQL expression, which is the same the second time, or why not. */
 type Erased = { sql: string } | { kept: string }
 
-/** A table with rows about accounts. */
 export type PersonalTable = {
   /** SQL of an account's rows; `$1` is its id. */
   rows: string
@@ -28,9 +27,7 @@ export type PersonalTable = {
 type OtherTable = { nothing: string; columns: readonly string[] }
 
 const own: Exported = true
-/** In a table without a file. */
 const noFile = without("See the table.")
-/** In a table whose rows are deleted. */
 const gone = kept("See the table.")
 
 function without(why: string): Exported & { without: string } {
@@ -720,7 +717,6 @@ export function detailsForReaders(details: unknown): unknown {
   )
 }
 
-/** The tables with rows about accounts, in the order of the map. */
 export function personalTables(): [name: string, table: PersonalTable][] {
   return Object.entries(personalData).filter((entry): entry is [string, PersonalTable] => "rows" in entry[1])
 }

@@ -54,7 +54,6 @@ export async function readEvidence(
   return { runs: [...runs.values()].map(dated), entries: ordered.map(dated), from, to, damaged }
 }
 
-/** `unverified`: the number of seals that may be forged. */
 export type LoggedSeals = { seals: KnownSeal[]; unverified: number; damaged: number }
 
 /** Reads the verified seals of log files, except those of days that a restore has changed since. */

@@ -6,7 +6,6 @@ import { db } from "@/lib/platform/postgres/prisma"
 import { type Surface, surfaces } from "@/lib/surfaces"
 import { providerName, signInWords } from "./providers/providers"
 
-/** An entry of the audit log as the account it is about reads it. */
 export type Activity = {
   id: string
   /** Neither names staff nor quotes what they typed. */
@@ -19,7 +18,6 @@ type Details = {
   via?: string
   method?: string
   address?: string
-  /** The second factor of a sign-in. */
   factor?: string
   reason?: string
   from?: string

@@ -8,7 +8,6 @@ import { authSecrets, signingSecret } from "./auth-secrets"
 export type Client = {
   /** See lib/platform/rate-limit/client-address.ts. */
   address: string
-  /** The `device` cookie of the browser, if it has one. */
   device?: string | undefined
 }
 
@@ -63,7 +62,6 @@ export function knownTo(user: DeviceOwner, { device }: Client): string | undefin
   return isDeviceOf(user, device) ? user.id : undefined
 }
 
-/** Whether the browser with this `device` cookie has signed in to the account before. */
 export function isDeviceOf(user: DeviceOwner, device: string | undefined): boolean {
   if (device === undefined) return false
   const id = device.slice(0, device.indexOf("."))

@@ -34,7 +34,6 @@ export async function sendCode({ id, email }: Pick<User, "id" | "email">, sessio
   return { ok: true }
 }
 
-/** Whether a code of this session works now. */
 export async function hasCode(sessionId: string): Promise<boolean> {
   const found = await db().$queryRaw<unknown[]>`
     SELECT FROM sessions WHERE id = ${sessionId}::uuid AND proof_code_until > now() AND proof_code_tries > 0`

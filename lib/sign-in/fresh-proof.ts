@@ -12,16 +12,12 @@ import { confirmCode, wrongCode } from "./two-factor/codes"
 import { factorsOf } from "./two-factor/factors"
 import { confirmPasskey, copiedPasskey, passkeyHost, passkeyOptions } from "./two-factor/passkeys"
 
-/** How somebody proves who they are. */
 type ProofMethod = "password" | "emailed code" | "second factor"
 
-/** What a form asks for, and why what was given is not enough. */
 export type ProofRequest = {
   method: ProofMethod
-  /** The account's address. */
   email: string
   error?: string | undefined
-  /** What the account has of its second factor. */
   factors?: OfferedFactors
 }
 
@@ -33,9 +29,7 @@ type OfferedFactors = {
 }
 
 export type TypedProof = {
-  /** Undefined if the form did not ask yet. */
   proof: string | undefined
-  /** Whether to send another code. */
   another: boolean
   /** What the browser has signed with a passkey, as JSON, or an empty text. */
   passkey: string

@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from "node:crypto"
 
-/** The secret in a link that is sent by email. */
 export function newToken(): string {
   return randomBytes(32).toString("base64url")
 }

@@ -74,7 +74,6 @@ export async function requirePermission(path: string, permission: Permission): P
   return holds(viewer.grantedRole, permission) ? redirect(setupPage) : forbidden()
 }
 
-/** Where staff set up the second factor that their role needs. */
 export const setupPage = "/account/security/two-factor"
 
 /**
@@ -134,7 +133,6 @@ export function pageOfStep(step: Step, path: string): string {
 
 export type PendingOfBrowser = PendingSignIn & { token: string }
 
-/** The browser's sign-in that waits for a step. */
 export async function pendingSignIn(): Promise<PendingOfBrowser | undefined> {
   const token = (await cookies()).get(cookieName("pending"))?.value
   const found = token && (await findPendingSignIn(token))
@@ -164,7 +162,6 @@ export async function undoDeletion(pending: PendingOfBrowser): Promise<User | un
   return complete(pending, null)
 }
 
-/** Ends a sign-in that waits, as if it had not happened. */
 export async function abandonSignIn(pending: { token: string; step: Step }): Promise<void> {
   await discard({ pending: pending.token, step: pending.step })
   await clearPendingCookie()
@@ -200,7 +197,6 @@ const startedByProvider = z.union([
 
 type StartedByProvider = z.output<typeof startedByProvider>
 
-/** Adds the `device` cookie to a response that starts a session. */
 export async function appendDeviceCookie(response: Response, { sub }: SessionToken): Promise<void> {
   append(response, deviceCookie(await db().user.findUniqueOrThrow({ where: { id: sub } })))
 }

@@ -17,15 +17,11 @@ export type Viewer = Owner & {
   sessionId: string
   /** The role of the account. `role` is `member` for as long as it lacks the second factor that this one needs. */
   grantedRole: string
-  /** The version of the account's picture. */
   picture: string | null
-  /** Whether the account has a second factor. */
   twoFactor: boolean
-  /** Whether the person at this browser has proved who they are within the last ten minutes: see fresh-proof.ts. */
   isFresh: boolean
 }
 
-/** How a browser signed in. */
 export type SignInMethod =
   | "password"
   | "passkey"
@@ -35,7 +31,6 @@ export type SignInMethod =
   | "password reset"
   | "password change"
 
-/** The second factor of a sign-in. */
 export type SecondFactor = "app" | "recovery code" | "passkey"
 
 /**
@@ -115,7 +110,6 @@ export async function auditSignOut(userId: OwnerId): Promise<void> {
   await audit(db(), { actorId: userId, action: "user.signed_out", targetType: "user", targetId: userId })
 }
 
-/** Records that the session is in use, at most once a minute. */
 export async function touchSession(sessionId: string): Promise<void> {
   await db().$executeRaw`
     UPDATE sessions SET last_seen_at = now() WHERE id = ${sessionId}::uuid AND last_seen_at < now() - interval '1 minute'`
@@ -180,7 +174,6 @@ export type PendingSignIn = {
   userId: string
   email: string
   via: SignInMethod
-  /** The second factor that was confirmed. */
   factor: SecondFactor | null
   step: Step
 }
@@ -233,7 +226,6 @@ export async function completeSignIn(
   return created && tokenOf(created.userId, created.id, created.provedAt)
 }
 
-/** Takes back what createSession has created. */
 export async function discard(started: Started): Promise<void> {
   if ("session" in started) await deleteSession(started.session)
   else await db().pendingSignIn.deleteMany({ where: { token: hashOf(started.pending) } })
@@ -258,17 +250,14 @@ export async function deleteSession({ sub, sid }: SessionToken): Promise<void> {
 export type ListedSession = {
   id: string
   via: string
-  /** The second factor of the sign-in. */
   factor: string | null
   address: string
   browser: string
   createdAt: Date
   lastSeenAt: Date
-  /** Whether it is the session of this request. */
   current: boolean
 }
 
-/** The live sessions of the viewer, this one first, then the last seen. */
 export async function listSessions({
   id,
   grantedRole,
@@ -279,7 +268,6 @@ export async function listSessions({
   return listed.sort((one, other) => Number(other.current) - Number(one.current))
 }
 
-/** The live sessions of an account, the last seen first. */
 export function liveSessions({ id, role }: Pick<User, "id" | "role">): Promise<Omit<ListedSession, "current">[]> {
   return db().$queryRaw`
     SELECT id, via, factor, address, browser, created_at AS "createdAt", last_seen_at AS "lastSeenAt"

@@ -55,7 +55,6 @@ type PasskeySignIn =
   | { ok: false; reason: "wrong" | "expired" | "copied" }
   | { ok: false; reason: "suspended"; userId: string }
 
-/** Checks what the browser has signed with a passkey of any account. */
 export async function signInWithPasskey(response: string): Promise<PasskeySignIn> {
   const confirmed = await confirmPasskey(response, { purpose: "sign-in" })
   if (!confirmed.ok) return confirmed

@@ -94,7 +94,6 @@ export function findSignUp(token: string): Promise<SignUp | null> {
   return live(Prisma.sql`token = ${hashOf(token)}`)
 }
 
-/** The live sign-up of this browser. */
 export async function signUpOfBrowser(): Promise<SignUp | null> {
   const id = z.uuid().safeParse((await cookies()).get(cookieName("sign-up"))?.value)
   return id.success ? live(Prisma.sql`id = ${id.data}::uuid`) : null
@@ -107,7 +106,6 @@ async function live(condition: Prisma.Sql): Promise<SignUp | null> {
   return found ?? null
 }
 
-/** Lets this browser confirm its sign-up without the password. */
 export async function rememberSignUp(id: string): Promise<void> {
   const jar = await cookies()
   jar.set(cookieName("sign-up"), id, { ...cookieOptions(), maxAge: verificationHours * 3600 })
@@ -151,7 +149,6 @@ async function createVerified({ id, email, name, passwordHash }: SignUp) {
   return created
 }
 
-/** Whether a sign-up waits until its address is verified. */
 export function verifiesAddresses(): boolean {
   return env().VERIFY_EMAIL === "on"
 }

@@ -32,7 +32,6 @@ export async function joinWaitlist(form: z.output<typeof waitlistForm>, address:
   return { ok: true }
 }
 
-/** Marks the waitlist entry of an account's new address as joined. */
 export async function markJoined(transaction: Pick<Transaction, "waitlistEntry">, email: string): Promise<void> {
   await transaction.waitlistEntry.updateMany({ where: { email }, data: { status: "joined" } })
 }

@@ -22,7 +22,6 @@ type ConnectedProvider = {
 /** An account that signs in only through providers has no password. */
 export type WaysIn = { hasPassword: boolean; providers: ConnectedProvider[] }
 
-/** What signs in to an account. */
 export async function waysIn(userId: string, database: Pick<Transaction, "user"> = db()): Promise<WaysIn> {
   const { passwordHash, providerAccounts } = await database.user.findUniqueOrThrow({
     where: { id: userId },

@@ -17,7 +17,6 @@ export function signInWords(via: string, factor?: string | null): string {
   return factor ? `${method} and ${factor === "app" ? "authenticator app" : factor}` : method
 }
 
-/** The sign-in providers whose variables are set; the sign-in page shows them. */
 export function socialProviders(): { id: ProviderId; name: string }[] {
   const { GITHUB_CLIENT_ID, GOOGLE_CLIENT_ID } = env()
   const available: Record<ProviderId, unknown> = { github: GITHUB_CLIENT_ID, google: GOOGLE_CLIENT_ID }

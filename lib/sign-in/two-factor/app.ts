@@ -11,7 +11,6 @@ import { type Added, addFactor, stepSeconds } from "./factors"
 /** How long an app can be added after its secret was made. */
 export const setupMinutes = 10
 
-/** What an authenticator app is set up with. */
 export type Setup = { secret: string; uri: string }
 
 /** Starts to add an authenticator app. Nothing counts before a code confirms that the app has the secret. */

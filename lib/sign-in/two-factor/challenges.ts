@@ -7,7 +7,6 @@ export const challengeMinutes = 5
 /** What a challenge may be used for. `id` is that of the session, or the hash of the pending sign-in's token. */
 export type Purpose = { purpose: "sign-in" } | { purpose: "register" | "confirm" | "proof"; id: string; userId: string }
 
-/** Makes a challenge that works once, for this purpose only. */
 export async function newChallenge(use: Purpose): Promise<Uint8Array<ArrayBuffer>> {
   const challenge = new Uint8Array(randomBytes(32))
   await db().$executeRaw`

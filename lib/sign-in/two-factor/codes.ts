@@ -8,7 +8,6 @@ import { consumeRecoveryCode, isRecoveryCode } from "./recovery-codes"
 /** After this many wrong codes of the app in a row, its codes are locked for this time. */
 export const lock = { wrongCodes: 5, minutes: 10 } as const
 
-/** What a form says of a code that is not accepted. */
 export const wrongCode =
   "This code is wrong, or was used before. Codes of an app depend on the time: check the clock of its device."
 

@@ -13,7 +13,6 @@ export function encrypt(text: string, userId: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.concat([id, iv, cipher.getAuthTag(), encrypted]))
 }
 
-/** What one of the secrets encrypted for this account. */
 export function decrypt(encrypted: Uint8Array, userId: string): string | undefined {
   const [iv, tag, text] = [idBytes, idBytes + ivBytes, idBytes + ivBytes + tagBytes]
   for (const { id, key } of authSecrets().map(keyOf)) {

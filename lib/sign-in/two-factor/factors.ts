@@ -7,7 +7,6 @@ import { hidden } from "@/lib/platform/schemas/form-fields"
 import { needsFactor, type SessionToken, type Viewer } from "../sessions"
 import { writeRecoveryCodes } from "./recovery-codes"
 
-/** For how long an authenticator app shows a code. */
 export const stepSeconds = 30
 
 /** `factor`: `app`, or the id of a passkey. */
@@ -15,9 +14,7 @@ export const removalForm = z.strictObject({ factor: hidden(z.literal("app").or(z
 
 type ListedPasskey = { id: string; name: string; createdAt: Date; lastUsedAt: Date | null }
 
-/** The second factors of an account, and how many of its recovery codes are left. */
 export type Factors = {
-  /** The authenticator app, if it has one. */
   app: { createdAt: Date; lastUsedAt: Date } | null
   passkeys: ListedPasskey[]
   recoveryCodesLeft: number
@@ -46,7 +43,6 @@ export async function factorsOf(userId: string): Promise<Factors> {
   }
 }
 
-/** The account as it is now, and the browser's new session. */
 type Replaced = { user: User; session: SessionToken }
 
 /** `recoveryCodes`: made with the first factor, and shown once. */

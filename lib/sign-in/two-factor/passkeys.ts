@@ -41,7 +41,6 @@ export function passkeyHost(): string {
   return new URL(env().BASE_URL).hostname
 }
 
-/** What the browser needs to create a passkey for the viewer. */
 export async function registrationOptions(viewer: Viewer): Promise<PublicKeyCredentialCreationOptionsJSON> {
   return generateRegistrationOptions({
     rpName: product.name,
@@ -59,7 +58,6 @@ export async function registrationOptions(viewer: Viewer): Promise<PublicKeyCred
   })
 }
 
-/** Adds the passkey that the browser has created. */
 export async function addPasskey(
   viewer: Viewer,
   { name, response }: z.output<typeof passkeyForm>,
@@ -117,7 +115,6 @@ function namesCertificates(attestationObject: string): boolean {
   return !(format === "none" || (format === "packed" && attestation.get("attStmt").get("x5c") === undefined))
 }
 
-/** What the browser needs to sign in with a passkey, or to confirm with one of the account's that it is its owner. */
 export async function passkeyOptions(use: Purpose): Promise<PublicKeyCredentialRequestOptionsJSON> {
   return generateAuthenticationOptions({
     rpID: passkeyHost(),
@@ -156,7 +153,6 @@ export async function hasPasskey(userId: string, id: string): Promise<boolean> {
   return found.length === 1
 }
 
-/** The signature counter of a valid response. */
 async function verifiedCounter(
   response: z.output<typeof authenticationResponse>,
   expectedChallenge: string,
@@ -204,7 +200,6 @@ async function countUse({ id, userId }: Passkey, counter: number): Promise<boole
   return used !== undefined
 }
 
-/** What an authenticator stores of the account. */
 function handleOf(userId: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(userId.replaceAll("-", ""), "hex"))
 }
