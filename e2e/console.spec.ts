@@ -7,6 +7,7 @@ import { sampled } from "@/tests/support/sample"
 import { expectAccessibleWithoutSidewaysScroll, narrow } from "./accessibility"
 import { test, uniqueEmail } from "./fixtures"
 import { filterBy } from "./lists"
+import { hydrated } from "./pages"
 
 const pages = pagesOf("administration")
 
@@ -257,6 +258,7 @@ test("a period of a chart opens its rows, and who may not read them has no such 
   await signInAs("admin")
   await page.goto("/admin?since=2026-02-01&until=2026-04-30&interval=month")
   const chart = page.getByRole("region", { name: "Net revenue after refunds" })
+  await hydrated(page)
   await chart.getByRole("slider").hover()
   await expect(chart).toContainText("Mar 2026")
   await chart.getByRole("link", { name: "Net revenue after refunds: rows of Mar 2026" }).click()
