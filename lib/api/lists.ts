@@ -2,7 +2,7 @@ import { z } from "zod"
 import type { OwnerId } from "@/lib/authority/owner"
 import type { Family } from "@/lib/metrics/family"
 import type { Permission } from "@/lib/permissions"
-import type { Found, Page, Position } from "@/lib/platform/postgres/page"
+import type { All, Found, Page, Position, Selection } from "@/lib/platform/postgres/page"
 import { maxMatches, type Searched, search as searchFor, type Term } from "@/lib/platform/postgres/search"
 import { inTurn } from "@/lib/platform/queues/turns"
 import { type Endpoint, type Routes, routes } from "./endpoint"
@@ -48,11 +48,10 @@ type UserEndpoint<Row, Meta = unknown> = Endpoint & {
   readonly stream: (owner: OwnerId, search: string, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
 }
 
-export type Find<Where, Row extends z.ZodObject> = (
-  where: Where,
-  page: Page,
-  checkPermission: PermissionCheck,
-) => Promise<Found<z.input<Row>>>
+type Find<Where, Row extends z.ZodObject> = {
+  page: (where: Where, page: Page, checkPermission: PermissionCheck) => Promise<Found<z.input<Row>>>
+  all: (where: Where, selection: Selection, checkPermission: PermissionCheck) => Promise<All<z.input<Row>>>
+}
 
 /** A filter has the name and type of the `where` field that it sets, so a misspelled filter does not compile. */
 export type Filters<Where> = { readonly [Column in keyof Where]?: z.ZodType<Where[Column], string> }
@@ -179,7 +178,7 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
     checkPermission: PermissionCheck = checkNothingMore,
   ): Promise<List<z.output<Row>, z.output<Meta>>> {
     const { page, where } = await parse(search, own, checkPermission)
-    return pageOf(row.row, meta, page, await row.find(where, page, checkPermission))
+    return pageOf(row.row, meta, page, await row.find.page(where, page, checkPermission))
   }
 
   async function stream(
@@ -193,7 +192,7 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
     const { page, where } = await reader.withinDeadline(() => parse(search, own, checkPermission))
     return openStream(reader, format, {
       columns: page.fields ?? Object.keys(row.row.shape),
-      find: () => row.find(where, { ...page, limit: Number.MAX_SAFE_INTEGER, all: true }, checkPermission),
+      all: () => row.find.all(where, page, checkPermission),
       rowOf: (found) => selected(row.row, page.fields, found),
     })
   }

@@ -85,7 +85,7 @@ export function metrics(sources: readonly Source[]): Routes {
           const columns = new Set(["id", ...data.flatMap((row) => Object.keys(row))])
           return openStream(reader, format, {
             columns: [...columns],
-            find: async () => ({ rows: data, total: data.length }),
+            all: async () => data,
             rowOf: (row) => row as Record<string, unknown>,
           })
         },

@@ -43,7 +43,7 @@ async function listOf(orders: number) {
     user,
     streamed: {
       columns: Object.keys(orderRow.shape),
-      find: () => find({ userId: user.id }, { limit: 1, offset: 0, order: "desc", all: true }),
+      all: () => find.all({ userId: user.id }, { order: "desc" }),
       rowOf: (found: unknown) => orderRow.parse(found) as Record<string, unknown>,
     },
   }
@@ -212,7 +212,7 @@ test("unless other times are given, a reader is checked every five seconds, and 
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] })
   onTestFinished(() => void vi.useRealTimers())
   const check = vi.fn(async () => {})
-  const list = { columns: ["n"], find: async () => ({ rows: [{ n: 1 }], total: 1 }), rowOf: () => ({ n: 1 }) }
+  const list = { columns: ["n"], all: async () => [{ n: 1 }], rowOf: () => ({ n: 1 }) }
   const { ended } = await openStream(readerWith({ check }), ndjson, list)
   await vi.advanceTimersByTimeAsync(4_999)
   expect(check).toHaveBeenCalledTimes(0)
@@ -264,7 +264,7 @@ test("a stream ends as incomplete when the database ends its connection", async 
 test("a list that cannot be read is an error response and takes no slot", async () => {
   const list = await listOf(1)
   const statement = { text: "nonsense", values: [] }
-  const broken = { ...list.streamed, find: async () => ({ rows: [], total: 0, statement }) }
+  const broken = { ...list.streamed, all: async () => statement }
   const reader = readerWith()
   await expect(openStream(reader, ndjson, broken, times)).rejects.toThrow("syntax error")
   const { chunks } = await begin(list, ndjson, { reader })

@@ -1,7 +1,7 @@
 import { resetConnection } from "@/lib/platform/http/responses"
 import { type Cursor, openCursor } from "@/lib/platform/postgres/cursor"
 import type { WithinDeadline } from "@/lib/platform/postgres/deadline"
-import type { Found } from "@/lib/platform/postgres/page"
+import type { All } from "@/lib/platform/postgres/page"
 import {
   type Chunks,
   isExiting,
@@ -30,8 +30,7 @@ export type Reader = StreamReader & {
 /** The list that is read. */
 type Streamed = {
   columns: readonly string[]
-  /** All rows, or their statement. */
-  find: () => Promise<Found<unknown>>
+  all: () => Promise<All<unknown>>
   /** A row as the API returns it. */
   rowOf: (found: unknown) => Readonly<Record<string, unknown>>
 }
@@ -121,10 +120,10 @@ const exiting = "The server is being restarted. Start the stream again."
 async function chunksOfList(
   reader: string,
   format: StreamFormat,
-  { columns, rowOf, ...list }: Streamed,
+  { columns, all, rowOf }: Streamed,
   maxMs: number,
 ): Promise<Chunks> {
-  const source = await openSource(reader, list, maxMs)
+  const source = await openSource(reader, await all(), maxMs)
   let head = format.start(columns)
   let total = 0
   const next: Chunks["next"] = async () => {
@@ -140,9 +139,8 @@ async function chunksOfList(
   return { next, abort: source.abort, ...(format.failure && { failure: format.failure }) }
 }
 
-async function openSource(reader: string, { find }: Pick<Streamed, "find">, maxMs: number): Promise<Cursor> {
-  const { rows, statement } = await find()
-  if (statement) return (await openCursor(statement, reader, maxMs)) ?? refuseSlot("own")
+async function openSource(reader: string, rows: All<unknown>, maxMs: number): Promise<Cursor> {
+  if ("text" in rows) return (await openCursor(rows, reader, maxMs)) ?? refuseSlot("own")
   let read = 0
   const next = async () => {
     const found = rows.slice(read, read + batch)

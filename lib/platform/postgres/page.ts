@@ -3,19 +3,21 @@ import { types } from "pg"
 import type { z } from "zod"
 import { pool } from "./pool"
 
-/** The requested part of a list, parsed from the query of the API or of a console page. */
-export type Page = Range & {
-  limit: number
-  offset: number
+/** What the query of the API or of a console page says of the rows of a list, besides its filters. */
+export type Selection = Range & {
   order: "asc" | "desc"
   /** The field by which the list is sorted; `createdAt` unless given. */
   sort?: string
-  /** The last row of the previous page: the page starts after it, and `offset` is 0. */
-  after?: Position
   /** The fields that are read, besides those of a position; all unless given. */
   fields?: readonly string[]
-  /** Asks for the statement of all matching rows instead of a page; where rows are computed, for all of them. */
-  all?: true
+}
+
+/** The requested part of a list. */
+export type Page = Selection & {
+  limit: number
+  offset: number
+  /** The last row of the previous page: the page starts after it, and `offset` is 0. */
+  after?: Position
 }
 
 /** Bounds on `createdAt`, both inclusive. */
@@ -27,16 +29,11 @@ export type Position = { value: Date | string | number; id: string }
 /** A statement that returns the rows of a list. */
 export type Statement = { text: string; values: unknown[] }
 
-/**
- * The result of a `find`. `rows` has one row more than `page.limit` if another page follows. `statement` is there if the
- * page asks for it.
- */
-export type Found<Row> = {
-  rows: readonly Row[]
-  total: number
-  meta?: Record<string, unknown>
-  statement?: Statement
-}
+/** A page of a list. `rows` has one row more than `page.limit` if another page follows. */
+export type Found<Row> = { rows: readonly Row[]; total: number; meta?: Record<string, unknown> }
+
+/** All rows of a list: their statement or, where they are computed, the rows. */
+export type All<Row> = Statement | readonly Row[]
 
 /** Adds a parameter to a statement and returns its placeholder, such as `$3`. */
 export type Bind = (value: unknown) => string
@@ -66,15 +63,23 @@ export type List<Row extends z.ZodObject, Where = Partial<z.input<Row>>> = {
 }
 
 /**
- * Reads a page of a list, its total and its `meta` in one statement, so all come from one snapshot of the database.
- * @param where the values of conditions, by field or name; a field with an array equals one of its elements
+ * Reads the rows of a list. Both functions take the values of conditions, by field or name; a field with an array equals
+ * one of its elements.
  */
-export async function findIn<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
+export function findIn<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(list: List<Row, Where>) {
+  return {
+    page: (where: Where, page: Page) => findPage(list, where, page),
+    all: async (where: Where, selection: Selection): Promise<All<z.input<Row>>> =>
+      statementOfAll(list, where, selection),
+  }
+}
+
+/** Reads a page, its total and its `meta` in one statement, so all come from one snapshot of the database. */
+async function findPage<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
   list: List<Row, Where>,
   where: Where,
   page: Page,
 ): Promise<Found<z.input<Row>>> {
-  if (page.all) return { rows: [], total: 0, statement: statementOfAll(list, where, page) }
   const { rows } = await pool().query<z.input<Row> & Meta>({
     ...statementOf(list, where, page),
     types: { getTypeParser },
@@ -145,12 +150,13 @@ function countOf<Row extends z.ZodObject, Where extends object>(
 function statementOfAll<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
   list: List<Row, Where>,
   where: Where,
-  page: Page,
+  selection: Selection,
 ): Statement {
   const values: unknown[] = []
-  const conditions = conditionsOf(list, where, page, (value) => `$${values.push(value)}`)
+  const conditions = conditionsOf(list, where, selection, (value) => `$${values.push(value)}`)
   const text = `
-    SELECT ${fieldsOf(list, page)} FROM (SELECT * FROM ${list.table} ${whereAll(conditions)}) page ${orderOf(list, page)}`
+    SELECT ${fieldsOf(list, selection)}
+    FROM (SELECT * FROM ${list.table} ${whereAll(conditions)}) page ${orderOf(list, selection)}`
   return { text, values }
 }
 
@@ -171,18 +177,20 @@ function conditionsOf<Row extends z.ZodObject, Where extends Partial<z.input<Row
   return conditions
 }
 
-function orderOf(list: Pick<List<z.ZodObject>, "row" | "columns">, page: Pick<Page, "order" | "sort">): string {
-  const direction = page.order === "desc" ? "DESC" : "ASC"
-  return `ORDER BY ${columnOf(list, sortOf(page))} ${direction}, ${columnOf(list, "id")} ${direction}`
+function orderOf(list: Pick<List<z.ZodObject>, "row" | "columns">, selection: Selection): string {
+  const direction = selection.order === "desc" ? "DESC" : "ASC"
+  return `ORDER BY ${columnOf(list, sortOf(selection))} ${direction}, ${columnOf(list, "id")} ${direction}`
 }
 
-function sortOf({ sort = "createdAt" }: Pick<Page, "sort">): string {
+function sortOf({ sort = "createdAt" }: Selection): string {
   return sort
 }
 
 /** The columns of a row, of the table expression `page`: those of the fields, and of its position. */
-function fieldsOf(list: Pick<List<z.ZodObject>, "row" | "columns">, page: Pick<Page, "fields" | "sort">): string {
-  const fields = page.fields ? new Set([...page.fields, "id", sortOf(page)]) : Object.keys(list.row.shape)
+function fieldsOf(list: Pick<List<z.ZodObject>, "row" | "columns">, selection: Selection): string {
+  const fields = selection.fields
+    ? new Set([...selection.fields, "id", sortOf(selection)])
+    : Object.keys(list.row.shape)
   return [...fields].map((field) => `${columnOf(list, field)} AS "${field}"`).join(", ")
 }
 
