@@ -2,25 +2,17 @@ import { z } from "zod"
 import type { OwnerId } from "@/lib/authority/owner"
 import type { Family } from "@/lib/metrics/family"
 import type { Permission } from "@/lib/permissions"
-import type { All, Found, Page, Position, Selection } from "@/lib/platform/postgres/page"
+import type { All, Found, Page, Selection } from "@/lib/platform/postgres/page"
 import { maxMatches, type Searched, search as searchFor, type Term } from "@/lib/platform/postgres/search"
 import { inTurn } from "@/lib/platform/queues/turns"
-import { type Endpoint, type Routes, routes } from "./endpoint"
-import type { List } from "./envelope"
+import { type Call, type Endpoint, type Routes, routes } from "./endpoint"
+import { type List, listEnvelope, pageOf, selected } from "./envelope"
 import { refuseAs } from "./errors"
-import {
-  defaultSort,
-  encodeCursor,
-  listParameters,
-  type Parameters,
-  searchParameter,
-  sortParameter,
-  userOffset,
-} from "./parameters"
+import { listParameters, type Parameters, searchParameter, sortParameter, userOffset } from "./parameters"
 import { parseListQuery } from "./query"
 import type { Body, StreamedBody } from "./respond"
 import type { StreamFormat } from "./streams/formats"
-import { type Context, type PermissionCheck, pageOrStream, refusePaging } from "./streams/page-or-stream"
+import { type PermissionCheck, readingOf, refusePaging } from "./streams/page-or-stream"
 import { openStream, type Reader } from "./streams/stream"
 
 /** An admin list that pages can read too, with the same rows, parameters and errors as over HTTP. */
@@ -84,19 +76,20 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
   /** What the metrics endpoint can count of these rows. */
   metrics?: Family
 }): Routes<AdminEndpoint<z.output<Row>, z.output<Meta>>> {
-  const { common, read, stream, write } = list(row, {}, search)
-  const access = { surface: "admin", permission, scope: permission } as const
+  const { common, read, stream, respondTo } = list(row, {}, search)
   return routes(
     {
       ...common,
-      ...access,
+      surface: "admin",
+      permission,
+      scope: permission,
       recipes,
       ...(metrics && { metrics }),
       read: (search: string, checkPermission?: PermissionCheck) => read(search, {}, checkPermission),
       stream: (search: string, checkPermission: PermissionCheck, format: StreamFormat, reader: Reader) =>
         stream(search, {}, checkPermission, format, reader),
     },
-    (request, caller, withinDeadline, draft) => write(request, {}, { caller, access, withinDeadline, draft }),
+    (call) => respondTo(call, {}),
   )
 }
 
@@ -108,19 +101,19 @@ export function userList<
 >(
   row: ListRow<Where & { userId: OwnerId }, Filters<Omit<Where, "userId">>, Row, Meta>,
 ): Routes<UserEndpoint<z.output<Row>, z.output<Meta>>> {
-  const { common, read, stream, write } = list(row, { offset: userOffset })
-  const access = { surface: "user", permission: undefined, scope: "read" } as const
+  const { common, read, stream, respondTo } = list(row, { offset: userOffset })
   return routes(
     {
       ...common,
-      ...access,
+      surface: "user",
+      permission: undefined,
+      scope: "read",
       recipes: {},
       read: (userId: OwnerId, search: string) => inTurn(userId, "request", () => read(search, { userId })),
       stream: (userId: OwnerId, search: string, format: StreamFormat, reader: Reader) =>
         stream(search, { userId }, checkNothingMore, format, reader),
     },
-    (request, caller, withinDeadline, draft) =>
-      write(request, { userId: caller.owner.id }, { caller, access, withinDeadline, draft }),
+    (call) => respondTo(call, { userId: call.caller.owner.id }),
   )
 }
 
@@ -197,14 +190,15 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
     })
   }
 
-  function write(request: Request, own: object, context: Context): Promise<Body> {
-    const { search } = new URL(request.url)
-    return pageOrStream(request, context, {
-      page: (checkPermission) => read(search, own, checkPermission),
-      stream: (checkPermission, format, reader) => stream(search, own, checkPermission, format, reader),
-    })
+  async function respondTo(call: Call, own: object): Promise<Body> {
+    const { search } = call.url
+    const { format, checkPermission, reader } = readingOf(call)
+    if (format) return stream(search, own, checkPermission, format, reader)
+    const page = await call.withinDeadline(() => read(search, own, checkPermission))
+    call.draft.rows = page.data.length
+    return listEnvelope(page)
   }
-  return { common, read, stream, write }
+  return { common, read, stream, respondTo }
 }
 
 const checkNothingMore: PermissionCheck = (permission) =>
@@ -222,31 +216,4 @@ async function withMatches(
   const id = await searchFor(searched, term)
   const tooMany = `q has more than ${maxMatches.toLocaleString("en")} matches: narrow the search.`
   return { ...where, id: id ?? refuseAs("bad_request", tooMany) }
-}
-
-function pageOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
-  schema: Row,
-  metaSchema: Meta,
-  page: Page,
-  found: Found<z.input<Row>>,
-): List<z.output<Row>, z.output<Meta>> {
-  const { limit, offset, order, sort = defaultSort, fields } = page
-  const hasMore = found.rows.length > limit
-  const rows = hasMore ? found.rows.slice(0, limit) : found.rows
-  const last = rows.at(-1) as Record<string, unknown> | undefined
-  const nextCursor = hasMore && last ? encodeCursor(order, { value: last[sort], id: last.id } as Position, sort) : null
-  const meta = { total: found.total, limit, offset, nextCursor, ...metaSchema.parse(found.meta ?? {}) }
-  return { data: rows.map((row) => selected(schema, fields, row)), meta }
-}
-
-/** A row, or some of its fields. A schema for each selection would take longer to make than to use. */
-function selected<Row extends z.ZodObject>(
-  schema: Row,
-  fields: readonly string[] | undefined,
-  row: unknown,
-): z.output<Row> {
-  if (!fields) return schema.parse(row)
-  const found = row as Readonly<Record<string, unknown>>
-  const values = fields.map((name) => [name, (schema.shape[name] as z.ZodType).parse(found[name])])
-  return Object.fromEntries(values) as z.output<Row>
 }

@@ -42,22 +42,20 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
   /** `signal` aborts when the time is up. A thrown error becomes the response, and nothing is charged. */
   work: (body: z.output<Body>, context: { runId: string; signal: AbortSignal }) => Promise<Worked<z.input<Result>>>
 }): Routes {
-  const access = { surface: "user", permission: undefined, scope: "run" } as const
   return routes(
     {
       ...ownObject,
-      ...access,
+      scope: "run",
       method: "POST",
       summary,
       data: settledRun(maxCost, result),
       metered: { body, maxCost },
     },
-    async (request, caller, withinDeadline, draft) => {
-      const { pathname, search } = new URL(request.url)
-      parseParameters(search, ownObject.parameters)
+    async ({ request, url, caller, access, withinDeadline, draft }) => {
+      parseParameters(url.search, ownObject.parameters)
       const idempotencyKey = readIdempotencyKey(request.headers)
       const input = await readBody(request, body)
-      const fingerprint = fingerprintOf(pathname, input)
+      const fingerprint = fingerprintOf(url.pathname, input)
       const attempt = ({ key, owner }: Caller) =>
         run(
           {

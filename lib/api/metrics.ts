@@ -5,10 +5,11 @@ import { maxStatsPeriods, periodsOf, type StatsInterval, statsInterval } from "@
 import { dimensionsOf, measureOf, type Question, QuestionError } from "@/lib/metrics/question"
 import { untrustedText } from "@/lib/platform/schemas/fields"
 import { type Endpoint, type Routes, routes } from "./endpoint"
+import { listEnvelope } from "./envelope"
 import { refuseAs } from "./errors"
 import { limitBounds, type Parameters, sharedParameters } from "./parameters"
 import { parseParameters, parseValue } from "./query"
-import { type PermissionCheck, pageOrStream, refusePaging } from "./streams/page-or-stream"
+import { type PermissionCheck, readingOf, refusePaging } from "./streams/page-or-stream"
 import { openStream } from "./streams/stream"
 
 /** A unit of time included. */
@@ -66,31 +67,25 @@ export function metrics(sources: readonly Source[]): Routes {
     }),
     recipes: {},
   }
-  return routes(endpoint, async (request, caller, withinDeadline, draft) => {
-    const { search } = new URL(request.url)
-    const asked = parseParameters(search, endpoint.parameters) as Asked
-    return pageOrStream(
-      request,
-      { caller, access: endpoint, withinDeadline, draft },
-      {
-        page: async (checkPermission) => {
-          const question = questionOf(asked, sources, checkPermission)
-          return pageOf(question, sortOf(asked, question), asked)
-        },
-        stream: async (checkPermission, format, reader) => {
-          refusePaging(search, format)
-          const question = questionOf(asked, sources, checkPermission)
-          const { rows } = await withinDeadline(() => rowsOf(question, sortOf(asked, question)))
-          const data = rows.map(bodyOf)
-          const columns = new Set(["id", ...data.flatMap((row) => Object.keys(row))])
-          return openStream(reader, format, {
-            columns: [...columns],
-            all: async () => data,
-            rowOf: (row) => row as Record<string, unknown>,
-          })
-        },
-      },
-    )
+  return routes(endpoint, async (call) => {
+    const asked = parseParameters(call.url.search, endpoint.parameters) as Asked
+    const { format, checkPermission, reader } = readingOf(call)
+    if (format) refusePaging(call.url.search, format)
+    const question = questionOf(asked, sources, checkPermission)
+    const sort = sortOf(asked, question)
+    if (!format) {
+      const page = await call.withinDeadline(() => pageOf(question, sort, asked))
+      call.draft.rows = page.data.length
+      return listEnvelope(page)
+    }
+    const { rows } = await call.withinDeadline(() => rowsOf(question, sort))
+    const data = rows.map(bodyOf)
+    const columns = new Set(["id", ...data.flatMap((row) => Object.keys(row))])
+    return openStream(reader, format, {
+      columns: [...columns],
+      all: async () => data,
+      rowOf: (row) => row as Record<string, unknown>,
+    })
   })
 }
 

@@ -40,8 +40,12 @@ export type Draft = {
 /** The body of a response: text, a stream, or none. */
 export type Body = string | StreamedBody | null
 
-/** A body that is written while it is sent. */
-export type StreamedBody = { stream: ReadableStream<Uint8Array>; ended: Promise<Ending> }
+/** A body that is written while it is sent, and its headers. */
+export type StreamedBody = {
+  stream: ReadableStream<Uint8Array>
+  ended: Promise<Ending>
+  headers: Readonly<Record<string, string>>
+}
 
 /** What was sent of a stream, and why it is incomplete. */
 export type Ending = { rows: number; code?: string }
@@ -49,22 +53,20 @@ export type Ending = { rows: number; code?: string }
 /** The route label of requests that match no route file. */
 export const noRoute = "none"
 
-/** The decoded path of a request, which is the path of its route file. Next also accepts a slash at its end. */
-export function pathOf(request: Request): string {
-  return decodeURIComponent(new URL(request.url).pathname).replace(/\/$/, "")
-}
-
 /**
  * Runs `work` and returns its body, or the error it throws, as a response with the common headers; `null` is a 204.
- * The response is counted, logged and traced under `route`.
+ * The response is counted, logged and traced under the path of its route file, or as `noRoute`.
  * @param work may add headers to the draft; an error response has them too
  */
 export async function respond(
   request: Request,
-  route: string,
-  work: (draft: Draft) => Promise<Body>,
+  work: (draft: Draft, url: URL) => Promise<Body>,
+  label?: typeof noRoute,
 ): Promise<Response> {
   const start = performance.now()
+  const url = new URL(request.url)
+  // Next also accepts an encoded path and a slash at its end.
+  const route = label ?? decodeURIComponent(url.pathname).replace(/\/$/, "")
   const requestId = requestIdFrom(request.headers.get("x-request-id"))
   const draft: Draft = {
     headers: {
@@ -75,8 +77,8 @@ export async function respond(
     },
   }
   setAll(draft.headers, transportSecurity())
-  const response = await traced(request, route, () => responseOf(draft, requestId, work))
-  if (!isOfApi(route === noRoute ? new URL(request.url).pathname : route)) return response
+  const response = await traced(request, route, () => responseOf(draft, requestId, () => work(draft, url)))
+  if (!isOfApi(label ? url.pathname : route)) return response
   const record = (ending: Partial<Ending> = {}) =>
     recordResponse(request, route, response.status, requestId, performance.now() - start, { ...draft, ...ending })
   // The rows and the time of a stream are known when it has ended.
@@ -127,11 +129,12 @@ function entryOf(
   }
 }
 
-async function responseOf(draft: Draft, requestId: string, work: (draft: Draft) => Promise<Body>): Promise<Response> {
+async function responseOf(draft: Draft, requestId: string, work: () => Promise<Body>): Promise<Response> {
   try {
-    const body = await work(draft)
+    const body = await work()
     if (body !== null && typeof body === "object") {
       draft.ended = body.ended
+      setAll(draft.headers, body.headers)
       return createResponse(200, draft.headers, body.stream)
     }
     return createResponse(body === null ? 204 : (draft.status ?? 200), draft.headers, body)

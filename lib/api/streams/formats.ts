@@ -65,7 +65,7 @@ const formats: Readonly<Record<string, StreamFormat | "page">> = {
 }
 
 /** The format of a stream, if the client prefers it to a page in JSON (RFC 9110, section 12.5.1). */
-export function streamFormatIn(headers: Headers): StreamFormat | undefined {
+export function formatOf({ headers }: Pick<Request, "headers">): StreamFormat | undefined {
   const [preferred] = (headers.get("accept") ?? "")
     .split(",")
     .map((range) => {
@@ -76,13 +76,4 @@ export function streamFormatIn(headers: Headers): StreamFormat | undefined {
     .filter(({ format, weight }) => format !== undefined && weight > 0)
     .sort((one, other) => other.weight - one.weight)
   return preferred?.format === "page" ? undefined : preferred?.format
-}
-
-/** The headers of a stream: proxies must neither store nor compress it, nor read it faster than the client does. */
-export function streamHeaders({ contentType }: Pick<StreamFormat, "contentType">): Record<string, string> {
-  return {
-    "Content-Type": contentType,
-    "Cache-Control": "no-store, no-transform",
-    "X-Accel-Buffering": "no",
-  }
 }

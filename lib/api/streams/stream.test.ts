@@ -23,7 +23,7 @@ import { singletons } from "@/lib/singleton"
 import { createKey, createOrder, createOrders, createUser } from "@/tests/support/factories"
 import { Refusal } from "../errors"
 import type { StreamedBody } from "../respond"
-import { csv, csvFile, ndjson, type StreamFormat, streamFormatIn } from "./formats"
+import { csv, csvFile, formatOf, ndjson, type StreamFormat } from "./formats"
 import { openChunks, openStream, type Reader } from "./stream"
 
 const never = 3_600_000
@@ -129,7 +129,7 @@ test.each<[string | undefined, StreamFormat | undefined]>([
   ["text/csv;q=0", undefined],
   ["text/csv;q=nonsense", undefined],
 ])("a client that accepts %s gets the format it prefers", (accept, format) => {
-  expect(streamFormatIn(new Headers(accept === undefined ? {} : { accept }))).toBe(format)
+  expect(formatOf({ headers: new Headers(accept === undefined ? {} : { accept }) })).toBe(format)
 })
 
 test.each(["limit=2", "offset=0", "cursor=x"])(
@@ -394,7 +394,7 @@ test("a client that reads 16 KB a second keeps its slot, and one that reads 100 
   onTestFinished(() => void vi.useRealTimers())
   const read = async (bytes: number, everyMs: number, reads: number) => {
     const next = async () => ({ chunk: Buffer.alloc(bytes), rows: 1, isLast: false })
-    const { stream, ended } = await openChunks(readerWith(), async () => ({ next, abort: () => {} }))
+    const { stream, ended } = await openChunks(readerWith(), "text/csv", async () => ({ next, abort: () => {} }))
     const chunks = stream.getReader()
     const over = vi.fn()
     void ended.then(over)
@@ -416,7 +416,7 @@ test("the time in which rows are read does not count as the client's", async () 
   onTestFinished(() => void vi.useRealTimers())
   let found = (_chunk: { chunk: Buffer; rows: number; isLast: boolean }) => {}
   const next = () => new Promise<{ chunk: Buffer; rows: number; isLast: boolean }>((resolve) => (found = resolve))
-  const { stream, ended } = await openChunks(readerWith(), async () => ({ next, abort: () => {} }))
+  const { stream, ended } = await openChunks(readerWith(), "text/csv", async () => ({ next, abort: () => {} }))
   const chunks = stream.getReader()
   const reading = chunks.read()
   await vi.advanceTimersByTimeAsync(300_000)

@@ -56,7 +56,7 @@ export function openStream(
   streamed: Streamed,
   times = streamTimes,
 ): Promise<StreamedBody> {
-  return openChunks(reader, (maxMs) => chunksOfList(reader.id, format, streamed, maxMs), times)
+  return openChunks(reader, format.contentType, (maxMs) => chunksOfList(reader.id, format, streamed, maxMs), times)
 }
 
 /**
@@ -65,11 +65,19 @@ export function openStream(
  */
 export async function openChunks(
   reader: Reader,
+  contentType: string,
   open: (maxMs: number) => Promise<Chunks>,
   times = streamTimes,
 ): Promise<StreamedBody> {
-  // HEAD has the headers only.
-  if (reader.request.method === "HEAD") return { stream: new ReadableStream(), ended: Promise.resolve({ rows: 0 }) }
+  // Proxies must neither store nor compress it, nor read it faster than the client does.
+  const headers = {
+    "Content-Type": contentType,
+    "Cache-Control": "no-store, no-transform",
+    "X-Accel-Buffering": "no",
+  }
+  if (reader.request.method === "HEAD") {
+    return { stream: new ReadableStream(), ended: Promise.resolve({ rows: 0 }), headers }
+  }
   const slot = takeSlot(reader)
   if (typeof slot === "string") return refuseSlot(slot)
   try {
@@ -88,7 +96,7 @@ export async function openChunks(
       source.abort()
       return refuseSlot("exiting")
     }
-    return start(slot, source, reader, times)
+    return { ...start(slot, source, reader, times), headers }
   } catch (error) {
     slot.leave()
     throw error
@@ -155,7 +163,7 @@ function start(
   source: Chunks,
   { request, requestId, check }: Reader,
   { maxMs, checkEveryMs, paceMs, lastLineMs }: typeof streamTimes,
-): StreamedBody {
+): Omit<StreamedBody, "headers"> {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
   let rows = 0
   let isOver = false
