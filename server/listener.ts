@@ -36,7 +36,6 @@ const turnMs = 5_000
 
 const tooManyPages = "Too many pages are being loaded from here. Try again in a moment."
 
-/** Resolves when the response is complete. */
 export type NextHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 export type Listener = {
@@ -49,7 +48,6 @@ export type Listener = {
 }
 
 type Connection = {
-  /** The number of responses that are not sent yet. */
   pending: number
   /** The last request, whose body may still be arriving. */
   last?: { request: IncomingMessage; response: ServerResponse }

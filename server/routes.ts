@@ -1,6 +1,5 @@
 import { type Handler, type Method, methodNotAllowed, methods, nothing } from "@/lib/api/methods"
 
-/** The exports of an API route file: a handler for every method that Next supports. */
 type RouteFile = Readonly<Record<Method, Handler>>
 
 const files = import.meta.glob<RouteFile>("../app/api/v1/**/route.ts", { eager: true })

@@ -9,7 +9,6 @@ import { consume, type Verdict } from "@/lib/platform/rate-limit/rate-limit"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { refuseAs } from "./errors"
 
-/** What an endpoint requires of its caller. */
 export type Access = {
   readonly surface: Surface
   /** The permission that the key's owner must hold; none on the user surface. */

@@ -23,7 +23,9 @@ export async function readBody<Body extends z.ZodType>(request: Request, schema:
  * @throws Refusal 400
  */
 export function parseBody<Body extends z.ZodType>(bytes: Buffer, schema: Body): z.output<Body> {
-  const value = parseJson(decode(bytes))
+  const text = decode(bytes)
+  const value = parseJson(text)
+  refuseDuplicates(text)
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
@@ -95,12 +97,6 @@ function decode(bytes: Buffer): string {
 }
 
 function parseJson(text: string): unknown {
-  const value = tryParse(text)
-  refuseDuplicates(text)
-  return value
-}
-
-function tryParse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

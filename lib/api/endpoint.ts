@@ -31,7 +31,6 @@ export type Endpoint = Access & {
   readonly metrics?: Family
   /** What the metrics endpoint counts: the `metrics` of all endpoints. */
   readonly families?: readonly Source[]
-  /** The query of an example request, where that needs one. */
   readonly exampleQuery?: string
   /** Code that answers a question from these rows, by the title of the question. */
   readonly recipes: Readonly<Record<string, string>>

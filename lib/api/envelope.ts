@@ -4,7 +4,6 @@ import { defaultSort, encodeCursor } from "./parameters"
 
 // The JSON bodies of all API responses.
 
-/** A page of rows, before serialization. */
 export type List<Row, Meta = unknown> = {
   data: Row[]
   /** `totalIsMinimum`: of a list that does not count all matching rows where they are too many. */

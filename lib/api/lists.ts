@@ -24,21 +24,17 @@ export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
    */
   readonly read: (search: string, checkPermission?: PermissionCheck) => Promise<List<Row, Meta>>
   /** All rows that match a query without limit, offset and cursor. */
-  readonly stream: (
-    search: string,
-    checkPermission: PermissionCheck,
-    format: StreamFormat,
-    reader: Reader,
-  ) => Promise<StreamedBody>
+  readonly stream: (search: string, streaming: Streaming) => Promise<StreamedBody>
 }
 
 /** A user list that pages can read too, for the signed-in account instead of a key's owner. */
 type UserEndpoint<Row, Meta = unknown> = Endpoint & {
   /** @param search the query, with or without its `?` */
   readonly read: (owner: OwnerId, search: string) => Promise<List<Row, Meta>>
-  /** All rows of the owner that match a query without limit, offset and cursor. */
-  readonly stream: (owner: OwnerId, search: string, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
+  readonly stream: (owner: OwnerId, search: string, streaming: Streaming) => Promise<StreamedBody>
 }
+
+type Streaming = { format: StreamFormat; reader: Reader; checkPermission?: PermissionCheck }
 
 type Find<Where, Row extends z.ZodObject> = {
   page: (where: Where, page: Page, checkPermission: PermissionCheck) => Promise<Found<z.input<Row>>>
@@ -56,7 +52,6 @@ type ListRow<Where, AllowedFilters, Row extends z.ZodObject, Meta extends z.ZodO
   /** Other fields than `createdAt` by which the list can be sorted: each has an index over it and the id, and no null. */
   sorts?: readonly (keyof Row["shape"] & string)[]
   row: Row
-  /** The schema of what `meta` contains besides the page. */
   meta?: Meta
   find: Find<Where, Row>
 }
@@ -70,10 +65,8 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
   ...row
 }: ListRow<Where, Filters<Where>, Row, Meta> & {
   permission: Permission
-  /** What the parameter `q` searches. */
   search?: Searched
   recipes?: Record<string, string>
-  /** What the metrics endpoint can count of these rows. */
   metrics?: Family
 }): Routes<AdminEndpoint<z.output<Row>, z.output<Meta>>> {
   const { common, read, stream, respondTo } = list(row, {}, search)
@@ -86,8 +79,7 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
       recipes,
       ...(metrics && { metrics }),
       read: (search: string, checkPermission?: PermissionCheck) => read(search, {}, checkPermission),
-      stream: (search: string, checkPermission: PermissionCheck, format: StreamFormat, reader: Reader) =>
-        stream(search, {}, checkPermission, format, reader),
+      stream: (search: string, streaming: Streaming) => stream(search, {}, streaming),
     },
     (call) => respondTo(call, {}),
   )
@@ -110,19 +102,16 @@ export function userList<
       scope: "read",
       recipes: {},
       read: (userId: OwnerId, search: string) => inTurn(userId, "request", () => read(search, { userId })),
-      stream: (userId: OwnerId, search: string, format: StreamFormat, reader: Reader) =>
-        stream(search, { userId }, checkNothingMore, format, reader),
+      stream: (userId: OwnerId, search: string, streaming: Streaming) => stream(search, { userId }, streaming),
     },
     (call) => respondTo(call, { userId: call.caller.owner.id }),
   )
 }
 
-/** Whether an endpoint is a list that the console can show. */
 export function isAdminList(endpoint: Endpoint): endpoint is AdminEndpoint<unknown> {
   return endpoint.surface === "admin" && endpoint.shape === "list"
 }
 
-/** Whether an endpoint is a list that an account can read of itself. */
 export function isUserList(endpoint: Endpoint): endpoint is UserEndpoint<unknown> {
   return endpoint.surface === "user" && endpoint.shape === "list"
 }
@@ -177,9 +166,7 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
   async function stream(
     search: string,
     own: object,
-    checkPermission: PermissionCheck,
-    format: StreamFormat,
-    reader: Reader,
+    { format, reader, checkPermission = checkNothingMore }: Streaming,
   ): Promise<StreamedBody> {
     refusePaging(search, format)
     const { page, where } = await reader.withinDeadline(() => parse(search, own, checkPermission))
@@ -192,9 +179,9 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
 
   async function respondTo(call: Call, own: object): Promise<Body> {
     const { search } = call.url
-    const { format, checkPermission, reader } = readingOf(call)
-    if (format) return stream(search, own, checkPermission, format, reader)
-    const page = await call.withinDeadline(() => read(search, own, checkPermission))
+    const { format, ...reading } = readingOf(call)
+    if (format) return stream(search, own, { format, ...reading })
+    const page = await call.withinDeadline(() => read(search, own, reading.checkPermission))
     call.draft.rows = page.data.length
     return listEnvelope(page)
   }

@@ -130,23 +130,18 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
         { "Retry-After": String(Math.min(2, outcome.secondsLeft)) },
       )
     case "key_changed":
-      return refuseAs("service_unavailable", "This key is being changed. Nothing was charged; try again.", {
-        "Retry-After": "1",
-      })
+      return refuseForNow("This key is being changed.", 1)
     case "busy":
-      return refuseAs(
-        "service_unavailable",
-        "Other calls of this account took the credits first. Nothing was charged; try again.",
-        {
-          "Retry-After": "1",
-        },
-      )
+      return refuseForNow("Other calls of this account took the credits first.", 1)
     case "timed_out":
     case "too_late":
-      return refuseAs("service_unavailable", "The call did not finish in time. Nothing was charged; try again.", {
-        "Retry-After": "2",
-      })
+      return refuseForNow("The call did not finish in time.", 2)
   }
+}
+
+function refuseForNow(why: string, seconds: number): never {
+  const message = `${why} Nothing was charged; try again.`
+  return refuseAs("service_unavailable", message, { "Retry-After": String(seconds) })
 }
 
 function describeLimit({ limit, period, spent, held, resetsAt }: Spending, cost: number): string {

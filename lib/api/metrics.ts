@@ -44,7 +44,6 @@ type Asked = { [Name in keyof typeof shared]?: z.output<(typeof shared)[Name]> }
 /** A question, and whether it is by month of sign-up and by the months since. */
 type AskedQuestion = Question & { isByCohort: boolean }
 
-/** The endpoint that answers questions about all families. */
 export function metrics(sources: readonly Source[]): Routes {
   const families = sources.map(({ family }) => family)
   const filters = filtersOf(families)
@@ -130,7 +129,6 @@ function dimensionNames(families: readonly Family[]): string[] {
   return [...new Set(families.flatMap(({ dimensions }) => Object.keys(dimensions)))]
 }
 
-/** Several families can have dimensions of one name. */
 function descriptionOf(dimension: string, families: readonly Family[]): string {
   const described = families.flatMap(({ name, dimensions }) => {
     const description = dimensions[dimension]?.description
@@ -230,7 +228,6 @@ function whereOf(
   )
 }
 
-/** All measures, by family. */
 function vocabulary(sources: readonly Source[]): string {
   return sources.map(({ family }) => `${family.name} (${Object.keys(family.measures).join(", ")})`).join("; ")
 }
@@ -280,7 +277,6 @@ function sinceSignUp(row: Row, since: number): CohortRow[] {
   return monthOf(signedUp) < monthOf(new Date(since)) || monthsSinceSignUp < 0 ? [] : [{ ...row, monthsSinceSignUp }]
 }
 
-/** A number of the calendar month. */
 function monthOf(time: Date): number {
   return 12 * time.getUTCFullYear() + time.getUTCMonth()
 }

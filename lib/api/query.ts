@@ -54,7 +54,6 @@ export function parseListQuery(
   return { page, where }
 }
 
-/** Refuses ranges whose start is later than their end: `since` and `until`, `paidSince` and `paidUntil`. */
 function refuseReversedRanges(values: Record<string, unknown>): void {
   for (const [name, start] of Object.entries(values)) {
     const other = name.replace(/since$/, "until").replace(/Since$/, "Until")

@@ -7,7 +7,7 @@ import { clientAddress, wholeClientAddress } from "@/lib/platform/rate-limit/cli
 import { log } from "@/lib/platform/telemetry/log"
 import { requestIdFrom } from "@/lib/platform/telemetry/request-id"
 import { traced } from "@/lib/platform/telemetry/tracing"
-import { type LoggedRequest, logRequest } from "@/lib/request-log/write"
+import { logRequest } from "@/lib/request-log/write"
 import { errorEnvelope } from "./envelope"
 import { Refusal } from "./errors"
 
@@ -21,15 +21,10 @@ export type Draft = {
   readonly headers: ResponseHeaders
   /** The status of a response with a body that is no error; 200 if omitted. */
   status?: number
-  /** The API key that was used, and its owner. */
   key?: { id: string; owner_id: string; long_ended: boolean } | undefined
-  /** The code of an error. */
   code?: string
-  /** The number of rows in the response. */
   rows?: number
-  /** The credits that were charged. */
   credits?: number
-  /** The run whose response this is. */
   runId?: string
   /** The names of the parameters that were used. */
   parameters?: readonly string[]
@@ -37,7 +32,6 @@ export type Draft = {
   ended?: Promise<Ending>
 }
 
-/** The body of a response: text, a stream, or none. */
 export type Body = string | StreamedBody | null
 
 /** A body that is written while it is sent, and its headers. */
@@ -96,22 +90,13 @@ function recordResponse(
   ms: number,
   draft: Draft,
 ): Promise<void> | undefined {
-  const { key, code, runId, credits = 0 } = draft
-  const client = key ? undefined : clientAddress(request.headers)
+  const { method, headers } = request
+  const { key, code, runId, rows = 0, credits = 0, parameters = [] } = draft
+  const client = key ? undefined : clientAddress(headers)
   const run = key && runId && status === 200 ? { id: runId, accountId: key.owner_id, credits } : undefined
-  recordRequest({ requestId, keyId: key?.id, client, method: request.method, route, status, code, run, ms })
-  return key && logRequest(entryOf(request, requestId, route, status, { ...draft, key }, ms), !key.long_ended)
-}
-
-function entryOf(
-  { method, headers }: Request,
-  requestId: string,
-  route: string,
-  status: number,
-  { key, code, rows = 0, credits = 0, parameters = [] }: Draft & { key: NonNullable<Draft["key"]> },
-  ms: number,
-): LoggedRequest {
-  return {
+  recordRequest({ requestId, keyId: key?.id, client, method, route, status, code, run, ms })
+  if (!key) return undefined
+  const entry = {
     keyId: key.id,
     userId: key.owner_id,
     createdAt: new Date(Date.now() - ms),
@@ -127,6 +112,7 @@ function entryOf(
     parameters,
     requestId,
   }
+  return logRequest(entry, !key.long_ended)
 }
 
 async function responseOf(draft: Draft, requestId: string, work: () => Promise<Body>): Promise<Response> {

@@ -87,7 +87,6 @@ export function createKeyForm(surface: Surface, scopesOf: (role: string) => Prom
   }
 }
 
-/** The form on a key page that replaces a key by a new one. */
 export function rotateKeyForm(surface: Surface) {
   const { issuePermission, asksForProof, page } = kinds[surface]
   return {
@@ -150,7 +149,6 @@ function notIssued(result: NotIssued, page: string) {
   }
 }
 
-/** The form on a key page that changes the name and the limits of a key. */
 export function changeKeyForm(surface: Surface) {
   const { issuePermission, asksForProof, page } = kinds[surface]
   return {
@@ -182,7 +180,6 @@ export function changeKeyForm(surface: Surface) {
   }
 }
 
-/** What to say if the viewer's own address may not use the key. */
 async function warningAbout(addresses: readonly string[]): Promise<string | undefined> {
   if (addresses.length === 0) return undefined
   const address = wholeClientAddress(await headers())
@@ -190,14 +187,12 @@ async function warningAbout(addresses: readonly string[]): Promise<string | unde
   return `It does not work from ${address ? `your own address, ${address}` : "your own address, which is unknown"}.`
 }
 
-/** Why a key is revoked. */
 export const reasonField = z.enum(Object.keys(revocationReasons) as [RevocationReason, ...RevocationReason[]], {
   error: "Choose a reason.",
 })
 
 const revocation = z.object({ id: hidden(z.uuid()), reason: reasonField, replaced: z.string() })
 
-/** The form on a key page that revokes a key. */
 export function revokeKeyForm(surface: Surface) {
   const { issuePermission, page } = kinds[surface]
   return {

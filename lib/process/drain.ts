@@ -10,3 +10,16 @@ export async function drain(): Promise<void> {
   await drainStreams()
   await Promise.all([drainRequestLog(), drainBackground()])
 }
+
+/** Drains before Next's own handlers of shutdown signals run, which exit once all responses are sent. */
+export function delayExit(): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const handlers = process.listeners(signal)
+    if (handlers.length === 0) continue
+    process.removeAllListeners(signal)
+    process.on(signal, async () => {
+      await drain()
+      for (const handler of handlers) handler(signal)
+    })
+  }
+}

@@ -4,12 +4,10 @@ import { errorEnvelope } from "../envelope"
 
 type Row = Readonly<Record<string, unknown>>
 
-/** How a stream writes the rows of a list. */
 export type StreamFormat = {
   /** The media type that clients accept. */
   readonly type: string
   readonly contentType: string
-  /** What comes before the rows. */
   readonly start: (columns: readonly string[]) => string
   readonly row: (row: Row, columns: readonly string[]) => string
   /** What comes after the last row, and says that it was the last one. */
@@ -52,7 +50,6 @@ function withDecimals(row: Row): Row {
   return Object.fromEntries(cells)
 }
 
-/** The media types that a format goes by. */
 const spellings = (name: string) => ["application", "text"].flatMap((type) => [`${type}/${name}`, `${type}/x-${name}`])
 
 /** What a client accepts, and a list can be: a page in JSON, or all rows. */

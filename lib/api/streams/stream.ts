@@ -18,7 +18,6 @@ import type { StreamFormat } from "./formats"
 // Responses that are written as fast as their clients read, such as all rows of a list. None looks complete when it is not:
 // it ends with a line that says why, or its connection is reset.
 
-/** Who reads a stream. */
 export type Reader = StreamReader & {
   request: Request
   requestId: string
@@ -27,7 +26,6 @@ export type Reader = StreamReader & {
   check: () => Promise<void>
 }
 
-/** The list that is read. */
 type Streamed = {
   columns: readonly string[]
   all: () => Promise<All<unknown>>
@@ -39,7 +37,6 @@ type Streamed = {
 const minBytesPerSecond = 4_000
 
 const streamTimes = {
-  /** How long a stream may take. */
   maxMs: 600_000,
   /** How often it is checked whether the reader may still read, and keeps the pace. */
   checkEveryMs: 5_000,

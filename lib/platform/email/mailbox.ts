@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto"
 import { env } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 
-/** An email that was kept instead of sent. */
 export type KeptEmail = { id: string; to: string; subject: string; sentAt: Date; html: string; text: string }
 
 const maxKept = 100

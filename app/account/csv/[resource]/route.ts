@@ -20,5 +20,6 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/accou
     if (!viewer) refuseAs("forbidden", "You are no longer signed in. Sign in again to download this list.")
   }
   const reader = readerOfPage(request, { id, account: id, kind: "customer", check })
-  return fileOf(await endpoint.stream(id, new URL(request.url).search, csvFile, reader), resource, "csv")
+  const body = await endpoint.stream(id, new URL(request.url).search, { format: csvFile, reader })
+  return fileOf(body, resource, "csv")
 })

@@ -34,6 +34,6 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/admin
   // Not with the 403 page, which a route handler cannot show.
   checkPermission(endpoint.permission)
   const reader = readerOfPage(request, { id, account: id, kind: "operator", check })
-  const body = await endpoint.stream(new URL(request.url).search, checkPermission, csvFile, reader)
+  const body = await endpoint.stream(new URL(request.url).search, { format: csvFile, reader, checkPermission })
   return fileOf(body, resource.replaceAll("/", "-"), "csv")
 })
