@@ -1,8 +1,6 @@
 import { type Handler, type Method, methodNotAllowed, methods, nothing } from "@/lib/api/methods"
 
-type RouteFile = Readonly<Record<Method, Handler>>
-
-const files = import.meta.glob<RouteFile>("../app/api/v1/**/route.ts", { eager: true })
+const files = import.meta.glob<Readonly<Record<Method, Handler>>>("../app/api/v1/**/route.ts", { eager: true })
 
 /**
  * The API route files by path. Next handles folders with a parameter in their name, and /api/leaks, whose work in the

@@ -59,7 +59,7 @@ export function authorize(key: CallingKey, verdict: Verdict, { surface, permissi
   if (key.surface !== surface) {
     refuseAs(
       "wrong_scope",
-      `This is ${withArticle(key.surface)} key, for ${kinds[key.surface].api}. ${kinds[surface].api} accepts only keys that begin with ${kinds[surface].prefix}.`,
+      `This is ${key.surface === "admin" ? "an admin" : "a user"} key, for ${kinds[key.surface].api}. ${kinds[surface].api} accepts only keys that begin with ${kinds[surface].prefix}.`,
     )
   }
   if (key.status !== "active") refuseAs("forbidden", `The account of this key's owner is ${key.status}.`)
@@ -137,8 +137,4 @@ function refuseCredentials(): never {
     "Send a valid API key, as `Authorization: Bearer <API_KEY>` or in the header `x-api-key`. Keys that are unknown, revoked or expired do not work.",
     { "WWW-Authenticate": "Bearer" },
   )
-}
-
-function withArticle(surface: Surface): string {
-  return surface === "admin" ? "an admin" : "a user"
 }

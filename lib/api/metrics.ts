@@ -46,7 +46,10 @@ type AskedQuestion = Question & { isByCohort: boolean }
 
 export function metrics(sources: readonly Source[]): Routes {
   const families = sources.map(({ family }) => family)
-  const filters = filtersOf(families)
+  // What a value must be depends on the family of the question.
+  const filters: Parameters = Object.fromEntries(
+    dimensionNames(families).map((name) => [name, filter.describe(descriptionOf(name, families))]),
+  )
   const endpoint: Endpoint = {
     surface: "admin",
     method: "GET",
@@ -105,25 +108,16 @@ async function pageOf(question: AskedQuestion, sort: Sort, asked: Asked) {
 async function rowsOf(question: AskedQuestion, sort: Sort, first?: number) {
   const isFirst = first !== undefined && question.measures.includes(sort.name)
   const wanted = isFirst ? { first: { measure: sort.name, order: sort.order, rows: first } } : {}
-  const found = await ask({ ...question, ...wanted }).catch(refuseQuestion)
+  const found = await ask({ ...question, ...wanted }).catch((error) => {
+    if (error instanceof QuestionError) refuseAs("bad_request", error.message)
+    throw error
+  })
   const rows = question.isByCohort ? found.rows.flatMap((row) => sinceSignUp(row, question.since)) : found.rows
   const total = question.isByCohort ? rows.length : found.total
   return { rows: sorted(rows, sort, question), total, asOf: found.asOf }
 }
 
-function refuseQuestion(error: unknown): never {
-  if (error instanceof QuestionError) refuseAs("bad_request", error.message)
-  throw error
-}
-
 const filter = z.string().regex(/^[\w.:/-]{1,200}$/, "must be 1 to 200 letters, digits and . : / _ -")
-
-/** The filters of all families. What a value must be depends on the family of the question. */
-function filtersOf(families: readonly Family[]): Parameters {
-  return Object.fromEntries(
-    dimensionNames(families).map((name) => [name, filter.describe(descriptionOf(name, families))]),
-  )
-}
 
 function dimensionNames(families: readonly Family[]): string[] {
   return [...new Set(families.flatMap(({ dimensions }) => Object.keys(dimensions)))]
@@ -281,14 +275,10 @@ function monthOf(time: Date): number {
   return 12 * time.getUTCFullYear() + time.getUTCMonth()
 }
 
-function idOf({ start, dimensions }: Row): string {
-  const period = start === undefined ? [] : [new Date(start).toISOString().slice(0, 10)]
-  return [...period, ...Object.values(dimensions).map((value) => value ?? "none")].join(" ") || "all"
-}
-
-function bodyOf(row: CohortRow) {
-  const { start, dimensions, measures, monthsSinceSignUp } = row
-  const createdAt = start === undefined ? {} : { createdAt: new Date(start) }
+function bodyOf({ start, dimensions, measures, monthsSinceSignUp }: CohortRow) {
+  const createdAt = start === undefined ? undefined : new Date(start)
+  const period = createdAt ? [createdAt.toISOString().slice(0, 10)] : []
+  const id = [...period, ...Object.values(dimensions).map((value) => value ?? "none")].join(" ") || "all"
   const months = monthsSinceSignUp === undefined ? {} : { monthsSinceSignUp }
-  return { id: idOf(row), ...createdAt, ...months, ...dimensions, ...measures }
+  return { id, ...(createdAt && { createdAt }), ...months, ...dimensions, ...measures }
 }

@@ -71,16 +71,15 @@ export function ownKeyRoutes(
         scopes: offered.filter((scope) => !scopes || scopes.includes(scope)),
         limits: {
           requests: { perMinute, remaining, resetSeconds },
-          spending: spending && { ...spending, remaining: remainingOf(spending) },
+          // A limit that was lowered can be below what is spent.
+          spending: spending && {
+            ...spending,
+            remaining: Math.max(0, spending.limit - spending.spent - spending.held),
+          },
           addresses,
           neededForCall: await needed?.(),
         },
       }
     },
   })
-}
-
-/** A limit that was lowered can be below what is spent. */
-function remainingOf({ limit, spent, held }: { limit: number; spent: number; held: number }): number {
-  return Math.max(0, limit - spent - held)
 }

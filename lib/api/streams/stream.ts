@@ -11,7 +11,7 @@ import {
   type StreamSlot,
   takeSlot,
 } from "@/lib/platform/queues/stream-slots"
-import { errors, Refusal, refuseAs } from "../errors"
+import { type ErrorCode, errors, Refusal, refuseAs } from "../errors"
 import { type Ending, refusalFor, type StreamedBody } from "../respond"
 import type { StreamFormat } from "./formats"
 
@@ -170,10 +170,15 @@ function start(
   })
   const pace = paceOf(paceMs)
   const checking = setInterval(() => {
-    if (pace.isLost()) fail(tooSlow(paceMs))
-    else check().catch(fail)
+    if (pace.isLost()) {
+      const least = `${minBytesPerSecond / 1_000} KB per second at least, on average over ${paceMs / 60_000} minutes`
+      fail(refusalOf("stream_timeout", `A stream must be read at ${least}. Read pages with limit and cursor instead.`))
+    } else check().catch(fail)
   }, checkEveryMs)
-  const timeout = setTimeout(() => fail(tooLong(maxMs)), maxMs)
+  const timeout = setTimeout(() => {
+    const narrow = "Narrow it with since and until, or read pages with limit and cursor."
+    fail(refusalOf("stream_timeout", `A stream can take at most ${maxMs / 60_000} minutes. ${narrow}`))
+  }, maxMs)
 
   const stream = new ReadableStream<Uint8Array>(
     {
@@ -204,7 +209,7 @@ function start(
   request.signal.addEventListener("abort", disconnect, { once: true })
   if (request.signal.aborted) disconnect()
   slot.end = () => {
-    fail(new Refusal(errors.service_unavailable.status, "service_unavailable", exiting))
+    fail(refusalOf("service_unavailable", exiting))
     return ended
   }
   return { stream, ended }
@@ -267,14 +272,6 @@ function paceOf(windowMs: number) {
   }
 }
 
-function tooSlow(windowMs: number): Refusal {
-  const { status } = errors.stream_timeout
-  const message = `A stream must be read at ${minBytesPerSecond / 1_000} KB per second at least, on average over ${windowMs / 60_000} minutes. Read pages with limit and cursor instead.`
-  return new Refusal(status, "stream_timeout", message)
-}
-
-function tooLong(ms: number): Refusal {
-  const { status } = errors.stream_timeout
-  const message = `A stream can take at most ${ms / 60_000} minutes. Narrow it with since and until, or read pages with limit and cursor.`
-  return new Refusal(status, "stream_timeout", message)
+function refusalOf(code: ErrorCode, message: string): Refusal {
+  return new Refusal(errors[code].status, code, message)
 }
