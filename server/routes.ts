@@ -19,7 +19,7 @@ const routes = new Map(
 export function handlerFor(method: string, target: string): Handler | undefined {
   const [path = ""] = target.split("?", 1)
   const route = routes.get(path) ?? (hasOtherCase(path) ? nothing : undefined)
-  if (isKnown(method)) return route?.[method]
+  if ((methods as readonly string[]).includes(method)) return route?.[method as Method]
   // No route supports DELETE: its handler returns 405 with the method of the request and the methods of the route.
   return route?.DELETE ?? methodNotAllowed
 }
@@ -27,8 +27,4 @@ export function handlerFor(method: string, target: string): Handler | undefined 
 /** Whether a path starts with /api in another case; Next would respond with a page. */
 function hasOtherCase(path: string): boolean {
   return /^\/api(\/|$)/i.test(path) && !path.startsWith("/api")
-}
-
-function isKnown(method: string): method is Method {
-  return (methods as readonly string[]).includes(method)
 }

@@ -20,20 +20,14 @@ export type Access = {
 /** A key that is neither revoked nor expired, its owner, and what is left of its rate limit. */
 export type Caller = { key: CallingKey; owner: Owner; verdict: Verdict }
 
-/**
- * Finds the key that a caller sends, even one that has ended.
- * @throws Refusal 400 or 401 for credentials that cannot be a key
- */
+/** Also finds a key that has ended. @throws Refusal 400 or 401 for credentials that cannot be a key */
 export async function findKeyIn(headers: Headers): Promise<CallingKey | undefined> {
   const secret = readCredentials(headers)
   if (secret === undefined) return refuseCredentials()
   return isWellFormed(secret) ? findCallingKey(secret) : undefined
 }
 
-/**
- * Refuses a key that is unknown, revoked or expired, always in the same way.
- * @throws Refusal 401 or, for too many requests without a valid key, 429
- */
+/** Refuses a key that is unknown, revoked or expired. @throws Refusal 401, or 429 for too many such requests */
 export async function refuseKey(headers: Headers): Promise<never> {
   await countFailure(clientAddress(headers), "without a valid key")
   return refuseCredentials()
@@ -50,10 +44,7 @@ export async function countRequest(key: CallingKey, headers: Headers): Promise<V
   return consume("key", key.id, key.requests_per_minute ?? undefined)
 }
 
-/**
- * Authorizes an identified caller. Checks in this order: rate limit, surface, owner, permission, scope.
- * @throws Refusal 403 or 429
- */
+/** Checks in this order: rate limit, surface, owner, permission, scope. @throws Refusal 403 or 429 */
 export function authorize(key: CallingKey, verdict: Verdict, { surface, permission, scope }: Access): Caller {
   if (!verdict.allowed) refuseRate(`This key has reached its limit of ${verdict.limit} requests per minute.`, verdict)
   if (key.surface !== surface) {
@@ -69,10 +60,7 @@ export function authorize(key: CallingKey, verdict: Verdict, { surface, permissi
   return { key, owner, verdict }
 }
 
-/**
- * Authorizes a caller again whose response takes longer: reads the key and its owner anew, without counting a request.
- * @throws Refusal 401 or 403
- */
+/** Reads the key and its owner anew for a longer response, without counting a request. @throws Refusal 401 or 403 */
 export async function authorizeAgain(headers: Headers, { verdict }: Caller, access: Access): Promise<Caller> {
   const key = await findKeyIn(headers)
   if (!key || key.revoked || key.expired) return refuseCredentials()
@@ -80,10 +68,7 @@ export async function authorizeAgain(headers: Headers, { verdict }: Caller, acce
   return authorize(key, verdict, access)
 }
 
-/**
- * Requires a permission of a caller that is authorized for the endpoint, and the scope of the same name.
- * @throws Refusal 403
- */
+/** Requires a permission of the owner, and the scope of the same name of the key. @throws Refusal 403 */
 export function requireCallerPermission({ owner, key }: Caller, permission: Permission): void {
   requireRole(owner, permission)
   requireScope(key, permission)

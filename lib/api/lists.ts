@@ -116,10 +116,7 @@ export function isUserList(endpoint: Endpoint): endpoint is UserEndpoint<unknown
   return endpoint.surface === "user" && endpoint.shape === "list"
 }
 
-/**
- * What the lists of both surfaces have in common. `read` and `stream` add `own` to the conditions from the query.
- * @param differing the parameters in which a surface differs
- */
+/** What the lists of both surfaces have in common. `own` is added to the conditions from the query. */
 function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
   row: ListRow<Where, object, Row, Meta>,
   differing: Parameters,

@@ -17,7 +17,7 @@ export const ownObject = {
 } as const satisfies Partial<Endpoint>
 
 /** An endpoint without parameters that returns one object, or `null`. */
-export function object<Data extends z.ZodType>({
+export function oneObject<Data extends z.ZodType>({
   get,
   ...row
 }: Pick<Endpoint, "surface" | "scope" | "summary"> & {
@@ -39,7 +39,7 @@ export function userObject<Data extends z.ZodType>({
   data: Data
   get: (owner: Owner) => Promise<z.input<Data>>
 }): Routes {
-  return object({
+  return oneObject({
     ...row,
     surface: "user",
     scope: "read",

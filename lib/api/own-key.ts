@@ -6,7 +6,7 @@ import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 import type { Surface } from "@/lib/surfaces"
 import type { Routes } from "./endpoint"
-import { object } from "./object"
+import { oneObject } from "./object"
 
 const credits = z.int().min(0)
 
@@ -54,7 +54,7 @@ export function ownKeyRoutes(
   needed?: () => Promise<number | null>,
 ): Routes {
   const data: z.ZodType = needed ? spendingKey : ownKey
-  return object({
+  return oneObject({
     surface,
     scope: undefined,
     summary: "Returns the calling key: its scopes, its expiry, and what is left of its limits",

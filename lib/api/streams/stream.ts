@@ -56,10 +56,7 @@ export function openStream(
   return openChunks(reader, format.contentType, (maxMs) => chunksOfList(reader.id, format, streamed, maxMs), times)
 }
 
-/**
- * Starts a stream. Errors after that end it.
- * @throws Refusal for a reader that has another stream, or when all are taken
- */
+/** Errors after the start end a stream. @throws Refusal for a reader that has another one, or when all are taken */
 export async function openChunks(
   reader: Reader,
   contentType: string,

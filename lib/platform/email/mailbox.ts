@@ -18,17 +18,13 @@ export function deliversEmails(): boolean {
 }
 
 /** The last emails that were kept, newest first. */
-export function mailbox(): readonly KeptEmail[] {
-  return kept()
+export function mailbox(): KeptEmail[] {
+  return singleton("mailbox", () => [])
 }
 
 export function keepEmail(email: Omit<KeptEmail, "id" | "sentAt">): KeptEmail {
   const added = { id: randomUUID(), sentAt: new Date(), ...email }
-  kept().unshift(added)
-  kept().splice(maxKept)
+  mailbox().unshift(added)
+  mailbox().splice(maxKept)
   return added
-}
-
-function kept(): KeptEmail[] {
-  return singleton("mailbox", () => [])
 }

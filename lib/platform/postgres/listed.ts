@@ -2,10 +2,7 @@ import type { z } from "zod"
 import { type countedTables, dailyTotal } from "./daily-sums"
 import { type Conditions, findIn, type List } from "./page"
 
-/**
- * The `find` of a list over a table: its conditions are the fields of `row` and those of `conditions`, and totals come
- * from the daily sums.
- */
+/** The `find` of a list over a table, whose totals come from the daily sums. */
 export function listed<Row extends z.ZodObject, Name extends string = never>(
   table: keyof typeof countedTables,
   row: Row,

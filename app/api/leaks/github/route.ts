@@ -39,10 +39,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST
   }),
 )
 
-/**
- * Reads a body that GitHub has signed. Without the identifier of one of its keys nothing is read.
- * @throws Refusal 400, 403, 413 or 503
- */
+/** Without the identifier of one of GitHub's keys nothing is read. @throws Refusal 400, 403, 413 or 503 */
 async function readSigned(request: Request): Promise<Buffer> {
   const identifier = request.headers.get("github-public-key-identifier") ?? ""
   const signature = request.headers.get("github-public-key-signature") ?? ""
