@@ -8,7 +8,7 @@ export async function register(): Promise<void> {
       import("./lib/env"),
       import("./lib/platform/telemetry/printed"),
       import("./lib/process/start"),
-      import("./lib/process/delay-exit"),
+      import("./lib/process/drain"),
       import("./lib/process/sweeper"),
     ])
   checkEnvironment()

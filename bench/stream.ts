@@ -38,8 +38,7 @@ async function main(rows: number): Promise<void> {
   await printConditions(`${rows} orders in one response, medians of ${rounds} rounds in turns`)
   const { secret } = await createKey({ user: await createUser({ role: "owner" }), surface: "admin" })
 
-  const page = { limit: 1, offset: 0, order: "desc", all: true } as const
-  const { statement } = await findIn({ table: "orders", row: orderRow }, {}, page)
+  const statement = await findIn({ table: "orders", row: orderRow }).all({}, { order: "desc" })
   const floor = await startServer(
     (port) => startFloor(port, { ...given, STATEMENT: JSON.stringify(statement) }),
     "/?none",

@@ -16,10 +16,7 @@ export class Bodies {
   readonly #unfinished = new Map<string, number>()
   #total = 0
 
-  /**
-   * The refusal of a request, before its body is read.
-   * @param exceeded called when a body without a length exceeds its limit
-   */
+  /** @param exceeded called when a body without a length exceeds its limit */
   refusalOf(request: IncomingMessage, exceeded: (maxBytes: number) => void): Response | undefined {
     const { method = "", url = "", headers } = request
     const [path = ""] = url.split("?", 1)

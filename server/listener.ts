@@ -34,9 +34,6 @@ const lingerMs = 2_000
 /** How long a page may keep others of its address waiting, for clients that read slowly: longer than a page takes. */
 const turnMs = 5_000
 
-const tooManyPages = "Too many pages are being loaded from here. Try again in a moment."
-
-/** Resolves when the response is complete. */
 export type NextHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 export type Listener = {
@@ -49,7 +46,6 @@ export type Listener = {
 }
 
 type Connection = {
-  /** The number of responses that are not sent yet. */
   pending: number
   /** The last request, whose body may still be arriving. */
   last?: { request: IncomingMessage; response: ServerResponse }
@@ -98,8 +94,10 @@ export function createListener(next: NextHandler): Listener {
     // A form that arrives slowly does not keep pages waiting.
     const kind = hasBody(request) && !request.complete ? "slow forms" : "pages"
     inTurn(`${kind} of ${addressOf(request)}`, "request", handle, left.signal).catch((error) => {
-      if (error instanceof TooManyWaiting)
-        return sendEarly(text(429, tooManyPages), request, response).catch(() => response.destroy())
+      if (error instanceof TooManyWaiting) {
+        const refusal = text(429, "Too many pages are being loaded from here. Try again in a moment.")
+        return sendEarly(refusal, request, response).catch(() => response.destroy())
+      }
       if (!left.signal.aborted) throw error
     })
   }

@@ -19,12 +19,10 @@ export function refusalOf({ code = "" }: NodeJS.ErrnoException): string {
   return rawResponse(name, message)
 }
 
-/** The response to a body without a length that is too large. */
 export function sizeRefusal(maxBytes: number): string {
   return rawResponse("payload_too_large", `A body can have at most ${maxBytes} bytes.`)
 }
 
-/** The response to CONNECT, a method for proxies. */
 export function connectRefusal(): string {
   const allowed = methods.join(", ")
   return rawResponse("method_not_allowed", `CONNECT is not available here. Allowed: ${allowed}.`, [`Allow: ${allowed}`])

@@ -1,9 +1,6 @@
 import { type Handler, type Method, methodNotAllowed, methods, nothing } from "@/lib/api/methods"
 
-/** The exports of an API route file: a handler for every method that Next supports. */
-type RouteFile = Readonly<Record<Method, Handler>>
-
-const files = import.meta.glob<RouteFile>("../app/api/v1/**/route.ts", { eager: true })
+const files = import.meta.glob<Readonly<Record<Method, Handler>>>("../app/api/v1/**/route.ts", { eager: true })
 
 /**
  * The API route files by path. Next handles folders with a parameter in their name, and /api/leaks, whose work in the
@@ -22,7 +19,7 @@ const routes = new Map(
 export function handlerFor(method: string, target: string): Handler | undefined {
   const [path = ""] = target.split("?", 1)
   const route = routes.get(path) ?? (hasOtherCase(path) ? nothing : undefined)
-  if (isKnown(method)) return route?.[method]
+  if ((methods as readonly string[]).includes(method)) return route?.[method as Method]
   // No route supports DELETE: its handler returns 405 with the method of the request and the methods of the route.
   return route?.DELETE ?? methodNotAllowed
 }
@@ -30,8 +27,4 @@ export function handlerFor(method: string, target: string): Handler | undefined 
 /** Whether a path starts with /api in another case; Next would respond with a page. */
 function hasOtherCase(path: string): boolean {
   return /^\/api(\/|$)/i.test(path) && !path.startsWith("/api")
-}
-
-function isKnown(method: string): method is Method {
-  return (methods as readonly string[]).includes(method)
 }

@@ -1,4 +1,4 @@
-import cluster, { type Worker } from "node:cluster"
+import cluster from "node:cluster"
 import { collectClusterMetrics } from "@/lib/platform/telemetry/cluster-metrics"
 import { log } from "@/lib/platform/telemetry/log"
 import { onShutdown } from "./shutdown"
@@ -31,14 +31,10 @@ export function startWorkers(count: number): void {
 
   function end(): void {
     ending = true
-    for (const worker of workers()) worker.process.kill("SIGTERM")
+    for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill("SIGTERM")
   }
 
   collectClusterMetrics()
   for (let slot = 0; slot < count; slot++) start(slot)
   onShutdown(end)
-}
-
-function workers(): Worker[] {
-  return Object.values(cluster.workers ?? {}).flatMap((worker) => worker ?? [])
 }

@@ -10,20 +10,16 @@ const bodyDeadlineMs = 10_000
 
 const maxDepth = 32
 
-/**
- * Reads a JSON body and parses it strictly: a mismatch with the schema is a 400 that states what is accepted.
- * @throws Refusal 400 or 413
- */
+/** Parses strictly: a mismatch with the schema is a 400 that states what is accepted. @throws Refusal 400 or 413 */
 export async function readBody<Body extends z.ZodType>(request: Request, schema: Body): Promise<z.output<Body>> {
   return parseBody(await readBytes(request), schema)
 }
 
-/**
- * Parses the bytes of a JSON body, as `readBody` does.
- * @throws Refusal 400
- */
+/** Parses the bytes of a JSON body, as `readBody` does. @throws Refusal 400 */
 export function parseBody<Body extends z.ZodType>(bytes: Buffer, schema: Body): z.output<Body> {
-  const value = parseJson(decode(bytes))
+  const text = decode(bytes)
+  const value = parseJson(text)
+  refuseDuplicates(text)
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
@@ -48,10 +44,7 @@ function checkType(headers: Headers): void {
   }
 }
 
-/**
- * Reads the bytes of a JSON body, and counts them while reading, because Content-Length may be wrong or missing.
- * @throws Refusal 400 or 413
- */
+/** Counts the bytes while reading, because Content-Length may be wrong or missing. @throws Refusal 400 or 413 */
 export async function readBytes(request: Request, maxBytes = maxBodyBytes): Promise<Buffer> {
   checkType(request.headers)
   const contentLength = Number(request.headers.get("content-length") ?? 0)
@@ -95,12 +88,6 @@ function decode(bytes: Buffer): string {
 }
 
 function parseJson(text: string): unknown {
-  const value = tryParse(text)
-  refuseDuplicates(text)
-  return value
-}
-
-function tryParse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,28 +1,20 @@
 import type { z } from "zod"
-import type { Scope } from "@/lib/keys/scopes"
 import type { Family, Source } from "@/lib/metrics/family"
-import type { Permission } from "@/lib/permissions"
 import { databaseDeadline, type WithinDeadline } from "@/lib/platform/postgres/deadline"
 import { isOverloaded, overloaded } from "@/lib/platform/postgres/load-shedding"
 import { inTurns, TooManyWaiting } from "@/lib/platform/queues/turns"
 import { clientAddress } from "@/lib/platform/rate-limit/client-address"
 import { limits, type Verdict } from "@/lib/platform/rate-limit/rate-limit"
-import type { Surface } from "@/lib/surfaces"
-import { authorize, type Caller, countRequest, findKeyIn, refuseKey } from "./authenticate"
+import { type Access, authorize, type Caller, countRequest, findKeyIn, refuseKey } from "./authenticate"
 import { refuseAs } from "./errors"
 import { eachMethod, handleEach, type Method } from "./methods"
 import type { Parameters } from "./parameters"
-import { type Body, type Draft, pathOf, respond, setAll } from "./respond"
+import { type Body, type Draft, respond, setAll } from "./respond"
 
 /** The definition of an endpoint, which documents, console pages and tests read. Its path is its folder. */
-export type Endpoint = {
-  readonly surface: Surface
+export type Endpoint = Access & {
   readonly method: "GET" | "POST"
   readonly summary: string
-  /** The permission that the key's owner must hold; none on the user surface. */
-  readonly permission: Permission | undefined
-  /** The scope that the key must have; none for what every key may read. */
-  readonly scope: Scope | undefined
   /** Whether `data` is a page of rows, a page of what was counted, or one object. */
   readonly shape: "list" | "metrics" | "object"
   readonly filters: Parameters
@@ -39,7 +31,6 @@ export type Endpoint = {
   readonly metrics?: Family
   /** What the metrics endpoint counts: the `metrics` of all endpoints. */
   readonly families?: readonly Source[]
-  /** The query of an example request, where that needs one. */
   readonly exampleQuery?: string
   /** Code that answers a question from these rows, by the title of the question. */
   readonly recipes: Readonly<Record<string, string>>
@@ -50,18 +41,27 @@ type Route<Row = Endpoint> = ((request: Request) => Promise<Response>) & { reado
 /** What a route file exports: a handler for every method, because the framework's own 405 has an empty body. */
 export type Routes<Row = Endpoint> = Readonly<Record<Method, Route<Row>>>
 
+/** A request by a caller who is authorized for an endpoint. */
+export type Call = {
+  request: Request
+  url: URL
+  caller: Caller
+  access: Access
+  /** Also waits for the owner's turn. */
+  withinDeadline: WithinDeadline
+  draft: Draft
+}
+
 /** Turns an endpoint and its handler, which returns the body of the response, into the routes of all methods. */
-export function routes<Row extends Endpoint>(
-  endpoint: Row,
-  handle: (request: Request, caller: Caller, withinDeadline: WithinDeadline, draft: Draft) => Promise<Body>,
-): Routes<Row> {
+export function routes<Row extends Endpoint>(endpoint: Row, handle: (call: Call) => Promise<Body>): Routes<Row> {
   const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : `${endpoint.method}, OPTIONS`
 
   function serve(request: Request): Promise<Response> {
-    return respond(request, pathOf(request), async (draft) => {
+    return respond(request, async (draft, url) => {
       if (isOverloaded()) return refuseOverloaded()
       const withinDeadline = databaseDeadline()
-      if (request.url.includes("?")) draft.parameters = declared(request.url, endpoint)
+      // Other names than those of parameters may be anything, even a secret.
+      if (url.search) draft.parameters = Object.keys(endpoint.parameters).filter((name) => url.searchParams.has(name))
       // The account is not known yet.
       const findWithinDeadline = inTurns(`address ${clientAddress(request.headers)}`, withinDeadline)
       const key = await findWithinDeadline(() => findKeyIn(request.headers)).catch((error) =>
@@ -75,7 +75,8 @@ export function routes<Row extends Endpoint>(
       const caller = authorize(key, verdict, endpoint)
       // Lists count their rows; any other body is one object.
       if (endpoint.method === "GET") draft.rows = 1
-      return handle(request, caller, inTurns(caller.owner.id, withinDeadline), draft)
+      const inOwnTurns = inTurns(caller.owner.id, withinDeadline)
+      return handle({ request, url, caller, access: endpoint, withinDeadline: inOwnTurns, draft })
     })
   }
 
@@ -85,12 +86,6 @@ export function routes<Row extends Endpoint>(
 
 function refuseOverloaded(): never {
   return refuseAs("service_unavailable", overloaded.message, overloaded.headers)
-}
-
-/** The names of the endpoint's parameters in a query. Other names may be anything, even a secret. */
-function declared(url: string, { parameters }: Endpoint): string[] {
-  const given = new URL(url).searchParams
-  return Object.keys(parameters).filter((name) => given.has(name))
 }
 
 /** The headers of draft-ietf-httpapi-ratelimit-headers and their older X- form, which most clients read. */

@@ -1,10 +1,40 @@
+import type { z } from "zod"
+import type { Found, Page, Position } from "@/lib/platform/postgres/page"
+import { defaultSort, encodeCursor } from "./parameters"
+
 // The JSON bodies of all API responses.
 
-/** A page of rows, before serialization. */
 export type List<Row, Meta = unknown> = {
   data: Row[]
   /** `totalIsMinimum`: of a list that does not count all matching rows where they are too many. */
   meta: { total: number; limit: number; offset: number; nextCursor: string | null; totalIsMinimum?: boolean } & Meta
+}
+
+export function pageOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
+  schema: Row,
+  metaSchema: Meta,
+  page: Page,
+  found: Found<z.input<Row>>,
+): List<z.output<Row>, z.output<Meta>> {
+  const { limit, offset, order, sort = defaultSort, fields } = page
+  const hasMore = found.rows.length > limit
+  const rows = hasMore ? found.rows.slice(0, limit) : found.rows
+  const last = rows.at(-1) as Record<string, unknown> | undefined
+  const nextCursor = hasMore && last ? encodeCursor(order, { value: last[sort], id: last.id } as Position, sort) : null
+  const meta = { total: found.total, limit, offset, nextCursor, ...metaSchema.parse(found.meta ?? {}) }
+  return { data: rows.map((row) => selected(schema, fields, row)), meta }
+}
+
+/** A row, or some of its fields. A schema for each selection would take longer to make than to use. */
+export function selected<Row extends z.ZodObject>(
+  schema: Row,
+  fields: readonly string[] | undefined,
+  row: unknown,
+): z.output<Row> {
+  if (!fields) return schema.parse(row)
+  const found = row as Readonly<Record<string, unknown>>
+  const values = fields.map((name) => [name, (schema.shape[name] as z.ZodType).parse(found[name])])
+  return Object.fromEntries(values) as z.output<Row>
 }
 
 export function listEnvelope({ data, meta }: { data: readonly unknown[]; meta: object }): string {

@@ -2,25 +2,17 @@ import { z } from "zod"
 import type { OwnerId } from "@/lib/authority/owner"
 import type { Family } from "@/lib/metrics/family"
 import type { Permission } from "@/lib/permissions"
-import type { Found, Page, Position } from "@/lib/platform/postgres/page"
+import type { All, Found, Page, Selection } from "@/lib/platform/postgres/page"
 import { maxMatches, type Searched, search as searchFor, type Term } from "@/lib/platform/postgres/search"
 import { inTurn } from "@/lib/platform/queues/turns"
-import { type Endpoint, type Routes, routes } from "./endpoint"
-import type { List } from "./envelope"
+import { type Call, type Endpoint, type Routes, routes } from "./endpoint"
+import { type List, listEnvelope, pageOf, selected } from "./envelope"
 import { refuseAs } from "./errors"
-import {
-  defaultSort,
-  encodeCursor,
-  listParameters,
-  type Parameters,
-  searchParameter,
-  sortParameter,
-  userOffset,
-} from "./parameters"
+import { listParameters, type Parameters, searchParameter, sortParameter, userOffset } from "./parameters"
 import { parseListQuery } from "./query"
 import type { Body, StreamedBody } from "./respond"
 import type { StreamFormat } from "./streams/formats"
-import { type Context, type PermissionCheck, pageOrStream, refusePaging } from "./streams/page-or-stream"
+import { type PermissionCheck, readingOf, refusePaging } from "./streams/page-or-stream"
 import { openStream, type Reader } from "./streams/stream"
 
 /** An admin list that pages can read too, with the same rows, parameters and errors as over HTTP. */
@@ -32,27 +24,22 @@ export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
    */
   readonly read: (search: string, checkPermission?: PermissionCheck) => Promise<List<Row, Meta>>
   /** All rows that match a query without limit, offset and cursor. */
-  readonly stream: (
-    search: string,
-    checkPermission: PermissionCheck,
-    format: StreamFormat,
-    reader: Reader,
-  ) => Promise<StreamedBody>
+  readonly stream: (search: string, streaming: Streaming) => Promise<StreamedBody>
 }
 
 /** A user list that pages can read too, for the signed-in account instead of a key's owner. */
 type UserEndpoint<Row, Meta = unknown> = Endpoint & {
   /** @param search the query, with or without its `?` */
   readonly read: (owner: OwnerId, search: string) => Promise<List<Row, Meta>>
-  /** All rows of the owner that match a query without limit, offset and cursor. */
-  readonly stream: (owner: OwnerId, search: string, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
+  readonly stream: (owner: OwnerId, search: string, streaming: Streaming) => Promise<StreamedBody>
 }
 
-type Find<Where, Row extends z.ZodObject> = (
-  where: Where,
-  page: Page,
-  checkPermission: PermissionCheck,
-) => Promise<Found<z.input<Row>>>
+type Streaming = { format: StreamFormat; reader: Reader; checkPermission?: PermissionCheck }
+
+type Find<Where, Row extends z.ZodObject> = {
+  page: (where: Where, page: Page, checkPermission: PermissionCheck) => Promise<Found<z.input<Row>>>
+  all: (where: Where, selection: Selection, checkPermission: PermissionCheck) => Promise<All<z.input<Row>>>
+}
 
 /** A filter has the name and type of the `where` field that it sets, so a misspelled filter does not compile. */
 export type Filters<Where> = { readonly [Column in keyof Where]?: z.ZodType<Where[Column], string> }
@@ -65,7 +52,6 @@ type ListRow<Where, AllowedFilters, Row extends z.ZodObject, Meta extends z.ZodO
   /** Other fields than `createdAt` by which the list can be sorted: each has an index over it and the id, and no null. */
   sorts?: readonly (keyof Row["shape"] & string)[]
   row: Row
-  /** The schema of what `meta` contains besides the page. */
   meta?: Meta
   find: Find<Where, Row>
 }
@@ -79,25 +65,23 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
   ...row
 }: ListRow<Where, Filters<Where>, Row, Meta> & {
   permission: Permission
-  /** What the parameter `q` searches. */
   search?: Searched
   recipes?: Record<string, string>
-  /** What the metrics endpoint can count of these rows. */
   metrics?: Family
 }): Routes<AdminEndpoint<z.output<Row>, z.output<Meta>>> {
-  const { common, read, stream, write } = list(row, {}, search)
-  const access = { surface: "admin", permission, scope: permission } as const
+  const { common, read, stream, respondTo } = list(row, {}, search)
   return routes(
     {
       ...common,
-      ...access,
+      surface: "admin",
+      permission,
+      scope: permission,
       recipes,
       ...(metrics && { metrics }),
       read: (search: string, checkPermission?: PermissionCheck) => read(search, {}, checkPermission),
-      stream: (search: string, checkPermission: PermissionCheck, format: StreamFormat, reader: Reader) =>
-        stream(search, {}, checkPermission, format, reader),
+      stream: (search: string, streaming: Streaming) => stream(search, {}, streaming),
     },
-    (request, caller, withinDeadline, draft) => write(request, {}, { caller, access, withinDeadline, draft }),
+    (call) => respondTo(call, {}),
   )
 }
 
@@ -109,36 +93,30 @@ export function userList<
 >(
   row: ListRow<Where & { userId: OwnerId }, Filters<Omit<Where, "userId">>, Row, Meta>,
 ): Routes<UserEndpoint<z.output<Row>, z.output<Meta>>> {
-  const { common, read, stream, write } = list(row, { offset: userOffset })
-  const access = { surface: "user", permission: undefined, scope: "read" } as const
+  const { common, read, stream, respondTo } = list(row, { offset: userOffset })
   return routes(
     {
       ...common,
-      ...access,
+      surface: "user",
+      permission: undefined,
+      scope: "read",
       recipes: {},
       read: (userId: OwnerId, search: string) => inTurn(userId, "request", () => read(search, { userId })),
-      stream: (userId: OwnerId, search: string, format: StreamFormat, reader: Reader) =>
-        stream(search, { userId }, checkNothingMore, format, reader),
+      stream: (userId: OwnerId, search: string, streaming: Streaming) => stream(search, { userId }, streaming),
     },
-    (request, caller, withinDeadline, draft) =>
-      write(request, { userId: caller.owner.id }, { caller, access, withinDeadline, draft }),
+    (call) => respondTo(call, { userId: call.caller.owner.id }),
   )
 }
 
-/** Whether an endpoint is a list that the console can show. */
 export function isAdminList(endpoint: Endpoint): endpoint is AdminEndpoint<unknown> {
   return endpoint.surface === "admin" && endpoint.shape === "list"
 }
 
-/** Whether an endpoint is a list that an account can read of itself. */
 export function isUserList(endpoint: Endpoint): endpoint is UserEndpoint<unknown> {
   return endpoint.surface === "user" && endpoint.shape === "list"
 }
 
-/**
- * What the lists of both surfaces have in common. `read` and `stream` add `own` to the conditions from the query.
- * @param differing the parameters in which a surface differs
- */
+/** What the lists of both surfaces have in common. `own` is added to the conditions from the query. */
 function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
   row: ListRow<Where, object, Row, Meta>,
   differing: Parameters,
@@ -179,33 +157,32 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
     checkPermission: PermissionCheck = checkNothingMore,
   ): Promise<List<z.output<Row>, z.output<Meta>>> {
     const { page, where } = await parse(search, own, checkPermission)
-    return pageOf(row.row, meta, page, await row.find(where, page, checkPermission))
+    return pageOf(row.row, meta, page, await row.find.page(where, page, checkPermission))
   }
 
   async function stream(
     search: string,
     own: object,
-    checkPermission: PermissionCheck,
-    format: StreamFormat,
-    reader: Reader,
+    { format, reader, checkPermission = checkNothingMore }: Streaming,
   ): Promise<StreamedBody> {
     refusePaging(search, format)
     const { page, where } = await reader.withinDeadline(() => parse(search, own, checkPermission))
     return openStream(reader, format, {
       columns: page.fields ?? Object.keys(row.row.shape),
-      find: () => row.find(where, { ...page, limit: Number.MAX_SAFE_INTEGER, all: true }, checkPermission),
+      all: () => row.find.all(where, page, checkPermission),
       rowOf: (found) => selected(row.row, page.fields, found),
     })
   }
 
-  function write(request: Request, own: object, context: Context): Promise<Body> {
-    const { search } = new URL(request.url)
-    return pageOrStream(request, context, {
-      page: (checkPermission) => read(search, own, checkPermission),
-      stream: (checkPermission, format, reader) => stream(search, own, checkPermission, format, reader),
-    })
+  async function respondTo(call: Call, own: object): Promise<Body> {
+    const { search } = call.url
+    const { format, ...reading } = readingOf(call)
+    if (format) return stream(search, own, { format, ...reading })
+    const page = await call.withinDeadline(() => read(search, own, reading.checkPermission))
+    call.draft.rows = page.data.length
+    return listEnvelope(page)
   }
-  return { common, read, stream, write }
+  return { common, read, stream, respondTo }
 }
 
 const checkNothingMore: PermissionCheck = (permission) =>
@@ -223,31 +200,4 @@ async function withMatches(
   const id = await searchFor(searched, term)
   const tooMany = `q has more than ${maxMatches.toLocaleString("en")} matches: narrow the search.`
   return { ...where, id: id ?? refuseAs("bad_request", tooMany) }
-}
-
-function pageOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
-  schema: Row,
-  metaSchema: Meta,
-  page: Page,
-  found: Found<z.input<Row>>,
-): List<z.output<Row>, z.output<Meta>> {
-  const { limit, offset, order, sort = defaultSort, fields } = page
-  const hasMore = found.rows.length > limit
-  const rows = hasMore ? found.rows.slice(0, limit) : found.rows
-  const last = rows.at(-1) as Record<string, unknown> | undefined
-  const nextCursor = hasMore && last ? encodeCursor(order, { value: last[sort], id: last.id } as Position, sort) : null
-  const meta = { total: found.total, limit, offset, nextCursor, ...metaSchema.parse(found.meta ?? {}) }
-  return { data: rows.map((row) => selected(schema, fields, row)), meta }
-}
-
-/** A row, or some of its fields. A schema for each selection would take longer to make than to use. */
-function selected<Row extends z.ZodObject>(
-  schema: Row,
-  fields: readonly string[] | undefined,
-  row: unknown,
-): z.output<Row> {
-  if (!fields) return schema.parse(row)
-  const found = row as Readonly<Record<string, unknown>>
-  const values = fields.map((name) => [name, (schema.shape[name] as z.ZodType).parse(found[name])])
-  return Object.fromEntries(values) as z.output<Row>
 }

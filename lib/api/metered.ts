@@ -42,22 +42,20 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
   /** `signal` aborts when the time is up. A thrown error becomes the response, and nothing is charged. */
   work: (body: z.output<Body>, context: { runId: string; signal: AbortSignal }) => Promise<Worked<z.input<Result>>>
 }): Routes {
-  const access = { surface: "user", permission: undefined, scope: "run" } as const
   return routes(
     {
       ...ownObject,
-      ...access,
+      scope: "run",
       method: "POST",
       summary,
       data: settledRun(maxCost, result),
       metered: { body, maxCost },
     },
-    async (request, caller, withinDeadline, draft) => {
-      const { pathname, search } = new URL(request.url)
-      parseParameters(search, ownObject.parameters)
+    async ({ request, url, caller, access, withinDeadline, draft }) => {
+      parseParameters(url.search, ownObject.parameters)
       const idempotencyKey = readIdempotencyKey(request.headers)
       const input = await readBody(request, body)
-      const fingerprint = fingerprintOf(pathname, input)
+      const fingerprint = fingerprintOf(url.pathname, input)
       const attempt = ({ key, owner }: Caller) =>
         run(
           {
@@ -132,23 +130,18 @@ function refuseRun(outcome: Extract<RunResult, { ok: false }>, maxCost: number):
         { "Retry-After": String(Math.min(2, outcome.secondsLeft)) },
       )
     case "key_changed":
-      return refuseAs("service_unavailable", "This key is being changed. Nothing was charged; try again.", {
-        "Retry-After": "1",
-      })
+      return refuseForNow("This key is being changed.", 1)
     case "busy":
-      return refuseAs(
-        "service_unavailable",
-        "Other calls of this account took the credits first. Nothing was charged; try again.",
-        {
-          "Retry-After": "1",
-        },
-      )
+      return refuseForNow("Other calls of this account took the credits first.", 1)
     case "timed_out":
     case "too_late":
-      return refuseAs("service_unavailable", "The call did not finish in time. Nothing was charged; try again.", {
-        "Retry-After": "2",
-      })
+      return refuseForNow("The call did not finish in time.", 2)
   }
+}
+
+function refuseForNow(why: string, seconds: number): never {
+  const message = `${why} Nothing was charged; try again.`
+  return refuseAs("service_unavailable", message, { "Retry-After": String(seconds) })
 }
 
 function describeLimit({ limit, period, spent, held, resetsAt }: Spending, cost: number): string {

@@ -1,5 +1,5 @@
 import { errors, refuseAs } from "./errors"
-import { noRoute, pathOf, respond, setAll } from "./respond"
+import { noRoute, respond, setAll } from "./respond"
 
 // The handlers of all methods that a route file exports.
 
@@ -14,7 +14,7 @@ export function documentRoutes(contentType: string, write: () => Promise<string>
   const allowed = "GET, HEAD, OPTIONS"
   let written: { day: string; document: string } | undefined
   const serve = (request: Request) =>
-    respond(request, pathOf(request), async ({ headers }) => {
+    respond(request, async ({ headers }) => {
       const day = new Date().toISOString().slice(0, 10)
       if (written?.day !== day) written = { day, document: await write() }
       setAll(headers, { "Content-Type": contentType, "Cache-Control": "public, max-age=300" })
@@ -25,43 +25,33 @@ export function documentRoutes(contentType: string, write: () => Promise<string>
 
 /** Returns 404, for paths under /api without a route. */
 export const nothing = eachMethod((method) => async (request: Request) => {
-  const response = await respond(request, noRoute, async () => refuseAs("not_found", errors.not_found.meaning))
+  const response = await respond(request, async () => refuseAs("not_found", errors.not_found.meaning), noRoute)
   return method === "HEAD" ? withoutBody(response) : response
 })
 
 /** Returns 405, for methods that no path supports, such as TRACE. */
 export function methodNotAllowed(request: Request): Promise<Response> {
-  return respond(request, noRoute, async () => {
-    const allowed = methods.join(", ")
-    return refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
-      Allow: allowed,
-    })
-  })
+  return respond(request, async () => refuseMethod(request, methods.join(", ")), noRoute)
+}
+
+function refuseMethod({ method }: Request, allowed: string): never {
+  return refuseAs("method_not_allowed", `${method} is not available here. Allowed: ${allowed}.`, { Allow: allowed })
 }
 
 /** Handlers for every method: `serve` for `supported`, HEAD and OPTIONS derived from it, 405 for the others. */
 export function handleEach(supported: "GET" | "POST", allowed: string, serve: Handler) {
-  function refuseMethod(request: Request): Promise<Response> {
-    return respond(request, pathOf(request), async () =>
-      refuseAs("method_not_allowed", `${request.method} is not available here. Allowed: ${allowed}.`, {
-        Allow: allowed,
-      }),
-    )
-  }
-
-  function listMethods(request: Request): Promise<Response> {
-    return respond(request, pathOf(request), async ({ headers }) => {
+  const refuse: Handler = (request) => respond(request, async () => refuseMethod(request, allowed))
+  const listMethods: Handler = (request) =>
+    respond(request, async ({ headers }) => {
       setAll(headers, { Allow: allowed })
       return null
     })
-  }
-
   return eachMethod((method) => {
     if (method === supported) return serve
     if (method === "HEAD") {
-      return async (request: Request) => withoutBody(await (supported === "GET" ? serve : refuseMethod)(request))
+      return async (request: Request) => withoutBody(await (supported === "GET" ? serve : refuse)(request))
     }
-    return method === "OPTIONS" ? listMethods : refuseMethod
+    return method === "OPTIONS" ? listMethods : refuse
   })
 }
 

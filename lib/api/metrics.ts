@@ -5,10 +5,11 @@ import { maxStatsPeriods, periodsOf, type StatsInterval, statsInterval } from "@
 import { dimensionsOf, measureOf, type Question, QuestionError } from "@/lib/metrics/question"
 import { untrustedText } from "@/lib/platform/schemas/fields"
 import { type Endpoint, type Routes, routes } from "./endpoint"
+import { listEnvelope } from "./envelope"
 import { refuseAs } from "./errors"
 import { limitBounds, type Parameters, sharedParameters } from "./parameters"
 import { parseParameters, parseValue } from "./query"
-import { type PermissionCheck, pageOrStream, refusePaging } from "./streams/page-or-stream"
+import { type PermissionCheck, readingOf, refusePaging } from "./streams/page-or-stream"
 import { openStream } from "./streams/stream"
 
 /** A unit of time included. */
@@ -43,10 +44,12 @@ type Asked = { [Name in keyof typeof shared]?: z.output<(typeof shared)[Name]> }
 /** A question, and whether it is by month of sign-up and by the months since. */
 type AskedQuestion = Question & { isByCohort: boolean }
 
-/** The endpoint that answers questions about all families. */
 export function metrics(sources: readonly Source[]): Routes {
   const families = sources.map(({ family }) => family)
-  const filters = filtersOf(families)
+  // What a value must be depends on the family of the question.
+  const filters: Parameters = Object.fromEntries(
+    dimensionNames(families).map((name) => [name, filter.describe(descriptionOf(name, families))]),
+  )
   const endpoint: Endpoint = {
     surface: "admin",
     method: "GET",
@@ -66,31 +69,25 @@ export function metrics(sources: readonly Source[]): Routes {
     }),
     recipes: {},
   }
-  return routes(endpoint, async (request, caller, withinDeadline, draft) => {
-    const { search } = new URL(request.url)
-    const asked = parseParameters(search, endpoint.parameters) as Asked
-    return pageOrStream(
-      request,
-      { caller, access: endpoint, withinDeadline, draft },
-      {
-        page: async (checkPermission) => {
-          const question = questionOf(asked, sources, checkPermission)
-          return pageOf(question, sortOf(asked, question), asked)
-        },
-        stream: async (checkPermission, format, reader) => {
-          refusePaging(search, format)
-          const question = questionOf(asked, sources, checkPermission)
-          const { rows } = await withinDeadline(() => rowsOf(question, sortOf(asked, question)))
-          const data = rows.map(bodyOf)
-          const columns = new Set(["id", ...data.flatMap((row) => Object.keys(row))])
-          return openStream(reader, format, {
-            columns: [...columns],
-            find: async () => ({ rows: data, total: data.length }),
-            rowOf: (row) => row as Record<string, unknown>,
-          })
-        },
-      },
-    )
+  return routes(endpoint, async (call) => {
+    const asked = parseParameters(call.url.search, endpoint.parameters) as Asked
+    const { format, checkPermission, reader } = readingOf(call)
+    if (format) refusePaging(call.url.search, format)
+    const question = questionOf(asked, sources, checkPermission)
+    const sort = sortOf(asked, question)
+    if (!format) {
+      const page = await call.withinDeadline(() => pageOf(question, sort, asked))
+      call.draft.rows = page.data.length
+      return listEnvelope(page)
+    }
+    const { rows } = await call.withinDeadline(() => rowsOf(question, sort))
+    const data = rows.map(bodyOf)
+    const columns = new Set(["id", ...data.flatMap((row) => Object.keys(row))])
+    return openStream(reader, format, {
+      columns: [...columns],
+      all: async () => data,
+      rowOf: (row) => row as Record<string, unknown>,
+    })
   })
 }
 
@@ -111,31 +108,21 @@ async function pageOf(question: AskedQuestion, sort: Sort, asked: Asked) {
 async function rowsOf(question: AskedQuestion, sort: Sort, first?: number) {
   const isFirst = first !== undefined && question.measures.includes(sort.name)
   const wanted = isFirst ? { first: { measure: sort.name, order: sort.order, rows: first } } : {}
-  const found = await ask({ ...question, ...wanted }).catch(refuseQuestion)
+  const found = await ask({ ...question, ...wanted }).catch((error) => {
+    if (error instanceof QuestionError) refuseAs("bad_request", error.message)
+    throw error
+  })
   const rows = question.isByCohort ? found.rows.flatMap((row) => sinceSignUp(row, question.since)) : found.rows
   const total = question.isByCohort ? rows.length : found.total
   return { rows: sorted(rows, sort, question), total, asOf: found.asOf }
 }
 
-function refuseQuestion(error: unknown): never {
-  if (error instanceof QuestionError) refuseAs("bad_request", error.message)
-  throw error
-}
-
 const filter = z.string().regex(/^[\w.:/-]{1,200}$/, "must be 1 to 200 letters, digits and . : / _ -")
-
-/** The filters of all families. What a value must be depends on the family of the question. */
-function filtersOf(families: readonly Family[]): Parameters {
-  return Object.fromEntries(
-    dimensionNames(families).map((name) => [name, filter.describe(descriptionOf(name, families))]),
-  )
-}
 
 function dimensionNames(families: readonly Family[]): string[] {
   return [...new Set(families.flatMap(({ dimensions }) => Object.keys(dimensions)))]
 }
 
-/** Several families can have dimensions of one name. */
 function descriptionOf(dimension: string, families: readonly Family[]): string {
   const described = families.flatMap(({ name, dimensions }) => {
     const description = dimensions[dimension]?.description
@@ -235,7 +222,6 @@ function whereOf(
   )
 }
 
-/** All measures, by family. */
 function vocabulary(sources: readonly Source[]): string {
   return sources.map(({ family }) => `${family.name} (${Object.keys(family.measures).join(", ")})`).join("; ")
 }
@@ -285,19 +271,14 @@ function sinceSignUp(row: Row, since: number): CohortRow[] {
   return monthOf(signedUp) < monthOf(new Date(since)) || monthsSinceSignUp < 0 ? [] : [{ ...row, monthsSinceSignUp }]
 }
 
-/** A number of the calendar month. */
 function monthOf(time: Date): number {
   return 12 * time.getUTCFullYear() + time.getUTCMonth()
 }
 
-function idOf({ start, dimensions }: Row): string {
-  const period = start === undefined ? [] : [new Date(start).toISOString().slice(0, 10)]
-  return [...period, ...Object.values(dimensions).map((value) => value ?? "none")].join(" ") || "all"
-}
-
-function bodyOf(row: CohortRow) {
-  const { start, dimensions, measures, monthsSinceSignUp } = row
-  const createdAt = start === undefined ? {} : { createdAt: new Date(start) }
+function bodyOf({ start, dimensions, measures, monthsSinceSignUp }: CohortRow) {
+  const createdAt = start === undefined ? undefined : new Date(start)
+  const period = createdAt ? [createdAt.toISOString().slice(0, 10)] : []
+  const id = [...period, ...Object.values(dimensions).map((value) => value ?? "none")].join(" ") || "all"
   const months = monthsSinceSignUp === undefined ? {} : { monthsSinceSignUp }
-  return { id: idOf(row), ...createdAt, ...months, ...dimensions, ...measures }
+  return { id, ...(createdAt && { createdAt }), ...months, ...dimensions, ...measures }
 }

@@ -1,6 +1,6 @@
 import { z } from "zod"
 import type { Owner } from "@/lib/authority/owner"
-import { type Endpoint, type Routes, routes } from "./endpoint"
+import { type Call, type Endpoint, type Routes, routes } from "./endpoint"
 import { objectEnvelope } from "./envelope"
 import { parseParameters } from "./query"
 
@@ -16,18 +16,33 @@ export const ownObject = {
   recipes: {},
 } as const satisfies Partial<Endpoint>
 
+/** An endpoint without parameters that returns one object, or `null`. */
+export function oneObject<Data extends z.ZodType>({
+  get,
+  ...row
+}: Pick<Endpoint, "surface" | "scope" | "summary"> & {
+  data: Data
+  get: (call: Call) => Promise<z.input<Data>>
+}): Routes {
+  return routes({ ...ownObject, ...row, method: "GET" }, async (call) => {
+    parseParameters(call.url.search, ownObject.parameters)
+    return objectEnvelope(row.data.parse(await get(call)))
+  })
+}
+
 /** One object of the key owner, or `null`. */
 export function userObject<Data extends z.ZodType>({
-  summary,
-  data,
   get,
+  ...row
 }: {
   summary: string
   data: Data
   get: (owner: Owner) => Promise<z.input<Data>>
 }): Routes {
-  return routes({ ...ownObject, method: "GET", summary, data }, async (request, { owner }, withinDeadline) => {
-    parseParameters(new URL(request.url).search, ownObject.parameters)
-    return objectEnvelope(data.parse(await withinDeadline(() => get(owner))))
+  return oneObject({
+    ...row,
+    surface: "user",
+    scope: "read",
+    get: ({ caller, withinDeadline }) => withinDeadline(() => get(caller.owner)),
   })
 }

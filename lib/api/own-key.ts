@@ -5,10 +5,8 @@ import type { Scope } from "@/lib/keys/scopes"
 import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 import type { Surface } from "@/lib/surfaces"
-import { type Routes, routes } from "./endpoint"
-import { objectEnvelope } from "./envelope"
-import { ownObject } from "./object"
-import { parseParameters } from "./query"
+import type { Routes } from "./endpoint"
+import { oneObject } from "./object"
 
 const credits = z.int().min(0)
 
@@ -55,41 +53,33 @@ export function ownKeyRoutes(
   scopesOf: (role: string) => Promise<Scope[]>,
   needed?: () => Promise<number | null>,
 ): Routes {
-  const data = needed ? spendingKey : ownKey
-  return routes(
-    {
-      ...ownObject,
-      surface,
-      scope: undefined,
-      method: "GET",
-      summary: "Returns the calling key: its scopes, its expiry, and what is left of its limits",
-      data,
-    },
-    async (request, { key, owner, verdict }, withinDeadline) => {
-      parseParameters(new URL(request.url).search, ownObject.parameters)
+  const data: z.ZodType = needed ? spendingKey : ownKey
+  return oneObject({
+    surface,
+    scope: undefined,
+    summary: "Returns the calling key: its scopes, its expiry, and what is left of its limits",
+    data,
+    get: async ({ caller: { key, owner, verdict }, withinDeadline }) => {
       const { scopes, allowed_cidrs: addresses } = key
       const [{ spending, ...described }, offered] = await Promise.all([
         withinDeadline(() => findOwnKey(key)),
         scopesOf(owner.role),
       ])
       const { limit: perMinute, remaining, resetSeconds } = verdict
-      return objectEnvelope(
-        data.parse({
-          ...described,
-          scopes: offered.filter((scope) => !scopes || scopes.includes(scope)),
-          limits: {
-            requests: { perMinute, remaining, resetSeconds },
-            spending: spending && { ...spending, remaining: remainingOf(spending) },
-            addresses,
-            neededForCall: await needed?.(),
+      return {
+        ...described,
+        scopes: offered.filter((scope) => !scopes || scopes.includes(scope)),
+        limits: {
+          requests: { perMinute, remaining, resetSeconds },
+          // A limit that was lowered can be below what is spent.
+          spending: spending && {
+            ...spending,
+            remaining: Math.max(0, spending.limit - spending.spent - spending.held),
           },
-        }),
-      )
+          addresses,
+          neededForCall: await needed?.(),
+        },
+      }
     },
-  )
-}
-
-/** A limit that was lowered can be below what is spent. */
-function remainingOf({ limit, spent, held }: { limit: number; spent: number; held: number }): number {
-  return Math.max(0, limit - spent - held)
+  })
 }

@@ -107,7 +107,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The parameter that selects fields of a row. */
 function fieldsOf(names: readonly string[], pattern: string) {
   return z
     .string()
@@ -119,7 +118,6 @@ function fieldsOf(names: readonly string[], pattern: string) {
     .describe("Only these fields, separated by commas, and id")
 }
 
-/** The parameters of every list endpoint. */
 export const sharedParameters = {
   limit: integer(limitBounds.min, limitBounds.max).meta({
     default: limitBounds.default,
@@ -138,19 +136,16 @@ export const sharedParameters = {
   fields: fieldsOf([], "[A-Za-z0-9]{1,40}"),
 }
 
-/** The parameters of a list, in addition to its filters. */
 export function listParameters(row: z.ZodObject) {
   const names = Object.keys(row.shape)
   return { ...sharedParameters, fields: fieldsOf(names, names.join("|")) }
 }
 
-/** The `offset` of the user API. */
 export const userOffset = integer(0, usefulOffset, "; read on with cursor").meta({
   default: 0,
   description: `Rows to skip, at most ${usefulOffset}; use cursor beyond`,
 })
 
-/** The parameter that names the field by which a list is sorted. */
 export function sortParameter(fields: readonly string[]) {
   return z
     .enum([defaultSort, ...fields])

@@ -8,12 +8,7 @@ import { cursorError, defaultSort, limitBounds, type Parameters, type sharedPara
 
 const maxParameters = 50
 
-/**
- * Parses the query of a list endpoint strictly: every error is a 400 that names the parameter and what it accepts.
- * @param search the query, with or without its `?`
- * @param parameters the shared ones, and those of the list
- * @param row the schema of a row, which also validates the position in a cursor
- */
+/** Parses the query of a list strictly: every error is a 400 that names the parameter and what it accepts. */
 export function parseListQuery(
   search: string,
   parameters: Parameters,
@@ -54,7 +49,6 @@ export function parseListQuery(
   return { page, where }
 }
 
-/** Refuses ranges whose start is later than their end: `since` and `until`, `paidSince` and `paidUntil`. */
 function refuseReversedRanges(values: Record<string, unknown>): void {
   for (const [name, start] of Object.entries(values)) {
     const other = name.replace(/since$/, "until").replace(/Since$/, "Until")

@@ -7,7 +7,7 @@ import { clientAddress, wholeClientAddress } from "@/lib/platform/rate-limit/cli
 import { log } from "@/lib/platform/telemetry/log"
 import { requestIdFrom } from "@/lib/platform/telemetry/request-id"
 import { traced } from "@/lib/platform/telemetry/tracing"
-import { type LoggedRequest, logRequest } from "@/lib/request-log/write"
+import { logRequest } from "@/lib/request-log/write"
 import { errorEnvelope } from "./envelope"
 import { Refusal } from "./errors"
 
@@ -21,15 +21,10 @@ export type Draft = {
   readonly headers: ResponseHeaders
   /** The status of a response with a body that is no error; 200 if omitted. */
   status?: number
-  /** The API key that was used, and its owner. */
   key?: { id: string; owner_id: string; long_ended: boolean } | undefined
-  /** The code of an error. */
   code?: string
-  /** The number of rows in the response. */
   rows?: number
-  /** The credits that were charged. */
   credits?: number
-  /** The run whose response this is. */
   runId?: string
   /** The names of the parameters that were used. */
   parameters?: readonly string[]
@@ -37,11 +32,14 @@ export type Draft = {
   ended?: Promise<Ending>
 }
 
-/** The body of a response: text, a stream, or none. */
 export type Body = string | StreamedBody | null
 
-/** A body that is written while it is sent. */
-export type StreamedBody = { stream: ReadableStream<Uint8Array>; ended: Promise<Ending> }
+/** A body that is written while it is sent, and its headers. */
+export type StreamedBody = {
+  stream: ReadableStream<Uint8Array>
+  ended: Promise<Ending>
+  headers: Readonly<Record<string, string>>
+}
 
 /** What was sent of a stream, and why it is incomplete. */
 export type Ending = { rows: number; code?: string }
@@ -49,22 +47,20 @@ export type Ending = { rows: number; code?: string }
 /** The route label of requests that match no route file. */
 export const noRoute = "none"
 
-/** The decoded path of a request, which is the path of its route file. Next also accepts a slash at its end. */
-export function pathOf(request: Request): string {
-  return decodeURIComponent(new URL(request.url).pathname).replace(/\/$/, "")
-}
-
 /**
  * Runs `work` and returns its body, or the error it throws, as a response with the common headers; `null` is a 204.
- * The response is counted, logged and traced under `route`.
+ * The response is counted, logged and traced under the path of its route file, or as `noRoute`.
  * @param work may add headers to the draft; an error response has them too
  */
 export async function respond(
   request: Request,
-  route: string,
-  work: (draft: Draft) => Promise<Body>,
+  work: (draft: Draft, url: URL) => Promise<Body>,
+  label?: typeof noRoute,
 ): Promise<Response> {
   const start = performance.now()
+  const url = new URL(request.url)
+  // Next also accepts an encoded path and a slash at its end.
+  const route = label ?? decodeURIComponent(url.pathname).replace(/\/$/, "")
   const requestId = requestIdFrom(request.headers.get("x-request-id"))
   const draft: Draft = {
     headers: {
@@ -75,8 +71,8 @@ export async function respond(
     },
   }
   setAll(draft.headers, transportSecurity())
-  const response = await traced(request, route, () => responseOf(draft, requestId, work))
-  if (!isOfApi(route === noRoute ? new URL(request.url).pathname : route)) return response
+  const response = await traced(request, route, () => responseOf(draft, requestId, () => work(draft, url)))
+  if (!isOfApi(label ? url.pathname : route)) return response
   const record = (ending: Partial<Ending> = {}) =>
     recordResponse(request, route, response.status, requestId, performance.now() - start, { ...draft, ...ending })
   // The rows and the time of a stream are known when it has ended.
@@ -94,22 +90,13 @@ function recordResponse(
   ms: number,
   draft: Draft,
 ): Promise<void> | undefined {
-  const { key, code, runId, credits = 0 } = draft
-  const client = key ? undefined : clientAddress(request.headers)
+  const { method, headers } = request
+  const { key, code, runId, rows = 0, credits = 0, parameters = [] } = draft
+  const client = key ? undefined : clientAddress(headers)
   const run = key && runId && status === 200 ? { id: runId, accountId: key.owner_id, credits } : undefined
-  recordRequest({ requestId, keyId: key?.id, client, method: request.method, route, status, code, run, ms })
-  return key && logRequest(entryOf(request, requestId, route, status, { ...draft, key }, ms), !key.long_ended)
-}
-
-function entryOf(
-  { method, headers }: Request,
-  requestId: string,
-  route: string,
-  status: number,
-  { key, code, rows = 0, credits = 0, parameters = [] }: Draft & { key: NonNullable<Draft["key"]> },
-  ms: number,
-): LoggedRequest {
-  return {
+  recordRequest({ requestId, keyId: key?.id, client, method, route, status, code, run, ms })
+  if (!key) return undefined
+  const entry = {
     keyId: key.id,
     userId: key.owner_id,
     createdAt: new Date(Date.now() - ms),
@@ -125,13 +112,15 @@ function entryOf(
     parameters,
     requestId,
   }
+  return logRequest(entry, !key.long_ended)
 }
 
-async function responseOf(draft: Draft, requestId: string, work: (draft: Draft) => Promise<Body>): Promise<Response> {
+async function responseOf(draft: Draft, requestId: string, work: () => Promise<Body>): Promise<Response> {
   try {
-    const body = await work(draft)
+    const body = await work()
     if (body !== null && typeof body === "object") {
       draft.ended = body.ended
+      setAll(draft.headers, body.headers)
       return createResponse(200, draft.headers, body.stream)
     }
     return createResponse(body === null ? 204 : (draft.status ?? 200), draft.headers, body)

@@ -5,6 +5,7 @@ import { GET as readRequests } from "@/app/api/v1/me/requests/route"
 import { GET as readAccount } from "@/app/api/v1/me/route"
 import { POST as runCall } from "@/app/api/v1/me/run/route"
 import { env } from "@/lib/env"
+import { findKey } from "@/lib/keys/calling-key"
 import { pool } from "@/lib/platform/postgres/pool"
 import { inTurn, maxRunning, maxWaiting } from "@/lib/platform/queues/turns"
 import { socketAddressHeader } from "@/lib/platform/rate-limit/client-address"
@@ -13,7 +14,6 @@ import { logApplication } from "@/lib/request-log/write"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { listedKey } from "@/tests/support/listed-key"
 import { ownerPool } from "@/tests/support/owner"
-import { findKey } from "./authenticate"
 
 // What one account, or one address, can keep from others while its statements take long.
 

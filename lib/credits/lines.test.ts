@@ -28,7 +28,7 @@ test("a run is one line: its cost when settled, nothing when it failed, what it 
   await settle(owner, second, 3, ["", ""])
   await settle(owner, first, 10, ["", ""])
   await release(owner, third, "failed")
-  const { rows, total, meta } = await findLines({ userId: owner }, all)
+  const { rows, total, meta } = await findLines.page({ userId: owner }, all)
   expect(total).toBe(5)
   expect(
     rows.map(({ kind, runId, runState, amount, balanceAfter }) => [kind, runId, runState, amount, balanceAfter]),
@@ -49,7 +49,9 @@ test("the pages of many runs have each once, and of no other account", async () 
   for (let count = 0; count < 7; count++) await settle(owner, await run(), 1, ["", ""])
   await settle(other.owner, await other.run(), 1, ["", ""])
   const offsets = [0, 3, 6]
-  const pages = await Promise.all(offsets.map((offset) => findLines({ userId: owner }, { ...all, limit: 3, offset })))
+  const pages = await Promise.all(
+    offsets.map((offset) => findLines.page({ userId: owner }, { ...all, limit: 3, offset })),
+  )
   const ids = pages.flatMap(({ rows }) => rows.slice(0, 3).map(({ id }) => id))
   expect(pages.map(({ total }) => total)).toEqual([8, 8, 8])
   expect(new Set(ids).size).toBe(8)

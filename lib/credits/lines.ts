@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { RunState } from "@/generated/prisma/enums"
 import type { OwnerId } from "@/lib/authority/owner"
-import { findIn, type List, type Page } from "@/lib/platform/postgres/page"
+import { findIn } from "@/lib/platform/postgres/page"
 import { db } from "@/lib/platform/postgres/prisma"
 import { credits, id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 import { ownBalance } from "./balance"
@@ -24,7 +24,7 @@ export const ledgerLine = z.object({
 
 const ofRun = (value: string) => `(SELECT ${value} FROM runs WHERE id = page.run_id)`
 
-const lines: List<typeof ledgerLine> = {
+export const findLines = findIn({
   // A run reserves once, and is closed at most once.
   table: "(SELECT * FROM credit_entries WHERE kind IN ('grant', 'purchase', 'adjustment', 'reserve')) lines",
   row: ledgerLine,
@@ -40,15 +40,11 @@ const lines: List<typeof ledgerLine> = {
       ELSE page.reason END`,
   },
   meta: ownBalance,
-}
-
-export function findLines(where: { userId: string }, page: Page) {
-  return findIn(lines, where, page)
-}
+})
 
 /** The last 5 lines of an account. */
 export async function lastLinesOf(userId: string): Promise<z.output<typeof ledgerLine>[]> {
-  const { rows } = await findLines({ userId }, { limit: 5, offset: 0, order: "desc" })
+  const { rows } = await findLines.page({ userId }, { limit: 5, offset: 0, order: "desc" })
   return rows.slice(0, 5).map((row) => ledgerLine.parse(row))
 }
 

@@ -56,20 +56,12 @@ export function createKeyForm(surface: Surface, scopesOf: (role: string) => Prom
     act: async (form: NewKey, { viewer }: Context) => {
       const issued = await issueKey(surface, viewer, form, await scopesOf(viewer.role))
       if (issued.ok) {
-        const { name, addresses } = form
+        const { name, scopes, addresses } = form
         const { secret, expiresAt } = issued
-        const start = startOf(secret)
-        after(() => sendEmail(viewer, "key_created", { surface, name, start }))
-        reportIfAdmin(surface, viewer, start)
-        revalidatePath(page)
+        after(() => sendEmail(viewer, "key_created", { surface, name, start: startOf(secret) }))
         const warning = await warningAbout(addresses)
-        return done<Created>({
-          secret,
-          name,
-          expiresAt: expiresAt?.toISOString() ?? null,
-          mayRun: form.scopes.includes("run"),
-          ...(warning && { warning }),
-        })
+        const key = { secret, name, expiresAt, mayRun: scopes.includes("run") }
+        return created(surface, viewer, key, warning ? { warning } : {})
       }
       switch (issued.reason) {
         case "bad_date":
@@ -87,7 +79,6 @@ export function createKeyForm(surface: Surface, scopesOf: (role: string) => Prom
   }
 }
 
-/** The form on a key page that replaces a key by a new one. */
 export function rotateKeyForm(surface: Surface) {
   const { issuePermission, asksForProof, page } = kinds[surface]
   return {
@@ -100,17 +91,9 @@ export function rotateKeyForm(surface: Surface) {
         const { secret, name, expiresAt, mayRun, oldStart, oldWorksUntil } = rotated
         const start = startOf(secret)
         after(() => sendEmail(viewer, "key_rotated", { surface, name, start, oldStart, oldWorksUntil }))
-        reportIfAdmin(surface, viewer, start)
-        revalidatePath(page)
         const replacedUntil = oldWorksUntil?.toISOString() ?? null
-        return done<Created>({
-          secret,
-          name,
-          expiresAt: expiresAt?.toISOString() ?? null,
-          mayRun,
-          replacedUntil,
-          ...(form.grace === "leaked" && { report: `${page}/${form.id}/report` }),
-        })
+        const report = form.grace === "leaked" ? { report: `${page}/${form.id}/report` } : {}
+        return created(surface, viewer, { secret, name, expiresAt, mayRun }, { replacedUntil, ...report })
       }
       switch (rotated.reason) {
         case "not_found":
@@ -130,8 +113,16 @@ export function rotateKeyForm(surface: Surface) {
   }
 }
 
-function reportIfAdmin(surface: Surface, viewer: Viewer, start: string): void {
-  if (kinds[surface].reportedToOwners) after(() => reportNewAdminKey(viewer, start))
+function created(
+  surface: Surface,
+  viewer: Viewer,
+  { expiresAt, ...key }: { secret: string; name: string; mayRun: boolean; expiresAt: Date | null },
+  more: { replacedUntil?: string | null; report?: string; warning?: string },
+) {
+  const { reportedToOwners, page } = kinds[surface]
+  if (reportedToOwners) after(() => reportNewAdminKey(viewer, startOf(key.secret)))
+  revalidatePath(page)
+  return done<Created>({ ...key, expiresAt: expiresAt?.toISOString() ?? null, ...more })
 }
 
 function notIssued(result: NotIssued, page: string) {
@@ -150,7 +141,6 @@ function notIssued(result: NotIssued, page: string) {
   }
 }
 
-/** The form on a key page that changes the name and the limits of a key. */
 export function changeKeyForm(surface: Surface) {
   const { issuePermission, asksForProof, page } = kinds[surface]
   return {
@@ -182,7 +172,6 @@ export function changeKeyForm(surface: Surface) {
   }
 }
 
-/** What to say if the viewer's own address may not use the key. */
 async function warningAbout(addresses: readonly string[]): Promise<string | undefined> {
   if (addresses.length === 0) return undefined
   const address = wholeClientAddress(await headers())
@@ -190,14 +179,12 @@ async function warningAbout(addresses: readonly string[]): Promise<string | unde
   return `It does not work from ${address ? `your own address, ${address}` : "your own address, which is unknown"}.`
 }
 
-/** Why a key is revoked. */
 export const reasonField = z.enum(Object.keys(revocationReasons) as [RevocationReason, ...RevocationReason[]], {
   error: "Choose a reason.",
 })
 
 const revocation = z.object({ id: hidden(z.uuid()), reason: reasonField, replaced: z.string() })
 
-/** The form on a key page that revokes a key. */
 export function revokeKeyForm(surface: Surface) {
   const { issuePermission, page } = kinds[surface]
   return {

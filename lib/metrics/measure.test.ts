@@ -36,7 +36,7 @@ test("periods follow the calendar in UTC, weeks start on Monday, and the range c
 })
 
 test("the default range is the last 30 days, including today", () => {
-  const range = statsRange({ limit: 1, offset: 0, order: "desc" }, Date.parse("2026-03-31T15:00:00Z"))
+  const range = statsRange({}, Date.parse("2026-03-31T15:00:00Z"))
   expect([iso(range.since), iso(range.until)]).toEqual(["2026-03-02T00:00:00.000Z", "2026-03-31T15:00:00.000Z"])
   expect(periodsOf(range.since, range.until, "day")).toHaveLength(30)
 })

@@ -1,5 +1,5 @@
 import { z } from "zod"
-import type { Page } from "@/lib/platform/postgres/page"
+import type { Range } from "@/lib/platform/postgres/page"
 
 export const statsInterval = z.enum(["day", "week", "month"])
 
@@ -15,7 +15,7 @@ export const maxStatsPeriods = 4_000
 export type Period = { start: number; from: number; to: number }
 
 /** The requested range, by default the last 30 days up to now. */
-export function statsRange({ since, until }: Page, now = Date.now()): { since: number; until: number } {
+export function statsRange({ since, until }: Range, now = Date.now()): { since: number; until: number } {
   const end = until?.getTime() ?? now
   const start = since?.getTime() ?? Math.floor(end / day) * day - (defaultStatsDays - 1) * day
   return { since: Math.max(start, earliest), until: end }

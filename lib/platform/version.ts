@@ -1,6 +1,5 @@
 import { version } from "@/package.json"
 
-/** The version of this build. */
 export { version }
 
 /** The three numbers of a version. What follows them, as in 1.2.0-beta.1, does not count. */

@@ -4,12 +4,9 @@ import { pool } from "@/lib/platform/postgres/pool"
 import { tell } from "@/lib/platform/telemetry/printed"
 import { startTracing } from "@/lib/platform/telemetry/tracing"
 import { singleton } from "@/lib/singleton"
-import { refuseDemoKeys } from "./demo-keys"
+import { refuseDemoKeys, refuseNewerDatabase, warnOfRights, whenDatabaseResponds } from "./database-checks"
 import { watchRequests } from "./incoming-requests"
-import { refuseNewerDatabase } from "./newer-database"
 import { releaseFinishedRenders } from "./release-renders"
-import { warnOfRights } from "./rights"
-import { whenDatabaseResponds } from "./when-database-responds"
 
 /** Starts what every server process needs, with our listener and under Next alone. */
 export async function startProcess(): ReturnType<typeof startTracing> {

@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { usageDays } from "@/lib/keys/choices"
 import { dailyTotal, totalFrom } from "@/lib/platform/postgres/daily-sums"
-import { columnName, type Found, findIn, type List, type Page } from "@/lib/platform/postgres/page"
+import { columnName, findIn, type Page, type Range, type Selection } from "@/lib/platform/postgres/page"
 import { credits, id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
 import { integer } from "@/lib/platform/schemas/integer"
 import { firstLoggedDay } from "./retention"
@@ -45,7 +45,7 @@ const hourly = totalFrom({
   startOf: (time) => `date_trunc('hour', ${time}::timestamptz, 'UTC')`,
 })
 
-const requests: List<typeof requestRow> = {
+const requests = findIn({
   table: "key_requests",
   row: requestRow,
   columns: { address: "host(address)" },
@@ -54,13 +54,23 @@ const requests: List<typeof requestRow> = {
     const conditions = Object.entries(where).map(([field, value]) => `${columnName(field)} = ${bind(value)}`)
     return hourly(conditions, where, range, bind)
   },
-}
+})
 
 /** The logged requests of the days that are kept. */
-export async function findRequests(where: Partial<Request>, page: Page): Promise<Found<Request>> {
-  const first = firstLoggedDay()
-  if (page.until && page.until < first) return { rows: [], total: 0 }
-  return findIn(requests, where, { ...page, since: page.since && page.since > first ? page.since : first })
+export const findRequests = {
+  page: ofKeptDays(requests.page, { rows: [], total: 0 }),
+  all: ofKeptDays(requests.all, []),
+}
+
+function ofKeptDays<Selected extends Range, Result>(
+  read: (where: Partial<Request>, selected: Selected) => Promise<Result>,
+  none: Result,
+) {
+  return async (where: Partial<Request>, selected: Selected): Promise<Result> => {
+    const first = firstLoggedDay()
+    if (selected.until && selected.until < first) return none
+    return read(where, { ...selected, since: selected.since && selected.since > first ? selected.since : first })
+  }
 }
 
 export const usageUnit = z.enum(["hour", "day"])
@@ -93,7 +103,7 @@ export const usageFilters = {
   unit: usageUnit.meta({ default: "day", description: "The length of a period" }),
 }
 
-const usage: List<typeof usageRow> = {
+const usage = findIn({
   table: "key_usage",
   row: usageRow,
   columns: {
@@ -103,9 +113,10 @@ const usage: List<typeof usageRow> = {
     under1000Ms: "under_1000_ms",
   },
   total: dailyTotal("key_usage"),
-}
+})
 
 /** What keys were used for, by day unless `unit` is another one. */
-export function findUsage({ unit = "day", ...where }: Partial<Usage>, page: Page): Promise<Found<Usage>> {
-  return findIn(usage, { ...where, unit }, page)
+export const findUsage = {
+  page: ({ unit = "day", ...where }: Partial<Usage>, page: Page) => usage.page({ ...where, unit }, page),
+  all: ({ unit = "day", ...where }: Partial<Usage>, selection: Selection) => usage.all({ ...where, unit }, selection),
 }

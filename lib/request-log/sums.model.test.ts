@@ -147,7 +147,7 @@ async function compare(written: readonly Entry[]): Promise<void> {
           Object.entries(where).every(([field, value]) => row[field as keyof Entry] === value),
       )
       const page = { limit: 500, offset: 0, order: "desc", ...range } as const
-      const found = await findRequests(where as object, page)
+      const found = await findRequests.page(where as object, page)
       expect([found.total, found.rows.length], JSON.stringify({ where, range })).toEqual([
         matching.length,
         matching.length,
@@ -156,7 +156,7 @@ async function compare(written: readonly Entry[]): Promise<void> {
   }
 
   for (const unit of ["hour", "day"] as const) {
-    const { rows, total } = await findUsage({ unit }, { limit: 500, offset: 0, order: "desc" })
+    const { rows, total } = await findUsage.page({ unit }, { limit: 500, offset: 0, order: "desc" })
     expect(total).toBe(rows.length)
     const sum = (field: "requests" | "errors" | "rows" | "credits") =>
       rows.reduce((all, row) => all + Number(row[field]), 0)

@@ -3,7 +3,7 @@ import { objectEnvelope } from "@/lib/api/envelope"
 import { refuseAs } from "@/lib/api/errors"
 import { handleEach } from "@/lib/api/methods"
 import { parseParameters } from "@/lib/api/query"
-import { pathOf, respond } from "@/lib/api/respond"
+import { respond } from "@/lib/api/respond"
 import { leakReceipt, leakReport } from "@/lib/leaks/report"
 import { isReportRefused, reportLeaks } from "@/lib/leaks/revocation"
 import { countReport } from "./count-report"
@@ -12,9 +12,9 @@ const receipt = objectEnvelope(leakReceipt.parse({ received: true }))
 
 /** Anybody may report keys that leaked. No key is looked up before the response, so it says nothing about them. */
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST", "POST, OPTIONS", (request) =>
-  respond(request, pathOf(request), async (draft) => {
+  respond(request, async (draft, { search }) => {
     await countReport("leakReportsAddress", request.headers)
-    parseParameters(new URL(request.url).search, {})
+    parseParameters(search, {})
     const { keys } = await readBody(request, leakReport)
     if (isReportRefused()) {
       refuseAs("service_unavailable", "Too many reports are waiting. Try again in a minute.", { "Retry-After": "60" })

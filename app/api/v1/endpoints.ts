@@ -25,7 +25,6 @@ export async function endpoints(): Promise<ServedEndpoint[]> {
   return (await Promise.all(loading)).sort((one, other) => one.path.localeCompare(other.path))
 }
 
-/** What each endpoint returns, by path. */
 export async function endpointSummaries(): Promise<ReadonlyMap<string, string>> {
   return new Map((await endpoints()).map(({ path, summary }) => [path, summary]))
 }

@@ -13,11 +13,9 @@ import { limitBounds, maxOffset, searchLength } from "../parameters"
 /** An endpoint with its path and its example response, for the generated documents. */
 export type Documented = Endpoint & {
   readonly path: string
-  /** The complete response to its example request. */
   readonly example: unknown
 }
 
-/** The query of an endpoint's example request. */
 export function exampleSearch({ shape, exampleQuery }: Endpoint): string {
   return exampleQuery ?? (shape === "list" ? "?limit=2" : "")
 }
@@ -36,7 +34,6 @@ const meteredErrors: readonly ErrorCode[] = [
   "idempotency_mismatch",
 ]
 
-/** The documented errors of an endpoint. */
 export function errorCodes({ scope, metered, families }: Endpoint): ErrorCode[] {
   return [
     "bad_request",
@@ -104,23 +101,19 @@ export function schemaName(path: string): string {
     .join("")
 }
 
-/** A parameter or a field, described for readers. */
 export type Described = {
   name: string
   type: string
   description: string | undefined
   /** Whether it contains text from users or third parties. */
   untrusted: boolean
-  /** Its nested fields. */
   fields: readonly Described[]
 }
 
-/** The query parameters of an endpoint. */
 export function describeParameters(parameters: Endpoint["parameters"]): Described[] {
   return Object.entries(parameters).map(([name, schema]) => summaryOf(name, jsonSchemaOf(schema, "input")))
 }
 
-/** The fields of a request body. */
 export function describeBody(schema: z.ZodType): Described[] {
   return fieldsOf(jsonSchemaOf(schema, "input"))
 }
@@ -130,7 +123,6 @@ export function describeFields(schema: z.ZodType): Described[] {
   return fieldsOf(jsonSchemaOf(schema, "output"))
 }
 
-/** What a family counts and by what. */
 export function describeFamily(family: Family): Described[] {
   const { measures, dimensions } = family
   const common = { untrusted: false, fields: [] }

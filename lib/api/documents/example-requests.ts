@@ -80,7 +80,6 @@ export function requestIn(language: Language, example: Example): string {
   return languages[language].write(example)
 }
 
-/** The example request of an endpoint in a language. */
 export function exampleRequest(endpoint: Documented, language: Language, baseUrl: string): string {
   const url = baseUrl + endpoint.path + exampleSearch(endpoint)
   return requestIn(language, { url, body: exampleBody(endpoint) })

@@ -88,7 +88,6 @@ function headersOf(names: readonly string[]) {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** The formats in which a list returns all rows. */
 const streamContent = {
   [ndjson.type]: {
     schema: { type: "string", description: 'A row in each line, and a last line `{"meta":{"total"}}` or `{"error"}`' },

@@ -4,12 +4,10 @@ import { errorEnvelope } from "../envelope"
 
 type Row = Readonly<Record<string, unknown>>
 
-/** How a stream writes the rows of a list. */
 export type StreamFormat = {
   /** The media type that clients accept. */
   readonly type: string
   readonly contentType: string
-  /** What comes before the rows. */
   readonly start: (columns: readonly string[]) => string
   readonly row: (row: Row, columns: readonly string[]) => string
   /** What comes after the last row, and says that it was the last one. */
@@ -52,7 +50,6 @@ function withDecimals(row: Row): Row {
   return Object.fromEntries(cells)
 }
 
-/** The media types that a format goes by. */
 const spellings = (name: string) => ["application", "text"].flatMap((type) => [`${type}/${name}`, `${type}/x-${name}`])
 
 /** What a client accepts, and a list can be: a page in JSON, or all rows. */
@@ -65,7 +62,7 @@ const formats: Readonly<Record<string, StreamFormat | "page">> = {
 }
 
 /** The format of a stream, if the client prefers it to a page in JSON (RFC 9110, section 12.5.1). */
-export function streamFormatIn(headers: Headers): StreamFormat | undefined {
+export function formatOf({ headers }: Pick<Request, "headers">): StreamFormat | undefined {
   const [preferred] = (headers.get("accept") ?? "")
     .split(",")
     .map((range) => {
@@ -76,13 +73,4 @@ export function streamFormatIn(headers: Headers): StreamFormat | undefined {
     .filter(({ format, weight }) => format !== undefined && weight > 0)
     .sort((one, other) => other.weight - one.weight)
   return preferred?.format === "page" ? undefined : preferred?.format
-}
-
-/** The headers of a stream: proxies must neither store nor compress it, nor read it faster than the client does. */
-export function streamHeaders({ contentType }: Pick<StreamFormat, "contentType">): Record<string, string> {
-  return {
-    "Content-Type": contentType,
-    "Cache-Control": "no-store, no-transform",
-    "X-Accel-Buffering": "no",
-  }
 }

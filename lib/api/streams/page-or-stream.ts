@@ -1,13 +1,10 @@
 import { holds, type Permission } from "@/lib/permissions"
-import type { WithinDeadline } from "@/lib/platform/postgres/deadline"
-import { type Access, authorizeAgain, type Caller, requireCallerPermission } from "../authenticate"
-import { listEnvelope } from "../envelope"
+import { authorizeAgain, requireCallerPermission } from "../authenticate"
+import type { Call } from "../endpoint"
 import { Refusal, refuseAs } from "../errors"
-import { type Body, type Draft, type StreamedBody, setAll } from "../respond"
-import { type StreamFormat, streamFormatIn, streamHeaders } from "./formats"
+import { setAll } from "../respond"
+import { formatOf, type StreamFormat } from "./formats"
 import type { Reader } from "./stream"
-
-export type Context = { caller: Caller; access: Access; withinDeadline: WithinDeadline; draft: Draft }
 
 /** Throws a Refusal if the reader lacks a permission that a query needs besides the endpoint's own. */
 export type PermissionCheck = (permission: Permission) => void
@@ -30,42 +27,37 @@ export function permissionCheckOf(role: string): PermissionCheck {
   }
 }
 
-/** Responds with a page of rows or, to a client that prefers one of their formats, with a stream of all. */
-export async function pageOrStream(
-  request: Request,
-  { caller, access, withinDeadline, draft }: Context,
-  rows: {
-    page: (checkPermission: PermissionCheck) => Promise<{ data: readonly unknown[]; meta: object }>
-    stream: (checkPermission: PermissionCheck, format: StreamFormat, reader: Reader) => Promise<StreamedBody>
-  },
-): Promise<Body> {
-  const checked = new Set<Permission>()
-  const checkPermission: PermissionCheck = (permission) => {
-    requireCallerPermission(caller, permission)
-    checked.add(permission)
-  }
+/**
+ * How a call reads the rows of a list: a page or, in the format that its client prefers, all of them. Sets `Vary`.
+ * `checkPermission` is for what a query needs besides the endpoint's own permission; a stream checks it again.
+ */
+export function readingOf({ request, caller, access, withinDeadline, draft }: Call): {
+  format: StreamFormat | undefined
+  checkPermission: PermissionCheck
+  reader: Reader
+} {
   setAll(draft.headers, { Vary: "Accept" })
-  const format = streamFormatIn(request.headers)
-  if (!format) {
-    const page = await withinDeadline(() => rows.page(checkPermission))
-    draft.rows = page.data.length
-    return listEnvelope(page)
-  }
+  const checked = new Set<Permission>()
   const { owner, key } = caller
-  const body = await rows.stream(checkPermission, format, {
-    // All keys of a customer are one reader.
-    ...(access.surface === "user" ? { id: owner.id, kind: "customer" } : { id: key.id, kind: "operator" }),
-    account: owner.id,
-    request,
-    requestId: draft.headers["x-request-id"] ?? "",
-    withinDeadline,
-    check: async () => {
-      const again = await authorizeAgain(request.headers, caller, access)
-      for (const permission of checked) requireCallerPermission(again, permission)
+  return {
+    format: formatOf(request),
+    checkPermission: (permission) => {
+      requireCallerPermission(caller, permission)
+      checked.add(permission)
     },
-  })
-  setAll(draft.headers, streamHeaders(format))
-  return body
+    reader: {
+      // All keys of a customer are one reader.
+      ...(access.surface === "user" ? { id: owner.id, kind: "customer" } : { id: key.id, kind: "operator" }),
+      account: owner.id,
+      request,
+      requestId: draft.headers["x-request-id"] ?? "",
+      withinDeadline,
+      check: async () => {
+        const again = await authorizeAgain(request.headers, caller, access)
+        for (const permission of checked) requireCallerPermission(again, permission)
+      },
+    },
+  }
 }
 
 /** A stream has all rows: with a part of them it would look complete to a client that forgot about the parameter. */

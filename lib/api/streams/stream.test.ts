@@ -23,7 +23,7 @@ import { singletons } from "@/lib/singleton"
 import { createKey, createOrder, createOrders, createUser } from "@/tests/support/factories"
 import { Refusal } from "../errors"
 import type { StreamedBody } from "../respond"
-import { csv, csvFile, ndjson, type StreamFormat, streamFormatIn } from "./formats"
+import { csv, csvFile, formatOf, ndjson, type StreamFormat } from "./formats"
 import { openChunks, openStream, type Reader } from "./stream"
 
 const never = 3_600_000
@@ -43,7 +43,7 @@ async function listOf(orders: number) {
     user,
     streamed: {
       columns: Object.keys(orderRow.shape),
-      find: () => find({ userId: user.id }, { limit: 1, offset: 0, order: "desc", all: true }),
+      all: () => find.all({ userId: user.id }, { order: "desc" }),
       rowOf: (found: unknown) => orderRow.parse(found) as Record<string, unknown>,
     },
   }
@@ -129,7 +129,7 @@ test.each<[string | undefined, StreamFormat | undefined]>([
   ["text/csv;q=0", undefined],
   ["text/csv;q=nonsense", undefined],
 ])("a client that accepts %s gets the format it prefers", (accept, format) => {
-  expect(streamFormatIn(new Headers(accept === undefined ? {} : { accept }))).toBe(format)
+  expect(formatOf({ headers: new Headers(accept === undefined ? {} : { accept }) })).toBe(format)
 })
 
 test.each(["limit=2", "offset=0", "cursor=x"])(
@@ -212,7 +212,7 @@ test("unless other times are given, a reader is checked every five seconds, and 
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] })
   onTestFinished(() => void vi.useRealTimers())
   const check = vi.fn(async () => {})
-  const list = { columns: ["n"], find: async () => ({ rows: [{ n: 1 }], total: 1 }), rowOf: () => ({ n: 1 }) }
+  const list = { columns: ["n"], all: async () => [{ n: 1 }], rowOf: () => ({ n: 1 }) }
   const { ended } = await openStream(readerWith({ check }), ndjson, list)
   await vi.advanceTimersByTimeAsync(4_999)
   expect(check).toHaveBeenCalledTimes(0)
@@ -264,7 +264,7 @@ test("a stream ends as incomplete when the database ends its connection", async 
 test("a list that cannot be read is an error response and takes no slot", async () => {
   const list = await listOf(1)
   const statement = { text: "nonsense", values: [] }
-  const broken = { ...list.streamed, find: async () => ({ rows: [], total: 0, statement }) }
+  const broken = { ...list.streamed, all: async () => statement }
   const reader = readerWith()
   await expect(openStream(reader, ndjson, broken, times)).rejects.toThrow("syntax error")
   const { chunks } = await begin(list, ndjson, { reader })
@@ -394,7 +394,7 @@ test("a client that reads 16 KB a second keeps its slot, and one that reads 100 
   onTestFinished(() => void vi.useRealTimers())
   const read = async (bytes: number, everyMs: number, reads: number) => {
     const next = async () => ({ chunk: Buffer.alloc(bytes), rows: 1, isLast: false })
-    const { stream, ended } = await openChunks(readerWith(), async () => ({ next, abort: () => {} }))
+    const { stream, ended } = await openChunks(readerWith(), "text/csv", async () => ({ next, abort: () => {} }))
     const chunks = stream.getReader()
     const over = vi.fn()
     void ended.then(over)
@@ -416,7 +416,7 @@ test("the time in which rows are read does not count as the client's", async () 
   onTestFinished(() => void vi.useRealTimers())
   let found = (_chunk: { chunk: Buffer; rows: number; isLast: boolean }) => {}
   const next = () => new Promise<{ chunk: Buffer; rows: number; isLast: boolean }>((resolve) => (found = resolve))
-  const { stream, ended } = await openChunks(readerWith(), async () => ({ next, abort: () => {} }))
+  const { stream, ended } = await openChunks(readerWith(), "text/csv", async () => ({ next, abort: () => {} }))
   const chunks = stream.getReader()
   const reading = chunks.read()
   await vi.advanceTimersByTimeAsync(300_000)

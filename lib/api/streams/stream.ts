@@ -1,7 +1,7 @@
 import { resetConnection } from "@/lib/platform/http/responses"
 import { type Cursor, openCursor } from "@/lib/platform/postgres/cursor"
 import type { WithinDeadline } from "@/lib/platform/postgres/deadline"
-import type { Found } from "@/lib/platform/postgres/page"
+import type { All } from "@/lib/platform/postgres/page"
 import {
   type Chunks,
   isExiting,
@@ -11,14 +11,13 @@ import {
   type StreamSlot,
   takeSlot,
 } from "@/lib/platform/queues/stream-slots"
-import { errors, Refusal, refuseAs } from "../errors"
+import { type ErrorCode, errors, Refusal, refuseAs } from "../errors"
 import { type Ending, refusalFor, type StreamedBody } from "../respond"
 import type { StreamFormat } from "./formats"
 
 // Responses that are written as fast as their clients read, such as all rows of a list. None looks complete when it is not:
 // it ends with a line that says why, or its connection is reset.
 
-/** Who reads a stream. */
 export type Reader = StreamReader & {
   request: Request
   requestId: string
@@ -27,11 +26,9 @@ export type Reader = StreamReader & {
   check: () => Promise<void>
 }
 
-/** The list that is read. */
 type Streamed = {
   columns: readonly string[]
-  /** All rows, or their statement. */
-  find: () => Promise<Found<unknown>>
+  all: () => Promise<All<unknown>>
   /** A row as the API returns it. */
   rowOf: (found: unknown) => Readonly<Record<string, unknown>>
 }
@@ -40,7 +37,6 @@ type Streamed = {
 const minBytesPerSecond = 4_000
 
 const streamTimes = {
-  /** How long a stream may take. */
   maxMs: 600_000,
   /** How often it is checked whether the reader may still read, and keeps the pace. */
   checkEveryMs: 5_000,
@@ -57,20 +53,25 @@ export function openStream(
   streamed: Streamed,
   times = streamTimes,
 ): Promise<StreamedBody> {
-  return openChunks(reader, (maxMs) => chunksOfList(reader.id, format, streamed, maxMs), times)
+  return openChunks(reader, format.contentType, (maxMs) => chunksOfList(reader.id, format, streamed, maxMs), times)
 }
 
-/**
- * Starts a stream. Errors after that end it.
- * @throws Refusal for a reader that has another stream, or when all are taken
- */
+/** Errors after the start end a stream. @throws Refusal for a reader that has another one, or when all are taken */
 export async function openChunks(
   reader: Reader,
+  contentType: string,
   open: (maxMs: number) => Promise<Chunks>,
   times = streamTimes,
 ): Promise<StreamedBody> {
-  // HEAD has the headers only.
-  if (reader.request.method === "HEAD") return { stream: new ReadableStream(), ended: Promise.resolve({ rows: 0 }) }
+  // Proxies must neither store nor compress it, nor read it faster than the client does.
+  const headers = {
+    "Content-Type": contentType,
+    "Cache-Control": "no-store, no-transform",
+    "X-Accel-Buffering": "no",
+  }
+  if (reader.request.method === "HEAD") {
+    return { stream: new ReadableStream(), ended: Promise.resolve({ rows: 0 }), headers }
+  }
   const slot = takeSlot(reader)
   if (typeof slot === "string") return refuseSlot(slot)
   try {
@@ -89,7 +90,7 @@ export async function openChunks(
       source.abort()
       return refuseSlot("exiting")
     }
-    return start(slot, source, reader, times)
+    return { ...start(slot, source, reader, times), headers }
   } catch (error) {
     slot.leave()
     throw error
@@ -121,10 +122,10 @@ const exiting = "The server is being restarted. Start the stream again."
 async function chunksOfList(
   reader: string,
   format: StreamFormat,
-  { columns, rowOf, ...list }: Streamed,
+  { columns, all, rowOf }: Streamed,
   maxMs: number,
 ): Promise<Chunks> {
-  const source = await openSource(reader, list, maxMs)
+  const source = await openSource(reader, await all(), maxMs)
   let head = format.start(columns)
   let total = 0
   const next: Chunks["next"] = async () => {
@@ -140,9 +141,8 @@ async function chunksOfList(
   return { next, abort: source.abort, ...(format.failure && { failure: format.failure }) }
 }
 
-async function openSource(reader: string, { find }: Pick<Streamed, "find">, maxMs: number): Promise<Cursor> {
-  const { rows, statement } = await find()
-  if (statement) return (await openCursor(statement, reader, maxMs)) ?? refuseSlot("own")
+async function openSource(reader: string, rows: All<unknown>, maxMs: number): Promise<Cursor> {
+  if ("text" in rows) return (await openCursor(rows, reader, maxMs)) ?? refuseSlot("own")
   let read = 0
   const next = async () => {
     const found = rows.slice(read, read + batch)
@@ -157,7 +157,7 @@ function start(
   source: Chunks,
   { request, requestId, check }: Reader,
   { maxMs, checkEveryMs, paceMs, lastLineMs }: typeof streamTimes,
-): StreamedBody {
+): Omit<StreamedBody, "headers"> {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
   let rows = 0
   let isOver = false
@@ -167,10 +167,15 @@ function start(
   })
   const pace = paceOf(paceMs)
   const checking = setInterval(() => {
-    if (pace.isLost()) fail(tooSlow(paceMs))
-    else check().catch(fail)
+    if (pace.isLost()) {
+      const least = `${minBytesPerSecond / 1_000} KB per second at least, on average over ${paceMs / 60_000} minutes`
+      fail(refusalOf("stream_timeout", `A stream must be read at ${least}. Read pages with limit and cursor instead.`))
+    } else check().catch(fail)
   }, checkEveryMs)
-  const timeout = setTimeout(() => fail(tooLong(maxMs)), maxMs)
+  const timeout = setTimeout(() => {
+    const narrow = "Narrow it with since and until, or read pages with limit and cursor."
+    fail(refusalOf("stream_timeout", `A stream can take at most ${maxMs / 60_000} minutes. ${narrow}`))
+  }, maxMs)
 
   const stream = new ReadableStream<Uint8Array>(
     {
@@ -201,7 +206,7 @@ function start(
   request.signal.addEventListener("abort", disconnect, { once: true })
   if (request.signal.aborted) disconnect()
   slot.end = () => {
-    fail(new Refusal(errors.service_unavailable.status, "service_unavailable", exiting))
+    fail(refusalOf("service_unavailable", exiting))
     return ended
   }
   return { stream, ended }
@@ -264,14 +269,6 @@ function paceOf(windowMs: number) {
   }
 }
 
-function tooSlow(windowMs: number): Refusal {
-  const { status } = errors.stream_timeout
-  const message = `A stream must be read at ${minBytesPerSecond / 1_000} KB per second at least, on average over ${windowMs / 60_000} minutes. Read pages with limit and cursor instead.`
-  return new Refusal(status, "stream_timeout", message)
-}
-
-function tooLong(ms: number): Refusal {
-  const { status } = errors.stream_timeout
-  const message = `A stream can take at most ${ms / 60_000} minutes. Narrow it with since and until, or read pages with limit and cursor.`
-  return new Refusal(status, "stream_timeout", message)
+function refusalOf(code: ErrorCode, message: string): Refusal {
+  return new Refusal(errors[code].status, code, message)
 }

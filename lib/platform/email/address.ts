@@ -35,13 +35,11 @@ export function mailboxOf(email: string): string {
   return spelling.replace(/\+[^@]*@/, "+@")
 }
 
-/** An email address from a form, normalized. */
 export const emailAddress = addressOf(
   "Enter an email address like name@example.com.",
   `An email address can have at most ${maxEmailLength} characters.`,
 )
 
-/** An email address from a query parameter, normalized. */
 export const emailParameter = addressOf(
   "must be a whole email address like name@example.com",
   `must have at most ${maxEmailLength} characters`,

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto"
 import { env } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 
-/** An email that was kept instead of sent. */
 export type KeptEmail = { id: string; to: string; subject: string; sentAt: Date; html: string; text: string }
 
 const maxKept = 100
@@ -19,17 +18,13 @@ export function deliversEmails(): boolean {
 }
 
 /** The last emails that were kept, newest first. */
-export function mailbox(): readonly KeptEmail[] {
-  return kept()
+export function mailbox(): KeptEmail[] {
+  return singleton("mailbox", () => [])
 }
 
 export function keepEmail(email: Omit<KeptEmail, "id" | "sentAt">): KeptEmail {
   const added = { id: randomUUID(), sentAt: new Date(), ...email }
-  kept().unshift(added)
-  kept().splice(maxKept)
+  mailbox().unshift(added)
+  mailbox().splice(maxKept)
   return added
-}
-
-function kept(): KeptEmail[] {
-  return singleton("mailbox", () => [])
 }

@@ -418,7 +418,6 @@ function named({ name, start }: { name: string; start: string }): string {
   return env().VERIFY_EMAIL === "on" ? `"${name}" (${start}…)` : `${start}…`
 }
 
-/** The first 500 characters of a text. */
 function beginningOf(text: string): string {
   const characters = [...text]
   return characters.length > 500 ? `${characters.slice(0, 500).join("")}…` : text

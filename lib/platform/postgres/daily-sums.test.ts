@@ -32,7 +32,7 @@ async function changesOf(series: string): Promise<number> {
 
 test("a total includes changes that are not folded yet, and folding does not change it", async () => {
   const { id: userId } = await createUser()
-  const total = async (status?: "paid" | "failed") => (await findOrders(status ? { status } : {}, firstPage)).total
+  const total = async (status?: "paid" | "failed") => (await findOrders.page(status ? { status } : {}, firstPage)).total
   const [all, paid] = [await total(), await total("paid")]
   const { id } = await createOrder({ userId })
   await createOrder({ userId, createdAt: new Date("2020-01-01T00:00:00Z") })

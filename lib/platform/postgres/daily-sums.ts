@@ -75,39 +75,30 @@ const ofOrder = {
   columns: { planId: "plan_of(subscription_id)" },
 }
 
+/** Bounds on another time than that of creation. */
+function at(column: string, name: string) {
+  return { at: column, since: `${name}Since`, until: `${name}Until` }
+}
+
 /** Series for filters that the series named as the table lacks. */
 const furtherSeries: { readonly [table in keyof typeof countedTables]?: readonly Series[] } = {
   orders: [
-    { ...ofOrder, ...byCreation, name: "orders.listed" },
-    { ...ofOrder, name: "orders.sold", at: "paid_at", since: "paidSince", until: "paidUntil" },
-    {
-      ...ofOrder,
-      name: "orders.last_refunded",
-      at: "refunded_at",
-      since: "refundedSince",
-      until: "refundedUntil",
-    },
+    { name: "orders.listed", ...ofOrder, ...byCreation },
+    { name: "orders.sold", ...ofOrder, ...at("paid_at", "paid") },
+    { name: "orders.last_refunded", ...ofOrder, ...at("refunded_at", "refunded") },
   ],
   subscriptions: [
-    { ...ofSubscription, ...byCreation, name: "subscriptions.listed" },
+    { name: "subscriptions.listed", ...ofSubscription, ...byCreation },
+    { name: "subscriptions.canceled", ...ofSubscription, ...at("canceled_at", "canceled") },
     {
-      ...ofSubscription,
-      name: "subscriptions.canceled",
-      at: "canceled_at",
-      since: "canceledSince",
-      until: "canceledUntil",
-    },
-    {
-      fields: { planId: packed(1), status: packed(3) },
       name: "subscriptions.lost",
-      at: "canceled_at",
+      fields: { planId: packed(1), status: packed(3) },
       only: "NOT replaced",
-      since: "churnedSince",
-      until: "churnedUntil",
+      ...at("canceled_at", "churned"),
     },
   ],
   waitlist_entries: [
-    { ...byCreation, name: "waitlist_entries.by_source", fields: { source: packed(1), status: packed(2) } },
+    { name: "waitlist_entries.by_source", fields: { source: packed(1), status: packed(2) }, ...byCreation },
   ],
 }
 

@@ -15,7 +15,9 @@ export function databaseDeadline(): WithinDeadline {
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        const error = timeoutError()
+        const message = "The database took longer than one request may wait for it."
+        // The code of a connection timeout, so that the response is the same 503.
+        const error = Object.assign(new Error(message), { code: "ETIMEDOUT" })
         reject(error)
         deadline.abort(error)
       }, remainingMs)
@@ -27,9 +29,4 @@ export function databaseDeadline(): WithinDeadline {
       remainingMs -= performance.now() - start
     }
   }
-}
-
-/** Has the code of a connection timeout, so that the response is the same 503. */
-function timeoutError(): Error {
-  return Object.assign(new Error("The database took longer than one request may wait for it."), { code: "ETIMEDOUT" })
 }

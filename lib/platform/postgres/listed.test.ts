@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 
 const orders = {
-  find: findOrders as (where: object, page: Page) => Promise<{ rows: readonly Row[]; total: number }>,
+  find: findOrders.page as (where: object, page: Page) => Promise<{ rows: readonly Row[]; total: number }>,
   rows: `SELECT o.id, o.user_id AS "userId", o.status, o.kind, trim(o.currency) AS currency, s.plan_id AS "planId",
            o.created_at AS "createdAt", o.paid_at AS "paidAt", o.refunded_at AS "refundedAt"
          FROM orders o LEFT JOIN subscriptions s ON s.id = o.subscription_id`,
@@ -33,7 +33,7 @@ const orders = {
 }
 
 const subscriptions = {
-  find: findSubscriptions as typeof orders.find,
+  find: findSubscriptions.page as typeof orders.find,
   rows: `SELECT id, user_id AS "userId", status, plan_id AS "planId", cancel_at_period_end AS "cancelAtPeriodEnd",
            created_at AS "createdAt", canceled_at AS "canceledAt", CASE WHEN NOT replaced THEN canceled_at END AS "churnedAt"
          FROM subscriptions`,

@@ -1,11 +1,8 @@
 import type { z } from "zod"
 import { type countedTables, dailyTotal } from "./daily-sums"
-import { type Conditions, findIn, type List, type Page } from "./page"
+import { type Conditions, findIn, type List } from "./page"
 
-/**
- * The `find` of a list over a table: its conditions are the fields of `row` and those of `conditions`, and totals come
- * from the daily sums.
- */
+/** The `find` of a list over a table, whose totals come from the daily sums. */
 export function listed<Row extends z.ZodObject, Name extends string = never>(
   table: keyof typeof countedTables,
   row: Row,
@@ -13,5 +10,5 @@ export function listed<Row extends z.ZodObject, Name extends string = never>(
 ) {
   type Where = Partial<z.input<Row>> & { readonly [Condition in Name]?: unknown }
   const list: List<Row, Where> = { ...more, table, row, total: dailyTotal(table) }
-  return (where: Where, page: Page) => findIn(list, where, page)
+  return findIn(list)
 }

@@ -15,10 +15,7 @@ function connectionQueue(): Set<Wait> {
   return singleton("connection-queue", () => new Set())
 }
 
-/**
- * Records the start of a wait for a connection.
- * @returns a function that records its end
- */
+/** @returns a function that records the end of the wait */
 export function enterConnectionQueue(pool: Wait["pool"]): () => void {
   const wait = { since: performance.now(), pool }
   connectionQueue().add(wait)
@@ -26,8 +23,8 @@ export function enterConnectionQueue(pool: Wait["pool"]): () => void {
 }
 
 /**
- * Whether the server is overloaded: a request has waited long for a connection. Refusing a request now costs almost nothing; an admitted request would wait, time
- * out and waste the work done for it.
+ * Whether a request has waited long for a connection. Refusing another one now costs almost nothing; an admitted request
+ * would wait, time out and waste the work done for it.
  */
 export function isOverloaded(): boolean {
   const queue = [...connectionQueue()]

@@ -26,7 +26,7 @@ test.each(["asc", "desc"] as const)(
     let after: Position | undefined
     for (let step = 0; ; step++) {
       const page: Page = { limit: 7, offset: 0, order, ...(after && { after }) }
-      const { rows } = await findOrders({ userId }, page)
+      const { rows } = await findOrders.page({ userId }, page)
       const shown = rows.slice(0, page.limit)
       seen.push(...shown.map(({ id }) => id))
       const last = shown.at(-1)
@@ -48,7 +48,7 @@ test("of a costly condition, a large table counts a part and says so, a small on
   const read = (rows: number, counted: number) => {
     const conditions = { ofAccount: (given: string) => `user_id = ${given}` }
     const find = listed("orders", orderRow, { conditions, bounded: { conditions: ["ofAccount"], rows, counted } })
-    return find({ ofAccount: userId }, { ...firstPage, limit: 4 })
+    return find.page({ ofAccount: userId }, { ...firstPage, limit: 4 })
   }
   expect(await read(0, 3)).toMatchObject({ total: 3, meta: { totalIsMinimum: true } })
   expect((await read(0, 3)).rows).toHaveLength(5)
@@ -78,7 +78,7 @@ test("the rows and total of one page come from one snapshot", async () => {
     }
   })()
   for (let round = 0; round < 100; round++) {
-    const { rows, total } = await findOrders({ userId }, { limit: 500, offset: 0, order: "desc" })
+    const { rows, total } = await findOrders.page({ userId }, { limit: 500, offset: 0, order: "desc" })
     expect(rows.length).toBe(total)
   }
   writing = false
@@ -98,14 +98,14 @@ test("the meta of a list comes from the same snapshot as its rows, and is presen
     meta: { user: ({ userId }, _range, bind) => `${bind(userId)}::text` },
   }
   const since = new Date(start)
-  expect(await findIn(list, { userId }, { ...firstPage, since })).toEqual({
+  expect(await findIn(list).page({ userId }, { ...firstPage, since })).toEqual({
     rows: [],
     total: 40,
     meta: { user: userId },
   })
   const { id: orderId } = await createOrder({ userId, createdAt: new Date(start + 5), amount: 1_234_567 })
   await createOrder({ userId, createdAt: new Date(start - 5) })
-  const { rows, ...rest } = await findIn(list, { userId }, { ...firstPage, since })
+  const { rows, ...rest } = await findIn(list).page({ userId }, { ...firstPage, since })
   expect(rest).toEqual({ total: 41, meta: { user: userId } })
   expect(rows.map((found) => row.parse(found))).toEqual([
     { id: orderId, userId, createdAt: "2026-01-01T00:00:00.005Z", paid: 12_345_670_000 },
@@ -115,7 +115,7 @@ test("the meta of a list comes from the same snapshot as its rows, and is presen
 test("a list reads only the fields of its row schema", async () => {
   const { id: userId } = await createUser({ passwordHash: "secret" })
   const row = z.object({ id, createdAt: timestamp })
-  const { rows } = await findIn({ table: "users", row }, { id: userId }, firstPage)
+  const { rows } = await findIn({ table: "users", row }).page({ id: userId }, firstPage)
   expect(rows.map((found) => Object.keys(found))).toEqual([["meta.total", "id", "createdAt"]])
 })
 
@@ -124,9 +124,9 @@ test("a condition on an unknown field is refused, and an undefined value matches
   await createOrder({ userId })
   const list: List<typeof orderRow, object> = { table: "orders", row: orderRow }
   for (const name of ['id" = id OR "id', "passwordHash", "constructor"]) {
-    await expect(findIn(list, { [name]: userId }, firstPage)).rejects.toThrow("The list has no field")
+    await expect(findIn(list).page({ [name]: userId }, firstPage)).rejects.toThrow("The list has no field")
   }
-  expect(await findIn(list, { userId: undefined }, firstPage)).toMatchObject({ rows: [], total: 0 })
+  expect(await findIn(list).page({ userId: undefined }, firstPage)).toMatchObject({ rows: [], total: 0 })
 })
 
 test("times are exact to the millisecond in every session time zone", async () => {
@@ -142,7 +142,7 @@ test("times are exact to the millisecond in every session time zone", async () =
   for (const zone of ["UTC", "Asia/Kolkata", "America/New_York", "Etc/GMT+12"]) {
     for (const client of clients) await client.query("SELECT set_config('TimeZone', $1, false)", [zone])
     for (const client of clients) client.release()
-    const { rows } = await findOrders({ userId }, firstPage)
+    const { rows } = await findOrders.page({ userId }, firstPage)
     expect(
       rows.map((row) => orderRow.parse(row).createdAt),
       zone,

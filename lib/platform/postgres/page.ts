@@ -3,19 +3,20 @@ import { types } from "pg"
 import type { z } from "zod"
 import { pool } from "./pool"
 
-/** The requested part of a list, parsed from the query of the API or of a console page. */
-export type Page = Range & {
-  limit: number
-  offset: number
+/** What the query of the API or of a console page says of the rows of a list, besides its filters. */
+export type Selection = Range & {
   order: "asc" | "desc"
   /** The field by which the list is sorted; `createdAt` unless given. */
   sort?: string
-  /** The last row of the previous page: the page starts after it, and `offset` is 0. */
-  after?: Position
   /** The fields that are read, besides those of a position; all unless given. */
   fields?: readonly string[]
-  /** Asks for the statement of all matching rows instead of a page; where rows are computed, for all of them. */
-  all?: true
+}
+
+export type Page = Selection & {
+  limit: number
+  offset: number
+  /** The last row of the previous page: the page starts after it, and `offset` is 0. */
+  after?: Position
 }
 
 /** Bounds on `createdAt`, both inclusive. */
@@ -24,19 +25,13 @@ export type Range = { since?: Date; until?: Date }
 /** The position of a row: its value of the field by which the list is sorted, then its `id`. */
 export type Position = { value: Date | string | number; id: string }
 
-/** A statement that returns the rows of a list. */
 export type Statement = { text: string; values: unknown[] }
 
-/**
- * The result of a `find`. `rows` has one row more than `page.limit` if another page follows. `statement` is there if the
- * page asks for it.
- */
-export type Found<Row> = {
-  rows: readonly Row[]
-  total: number
-  meta?: Record<string, unknown>
-  statement?: Statement
-}
+/** A page of a list. `rows` has one row more than `page.limit` if another page follows. */
+export type Found<Row> = { rows: readonly Row[]; total: number; meta?: Record<string, unknown> }
+
+/** All rows of a list: their statement or, where they are computed, the rows. */
+export type All<Row> = Statement | readonly Row[]
 
 /** Adds a parameter to a statement and returns its placeholder, such as `$3`. */
 export type Bind = (value: unknown) => string
@@ -61,48 +56,48 @@ export type List<Row extends z.ZodObject, Where = Partial<z.input<Row>>> = {
    * `meta.totalIsMinimum` says so.
    */
   bounded?: { conditions: readonly string[]; rows: number; counted: number }
-  /** The values returned with the rows. */
   meta?: Readonly<Record<string, Scalar<Where>>>
 }
 
 /**
- * Reads a page of a list, its total and its `meta` in one statement, so all come from one snapshot of the database.
- * @param where the values of conditions, by field or name; a field with an array equals one of its elements
+ * Reads the rows of a list. Both functions take the values of conditions, by field or name; a field with an array equals
+ * one of its elements.
  */
-export async function findIn<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
-  list: List<Row, Where>,
-  where: Where,
-  page: Page,
-): Promise<Found<z.input<Row>>> {
-  if (page.all) return { rows: [], total: 0, statement: statementOfAll(list, where, page) }
-  const { rows } = await pool().query<z.input<Row> & Meta>({
-    ...statementOf(list, where, page),
-    types: { getTypeParser },
-  })
-  const [first] = rows
-  if (!first) throw new Error("The statement of a list returns at least one row.")
-  const meta = Object.fromEntries(Object.keys(list.meta ?? {}).map((name) => [name, first[`meta.${name}`]]))
-  const total = first["meta.total"]
-  if (boundOf(list, where)?.counted === total) meta.totalIsMinimum = true
-  return { rows: first.id === null ? [] : rows, total, meta }
+export function findIn<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(list: List<Row, Where>) {
+  return {
+    /** Reads the rows, the total and `meta` in one statement, so all come from one snapshot of the database. */
+    async page(where: Where, page: Page): Promise<Found<z.input<Row>>> {
+      const { rows } = await pool().query<z.input<Row> & Meta>({
+        ...statementOf(list, where, page),
+        types: { getTypeParser },
+      })
+      const [first] = rows
+      if (!first) throw new Error("The statement of a list returns at least one row.")
+      const meta = Object.fromEntries(Object.keys(list.meta ?? {}).map((name) => [name, first[`meta.${name}`]]))
+      const total = first["meta.total"]
+      if (boundOf(list, where)?.counted === total) meta.totalIsMinimum = true
+      return { rows: first.id === null ? [] : rows, total, meta }
+    },
+    all: async (where: Where, selection: Selection): Promise<All<z.input<Row>>> =>
+      statementOfAll(list, where, selection),
+  }
 }
+
+/** A list whose conditions are of some type. */
+type AnyList = List<z.ZodObject, never>
 
 /** Columns of every row; an empty page is one row with these columns only. */
 type Meta = { "meta.total": number; [name: `meta.${string}`]: unknown }
 
 /** The statement of a page. Identifiers come only from code, and values are always parameters. */
-export function statementOf<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
-  list: List<Row, Where>,
-  where: Where,
-  page: Page,
-) {
+export function statementOf(list: AnyList, where: object, page: Page) {
   const values: unknown[] = []
   const bind: Bind = (value) => `$${values.push(value)}`
   const { after, limit, offset } = page
 
   const conditions = conditionsOf(list, where, page, bind)
-  const total = list.total?.(where, page, bind) ?? countOf(list, where, conditions, bind)
-  const scalars = Object.entries(list.meta ?? {}).map(([name, write]) => [name, write(where, page, bind)])
+  const total = list.total?.(where as never, page, bind) ?? countOf(list, where, conditions, bind)
+  const scalars = Object.entries(list.meta ?? {}).map(([name, write]) => [name, write(where as never, page, bind)])
   const meta = [["total", total], ...scalars].map(([name, sql]) => `${sql} AS "meta.${name}"`)
 
   if (after) {
@@ -122,45 +117,30 @@ export function statementOf<Row extends z.ZodObject, Where extends Partial<z.inp
   return { ...(hasOnePlan && { name: nameOf(text) }), text, values }
 }
 
-function boundOf<Row extends z.ZodObject, Where extends object>({ bounded }: List<Row, Where>, where: Where) {
+function boundOf({ bounded }: AnyList, where: object) {
   return bounded?.conditions.some((name) => Object.hasOwn(where, name)) ? bounded : undefined
 }
 
-function countOf<Row extends z.ZodObject, Where extends object>(
-  list: List<Row, Where>,
-  where: Where,
-  conditions: readonly string[],
-  bind: Bind,
-): string {
+function countOf(list: AnyList, where: object, conditions: readonly string[], bind: Bind): string {
   const matching = `FROM ${list.table} ${whereAll(conditions)}`
   const count = `(SELECT count(*) ${matching})`
   const bound = boundOf(list, where)
   if (!bound) return count
-  const rows = list.total?.({} as Where, {}, bind) ?? `(SELECT count(*) FROM ${list.table})`
+  const rows = list.total?.({} as never, {}, bind) ?? `(SELECT count(*) FROM ${list.table})`
   return `(CASE WHEN ${rows} <= ${bound.rows} THEN ${count}
     ELSE (SELECT count(*) FROM (SELECT ${matching} LIMIT ${bound.counted}) counted) END)`
 }
 
-/** The statement of all matching rows, in the order of the list. */
-function statementOfAll<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
-  list: List<Row, Where>,
-  where: Where,
-  page: Page,
-): Statement {
+function statementOfAll(list: AnyList, where: object, selection: Selection): Statement {
   const values: unknown[] = []
-  const conditions = conditionsOf(list, where, page, (value) => `$${values.push(value)}`)
+  const conditions = conditionsOf(list, where, selection, (value) => `$${values.push(value)}`)
   const text = `
-    SELECT ${fieldsOf(list, page)} FROM (SELECT * FROM ${list.table} ${whereAll(conditions)}) page ${orderOf(list, page)}`
+    SELECT ${fieldsOf(list, selection)}
+    FROM (SELECT * FROM ${list.table} ${whereAll(conditions)}) page ${orderOf(list, selection)}`
   return { text, values }
 }
 
-/** The conditions of the rows of a list, regardless of the page. */
-function conditionsOf<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(
-  list: List<Row, Where>,
-  where: Where,
-  { since, until }: Range,
-  bind: Bind,
-): string[] {
+function conditionsOf(list: AnyList, where: object, { since, until }: Range, bind: Bind): string[] {
   const conditions = Object.entries(where).map(([name, value]) => {
     const condition = Object.hasOwn(list.conditions ?? {}, name) ? list.conditions?.[name] : undefined
     if (condition) return condition(bind(value))
@@ -171,18 +151,20 @@ function conditionsOf<Row extends z.ZodObject, Where extends Partial<z.input<Row
   return conditions
 }
 
-function orderOf(list: Pick<List<z.ZodObject>, "row" | "columns">, page: Pick<Page, "order" | "sort">): string {
-  const direction = page.order === "desc" ? "DESC" : "ASC"
-  return `ORDER BY ${columnOf(list, sortOf(page))} ${direction}, ${columnOf(list, "id")} ${direction}`
+function orderOf(list: AnyList, selection: Selection): string {
+  const direction = selection.order === "desc" ? "DESC" : "ASC"
+  return `ORDER BY ${columnOf(list, sortOf(selection))} ${direction}, ${columnOf(list, "id")} ${direction}`
 }
 
-function sortOf({ sort = "createdAt" }: Pick<Page, "sort">): string {
+function sortOf({ sort = "createdAt" }: Selection): string {
   return sort
 }
 
 /** The columns of a row, of the table expression `page`: those of the fields, and of its position. */
-function fieldsOf(list: Pick<List<z.ZodObject>, "row" | "columns">, page: Pick<Page, "fields" | "sort">): string {
-  const fields = page.fields ? new Set([...page.fields, "id", sortOf(page)]) : Object.keys(list.row.shape)
+function fieldsOf(list: AnyList, selection: Selection): string {
+  const fields = selection.fields
+    ? new Set([...selection.fields, "id", sortOf(selection)])
+    : Object.keys(list.row.shape)
   return [...fields].map((field) => `${columnOf(list, field)} AS "${field}"`).join(", ")
 }
 
@@ -200,10 +182,7 @@ function whereAll(conditions: readonly string[]): string {
 }
 
 /** @throws Error if the list has no such field, so that only known names become SQL */
-function columnOf<Row extends z.ZodObject>(
-  { row, columns }: Pick<List<Row>, "row" | "columns">,
-  field: string,
-): string {
+function columnOf({ row, columns }: AnyList, field: string): string {
   if (!Object.hasOwn(row.shape, field)) throw new Error(`The list has no field ${field}.`)
   return columns?.[field] ?? columnName(field)
 }

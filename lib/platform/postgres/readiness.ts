@@ -46,7 +46,6 @@ export function recentReadiness(check = readiness): Promise<Readiness> {
   return state
 }
 
-/** The names of the migrations of this version, in order. */
 export async function ownMigrations(): Promise<string[]> {
   const folder = join(process.cwd(), "prisma/migrations")
   const entries = await readdir(folder, { withFileTypes: true })

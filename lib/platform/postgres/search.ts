@@ -19,7 +19,6 @@ export type Searched = {
   text?: string
 }
 
-/** How many rows, and accounts, a search may find. */
 export const maxMatches = 10_000
 
 const accountsBy: Readonly<Record<Term["kind"], (matching: Matching) => string>> = {

@@ -8,8 +8,8 @@ import { singleton } from "@/lib/singleton"
 
 type Work = () => Promise<void>
 
-/** `due`: when the work may start, on the clock of `performance.now`. */
-type Lane = { waiting: { work: Work; due: number }[]; working?: Promise<void> | undefined }
+/** `waiting`: how much work is not done. `last`: resolves when all of it is. */
+type Lane = { waiting: number; last: Promise<void> }
 
 /** Bounds the memory of a lane. */
 const maxWaiting = 500
@@ -28,13 +28,13 @@ function state() {
 
 function laneOf(name: string): Lane {
   const { lanes } = state()
-  const lane = lanes.get(name) ?? { waiting: [] }
+  const lane = lanes.get(name) ?? { waiting: 0, last: Promise.resolve() }
   lanes.set(name, lane)
   return lane
 }
 
 export function isLaneFull(name: string): boolean {
-  return laneOf(name).waiting.length >= maxWaiting
+  return laneOf(name).waiting >= maxWaiting
 }
 
 /**
@@ -43,27 +43,24 @@ export function isLaneFull(name: string): boolean {
  */
 export function inBackground(name: string, work: Work): void {
   const lane = laneOf(name)
-  lane.waiting.push({ work, due: performance.now() + startAfterMs })
-  lane.working ??= workOff(name, lane)
+  const due = performance.now() + startAfterMs
+  lane.waiting++
+  lane.last = lane.last.then(async () => {
+    await wait(Math.max(0, due - performance.now()))
+    while (!(await isDone(name, work))) await wait(retryAfterMs)
+    lane.waiting--
+  })
 }
 
-async function workOff(name: string, lane: Lane): Promise<void> {
-  const { waiting } = lane
-  for (let next = waiting[0]; next; next = waiting[0]) {
-    await wait(Math.max(0, next.due - performance.now()))
-    try {
-      await next.work()
-    } catch (error) {
-      log().error({ lane: name, why: String(error) }, "background_work_failed")
-      if (isDatabaseUnavailable(error)) {
-        await wait(retryAfterMs)
-        continue
-      }
-    }
-    waiting.shift()
+/** Whether the work is done, or cannot be. */
+async function isDone(lane: string, work: Work): Promise<boolean> {
+  try {
+    await work()
+    return true
+  } catch (error) {
+    log().error({ lane, why: String(error) }, "background_work_failed")
+    return !isDatabaseUnavailable(error)
   }
-  // Not later than the last look, or work that is added in between would wait for more.
-  lane.working = undefined
 }
 
 /** Finishes all lanes, before the process exits; `finishIfExiting` finishes what is added from now on. */
@@ -79,14 +76,14 @@ export async function finishIfExiting(): Promise<void> {
 
 /** Waits until all lanes are empty, for a limited time. */
 export async function finishBackground(): Promise<void> {
-  const isDone = await Promise.race([finish(), wait(drainMs, false, { ref: false })])
-  const lost = [...state().lanes.values()].reduce((sum, { waiting }) => sum + waiting.length, 0)
-  if (!isDone) log().error({ lost }, "background_work_lost")
+  const isFinished = await Promise.race([finish(), wait(drainMs, false, { ref: false })])
+  const lost = [...state().lanes.values()].reduce((sum, { waiting }) => sum + waiting, 0)
+  if (!isFinished) log().error({ lost }, "background_work_lost")
 }
 
 /** Looks again after each round, because work may add work to another lane, and lanes. */
 async function finish(): Promise<true> {
-  const working = () => [...state().lanes.values()].flatMap((lane) => lane.working ?? [])
-  for (let left = working(); left.length > 0; left = working()) await Promise.all(left)
+  const busy = () => [...state().lanes.values()].filter(({ waiting }) => waiting > 0)
+  for (let lanes = busy(); lanes.length > 0; lanes = busy()) await Promise.all(lanes.map(({ last }) => last))
   return true
 }

@@ -19,10 +19,7 @@ export function fairQueue({ maxRunning, maxWaiting, maxWaitMs }: Bounds) {
   /** The waiting tasks of each client, oldest first. The clients are in the order of their turns. */
   const waiting = new Map<string, Client & { tasks: Set<EndWait> }>()
 
-  /**
-   * Waits for a turn of the client.
-   * @returns a function that ends the task, or undefined if the task is refused
-   */
+  /** @returns a function that ends the task, or undefined if the task is refused */
   async function enter(client: Client): Promise<(() => void) | undefined> {
     if (!(await turnOf(client))) return undefined
     return () => {

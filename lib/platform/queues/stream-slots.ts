@@ -21,7 +21,6 @@ export const retrySeconds = 10
 /** How long the next slot is kept for an account that got none: for longer than until it tries again. */
 const keptMs = 1.5 * retrySeconds * 1_000
 
-/** What a stream sends, chunk by chunk. */
 export type Chunks = {
   /** The next chunk and the number of rows in it. The last one is returned once nothing more is read. */
   next: () => Promise<{ chunk: Uint8Array; rows: number; isLast: boolean }>

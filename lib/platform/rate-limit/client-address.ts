@@ -16,7 +16,6 @@ export function clientAddress(headers: Headers): string {
   return address ? clientOf(address) : "unknown"
 }
 
-/** The client that has a whole address. */
 export function clientOf(address: string): string {
   return isIPv4(address) ? address : networkOf(address, 64)
 }

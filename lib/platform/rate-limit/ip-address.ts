@@ -56,7 +56,6 @@ function partsOf(address: string): number[] {
   return [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16))
 }
 
-/** Clears all but the first bits of an address. */
 function masked(parts: readonly number[], bits: number): number[] {
   const size = parts.length === 4 ? 8 : 16
   return parts.map((part, index) => {

@@ -80,7 +80,7 @@ const storeSkipMs = 1_000
  */
 export async function consume(name: LimitName, id: string, tokens: number = limits[name].tokens): Promise<Verdict> {
   const limit = Math.min(tokens, limits[name].tokens)
-  return verdict((await countInStore(name, id, limit)) ?? countInProcess(name)(id, limit))
+  return verdict((await countInStore(name, id, limit)) ?? countInProcess(name, id, limit))
 }
 
 /** How often the shared store failed since the process started. */
@@ -129,8 +129,8 @@ function limiterInStore({ client }: SharedStore, name: LimitName, tokens: number
   })
 }
 
-function countInProcess(name: LimitName) {
-  return singleton(`counts.${name}`, () => slidingWindowInProcess(limits[name].windowSeconds * 1000))
+function countInProcess(name: LimitName, id: string, tokens: number): Count {
+  return singleton(`counts.${name}`, () => slidingWindowInProcess(limits[name].windowSeconds * 1000))(id, tokens)
 }
 
 function prefixOf(name: LimitName): string {
@@ -152,10 +152,8 @@ function sharedStore(): SharedStore | undefined {
 type Outage = { key: string; skipUntil: number }
 
 /** `down`: the shards that failed and have not responded since, so that an outage is logged when it starts and ends. */
-type StoreState = { degraded: number; down: Map<string, Outage> }
-
-function storeState(): StoreState {
-  return singleton("limit-store-state", () => ({ degraded: 0, down: new Map() }))
+function storeState() {
+  return singleton("limit-store-state", () => ({ degraded: 0, down: new Map<string, Outage>() }))
 }
 
 function degrade(shard: string, key: string, why: string): void {

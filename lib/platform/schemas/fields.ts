@@ -9,12 +9,10 @@ export const timestamp = z
   .transform((time: Date | string) => (typeof time === "string" ? time : time.toISOString()))
   .pipe(z.string().meta({ format: "date-time", description: "ISO 8601, UTC" }))
 
-/** Money in the smallest unit of its currency. */
 export const minorUnits = z.int().describe("Integer minor units (ISO 4217) of the accompanying currency")
 
 export const currency = z.string().describe("ISO 4217 code, lower case")
 
-/** A filter by currency. */
 export const currencyCode = z.string().regex(/^[a-z]{3}$/, "must be an ISO 4217 code in lower case, like usd")
 
 /** Whole credits. The database stores 64 bits; limits on grants keep balances far below 2^53. */

@@ -4,7 +4,6 @@ import { singleton } from "@/lib/singleton"
 
 // Logs are collected and kept by others, who can add lines. Those that `after-restore` and `audit:verify` believe are signed.
 
-/** The fields of such lines, without their proof. */
 export type Evidence = {
   /** A run that a client was told of. */
   request: { keyId: string; run: { id: string; accountId: string; credits: number } }
@@ -36,14 +35,12 @@ const covered: { [Event in EvidenceEvent]: (fields: Evidence[Event]) => unknown[
   database_restored: ({ moment }) => [moment],
 }
 
-/** Adds the proof to the fields of a line that is written now. */
 export function signed<Event extends EvidenceEvent>(event: Event, fields: Evidence[Event]): Evidence[Event] & Proof {
   const at = new Date().toISOString()
   const [secret = ""] = secretsIn(env().AUTH_SECRET)
   return { ...fields, at, signature: signatureOf(event, fields, at, secret) }
 }
 
-/** Whether one of the secrets signed the line. */
 export function verifyEvidence<Event extends EvidenceEvent>(
   line: { event: Event } & Evidence[Event] & Proof,
   secrets: readonly string[],

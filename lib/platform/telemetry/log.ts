@@ -11,10 +11,6 @@ const buffered = { sync: false, minLength: 2048, maxWrite: 4096, periodicFlush: 
 /** Control characters that JSON leaves as they are, and what reorders or ends a line. */
 const unsafe = /[\u007F-\u009F\u2028\u2029\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
-}
-
 /**
  * The process's log: one line of JSON per event on standard output, with level and time. Callers name every field;
  * bodies, headers and query strings are never logged.
@@ -35,7 +31,8 @@ export function log(): Logger {
             if (level >= 40) this.flush()
           },
           // In JSON such a character can only be in a string. A terminal would obey it.
-          streamWrite: (line) => line.replace(unsafe, escaped),
+          streamWrite: (line) =>
+            line.replace(unsafe, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`),
         },
       },
       destination(buffered),

@@ -2,7 +2,7 @@ import { notFound } from "next/navigation"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { refuseAs } from "@/lib/api/errors"
 import { isUserList } from "@/lib/api/lists"
-import { download } from "@/lib/api/streams/download"
+import { fileOf, readerOfPage } from "@/lib/api/streams/download"
 import { csvFile } from "@/lib/api/streams/formats"
 import { withFailures } from "@/lib/form/page-route"
 import { requireViewer } from "@/lib/sign-in/session"
@@ -19,7 +19,7 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/accou
     const viewer = await findViewer({ sub: id, sid: sessionId })
     if (!viewer) refuseAs("forbidden", "You are no longer signed in. Sign in again to download this list.")
   }
-  return download(request, resource, { id, account: id, kind: "customer", check }, (search, reader) =>
-    endpoint.stream(id, search, csvFile, reader),
-  )
+  const reader = readerOfPage(request, { id, account: id, kind: "customer", check })
+  const body = await endpoint.stream(id, new URL(request.url).search, { format: csvFile, reader })
+  return fileOf(body, resource, "csv")
 })

@@ -1,12 +1,10 @@
 import { Refusal, refuseAs } from "@/lib/api/errors"
-import { failureOf } from "@/lib/api/streams/download"
-import { streamHeaders } from "@/lib/api/streams/formats"
-import { openChunks, type Reader, refuseSlot } from "@/lib/api/streams/stream"
+import { failureOf, fileOf, readerOfPage } from "@/lib/api/streams/download"
+import { openChunks, refuseSlot } from "@/lib/api/streams/stream"
 import { exportOf } from "@/lib/leaving/export"
 import { consumeExport } from "@/lib/leaving/export-token"
 import { isSameOrigin } from "@/lib/platform/http/origin"
 import { openSnapshot } from "@/lib/platform/postgres/cursor"
-import { databaseDeadline } from "@/lib/platform/postgres/deadline"
 import { clientAddress } from "@/lib/platform/rate-limit/client-address"
 import { product } from "@/lib/product"
 import { currentViewer } from "@/lib/sign-in/session"
@@ -22,22 +20,15 @@ export async function POST(request: Request): Promise<Response> {
     const viewer = await currentViewer()
     if (!viewer) return seeOther("/sign-in?callbackUrl=/account/settings")
     const token = await tokenIn(request)
-    const reader: Reader = {
-      id: readerOf(viewer),
-      account: viewer.id,
-      kind: "export",
-      request,
-      requestId: request.headers.get("x-request-id") ?? "",
-      withinDeadline: databaseDeadline(),
-      check: async () => {
-        const again = await findViewer({ sub: viewer.id, sid: viewer.sessionId })
-        if (!again) refuseAs("forbidden", "You are no longer signed in. Sign in again to export your data.")
-      },
+    const check = async () => {
+      const again = await findViewer({ sub: viewer.id, sid: viewer.sessionId })
+      if (!again) refuseAs("forbidden", "You are no longer signed in. Sign in again to export your data.")
     }
-    const { stream } = await openChunks(reader, (maxMs) => open(viewer, token, clientAddress(request.headers), maxMs))
-    const name = `${product.slug}-export-${new Date().toISOString().slice(0, 10)}.zip`
-    const disposition = { "Content-Disposition": `attachment; filename="${name}"` }
-    return new Response(stream, { headers: { ...streamHeaders({ contentType: "application/zip" }), ...disposition } })
+    const reader = readerOfPage(request, { id: readerOf(viewer), account: viewer.id, kind: "export", check })
+    const body = await openChunks(reader, "application/zip", (maxMs) =>
+      open(viewer, token, clientAddress(request.headers), maxMs),
+    )
+    return fileOf(body, `${product.slug}-export`, "zip")
   } catch (error) {
     if (error instanceof Unavailable) return seeOther(pageAfter("expired"))
     if (error instanceof Refusal && error.code === "rate_limited") return seeOther(pageAfter("busy"))

@@ -2,7 +2,7 @@ import { notFound } from "next/navigation"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { refuseAs } from "@/lib/api/errors"
 import { isAdminList } from "@/lib/api/lists"
-import { download } from "@/lib/api/streams/download"
+import { fileOf, readerOfPage } from "@/lib/api/streams/download"
 import { csvFile } from "@/lib/api/streams/formats"
 import { type PermissionCheck, permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { withFailures } from "@/lib/form/page-route"
@@ -31,9 +31,9 @@ export const GET = withFailures(async (request, { params }: RouteContext<"/admin
       )
     }
   }
-  return download(request, resource, { id, account: id, kind: "operator", check }, async (search, reader) => {
-    // Not with the 403 page, which a route handler cannot show.
-    checkPermission(endpoint.permission)
-    return endpoint.stream(search, checkPermission, csvFile, reader)
-  })
+  // Not with the 403 page, which a route handler cannot show.
+  checkPermission(endpoint.permission)
+  const reader = readerOfPage(request, { id, account: id, kind: "operator", check })
+  const body = await endpoint.stream(new URL(request.url).search, { format: csvFile, reader, checkPermission })
+  return fileOf(body, resource.replaceAll("/", "-"), "csv")
 })

@@ -2,7 +2,7 @@ import { z } from "zod"
 import { parseBody, readBytes } from "@/lib/api/body"
 import { refuseAs } from "@/lib/api/errors"
 import { handleEach } from "@/lib/api/methods"
-import { pathOf, respond } from "@/lib/api/respond"
+import { respond } from "@/lib/api/respond"
 import { hashSecret } from "@/lib/keys/secret"
 import { findGithubKey, isSigned } from "@/lib/leaks/github"
 import { isReportRefused, issuedAmong, reportLeaks } from "@/lib/leaks/revocation"
@@ -21,7 +21,7 @@ const alerts = z.array(z.object({ token: z.string(), type: z.string() }))
  * a message that is sent again revokes nothing and sends no email.
  */
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST", "POST, OPTIONS", (request) =>
-  respond(request, pathOf(request), async () => {
+  respond(request, async () => {
     if (isOverloaded()) refuseAs("service_unavailable", overloaded.message, overloaded.headers)
     await countReport("signedReportsAddress", request.headers)
     const found = parseBody(await readSigned(request), alerts)
@@ -39,10 +39,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST
   }),
 )
 
-/**
- * Reads a body that GitHub has signed. Without the identifier of one of its keys nothing is read.
- * @throws Refusal 400, 403, 413 or 503
- */
+/** Without the identifier of one of GitHub's keys nothing is read. @throws Refusal 400, 403, 413 or 503 */
 async function readSigned(request: Request): Promise<Buffer> {
   const identifier = request.headers.get("github-public-key-identifier") ?? ""
   const signature = request.headers.get("github-public-key-signature") ?? ""

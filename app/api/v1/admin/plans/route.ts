@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { PlanInterval } from "@/generated/prisma/enums"
 import { adminList } from "@/lib/api/lists"
-import { findIn, type List } from "@/lib/platform/postgres/page"
+import { findIn } from "@/lib/platform/postgres/page"
 import { credits, currency, currencyCode, minorUnits, timestamp } from "@/lib/platform/schemas/fields"
 
 const planInterval = z.enum(PlanInterval)
@@ -17,13 +17,11 @@ const planRow = z.object({
   retiredAt: timestamp.nullable().describe("When it was retired; null if it is offered"),
 })
 
-// A product has few plans, so they are counted.
-const plans: List<typeof planRow> = { table: "plans", row: planRow }
-
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   summary: "Lists the plans, including retired ones",
   permission: "billing.read",
   filters: { interval: planInterval, currency: currencyCode },
   row: planRow,
-  find: (where: Partial<z.input<typeof planRow>>, page) => findIn(plans, where, page),
+  // A product has few plans, so they are counted.
+  find: findIn({ table: "plans", row: planRow }),
 })

@@ -11,16 +11,18 @@ import {
   statsRange,
 } from "@/lib/metrics/periods"
 import { moneyPermission, noMoney, statsMeta, statsRow } from "@/lib/metrics/rows"
-import type { Page } from "@/lib/platform/postgres/page"
+import type { Page, Selection } from "@/lib/platform/postgres/page"
 
 const defaultInterval = "day"
 
-async function findStats(
-  { interval = defaultInterval }: { interval?: StatsInterval },
-  page: Page,
+type Where = { interval?: StatsInterval }
+
+async function readStats(
+  { interval = defaultInterval }: Where,
+  selection: Selection,
   checkPermission: PermissionCheck,
 ) {
-  const { since, until } = statsRange(page)
+  const { since, until } = statsRange(selection)
   if (since > until) refuseAs("bad_request", "since must not be later than until, which defaults to the current time.")
   const periods = periodsOf(since, until, interval)
   if (periods.length > maxStatsPeriods) {
@@ -31,17 +33,24 @@ async function findStats(
   }
   const { rows, summary } = await measure(periods, interval)
   const hidden = has(checkPermission, moneyPermission) ? {} : noMoney
-  if (page.order === "desc") rows.reverse()
-  const last = page.after && Number(page.after.value)
-  const remaining = rows.filter(({ createdAt }) => {
-    if (last === undefined) return true
-    return page.order === "desc" ? createdAt.getTime() < last : createdAt.getTime() > last
-  })
+  if (selection.order === "desc") rows.reverse()
   return {
-    rows: remaining.slice(page.offset, page.offset + page.limit + 1).map((row) => ({ ...row, ...hidden })),
-    total: rows.length,
+    rows: rows.map((row) => ({ ...row, ...hidden })),
     meta: { summary: { since: new Date(since), until: new Date(until), interval, ...summary, ...hidden } },
   }
+}
+
+const findStats = {
+  async page(where: Where, page: Page, checkPermission: PermissionCheck) {
+    const { rows, meta } = await readStats(where, page, checkPermission)
+    const last = page.after && Number(page.after.value)
+    const remaining = rows.filter(({ createdAt }) => {
+      if (last === undefined) return true
+      return page.order === "desc" ? createdAt.getTime() < last : createdAt.getTime() > last
+    })
+    return { rows: remaining.slice(page.offset, page.offset + page.limit + 1), total: rows.length, meta }
+  },
+  all: async (...given: Parameters<typeof readStats>) => (await readStats(...given)).rows,
 }
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({

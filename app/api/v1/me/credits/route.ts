@@ -8,15 +8,18 @@ import { neededForCall } from "../../needed-for-call"
 // Without the staff account that made a manual entry.
 const ownCreditEntryRow = creditEntryRow.omit({ actorId: true })
 
-const findEntries = listed("credit_entries", ownCreditEntryRow, { meta: ownBalance })
+const entries = listed("credit_entries", ownCreditEntryRow, { meta: ownBalance })
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = userList({
   summary: "Lists the credit ledger entries of the key's owner",
   filters: { kind: creditEntryKind, runId: id.describe("Returns only the entries of this run") },
   row: ownCreditEntryRow,
   meta: balanceMeta.extend({ neededForCall: needed }),
-  find: async (where, page) => {
-    const found = await findEntries(where, page)
-    return { ...found, meta: { ...found.meta, neededForCall: await neededForCall() } }
+  find: {
+    ...entries,
+    page: async (where, page) => {
+      const found = await entries.page(where, page)
+      return { ...found, meta: { ...found.meta, neededForCall: await neededForCall() } }
+    },
   },
 })

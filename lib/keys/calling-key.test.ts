@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { pool } from "@/lib/platform/postgres/pool"
 import { createKey, createUser } from "@/tests/support/factories"
-import { recordUse } from "./authenticate"
+import { recordUse } from "./calling-key"
 
 test("the use of a key is recorded under its own account's id only", async () => {
   const [user, other] = [await createUser(), await createUser()]
