@@ -109,3 +109,37 @@ export function TableCell({
     </Cell>
   )
 }
+
+export type TableColumn<Row> = Heading & {
+  cell: (row: Row) => ReactNode
+  opens?: boolean
+  className?: string
+}
+
+/** A table of rows that have the same columns, of which the first is the header of its row. */
+export function RowsTable<Row>({
+  columns,
+  rows,
+  keyOf,
+  headings = columns.map(({ label, numeric = false }) => ({ label, numeric })),
+  ...table
+}: Omit<ComponentProps<typeof Table>, "headings" | "children"> & {
+  columns: readonly TableColumn<Row>[]
+  rows: readonly Row[]
+  keyOf: (row: Row) => string
+  headings?: ComponentProps<typeof Table>["headings"]
+}) {
+  return (
+    <Table headings={headings} {...table}>
+      {rows.map((row) => (
+        <TableRow key={keyOf(row)}>
+          {columns.map(({ cell, ...column }, index) => (
+            <TableCell key={column.label} names={index === 0} {...column}>
+              {cell(row)}
+            </TableCell>
+          ))}
+        </TableRow>
+      ))}
+    </Table>
+  )
+}

@@ -1,7 +1,7 @@
 import { notFound } from "next/navigation"
 import type { Finding } from "@/app/_shell/palette-dialog"
 import { GET as users } from "@/app/api/v1/admin/users/route"
-import { keyStatus } from "@/components/keys/list/key-status"
+import { keyStatus } from "@/components/keys/key-status"
 import { Refusal } from "@/lib/api/errors"
 import { searchParameter } from "@/lib/api/parameters"
 import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"

@@ -4,7 +4,7 @@ import { buttonStyle } from "@/components/button"
 import { EmptyState } from "@/components/empty-state"
 import { Link } from "@/components/link"
 import { accountFilters, type Known } from "@/components/list/filter"
-import { type ColumnStyle, ListView } from "@/components/list/list-view"
+import { type Column, ListView } from "@/components/list/list-view"
 import { addressOf, cleanQuery, pageWith, readListing } from "@/components/list/query"
 import { isChosen, type View, Views } from "@/components/list/views"
 import { PageFrame } from "@/components/page-frame"
@@ -18,7 +18,7 @@ import { requirePermission, type Viewer } from "@/lib/sign-in/session"
 import { AccountChoice } from "./account-choice"
 import { AccountLink } from "./cells"
 
-type ResourceColumn<Row, Related> = ColumnStyle & {
+type ResourceColumn<Row, Related> = Omit<Column<Row>, "cell"> & {
   /** @param account renders an account id, as a link with the email address if the viewer may read accounts */
   cell: (row: Row, account: (id: string) => ReactNode, related: Related) => ReactNode
 }

@@ -82,3 +82,6 @@ export type RevocationReason = keyof typeof revocationReasons
 
 /** What `not_needed` is called for a key that another one has replaced. */
 export const replacedReason = "Replaced"
+
+/** Stands for a new key in texts to copy, until the browser inserts it. */
+export const keyPlaceholder = "{key}"

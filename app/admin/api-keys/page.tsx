@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
 import { allScopesOf } from "@/app/api/v1/scopes"
-import { KeysPage } from "@/components/keys/list/keys-page"
+import { KeysPage } from "@/components/keys/keys-page"
 import { requirePermission } from "@/lib/sign-in/session"
 import { kinds } from "@/lib/surfaces"
 import { changeAdminKey, createAdminKey, revokeAdminKey, rotateAdminKey } from "./actions"

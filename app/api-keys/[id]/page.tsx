@@ -2,7 +2,7 @@ import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/me/requests/route"
 import { scopesOf } from "@/app/api/v1/scopes"
 import { BackLink } from "@/components/back-link"
-import { KeyPage } from "@/components/keys/page/key-page"
+import { KeyPage } from "@/components/keys/key-page"
 import { kinds } from "@/lib/surfaces"
 import { ownKey } from "./own-key"
 

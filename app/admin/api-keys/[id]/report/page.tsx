@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
 import { endpointSummaries } from "@/app/api/v1/endpoints"
-import { ReportPage } from "@/components/keys/page/report-page"
+import { ReportPage } from "@/components/keys/key-report"
 import { consoleKey } from "../console-key"
 
 export const metadata: Metadata = { title: "Report of an API key" }

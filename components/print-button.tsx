@@ -1,7 +1,7 @@
 "use client"
 
-import { Button } from "@/components/button"
-import { useHydrated } from "@/components/use-hydrated"
+import { Button } from "./button"
+import { useHydrated } from "./use-hydrated"
 
 export function PrintButton() {
   return useHydrated() && <Button onClick={() => window.print()}>Print</Button>

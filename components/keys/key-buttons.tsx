@@ -3,9 +3,8 @@
 import { useRouter } from "next/navigation"
 import { type ReactNode, useRef } from "react"
 import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
-import { useKeyDialog } from "../create/use-key-dialog"
-import { rotation } from "./rotation"
-import { confirmationOf, type RowForms, type RowKey } from "./row-forms"
+import { useKeyDialog } from "./load-creation"
+import { confirmationOf, type RowForms, type RowKey, rotateForm } from "./row-forms"
 
 /** Opens the forms of the buttons in the table inside it. */
 export function KeyButtons({ keys, children, ...forms }: RowForms & { keys: readonly RowKey[]; children: ReactNode }) {
@@ -44,7 +43,7 @@ export function KeyButtons({ keys, children, ...forms }: RowForms & { keys: read
       </ConfirmButtons>
       {Dialog && own && (
         <Dialog
-          creation={rotated && rotation(rotated, own)}
+          creation={rotated && rotateForm(rotated, own)}
           shown={own.shown}
           onClose={close}
           focusAfter={afterRotation}

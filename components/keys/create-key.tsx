@@ -1,24 +1,75 @@
 "use client"
 
-import { type ReactNode, useState } from "react"
+import { Plus } from "lucide-react"
+import { type MouseEvent, type ReactNode, useRef, useState } from "react"
+import { Button } from "@/components/button"
 import { CheckboxesField, RequestId, SelectField, TextField, useFormField } from "@/components/form/fields"
 import { useFormState } from "@/components/form/form-state"
 import { type Expires, expiryChoices, expiryOf, type Lifetime, lifetimes, preselectedExpiry } from "@/lib/keys/choices"
 import { plainDate } from "@/lib/platform/text/format-time"
-import { LimitFields, type LimitRules } from "../list/limit-fields"
+import type { CreateAction, Creation, Shown } from "./key-creation"
+import { LimitFields, type LimitRules } from "./limit-fields"
+import { KeyCreationInPage, useKeyDialog } from "./load-creation"
 
-export type NewKeyFacts = {
+type NewKeyForm = {
+  action: CreateAction
   requestId: string
   /** The scopes that the viewer can give to the key, with their meanings. */
   offered: Readonly<Record<string, string>>
   /** See presetsOf. */
   presets: Readonly<Record<string, readonly string[]>> | null
   rules: LimitRules
-  /** ISO 8601; the server's time when the server renders the form. */
-  now: string
 }
 
-export function NewKeyFields({ requestId, offered, presets, rules, now }: NewKeyFacts) {
+/** Without JavaScript, the button opens `?new`, which shows the form in the page. */
+export function CreateKey({ shown, ...form }: NewKeyForm & { shown: Shown }) {
+  const { Dialog, opened, open, close, preload } = useKeyDialog<{ now: string }>()
+  const button = useRef<HTMLButtonElement>(null)
+
+  function press(event: MouseEvent) {
+    event.preventDefault()
+    open({ now: new Date().toISOString() })
+  }
+
+  return (
+    <>
+      <form method="get">
+        <Button
+          ref={button}
+          kind="primary"
+          type="submit"
+          name="new"
+          onClick={press}
+          onPointerEnter={preload}
+          onFocus={preload}
+        >
+          <Plus aria-hidden="true" className="size-4" />
+          Create key
+        </Button>
+      </form>
+      {Dialog && (
+        <Dialog
+          creation={opened && newKey({ ...form, ...opened })}
+          shown={shown}
+          onClose={close}
+          focusAfter={() => button.current}
+        />
+      )}
+    </>
+  )
+}
+
+/** The form in the page itself. */
+export function CreateKeyInPage({ shown, ...form }: NewKeyForm & { shown: Shown; now: string }) {
+  return <KeyCreationInPage creation={newKey(form)} shown={shown} />
+}
+
+function newKey({ action, ...facts }: NewKeyForm & { now: string }): Creation {
+  return { title: "Create key", action, fields: <NewKeyFields {...facts} />, submit: "Create key" }
+}
+
+/** @param now ISO 8601; the server's time when the server renders the form */
+function NewKeyFields({ requestId, offered, presets, rules, now }: Omit<NewKeyForm, "action"> & { now: string }) {
   const [started] = useState(() => new Date(now))
   const permissions = <PermissionsField offered={offered} presets={presets} />
   return (
@@ -34,7 +85,7 @@ export function NewKeyFields({ requestId, offered, presets, rules, now }: NewKey
       />
       <ExpiresFields now={started} />
       {presets && permissions}
-      <Fold summary={presets ? "Limit its use" : "Limit what this key can do"} names={limitNames}>
+      <Fold summary={presets ? "Limit its use" : "Limit what this key can do"}>
         {!presets && permissions}
         <LimitFields rules={rules} />
       </Fold>
@@ -42,7 +93,7 @@ export function NewKeyFields({ requestId, offered, presets, rules, now }: NewKey
   )
 }
 
-function PermissionsField({ offered, presets }: Pick<NewKeyFacts, "offered" | "presets">) {
+function PermissionsField({ offered, presets }: Pick<NewKeyForm, "offered" | "presets">) {
   return (
     <CheckboxesField
       label="Permissions"
@@ -65,15 +116,15 @@ function PermissionsField({ offered, presets }: Pick<NewKeyFacts, "offered" | "p
   )
 }
 
-const limitNames = ["scopes", "spendLimit", "spendPeriod", "requestsPerMinute", "addresses"]
+const foldedFields = ["scopes", "spendLimit", "spendPeriod", "requestsPerMinute", "addresses"]
 
-/** Fields that are folded at first. It unfolds when one of them has an error. */
-function Fold({ summary, names, children }: { summary: string; names: readonly string[]; children: ReactNode }) {
+/** Unfolds when one of its fields has an error. */
+function Fold({ summary, children }: { summary: string; children: ReactNode }) {
   const { errors } = useFormState()
   const [isOpen, setOpen] = useState(false)
   return (
     <details
-      open={isOpen || names.some((name) => errors[name])}
+      open={isOpen || foldedFields.some((name) => errors[name])}
       onToggle={(event) => setOpen(event.currentTarget.open)}
       className="rounded-md border border-line"
     >
@@ -83,7 +134,12 @@ function Fold({ summary, names, children }: { summary: string; names: readonly s
   )
 }
 
-const choices = Object.fromEntries(expiryChoices.map((choice) => [choice, choiceLabel(choice)]))
+const expiryLabels = Object.fromEntries(expiryChoices.map((choice) => [choice, labelOf(choice)]))
+
+function labelOf(choice: Expires): string {
+  if (choice === "never") return "Never"
+  return choice === "date" ? "A date" : lifetimes[choice].label
+}
 
 /** globals.css shows the hint and the date field that match the selected value, so they work without JavaScript. */
 function ExpiresFields({ now }: { now: Date }) {
@@ -93,40 +149,31 @@ function ExpiresFields({ now }: { now: Date }) {
       <SelectField
         label="Expires"
         name="expires"
-        options={choices}
+        options={expiryLabels}
         defaultValue={preselectedExpiry}
-        hint={<Resolved date={date} now={now} />}
+        hint={
+          <div aria-live="polite">
+            {(Object.keys(lifetimes) as Lifetime[]).map((lifetime) => (
+              <p key={lifetime} data-expires={lifetime} suppressHydrationWarning>
+                Expires on {resolvedDay(lifetime, now)}.
+              </p>
+            ))}
+            <p data-expires="never">Works until it is revoked.</p>
+            <p data-expires="date">{lastDay(date, now)}</p>
+          </div>
+        }
       />
       <div data-expires="date">
         <TextField
           label="Last day"
           name="date"
           type="date"
-          min={isoDay(now)}
+          min={now.toISOString().slice(0, 10)}
           onChange={(event) => setDate(event.target.value)}
         />
       </div>
     </>
   )
-}
-
-function Resolved({ date, now }: { date: string; now: Date }) {
-  return (
-    <div aria-live="polite">
-      {(Object.keys(lifetimes) as Lifetime[]).map((lifetime) => (
-        <p key={lifetime} data-expires={lifetime} suppressHydrationWarning>
-          Expires on {resolvedDay(lifetime, now)}.
-        </p>
-      ))}
-      <p data-expires="never">Works until it is revoked.</p>
-      <p data-expires="date">{lastDay(date, now)}</p>
-    </div>
-  )
-}
-
-function choiceLabel(choice: Expires): string {
-  if (choice === "never") return "Never"
-  return choice === "date" ? "A date" : lifetimes[choice].label
 }
 
 function resolvedDay(lifetime: Lifetime, now: Date): string {
@@ -138,8 +185,4 @@ function lastDay(date: string, now: Date): string {
   const end = date === "" ? null : expiryOf({ expires: "date", date }, now)
   if (end === "bad_date") return "Choose a date from today to ten years from now."
   return end ? `Expires at the end of ${plainDate(end)}, UTC.` : "Expires at the end of the day you choose, UTC."
-}
-
-function isoDay(date: Date): string {
-  return date.toISOString().slice(0, 10)
 }

@@ -1,28 +1,31 @@
 import type { ReactNode } from "react"
+import { AccountLink } from "@/components/admin/cells"
 import { buttonStyle } from "@/components/button"
 import { CopyField } from "@/components/copy-field"
 import { EmptyState } from "@/components/empty-state"
+import { Fact, Facts } from "@/components/facts"
 import { Link } from "@/components/link"
+import { None } from "@/components/list/cells"
 import { Notice } from "@/components/notice"
 import { PageFrame } from "@/components/page-frame"
+import { RelativeTime } from "@/components/relative-time"
 import { StatusBadge } from "@/components/status-badge"
 import { Untrusted } from "@/components/untrusted"
 import { requestIn } from "@/lib/api/documents/example-requests"
 import { env } from "@/lib/env"
 import type { ListedKey } from "@/lib/keys/data"
+import { healthOf, isUnscoped, problems } from "@/lib/keys/health"
+import { networksInWords, revocationInWords, spendingInWords } from "@/lib/keys/words"
+import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { failuresOf, usageOf } from "@/lib/request-log/of-key"
 import { reportOf } from "@/lib/request-log/report"
 import type { Viewer } from "@/lib/sign-in/session"
 import { kinds } from "@/lib/surfaces"
-import { keyStatus } from "../list/key-status"
-import { obstacleTo, rowActionLabels, rowActions } from "../list/row-forms"
-import { Failures } from "./failures"
-import { KeyFacts } from "./key-facts"
+import { Failures, type RequestLog, Requests, Usage } from "./key-activity"
+import { Addresses, LogNotes } from "./key-report"
+import { keyStatus } from "./key-status"
 import { LiveUpdates } from "./live-updates"
-import { LogNotes } from "./log-notes"
-import { Addresses } from "./reached"
-import { type RequestLog, Requests } from "./requests"
-import { Usage } from "./usage"
+import { obstacleTo, rowActionLabels, rowActions } from "./row-forms"
 
 const shownAddresses = 5
 
@@ -119,6 +122,68 @@ export async function KeyPage({
       <LogNotes report={report} />
     </PageFrame>
   )
+}
+
+/** What a key is: who has it, what it may do, and what limits it. */
+function KeyFacts({
+  listed,
+  isOwn,
+  ownerEmail,
+  offered,
+  now,
+}: {
+  listed: ListedKey
+  isOwn: boolean
+  /** The address of the owner, if the viewer may read it. */
+  ownerEmail: string | undefined
+  /** The scopes that the viewer can give to keys of its surface. */
+  offered: readonly string[]
+  now: Date
+}) {
+  const { id, surface, scopes, addresses, requestsPerMinute, spending, owner } = listed
+  const { createdAt, lastUsedAt, expiresAt, revokedAt, revocationReason } = listed
+  const found = healthOf(listed, offered, now)
+  const time = (date: Date) => <RelativeTime date={date} now={now} />
+  return (
+    <Facts>
+      {!isOwn && (
+        <Fact label="Owner">
+          <AccountLink id={owner.id} email={ownerEmail} />
+        </Fact>
+      )}
+      <Fact label="Permissions">
+        {isUnscoped(scopes, offered) ? "All permissions of its owner" : <Codes value={scopes ?? []} />}
+      </Fact>
+      <Fact label="Created">{time(createdAt)}</Fact>
+      <Fact label="Last used">{lastUsedAt ? time(lastUsedAt) : "Never"}</Fact>
+      {revokedAt ? (
+        <Fact label="Revoked">
+          {time(revokedAt)}
+          {revocationReason && `: ${revocationInWords(listed).toLowerCase()}`}
+        </Fact>
+      ) : (
+        <Fact label="Expires">{expiresAt ? time(expiresAt) : "Never"}</Fact>
+      )}
+      <Fact label="Requests per minute">{requestsPerMinute ?? limits.key.tokens}</Fact>
+      <Fact label="Allowed IP addresses">
+        {/* Those of other accounts are not shown: see rowKeyOf. */}
+        {addresses === null ? "All" : isOwn ? <Codes value={addresses} /> : networksInWords(addresses)}
+      </Fact>
+      {surface === "user" && <Fact label="Spending limit">{spending ? spendingInWords(spending) : <None />}</Fact>}
+      {found.length > 0 && (
+        <Fact label="Health">
+          <span className="text-warn">{found.map((problem) => problems[problem]).join(" · ")}</span>
+        </Fact>
+      )}
+      <Fact label="ID">
+        <code className="font-mono text-xs wrap-anywhere">{id}</code>
+      </Fact>
+    </Facts>
+  )
+}
+
+function Codes({ value }: { value: readonly string[] }) {
+  return <code className="font-mono text-xs wrap-anywhere">{value.join(", ")}</code>
 }
 
 /** Links that open the forms of the key's row in its list. */

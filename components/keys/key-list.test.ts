@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { listedKey, predecessorOf } from "@/tests/support/listed-key"
-import { rowsOf } from "./rows"
+import { rowsOf } from "./key-list"
 
 const idsOf = (keys: Parameters<typeof rowsOf>[0]) => {
   const { rows, ended } = rowsOf(keys)

@@ -1,8 +1,11 @@
 import { languageTitles, requestIn } from "@/lib/api/documents/example-requests"
 import { env } from "@/lib/env"
+import { keyPlaceholder } from "@/lib/keys/choices"
 import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { kinds, type Surface } from "@/lib/surfaces"
-import { keyPlaceholder, type Snippet } from "./snippet"
+
+/** A text to copy, with `keyPlaceholder` in place of the key. */
+export type Snippet = { title: string; copy: string; text: string }
 
 /** The snippets shown with a new key. The browser inserts the key; the server renders them without it. */
 export function readyToPaste(surface: Surface): readonly Snippet[] {

@@ -9,15 +9,11 @@ import { holds } from "@/lib/permissions"
 import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import type { Viewer } from "@/lib/sign-in/session"
 import { kinds, type Surface } from "@/lib/surfaces"
-import { CreateKey } from "../create/create-key"
-import type { CreateAction } from "../create/key-creation"
-import { KeyCreationInPage } from "../create/key-creation-in-page"
-import type { Shown } from "../create/key-reveal"
-import { newKey } from "../create/new-key"
-import { readyToPaste } from "../create/ready-to-paste"
-import type { ChangeAction } from "./change"
+import { CreateKey, CreateKeyInPage } from "./create-key"
+import type { CreateAction, Shown } from "./key-creation"
 import { KeyList } from "./key-list"
-import type { RevokeAction } from "./revocation"
+import { readyToPaste } from "./ready-to-paste"
+import type { RowServerActions } from "./row-forms"
 
 const intros: Record<Surface, string> = {
   user: "For your own code. A key gives access to your account only.",
@@ -39,17 +35,15 @@ export async function KeysPage({
   rotate,
   change,
   revoke,
-}: Pick<Shown, "runs"> & {
-  surface: Surface
-  viewer: Viewer
-  query: Record<string, string | string[] | undefined>
-  /** The scopes that the viewer can give to keys of each surface. */
-  offered: Readonly<Record<Surface, readonly Scope[]>>
-  create: CreateAction
-  rotate: CreateAction
-  change: ChangeAction
-  revoke: RevokeAction
-}) {
+}: Pick<Shown, "runs"> &
+  RowServerActions & {
+    surface: Surface
+    viewer: Viewer
+    query: Record<string, string | string[] | undefined>
+    /** The scopes that the viewer can give to keys of each surface. */
+    offered: Readonly<Record<Surface, readonly Scope[]>>
+    create: CreateAction
+  }) {
   const { title, page, api, prefix, test } = kinds[surface]
   const keys = await listKeys(surface, viewer)
   const shown = { page, testPath: test, runs, snippets: readyToPaste(surface) }
@@ -78,7 +72,7 @@ export async function KeysPage({
     >
       {query.new !== undefined && (
         <Panel label="Create key">
-          <KeyCreationInPage creation={newKey({ ...form, now: new Date().toISOString() })} shown={shown} />
+          <CreateKeyInPage {...form} now={new Date().toISOString()} shown={shown} />
         </Panel>
       )}
       <KeyList

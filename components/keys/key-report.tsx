@@ -4,20 +4,23 @@ import { BackLink } from "@/components/back-link"
 import { buttonStyle } from "@/components/button"
 import { EmptyState } from "@/components/empty-state"
 import { Fact, Facts } from "@/components/facts"
+import { Count } from "@/components/list/cells"
 import { Notice } from "@/components/notice"
 import { PageFrame } from "@/components/page-frame"
+import { PrintButton } from "@/components/print-button"
+import { RowsTable, type TableColumn } from "@/components/table"
 import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
 import { Untrusted } from "@/components/untrusted"
+import { env } from "@/lib/env"
 import { usageDays } from "@/lib/keys/choices"
 import type { ListedKey } from "@/lib/keys/data"
 import { revocationInWords } from "@/lib/keys/words"
 import { absoluteTime } from "@/lib/platform/text/format-time"
+import type { ReachEntry, ReachedAddress, ReachedRoute } from "@/lib/request-log/key-activity"
 import { completenessInWords, type Report, type ReportFormat, reportFormats, reportOf } from "@/lib/request-log/report"
+import { failuresPerMinute } from "@/lib/request-log/write"
 import type { Viewer } from "@/lib/sign-in/session"
-import { LogNotes } from "./log-notes"
-import { PrintButton } from "./print-button"
-import { Addresses, Entries, Routes } from "./reached"
 
 /** Long enough for any key that was not abused from many addresses; the downloads have the others. */
 const shownRows = 200
@@ -70,13 +73,23 @@ export async function ReportPage({
         <>
           <Totals report={report} />
           <Part title="What it read">
-            <Routes routes={routes} summaries={summaries} />
+            <RowsTable
+              caption="What it read"
+              columns={routeColumns(summaries)}
+              rows={routes}
+              keyOf={({ route }) => route}
+            />
           </Part>
           <Part title="IP addresses, newest first">
             <Addresses addresses={addresses.slice(0, shownRows)} />
           </Part>
           <Part title="Endpoints by IP address">
-            <Entries entries={entries.slice(0, shownRows)} />
+            <RowsTable
+              caption="Endpoints by IP address"
+              columns={entryColumns}
+              rows={entries.slice(0, shownRows)}
+              keyOf={({ route, address }) => `${route} ${address}`}
+            />
             {total.entries > shownRows && (
               <p className="text-muted">
                 These are the {shownRows} of {whole(total.entries)} with the most rows. The downloads have{" "}
@@ -141,5 +154,72 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
       <h2 className="text-base font-semibold">{title}</h2>
       {children}
     </div>
+  )
+}
+
+const counts: readonly TableColumn<Pick<ReachEntry, "requests" | "errors" | "rows">>[] = [
+  { label: "Requests", numeric: true, cell: ({ requests }) => <Count value={requests} /> },
+  { label: "Failed", numeric: true, cell: ({ errors }) => <Count value={errors} /> },
+  { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
+]
+
+const times: readonly TableColumn<Pick<ReachEntry, "firstAt" | "lastAt">>[] = [
+  { label: "First", cell: ({ firstAt }) => <span className="whitespace-nowrap">{absoluteTime(firstAt)}</span> },
+  { label: "Last", cell: ({ lastAt }) => <span className="whitespace-nowrap">{absoluteTime(lastAt)}</span> },
+]
+
+const addressColumn: TableColumn<{ address: string }> = {
+  label: "IP address",
+  cell: ({ address }) => <code className="font-mono text-xs">{address}</code>,
+}
+
+const routeColumns = (summaries: ReadonlyMap<string, string>): TableColumn<ReachedRoute>[] => [
+  {
+    label: "Endpoint",
+    cell: ({ route }) => (
+      <div>
+        <code className="font-mono text-xs wrap-anywhere">{route}</code>
+        <p className="text-xs text-muted">{summaries.get(route)}</p>
+      </div>
+    ),
+  },
+  ...counts,
+  { label: "IP addresses", numeric: true, cell: ({ addresses }) => <Count value={addresses} /> },
+  ...times,
+]
+
+const addressColumns: readonly TableColumn<ReachedAddress>[] = [
+  addressColumn,
+  ...counts,
+  { label: "Endpoints", numeric: true, cell: ({ routes }) => <Count value={routes} /> },
+  ...times,
+]
+
+const entryColumns: readonly TableColumn<ReachEntry>[] = [
+  { label: "Endpoint", cell: ({ route }) => <code className="font-mono text-xs wrap-anywhere">{route}</code> },
+  addressColumn,
+  ...counts,
+  ...times,
+]
+
+/** What was requested from each address. */
+export function Addresses({ addresses }: { addresses: readonly ReachedAddress[] }) {
+  return <RowsTable caption="IP addresses" columns={addressColumns} rows={addresses} keyOf={({ address }) => address} />
+}
+
+/** How long the numbers of a page are kept, and what they do not have. */
+export function LogNotes({ report: { unlogged, isLastUseMissing } }: { report: Report }) {
+  const { REQUEST_LOG_DAYS: days } = env()
+  return (
+    <p className="max-w-3xl text-muted">
+      {days === 0
+        ? "The request log is off: requests are not logged. "
+        : `Requests are logged within a second and kept for ${days} days. If a server crashes, the requests of its last second can be missing. `}
+      Usage by hour and day is kept for {usageDays} days, and totals by endpoint and IP address until {usageDays} days
+      after the end of the key.{" "}
+      {unlogged > 0 &&
+        `In the last ${usageDays} days, ${unlogged.toLocaleString("en")} ${unlogged === 1 ? "request was" : "requests were"} not logged, because more than ${failuresPerMinute} of the key, its account or one IP address failed within a minute, the key had ended long before, or the database was unavailable. `}
+      {isLastUseMissing && "The last use of the key is not in the log."}
+    </p>
   )
 }

@@ -1,19 +1,19 @@
 import type { ReactNode } from "react"
+import { Button, buttonStyle } from "@/components/button"
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { EmptyState } from "@/components/empty-state"
+import { controlStyle } from "@/components/field"
 import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { Panel } from "@/components/page-frame"
+import { QueryForm } from "@/components/query-form"
 import type { ListedKey } from "@/lib/keys/data"
-import { findProblems, hasProblem, type Problem, problemIn } from "@/lib/keys/health"
+import { findProblems, hasProblem, type Problem, problemIn, problems } from "@/lib/keys/health"
 import type { Surface } from "@/lib/surfaces"
-import { KeyCreationInPage } from "../create/key-creation-in-page"
-import { HealthFilter } from "./health-filter"
 import { KeyButtons } from "./key-buttons"
 import { KeyTable, type Owners } from "./key-table"
-import { rotation } from "./rotation"
-import { confirmationOf, obstacleTo, type RowForms, rowActions, rowKeyOf } from "./row-forms"
-import { rowsOf } from "./rows"
+import { KeyCreationInPage } from "./load-creation"
+import { confirmationOf, obstacleTo, type RowForms, rotateForm, rowActions, rowKeyOf } from "./row-forms"
 
 type Query = Readonly<Record<string, string | string[] | undefined>>
 
@@ -129,9 +129,72 @@ function RowPanel({
   if (!own || !isOwn) return unavailable
   return (
     <Panel label="Rotate key">
-      <KeyCreationInPage creation={rotation(key, own)} shown={own.shown} unavailable={unavailable} />
+      <KeyCreationInPage creation={rotateForm(key, own)} shown={own.shown} unavailable={unavailable} />
     </Panel>
   )
 }
 
 const back = "Back to the list"
+
+/**
+ * The keys of a list as its rows. A key that was replaced is part of its successor's row as long as it works and the
+ * successor is not revoked. `ended` are the keys that the list hides at first.
+ */
+export function rowsOf(keys: readonly ListedKey[]): { rows: ListedKey[]; ended: ListedKey[] } {
+  const successors = keys.filter(({ state }) => state !== "revoked")
+  const inSuccessorsRow = new Set(successors.map(({ predecessor }) => predecessor?.id))
+  const all = keys.filter(({ id }) => !inSuccessorsRow.has(id))
+  return { rows: all.filter((key) => !hasEnded(key)), ended: all.filter(hasEnded) }
+}
+
+/** Expired keys stay visible, unless another key has replaced them. */
+function hasEnded({ state, isReplaced }: ListedKey): boolean {
+  return state === "revoked" || (state === "expired" && isReplaced)
+}
+
+/** Filters a list of keys by their problems; absent while there are none. */
+function HealthFilter({
+  page,
+  health,
+  chosen,
+}: {
+  page: string
+  health: ReadonlyMap<string, readonly Problem[]>
+  chosen: string | undefined
+}) {
+  if (health.size === 0 && chosen === undefined) return null
+  const found = [...health.values()]
+  const counted = (Object.keys(problems) as Problem[])
+    .map((problem) => [problem, found.filter((problems) => problems.includes(problem)).length] as const)
+    .filter(([problem, count]) => count > 0 || problem === chosen)
+  return (
+    <QueryForm
+      action={page}
+      key={chosen}
+      role="search"
+      aria-label="Filter"
+      className="flex flex-wrap items-center gap-2"
+    >
+      <label htmlFor="health" className="text-muted">
+        Health
+      </label>
+      <div className="w-56">
+        <select id="health" name="health" defaultValue={chosen ?? ""} className={controlStyle}>
+          <option value="">All keys</option>
+          <option value="any">Any problem ({health.size})</option>
+          {counted.map(([problem, count]) => (
+            <option key={problem} value={problem}>
+              {problems[problem]} ({count})
+            </option>
+          ))}
+        </select>
+      </div>
+      <Button type="submit">Apply</Button>
+      {chosen && (
+        <Link href={page} className={buttonStyle("quiet")}>
+          Clear
+        </Link>
+      )}
+    </QueryForm>
+  )
+}

@@ -1,19 +1,33 @@
 "use client"
 
 import { Tabs } from "@base-ui/react/tabs"
-import { useEffect, useRef } from "react"
-import { Button } from "@/components/button"
+import { type ReactNode, useEffect, useRef } from "react"
+import { Button, buttonStyle } from "@/components/button"
 import { CopyField } from "@/components/copy-field"
 import { dialogFooterStyle } from "@/components/dialog-style"
+import { SubmitButton } from "@/components/form/fields"
+import { Form } from "@/components/form/form"
+import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { Untrusted } from "@/components/untrusted"
 import { useHydrated } from "@/components/use-hydrated"
 import { useLeaveGuard } from "@/components/use-leave-guard"
+import type { FormAction } from "@/lib/form/action"
 import type { Created } from "@/lib/form/keys"
+import { keyPlaceholder } from "@/lib/keys/choices"
 import { absoluteTime, plainDate } from "@/lib/platform/text/format-time"
-import { type MeteredCall, RunCalls } from "./run-call"
-import { type Snippet, withKey } from "./snippet"
-import { TestCall } from "./test-call"
+import type { Snippet } from "./ready-to-paste"
+import { type MeteredCall, RunCalls, TestCall } from "./try-key"
+
+export type CreateAction = FormAction<string, Created>
+
+/** A form that creates a key. */
+export type Creation = {
+  title: string
+  action: CreateAction
+  fields: ReactNode
+  submit: string
+}
 
 /** What is shown with a new key. */
 export type Shown = {
@@ -26,15 +40,84 @@ export type Shown = {
   snippets: readonly Snippet[]
 }
 
+/** Shows the form, then the new key: in the dialog or, without JavaScript, in the page. */
+export function KeyCreation({
+  creation: { title, action, fields, submit },
+  shown,
+  unavailable,
+  cancel,
+  onClose,
+}: {
+  creation: Creation
+  shown: Shown
+  /** Why the key cannot be created, if it cannot. */
+  unavailable?: ReactNode
+  cancel?: ReactNode
+  /** Called when the key is saved or abandoned; without it, the browser navigates to the keys page. */
+  onClose?: () => void
+}) {
+  const { page } = shown
+  return (
+    <Form
+      action={action}
+      takesFocus={!onClose}
+      heading={
+        <h2 id="creation-title" className="text-base font-semibold">
+          {title}
+        </h2>
+      }
+      ifLost="Submitting this form twice creates only one key."
+      unavailable={unavailable}
+      done={(created) =>
+        created === "already_issued" ? (
+          <AlreadyIssued page={page} />
+        ) : (
+          <KeyReveal issued={created} shown={shown} onClose={onClose} />
+        )
+      }
+    >
+      {fields}
+      <div className={onClose ? dialogFooterStyle : "flex flex-wrap justify-end gap-2"}>
+        {cancel ?? (
+          <Link href={page} className={buttonStyle()}>
+            Cancel
+          </Link>
+        )}
+        <SubmitButton>{submit}</SubmitButton>
+      </div>
+    </Form>
+  )
+}
+
+function AlreadyIssued({ page }: { page: string }) {
+  return (
+    <div className="grid gap-4">
+      <h2 id="creation-title" tabIndex={-1} className="text-base font-semibold outline-none">
+        This key was already created
+      </h2>
+      <Notice tone="warn" role="alert">
+        The form was submitted twice. A key is shown only once: if you did not save it, revoke it in the list and create
+        another one.
+      </Notice>
+      <div className="flex justify-end">
+        {/* A full page load, which also closes the dialog and keeps a reload from submitting the form again. */}
+        <a href={page} className={buttonStyle("primary")}>
+          Back to the list
+        </a>
+      </div>
+    </div>
+  )
+}
+
 /** The only component that shows a key. The key exists only in `issued` and is gone when this component unmounts. */
-export function KeyReveal({
+function KeyReveal({
   issued: { secret, name, expiresAt, mayRun, replacedUntil, report, warning },
   shown: { snippets, testPath, runs, page },
   onClose,
 }: {
   issued: Exclude<Created, "already_issued">
   shown: Shown
-  onClose?: (() => void) | undefined
+  onClose: (() => void) | undefined
 }) {
   const container = useRef<HTMLDivElement>(null)
   const hydrated = useHydrated()
@@ -42,6 +125,7 @@ export function KeyReveal({
 
   useEffect(() => container.current?.querySelector<HTMLElement>("#new-key")?.focus(), [])
 
+  const Snippets = hydrated && snippets.length > 1 ? SnippetTabs : SnippetList
   return (
     <div ref={container} className="grid gap-4">
       <div className="grid gap-1">
@@ -71,11 +155,7 @@ export function KeyReveal({
       </div>
       {warning && <Notice tone="warn">{warning}</Notice>}
       <CopyField id="new-key" label="New API key" value={secret} copy="Copy key" kind="primary" />
-      {hydrated ? (
-        <SnippetTabs snippets={snippets} secret={secret} />
-      ) : (
-        <SnippetList snippets={snippets} secret={secret} />
-      )}
+      <Snippets snippets={snippets} secret={secret} />
       {hydrated && <TestCall path={testPath} secret={secret} />}
       {hydrated && mayRun && <RunCalls runs={runs} secret={secret} />}
       <form
@@ -95,8 +175,9 @@ export function KeyReveal({
   )
 }
 
-function SnippetTabs({ snippets, secret }: { snippets: readonly Snippet[]; secret: string }) {
-  if (snippets.length === 1) return <SnippetList snippets={snippets} secret={secret} />
+type WithKey = { snippets: readonly Snippet[]; secret: string }
+
+function SnippetTabs({ snippets, secret }: WithKey) {
   return (
     <Tabs.Root defaultValue={snippets[0]?.title} className="grid gap-3">
       <Tabs.List aria-label="Example requests" className="flex gap-1 border-b border-line">
@@ -120,22 +201,17 @@ function SnippetTabs({ snippets, secret }: { snippets: readonly Snippet[]; secre
   )
 }
 
-function SnippetList({ snippets, secret }: { snippets: readonly Snippet[]; secret: string }) {
+function SnippetList({ snippets, secret }: WithKey) {
   return snippets.map((snippet) => (
     <SnippetField key={snippet.title} snippet={snippet} secret={secret} label={snippet.title} />
   ))
 }
 
 function SnippetField({ snippet, secret, label }: { snippet: Snippet; secret: string; label: string }) {
-  const text = withKey(snippet, secret)
-  const lines = Math.min(12, Math.max(3, text.split("\n").length + 1))
+  const { title, copy, text } = snippet
+  const value = text.replaceAll(keyPlaceholder, secret)
+  const lines = Math.min(12, Math.max(3, value.split("\n").length + 1))
   return (
-    <CopyField
-      id={`snippet-${snippet.title.replaceAll(" ", "-")}`}
-      label={label}
-      value={text}
-      copy={snippet.copy}
-      lines={lines}
-    />
+    <CopyField id={`snippet-${title.replaceAll(" ", "-")}`} label={label} value={value} copy={copy} lines={lines} />
   )
 }

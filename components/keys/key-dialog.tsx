@@ -4,8 +4,7 @@ import { Dialog } from "@base-ui/react/dialog"
 import { useRef } from "react"
 import { Button } from "@/components/button"
 import { backdropStyle, popupStyle } from "@/components/dialog-style"
-import { type Creation, KeyCreation } from "./key-creation"
-import type { Shown } from "./key-reveal"
+import { type Creation, KeyCreation, type Shown } from "./key-creation"
 
 export type KeyDialogProps = {
   /** The dialog is closed while it is `undefined`. */
