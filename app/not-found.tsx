@@ -3,7 +3,7 @@ import { AppShell } from "@/app/_shell/app-shell"
 import { buttonStyle } from "@/components/button"
 import { Link } from "@/components/link"
 import { MessagePage } from "@/components/message-page"
-import { currentViewer } from "@/lib/sign-in/session"
+import { currentViewer } from "@/lib/sign-in/browser-session"
 
 export const metadata: Metadata = { title: "Not found" }
 

@@ -16,7 +16,7 @@ import { exampleRequest } from "@/lib/api/documents/example-requests"
 import { env } from "@/lib/env"
 import { keyPlaceholder } from "@/lib/keys/choices"
 import { product } from "@/lib/product"
-import { currentViewer } from "@/lib/sign-in/session"
+import { currentViewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 
 export const metadata: Metadata = { robots: { index: true } }

@@ -4,7 +4,7 @@ import { allScopesOf } from "@/app/api/v1/scopes"
 import { KeysPage } from "@/components/keys/keys-page"
 import type { MeteredCall } from "@/components/keys/try-key"
 import { exampleBody } from "@/lib/api/documents/document"
-import { requireViewer } from "@/lib/sign-in/session"
+import { requireViewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 import { changeUserKey, createUserKey, revokeUserKey, rotateUserKey } from "./actions"
 

@@ -9,7 +9,7 @@ import { withFailures } from "@/lib/form/page-route"
 import { consolePageOf, findKeysByText, limitsOf, stateOf } from "@/lib/keys/data"
 import { holds } from "@/lib/permissions"
 import { relativeTime } from "@/lib/platform/text/format-time"
-import { requireViewer, type Viewer } from "@/lib/sign-in/session"
+import { requireViewer, type Viewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 
 const shown = 6

@@ -12,9 +12,9 @@ import { refuseAs } from "@/lib/api/errors"
 import type { AdminEndpoint } from "@/lib/api/lists"
 import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { holds } from "@/lib/permissions"
-import { requirePermission, type Viewer } from "@/lib/sign-in/session"
+import { requirePermission, type Viewer } from "@/lib/sign-in/browser-session"
 import { openWithIds } from "./account-choice"
-import { AccountLink } from "./cells"
+import { AccountLink } from "./id-links"
 
 type ResourceColumn<Row, Related> = Omit<Column<Row>, "cell"> & {
   /** @param account renders an account id, as a link with the email address if the viewer may read accounts */

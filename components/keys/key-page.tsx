@@ -1,5 +1,5 @@
 import type { ReactNode } from "react"
-import { AccountLink } from "@/components/admin/cells"
+import { AccountLink } from "@/components/admin/id-links"
 import { buttonStyle } from "@/components/button"
 import { CopyField } from "@/components/copy-field"
 import { EmptyState } from "@/components/empty-state"
@@ -17,9 +17,9 @@ import type { ListedKey } from "@/lib/keys/data"
 import { healthOf, isUnscoped, problems } from "@/lib/keys/health"
 import { networksInWords, revocationInWords, spendingInWords } from "@/lib/keys/words"
 import { limits } from "@/lib/platform/rate-limit/rate-limit"
+import { keyReportOf } from "@/lib/request-log/key-report"
 import { failuresOf, usageOf } from "@/lib/request-log/of-key"
-import { reportOf } from "@/lib/request-log/report"
-import type { Viewer } from "@/lib/sign-in/session"
+import type { Viewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 import { Failures, type RequestLog, Requests, Usage } from "./key-activity"
 import { Addresses, LogNotes } from "./key-report"
@@ -57,7 +57,7 @@ export async function KeyPage({
 }) {
   const { id, surface, name, start } = listed
   const unit = usage === "hour" ? "hour" : "day"
-  const [report, used, failures] = await Promise.all([reportOf(listed, viewer), usageOf(id, unit), failuresOf(id)])
+  const [report, used, failures] = await Promise.all([keyReportOf(listed, viewer), usageOf(id, unit), failuresOf(id)])
   const now = new Date()
   const isOwn = listed.owner.id === viewer.id
   const status = keyStatus(listed, now)

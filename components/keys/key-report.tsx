@@ -1,5 +1,5 @@
 import type { ReactNode } from "react"
-import { AccountLink } from "@/components/admin/cells"
+import { AccountLink } from "@/components/admin/id-links"
 import { BackLink } from "@/components/back-link"
 import { buttonStyle } from "@/components/button"
 import { EmptyState } from "@/components/empty-state"
@@ -18,9 +18,15 @@ import type { ListedKey } from "@/lib/keys/data"
 import { revocationInWords } from "@/lib/keys/words"
 import { absoluteTime } from "@/lib/platform/text/format-time"
 import type { ReachEntry, ReachedAddress, ReachedRoute } from "@/lib/request-log/key-activity"
-import { completenessInWords, type Report, type ReportFormat, reportFormats, reportOf } from "@/lib/request-log/report"
+import {
+  completenessInWords,
+  type KeyReport,
+  keyReportOf,
+  type ReportFormat,
+  reportFormats,
+} from "@/lib/request-log/key-report"
 import { failuresPerMinute } from "@/lib/request-log/write"
-import type { Viewer } from "@/lib/sign-in/session"
+import type { Viewer } from "@/lib/sign-in/browser-session"
 
 /** Long enough for any key that was not abused from many addresses; the downloads have the others. */
 const shownRows = 200
@@ -28,7 +34,7 @@ const shownRows = 200
 const whole = formatters.count.full
 
 /** Everything that a key did since it was created: what it read, how much, when and from where. To be printed. */
-export async function ReportPage({
+export async function KeyReportPage({
   listed,
   viewer,
   page,
@@ -44,7 +50,7 @@ export async function ReportPage({
   /** What each endpoint returns, by path. */
   summaries: ReadonlyMap<string, string>
 }) {
-  const report = await reportOf(listed, viewer)
+  const report = await keyReportOf(listed, viewer)
   const { total, routes, addresses, entries } = report
   const name = <Untrusted>{listed.name}</Untrusted>
   return (
@@ -105,14 +111,14 @@ export async function ReportPage({
 }
 
 /** For which time the report has every request. */
-function Completeness({ report }: { report: Report }) {
+function Completeness({ report }: { report: KeyReport }) {
   const { completeFrom, isSinceCreation, isDeleted, readAt, unlogged } = report
   if (isDeleted) return <p>What a key did is kept until {usageDays} days after its end, which are over.</p>
   if (!completeFrom) return <p>No request with any key has been logged yet.</p>
   return <p>{completenessInWords({ completeFrom, isSinceCreation, readAt, unlogged })}</p>
 }
 
-function KeySummary({ report: { key, total }, ownerEmail }: { report: Report; ownerEmail: string | undefined }) {
+function KeySummary({ report: { key, total }, ownerEmail }: { report: KeyReport; ownerEmail: string | undefined }) {
   const { start, owner, createdAt, revokedAt, revocationReason } = key
   return (
     <Facts>
@@ -135,7 +141,7 @@ function KeySummary({ report: { key, total }, ownerEmail }: { report: Report; ow
   )
 }
 
-function Totals({ report: { total, routes, addresses, unlogged } }: { report: Report }) {
+function Totals({ report: { total, routes, addresses, unlogged } }: { report: KeyReport }) {
   return (
     <dl className="grid grid-cols-2 gap-3 sm:grid-cols-3 lg:grid-cols-6">
       <Tile label="Requests">{whole(total.requests)}</Tile>
@@ -208,7 +214,7 @@ export function Addresses({ addresses }: { addresses: readonly ReachedAddress[] 
 }
 
 /** How long the numbers of a page are kept, and what they do not have. */
-export function LogNotes({ report: { unlogged, isLastUseMissing } }: { report: Report }) {
+export function LogNotes({ report: { unlogged, isLastUseMissing } }: { report: KeyReport }) {
   const { REQUEST_LOG_DAYS: days } = env()
   return (
     <p className="max-w-3xl text-muted">

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react"
-import { AccountLink } from "@/components/admin/cells"
+import { AccountLink } from "@/components/admin/id-links"
 import { Button } from "@/components/button"
 import { Link } from "@/components/link"
 import { None } from "@/components/list/cells"

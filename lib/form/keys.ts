@@ -13,7 +13,7 @@ import {
   newKeyForms,
   revokeKey,
 } from "@/lib/keys/mutations"
-import { reportNewAdminKey } from "@/lib/keys/report"
+import { notifyOwnersOfNewKey } from "@/lib/keys/owner-notices"
 import { type Rotation, rotateKey, rotationForm } from "@/lib/keys/rotation"
 import type { Scope } from "@/lib/keys/scopes"
 import { startOf } from "@/lib/keys/secret"
@@ -22,7 +22,7 @@ import { wholeClientAddress } from "@/lib/platform/rate-limit/client-address"
 import { isWithin } from "@/lib/platform/rate-limit/ip-address"
 import { hidden } from "@/lib/platform/schemas/form-fields"
 import { absoluteTime } from "@/lib/platform/text/format-time"
-import type { Viewer } from "@/lib/sign-in/session"
+import type { Viewer } from "@/lib/sign-in/browser-session"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { done, invalid, type Message, refused, retryLater, signedOut } from "./action"
 
@@ -131,7 +131,7 @@ export function rotateKeyForm(surface: Surface) {
 }
 
 function reportIfAdmin(surface: Surface, viewer: Viewer, start: string): void {
-  if (kinds[surface].reportedToOwners) after(() => reportNewAdminKey(viewer, start))
+  if (kinds[surface].reportedToOwners) after(() => notifyOwnersOfNewKey(viewer, start))
 }
 
 function notIssued(result: NotIssued, page: string) {

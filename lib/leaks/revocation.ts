@@ -1,7 +1,7 @@
 import { Prisma } from "@/generated/prisma/client"
 import { idIn, lockAccounts } from "@/lib/authority/authority"
 import { notExpired, type RevokedKey, revoke } from "@/lib/keys/mutations"
-import { reportLeakedAdminKey } from "@/lib/keys/report"
+import { notifyOwnersOfLeakedKey } from "@/lib/keys/owner-notices"
 import { hashSecret, keysIn } from "@/lib/keys/secret"
 import { sendEmail } from "@/lib/platform/email/send"
 import { pool } from "@/lib/platform/postgres/pool"
@@ -77,5 +77,5 @@ function revokeLeaked(id: string, ownerId: string): Promise<Leak | undefined> {
 /** Never throws: the key is revoked already. */
 async function tell({ key, predecessor, owner }: Leak): Promise<void> {
   await sendEmail(owner, "key_leaked", { ...key, predecessor: predecessor?.start ?? null })
-  if (kinds[key.surface].reportedToOwners) await reportLeakedAdminKey(owner, key)
+  if (kinds[key.surface].reportedToOwners) await notifyOwnersOfLeakedKey(owner, key)
 }

@@ -7,7 +7,7 @@ import { Form } from "@/components/form/form"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { Untrusted } from "@/components/untrusted"
 import { findAddressChange } from "@/lib/address-change"
-import { requireViewer } from "@/lib/sign-in/session"
+import { requireViewer } from "@/lib/sign-in/browser-session"
 import { findSignUp, signUpOfBrowser, verificationHours } from "@/lib/sign-in/sign-up"
 import { confirmChange, undoChange, verify } from "./actions"
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto"
 import { cookies } from "next/headers"
 import { cookieName, cookieOptions } from "@/lib/platform/http/cookies"
 import { db } from "@/lib/platform/postgres/prisma"
-import type { Viewer } from "../sessions"
+import type { Viewer } from "../session-rows"
 import { providerSignInUrl } from "./provider-url"
 import type { ProviderId } from "./providers"
 

@@ -6,7 +6,7 @@ import { env } from "@/lib/env"
 import { isStaff } from "@/lib/permissions"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { hidden } from "@/lib/platform/schemas/form-fields"
-import type { SessionToken, Viewer } from "../sessions"
+import type { SessionToken, Viewer } from "../session-rows"
 import { writeRecoveryCodes } from "./recovery-codes"
 
 /** For how long an authenticator app shows a code. */

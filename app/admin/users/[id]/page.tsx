@@ -20,7 +20,7 @@ import { obstacle, outranks } from "@/lib/authority/authority"
 import { consolePageOf, listKeysOf } from "@/lib/keys/data"
 import { holds, roleNames } from "@/lib/permissions"
 import { absoluteTime } from "@/lib/platform/text/format-time"
-import { requirePermission, type Viewer } from "@/lib/sign-in/session"
+import { requirePermission, type Viewer } from "@/lib/sign-in/browser-session"
 import {
   type AccountAction,
   type Action,

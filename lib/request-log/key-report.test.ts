@@ -5,8 +5,15 @@ import { createKey, createUser, requestWith } from "@/tests/support/factories"
 import { listedKey } from "@/tests/support/listed-key"
 import { ownerPool } from "@/tests/support/owner"
 import { countRequests, findKeyActivity, type KeyActivity } from "./key-activity"
+import {
+  completenessInWords,
+  completenessOf,
+  fileNameOf,
+  type KeyReport,
+  keyReportOf,
+  reportFormats,
+} from "./key-report"
 import { failuresOf, seenOf, usageOf } from "./of-key"
-import { completenessInWords, completenessOf, fileNameOf, type Report, reportFormats, reportOf } from "./report"
 import { type Entry, writeEntries } from "./write"
 
 const day = 86_400_000
@@ -117,7 +124,7 @@ describe("what a key did", () => {
       `INSERT INTO key_reach SELECT $1, '/api/v1/admin/users', 'a' || n, 1, 1, 0, now(), now() FROM generate_series(1, 10001) n`,
       [key.id],
     )
-    const report = await reportOf(listedKey({ id: key.id }), { id: key.userId })
+    const report = await keyReportOf(listedKey({ id: key.id }), { id: key.userId })
     expect([report.entries.length, report.addresses.length, report.total.requests]).toEqual([10_000, 10_000, 10_001])
     expect([report.isTruncated, report.routes[0]?.addresses]).toEqual([true, 10_001])
   })
@@ -172,7 +179,7 @@ describe("a report is complete", () => {
   test("except for the unlogged requests, which it counts, and says when it was read", async () => {
     const key = await keyWith([{}])
     await pool().query("UPDATE key_usage SET unlogged = 41 WHERE key_id = $1", [key.id])
-    const report = await reportOf(listedKey({ id: key.id, createdAt: noon, lastUsedAt: null }), { id: key.userId })
+    const report = await keyReportOf(listedKey({ id: key.id, createdAt: noon, lastUsedAt: null }), { id: key.userId })
     expect(report).toMatchObject({ unlogged: 41, completeFrom: expect.any(Date), isTruncated: false })
     expect(Math.abs(report.readAt.getTime() - Date.now())).toBeLessThan(60_000)
   })
@@ -180,7 +187,7 @@ describe("a report is complete", () => {
 
 describe("a downloaded report", () => {
   const entry = { requests: 2, errors: 1, rows: 7, firstAt: noon, lastAt: noon }
-  const report = (name: string, entries: KeyActivity["entries"]): Report => ({
+  const report = (name: string, entries: KeyActivity["entries"]): KeyReport => ({
     key: listedKey({ id: "id", name, start: "tsk_adm_1a2B" }),
     readAt: noon,
     logStartedAt: noon,

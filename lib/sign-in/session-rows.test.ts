@@ -22,7 +22,7 @@ import {
   type SessionToken,
   type SignInMethod,
   touchSession,
-} from "./sessions"
+} from "./session-rows"
 
 const firefox = "Mozilla/5.0 (Macintosh; Intel Mac OS X 14.5; rv:150.0) Gecko/20100101 Firefox/150.0"
 

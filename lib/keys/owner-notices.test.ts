@@ -3,7 +3,7 @@ import type { OwnerId } from "@/lib/authority/owner"
 import { db } from "@/lib/platform/postgres/prisma"
 import { kinds } from "@/lib/surfaces"
 import { createUser } from "@/tests/support/factories"
-import { reportNewAdminKey } from "./report"
+import { notifyOwnersOfNewKey } from "./owner-notices"
 
 const start = `${kinds.admin.prefix}Ab3d`
 
@@ -13,7 +13,7 @@ test("every active owner but the issuer gets an email about a new admin key, and
   for (const about of [{ role: "owner", status: "banned" }, { role: "admin" }, { role: "member" }] as const) {
     await createUser(about)
   }
-  await reportNewAdminKey({ id: issuer.id as OwnerId, email: issuer.email }, start)
+  await notifyOwnersOfNewKey({ id: issuer.id as OwnerId, email: issuer.email }, start)
   const emails = await db().email.findMany({ where: { template: "admin_key_created" } })
   expect(emails.map(({ to }) => to).sort()).toEqual(owners.map(({ email }) => email).sort())
   expect(emails[0]?.subject).toBe(`A new admin key was created: ${start}…`)

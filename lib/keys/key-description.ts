@@ -22,7 +22,7 @@ const findKeyById = {
 }
 
 /** A key as GET /me/key and /admin/key describe it. */
-export async function findOwnKey({ id, has_spend_limit: hasLimit }: { id: string; has_spend_limit: boolean }) {
+export async function describeKey({ id, has_spend_limit: hasLimit }: { id: string; has_spend_limit: boolean }) {
   const [{ rows }, spending] = await Promise.all([
     pool().query<OwnKey>({ ...findKeyById, values: [id] }),
     hasLimit ? findSpending([id]) : undefined,

@@ -31,7 +31,7 @@ import {
   type Step,
   touchSession,
   type Viewer,
-} from "./sessions"
+} from "./session-rows"
 import { hasPasskey } from "./two-factor/passkeys"
 
 export type { Viewer }

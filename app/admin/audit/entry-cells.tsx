@@ -1,5 +1,5 @@
 import type { ReactNode } from "react"
-import { AccountLink } from "@/components/admin/cells"
+import { AccountLink } from "@/components/admin/id-links"
 import { Link } from "@/components/link"
 import { Count, Id, None } from "@/components/list/cells"
 import { Untrusted } from "@/components/untrusted"

@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { neededForCall } from "@/lib/credits/balance"
-import { findOwnKey } from "@/lib/keys/own-key"
+import { describeKey } from "@/lib/keys/key-description"
 import type { Scope } from "@/lib/keys/scopes"
 import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { id, timestamp, untrustedText } from "@/lib/platform/schemas/fields"
@@ -12,7 +12,7 @@ import { parseParameters } from "./query"
 
 const credits = z.int().min(0)
 
-const ownKey = z.object({
+const callingKey = z.object({
   id,
   name: untrustedText,
   start: z.string().describe("The first characters of the key, as in lists"),
@@ -44,18 +44,18 @@ const ownKey = z.object({
 })
 
 /** Of a key that can make metered calls. */
-const spendingKey = ownKey.extend({ limits: ownKey.shape.limits.extend({ neededForCall }) })
+const spendingKey = callingKey.extend({ limits: callingKey.shape.limits.extend({ neededForCall }) })
 
 /**
  * The calling key: every key may read what it is, what it may do and what is left of its limits.
  * @param needed the balance that a metered call needs, on the surface that has such calls
  */
-export function ownKeyRoutes(
+export function callingKeyRoutes(
   surface: Surface,
   scopesOf: (role: string) => Promise<Scope[]>,
   needed?: () => Promise<number | null>,
 ): Routes {
-  const data = needed ? spendingKey : ownKey
+  const data = needed ? spendingKey : callingKey
   return routes(
     {
       ...ownObject,
@@ -69,7 +69,7 @@ export function ownKeyRoutes(
       parseParameters(new URL(request.url).search, ownObject.parameters)
       const { scopes, allowed_cidrs: addresses } = key
       const [{ spending, ...described }, offered] = await Promise.all([
-        withinDeadline(() => findOwnKey(key)),
+        withinDeadline(() => describeKey(key)),
         scopesOf(owner.role),
       ])
       const { limit: perMinute, remaining, resetSeconds } = verdict

@@ -7,7 +7,7 @@ import { absoluteTime } from "@/lib/platform/text/format-time"
 import { findKeyActivity, type KeyActivity } from "./key-activity"
 
 /** What a key did, and for which time that is everything. */
-export type Report = KeyActivity & {
+export type KeyReport = KeyActivity & {
   key: ListedKey
   /** From when on every request is counted; `null` if none was ever logged, or what was logged is not kept. */
   completeFrom: Date | null
@@ -24,7 +24,7 @@ export type Report = KeyActivity & {
  * Reads the report of a key, which can take half a second, when it is its reader's turn.
  * @throws TooManyWaiting
  */
-export async function reportOf(key: ListedKey, { id: reader }: Pick<User, "id">): Promise<Report> {
+export async function keyReportOf(key: ListedKey, { id: reader }: Pick<User, "id">): Promise<KeyReport> {
   const reach = await inTurn(reader, "request", () => findKeyActivity(key.id))
   return {
     ...reach,
@@ -50,7 +50,7 @@ export function completenessOf(
     logStartedAt,
     total: { lastAt },
   }: Pick<KeyActivity, "readAt" | "logStartedAt"> & { total: Pick<KeyActivity["total"], "lastAt"> },
-): Pick<Report, "completeFrom" | "isSinceCreation" | "isDeleted" | "isLastUseMissing"> {
+): Pick<KeyReport, "completeFrom" | "isSinceCreation" | "isDeleted" | "isLastUseMissing"> {
   const keptFrom = readAt.getTime() - usageDays * 86_400_000
   const isDeleted = [revokedAt, expiresAt].some((ended) => ended !== null && ended.getTime() < keptFrom)
   if (isDeleted) return { completeFrom: null, isSinceCreation: false, isDeleted, isLastUseMissing: lastUsedAt !== null }
@@ -67,7 +67,7 @@ export function completenessInWords({
   isSinceCreation,
   readAt,
   unlogged,
-}: Pick<Report, "isSinceCreation" | "readAt" | "unlogged"> & { completeFrom: Date }): string {
+}: Pick<KeyReport, "isSinceCreation" | "readAt" | "unlogged"> & { completeFrom: Date }): string {
   const requests = unlogged === 1 ? "1 request that was" : `${unlogged.toLocaleString("en")} requests that were`
   const missing = unlogged > 0 ? `, except for ${requests} not logged` : ""
   const start = isSinceCreation
@@ -80,7 +80,7 @@ export function completenessInWords({
 export const reportFormats = {
   json: { type: "application/json; charset=utf-8", write: jsonOf },
   csv: { type: "text/csv; charset=utf-8", write: (report) => byteOrderMark + csvOf(report) },
-} as const satisfies Record<string, { type: string; write: (report: Report) => string }>
+} as const satisfies Record<string, { type: string; write: (report: KeyReport) => string }>
 
 export type ReportFormat = keyof typeof reportFormats
 
@@ -89,11 +89,11 @@ export function isReportFormat(name: string): name is ReportFormat {
 }
 
 /** The name of the file, with the start of the key and the day (UTC) of the report. */
-export function fileNameOf({ key, readAt }: Report, format: ReportFormat): string {
+export function fileNameOf({ key, readAt }: KeyReport, format: ReportFormat): string {
   return `key-report-${key.start}-${readAt.toISOString().slice(0, 10)}.${format}`
 }
 
-function jsonOf({ key, readAt, total, routes, addresses, entries, ...report }: Report): string {
+function jsonOf({ key, readAt, total, routes, addresses, entries, ...report }: KeyReport): string {
   const { id, name, start, surface, createdAt, lastUsedAt, expiresAt, revokedAt, revocationReason, owner } = key
   const { completeFrom, isSinceCreation, isLastUseMissing, unlogged, isTruncated } = report
   const body = {
@@ -113,7 +113,7 @@ function jsonOf({ key, readAt, total, routes, addresses, entries, ...report }: R
 }
 
 /** A row for each endpoint and address. */
-function csvOf({ key, completeFrom, readAt, isLastUseMissing, unlogged, isTruncated, entries }: Report): string {
+function csvOf({ key, completeFrom, readAt, isLastUseMissing, unlogged, isTruncated, entries }: KeyReport): string {
   const columns = {
     key_id: key.id,
     key_name: key.name,
