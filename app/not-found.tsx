@@ -7,7 +7,6 @@ import { currentViewer } from "@/lib/sign-in/browser-session"
 
 export const metadata: Metadata = { title: "Not found" }
 
-/** With the navigation for those who are signed in. */
 export default async function NotFound() {
   const isSignedIn = (await currentViewer()) !== null
   const message = (

@@ -92,7 +92,6 @@ export default async function StartPage() {
   )
 }
 
-/** The call that costs credits, with its response, and requests that are sent from the page. */
 function FirstCall({ metered }: { metered: Documented | undefined }) {
   const baseUrl = env().BASE_URL
   return (

@@ -5,7 +5,6 @@ import { TableBody } from "./table-body"
 
 type Heading = { label: string; numeric?: boolean }
 
-/** A heading that sorts the table by its column. */
 export type Sorting = {
   /** The table sorted by the column, or in the other direction if it is. */
   href: string

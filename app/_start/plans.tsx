@@ -13,10 +13,8 @@ function dollars(amount: number): string {
   return money(amount, "usd", { trailingZeroDisplay: "stripIfInteger" })
 }
 
-/** A year costs as much as ten months. */
 const monthsPaidPerYear = 10
 
-/** What lib/product.ts offers, and what a credit buys. */
 export function Plans({ metered, hasAccount }: { metered: Documented | undefined; hasAccount: boolean }) {
   const free = env().WELCOME_CREDITS
   return (
@@ -63,7 +61,6 @@ export function Plans({ metered, hasAccount }: { metered: Documented | undefined
   )
 }
 
-/** What a call costs, in the words of its endpoint. */
 function Price({ of: { method, path, summary, metered } }: { of: Documented }) {
   return (
     <p className="max-w-2xl text-base text-muted">

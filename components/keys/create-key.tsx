@@ -59,7 +59,6 @@ export function CreateKey({ shown, ...form }: NewKeyForm & { shown: Shown }) {
   )
 }
 
-/** The form in the page itself. */
 export function CreateKeyInPage({ shown, ...form }: NewKeyForm & { shown: Shown; now: string }) {
   return <KeyCreationInPage creation={newKey(form)} shown={shown} />
 }
@@ -71,30 +70,7 @@ function newKey({ action, ...facts }: NewKeyForm & { now: string }): Creation {
 /** @param now ISO 8601; the server's time when the server renders the form */
 function NewKeyFields({ requestId, offered, presets, rules, now }: Omit<NewKeyForm, "action"> & { now: string }) {
   const [started] = useState(() => new Date(now))
-  const permissions = <PermissionsField offered={offered} presets={presets} />
-  return (
-    <>
-      <RequestId id={requestId} />
-      <TextField
-        label="Name"
-        hint="Where the key will be used, so that you recognize it when you revoke it."
-        name="name"
-        required
-        maxLength={80}
-        autoComplete="off"
-      />
-      <ExpiresFields now={started} />
-      {presets && permissions}
-      <Fold summary={presets ? "Limit its use" : "Limit what this key can do"}>
-        {!presets && permissions}
-        <LimitFields rules={rules} />
-      </Fold>
-    </>
-  )
-}
-
-function PermissionsField({ offered, presets }: Pick<NewKeyForm, "offered" | "presets">) {
-  return (
+  const permissions = (
     <CheckboxesField
       label="Permissions"
       hint={
@@ -113,6 +89,25 @@ function PermissionsField({ offered, presets }: Pick<NewKeyForm, "offered" | "pr
         ]),
       )}
     />
+  )
+  return (
+    <>
+      <RequestId id={requestId} />
+      <TextField
+        label="Name"
+        hint="Where the key will be used, so that you recognize it when you revoke it."
+        name="name"
+        required
+        maxLength={80}
+        autoComplete="off"
+      />
+      <ExpiresFields now={started} />
+      {presets && permissions}
+      <Fold summary={presets ? "Limit its use" : "Limit what this key can do"}>
+        {!presets && permissions}
+        <LimitFields rules={rules} />
+      </Fold>
+    </>
   )
 }
 

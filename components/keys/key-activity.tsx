@@ -35,7 +35,6 @@ const underOneSecond: readonly Figure[] = [
   { label: "250–999 ms", value: (period) => period.under_1000_ms },
 ]
 
-/** Numbers, a chart and a table of what a key was used for. */
 export function Usage({
   usage,
   unit,
@@ -46,7 +45,6 @@ export function Usage({
   usage: readonly UsagePeriod[]
   unit: UsageUnit
   surface: Surface
-  /** When the key was created. */
   createdAt: Date
   page: string
 }) {
@@ -123,7 +121,6 @@ export function Usage({
 
 const titles: Record<UsageUnit, string> = { day: "by day (UTC)", hour: "by hour (UTC)" }
 
-/** How the latest requests failed, what that means, and a link to them. */
 export function Failures({ failures, page, now }: { failures: readonly Failure[]; page: string; now: Date }) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
@@ -182,7 +179,6 @@ const requestColumns: readonly Column<Row>[] = [
   { label: "From", cell: (row) => <Sender {...row} /> },
 ]
 
-/** The logged requests with a key, filtered by what it did. */
 export async function Requests({
   keyId,
   surface,

@@ -21,7 +21,6 @@ import { type MeteredCall, RunCalls, TestCall } from "./try-key"
 
 export type CreateAction = FormAction<string, Created>
 
-/** A form that creates a key. */
 export type Creation = {
   title: string
   action: CreateAction
@@ -31,11 +30,9 @@ export type Creation = {
 
 /** What is shown with a new key. */
 export type Shown = {
-  /** The path of the keys page. */
   page: string
   /** The path that "Test it now" requests, which every key of the surface may read. */
   testPath: string
-  /** The metered endpoints that can be tried with the key. */
   runs: readonly MeteredCall[]
   snippets: readonly Snippet[]
 }
@@ -50,7 +47,6 @@ export function KeyCreation({
 }: {
   creation: Creation
   shown: Shown
-  /** Why the key cannot be created, if it cannot. */
   unavailable?: ReactNode
   cancel?: ReactNode
   /** Called when the key is saved or abandoned; without it, the browser navigates to the keys page. */

@@ -37,13 +37,10 @@ export function KeyList({
   owners?: Owners
   page: string
   query: Query
-  /** The scopes that the viewer can give to keys of each surface. */
   offered: Readonly<Record<Surface, readonly string[]>>
-  /** The page about a key, if the viewer may open it. */
   pageOf: (key: ListedKey) => string | undefined
   /** Omitted for viewers who may only read the keys. */
   forms?: RowForms | undefined
-  /** Shown when there are no keys. */
   empty: ReactNode
 }) {
   if (keys.length === 0) return empty
@@ -152,7 +149,6 @@ function hasEnded({ state, isReplaced }: ListedKey): boolean {
   return state === "revoked" || (state === "expired" && isReplaced)
 }
 
-/** Filters a list of keys by their problems; absent while there are none. */
 function HealthFilter({
   page,
   health,

@@ -46,7 +46,6 @@ export async function KeyPage({
   listed: ListedKey
   viewer: Viewer
   page: string
-  /** A link to the list that has the key. */
   back: ReactNode
   /** The address of the key's owner, if the viewer may read it. */
   ownerEmail?: string | undefined
@@ -124,7 +123,6 @@ export async function KeyPage({
   )
 }
 
-/** What a key is: who has it, what it may do, and what limits it. */
 function KeyFacts({
   listed,
   isOwn,
@@ -134,9 +132,7 @@ function KeyFacts({
 }: {
   listed: ListedKey
   isOwn: boolean
-  /** The address of the owner, if the viewer may read it. */
   ownerEmail: string | undefined
-  /** The scopes that the viewer can give to keys of its surface. */
   offered: readonly string[]
   now: Date
 }) {

@@ -43,9 +43,7 @@ export async function KeyReportPage({
 }: {
   listed: ListedKey
   viewer: Viewer
-  /** The page of the key. */
   page: string
-  /** The address of the key's owner, if the viewer may read it. */
   ownerEmail?: string | undefined
   /** What each endpoint returns, by path. */
   summaries: ReadonlyMap<string, string>
@@ -110,7 +108,6 @@ export async function KeyReportPage({
   )
 }
 
-/** For which time the report has every request. */
 function Completeness({ report }: { report: KeyReport }) {
   const { completeFrom, isSinceCreation, isDeleted, readAt, unlogged } = report
   if (isDeleted) return <p>What a key did is kept until {usageDays} days after its end, which are over.</p>
@@ -208,7 +205,6 @@ const entryColumns: readonly TableColumn<ReachEntry>[] = [
   ...times,
 ]
 
-/** What was requested from each address. */
 export function Addresses({ addresses }: { addresses: readonly ReachedAddress[] }) {
   return <RowsTable caption="IP addresses" columns={addressColumns} rows={addresses} keyOf={({ address }) => address} />
 }

@@ -14,16 +14,13 @@ import { limitsInWords, predecessorInWords, revocationInWords } from "@/lib/keys
 import { absoluteTime } from "@/lib/platform/text/format-time"
 import type { Surface } from "@/lib/surfaces"
 import { keyStatus } from "./key-status"
-import { obstacleTo, type RowAction, rowActionLabels, rowActions } from "./row-forms"
+import { obstacleTo, rowActionLabels, rowActions } from "./row-forms"
 
-/** How the owners of the keys are named. */
 export type Owners = "hidden" | "ids" | "addresses"
 
 type Shared = {
   owners: Owners
-  /** The scopes that the viewer can give to keys of each surface. */
   offered: Readonly<Record<Surface, readonly string[]>>
-  /** Whether the viewer may revoke the keys. */
   revocable: boolean
   /** Whose keys can be rotated and changed, if anyone's can. */
   ownerId: string | undefined
@@ -118,7 +115,17 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
               {rowActions
                 .filter((action) => !obstacleTo(action, listed, owner.id === ownerId))
                 .map((action) => (
-                  <RowButton key={action} action={action} id={id} />
+                  <Button
+                    key={action}
+                    kind={action === "revoke" ? "danger-quiet" : "quiet"}
+                    type="submit"
+                    name={action}
+                    value={id}
+                    aria-describedby={`key-${id}`}
+                    className="max-lg:grow max-lg:border max-lg:border-line lg:h-7 lg:px-2"
+                  >
+                    {rowActionLabels[action]}
+                  </Button>
                 ))}
             </div>
           )}
@@ -150,21 +157,6 @@ function Replaced({ predecessor, revocable, now }: { predecessor: Predecessor; r
         </Button>
       )}
     </div>
-  )
-}
-
-function RowButton({ action, id }: { action: RowAction; id: string }) {
-  return (
-    <Button
-      kind={action === "revoke" ? "danger-quiet" : "quiet"}
-      type="submit"
-      name={action}
-      value={id}
-      aria-describedby={`key-${id}`}
-      className="max-lg:grow max-lg:border max-lg:border-line lg:h-7 lg:px-2"
-    >
-      {rowActionLabels[action]}
-    </Button>
   )
 }
 

@@ -5,15 +5,12 @@ import { SelectField, TextAreaField, TextField } from "@/components/form/fields"
 import { spendPeriods } from "@/lib/keys/choices"
 import type { KeyLimits } from "@/lib/keys/data"
 
-/** What the limits of a kind of key can be. */
 export type LimitRules = {
-  /** Whether its keys can spend credits. */
   hasSpending: boolean
   /** The requests per minute of every key. */
   perMinute: number
 }
 
-/** The limits of a key that can be changed. */
 export type Limits = Pick<KeyLimits, "addresses" | "requestsPerMinute" | "spending">
 
 /** @param given the present limits; without them the fields are empty */

@@ -17,14 +17,12 @@ export type RowAction = keyof typeof rowActionLabels
 
 export const rowActions = Object.keys(rowActionLabels) as RowAction[]
 
-/** The server actions of the forms that change a key. */
 export type RowServerActions = {
   rotate: CreateAction
   change: FormAction<string, string>
   revoke: FormAction<"id" | "reason" | "replaced", Message>
 }
 
-/** The forms of a list of keys. */
 export type RowForms = Pick<RowServerActions, "revoke"> & {
   /** The forms for the viewer's own keys. */
   own?: OwnForms | undefined
@@ -37,7 +35,6 @@ type OwnForms = Pick<RowServerActions, "rotate" | "change"> & {
   rules: LimitRules
 }
 
-/** What the forms show of a key. */
 export type RowKey = {
   id: string
   name: string
@@ -82,7 +79,6 @@ export function obstacleTo(action: RowAction, key: ListedKey, isOwn: boolean): R
   return action === "rotate" && isReplaced ? because("was already replaced.") : undefined
 }
 
-/** The confirmation that an action opens, if it opens one. */
 export function confirmationOf(action: string, key: RowKey, { revoke, own }: RowForms): Confirmation | undefined {
   const { limits } = key
   if (action === "revoke") return revokeForm(key, revoke)

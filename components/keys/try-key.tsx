@@ -8,7 +8,6 @@ import { Notice } from "@/components/notice"
 import { inCredits } from "@/lib/credits/words"
 import { visible } from "@/lib/platform/text/visible-text"
 
-/** Tests a new key with a read-only request. */
 export function TestCall({ path, secret }: { path: string; secret: string }) {
   const { called, calling, call } = useCall(path, secret)
   return (

@@ -35,7 +35,6 @@ export function ListView<Row extends { id: string }>({
 }: {
   title: string
   page: string
-  /** The path of the endpoint. */
   path: string
   /** The path at which all matching rows are a file. */
   download?: string

@@ -3,7 +3,6 @@
 /** How long the usage of a key is kept, and after its end what it did. */
 export const usageDays = 400
 
-/** The lifetimes that the new key form offers. */
 export const lifetimes = {
   "30d": { label: "30 days", days: 30 },
   "90d": { label: "90 days", days: 90 },
@@ -37,7 +36,6 @@ export function expiryOf(
   return end > now && end <= latest ? end : "bad_date"
 }
 
-/** The periods of a spending limit. */
 export const spendPeriods = {
   day: "per day",
   week: "per week",
@@ -57,7 +55,6 @@ export function settingsText(
   return JSON.stringify([name, addresses ?? [], requestsPerMinute, spending && [spending.limit, spending.period]])
 }
 
-/** How long a key that is replaced keeps working. */
 export const graces = {
   none: { label: "Stop it now", hours: 0 },
   "1h": { label: "1 hour", hours: 1 },
@@ -70,7 +67,6 @@ export type Grace = keyof typeof graces
 
 export const preselectedGrace: Grace = "24h"
 
-/** Why a key is revoked. */
 export const revocationReasons = {
   not_needed: "No longer needed",
   leaked: "It leaked",

@@ -1,7 +1,6 @@
 import type { Surface } from "@/lib/surfaces"
 import type { ListedKey } from "./data"
 
-/** What can be wrong with a key. */
 export const problems = {
   expired: "Expired",
   expiring: "Expires soon",
@@ -51,7 +50,6 @@ export function healthOf(key: ListedKey, offered: readonly string[], now: Date):
   return (Object.keys(problems) as Problem[]).filter((problem) => found[problem])
 }
 
-/** Whether a key has every scope that is offered. */
 export function isUnscoped(scopes: readonly string[] | null, offered: readonly string[]): boolean {
   return scopes === null || offered.every((scope) => scopes.includes(scope))
 }
@@ -66,7 +64,6 @@ export function findProblems(
   return new Map(all.filter(([, problems]) => problems.length > 0))
 }
 
-/** A problem to filter by, or any. */
 type ProblemFilter = Problem | "any"
 
 /** The filter in a query; anything else is none. */

@@ -42,7 +42,6 @@ export type NewKey = Omit<z.output<(typeof newKeyForms)["admin"]>, keyof LimitFo
 
 export type IssuedKey = { ok: true; id: string; secret: string; expiresAt: Date | null }
 
-/** Why a key is neither issued nor rotated. */
 export type NotIssued =
   | { ok: false; reason: "signed_out" | "already_issued" | "too_many_kept" }
   /** Every attempt within the hour counts, regardless of its result. */
@@ -110,7 +109,6 @@ type NewColumns = Omit<Prisma.ApiKeyUncheckedCreateInput, "id" | "userId" | "sta
   expiresAt: Date | null
 }
 
-/** Creates a key with an audit entry. */
 export async function createKey(transaction: Transaction, owner: OwnerId, columns: NewColumns): Promise<IssuedKey> {
   const { surface, expiresAt } = columns
   const secret = newSecret(surface)

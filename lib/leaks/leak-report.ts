@@ -2,7 +2,6 @@ import { z } from "zod"
 
 export const maxReportedKeys = 100
 
-/** The body of a report of leaked keys. */
 export const leakReport = z.strictObject({
   keys: z
     .array(z.string())

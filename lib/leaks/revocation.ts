@@ -14,7 +14,6 @@ const revocations = "leaked keys"
 /** Emails wait for a mail server, which may be slow; revocations do not wait for them. */
 const emails = "emails about leaked keys"
 
-/** Whether so many reports wait that another one is refused. */
 export function isReportRefused(): boolean {
   return isLaneFull(revocations)
 }
