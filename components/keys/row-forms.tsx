@@ -13,7 +13,7 @@ import { LimitFields, type LimitRules, type Limits } from "./limit-fields"
 /** What the buttons of a row open, with their labels; also the names of the buttons, and of the parameters that open it. */
 export const rowActionLabels = { rotate: "Rotate", change: "Edit", revoke: "Revoke" } as const
 
-export type RowAction = keyof typeof rowActionLabels
+type RowAction = keyof typeof rowActionLabels
 
 export const rowActions = Object.keys(rowActionLabels) as RowAction[]
 

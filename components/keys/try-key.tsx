@@ -156,7 +156,7 @@ function CallResult({
       {called?.response?.text && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
         <pre tabIndex={0} className="max-h-40 overflow-auto rounded-md bg-sunken p-2.5 font-mono text-xs">
-          {visible(indented(called.response.text))}
+          {visible(indented(called.response))}
         </pre>
       )}
     </>
@@ -165,6 +165,7 @@ function CallResult({
 
 type Body = { data?: { cost: number; balance: number }; error?: { message: string } }
 
+/** Undefined unless it is JSON. */
 function bodyOf({ text }: ApiResponse): Body | undefined {
   try {
     return JSON.parse(text)
@@ -173,10 +174,7 @@ function bodyOf({ text }: ApiResponse): Body | undefined {
   }
 }
 
-function indented(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
+function indented(response: ApiResponse): string {
+  const body = bodyOf(response)
+  return body === undefined ? response.text : JSON.stringify(body, null, 2)
 }

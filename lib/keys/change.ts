@@ -24,7 +24,7 @@ export const changeForms = {
 /** `shown`: the settings that the form started with, if it says. */
 export type KeyChange = { id: string; shown?: string; name: string } & LimitForm
 
-export type KeyChangeResult =
+type KeyChangeResult =
   | { ok: true; start: string }
   | { ok: false; reason: "signed_out" | "not_found" | "ended" | "changed_since" }
   | { ok: false; reason: "too_many_changes"; retryAfterSeconds: number }
