@@ -7,7 +7,7 @@ import { CheckboxesField, RequestId, SelectField, TextField, useFormField } from
 import { useFormState } from "@/components/form/form-state"
 import { type Expires, expiryChoices, expiryOf, type Lifetime, lifetimes, preselectedExpiry } from "@/lib/keys/choices"
 import { plainDate } from "@/lib/platform/text/format-time"
-import type { CreateAction, Creation, Shown } from "./key-creation"
+import type { CreateAction, Creation, ShownWithKey } from "./key-creation"
 import { LimitFields, type LimitRules } from "./limit-fields"
 import { KeyCreationInPage, useKeyDialog } from "./load-creation"
 
@@ -22,7 +22,7 @@ type NewKeyForm = {
 }
 
 /** Without JavaScript, the button opens `?new`, which shows the form in the page. */
-export function CreateKey({ shown, ...form }: NewKeyForm & { shown: Shown }) {
+export function CreateKey({ shown, ...form }: NewKeyForm & { shown: ShownWithKey }) {
   const { Dialog, opened, open, close, preload } = useKeyDialog<{ now: string }>()
   const button = useRef<HTMLButtonElement>(null)
 
@@ -59,7 +59,7 @@ export function CreateKey({ shown, ...form }: NewKeyForm & { shown: Shown }) {
   )
 }
 
-export function CreateKeyInPage({ shown, ...form }: NewKeyForm & { shown: Shown; now: string }) {
+export function CreateKeyInPage({ shown, ...form }: NewKeyForm & { shown: ShownWithKey; now: string }) {
   return <KeyCreationInPage creation={newKey(form)} shown={shown} />
 }
 

@@ -29,7 +29,7 @@ export type Creation = {
 }
 
 /** What is shown with a new key. */
-export type Shown = {
+export type ShownWithKey = {
   page: string
   /** The path that "Test it now" requests, which every key of the surface may read. */
   testPath: string
@@ -46,7 +46,7 @@ export function KeyCreation({
   onClose,
 }: {
   creation: Creation
-  shown: Shown
+  shown: ShownWithKey
   unavailable?: ReactNode
   cancel?: ReactNode
   /** Called when the key is saved or abandoned; without it, the browser navigates to the keys page. */
@@ -112,7 +112,7 @@ function KeyReveal({
   onClose,
 }: {
   issued: Exclude<Created, "already_issued">
-  shown: Shown
+  shown: ShownWithKey
   onClose: (() => void) | undefined
 }) {
   const container = useRef<HTMLDivElement>(null)

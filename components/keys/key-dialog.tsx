@@ -4,12 +4,12 @@ import { Dialog } from "@base-ui/react/dialog"
 import { useRef } from "react"
 import { Button } from "@/components/button"
 import { backdropStyle, popupStyle } from "@/components/dialog-style"
-import { type Creation, KeyCreation, type Shown } from "./key-creation"
+import { type Creation, KeyCreation, type ShownWithKey } from "./key-creation"
 
 export type KeyDialogProps = {
   /** The dialog is closed while it is `undefined`. */
   creation: Creation | undefined
-  shown: Shown
+  shown: ShownWithKey
   onClose: () => void
   focusAfter: () => HTMLElement | null
 }

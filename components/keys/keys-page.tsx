@@ -10,7 +10,7 @@ import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import type { Viewer } from "@/lib/sign-in/browser-session"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { CreateKey, CreateKeyInPage } from "./create-key"
-import type { CreateAction, Shown } from "./key-creation"
+import type { CreateAction, ShownWithKey } from "./key-creation"
 import { KeyList } from "./key-list"
 import { readyToPaste } from "./ready-to-paste"
 import type { RowServerActions } from "./row-forms"
@@ -35,7 +35,7 @@ export async function KeysPage({
   rotate,
   change,
   revoke,
-}: Pick<Shown, "runs"> &
+}: Pick<ShownWithKey, "runs"> &
   RowServerActions & {
     surface: Surface
     viewer: Viewer

@@ -7,7 +7,7 @@ import type { FormAction, Message } from "@/lib/form/action"
 import { graces, preselectedGrace, replacedReason, revocationReasons, settingsText } from "@/lib/keys/choices"
 import type { ListedKey } from "@/lib/keys/data"
 import { absoluteTime, relativeTime } from "@/lib/platform/text/format-time"
-import type { CreateAction, Creation, Shown } from "./key-creation"
+import type { CreateAction, Creation, ShownWithKey } from "./key-creation"
 import { LimitFields, type LimitRules, type Limits } from "./limit-fields"
 
 /** What the buttons of a row open, with their labels; also the names of the buttons, and of the parameters that open it. */
@@ -31,7 +31,7 @@ export type RowForms = Pick<RowServerActions, "revoke"> & {
 type OwnForms = Pick<RowServerActions, "rotate" | "change"> & {
   viewerId: string
   requestId: string
-  shown: Shown
+  shown: ShownWithKey
   rules: LimitRules
 }
 
