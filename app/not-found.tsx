@@ -3,11 +3,10 @@ import { AppShell } from "@/app/_shell/app-shell"
 import { buttonStyle } from "@/components/button"
 import { Link } from "@/components/link"
 import { MessagePage } from "@/components/message-page"
-import { currentViewer } from "@/lib/sign-in/session"
+import { currentViewer } from "@/lib/sign-in/browser-session"
 
 export const metadata: Metadata = { title: "Not found" }
 
-/** With the navigation for those who are signed in. */
 export default async function NotFound() {
   const isSignedIn = (await currentViewer()) !== null
   const message = (

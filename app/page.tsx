@@ -8,15 +8,15 @@ import { endpoints } from "@/app/api/v1/endpoints"
 import { buttonStyle } from "@/components/button"
 import { CodePanel } from "@/components/code/code-panel"
 import { readableJson } from "@/components/code/readable-json"
-import { readyToPaste } from "@/components/keys/create/ready-to-paste"
-import { keyPlaceholder } from "@/components/keys/create/snippet"
+import { readyToPaste } from "@/components/keys/ready-to-paste"
 import { Link } from "@/components/link"
 import { Wordmark } from "@/components/wordmark"
 import type { Documented } from "@/lib/api/documents/document"
 import { exampleRequest } from "@/lib/api/documents/example-requests"
 import { env } from "@/lib/env"
+import { keyPlaceholder } from "@/lib/keys/choices"
 import { product } from "@/lib/product"
-import { currentViewer } from "@/lib/sign-in/session"
+import { currentViewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 
 export const metadata: Metadata = { robots: { index: true } }
@@ -92,7 +92,6 @@ export default async function StartPage() {
   )
 }
 
-/** The call that costs credits, with its response, and requests that are sent from the page. */
 function FirstCall({ metered }: { metered: Documented | undefined }) {
   const baseUrl = env().BASE_URL
   return (

@@ -5,7 +5,6 @@ import { documentPaths } from "@/lib/platform/http/documents"
 // BASE_URL is set when the server starts, not when it is built.
 export const dynamic = "force-dynamic"
 
-/** The pages that search engines may index. */
 export default function sitemap(): MetadataRoute.Sitemap {
   return ["/", ...documentPaths].map((path) => ({ url: `${env().BASE_URL}${path}` }))
 }

@@ -37,7 +37,6 @@ function hueOf(id: string): number {
   return Number.parseInt(id.slice(-4), 16) % 360
 }
 
-/** The first letters of the first and the last word. */
 function initialsOf(name: string): string {
   const letters = name.split(/\s+/).flatMap((word) => /[\p{L}\p{N}]/u.exec(word)?.[0].toUpperCase() ?? [])
   return [...new Set([0, letters.length - 1])].map((index) => letters[index] ?? "").join("") || "?"

@@ -1,7 +1,6 @@
 import type { ReactNode } from "react"
 import { Link } from "./link"
 
-/** A link to the page above. */
 export function BackLink({ href, children }: { href: string; children: ReactNode }) {
   return (
     <Link href={href} className="justify-self-start text-muted hover:text-ink print:hidden">

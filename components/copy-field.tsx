@@ -1,11 +1,10 @@
 "use client"
 
 import { Check, Copy } from "lucide-react"
-import { type ReactNode, useRef, useState } from "react"
+import { type ReactNode, useRef } from "react"
 import { Button, type ButtonKind } from "./button"
+import { useCopy } from "./use-copy"
 import { useHydrated } from "./use-hydrated"
-
-const cannotCopy = "The browser blocked copying. The text is selected: press Ctrl+C, or ⌘C on a Mac."
 
 /** Read-only text in a field, so that it can also be selected without the copy button. */
 export function CopyField({
@@ -27,20 +26,11 @@ export function CopyField({
   children?: ReactNode
 }) {
   const field = useRef<HTMLTextAreaElement>(null)
-  const [feedback, setFeedback] = useState<"" | "Copied" | typeof cannotCopy>("")
+  const { feedback, copy: copyText } = useCopy(() => {
+    field.current?.focus()
+    field.current?.select()
+  })
   const hydrated = useHydrated()
-
-  async function copyValue() {
-    setFeedback("")
-    try {
-      await navigator.clipboard.writeText(value)
-      setFeedback("Copied")
-    } catch {
-      field.current?.focus()
-      field.current?.select()
-      setFeedback(cannotCopy)
-    }
-  }
 
   // Keeps the text away from autofill, password managers and online spell checkers.
   const common = { id, value, readOnly: true, autoComplete: "off", spellCheck: false, "data-1p-ignore": true } as const
@@ -60,8 +50,8 @@ export function CopyField({
         />
         {hydrated && (
           <div className="flex shrink-0 flex-wrap gap-2">
-            <Button kind={kind} onClick={copyValue}>
-              {feedback === "Copied" ? (
+            <Button kind={kind} onClick={() => copyText(value)}>
+              {feedback === "copied" ? (
                 <Check aria-hidden="true" className="size-4" />
               ) : (
                 <Copy aria-hidden="true" className="size-4" />
@@ -73,8 +63,9 @@ export function CopyField({
         )}
       </div>
       {/* The button shows that it was copied. A line for it would move what is below. */}
-      <p role="status" className={feedback === cannotCopy ? "text-muted" : "sr-only"}>
-        {feedback}
+      <p role="status" className={feedback === "selected" ? "text-muted" : "sr-only"}>
+        {feedback === "copied" && "Copied"}
+        {feedback === "selected" && "The browser blocked copying. The text is selected: press Ctrl+C, or ⌘C on a Mac."}
       </p>
     </div>
   )

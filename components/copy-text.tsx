@@ -1,10 +1,10 @@
 "use client"
 
 import { Check, Copy } from "lucide-react"
-import { useRef, useState } from "react"
+import { useRef } from "react"
+import { shortFeedback, useCopy } from "./use-copy"
 import { useHydrated } from "./use-hydrated"
 
-/** A short text with a button that copies it; if the browser denies access to the clipboard, selects it instead. */
 export function CopyText({
   label,
   ending = false,
@@ -16,20 +16,9 @@ export function CopyText({
   children: string
 }) {
   const text = useRef<HTMLElement>(null)
-  const [feedback, setFeedback] = useState("")
+  const { feedback, copy } = useCopy(() => text.current && getSelection()?.selectAllChildren(text.current))
   const hydrated = useHydrated()
-  const Icon = feedback === "Copied" ? Check : Copy
-
-  async function copy() {
-    setFeedback("")
-    try {
-      await navigator.clipboard.writeText(children)
-      setFeedback("Copied")
-    } catch {
-      if (text.current) getSelection()?.selectAllChildren(text.current)
-      setFeedback("Selected: press Ctrl+C or ⌘C")
-    }
-  }
+  const Icon = feedback === "copied" ? Check : Copy
 
   return (
     <span className="inline-flex items-center gap-1">
@@ -43,7 +32,7 @@ export function CopyText({
       {hydrated && (
         <button
           type="button"
-          onClick={copy}
+          onClick={() => copy(children)}
           aria-label={label}
           title={label}
           className="grid size-6 place-items-center rounded-md hover:bg-sunken hover:text-ink"
@@ -52,7 +41,7 @@ export function CopyText({
         </button>
       )}
       <span role="status" className="sr-only">
-        {feedback}
+        {shortFeedback[feedback]}
       </span>
     </span>
   )

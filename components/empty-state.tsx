@@ -1,16 +1,6 @@
 import type { ReactNode } from "react"
 
-/** Shown in place of an empty list, with the next step for the viewer. */
-export function EmptyState({
-  title,
-  action,
-  children,
-}: {
-  title: string
-  /** A button or a link like one. */
-  action?: ReactNode
-  children?: ReactNode
-}) {
+export function EmptyState({ title, action, children }: { title: string; action?: ReactNode; children?: ReactNode }) {
   return (
     <div className="grid justify-items-center gap-2 rounded-lg border border-dashed border-line px-4 py-14 text-center">
       <p className="font-medium">{title}</p>

@@ -1,6 +1,5 @@
 import type { ReactNode } from "react"
 
-/** A list of labeled values. */
 export function Facts({ children }: { children: ReactNode }) {
   return (
     <dl className="grid gap-x-6 gap-y-4 rounded-lg border border-line bg-panel p-4 sm:grid-cols-2 lg:grid-cols-3">

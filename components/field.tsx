@@ -6,7 +6,6 @@ export const controlStyle =
 
 type Noted = { id: string; hint?: ReactNode; error?: string | undefined }
 
-/** A label and its control, with the error or the hint below. */
 export function Field({ id, label, hint, error, children }: Noted & { label: string; children: ReactNode }) {
   return (
     <div className="grid gap-1.5">
@@ -19,7 +18,6 @@ export function Field({ id, label, hint, error, children }: Noted & { label: str
   )
 }
 
-/** Several controls under one legend, such as checkboxes, with one error or hint. */
 export function FieldGroup({ id, legend, hint, error, children }: Noted & { legend: string; children: ReactNode }) {
   const { "aria-describedby": notes } = describedBy(id, { hint: hint !== undefined, error })
   return (

@@ -2,7 +2,6 @@ import type { ReactNode } from "react"
 import type { Theme } from "@/lib/platform/http/theme"
 import { product } from "@/lib/product"
 
-/** The `html` and `body` of every page. */
 export function HtmlDocument({ theme, children }: { theme?: Theme; children: ReactNode }) {
   return (
     <html lang="en" data-theme={theme} style={{ ["--accent-hue" as string]: product.accentHue }}>

@@ -1,6 +1,5 @@
 import type { ReactNode } from "react"
 
-/** A full-page message such as a 404, with a next step. */
 export function MessagePage({ status, title, children }: { status: string; title: string; children: ReactNode }) {
   return (
     <div className="mx-auto grid w-full max-w-lg justify-items-start gap-3 px-4 py-16">

@@ -1,6 +1,5 @@
 import type { ReactNode } from "react"
 
-/** A page inside the navigation: its title, what it is for, and its content. */
 export function PageFrame({
   title,
   intro,
@@ -10,9 +9,7 @@ export function PageFrame({
 }: {
   title: ReactNode
   intro?: ReactNode
-  /** A link to the page above. */
   back?: ReactNode
-  /** Buttons beside the title. */
   actions?: ReactNode
   children: ReactNode
 }) {
@@ -33,7 +30,6 @@ export function PageFrame({
   )
 }
 
-/** A bordered part of a page, such as a form. */
 export function Panel({ label, children }: { label: string; children: ReactNode }) {
   return (
     <section aria-label={label} className="grid max-w-xl gap-4 rounded-lg border border-line bg-panel p-5">

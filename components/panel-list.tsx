@@ -1,7 +1,6 @@
 import type { ReactNode } from "react"
 import { Link } from "./link"
 
-/** A titled part of a page with a few rows of a list, and a link to all of them. */
 export function PanelList({
   title,
   all,
@@ -10,7 +9,6 @@ export function PanelList({
 }: {
   title: string
   all?: { href: string; label: string } | undefined
-  /** Shown instead of the rows if there are none. */
   empty: string
   children: readonly ReactNode[]
 }) {
@@ -32,7 +30,6 @@ export function PanelList({
   )
 }
 
-/** A row: what it is and a note below, and at its end a value with a note below. */
 export function PanelRow({
   title,
   note,

@@ -2,7 +2,6 @@ import type { ReactNode } from "react"
 import { Link } from "./link"
 import { Wordmark } from "./wordmark"
 
-/** The layout of the sign-in, sign-up, password reset and waitlist pages. */
 export function SignInLayout({ title, children }: { title: string; children: ReactNode }) {
   return (
     <main className="mx-auto grid w-full max-w-sm gap-6 px-4 pt-[max(3rem,14vh)] pb-12">

@@ -7,7 +7,6 @@ const tones = {
 
 export type Tone = keyof typeof tones
 
-/** A status with a matching color. */
 export function StatusBadge({ tone, children }: { tone: Tone; children: string }) {
   return (
     <span

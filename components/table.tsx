@@ -5,7 +5,6 @@ import { TableBody } from "./table-body"
 
 type Heading = { label: string; numeric?: boolean }
 
-/** A heading that sorts the table by its column. */
 export type Sorting = {
   /** The table sorted by the column, or in the other direction if it is. */
   href: string
@@ -107,5 +106,39 @@ export function TableCell({
     >
       {children}
     </Cell>
+  )
+}
+
+export type TableColumn<Row> = Heading & {
+  cell: (row: Row) => ReactNode
+  opens?: boolean
+  className?: string
+}
+
+/** A table of rows that have the same columns, of which the first is the header of its row. */
+export function RowsTable<Row>({
+  columns,
+  rows,
+  keyOf,
+  headings = columns.map(({ label, numeric = false }) => ({ label, numeric })),
+  ...table
+}: Omit<ComponentProps<typeof Table>, "headings" | "children"> & {
+  columns: readonly TableColumn<Row>[]
+  rows: readonly Row[]
+  keyOf: (row: Row) => string
+  headings?: ComponentProps<typeof Table>["headings"]
+}) {
+  return (
+    <Table headings={headings} {...table}>
+      {rows.map((row) => (
+        <TableRow key={keyOf(row)}>
+          {columns.map(({ cell, ...column }, index) => (
+            <TableCell key={column.label} names={index === 0} {...column}>
+              {cell(row)}
+            </TableCell>
+          ))}
+        </TableRow>
+      ))}
+    </Table>
   )
 }

@@ -5,6 +5,14 @@ export function Untrusted({ children }: { children: string }) {
   return <bdi>{visible(children)}</bdi>
 }
 
+export function UntrustedStrong({ children }: { children: string }) {
+  return (
+    <strong className="font-semibold wrap-anywhere">
+      <Untrusted>{children}</Untrusted>
+    </strong>
+  )
+}
+
 /** An email address, which breaks before its @ rather than within a word. */
 export function UntrustedEmail({ children }: { children: string }) {
   const at = children.lastIndexOf("@")

@@ -4,7 +4,6 @@ import { product } from "@/lib/product"
 export const keyholes =
   "M6.5 5.5a2 2 0 0 1 1.1 3.7l.6 5.3H4.8l.6-5.3a2 2 0 0 1 1.1-3.7Zm7 0a2 2 0 0 1 1.1 3.7l.6 5.3h-3.4l.6-5.3a2 2 0 0 1 1.1-3.7Z"
 
-/** The logo: two keyholes, one for each surface. */
 export function Wordmark() {
   return (
     <span className="inline-flex items-center gap-2 text-base font-semibold tracking-tight">

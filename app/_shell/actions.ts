@@ -5,10 +5,10 @@ import { z } from "zod"
 import { guestFormAction, refused } from "@/lib/form/action"
 import { localPath } from "@/lib/platform/http/local-path"
 import { hidden } from "@/lib/platform/schemas/form-fields"
+import { currentViewer, endSession } from "@/lib/sign-in/browser-session"
 import { providerSignInUrl } from "@/lib/sign-in/providers/provider-url"
 import { socialProviders } from "@/lib/sign-in/providers/providers"
-import { currentViewer, endSession } from "@/lib/sign-in/session"
-import { auditSignOut } from "@/lib/sign-in/sessions"
+import { auditSignOut } from "@/lib/sign-in/session-rows"
 
 /** Redirects to the sign-in page of a provider. */
 export const signInThrough = guestFormAction({

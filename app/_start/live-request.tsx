@@ -8,7 +8,6 @@ type Received = { path: string; status: number; ms: number; text: string }
 
 type LiveRequest = { label: string; path: string }
 
-/** Sends requests without a key to this service, and shows what it responds. */
 export function LiveRequest({ requests, children }: { requests: readonly LiveRequest[]; children: ReactNode }) {
   const [received, setReceived] = useState<Received | "lost">()
   const hydrated = useHydrated()

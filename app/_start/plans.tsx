@@ -13,7 +13,6 @@ function dollars(amount: number): string {
   return money(amount, "usd", { trailingZeroDisplay: "stripIfInteger" })
 }
 
-/** What lib/product.ts offers, and what a credit buys. */
 export function Plans({ metered, hasAccount }: { metered: Documented | undefined; hasAccount: boolean }) {
   const free = env().WELCOME_CREDITS
   return (
@@ -60,7 +59,6 @@ export function Plans({ metered, hasAccount }: { metered: Documented | undefined
   )
 }
 
-/** What a call costs, in the words of its endpoint. */
 function Price({ of: { method, path, summary, metered } }: { of: Documented }) {
   return (
     <p className="max-w-2xl text-base text-muted">

@@ -15,7 +15,7 @@ vi.mock("next/cache", () => ({ revalidatePath: () => {} }))
 vi.mock("next/server", () => ({ after: () => {} }))
 
 const viewer = { ...(await createViewer()), isFresh: true }
-vi.mock("@/lib/sign-in/session", () => ({ currentViewer: async () => viewer, setSession: async () => {} }))
+vi.mock("@/lib/sign-in/browser-session", () => ({ currentViewer: async () => viewer, setSession: async () => {} }))
 
 function form(fields: Record<string, string> = {}): FormData {
   const data = new FormData()

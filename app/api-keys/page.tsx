@@ -1,10 +1,10 @@
 import type { Metadata } from "next"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { allScopesOf } from "@/app/api/v1/scopes"
-import type { MeteredCall } from "@/components/keys/create/run-call"
-import { KeysPage } from "@/components/keys/list/keys-page"
+import { KeysPage } from "@/components/keys/keys-page"
+import type { MeteredCall } from "@/components/keys/try-key"
 import { exampleBody } from "@/lib/api/documents/document"
-import { requireViewer } from "@/lib/sign-in/session"
+import { requireViewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 import { changeUserKey, createUserKey, revokeUserKey, rotateUserKey } from "./actions"
 

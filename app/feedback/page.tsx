@@ -5,7 +5,7 @@ import { SubmitButton, TextAreaField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { PageFrame, Panel } from "@/components/page-frame"
 import { feedbackMaxLength } from "@/lib/feedback"
-import { requireViewer } from "@/lib/sign-in/session"
+import { requireViewer } from "@/lib/sign-in/browser-session"
 import { sendFeedback } from "./actions"
 import { RatingField } from "./rating-field"
 

@@ -1,15 +1,15 @@
 import { notFound } from "next/navigation"
 import type { Finding } from "@/app/_shell/palette-dialog"
 import { GET as users } from "@/app/api/v1/admin/users/route"
-import { keyStatus } from "@/components/keys/list/key-status"
 import { Refusal } from "@/lib/api/errors"
 import { searchParameter } from "@/lib/api/parameters"
 import { permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { withFailures } from "@/lib/form/page-route"
 import { consolePageOf, findKeysByText, limitsOf, stateOf } from "@/lib/keys/data"
+import { keyStatus } from "@/lib/keys/health"
 import { holds } from "@/lib/permissions"
 import { relativeTime } from "@/lib/platform/text/format-time"
-import { requireViewer, type Viewer } from "@/lib/sign-in/session"
+import { requireViewer, type Viewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 
 const shown = 6

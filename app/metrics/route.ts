@@ -17,7 +17,6 @@ export async function GET(request: Request): Promise<Response> {
   return new Response(text, { headers })
 }
 
-/** Compares in constant time. */
 function isSame(one: string, other: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest()
   return timingSafeEqual(digest(one), digest(other))

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest"
 import { env } from "@/lib/env"
 import ResetPasswordPage from "./page"
 
-vi.mock("@/lib/sign-in/session", () => ({ currentViewer: async () => null }))
+vi.mock("@/lib/sign-in/browser-session", () => ({ currentViewer: async () => null }))
 
 afterEach(() => {
   delete env().SMTP_URL

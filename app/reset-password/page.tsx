@@ -6,8 +6,8 @@ import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { deliversEmails } from "@/lib/platform/email/mailbox"
+import { currentViewer } from "@/lib/sign-in/browser-session"
 import { resetMinutes } from "@/lib/sign-in/passwords/password-reset"
-import { currentViewer } from "@/lib/sign-in/session"
 import { request } from "./actions"
 
 export const metadata: Metadata = { title: "Reset password" }

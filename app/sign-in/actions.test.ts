@@ -17,7 +17,7 @@ const afterwards: Promise<void>[] = []
 vi.mock("next/server", () => ({ after: (task: () => Promise<void>) => void afterwards.push(task()) }))
 
 const user = await createUser()
-vi.mock("@/lib/sign-in/session", () => ({
+vi.mock("@/lib/sign-in/browser-session", () => ({
   pendingSignIn: async () => ({ token: "a token", userId: user.id, via: "password" }),
 }))
 

@@ -11,7 +11,7 @@ import { SignInLayout } from "@/components/sign-in-layout"
 import { graceDays } from "@/lib/accounts/grace-days"
 import { localPath } from "@/lib/platform/http/local-path"
 import { product } from "@/lib/product"
-import { currentViewer, pageOfStep, pendingSignIn, sessionCookieNames } from "@/lib/sign-in/session"
+import { currentViewer, pageOfStep, pendingSignIn, sessionCookieNames } from "@/lib/sign-in/browser-session"
 import { passkeyHost } from "@/lib/sign-in/two-factor/passkeys"
 import { passkeyRequest, signIn, signInByPasskey } from "./actions"
 

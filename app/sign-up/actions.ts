@@ -8,8 +8,8 @@ import { changedMeanwhile, guestFormAction, invalid, retryLater } from "@/lib/fo
 import { sendEmail } from "@/lib/platform/email/send"
 import { localPath } from "@/lib/platform/http/local-path"
 import { hidden } from "@/lib/platform/schemas/form-fields"
-import { startSession } from "@/lib/sign-in/session"
-import { auditSignIn } from "@/lib/sign-in/sessions"
+import { startSession } from "@/lib/sign-in/browser-session"
+import { auditSignIn } from "@/lib/sign-in/session-rows"
 import { rememberSignUp, signUp, signUpForm, signUpUnverified, verifiesAddresses } from "@/lib/sign-in/sign-up"
 
 const tooMany = "Too many new accounts from your network"

@@ -7,8 +7,8 @@ import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { localPath } from "@/lib/platform/http/local-path"
+import { currentViewer } from "@/lib/sign-in/browser-session"
 import { passwordMinLength } from "@/lib/sign-in/passwords/password-hash"
-import { currentViewer } from "@/lib/sign-in/session"
 import { createAccount } from "./actions"
 
 export const metadata: Metadata = { title: "Create account" }

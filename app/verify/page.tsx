@@ -5,7 +5,7 @@ import { SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { Untrusted } from "@/components/untrusted"
+import { UntrustedStrong } from "@/components/untrusted"
 import { undoHours } from "@/lib/accounts/reserved-address"
 import { isDevelopmentOpen } from "@/lib/platform/http/development"
 import { signUpOfBrowser, verificationHours } from "@/lib/sign-in/sign-up"
@@ -24,11 +24,8 @@ export default async function VerifyPage({ searchParams }: PageProps<"/verify">)
       {waiting ? (
         <>
           <p>
-            We sent an email to{" "}
-            <strong className="font-semibold wrap-anywhere">
-              <Untrusted>{waiting.email}</Untrusted>
-            </strong>
-            . Open the link in it to finish signing up. It expires after {verificationHours} hours.
+            We sent an email to <UntrustedStrong>{waiting.email}</UntrustedStrong>. Open the link in it to finish
+            signing up. It expires after {verificationHours} hours.
           </p>
           {(await isDevelopmentOpen()) && (
             <p>

@@ -1,7 +1,6 @@
 import { Link } from "@/components/link"
 import { shortageOf } from "@/lib/credits/words"
 
-/** Says that a balance is too little for a call, and leads the account to how credits are added. */
 export function Shortage({ balance, neededForCall }: { balance: number; neededForCall: number | null }) {
   const shortage = shortageOf(balance, neededForCall)
   if (!shortage) return null

@@ -1,11 +1,58 @@
+import { redirect } from "next/navigation"
+import type { ReactNode } from "react"
 import { Link } from "@/components/link"
-import { pageWith } from "@/components/list/query"
+import { accountFilters } from "@/components/list/filter"
+import { cleanQuery, pageWith } from "@/components/list/query"
 import { Panel } from "@/components/page-frame"
 import { Untrusted } from "@/components/untrusted"
-import type { Matches } from "@/lib/accounts/data"
+import { findAccounts, findIdByEmail, isUuid, type Matches } from "@/lib/accounts/data"
+import { type Parameters, searchParameter } from "@/lib/api/parameters"
+
+/**
+ * Opens the page of a list with the ids of accounts in place of the names and addresses that a form sent.
+ * @returns why it cannot, with a choice if a text means several accounts; undefined if every account is an id
+ */
+export async function openWithIds(
+  page: string,
+  filters: Parameters,
+  params: Record<string, string | string[] | undefined>,
+): Promise<{ refused: string; choice?: ReactNode } | undefined> {
+  const query = cleanQuery(page, params)
+  const given = accountFilters.flatMap((name) => {
+    const typed = query.get(name)?.trim()
+    return typed && !isUuid(typed) && Object.hasOwn(filters, name) ? [{ name, typed }] : []
+  })
+  if (given.length === 0) return undefined
+  const meant = await Promise.all(given.map(async (asked) => ({ ...asked, found: await accountsMeant(asked.typed) })))
+  const ids: Record<string, string> = {}
+  for (const { name, typed, found } of meant) {
+    if (typeof found === "string") ids[name] = found
+    else if ("refused" in found) return found
+    else {
+      const choice = <AccountChoice page={page} query={query} name={name} typed={typed} {...found} />
+      return { refused: "Choose an account.", choice }
+    }
+  }
+  redirect(pageWith(page, query, ids))
+}
+
+/** The id of the account with this address, or of the only one that is found by it as a part of an address or a name. */
+async function accountsMeant(typed: string): Promise<string | Matches | { refused: string }> {
+  const id = await findIdByEmail(typed)
+  if (id) return id
+  const term = searchTerm.safeParse(typed)
+  if (!term.success) return { refused: `A name or a part of an address ${term.error.issues[0]?.message}.` }
+  const found = await findAccounts(term.data)
+  if (!found) return { refused: `Too many accounts match “${typed}”.` }
+  const [account] = found.accounts
+  if (!account) return { refused: `No account matches “${typed}”.` }
+  return found.accounts.length + found.others === 1 ? account.id : found
+}
+
+const searchTerm = searchParameter({ table: "users", account: "id" })
 
 /** The accounts that a text may mean, each as a link to the list with its id. */
-export function AccountChoice({
+function AccountChoice({
   page,
   query,
   name,

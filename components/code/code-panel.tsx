@@ -1,6 +1,5 @@
 import { CopyButton } from "./copy-button"
 
-/** A code block with a copy button. */
 export function CodePanel({ title, code }: { title: string; code: string }) {
   return (
     <figure className="overflow-hidden rounded-lg border border-line bg-panel">

@@ -1,35 +1,24 @@
 "use client"
 
-import { useRef, useState } from "react"
+import { useRef } from "react"
+import { shortFeedback, useCopy } from "@/components/use-copy"
 import { useHydrated } from "@/components/use-hydrated"
 
-/** Copies the code of the enclosing figure; if the browser denies access to the clipboard, selects the code instead. */
+/** Copies the code of the enclosing figure. */
 export function CopyButton({ label }: { label: string }) {
   const button = useRef<HTMLButtonElement>(null)
-  const [feedback, setFeedback] = useState("")
   const hydrated = useHydrated()
-
-  async function copy() {
-    const code = button.current?.closest("figure")?.querySelector("code")
-    if (!code) return
-    setFeedback("")
-    try {
-      await navigator.clipboard.writeText(code.textContent)
-      setFeedback("Copied")
-    } catch {
-      getSelection()?.selectAllChildren(code)
-      setFeedback("Selected: press Ctrl+C or ⌘C")
-    }
-  }
+  const code = () => button.current?.closest("figure")?.querySelector("code") as HTMLElement
+  const { feedback, copy } = useCopy(() => getSelection()?.selectAllChildren(code()))
 
   return (
     <span className="flex items-center gap-2">
-      <span role="status">{feedback}</span>
+      <span role="status">{shortFeedback[feedback]}</span>
       {hydrated && (
         <button
           ref={button}
           type="button"
-          onClick={copy}
+          onClick={() => copy(code().textContent)}
           className="-mr-1.5 h-7 rounded-md px-2 font-medium text-muted hover:bg-sunken hover:text-ink"
         >
           Copy<span className="sr-only"> {label}</span>

@@ -28,7 +28,6 @@ export function ConfirmButtons({
 }: {
   /** The confirmation that the button with this value and name opens; it must outlast the change that it confirms. */
   confirmationOf: (value: string, name: string) => Confirmation | undefined
-  /** Opens what a button without a confirmation opens. */
   openOther?: (button: HTMLButtonElement) => void
   onOpen?: () => void
   /** What a confirmed change leaves to focus; by default the message, because the button may be gone. */

@@ -6,7 +6,6 @@ import { SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import type { FormAction, Message } from "@/lib/form/action"
 
-/** A change to confirm. Its action is done with a message for the viewer. */
 export type Confirmation = {
   title: string
   /** Names what is changed, and how. */

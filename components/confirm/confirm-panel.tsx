@@ -16,7 +16,6 @@ export function ConfirmPanel({
   back,
 }: {
   confirmation: Confirmation
-  /** Why the change cannot be made, if it cannot. */
   unavailable?: ReactNode
   /** The page without the confirmation, and the text of the link to it. */
   page: string

@@ -8,7 +8,6 @@ import { useFormState } from "./form-state"
 
 type Labeled = { name: string; label: string; hint?: ReactNode }
 
-/** What a control in a form needs: the id, the error and the value that was submitted. */
 export function useFormField(name: string) {
   const { id, errors, values } = useFormState()
   return { id: `${id}${name}`, error: errors[name], value: values[name] }

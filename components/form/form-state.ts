@@ -12,7 +12,6 @@ type FormState = {
   show: (refusal: Refusal) => void
 }
 
-/** What a form tells its fields. */
 export const FormContext = createContext<FormState>({ id: "", pending: false, errors: {}, values: {}, show: () => {} })
 
 export function useFormState(): FormState {

@@ -50,9 +50,7 @@ export function Form<Field extends string, Done>({
   action: FormAction<Field, Done>
   /** Comes before what is refused and asked. */
   heading?: ReactNode
-  /** The fields and the submit button. */
   children: ReactNode
-  /** Replaces the form when it is done. */
   done?: ReactNode | ((done: Done) => ReactNode)
   /** Shown instead of the fields when the form cannot be submitted. */
   unavailable?: ReactNode

@@ -53,8 +53,7 @@ export function Count({ value }: { value: number }) {
 
 const change = new Intl.NumberFormat("en", { signDisplay: "exceptZero" })
 
-/** A number with its sign, unless it is zero. */
-export function Change({ value }: { value: number }) {
+export function SignedCount({ value }: { value: number }) {
   return <span className="whitespace-nowrap">{change.format(value)}</span>
 }
 

@@ -3,7 +3,6 @@ const day = 86_400_000
 /** A range of days, as the values of `since` and `until`; without an end it includes today, in UTC. */
 type DatePreset = { label: string; since: string; until?: string }
 
-/** The ranges of days that are one click away. */
 export function datePresets(now: Date): DatePreset[] {
   const dayOfMonth = (monthsAgo: number, date: number) =>
     new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - monthsAgo, date)).toISOString().slice(0, 10)
@@ -17,7 +16,6 @@ export function datePresets(now: Date): DatePreset[] {
   ]
 }
 
-/** The date so many days ago, in UTC. */
 export function daysAgo(days: number, now: Date): string {
   return new Date(now.getTime() - days * day).toISOString().slice(0, 10)
 }

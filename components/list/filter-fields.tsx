@@ -2,7 +2,6 @@ import type { ReactNode } from "react"
 import { controlStyle, Field } from "@/components/field"
 import { type Filter, groupOf } from "./filter"
 
-/** The field of a filter: a choice, a date or a text. */
 export function FilterField({ filter }: { filter: Filter }) {
   const { name, label, given, shown, kind, options, minLength, maxLength } = filter
   if (kind === "time") return <Moment name={name} label={label} given={given} />

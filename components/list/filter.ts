@@ -13,17 +13,14 @@ export type Known = {
   finds?: string
 }
 
-/** A parameter of a list as a field of its form. */
 export type Filter = {
   name: string
   label: string
   /** The value in the query; empty if it has none or the default. */
   given: string
-  /** Whether the query has it. */
   isActive: boolean
   /** The value in a text field: the address of an account instead of its id. */
   shown: string
-  /** The value as text. */
   text: string
   kind: "time" | "account" | "other"
   /** The values of a choice, with their texts; values with a dot are grouped by what is before it. */
@@ -110,7 +107,6 @@ function textIn(options: Readonly<Record<string, string>>, value: string): strin
   return Object.hasOwn(options, value) ? options[value] : undefined
 }
 
-/** Whether a parameter is a bound on a time, such as `since` or `paidUntil`. */
 function isTime(name: string): boolean {
   return /(^s|S)ince$|(^u|U)ntil$/.test(name)
 }
@@ -119,7 +115,6 @@ function isAccount(name: string): boolean {
   return accountFilters.some((filter) => filter === name)
 }
 
-/** A few numbers, such as ratings. */
 function integers(minimum: number | undefined, maximum: number | undefined): number[] | undefined {
   if (minimum === undefined || maximum === undefined || maximum - minimum > 10) return undefined
   return Array.from({ length: maximum - minimum + 1 }, (_, index) => minimum + index)

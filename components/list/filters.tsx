@@ -128,7 +128,6 @@ function FilterMenu({ filters, children }: { filters: readonly Filter[]; childre
   )
 }
 
-/** A button and the popover that it opens. */
 function Menu({
   id,
   label,
@@ -143,7 +142,6 @@ function Menu({
   icon: ReactNode
   /** Whether it is only the icon on narrow screens. */
   isIcon?: boolean
-  /** How many of its filters are active. */
   count?: number
   className?: string
   children: ReactNode
@@ -172,7 +170,6 @@ function Menu({
   )
 }
 
-/** The start and the end of a range of times. */
 function Range({ filters }: { filters: readonly Filter[] }) {
   return (
     <div className="grid grid-cols-2 gap-3 border-t border-line pt-3">
@@ -191,7 +188,6 @@ function Apply() {
   )
 }
 
-/** The active filters; each links to the list without it. */
 function Active({ page, query, filters }: Given & { filters: readonly Filter[] }) {
   const active = [...filters.map(alone), ...rangeOf(query)].filter(({ isActive }) => isActive)
   if (active.length === 0 && !query.has("q")) return null
@@ -223,7 +219,6 @@ function Active({ page, query, filters }: Given & { filters: readonly Filter[] }
   )
 }
 
-/** A filter, and the parameters that are removed with it. */
 type Removable = Filter & { parameters: readonly string[] }
 
 function alone(filter: Filter): Removable {

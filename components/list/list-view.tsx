@@ -2,7 +2,7 @@ import type { ReactNode } from "react"
 import { buttonStyle } from "@/components/button"
 import { EmptyState } from "@/components/empty-state"
 import { Link } from "@/components/link"
-import { type Sorting, Table, TableCell, TableRow } from "@/components/table"
+import { RowsTable, type Sorting, type TableColumn } from "@/components/table"
 import { defaultSort, type Parameters } from "@/lib/api/parameters"
 import { ApiRequest } from "./api-request"
 import type { Known } from "./filter"
@@ -11,16 +11,10 @@ import { Paging } from "./paging"
 import { type Listing, pageWith } from "./query"
 import { RefusedQuery } from "./refused-query"
 
-export type ColumnStyle = {
-  label: string
-  numeric?: boolean
+export type Column<Row> = TableColumn<Row> & {
   /** The field by which the column's heading sorts the list. */
   sort?: string
-  /** Whether the whole row opens what the cell links to. */
-  opens?: boolean
 }
-
-export type Column<Row> = ColumnStyle & { cell: (row: Row) => ReactNode }
 
 /**
  * A list endpoint as a page: filters, rows or an error, paging, and the API request that returns the rows on screen. The
@@ -41,7 +35,6 @@ export function ListView<Row extends { id: string }>({
 }: {
   title: string
   page: string
-  /** The path of the endpoint. */
   path: string
   /** The path at which all matching rows are a file. */
   download?: string
@@ -62,7 +55,18 @@ export function ListView<Row extends { id: string }>({
       {"data" in found ? (
         <>
           {found.data.length > 0 && (
-            <Rows title={title} page={page} query={query} columns={columns} rows={found.data} />
+            <RowsTable
+              caption={title}
+              headings={columns.map(({ label, numeric = false, sort }) => ({
+                label,
+                numeric,
+                sorting: sort === undefined ? undefined : sortingBy(sort, numeric, page, query),
+              }))}
+              columns={columns}
+              rows={found.data}
+              keyOf={({ id }) => id}
+              sticky
+            />
           )}
           {found.data.length === 0 && (query.size > 0 ? <NoMatch page={page} /> : empty)}
           <Paging
@@ -79,38 +83,6 @@ export function ListView<Row extends { id: string }>({
       )}
     </>
   )
-}
-
-function Rows<Row extends { id: string }>({
-  title,
-  page,
-  query,
-  columns,
-  rows,
-}: {
-  title: string
-  page: string
-  query: URLSearchParams
-  columns: readonly Column<Row>[]
-  rows: readonly Row[]
-}) {
-  return (
-    <Table caption={title} headings={columns.map((column) => headingOf(column, page, query))} sticky>
-      {rows.map((row) => (
-        <TableRow key={row.id}>
-          {columns.map(({ label, numeric = false, opens = false, cell }, index) => (
-            <TableCell key={label} label={label} numeric={numeric} names={index === 0} opens={opens}>
-              {cell(row)}
-            </TableCell>
-          ))}
-        </TableRow>
-      ))}
-    </Table>
-  )
-}
-
-function headingOf({ label, numeric = false, sort }: ColumnStyle, page: string, query: URLSearchParams) {
-  return { label, numeric, sorting: sort === undefined ? undefined : sortingBy(sort, numeric, page, query) }
 }
 
 /** Numbers and times are sorted from the largest and the latest at first. */

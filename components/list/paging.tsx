@@ -7,7 +7,6 @@ import { defaultLimit, pageWith } from "./query"
 
 const count = new Intl.NumberFormat("en")
 
-/** The range of rows on screen, their total number, and links to the other pages and to a file with all rows. */
 export function Paging({
   page,
   download,

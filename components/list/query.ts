@@ -45,7 +45,6 @@ function queryOf(params: Record<string, string | string[] | undefined>): URLSear
   return new URLSearchParams(pairs)
 }
 
-/** The result of an endpoint, or the message of its refusal. */
 export async function orRefused<Result>(result: Promise<Result>): Promise<Result | { refused: string }> {
   try {
     return await result
@@ -57,7 +56,6 @@ export async function orRefused<Result>(result: Promise<Result>): Promise<Result
 
 export const defaultLimit = "50"
 
-/** The rows that a page of a list endpoint shows. */
 export type Listing<Row, Meta = unknown> = {
   query: URLSearchParams
   /** The query of the API request: the query of the page, with its default limit. */

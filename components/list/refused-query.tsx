@@ -2,7 +2,6 @@ import { Link } from "@/components/link"
 import { Notice } from "@/components/notice"
 import { Untrusted } from "@/components/untrusted"
 
-/** Shown instead of rows when the endpoint refuses the query. */
 export function RefusedQuery({ message, page }: { message: string; page: string }) {
   return (
     <Notice tone="bad" role="alert">

@@ -4,7 +4,6 @@ import { visible } from "@/lib/platform/text/visible-text"
 import { None, ReadableId } from "./cells"
 import { meaningOf } from "./failure-meaning"
 
-/** The endpoint of a request, with the names of the parameters that it had. */
 export function Request({
   method,
   route,
@@ -24,7 +23,6 @@ export function Request({
   )
 }
 
-/** The status of a response, with the code of an error. */
 export function ResponseStatus({ status, code }: { status: number; code: string | null }) {
   return (
     <span className="inline-flex flex-wrap items-center gap-x-1.5">
@@ -38,7 +36,6 @@ export function ResponseStatus({ status, code }: { status: number; code: string 
   )
 }
 
-/** The status of a response, and of a failure what it means. */
 export function Outcome({ status, code }: { status: number; code: string | null }) {
   const meaning = code !== null && meaningOf(code)
   return (
@@ -49,7 +46,6 @@ export function Outcome({ status, code }: { status: number; code: string | null 
   )
 }
 
-/** Where a request came from, and the program that sent it. */
 export function Sender({ address, userAgent }: { address: string | null; userAgent: string | null }) {
   return (
     <div className="max-w-full lg:max-w-36">

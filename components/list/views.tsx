@@ -1,13 +1,11 @@
 import { LinkChoice } from "@/components/link-choice"
 
-/** A query with a name. */
 export type View = { label: string; note?: string; search: string }
 
 export function isChosen({ search }: Pick<View, "search">, query: URLSearchParams): boolean {
   return search === String(query)
 }
 
-/** Links to a list with queries that are asked often. */
 export function Views({ page, query, views }: { page: string; query: URLSearchParams; views: readonly View[] }) {
   const choices = [{ label: "All", search: "" }, ...views].map((view) => ({
     label: view.label,

@@ -9,7 +9,7 @@ import { findKey } from "@/lib/keys/calling-key"
 import { pool } from "@/lib/platform/postgres/pool"
 import { inTurn, maxRunning, maxWaiting } from "@/lib/platform/queues/turns"
 import { socketAddressHeader } from "@/lib/platform/rate-limit/client-address"
-import { reportOf } from "@/lib/request-log/report"
+import { keyReportOf } from "@/lib/request-log/key-report"
 import { logApplication } from "@/lib/request-log/write"
 import { createKey, createUser, grantCredits } from "@/tests/support/factories"
 import { listedKey } from "@/tests/support/listed-key"
@@ -91,7 +91,7 @@ test("an account whose twelve keys read deeply holds a third of the connections,
 test("an account that reads reports of its keys on pages holds a third of the connections, too", async () => {
   const [greedy, other] = [await customer(1), await customer(1)]
   const reports = await whileLogIsLocked(async () => {
-    const reports = Array.from({ length: 24 }, () => reportOf(listedKey({ id: greedy.id }), greedy))
+    const reports = Array.from({ length: 24 }, () => keyReportOf(listedKey({ id: greedy.id }), greedy))
     await untilHeld(maxRunning())
     expect(await statusesOf(requestsOf(other))).toEqual([200, 200, 200])
     return reports

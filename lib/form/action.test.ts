@@ -8,7 +8,7 @@ import { keepResponse } from "@/lib/platform/http/responses"
 import { hidden, requestId, secret } from "@/lib/platform/schemas/form-fields"
 import { log } from "@/lib/platform/telemetry/log"
 import { TooManyPasswords } from "@/lib/sign-in/passwords/password-hash"
-import type { Viewer } from "@/lib/sign-in/sessions"
+import type { Viewer } from "@/lib/sign-in/session-rows"
 import { cheapHashOf, createViewer } from "@/tests/support/factories"
 import { done, formAction, guestFormAction } from "./action"
 
@@ -22,7 +22,7 @@ vi.mock("next/headers", () => ({
 
 let viewer: Viewer | null
 let hasEnded: boolean
-vi.mock("@/lib/sign-in/session", () => ({
+vi.mock("@/lib/sign-in/browser-session", () => ({
   currentViewer: async () => viewer,
   refreshSession: async (stale: Viewer) => (hasEnded ? null : { ...stale, isFresh: true }),
 }))

@@ -11,9 +11,9 @@ import { isHidden, isSecret, isShownAgain, textsOf } from "@/lib/platform/schema
 import { log } from "@/lib/platform/telemetry/log"
 import { inMinutes } from "@/lib/platform/text/format-time"
 import type { Client } from "@/lib/sign-in/attempts"
+import { currentViewer, refreshSession, type Viewer } from "@/lib/sign-in/browser-session"
 import { checkProof, type ProofRequest, type TypedProof } from "@/lib/sign-in/fresh-proof"
 import { TooManyPasswords } from "@/lib/sign-in/passwords/password-hash"
-import { currentViewer, refreshSession, type Viewer } from "@/lib/sign-in/session"
 
 /** The values of a form's fields as they were typed, to be shown again; without passwords. */
 export type FormValues<Field extends string = string> = { readonly [Name in Field]?: string }

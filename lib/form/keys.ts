@@ -13,7 +13,7 @@ import {
   newKeyForms,
   revokeKey,
 } from "@/lib/keys/mutations"
-import { reportNewAdminKey } from "@/lib/keys/report"
+import { notifyOwnersOfNewKey } from "@/lib/keys/owner-notices"
 import { type Rotation, rotateKey, rotationForm } from "@/lib/keys/rotation"
 import type { Scope } from "@/lib/keys/scopes"
 import { startOf } from "@/lib/keys/secret"
@@ -22,7 +22,7 @@ import { wholeClientAddress } from "@/lib/platform/rate-limit/client-address"
 import { isWithin } from "@/lib/platform/rate-limit/ip-address"
 import { hidden } from "@/lib/platform/schemas/form-fields"
 import { absoluteTime } from "@/lib/platform/text/format-time"
-import type { Viewer } from "@/lib/sign-in/session"
+import type { Viewer } from "@/lib/sign-in/browser-session"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { done, invalid, type Message, refused, retryLater, signedOut } from "./action"
 
@@ -120,7 +120,7 @@ function created(
   more: { replacedUntil?: string | null; report?: string; warning?: string },
 ) {
   const { reportedToOwners, page } = kinds[surface]
-  if (reportedToOwners) after(() => reportNewAdminKey(viewer, startOf(key.secret)))
+  if (reportedToOwners) after(() => notifyOwnersOfNewKey(viewer, startOf(key.secret)))
   revalidatePath(page)
   return done<Created>({ ...key, expiresAt: expiresAt?.toISOString() ?? null, ...more })
 }

@@ -5,7 +5,7 @@ import { lockViewer } from "@/lib/authority/authority"
 import { db } from "@/lib/platform/postgres/prisma"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { hidden } from "@/lib/platform/schemas/form-fields"
-import type { Viewer } from "@/lib/sign-in/sessions"
+import type { Viewer } from "@/lib/sign-in/session-rows"
 import type { Surface } from "@/lib/surfaces"
 import { settingsText } from "./choices"
 import { stateOf } from "./data"
@@ -24,17 +24,17 @@ export const changeForms = {
 /** `shown`: the settings that the form started with, if it says. */
 export type KeyChange = { id: string; shown?: string; name: string } & LimitForm
 
-export type ChangeResult =
+type KeyChangeResult =
   | { ok: true; start: string }
   | { ok: false; reason: "signed_out" | "not_found" | "ended" | "changed_since" }
   | { ok: false; reason: "too_many_changes"; retryAfterSeconds: number }
 
 /** Changes the name and the limits of a key of the viewer's own that works. They apply from the next request. */
-export async function changeKey(surface: Surface, viewer: Viewer, form: KeyChange): Promise<ChangeResult> {
+export async function changeKey(surface: Surface, viewer: Viewer, form: KeyChange): Promise<KeyChangeResult> {
   const verdict = await consume("keyChangesAccount", viewer.id)
   if (!verdict.allowed) return { ok: false, reason: "too_many_changes", retryAfterSeconds: verdict.resetSeconds }
   const { id, shown, name } = form
-  return db().$transaction(async (transaction): Promise<ChangeResult> => {
+  return db().$transaction(async (transaction): Promise<KeyChangeResult> => {
     if (!(await lockViewer(transaction, viewer))) return { ok: false, reason: "signed_out" }
     const [{ now }] = await transaction.$queryRaw<[{ now: Date }]>`SELECT now() AS now`
     const key = await transaction.apiKey.findFirst({ where: { id, surface, userId: viewer.id } })

@@ -3,7 +3,6 @@
 /** How long the usage of a key is kept, and after its end what it did. */
 export const usageDays = 400
 
-/** The lifetimes that the new key form offers. */
 export const lifetimes = {
   "30d": { label: "30 days", days: 30 },
   "90d": { label: "90 days", days: 90 },
@@ -39,7 +38,6 @@ export function expiryOf(
   return end > now && end <= latest ? end : "bad_date"
 }
 
-/** The periods of a spending limit. */
 export const spendPeriods = {
   day: "per day",
   week: "per week",
@@ -59,7 +57,6 @@ export function settingsText(
   return JSON.stringify([name, addresses ?? [], requestsPerMinute, spending && [spending.limit, spending.period]])
 }
 
-/** How long a key that is replaced keeps working. */
 export const graces = {
   none: { label: "Stop it now", hours: 0 },
   "1h": { label: "1 hour", hours: 1 },
@@ -72,7 +69,6 @@ export type Grace = keyof typeof graces
 
 export const preselectedGrace: Grace = "24h"
 
-/** Why a key is revoked. */
 export const revocationReasons = {
   not_needed: "No longer needed",
   leaked: "It leaked",
@@ -84,3 +80,6 @@ export type RevocationReason = keyof typeof revocationReasons
 
 /** What `not_needed` is called for a key that another one has replaced. */
 export const replacedReason = "Replaced"
+
+/** Stands for a new key in texts to copy, until the browser inserts it. */
+export const keyPlaceholder = "{key}"

@@ -32,7 +32,6 @@ export type ListedKey = KeyLimits & {
 
 /** What limits a key; `null` is no limit. */
 export type KeyLimits = {
-  /** What the key may do. */
   scopes: string[] | null
   /** The networks that may use the key. */
   addresses: string[] | null
@@ -56,7 +55,6 @@ export function keysWithin(surface: Surface, viewer: Pick<Owner, "id" | "role">)
   return { surface, OR: [own, { user: { role: { notIn: beyond } } }] }
 }
 
-/** The keys of a surface that the viewer sees. */
 export function listKeys(surface: Surface, viewer: Owner): Promise<ListedKey[]> {
   return list(keysWithin(surface, viewer))
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest"
 import { permissions, roleNames } from "@/lib/permissions"
 import { listedKey } from "@/tests/support/listed-key"
 import type { ListedKey } from "./data"
-import { findProblems, hasProblem, healthOf, type Problem, problemIn } from "./health"
+import { findProblems, hasProblem, healthOf, keyStatus, type Problem, problemIn } from "./health"
 import { mayGive, presetsOf, type Scope } from "./scopes"
 
 const scopes = Object.keys(permissions).filter((name) => name === "admin.access" || name.endsWith(".read")) as Scope[]
@@ -78,3 +78,27 @@ test("keys are filtered by one problem or by any; what is not a problem is no fi
   expect(withProblem("never_used")).toEqual([])
   for (const value of ["", "toString", "none"]) expect(withProblem(value)).toBeUndefined()
 })
+
+// "Active" is said only of a key whose requests are accepted.
+test.each<[string, Partial<ListedKey>, string]>([
+  ["without expiry", { expiresAt: null }, "Active"],
+  ["that expires in over 14 days", { expiresAt: daysAgo(-14.51) }, "Active"],
+  ["that expires in 14 days", { expiresAt: daysAgo(-14) }, "Expires in 14 days"],
+  ["that expires in an hour", { expiresAt: daysAgo(-1 / 24) }, "Expires in 1 day"],
+  ["that expired", { state: "expired" }, "Expired"],
+  ["that expired after another had replaced it", { state: "expired", isReplaced: true }, "Replaced"],
+  ["that was revoked", { state: "revoked" }, "Revoked"],
+  ["of a banned account", { owner: { ...owner, status: "banned" } }, "Account banned"],
+  ["of a closed account", { owner: { ...owner, status: "closed" } }, "Account closed"],
+  ["of a closed account, revoked", { state: "revoked", owner: { ...owner, status: "closed" } }, "Revoked"],
+  ["for the admin API, of a member", { surface: "admin", scopes: null }, "No permission left"],
+  ["whose owner lost its permission", admin("finance", ["users.read"]), "No permission left"],
+  ["whose owner lost one of its permissions", admin("finance", ["users.read", "billing.read"]), "Active"],
+  ["with all permissions of its owner", admin("bookkeeper", null), "Active"],
+])("the status of a key %s", (_what, key, expected) => {
+  expect(keyStatus(listedKey(key), now).text).toBe(expected)
+})
+
+function admin(role: string, scopes: string[] | null): Partial<ListedKey> {
+  return { surface: "admin", scopes, owner: { ...owner, role } }
+}

@@ -1,7 +1,7 @@
+import { holds, isPermission, type Permission, permissions } from "@/lib/permissions"
 import type { Surface } from "@/lib/surfaces"
 import type { ListedKey } from "./data"
 
-/** What can be wrong with a key. */
 export const problems = {
   expired: "Expired",
   expiring: "Expires soon",
@@ -20,13 +20,38 @@ const day = 86_400_000
 const expiringDays = 14
 
 /** The days that an expiring key has left; undefined for all others. */
-export function expiringIn(
-  { state, expiresAt }: Pick<ListedKey, "state" | "expiresAt">,
-  now: Date,
-): number | undefined {
+function expiringIn({ state, expiresAt }: Pick<ListedKey, "state" | "expiresAt">, now: Date): number | undefined {
   if (state !== "active" || !expiresAt) return undefined
   const left = Math.max(1, Math.round((expiresAt.getTime() - now.getTime()) / day))
   return left > expiringDays ? undefined : left
+}
+
+type StatusFacts = Pick<ListedKey, "state" | "expiresAt" | "isReplaced" | "surface" | "scopes"> & {
+  owner: Pick<ListedKey["owner"], "role" | "status">
+}
+
+/**
+ * The status label of a key. "Active" is a key whose requests are accepted, which depends on its owner, too. The label
+ * announces the expiry early enough to replace the key.
+ */
+export function keyStatus(key: StatusFacts, now: Date): { tone: "good" | "warn" | "bad" | "off"; text: string } {
+  const { state, isReplaced, owner } = key
+  if (state === "revoked") return { tone: "off", text: "Revoked" }
+  if (state === "expired" && isReplaced) return { tone: "off", text: "Replaced" }
+  if (state === "expired") return { tone: "bad", text: "Expired" }
+  if (owner.status !== "active") return { tone: "bad", text: ownerGone[owner.status] }
+  if (hasNoPermission(key)) return { tone: "bad", text: "No permission left" }
+  const daysLeft = expiringIn(key, now)
+  if (daysLeft === undefined) return { tone: "good", text: "Active" }
+  return { tone: "warn", text: `Expires in ${daysLeft} ${daysLeft === 1 ? "day" : "days"}` }
+}
+
+const ownerGone = { banned: "Account banned", closed: "Account closed" } as const
+
+/** Whether the owner's role has lost every permission of an admin key. */
+function hasNoPermission({ surface, scopes, owner: { role } }: StatusFacts): boolean {
+  const held = scopes?.filter(isPermission) ?? (Object.keys(permissions) as Permission[])
+  return surface === "admin" && !held.some((permission) => holds(role, permission))
 }
 
 /**
@@ -51,7 +76,6 @@ export function healthOf(key: ListedKey, offered: readonly string[], now: Date):
   return (Object.keys(problems) as Problem[]).filter((problem) => found[problem])
 }
 
-/** Whether a key has every scope that is offered. */
 export function isUnscoped(scopes: readonly string[] | null, offered: readonly string[]): boolean {
   return scopes === null || offered.every((scope) => scopes.includes(scope))
 }
@@ -66,7 +90,6 @@ export function findProblems(
   return new Map(all.filter(([, problems]) => problems.length > 0))
 }
 
-/** A problem to filter by, or any. */
 type ProblemFilter = Problem | "any"
 
 /** The filter in a query; anything else is none. */

@@ -9,7 +9,6 @@ const maxNetworks = 50
 
 const maxSpendLimit = 1_000_000_000
 
-/** What a key may do, from checkboxes. */
 export const scopesField = several(
   Object.keys(scopeMeanings).length,
   z
@@ -56,7 +55,6 @@ function wholeNumber(min: number, max: number) {
     .refine((number) => number >= min && number <= max, error)
 }
 
-/** The columns of a key's limits. */
 export function limitColumns({ addresses, requestsPerMinute, spendLimit = null, spendPeriod = null }: LimitForm) {
   return {
     allowedCidrs: addresses,

@@ -8,7 +8,7 @@ import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { optional, requestId } from "@/lib/platform/schemas/form-fields"
 import { plainText } from "@/lib/platform/schemas/text"
-import type { Viewer } from "@/lib/sign-in/sessions"
+import type { Viewer } from "@/lib/sign-in/session-rows"
 import type { Surface } from "@/lib/surfaces"
 import { expiryChoices, expiryOf, type RevocationReason, usageDays } from "./choices"
 import { keysWithin } from "./data"
@@ -42,7 +42,6 @@ export type NewKey = Omit<z.output<(typeof newKeyForms)["admin"]>, keyof LimitFo
 
 export type IssuedKey = { ok: true; id: string; secret: string; expiresAt: Date | null }
 
-/** Why a key is neither issued nor rotated. */
 export type NotIssued =
   | { ok: false; reason: "signed_out" | "already_issued" | "too_many_kept" }
   /** Every attempt within the hour counts, regardless of its result. */
@@ -110,7 +109,6 @@ type NewColumns = Omit<Prisma.ApiKeyUncheckedCreateInput, "id" | "userId" | "sta
   expiresAt: Date | null
 }
 
-/** Creates a key with an audit entry. */
 export async function createKey(transaction: Transaction, owner: OwnerId, columns: NewColumns): Promise<IssuedKey> {
   const { surface, expiresAt } = columns
   const secret = newSecret(surface)

@@ -18,7 +18,6 @@ const maxAttempts = 8
 /** A round ends after so many failures in a row, because the mail server then fails for everybody. */
 const maxFailures = 5
 
-/** The number of keys that a statement reads. */
 const keyBatch = 500
 
 const recipientBatch = 100

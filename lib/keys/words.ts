@@ -41,7 +41,6 @@ export function spendingInWords({ limit, period, spent, held }: Spending): strin
   return `${used} of ${inCredits(limit)} ${periods[period]}`
 }
 
-/** "2 addresses" */
 export function networksInWords({ length }: readonly string[]): string {
   return counted(length, "address", "addresses")
 }

@@ -18,7 +18,6 @@ export const gitleaksRule = {
   keywords: surfaces.flatMap((surface) => [...keyPrefixes[surface]]),
 }
 
-/** The rule as a section of `.gitleaks.toml`. */
 export const gitleaksToml = [
   "[[rules]]",
   `id = "${gitleaksRule.id}"`,

@@ -1,7 +1,7 @@
 import { Prisma } from "@/generated/prisma/client"
 import { idIn, lockAccounts } from "@/lib/authority/authority"
 import { notExpired, type RevokedKey, revoke } from "@/lib/keys/mutations"
-import { reportLeakedAdminKey } from "@/lib/keys/report"
+import { notifyOwnersOfLeakedKey } from "@/lib/keys/owner-notices"
 import { hashSecret, keysIn } from "@/lib/keys/secret"
 import { sendEmail } from "@/lib/platform/email/send"
 import { pool } from "@/lib/platform/postgres/pool"
@@ -14,7 +14,6 @@ const revocations = "leaked keys"
 /** Emails wait for a mail server, which may be slow; revocations do not wait for them. */
 const emails = "emails about leaked keys"
 
-/** Whether so many reports wait that another one is refused. */
 export function isReportRefused(): boolean {
   return isLaneFull(revocations)
 }
@@ -77,5 +76,5 @@ function revokeLeaked(id: string, ownerId: string): Promise<Leak | undefined> {
 /** Never throws: the key is revoked already. */
 async function tell({ key, predecessor, owner }: Leak): Promise<void> {
   await sendEmail(owner, "key_leaked", { ...key, predecessor: predecessor?.start ?? null })
-  if (kinds[key.surface].reportedToOwners) await reportLeakedAdminKey(owner, key)
+  if (kinds[key.surface].reportedToOwners) await notifyOwnersOfLeakedKey(owner, key)
 }

@@ -1,7 +1,7 @@
 import { audit } from "@/lib/audit/entries"
 import { db } from "@/lib/platform/postgres/prisma"
 import { hashOf, newToken } from "@/lib/sign-in/link-token"
-import type { Viewer } from "@/lib/sign-in/sessions"
+import type { Viewer } from "@/lib/sign-in/session-rows"
 
 const minutes = 5
 

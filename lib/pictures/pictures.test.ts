@@ -5,7 +5,7 @@ import type { OwnerId } from "@/lib/authority/owner"
 import { maxPictureBytes } from "@/lib/platform/http/body-limits"
 import { db } from "@/lib/platform/postgres/prisma"
 import { limits } from "@/lib/platform/rate-limit/rate-limit"
-import { findViewer } from "@/lib/sign-in/sessions"
+import { findViewer } from "@/lib/sign-in/session-rows"
 import { createPicture, createUser, createViewer } from "@/tests/support/factories"
 import { findPicture, removePicture, removePictureOf, savePicture } from "./pictures"
 

@@ -1,12 +1,12 @@
 import { notFound } from "next/navigation"
 import type { User } from "@/generated/prisma/client"
 import type { ListedKey } from "@/lib/keys/data"
-import { fileNameOf, isReportFormat, reportFormats, reportOf } from "./report"
+import { fileNameOf, isReportFormat, keyReportOf, reportFormats } from "./key-report"
 
 /** The report of a key as a file; 404 for another format. */
 export async function downloadReport(key: ListedKey, format: string, reader: Pick<User, "id">): Promise<Response> {
   if (!isReportFormat(format)) notFound()
-  const report = await reportOf(key, reader)
+  const report = await keyReportOf(key, reader)
   const { type, write } = reportFormats[format]
   return new Response(write(report), {
     headers: {

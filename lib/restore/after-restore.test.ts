@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { isAccountAction } from "@/app/admin/users/[id]/account-actions"
-import { rowActions } from "@/components/keys/list/row-forms"
+import { rowActions } from "@/components/keys/row-forms"
 import { requestDeletionOf, undoDeletionOf } from "@/lib/accounts/deletion"
 import { changeRole, changeStatus } from "@/lib/accounts/mutations"
 import type { OwnerId } from "@/lib/authority/owner"

@@ -9,7 +9,7 @@ import { whileUncommitted } from "@/tests/support/locks"
 import { proofCodeIn } from "@/tests/support/mail-server"
 import { receiveEmails } from "@/tests/support/received-emails"
 import { checkProof, type TypedProof } from "./fresh-proof"
-import type { Viewer } from "./sessions"
+import type { Viewer } from "./session-rows"
 import { wrongCode } from "./two-factor/codes"
 import { passkeyOptions } from "./two-factor/passkeys"
 

@@ -4,7 +4,7 @@ import type { User } from "@/generated/prisma/client"
 import { sendEmail } from "@/lib/platform/email/send"
 import { type Client, isDeviceOf } from "./attempts"
 import { signInWords } from "./providers/providers"
-import { browserOf, type SecondFactor, type SignInMethod } from "./sessions"
+import { browserOf, type SecondFactor, type SignInMethod } from "./session-rows"
 
 /**
  * Sends an email after the response to a sign-in if the browser has no `device` cookie of the account. A sign-up sets

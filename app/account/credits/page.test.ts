@@ -1,11 +1,11 @@
 import { expect, test, vi } from "vitest"
 import type { OwnerId } from "@/lib/authority/owner"
 import { pool } from "@/lib/platform/postgres/pool"
-import { requireViewer, type Viewer } from "@/lib/sign-in/session"
+import { requireViewer, type Viewer } from "@/lib/sign-in/browser-session"
 import { createUser } from "@/tests/support/factories"
 import CreditsPage from "./page"
 
-vi.mock("@/lib/sign-in/session", () => ({ requireViewer: vi.fn() }))
+vi.mock("@/lib/sign-in/browser-session", () => ({ requireViewer: vi.fn() }))
 
 test("a filtered page of the ledger reads nothing for the forecast and the charts, which it does not show", async () => {
   const { id } = await createUser()

@@ -5,7 +5,7 @@ import { Shortage } from "@/components/account/shortage"
 import { buttonStyle } from "@/components/button"
 import { EmptyState } from "@/components/empty-state"
 import { Link } from "@/components/link"
-import { Change, Count, Day, Text } from "@/components/list/cells"
+import { Count, Day, SignedCount, Text } from "@/components/list/cells"
 import { Filters } from "@/components/list/filters"
 import { Paging } from "@/components/list/paging"
 import { addressOf, cleanQuery, readListing } from "@/components/list/query"
@@ -15,7 +15,7 @@ import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
 import { creditDays, forecastOf } from "@/lib/credits/days"
 import { describeForecast, inCredits, nameOfLine, shortageOf } from "@/lib/credits/words"
-import { requireViewer } from "@/lib/sign-in/session"
+import { requireViewer } from "@/lib/sign-in/browser-session"
 import { entriesPage } from "./entry-origin"
 import { endpoint } from "./ledger"
 import { entry } from "./navigation"
@@ -126,7 +126,7 @@ function Lines({ lines }: { lines: readonly Line[] }) {
             <Text>{line.description}</Text>
           </TableCell>
           <TableCell label="Amount" numeric>
-            <Change value={line.amount} />
+            <SignedCount value={line.amount} />
           </TableCell>
           <TableCell label="Balance after" numeric>
             <Count value={line.balanceAfter} />

@@ -8,7 +8,7 @@ import { ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
 import { PageFrame } from "@/components/page-frame"
 import { SupportLink } from "@/components/support-link"
-import { requireViewer } from "@/lib/sign-in/session"
+import { requireViewer } from "@/lib/sign-in/browser-session"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }

@@ -11,7 +11,7 @@ import { PageFrame } from "@/components/page-frame"
 import { type NamedKey, ownKeys } from "@/lib/keys/data"
 import { visible } from "@/lib/platform/text/visible-text"
 import { seenOf } from "@/lib/request-log/of-key"
-import { requireViewer } from "@/lib/sign-in/session"
+import { requireViewer } from "@/lib/sign-in/browser-session"
 import { KeyName } from "../key-name"
 import { entry } from "./navigation"
 

@@ -18,13 +18,13 @@ import {
 import { sendEmail } from "@/lib/platform/email/send"
 import { hidden } from "@/lib/platform/schemas/form-fields"
 import { product } from "@/lib/product"
+import { startSession } from "@/lib/sign-in/browser-session"
 import { guessable } from "@/lib/sign-in/passwords/new-password"
 import { changePassword, passwordChangeForm } from "@/lib/sign-in/passwords/password-change"
 import { connectUrl } from "@/lib/sign-in/providers/connect-intent"
 import { connectForm, disconnectForm, disconnectProvider } from "@/lib/sign-in/providers/provider-accounts"
 import { socialProviders } from "@/lib/sign-in/providers/providers"
-import { startSession } from "@/lib/sign-in/session"
-import { endSessions } from "@/lib/sign-in/sessions"
+import { endSessions } from "@/lib/sign-in/session-rows"
 
 export const change = formAction({
   fields: passwordChangeForm,

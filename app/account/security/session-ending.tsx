@@ -1,5 +1,5 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
-import type { ListedSession } from "@/lib/sign-in/sessions"
+import type { ListedSession } from "@/lib/sign-in/session-rows"
 import { endOtherSessions, endSession } from "./actions"
 
 export type EndableSession = Pick<ListedSession, "id" | "browser" | "address">

@@ -13,7 +13,7 @@ import { sendEmail } from "@/lib/platform/email/send"
 import { chooseTheme, theme } from "@/lib/platform/http/theme"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { tooMany } from "@/lib/sign-in/attempts"
-import { endSession } from "@/lib/sign-in/session"
+import { endSession } from "@/lib/sign-in/browser-session"
 
 export const rename = formAction({
   fields: renameForm,

@@ -2,7 +2,7 @@ import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { Panel } from "@/components/page-frame"
 import { graceDays } from "@/lib/accounts/grace-days"
 import { plainDate } from "@/lib/platform/text/format-time"
-import type { Viewer } from "@/lib/sign-in/session"
+import type { Viewer } from "@/lib/sign-in/browser-session"
 import { DeletionButton } from "./deletion-button"
 import { confirmationOf } from "./deletion-confirmation"
 

@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { allScopesOf } from "@/app/api/v1/scopes"
-import { KeysPage } from "@/components/keys/list/keys-page"
-import { requirePermission } from "@/lib/sign-in/session"
+import { KeysPage } from "@/components/keys/keys-page"
+import { requirePermission } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 import { changeAdminKey, createAdminKey, revokeAdminKey, rotateAdminKey } from "./actions"
 

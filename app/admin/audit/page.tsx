@@ -3,7 +3,7 @@ import { GET } from "@/app/api/v1/admin/audit/route"
 import { ResourcePage } from "@/components/admin/resource-page"
 import { Moment } from "@/components/list/cells"
 import { actorWithoutAccount } from "./actor"
-import { Action, Details, Target } from "./cells"
+import { Action, Details, Target } from "./entry-cells"
 import { entry } from "./navigation"
 import { relate } from "./related"
 

@@ -2,7 +2,7 @@ import { sectionsFor } from "@/app/_shell/sections"
 import { emailsOf } from "@/lib/accounts/data"
 import { namedKeys } from "@/lib/keys/data"
 import { holds } from "@/lib/permissions"
-import type { Viewer } from "@/lib/sign-in/session"
+import type { Viewer } from "@/lib/sign-in/browser-session"
 
 type Row = { targetType: string; targetId: string; details?: unknown }
 

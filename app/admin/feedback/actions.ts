@@ -4,7 +4,7 @@ import { revalidatePath } from "next/cache"
 import type { z } from "zod"
 import { changeFeedback, type FeedbackChange, feedbackId, replyForm, replyToFeedback } from "@/lib/feedback"
 import { done, formAction, type Message, refused, retryLater } from "@/lib/form/action"
-import type { Viewer } from "@/lib/sign-in/session"
+import type { Viewer } from "@/lib/sign-in/browser-session"
 
 const refusals = {
   not_permitted: "Your role lacks the permission for this action. Ask an owner or admin.",

@@ -1,7 +1,7 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/requests/route"
 import { endpoints } from "@/app/api/v1/endpoints"
-import { KeyLink } from "@/components/admin/cells"
+import { KeyLink } from "@/components/admin/id-links"
 import { ResourcePage } from "@/components/admin/resource-page"
 import { Count, Moment } from "@/components/list/cells"
 import { Request, ResponseStatus, Sender } from "@/components/list/request-cells"

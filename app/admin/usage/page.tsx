@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/usage/route"
-import { KeyLink } from "@/components/admin/cells"
+import { KeyLink } from "@/components/admin/id-links"
 import { ResourcePage } from "@/components/admin/resource-page"
 import { periodNames } from "@/components/chart/periods"
 import { Count } from "@/components/list/cells"

@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/users/route"
-import { AccountLink } from "@/components/admin/cells"
+import { AccountLink } from "@/components/admin/id-links"
 import { ResourcePage } from "@/components/admin/resource-page"
 import { Status, Text, Time } from "@/components/list/cells"
 import { dueDeletions } from "@/lib/accounts/deletion"

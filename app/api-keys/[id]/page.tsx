@@ -2,14 +2,14 @@ import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/me/requests/route"
 import { scopesOf } from "@/app/api/v1/scopes"
 import { BackLink } from "@/components/back-link"
-import { KeyPage } from "@/components/keys/page/key-page"
+import { KeyPage } from "@/components/keys/key-page"
 import { kinds } from "@/lib/surfaces"
-import { ownKey } from "./own-key"
+import { viewerKey } from "./viewer-key"
 
 export const metadata: Metadata = { title: "API key" }
 
 export default async function UserKeyPage({ params, searchParams }: PageProps<"/api-keys/[id]">) {
-  const { viewer, listed, page } = await ownKey(params)
+  const { viewer, listed, page } = await viewerKey(params)
   return (
     <KeyPage
       listed={listed}

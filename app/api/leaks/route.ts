@@ -4,7 +4,7 @@ import { refuseAs } from "@/lib/api/errors"
 import { handleEach } from "@/lib/api/methods"
 import { parseParameters } from "@/lib/api/query"
 import { respond } from "@/lib/api/respond"
-import { leakReceipt, leakReport } from "@/lib/leaks/report"
+import { leakReceipt, leakReport } from "@/lib/leaks/leak-report"
 import { isReportRefused, reportLeaks } from "@/lib/leaks/revocation"
 import { countReport } from "./count-report"
 

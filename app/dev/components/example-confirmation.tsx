@@ -5,7 +5,6 @@ import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
 import { TextField } from "@/components/form/fields"
 import { ToastRegion } from "@/components/toast"
 
-/** A confirmation that changes nothing. */
 export function ExampleConfirmation() {
   return (
     <ToastRegion>

@@ -11,7 +11,7 @@ import { Id, Money, None, Status, Time } from "@/components/list/cells"
 import { Notice } from "@/components/notice"
 import { PageFrame, Panel } from "@/components/page-frame"
 import { StatusBadge } from "@/components/status-badge"
-import { Table, TableCell, TableRow } from "@/components/table"
+import { RowsTable } from "@/components/table"
 import { Tile } from "@/components/tile"
 import { requireDevelopment } from "@/lib/platform/http/development"
 import { passkeyHost } from "@/lib/sign-in/two-factor/passkeys"
@@ -20,7 +20,6 @@ import { ExamplePasskey, ExampleRecoveryCodes } from "./example-factors"
 
 export const metadata: Metadata = { title: "Components" }
 
-/** The components of docs/design.md, as pages use them. */
 export default async function ComponentsPage() {
   await requireDevelopment()
   return (
@@ -78,24 +77,20 @@ export default async function ComponentsPage() {
           <CopyField id="copied" label="Copied text" value={'curl "https://example.com"'} copy="Copy request" />
         </Example>
         <Example title="Table">
-          <Table
+          <RowsTable
             caption="Orders"
-            headings={[{ label: "Order" }, { label: "Status" }, { label: "Amount", numeric: true }]}
-          >
-            {["paid", "failed"].map((status) => (
-              <TableRow key={status}>
-                <TableCell label="Order" names>
-                  <Id value="019ec7ba-2c00-7c01-9f3e-6d1f0a7c55e2" />
-                </TableCell>
-                <TableCell label="Status">
-                  <Status value={status} />
-                </TableCell>
-                <TableCell label="Amount" numeric>
-                  {status === "paid" ? <Money amount={2_900} currency="eur" /> : <None />}
-                </TableCell>
-              </TableRow>
-            ))}
-          </Table>
+            columns={[
+              { label: "Order", cell: () => <Id value="019ec7ba-2c00-7c01-9f3e-6d1f0a7c55e2" /> },
+              { label: "Status", cell: (status) => <Status value={status} /> },
+              {
+                label: "Amount",
+                numeric: true,
+                cell: (status) => (status === "paid" ? <Money amount={2_900} currency="eur" /> : <None />),
+              },
+            ]}
+            rows={["paid", "failed"]}
+            keyOf={(status) => status}
+          />
         </Example>
         <Example title="Numbers">
           <dl className="grid grid-cols-2 gap-3 md:grid-cols-4">

@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { withFailures } from "@/lib/form/page-route"
 import { findPicture } from "@/lib/pictures/pictures"
-import { currentViewer } from "@/lib/sign-in/session"
+import { currentViewer } from "@/lib/sign-in/browser-session"
 
 /** The picture of an account. Another one has another version, so this one never changes. */
 export const GET = withFailures(async (_request, { params }: RouteContext<"/pictures/[version]">) => {

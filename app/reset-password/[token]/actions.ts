@@ -4,11 +4,11 @@ import { revalidatePath } from "next/cache"
 import { after } from "next/server"
 import { changedMeanwhile, done, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { sendEmail } from "@/lib/platform/email/send"
+import { startSession } from "@/lib/sign-in/browser-session"
 import { guessable } from "@/lib/sign-in/passwords/new-password"
 import { resetForm, resetPassword } from "@/lib/sign-in/passwords/password-reset"
 import { waysIn } from "@/lib/sign-in/providers/provider-accounts"
-import { startSession } from "@/lib/sign-in/session"
-import { auditSignIn } from "@/lib/sign-in/sessions"
+import { auditSignIn } from "@/lib/sign-in/session-rows"
 
 export const reset = guestFormAction({
   fields: resetForm,

@@ -3,7 +3,7 @@ import { buttonStyle } from "@/components/button"
 import { Done } from "@/components/form/done"
 import { NewPasswordField, SubmitButton } from "@/components/form/fields"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { Untrusted } from "@/components/untrusted"
+import { UntrustedStrong } from "@/components/untrusted"
 import { passwordMinLength } from "@/lib/sign-in/passwords/password-hash"
 import { addressOf, resetMinutes } from "@/lib/sign-in/passwords/password-reset"
 import { ResetForm } from "./reset-form"
@@ -19,11 +19,7 @@ export default async function NewPasswordPage({ params }: PageProps<"/reset-pass
         <input type="hidden" name="token" value={token} />
         {/* Named, so that nobody sets the password of another person's account by mistake. */}
         <p>
-          For the account{" "}
-          <strong className="font-semibold wrap-anywhere">
-            <Untrusted>{email ?? ""}</Untrusted>
-          </strong>
-          .
+          For the account <UntrustedStrong>{email ?? ""}</UntrustedStrong>.
         </p>
         <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
         <NewPasswordField label="New password" minLength={passwordMinLength} />

@@ -6,7 +6,6 @@ import { Done } from "@/components/form/done"
 import { Form } from "@/components/form/form"
 import { reset } from "./actions"
 
-/** Sets the password, then says what else signs in to the account. */
 export function ResetForm({ unavailable, children }: { unavailable: ReactNode; children: ReactNode }) {
   return (
     <Form

@@ -2,7 +2,7 @@ import { redirect } from "next/navigation"
 import type { NextRequest } from "next/server"
 import { pageAfterSignIn } from "@/app/_shell/sections"
 import { localPath } from "@/lib/platform/http/local-path"
-import { clearSessionCookies, currentViewer } from "@/lib/sign-in/session"
+import { clearSessionCookies, currentViewer } from "@/lib/sign-in/browser-session"
 
 /** Clears the cookies of an expired session, which a page cannot do, and redirects back to sign-in. */
 export async function GET({ nextUrl: { searchParams } }: NextRequest): Promise<never> {

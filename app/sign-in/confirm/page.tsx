@@ -5,7 +5,7 @@ import { PasskeyButton } from "@/components/form/passkey-button"
 import { Link } from "@/components/link"
 import { SignInLayout } from "@/components/sign-in-layout"
 import { SupportLink } from "@/components/support-link"
-import { Untrusted } from "@/components/untrusted"
+import { UntrustedStrong } from "@/components/untrusted"
 import { localPath } from "@/lib/platform/http/local-path"
 import { factorsOf } from "@/lib/sign-in/two-factor/factors"
 import { passkeyHost } from "@/lib/sign-in/two-factor/passkeys"
@@ -14,7 +14,6 @@ import { confirmByCode, confirmByPasskey, passkeyRequest } from "./actions"
 
 export const metadata: Metadata = { title: "Confirm your sign-in" }
 
-/** The second step of a sign-in to an account with a second factor. */
 export default async function ConfirmPage({ searchParams }: PageProps<"/sign-in/confirm">) {
   const { callbackUrl } = await searchParams
   const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
@@ -25,11 +24,8 @@ export default async function ConfirmPage({ searchParams }: PageProps<"/sign-in/
   return (
     <SignInLayout title="Confirm your sign-in">
       <p>
-        {isNewPassword && "Your new password is set. "}To sign in as{" "}
-        <strong className="font-semibold wrap-anywhere">
-          <Untrusted>{pending.email}</Untrusted>
-        </strong>
-        , show that it is you.
+        {isNewPassword && "Your new password is set. "}To sign in as <UntrustedStrong>{pending.email}</UntrustedStrong>,
+        show that it is you.
       </p>
       {passkeys.length > 0 && (
         <Form action={confirmByPasskey}>

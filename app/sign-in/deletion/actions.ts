@@ -3,7 +3,7 @@
 import { redirect } from "next/navigation"
 import { z } from "zod"
 import { guestFormAction, refused } from "@/lib/form/action"
-import { abandonSignIn, pendingSignIn, undoDeletion } from "@/lib/sign-in/session"
+import { abandonSignIn, pendingSignIn, undoDeletion } from "@/lib/sign-in/browser-session"
 import { signedIn } from "../signed-in"
 
 const ended = refused("This sign-in has expired. Sign in again.")

@@ -2,7 +2,7 @@ import type { Metadata } from "next"
 import { SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { Untrusted } from "@/components/untrusted"
+import { UntrustedStrong } from "@/components/untrusted"
 import { findDeletion } from "@/lib/accounts/deletion"
 import { absoluteTime } from "@/lib/platform/text/format-time"
 import { requireStep } from "../step"
@@ -10,7 +10,6 @@ import { keep, undo } from "./actions"
 
 export const metadata: Metadata = { title: "Your account is to be deleted" }
 
-/** The last step of a sign-in to an account that is to be deleted. */
 export default async function DeletionPage() {
   const pending = await requireStep("deletion", "/")
   const deletion = await findDeletion(pending.userId)
@@ -18,10 +17,7 @@ export default async function DeletionPage() {
     <SignInLayout title="Your account is to be deleted">
       <p>
         {pending.via === "password reset" && "Your new password is set. "}The account{" "}
-        <strong className="font-semibold wrap-anywhere">
-          <Untrusted>{pending.email}</Untrusted>
-        </strong>{" "}
-        is closed, and requests with its API keys are rejected.
+        <UntrustedStrong>{pending.email}</UntrustedStrong> is closed, and requests with its API keys are rejected.
         {deletion && ` On ${absoluteTime(deletion.dueAt)} its personal data is deleted for good.`}
       </p>
       <Form action={undo} className="grid gap-2">

@@ -5,9 +5,9 @@ import { Done } from "@/components/form/done"
 import { PasswordField, SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { SignInLayout } from "@/components/sign-in-layout"
-import { Untrusted } from "@/components/untrusted"
+import { UntrustedStrong } from "@/components/untrusted"
 import { findAddressChange } from "@/lib/address-change"
-import { requireViewer } from "@/lib/sign-in/session"
+import { requireViewer } from "@/lib/sign-in/browser-session"
 import { findSignUp, signUpOfBrowser, verificationHours } from "@/lib/sign-in/sign-up"
 import { confirmChange, undoChange, verify } from "./actions"
 
@@ -28,7 +28,7 @@ export default async function VerifyLinkPage({ params }: PageProps<"/verify/[tok
       <Form action={verify} unavailable={!signUp && <InvalidLink />}>
         <input type="hidden" name="token" value={token} />
         <p>
-          This finishes the sign-up of <Address value={signUp?.email ?? ""} />.
+          This finishes the sign-up of <UntrustedStrong>{signUp?.email ?? ""}</UntrustedStrong>.
         </p>
         {!isSameBrowser && (
           <>
@@ -53,7 +53,7 @@ function ConfirmChange({ token, to, unavailable }: { token: string; to: string; 
       <Form action={confirmChange} unavailable={unavailable}>
         <input type="hidden" name="token" value={token} />
         <p>
-          From now on you sign in as <Address value={to} />, and all emails are sent there.
+          From now on you sign in as <UntrustedStrong>{to}</UntrustedStrong>, and all emails are sent there.
         </p>
         <SubmitButton>Change address</SubmitButton>
       </Form>
@@ -67,20 +67,12 @@ function UndoChange({ token, to }: { token: string; to: string }) {
       <Form action={undoChange}>
         <input type="hidden" name="token" value={token} />
         <p>
-          The address of the account becomes <Address value={to} /> again. All browsers are signed out, the password and
-          all connected services are removed, and API keys created since are revoked.
+          The address of the account becomes <UntrustedStrong>{to}</UntrustedStrong> again. All browsers are signed out,
+          the password and all connected services are removed, and API keys created since are revoked.
         </p>
         <SubmitButton kind="danger">Undo the change</SubmitButton>
       </Form>
     </SignInLayout>
-  )
-}
-
-function Address({ value }: { value: string }) {
-  return (
-    <strong className="font-semibold wrap-anywhere">
-      <Untrusted>{value}</Untrusted>
-    </strong>
   )
 }
 

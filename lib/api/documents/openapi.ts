@@ -1,4 +1,4 @@
-import { leakReceipt, leakReport } from "@/lib/leaks/report"
+import { leakReceipt, leakReport } from "@/lib/leaks/leak-report"
 import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { product } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"

@@ -3,7 +3,7 @@ import { cookies } from "next/headers"
 import { cookieName, cookieOptions } from "@/lib/platform/http/cookies"
 import { db } from "@/lib/platform/postgres/prisma"
 import { proofMinutes } from "../proof-minutes"
-import type { Viewer } from "../sessions"
+import type { Viewer } from "../session-rows"
 import { providerSignInUrl } from "./provider-url"
 import type { ProviderId } from "./providers"
 

@@ -6,7 +6,7 @@ import { consume, limits } from "@/lib/platform/rate-limit/rate-limit"
 import { cheapHashOf, createConnection, createSession, createUser, createViewer } from "@/tests/support/factories"
 import { whileUncommitted } from "@/tests/support/locks"
 import { confirmPassword } from "../passwords/confirm-password"
-import type { Viewer } from "../sessions"
+import type { Viewer } from "../session-rows"
 import { connectProvider, disconnectProvider, isConnected, waysIn } from "./provider-accounts"
 
 const password = "correct horse battery staple"

@@ -3,7 +3,7 @@ import { audit } from "@/lib/audit/entries"
 import { idIn, lockAccounts, lockViewer } from "@/lib/authority/authority"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { hidden } from "@/lib/platform/schemas/form-fields"
-import type { Viewer } from "../sessions"
+import type { Viewer } from "../session-rows"
 import { providerIds, providerName, socialProviders } from "./providers"
 
 export const connectForm = z.strictObject({ provider: hidden(z.enum(providerIds)) })

@@ -4,7 +4,7 @@ import { type AuditAction, audit } from "@/lib/audit/entries"
 import { idIn, lockAccounts, lockViewer } from "@/lib/authority/authority"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { hidden } from "@/lib/platform/schemas/form-fields"
-import { needsFactor, type SessionToken, type Viewer } from "../sessions"
+import { needsFactor, type SessionToken, type Viewer } from "../session-rows"
 import { writeRecoveryCodes } from "./recovery-codes"
 
 export const stepSeconds = 30

@@ -19,7 +19,7 @@ import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { hidden } from "@/lib/platform/schemas/form-fields"
 import { plainText } from "@/lib/platform/schemas/text"
 import { product } from "@/lib/product"
-import type { Viewer } from "../sessions"
+import type { Viewer } from "../session-rows"
 import { challengeMinutes, consumeChallenge, newChallenge, type Purpose } from "./challenges"
 import { type Added, addFactor } from "./factors"
 

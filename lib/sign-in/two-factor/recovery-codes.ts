@@ -4,7 +4,7 @@ import { idIn, lockAccounts, lockViewer } from "@/lib/authority/authority"
 import { sendEmail } from "@/lib/platform/email/send"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { hashOf } from "../link-token"
-import type { Viewer } from "../sessions"
+import type { Viewer } from "../session-rows"
 import { typedCode } from "../typed-code"
 
 export const recoveryCodeCount = 10

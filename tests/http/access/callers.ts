@@ -4,7 +4,7 @@ import type { User } from "@/generated/prisma/client"
 import { env } from "@/lib/env"
 import { cookieName } from "@/lib/platform/http/cookies"
 import { db } from "@/lib/platform/postgres/prisma"
-import type { SessionToken } from "@/lib/sign-in/sessions"
+import type { SessionToken } from "@/lib/sign-in/session-rows"
 import {
   type BuiltAction,
   builtActions,

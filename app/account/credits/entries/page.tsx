@@ -2,12 +2,12 @@ import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/me/credits/route"
 import { BackLink } from "@/components/back-link"
 import { EmptyState } from "@/components/empty-state"
-import { Change, Count, Day } from "@/components/list/cells"
+import { Count, Day, SignedCount } from "@/components/list/cells"
 import { type Column, ListView } from "@/components/list/list-view"
 import { readListing } from "@/components/list/query"
 import { PageFrame } from "@/components/page-frame"
 import { findOwnRun } from "@/lib/credits/lines"
-import { requireViewer } from "@/lib/sign-in/session"
+import { requireViewer } from "@/lib/sign-in/browser-session"
 import { EntryOrigin, entriesPage as page } from "../entry-origin"
 import { RunFacts } from "../run-facts"
 
@@ -20,7 +20,7 @@ const columns: readonly Column<Row>[] = [
   { label: "Created", sort: "createdAt", cell: ({ createdAt }) => <Day at={createdAt} /> },
   { label: "Type", cell: ({ kind }) => kind },
   { label: "Description", opens: true, cell: (row) => <EntryOrigin {...row} /> },
-  { label: "Amount", numeric: true, cell: ({ amount }) => <Change value={amount} /> },
+  { label: "Amount", numeric: true, cell: ({ amount }) => <SignedCount value={amount} /> },
   { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count value={balanceAfter} /> },
 ]
 

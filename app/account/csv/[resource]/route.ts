@@ -5,8 +5,8 @@ import { isUserList } from "@/lib/api/lists"
 import { fileOf, readerOfPage } from "@/lib/api/streams/download"
 import { csvFile } from "@/lib/api/streams/formats"
 import { withFailures } from "@/lib/form/page-route"
-import { requireViewer } from "@/lib/sign-in/session"
-import { findViewer } from "@/lib/sign-in/sessions"
+import { requireViewer } from "@/lib/sign-in/browser-session"
+import { findViewer } from "@/lib/sign-in/session-rows"
 import { kinds } from "@/lib/surfaces"
 
 /** A list of the viewer's own rows as a file: all that match the query of its page, without limit, offset and cursor. */

@@ -7,8 +7,8 @@ import { isSameOrigin } from "@/lib/platform/http/origin"
 import { openSnapshot } from "@/lib/platform/postgres/cursor"
 import { clientAddress } from "@/lib/platform/rate-limit/client-address"
 import { product } from "@/lib/product"
-import { currentViewer } from "@/lib/sign-in/session"
-import { findViewer, type Viewer } from "@/lib/sign-in/sessions"
+import { currentViewer } from "@/lib/sign-in/browser-session"
+import { findViewer, type Viewer } from "@/lib/sign-in/session-rows"
 import type { Outcome } from "./outcomes"
 
 class Unavailable extends Error {}

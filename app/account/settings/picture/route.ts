@@ -3,7 +3,7 @@ import { pageAfter } from "@/lib/pictures/upload"
 import { isSameOrigin } from "@/lib/platform/http/origin"
 import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { overloaded } from "@/lib/platform/postgres/load-shedding"
-import { currentViewer } from "@/lib/sign-in/session"
+import { currentViewer } from "@/lib/sign-in/browser-session"
 
 /** Not a server action: Next decodes the whole form of an action before the action can ask who sent it. */
 export async function POST(request: Request) {

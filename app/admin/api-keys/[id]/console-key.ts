@@ -2,7 +2,7 @@ import { notFound } from "next/navigation"
 import { z } from "zod"
 import { findKeyInConsole } from "@/lib/keys/data"
 import { holds } from "@/lib/permissions"
-import { requirePermission } from "@/lib/sign-in/session"
+import { requirePermission } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 
 /**

@@ -7,8 +7,8 @@ import { csvFile } from "@/lib/api/streams/formats"
 import { type PermissionCheck, permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { withFailures } from "@/lib/form/page-route"
 import { holds, type Permission } from "@/lib/permissions"
-import { requireViewer } from "@/lib/sign-in/session"
-import { findViewer } from "@/lib/sign-in/sessions"
+import { requireViewer } from "@/lib/sign-in/browser-session"
+import { findViewer } from "@/lib/sign-in/session-rows"
 
 /** A list of the console as a file: all rows that match the query of its page, without limit, offset and cursor. */
 export const GET = withFailures(async (request, { params }: RouteContext<"/admin/csv/[...resource]">) => {

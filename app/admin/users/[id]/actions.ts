@@ -18,7 +18,7 @@ import { removePictureOf } from "@/lib/pictures/pictures"
 import { sendEmail } from "@/lib/platform/email/send"
 import { hidden } from "@/lib/platform/schemas/form-fields"
 import { plainDate } from "@/lib/platform/text/format-time"
-import type { Viewer } from "@/lib/sign-in/session"
+import type { Viewer } from "@/lib/sign-in/browser-session"
 import { accountActions, refusals } from "./account-actions"
 
 const id = hidden(z.uuid())

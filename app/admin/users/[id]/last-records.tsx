@@ -1,5 +1,5 @@
 import type { ReactNode } from "react"
-import { Change, Count, Day, Money, Status } from "@/components/list/cells"
+import { Count, Day, Money, SignedCount, Status } from "@/components/list/cells"
 import { PanelList, PanelRow } from "@/components/panel-list"
 import { RelativeTime } from "@/components/relative-time"
 import { Untrusted } from "@/components/untrusted"
@@ -7,7 +7,7 @@ import { lastEmailsOf, lastOrdersOf } from "@/lib/accounts/overview"
 import { lastLinesOf } from "@/lib/credits/lines"
 import { nameOfLine } from "@/lib/credits/words"
 import { activityForStaff } from "@/lib/sign-in/activity"
-import { liveSessions } from "@/lib/sign-in/sessions"
+import { liveSessions } from "@/lib/sign-in/session-rows"
 import type { AccountList } from "./record-links"
 
 type Subject = { id: string; role: string }
@@ -94,7 +94,7 @@ async function Ledger({ account, href }: { account: Subject; href: string }) {
             </>
           }
           note={<Day at={createdAt} />}
-          end={<Change value={amount} />}
+          end={<SignedCount value={amount} />}
           endNote={
             <>
               balance <Count value={balanceAfter} />

@@ -5,7 +5,7 @@ import { Untrusted } from "@/components/untrusted"
 import { emailsOf } from "@/lib/accounts/data"
 import { noteMaxLength, notesAbout } from "@/lib/accounts/notes"
 import { holds } from "@/lib/permissions"
-import type { Viewer } from "@/lib/sign-in/session"
+import type { Viewer } from "@/lib/sign-in/browser-session"
 import { note } from "./actions"
 
 /** What staff noted about an account other than the viewer's, and a form for those who may add to it. */

@@ -8,7 +8,7 @@ import { Avatar } from "@/components/avatar"
 import { BackLink } from "@/components/back-link"
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
 import { CopyText } from "@/components/copy-text"
-import { KeyList } from "@/components/keys/list/key-list"
+import { KeyList } from "@/components/keys/key-list"
 import { Status } from "@/components/list/cells"
 import { Notice } from "@/components/notice"
 import { PageFrame } from "@/components/page-frame"
@@ -20,7 +20,7 @@ import { obstacle, outranks } from "@/lib/authority/authority"
 import { consolePageOf, listKeysOf } from "@/lib/keys/data"
 import { holds, roleNames } from "@/lib/permissions"
 import { absoluteTime } from "@/lib/platform/text/format-time"
-import { requirePermission, type Viewer } from "@/lib/sign-in/session"
+import { requirePermission, type Viewer } from "@/lib/sign-in/browser-session"
 import {
   type AccountAction,
   type Action,

@@ -7,10 +7,6 @@ import { cookieName, cookieOptions } from "@/lib/platform/http/cookies"
 import { clientAddress } from "@/lib/platform/rate-limit/client-address"
 import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { log } from "@/lib/platform/telemetry/log"
-import { authOptions, onOurPages } from "@/lib/sign-in/next-auth"
-import { consumeConnectIntent } from "@/lib/sign-in/providers/connect-intent"
-import { connectProvider } from "@/lib/sign-in/providers/provider-accounts"
-import { type ProviderId, providerName, socialProviders } from "@/lib/sign-in/providers/providers"
 import {
   appendDeviceCookie,
   appendPendingCookie,
@@ -18,7 +14,11 @@ import {
   pageOfStep,
   revokeSession,
   startedBy,
-} from "@/lib/sign-in/session"
+} from "@/lib/sign-in/browser-session"
+import { authOptions, onOurPages } from "@/lib/sign-in/next-auth"
+import { consumeConnectIntent } from "@/lib/sign-in/providers/connect-intent"
+import { connectProvider } from "@/lib/sign-in/providers/provider-accounts"
+import { type ProviderId, providerName, socialProviders } from "@/lib/sign-in/providers/providers"
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 

@@ -1,6 +1,6 @@
 import type { Metadata } from "next"
 import { endpointSummaries } from "@/app/api/v1/endpoints"
-import { ReportPage } from "@/components/keys/page/report-page"
+import { KeyReportPage } from "@/components/keys/key-report"
 import { consoleKey } from "../console-key"
 
 export const metadata: Metadata = { title: "Report of an API key" }
@@ -8,7 +8,7 @@ export const metadata: Metadata = { title: "Report of an API key" }
 export default async function ConsoleKeyReport({ params }: PageProps<"/admin/api-keys/[id]/report">) {
   const { listed, viewer, page, ownerEmail } = await consoleKey(params, "/report")
   return (
-    <ReportPage
+    <KeyReportPage
       listed={listed}
       viewer={viewer}
       page={page}

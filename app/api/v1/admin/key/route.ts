@@ -1,4 +1,6 @@
-import { ownKeyRoutes } from "@/lib/api/own-key"
+import { callingKeyRoutes } from "@/lib/api/calling-key"
 import { scopesOf } from "../../scopes"
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = ownKeyRoutes("admin", (role) => scopesOf("admin", role))
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = callingKeyRoutes("admin", (role) =>
+  scopesOf("admin", role),
+)

@@ -1,0 +1,18 @@
+import { notFound } from "next/navigation"
+import { z } from "zod"
+import { findKey } from "@/lib/keys/data"
+import { requireViewer } from "@/lib/sign-in/browser-session"
+import { kinds } from "@/lib/surfaces"
+
+/**
+ * The viewer and their key; the 404 is the same for the keys of others and for those that do not exist.
+ * @param below the path below the page of the key, to return to after signing in
+ */
+export async function viewerKey(params: Promise<{ id: string }>, below = "") {
+  const { id } = await params
+  const page = `${kinds.user.page}/${id}`
+  const viewer = await requireViewer(page + below)
+  const listed = z.uuid().safeParse(id).success ? await findKey("user", viewer, id) : null
+  if (!listed) notFound()
+  return { viewer, listed, page }
+}

@@ -1,0 +1,211 @@
+import { z } from "zod"
+import { Chart } from "@/components/chart/chart"
+import { periodNames, valuesSince } from "@/components/chart/periods"
+import { EmptyState } from "@/components/empty-state"
+import { Link } from "@/components/link"
+import { LinkChoice } from "@/components/link-choice"
+import { Count, Moment, None } from "@/components/list/cells"
+import { type Column, ListView } from "@/components/list/list-view"
+import { readListing } from "@/components/list/query"
+import { Outcome, Request, ResponseStatus, Sender } from "@/components/list/request-cells"
+import { RelativeTime } from "@/components/relative-time"
+import { RowsTable, type TableColumn } from "@/components/table"
+import { Tile } from "@/components/tile"
+import { formatters } from "@/components/units"
+import type { List } from "@/lib/api/envelope"
+import type { requestRow } from "@/lib/request-log/lists"
+import {
+  type Failure,
+  latestFailures,
+  seenOf,
+  shownPeriods,
+  type UsagePeriod,
+  type UsageUnit,
+} from "@/lib/request-log/of-key"
+import type { Surface } from "@/lib/surfaces"
+
+const whole = formatters.count.full
+
+type Figure = { label: string; value: (period: UsagePeriod) => number }
+
+const underOneSecond: readonly Figure[] = [
+  { label: "Under 10 ms", value: (period) => period.under_10_ms },
+  { label: "10–49 ms", value: (period) => period.under_50_ms },
+  { label: "50–249 ms", value: (period) => period.under_250_ms },
+  { label: "250–999 ms", value: (period) => period.under_1000_ms },
+]
+
+export function Usage({
+  usage,
+  unit,
+  surface,
+  createdAt,
+  page,
+}: {
+  usage: readonly UsagePeriod[]
+  unit: UsageUnit
+  surface: Surface
+  createdAt: Date
+  page: string
+}) {
+  const figures: Figure[] = [
+    { label: "Requests", value: ({ requests }) => requests },
+    { label: "Failed", value: ({ errors }) => errors },
+    { label: "Rows", value: ({ rows }) => rows },
+    ...(surface === "user" ? [{ label: "Credits", value: ({ credits }: UsagePeriod) => credits }] : []),
+  ]
+  const unlogged: Figure = { label: "Not logged", value: (period) => period.unlogged }
+  const sumOf = ({ value }: Figure) => usage.reduce((sum, period) => sum + value(period), 0)
+  const shown = sumOf(unlogged) > 0 ? [...figures, unlogged] : figures
+  const slower: Figure = {
+    label: "1 s or more",
+    value: (period) => underOneSecond.reduce((rest, { value }) => rest - value(period), period.requests),
+  }
+  const starts = usage.map(({ startsAt }) => startsAt)
+  const drawn = (value: Figure["value"]) => valuesSince(createdAt, starts, usage.map(value))
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <h2 className="text-base font-semibold">Usage</h2>
+        <LinkChoice
+          label="Range"
+          choices={[
+            { label: `${shownPeriods.day} days`, href: page, isChosen: unit === "day" },
+            { label: `${shownPeriods.hour} hours`, href: `${page}?usage=hour`, isChosen: unit === "hour" },
+          ]}
+        />
+      </div>
+      <dl className="grid grid-cols-[repeat(auto-fit,minmax(8rem,1fr))] gap-3">
+        {shown.map((column) => (
+          <Tile key={column.label} label={column.label}>
+            {whole(sumOf(column))}
+          </Tile>
+        ))}
+      </dl>
+      <Chart
+        title={`Requests ${titles[unit]}`}
+        kind="bar"
+        unit="count"
+        periods={usage.map(({ startsAt }) => periodNames(startsAt, unit))}
+        areParts
+        series={[
+          { label: "Succeeded", values: drawn(({ requests, errors }) => requests - errors) },
+          { label: "Failed", values: drawn(({ errors }) => errors) },
+        ]}
+      />
+      <details>
+        <summary className="w-fit cursor-pointer font-medium text-muted hover:text-ink">Numbers and durations</summary>
+        <div className="pt-3">
+          <RowsTable
+            caption={`Usage ${titles[unit]}`}
+            columns={[
+              {
+                label: unit === "day" ? "Day" : "Hour",
+                className: "whitespace-nowrap",
+                cell: ({ startsAt }) => periodNames(startsAt, unit).name,
+              },
+              ...[...shown, ...underOneSecond, slower].map(({ label, value }) => ({
+                label,
+                numeric: true,
+                cell: (period: UsagePeriod) => whole(value(period)),
+              })),
+            ]}
+            rows={usage.filter(({ requests, unlogged }) => requests + unlogged > 0).toReversed()}
+            keyOf={({ startsAt }) => startsAt.toISOString()}
+          />
+        </div>
+      </details>
+    </div>
+  )
+}
+
+const titles: Record<UsageUnit, string> = { day: "by day (UTC)", hour: "by hour (UTC)" }
+
+export function Failures({ failures, page, now }: { failures: readonly Failure[]; page: string; now: Date }) {
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <div>
+        <h2 className="text-base font-semibold">Recent failures</h2>
+        {failures.length > 0 && <p className="text-muted">Of the last {latestFailures} failed requests.</p>}
+      </div>
+      {failures.length === 0 ? (
+        <p className="text-muted">No failed requests in the log.</p>
+      ) : (
+        <RowsTable
+          caption="Recent failures"
+          columns={failureColumns(page, now)}
+          rows={failures}
+          keyOf={({ method, route, status, code }) => [method, route, status, code].join(" ")}
+        />
+      )}
+    </div>
+  )
+}
+
+const failureColumns = (page: string, now: Date): TableColumn<Failure>[] => [
+  {
+    label: "Status",
+    className: "lg:max-w-96",
+    cell: ({ status, code }) => <Outcome status={status} code={code} />,
+  },
+  {
+    label: "Request",
+    cell: ({ method, route, status }) => (
+      <Link
+        href={`${page}?${new URLSearchParams({ status: String(status), route })}`}
+        className="underline decoration-line underline-offset-2 hover:decoration-current"
+      >
+        <Request method={method} route={route} />
+      </Link>
+    ),
+  },
+  { label: "Count", numeric: true, cell: ({ count }) => <Count value={count} /> },
+  { label: "Last", cell: ({ lastAt }) => <RelativeTime date={lastAt} now={now} /> },
+  { label: "Last IP address", cell: ({ lastAddress }) => lastAddress ?? <None /> },
+]
+
+type Row = z.output<typeof requestRow>
+
+/** The list endpoint that has the requests with a key. */
+export type RequestLog = { path: string; read: (search: string) => Promise<List<Row>> }
+
+const requestColumns: readonly Column<Row>[] = [
+  { label: "Time (UTC)", sort: "createdAt", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { label: "Request", cell: (row) => <Request {...row} /> },
+  { label: "Status", cell: (row) => <ResponseStatus {...row} /> },
+  { label: "Rows", numeric: true, cell: ({ rows }) => <Count value={rows} /> },
+  { label: "Credits", numeric: true, cell: ({ credits }) => <Count value={credits} /> },
+  { label: "ms", numeric: true, cell: ({ ms }) => <Count value={ms} /> },
+  { label: "From", cell: (row) => <Sender {...row} /> },
+]
+
+export async function Requests({
+  keyId,
+  surface,
+  page,
+  query,
+  log,
+}: {
+  keyId: string
+  surface: Surface
+  page: string
+  query: Record<string, string | string[] | undefined>
+  log: RequestLog
+}) {
+  const [{ routes, statuses }, listing] = await Promise.all([
+    seenOf("key", keyId),
+    readListing(page, query, (search) => log.read(`${search}&keyId=${keyId}`)),
+  ])
+  const apiQuery = new URLSearchParams([...listing.apiQuery, ["keyId", keyId]])
+  return (
+    <ListView
+      title="Recent requests"
+      page={page}
+      path={log.path}
+      filters={{ status: z.enum(statuses.map(String)), route: z.enum(routes) }}
+      columns={surface === "user" ? requestColumns : requestColumns.filter(({ label }) => label !== "Credits")}
+      listing={{ ...listing, apiQuery }}
+      empty={<EmptyState title="No requests in the log" />}
+    />
+  )
+}

@@ -1,0 +1,58 @@
+"use client"
+
+import { useRouter } from "next/navigation"
+import { type ReactNode, useRef } from "react"
+import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
+import { useKeyDialog } from "./load-creation"
+import { confirmationOf, type RowForms, type RowKey, rotateForm } from "./row-forms"
+
+/** Opens the forms of the buttons in the table inside it. */
+export function KeyButtons({ keys, children, ...forms }: RowForms & { keys: readonly RowKey[]; children: ReactNode }) {
+  const router = useRouter()
+  const { Dialog, opened, open, close } = useKeyDialog<{ id: string }>()
+  const list = useRef<HTMLDivElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
+  const { own } = forms
+  const keyOf = (id: string) => keys.find((key) => key.id === id)
+  const rotated = opened && keyOf(opened.id)
+
+  function rotate(pressed: HTMLButtonElement) {
+    button.current = pressed
+    open({ id: pressed.value })
+  }
+
+  /** The button is gone when its key has become part of the row of its successor. */
+  function afterRotation(): HTMLElement | null {
+    if (!button.current || button.current.isConnected) return button.current
+    return rowOf(button.current.value) ?? list.current?.querySelector("section") ?? null
+  }
+
+  return (
+    <div ref={list}>
+      <ConfirmButtons
+        confirmationOf={(id, action) => {
+          const key = keyOf(id)
+          return key && confirmationOf(action, key, forms)
+        }}
+        openOther={rotate}
+        // The last use in the list may be outdated.
+        onOpen={() => router.refresh()}
+        changed={rowOf}
+      >
+        {children}
+      </ConfirmButtons>
+      {Dialog && own && (
+        <Dialog
+          creation={rotated && rotateForm(rotated, own)}
+          shown={own.shown}
+          onClose={close}
+          focusAfter={afterRotation}
+        />
+      )}
+    </div>
+  )
+}
+
+function rowOf(id: string): HTMLElement | null {
+  return document.getElementById(`key-${id}`)
+}

@@ -1,0 +1,47 @@
+"use client"
+
+import { Dialog } from "@base-ui/react/dialog"
+import { useRef } from "react"
+import { Button } from "@/components/button"
+import { backdropStyle, popupStyle } from "@/components/dialog-style"
+import { type Creation, KeyCreation, type ShownWithKey } from "./key-creation"
+
+export type KeyDialogProps = {
+  /** The dialog is closed while it is `undefined`. */
+  creation: Creation | undefined
+  shown: ShownWithKey
+  onClose: () => void
+  focusAfter: () => HTMLElement | null
+}
+
+/** Esc and Cancel close the form, but not a key that is being created or shown. A click on the backdrop never closes the dialog. */
+export function KeyDialog({ creation, shown, onClose, focusAfter }: KeyDialogProps) {
+  const popup = useRef<HTMLDivElement>(null)
+
+  function close(): void {
+    if (!popup.current?.querySelector("[type=submit][aria-disabled=true], #new-key")) onClose()
+  }
+
+  return (
+    <Dialog.Root open={creation !== undefined} onOpenChange={(next) => !next && close()} disablePointerDismissal>
+      <Dialog.Portal>
+        <Dialog.Backdrop className={backdropStyle} />
+        <Dialog.Popup
+          ref={popup}
+          aria-labelledby="creation-title"
+          finalFocus={focusAfter}
+          className={`${popupStyle} max-w-lg has-[#new-key]:max-w-2xl`}
+        >
+          {creation && (
+            <KeyCreation
+              creation={creation}
+              shown={shown}
+              cancel={<Button onClick={close}>Cancel</Button>}
+              onClose={onClose}
+            />
+          )}
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}

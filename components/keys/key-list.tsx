@@ -1,0 +1,196 @@
+import type { ReactNode } from "react"
+import { Button, buttonStyle } from "@/components/button"
+import { ConfirmPanel } from "@/components/confirm/confirm-panel"
+import { EmptyState } from "@/components/empty-state"
+import { controlStyle } from "@/components/field"
+import { Link } from "@/components/link"
+import { Notice } from "@/components/notice"
+import { Panel } from "@/components/page-frame"
+import { QueryForm } from "@/components/query-form"
+import type { ListedKey } from "@/lib/keys/data"
+import { findProblems, hasProblem, type Problem, problemIn, problems } from "@/lib/keys/health"
+import type { Surface } from "@/lib/surfaces"
+import { KeyButtons } from "./key-buttons"
+import { KeyTable, type Owners } from "./key-table"
+import { KeyCreationInPage } from "./load-creation"
+import { confirmationOf, obstacleTo, type RowForms, rotateForm, rowActions, rowKeyOf } from "./row-forms"
+
+type Query = Readonly<Record<string, string | string[] | undefined>>
+
+/**
+ * A table of keys. Its buttons open dialogs; without JavaScript they open `?rotate=<id>`, `?change=<id>` and
+ * `?revoke=<id>`, which show the forms here. `?show=all` adds the keys that have ended, `?health` filters.
+ */
+export function KeyList({
+  keys,
+  caption,
+  owners = "hidden",
+  page,
+  query,
+  offered,
+  pageOf,
+  forms,
+  empty,
+}: {
+  keys: readonly ListedKey[]
+  caption: string
+  owners?: Owners
+  page: string
+  query: Query
+  offered: Readonly<Record<Surface, readonly string[]>>
+  pageOf: (key: ListedKey) => string | undefined
+  /** Omitted for viewers who may only read the keys. */
+  forms?: RowForms | undefined
+  empty: ReactNode
+}) {
+  if (keys.length === 0) return empty
+  const now = new Date()
+  const own = forms?.own
+  const { rows, ended } = rowsOf(keys)
+  const health = own ? findProblems(rows, offered, now) : new Map<string, Problem[]>()
+  const problem = own && problemIn(query.health)
+  const showsEnded = query.show === "all" && !problem
+  const filtered = problem ? rows.filter(({ id }) => hasProblem(health.get(id), problem)) : rows
+  const shown = showsEnded ? [...rows, ...ended] : filtered
+  const table =
+    shown.length === 0 ? (
+      <EmptyState title={problem ? "No key has this problem" : "No active keys"} />
+    ) : (
+      <KeyTable
+        keys={shown}
+        caption={caption}
+        owners={owners}
+        offered={offered}
+        revocable={forms !== undefined}
+        ownerId={own?.viewerId}
+        health={health}
+        pageOf={pageOf}
+        now={now}
+      />
+    )
+  return (
+    <>
+      {own && <HealthFilter page={page} health={health} chosen={problem} />}
+      {forms && <RowPanel keys={keys} page={page} query={query} forms={forms} now={now} />}
+      {/* Always present, because its dialog can show a key. */}
+      {forms ? (
+        <KeyButtons keys={keys.map((key) => rowKeyOf(key, keys, key.owner.id === own?.viewerId, now))} {...forms}>
+          {table}
+        </KeyButtons>
+      ) : (
+        table
+      )}
+      {ended.length > 0 && !problem && (
+        <Link href={showsEnded ? page : `${page}?show=all`} className="justify-self-start text-muted underline">
+          {showsEnded ? "Hide revoked" : `Show ${ended.length} revoked`}
+        </Link>
+      )}
+    </>
+  )
+}
+
+/** The form that the query names, for browsers without JavaScript. It remains to show the result. */
+function RowPanel({
+  keys,
+  page,
+  query,
+  forms,
+  now,
+}: {
+  keys: readonly ListedKey[]
+  page: string
+  query: Query
+  forms: RowForms
+  now: Date
+}) {
+  const action = rowActions.find((name) => typeof query[name] === "string")
+  if (!action) return null
+  const selected = keys.find(({ id }) => id === query[action])
+  if (!selected) return <Notice tone="warn">This key is not on this page.</Notice>
+  const { own } = forms
+  const isOwn = selected.owner.id === own?.viewerId
+  const obstacle = obstacleTo(action, selected, isOwn)
+  const key = rowKeyOf(selected, keys, isOwn, now)
+  const confirmation = confirmationOf(action, key, forms)
+  if (confirmation) {
+    return <ConfirmPanel confirmation={confirmation} unavailable={obstacle} page={page} back={back} />
+  }
+  const unavailable = obstacle && (
+    <Notice tone="warn">
+      {obstacle}{" "}
+      <Link href={page} className="underline">
+        {back}
+      </Link>
+    </Notice>
+  )
+  if (!own || !isOwn) return unavailable
+  return (
+    <Panel label="Rotate key">
+      <KeyCreationInPage creation={rotateForm(key, own)} shown={own.shown} unavailable={unavailable} />
+    </Panel>
+  )
+}
+
+const back = "Back to the list"
+
+/**
+ * The keys of a list as its rows. A key that was replaced is part of its successor's row as long as it works and the
+ * successor is not revoked. `ended` are the keys that the list hides at first.
+ */
+export function rowsOf(keys: readonly ListedKey[]): { rows: ListedKey[]; ended: ListedKey[] } {
+  const successors = keys.filter(({ state }) => state !== "revoked")
+  const inSuccessorsRow = new Set(successors.map(({ predecessor }) => predecessor?.id))
+  const all = keys.filter(({ id }) => !inSuccessorsRow.has(id))
+  return { rows: all.filter((key) => !hasEnded(key)), ended: all.filter(hasEnded) }
+}
+
+/** Expired keys stay visible, unless another key has replaced them. */
+function hasEnded({ state, isReplaced }: ListedKey): boolean {
+  return state === "revoked" || (state === "expired" && isReplaced)
+}
+
+function HealthFilter({
+  page,
+  health,
+  chosen,
+}: {
+  page: string
+  health: ReadonlyMap<string, readonly Problem[]>
+  chosen: string | undefined
+}) {
+  if (health.size === 0 && chosen === undefined) return null
+  const found = [...health.values()]
+  const counted = (Object.keys(problems) as Problem[])
+    .map((problem) => [problem, found.filter((problems) => problems.includes(problem)).length] as const)
+    .filter(([problem, count]) => count > 0 || problem === chosen)
+  return (
+    <QueryForm
+      action={page}
+      key={chosen}
+      role="search"
+      aria-label="Filter"
+      className="flex flex-wrap items-center gap-2"
+    >
+      <label htmlFor="health" className="text-muted">
+        Health
+      </label>
+      <div className="w-56">
+        <select id="health" name="health" defaultValue={chosen ?? ""} className={controlStyle}>
+          <option value="">All keys</option>
+          <option value="any">Any problem ({health.size})</option>
+          {counted.map(([problem, count]) => (
+            <option key={problem} value={problem}>
+              {problems[problem]} ({count})
+            </option>
+          ))}
+        </select>
+      </div>
+      <Button type="submit">Apply</Button>
+      {chosen && (
+        <Link href={page} className={buttonStyle("quiet")}>
+          Clear
+        </Link>
+      )}
+    </QueryForm>
+  )
+}

@@ -1,0 +1,221 @@
+import type { ReactNode } from "react"
+import { AccountLink } from "@/components/admin/id-links"
+import { buttonStyle } from "@/components/button"
+import { CopyField } from "@/components/copy-field"
+import { EmptyState } from "@/components/empty-state"
+import { Fact, Facts } from "@/components/facts"
+import { Link } from "@/components/link"
+import { None } from "@/components/list/cells"
+import { Notice } from "@/components/notice"
+import { PageFrame } from "@/components/page-frame"
+import { RelativeTime } from "@/components/relative-time"
+import { StatusBadge } from "@/components/status-badge"
+import { Untrusted } from "@/components/untrusted"
+import { requestIn } from "@/lib/api/documents/example-requests"
+import { env } from "@/lib/env"
+import type { ListedKey } from "@/lib/keys/data"
+import { healthOf, isUnscoped, keyStatus, problems } from "@/lib/keys/health"
+import { networksInWords, revocationInWords, spendingInWords } from "@/lib/keys/words"
+import { limits } from "@/lib/platform/rate-limit/rate-limit"
+import { keyReportOf } from "@/lib/request-log/key-report"
+import { failuresOf, usageOf } from "@/lib/request-log/of-key"
+import type { Viewer } from "@/lib/sign-in/browser-session"
+import { kinds } from "@/lib/surfaces"
+import { Failures, type RequestLog, Requests, Usage } from "./key-activity"
+import { Addresses, LogNotes } from "./key-report"
+import { LiveUpdates } from "./live-updates"
+import { obstacleTo, rowActionLabels, rowActions } from "./row-forms"
+
+const shownAddresses = 5
+
+/**
+ * What a key is and what it did. `?usage=hour` shows the last hours instead of days; every other parameter is one of the
+ * list of requests.
+ */
+export async function KeyPage({
+  listed,
+  viewer,
+  page,
+  back,
+  ownerEmail,
+  offered,
+  query: { usage, ...query },
+  log,
+}: {
+  listed: ListedKey
+  viewer: Viewer
+  page: string
+  back: ReactNode
+  /** The address of the key's owner, if the viewer may read it. */
+  ownerEmail?: string | undefined
+  /** The scopes that the viewer can give to keys of its surface. */
+  offered: readonly string[]
+  query: Record<string, string | string[] | undefined>
+  log: RequestLog
+}) {
+  const { id, surface, name, start } = listed
+  const unit = usage === "hour" ? "hour" : "day"
+  const [report, used, failures] = await Promise.all([keyReportOf(listed, viewer), usageOf(id, unit), failuresOf(id)])
+  const now = new Date()
+  const isOwn = listed.owner.id === viewer.id
+  const status = keyStatus(listed, now)
+  const { total, unlogged, addresses } = report
+  const isUnused = total.requests + unlogged === 0
+  const isReading = Object.keys(query).length > 0
+  const isLogged = env().REQUEST_LOG_DAYS > 0
+  return (
+    <PageFrame
+      back={back}
+      title={
+        <>
+          <Untrusted>{name}</Untrusted> <StatusBadge tone={status.tone}>{status.text}</StatusBadge>
+        </>
+      }
+      intro={<code className="font-mono">{start}…</code>}
+      actions={
+        <div className="flex flex-wrap gap-2">
+          <Actions listed={listed} isOwn={isOwn} />
+          <Link href={`${page}/report`} className={buttonStyle()}>
+            Report
+          </Link>
+        </div>
+      }
+    >
+      {listed.revocationReason === "leaked" && (
+        <Notice tone="bad">
+          This key was revoked because it leaked.{" "}
+          <Link href={`${page}/report`} className="font-medium underline">
+            See what it read, and from where
+          </Link>
+        </Notice>
+      )}
+      {/* A filter or page number in the URL means that the viewer reads the requests, so all else is left out. */}
+      {!isReading && <KeyFacts listed={listed} isOwn={isOwn} ownerEmail={ownerEmail} offered={offered} now={now} />}
+      {!isUnused && !isReading && (
+        <>
+          <Usage usage={used} unit={unit} surface={surface} createdAt={listed.createdAt} page={page} />
+          <Failures failures={failures} page={page} now={now} />
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+            <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+              <h2 className="text-base font-semibold">IP addresses, newest first</h2>
+              <Link href={`${page}/report`} className="font-medium text-accent hover:underline">
+                All IP addresses and endpoints
+              </Link>
+            </div>
+            <Addresses addresses={addresses.slice(0, shownAddresses)} />
+          </div>
+        </>
+      )}
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+        <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-1">
+          <h2 className="text-base font-semibold">Recent requests</h2>
+          {isLogged && <LiveUpdates path={`${page}/count`} requests={total.requests} />}
+        </div>
+        {isUnused ? (
+          <Unused listed={listed} isUsable={isLogged && isOwn && listed.state === "active"} />
+        ) : (
+          <Requests keyId={id} surface={surface} page={page} query={query} log={log} />
+        )}
+      </div>
+      <LogNotes report={report} />
+    </PageFrame>
+  )
+}
+
+function KeyFacts({
+  listed,
+  isOwn,
+  ownerEmail,
+  offered,
+  now,
+}: {
+  listed: ListedKey
+  isOwn: boolean
+  ownerEmail: string | undefined
+  offered: readonly string[]
+  now: Date
+}) {
+  const { id, surface, scopes, addresses, requestsPerMinute, spending, owner } = listed
+  const { createdAt, lastUsedAt, expiresAt, revokedAt, revocationReason } = listed
+  const found = healthOf(listed, offered, now)
+  const time = (date: Date) => <RelativeTime date={date} now={now} />
+  return (
+    <Facts>
+      {!isOwn && (
+        <Fact label="Owner">
+          <AccountLink id={owner.id} email={ownerEmail} />
+        </Fact>
+      )}
+      <Fact label="Permissions">
+        {isUnscoped(scopes, offered) ? "All permissions of its owner" : <Codes value={scopes ?? []} />}
+      </Fact>
+      <Fact label="Created">{time(createdAt)}</Fact>
+      <Fact label="Last used">{lastUsedAt ? time(lastUsedAt) : "Never"}</Fact>
+      {revokedAt ? (
+        <Fact label="Revoked">
+          {time(revokedAt)}
+          {revocationReason && `: ${revocationInWords(listed).toLowerCase()}`}
+        </Fact>
+      ) : (
+        <Fact label="Expires">{expiresAt ? time(expiresAt) : "Never"}</Fact>
+      )}
+      <Fact label="Requests per minute">{requestsPerMinute ?? limits.key.tokens}</Fact>
+      <Fact label="Allowed IP addresses">
+        {/* Those of other accounts are not shown: see rowKeyOf. */}
+        {addresses === null ? "All" : isOwn ? <Codes value={addresses} /> : networksInWords(addresses)}
+      </Fact>
+      {surface === "user" && <Fact label="Spending limit">{spending ? spendingInWords(spending) : <None />}</Fact>}
+      {found.length > 0 && (
+        <Fact label="Health">
+          <span className="text-warn">{found.map((problem) => problems[problem]).join(" · ")}</span>
+        </Fact>
+      )}
+      <Fact label="ID">
+        <code className="font-mono text-xs wrap-anywhere">{id}</code>
+      </Fact>
+    </Facts>
+  )
+}
+
+function Codes({ value }: { value: readonly string[] }) {
+  return <code className="font-mono text-xs wrap-anywhere">{value.join(", ")}</code>
+}
+
+/** Links that open the forms of the key's row in its list. */
+function Actions({ listed, isOwn }: { listed: ListedKey; isOwn: boolean }) {
+  const { page } = kinds[listed.surface]
+  // The list of user keys has only the viewer's own.
+  if (listed.surface === "user" && !isOwn) return null
+  return rowActions
+    .filter((action) => listed.state === "active" && !obstacleTo(action, listed, isOwn))
+    .map((action) => (
+      <Link
+        key={action}
+        href={`${page}?${action}=${listed.id}`}
+        className={buttonStyle(action === "revoke" ? "danger-quiet" : "quiet")}
+      >
+        {rowActionLabels[action]}
+      </Link>
+    ))
+}
+
+/** What to do with a key without a logged request. @param isUsable whether the viewer can send one that is logged */
+function Unused({ listed: { surface, lastUsedAt }, isUsable }: { listed: ListedKey; isUsable: boolean }) {
+  return (
+    <div className="grid gap-4">
+      <EmptyState title={isUsable ? "No requests yet" : "No requests"}>
+        {lastUsedAt && "The last use of the key is not in the log. "}
+        {isUsable && "Send a request with this key: it appears here within seconds."}
+      </EmptyState>
+      {isUsable && (
+        <CopyField
+          id="first-request"
+          label="First request"
+          value={requestIn("curl", { url: env().BASE_URL + kinds[surface].test })}
+          copy="Copy request"
+          lines={3}
+        />
+      )}
+    </div>
+  )
+}

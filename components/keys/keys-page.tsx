@@ -1,0 +1,113 @@
+import { randomUUID } from "node:crypto"
+import { buttonStyle } from "@/components/button"
+import { EmptyState } from "@/components/empty-state"
+import { Link } from "@/components/link"
+import { PageFrame, Panel } from "@/components/page-frame"
+import { listKeys, managesAll } from "@/lib/keys/data"
+import { presetsOf, type Scope, scopeMeanings } from "@/lib/keys/scopes"
+import { holds } from "@/lib/permissions"
+import { limits } from "@/lib/platform/rate-limit/rate-limit"
+import type { Viewer } from "@/lib/sign-in/browser-session"
+import { kinds, type Surface } from "@/lib/surfaces"
+import { CreateKey, CreateKeyInPage } from "./create-key"
+import type { CreateAction, ShownWithKey } from "./key-creation"
+import { KeyList } from "./key-list"
+import { readyToPaste } from "./ready-to-paste"
+import type { RowServerActions } from "./row-forms"
+
+const intros: Record<Surface, string> = {
+  user: "For your own code. A key gives access to your account only.",
+  admin:
+    "For reports, scripts and AI agents. A key reads what you choose, at most what its owner’s role can read, and cannot change anything.",
+}
+
+/**
+ * The page for one kind of key. The buttons open dialogs; without JavaScript they open `?new` and the parameters of
+ * KeyList, which show the same forms in the page.
+ */
+export async function KeysPage({
+  surface,
+  viewer,
+  query,
+  offered,
+  runs,
+  create,
+  rotate,
+  change,
+  revoke,
+}: Pick<ShownWithKey, "runs"> &
+  RowServerActions & {
+    surface: Surface
+    viewer: Viewer
+    query: Record<string, string | string[] | undefined>
+    /** The scopes that the viewer can give to keys of each surface. */
+    offered: Readonly<Record<Surface, readonly Scope[]>>
+    create: CreateAction
+  }) {
+  const { title, page, api, prefix, test } = kinds[surface]
+  const keys = await listKeys(surface, viewer)
+  const shown = { page, testPath: test, runs, snippets: readyToPaste(surface) }
+  const rules = { hasSpending: surface === "user", perMinute: limits.key.tokens }
+  const meanings = Object.fromEntries(offered[surface].map((scope) => [scope, scopeMeanings[scope]]))
+  const presets = presetsOf(surface, offered[surface])
+  const form = { action: create, requestId: randomUUID(), offered: meanings, presets, rules }
+  const own = { viewerId: viewer.id, rotate, requestId: randomUUID(), shown, change, rules }
+  return (
+    <PageFrame
+      title={title}
+      intro={
+        <>
+          <p>{intros[surface]}</p>
+          <p>
+            Keys start with <code className="font-mono text-ink">{prefix}</code> and give access to{" "}
+            <code className="font-mono text-ink">{api}</code>. See the{" "}
+            <Link href={`/docs/${surface}`} className="font-medium text-accent hover:underline">
+              API reference
+            </Link>
+            .
+          </p>
+        </>
+      }
+      actions={query.new === undefined && <CreateKey {...form} shown={shown} />}
+    >
+      {query.new !== undefined && (
+        <Panel label="Create key">
+          <CreateKeyInPage {...form} now={new Date().toISOString()} shown={shown} />
+        </Panel>
+      )}
+      <KeyList
+        keys={keys}
+        caption={title}
+        owners={ownersFor(surface, viewer)}
+        page={page}
+        query={query}
+        offered={offered}
+        pageOf={({ id }) => `${page}/${id}`}
+        forms={{ revoke, own }}
+        empty={query.new === undefined && <NoKeys page={page} />}
+      />
+    </PageFrame>
+  )
+}
+
+/** A link, because a dialog opened here would close with the first key. */
+function NoKeys({ page }: { page: string }) {
+  return (
+    <EmptyState
+      title="No keys yet"
+      action={
+        <Link href={`${page}?new`} className={buttonStyle()}>
+          Create your first key
+        </Link>
+      }
+    >
+      Create a key, copy it, and try it with the example request that is shown with it.
+    </EmptyState>
+  )
+}
+
+/** How the list names the owners of its keys: not at all, by id, or by address for viewers who may read accounts. */
+function ownersFor(surface: Surface, viewer: Viewer) {
+  if (!managesAll(surface, viewer)) return "hidden"
+  return holds(viewer.role, "users.read") ? "addresses" : "ids"
+}

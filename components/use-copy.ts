@@ -1,0 +1,21 @@
+import { useState } from "react"
+
+/** Copies a text; if the browser denies access to the clipboard, selects it instead. */
+export function useCopy(select: () => void) {
+  const [feedback, setFeedback] = useState<"" | "copied" | "selected">("")
+
+  async function copy(text: string) {
+    setFeedback("")
+    try {
+      await navigator.clipboard.writeText(text)
+      setFeedback("copied")
+    } catch {
+      select()
+      setFeedback("selected")
+    }
+  }
+
+  return { feedback, copy }
+}
+
+export const shortFeedback = { "": "", copied: "Copied", selected: "Selected: press Ctrl+C or ⌘C" } as const
