@@ -47,7 +47,6 @@ export const signIn = guestFormAction({
   },
 })
 
-/** What the browser signs in with: any passkey that it has for this site. */
 export const passkeyRequest = guestFormAction({
   fields: z.object({}),
   act: async (_form, client) => {

@@ -166,7 +166,6 @@ const failureColumns = (page: string, now: Date): TableColumn<Failure>[] => [
 
 type Row = z.output<typeof requestRow>
 
-/** The list endpoint that has the requests with a key. */
 export type RequestLog = { path: string; read: (search: string) => Promise<List<Row>> }
 
 const requestColumns: readonly Column<Row>[] = [

@@ -28,7 +28,6 @@ export type Creation = {
   submit: string
 }
 
-/** What is shown with a new key. */
 export type ShownWithKey = {
   page: string
   /** The path that "Test it now" requests, which every key of the surface may read. */

@@ -23,9 +23,7 @@ type Shared = {
   revocable: boolean
   /** Whose keys can be rotated and changed, if anyone's can. */
   ownerId: string | undefined
-  /** The problems to show, by the id of the key. */
   health: ReadonlyMap<string, readonly Problem[]>
-  /** The page about a key, if the viewer may open it. */
   pageOf: (key: ListedKey) => string | undefined
   now: Date
 }
@@ -134,7 +132,6 @@ function KeyRow({ listed, owners, offered, revocable, ownerId, health, pageOf, n
   )
 }
 
-/** The key that a row's key has replaced, as long as it works. */
 function Replaced({ predecessor, revocable, now }: { predecessor: Predecessor; revocable: boolean; now: Date }) {
   const { id, start, expiresAt } = predecessor
   return (

@@ -43,7 +43,6 @@ export type RowKey = {
   used: string
   /** When the key that it replaced stops working, if that one still works. */
   predecessorUntil: string | null
-  /** The key that replaced it. */
   successor: Pick<RowKey, "start" | "used"> | null
   /** `null` for the keys of others: their addresses are not shown. */
   limits: Limits | null
@@ -86,7 +85,6 @@ export function confirmationOf(action: string, key: RowKey, { revoke, own }: Row
   return undefined
 }
 
-/** Names the key, and says what replaces it. */
 export function rotateForm(
   { id, name, start, predecessorUntil }: RowKey,
   { rotate: action, requestId }: OwnForms,
@@ -153,7 +151,6 @@ function changeForm({ id, name, start }: RowKey, limits: Limits, { change: actio
   }
 }
 
-/** Names the key and its last use, also those of a key that replaced it, and says what revoking it does. */
 function revokeForm(
   { id, name, start, used, predecessorUntil, successor }: RowKey,
   action: RowServerActions["revoke"],

@@ -32,7 +32,6 @@ function testInWords(response: ApiResponse | undefined): string {
 /** A metered endpoint with the example of its body, as indented JSON. */
 export type MeteredCall = { path: string; summary: string; maxCost: number; body: string }
 
-/** Makes metered calls after stating their maximum cost. */
 export function RunCalls({ runs, secret }: { runs: readonly MeteredCall[]; secret: string }) {
   return runs.map((run) => (
     <details key={run.path} open={runs.length === 1}>

@@ -3,7 +3,6 @@ import { env } from "@/lib/env"
 import { keyVariable } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
 
-/** The API request that returns the rows on screen, and which kind of key it needs. */
 export function ApiRequest({ path, query }: { path: string; query: URLSearchParams }) {
   const surface = path.startsWith(kinds.admin.api) ? "admin" : "user"
   const url = `${env().BASE_URL}${path}${query.size > 0 ? `?${query}` : ""}`

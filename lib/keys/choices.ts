@@ -11,7 +11,6 @@ export const lifetimes = {
 
 export type Lifetime = keyof typeof lifetimes
 
-/** The form's expiry choices in display order. */
 export const expiryChoices = ["30d", "90d", "1y", "never", "date"] as const satisfies readonly (
   | Lifetime
   | "never"

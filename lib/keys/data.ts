@@ -23,7 +23,6 @@ export type ListedKey = KeyLimits & {
   expiresAt: Date | null
   revokedAt: Date | null
   revocationReason: RevocationReason | null
-  /** Whether another key has replaced it. */
   isReplaced: boolean
   /** The key that it replaced, as long as that one works. */
   predecessor: Predecessor | null
@@ -33,7 +32,6 @@ export type ListedKey = KeyLimits & {
 /** What limits a key; `null` is no limit. */
 export type KeyLimits = {
   scopes: string[] | null
-  /** The networks that may use the key. */
   addresses: string[] | null
   requestsPerMinute: number | null
   spending: Spending | null

@@ -9,7 +9,6 @@ import { requireDevelopment } from "@/lib/platform/http/development"
 
 export const metadata: Metadata = { title: "Mailbox" }
 
-/** The emails of the demo and of development, which have no mail server. */
 export default async function MailboxPage() {
   await requireDevelopment()
   const emails = mailbox()

@@ -16,7 +16,6 @@ const callbackUrl = hidden(z.string())
 
 const ended = refused("This sign-in has expired. Sign in again.")
 
-/** With a code of the authenticator app, or a recovery code. */
 export const confirmByCode = guestFormAction({
   fields: z.object({ code: secret(z.string().trim().min(1, "Enter a code.")), callbackUrl }),
   act: async ({ code, callbackUrl }, client) => {
@@ -37,7 +36,6 @@ export const confirmByCode = guestFormAction({
   },
 })
 
-/** What the browser signs in with: one of the account's passkeys. */
 export const passkeyRequest = guestFormAction({
   fields: z.object({}),
   act: async (_form, client) => {
