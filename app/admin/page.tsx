@@ -73,7 +73,7 @@ async function readWithBefore(query: URLSearchParams, checkPermission: Permissio
   return { data, meta, before: before.meta.summary }
 }
 
-/** The range of the statistics. Without `until` it includes all of today, because whole days are read from sums. */
+/** The range of the statistics. Without `until` it includes all of today: the period before is drawn as whole as it was. */
 function rangeOf({ since, until, interval }: StatsSummary, query: URLSearchParams) {
   const end = query.has("until") ? Date.parse(until) : Date.parse(`${until.slice(0, 10)}T23:59:59.999Z`)
   return { since: Date.parse(since), until: end, interval }
