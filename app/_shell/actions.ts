@@ -10,7 +10,6 @@ import { socialProviders } from "@/lib/sign-in/providers/providers"
 import { currentViewer, endSession } from "@/lib/sign-in/session"
 import { auditSignOut } from "@/lib/sign-in/sessions"
 
-/** Redirects to the sign-in page of a provider. */
 export const signInThrough = guestFormAction({
   fields: z.object({ provider: hidden(z.string()), callbackUrl: hidden(z.string()) }),
   act: async ({ provider, callbackUrl }) => {

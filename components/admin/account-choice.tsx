@@ -4,7 +4,6 @@ import { Panel } from "@/components/page-frame"
 import { Untrusted } from "@/components/untrusted"
 import type { Matches } from "@/lib/accounts/data"
 
-/** The accounts that a text may mean, each as a link to the list with its id. */
 export function AccountChoice({
   page,
   query,
@@ -15,7 +14,6 @@ export function AccountChoice({
 }: Matches & {
   page: string
   query: URLSearchParams
-  /** The filter for which the text was given. */
   name: string
   typed: string
 }) {

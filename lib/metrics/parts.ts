@@ -225,7 +225,6 @@ function columnsOf(keys: readonly string[], columns: Columns): string {
   return keys.map((name, index) => `${columns[name] ?? "NULL::text"} AS k${index}, `).join("")
 }
 
-/** By the period and each key. */
 function groupBy(keys: readonly string[]): string {
   return `GROUP BY ${["period", ...keys].map((_, index) => index + 1).join(", ")}`
 }

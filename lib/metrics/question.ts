@@ -4,15 +4,11 @@ import type { StatsInterval } from "./periods"
 /** A question that is not possible, or too wide; the message says what is. */
 export class QuestionError extends Error {}
 
-/** A question about the things of one family. */
 export type Question = {
   family: Family
-  /** Names of measures. */
   measures: readonly string[]
-  /** Names of dimensions. */
   by: readonly string[]
   unit: StatsInterval | undefined
-  /** Values of dimensions. */
   where: Readonly<Record<string, unknown>>
   /** Both inclusive, in milliseconds. */
   since: number
