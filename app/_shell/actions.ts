@@ -10,7 +10,6 @@ import { providerSignInUrl } from "@/lib/sign-in/providers/provider-url"
 import { socialProviders } from "@/lib/sign-in/providers/providers"
 import { auditSignOut } from "@/lib/sign-in/session-rows"
 
-/** Redirects to the sign-in page of a provider. */
 export const signInThrough = guestFormAction({
   fields: z.object({ provider: hidden(z.string()), callbackUrl: hidden(z.string()) }),
   act: async ({ provider, callbackUrl }) => {

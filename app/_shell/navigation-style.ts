@@ -1,3 +1,2 @@
-/** The classes of an entry of the sidebar. */
 export const navigationStyle =
   "flex h-9 items-center gap-2 rounded-md px-2 font-medium text-muted hover:bg-sunken hover:text-ink sm:h-8 lg:h-6.5 aria-[current=page]:bg-accent/10 aria-[current=page]:text-accent"

@@ -10,7 +10,6 @@ import { Untrusted } from "@/components/untrusted"
 import { plainPunctuation } from "@/lib/platform/text/typed-punctuation"
 import { anyPrefix } from "@/lib/surfaces"
 
-/** What the palette can open. */
 export type Finding = {
   group: "Pages" | "Actions" | "Accounts" | "Keys"
   label: string

@@ -56,7 +56,6 @@ export async function helpLinks(): Promise<PageLink[]> {
   return (await navigation()).filter(({ area }) => area === "help")
 }
 
-/** The first admin page that a role may open. */
 export async function firstAdminPage(role: string): Promise<string | undefined> {
   const [first] = await sectionsFor("admin", role)
   return first?.entries[0]?.href
@@ -72,7 +71,6 @@ export async function pageAfterSignIn(path: string, role: string): Promise<strin
   return path === "/" ? landingPage(role) : path
 }
 
-/** The permission of each admin page by path. */
 export async function adminPermissions(): Promise<Record<string, Permission | null>> {
   const links = (await navigation()).filter(({ area }) => area === "admin")
   return Object.fromEntries(links.map(({ href, permission }) => [href, permission]))

@@ -1,4 +1,3 @@
-/** The first link of a page, visible when it has the focus. */
 export function SkipLink() {
   return (
     <a

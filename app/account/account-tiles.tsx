@@ -41,23 +41,17 @@ export function AccountTiles({
       {subscription ? (
         <PlanTile plan={subscription} includes={<>and {inCredits(subscription.planCredits)}</>} />
       ) : (
-        <NoPlan />
+        <Tile
+          label="Plan"
+          note={
+            <>
+              A plan adds credits every month or year. Contact <SupportLink /> to subscribe.
+            </>
+          }
+        >
+          None
+        </Tile>
       )}
     </dl>
-  )
-}
-
-function NoPlan() {
-  return (
-    <Tile
-      label="Plan"
-      note={
-        <>
-          A plan adds credits every month or year. Contact <SupportLink /> to subscribe.
-        </>
-      }
-    >
-      None
-    </Tile>
   )
 }

@@ -9,7 +9,6 @@ import { env } from "@/lib/env"
 import { keyVariable } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"
 
-/** What a new account does next, until it has called the API. */
 export function NextSteps({ hasVerified, hasKey, hasCalled }: Progress) {
   if (hasKey && hasCalled) return null
   const steps = [

@@ -11,7 +11,7 @@ import { SupportLink } from "@/components/support-link"
 import { Untrusted } from "@/components/untrusted"
 import { hasJustReturned } from "@/lib/accounts/deletion"
 import { progressOf } from "@/lib/accounts/progress"
-import { type CreditDay, creditDays, spentIn } from "@/lib/credits/days"
+import { creditDays, spentIn } from "@/lib/credits/days"
 import { ownKeys } from "@/lib/keys/data"
 import { currentSubscription } from "@/lib/purchases/subscriptions"
 import { monthByKey } from "@/lib/request-log/by-key"
@@ -64,7 +64,15 @@ export default async function AccountPage({ searchParams }: PageProps<"/account"
       )}
       <NextSteps {...progress} />
       <AccountTiles balance={balance} days={days} requests={month.requests} subscription={subscription} />
-      <SpendingChart days={days} />
+      {spentIn(days) > 0 && (
+        <Chart
+          title="Credits spent by day (UTC)"
+          kind="bar"
+          unit="count"
+          periods={days.map(({ day }) => periodNames(new Date(day), "day"))}
+          series={[{ label: "Spent", values: days.map(({ spent }) => spent) }]}
+        />
+      )}
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-2">
         <LastRequests requests={lastRequests.data} keys={keys} />
         <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
@@ -76,7 +84,6 @@ export default async function AccountPage({ searchParams }: PageProps<"/account"
   )
 }
 
-/** After a sign-in with a recovery code. */
 function RecoveryCodeUsed({ left }: { left: number }) {
   return (
     <Notice tone="warn" role="status">
@@ -86,19 +93,5 @@ function RecoveryCodeUsed({ left }: { left: number }) {
       </Link>
       .
     </Notice>
-  )
-}
-
-/** Left out as long as there is nothing to see. */
-function SpendingChart({ days }: { days: readonly CreditDay[] }) {
-  if (spentIn(days) === 0) return null
-  return (
-    <Chart
-      title="Credits spent by day (UTC)"
-      kind="bar"
-      unit="count"
-      periods={days.map(({ day }) => periodNames(new Date(day), "day"))}
-      series={[{ label: "Spent", values: days.map(({ spent }) => spent) }]}
-    />
   )
 }

@@ -5,7 +5,6 @@ import { holds } from "@/lib/permissions"
 import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { viewsOfSubscriptions } from "./subscriptions/views"
 
-/** How many subscriptions need somebody to act, each with a link to them. */
 export async function AtRisk({ role }: { role: string }) {
   if (!holds(role, GET.endpoint.permission)) return null
   const found = viewsOfSubscriptions(new Date()).map(async ({ label, note, search }) => {

@@ -3,12 +3,15 @@ import { forbidden, redirect } from "next/navigation"
 import { firstAdminPage } from "@/app/_shell/sections"
 import { GET } from "@/app/api/v1/admin/stats/route"
 import { allScopesOf } from "@/app/api/v1/scopes"
-import { KeysInNeed, StatsTable, StatsTiles, TruncationNotice } from "@/components/admin/overview"
+import { StatsTable, StatsTiles } from "@/components/admin/overview"
 import { defaultRange, RangePicker } from "@/components/admin/range-picker"
+import { Link } from "@/components/link"
 import { ApiRequest } from "@/components/list/api-request"
 import { cleanQuery, orRefused } from "@/components/list/query"
 import { RefusedQuery } from "@/components/list/refused-query"
+import { Notice } from "@/components/notice"
 import { PageFrame } from "@/components/page-frame"
+import { formatters } from "@/components/units"
 import { limitBounds } from "@/lib/api/parameters"
 import { type PermissionCheck, permissionCheckOf } from "@/lib/api/streams/page-or-stream"
 import { listKeys } from "@/lib/keys/data"
@@ -23,6 +26,8 @@ import { Charts } from "./charts"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }
+
+const whole = formatters.count.full
 
 /** The overview. A role that may not open it is redirected to the first admin page that it may open. */
 export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
@@ -45,11 +50,16 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
       />
       {"data" in found ? (
         <>
-          <KeysInNeed count={await countKeysInNeed(viewer)} />
+          <KeysInNeed viewer={viewer} />
           <StatsTiles summary={found.meta.summary} before={found.before} role={role} />
           <AtRisk role={role} />
           <Charts {...rangeOf(found.meta.summary, query)} role={role} />
-          <TruncationNotice shown={found.data.length} total={found.meta.total} />
+          {found.data.length < found.meta.total && (
+            <Notice tone="warn">
+              The table shows the first {whole(found.data.length)} of {whole(found.meta.total)} periods. Choose a longer
+              interval to see all of them.
+            </Notice>
+          )}
           <StatsTable rows={found.data} />
           <ApiRequest path="/api/v1/admin/stats" query={apiQuery} />
         </>
@@ -73,14 +83,22 @@ async function readWithBefore(query: URLSearchParams, checkPermission: Permissio
   return { data, meta, before: before.meta.summary }
 }
 
-/** The range of the statistics. Without `until` it includes all of today, because whole days are read from sums. */
+/** The range of the statistics. Without `until` it includes all of today: the period before is drawn as whole as it was. */
 function rangeOf({ since, until, interval }: StatsSummary, query: URLSearchParams) {
   const end = query.has("until") ? Date.parse(until) : Date.parse(`${until.slice(0, 10)}T23:59:59.999Z`)
   return { since: Date.parse(since), until: end, interval }
 }
 
-/** The admin keys with a problem among those that the viewer manages. */
-async function countKeysInNeed(viewer: Viewer): Promise<number> {
-  if (!holds(viewer.role, kinds.admin.issuePermission)) return 0
-  return findProblems(await listKeys("admin", viewer), await allScopesOf(viewer.role), new Date()).size
+async function KeysInNeed({ viewer }: { viewer: Viewer }) {
+  if (!holds(viewer.role, kinds.admin.issuePermission)) return null
+  const keys = await listKeys("admin", viewer)
+  const { size } = findProblems(keys, await allScopesOf(viewer.role), new Date())
+  if (size === 0) return null
+  return (
+    <Notice tone="warn">
+      <Link href={`${kinds.admin.page}?health=any`} className="font-medium underline underline-offset-2">
+        {size === 1 ? "1 admin key needs attention" : `${whole(size)} admin keys need attention`}
+      </Link>
+    </Notice>
+  )
 }

@@ -33,7 +33,6 @@ export function WithContents({
   )
 }
 
-/** A section of a reference page, with its title in the table of contents. */
 export function Section<Id extends string>({
   of,
   contents,

@@ -2,7 +2,6 @@ import { Breakable } from "@/components/breakable"
 import type { Described } from "@/lib/api/documents/document"
 import { Code, Prose } from "./prose"
 
-/** Parameters or fields: the name, type and description of each, with nested fields below it. */
 export function DescribedList({ of }: { of: readonly Described[] }) {
   return (
     <ul className="divide-y divide-line">

@@ -17,7 +17,6 @@ import { DescribedList } from "./described-list"
 import { shownIn } from "./language-choice"
 import { Code, Prose } from "./prose"
 
-/** The reference of one endpoint: parameters, fields, and example requests with the response. */
 export function EndpointSection({ endpoint, baseUrl }: { endpoint: Documented; baseUrl: string }) {
   const { method, path, summary, permission, scope, filters, parameters, metered, data, meta, example } = endpoint
   const { families = [] } = endpoint

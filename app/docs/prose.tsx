@@ -1,5 +1,4 @@
 import { Breakable } from "@/components/breakable"
-/** Renders the two Markdown elements that the texts use: inline code and strong emphasis. */
 export function Prose({ children }: { children: string }) {
   const parts = children.split(/(`[^`]+`|\*\*[^*]+\*\*)/)
   return parts.map((part, index) => {

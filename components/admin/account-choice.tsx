@@ -51,7 +51,6 @@ async function accountsMeant(typed: string): Promise<string | Matches | { refuse
 
 const searchTerm = searchParameter({ table: "users", account: "id" })
 
-/** The accounts that a text may mean, each as a link to the list with its id. */
 function AccountChoice({
   page,
   query,
@@ -62,7 +61,6 @@ function AccountChoice({
 }: Matches & {
   page: string
   query: URLSearchParams
-  /** The filter for which the text was given. */
   name: string
   typed: string
 }) {

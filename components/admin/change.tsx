@@ -4,7 +4,6 @@ const points = new Intl.NumberFormat("en", { maximumFractionDigits: 1, signDispl
 type Compared = {
   now: number
   before: number
-  /** The direction that is good. */
   wanted?: "more" | "less"
 }
 
@@ -15,7 +14,6 @@ export function Change({ now, before, wanted = "more" }: Compared) {
   return <Shown text={text} isGood={now > before === (wanted === "more")} />
 }
 
-/** The change of a share, in percentage points. */
 export function ChangeOfShare({ now, before, wanted = "more" }: Compared) {
   return <Shown text={`${points.format((now - before) * 100)} pp`} isGood={now > before === (wanted === "more")} />
 }

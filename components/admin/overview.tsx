@@ -1,6 +1,4 @@
 import type { z } from "zod"
-import { Link } from "@/components/link"
-import { Notice } from "@/components/notice"
 import { Table, TableCell, TableRow } from "@/components/table"
 import { Tile } from "@/components/tile"
 import { formatters } from "@/components/units"
@@ -8,7 +6,6 @@ import type { Amounts, StatsSummary, statsRow } from "@/lib/metrics/rows"
 import { holds, type Permission } from "@/lib/permissions"
 import { calendarDate } from "@/lib/platform/text/format-time"
 import { money } from "@/lib/platform/text/money"
-import { kinds } from "@/lib/surfaces"
 import { Change, ChangeOfShare } from "./change"
 
 type Stats = z.output<typeof statsRow>
@@ -69,7 +66,6 @@ export function StatsTiles({ summary, before, role }: { summary: StatsSummary; b
   )
 }
 
-/** One line per currency with an amount. */
 function AmountsWithChange({ now, before }: { now: Amounts; before: Amounts }) {
   const some = now.filter(({ amount }) => amount !== 0)
   if (some.length === 0) return "–"
@@ -78,28 +74,6 @@ function AmountsWithChange({ now, before }: { now: Amounts; before: Amounts }) {
       {money(amount, currency)} <Change now={amount} before={amountIn(before, currency)} />
     </span>
   ))
-}
-
-/** Links to the admin keys that have a problem. */
-export function KeysInNeed({ count }: { count: number }) {
-  if (count === 0) return null
-  return (
-    <Notice tone="warn">
-      <Link href={`${kinds.admin.page}?health=any`} className="font-medium underline underline-offset-2">
-        {count === 1 ? "1 admin key needs attention" : `${whole(count)} admin keys need attention`}
-      </Link>
-    </Notice>
-  )
-}
-
-/** Shown when the table cannot show the whole range. */
-export function TruncationNotice({ shown, total }: { shown: number; total: number }) {
-  if (shown === total) return null
-  return (
-    <Notice tone="warn">
-      The table shows the first {whole(shown)} of {whole(total)} periods. Choose a longer interval to see all of them.
-    </Notice>
-  )
 }
 
 type Column = { label: string; cell: (row: Stats) => string; isMoney?: true }
@@ -155,7 +129,6 @@ function amountIn(list: Amounts, currency: string): number {
   return list.find((money) => money.currency === currency)?.amount ?? 0
 }
 
-/** One line per currency with a non-zero amount. */
 function amountsText(list: Amounts | null): string {
   const some = (list ?? []).filter(({ amount }) => amount !== 0)
   return some.length === 0 ? "–" : some.map(({ amount, currency }) => money(amount, currency)).join("\n")

@@ -15,7 +15,6 @@ export function ChartValues({
 }: {
   title: string
   periods: readonly { name: string; href?: string | undefined }[]
-  /** Of each period, the text of each series. */
   values: readonly (readonly string[])[]
   /** The drawing, whose periods have the same width and begin 3.5 rem from the left. */
   children: ReactNode

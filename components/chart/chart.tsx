@@ -7,7 +7,6 @@ export type Series = {
   label: string
   /** ISO 4217, for amounts. */
   currency?: string | undefined
-  /** One for each period. */
   values: readonly (number | null)[]
   /** Those of the range before, if it is compared. */
   before?: readonly (number | null)[] | undefined
@@ -36,7 +35,6 @@ export function Chart({
   /** Whether the series are parts of one number, which only one scale compares. */
   areParts?: boolean
   series: readonly Series[]
-  /** Below the chart. */
   children?: ReactNode
 }) {
   const colored = series.map((one, index): Colored => ({ ...one, color: colors[index] ?? "var(--muted)" }))
@@ -91,7 +89,6 @@ const colors = ["var(--accent)", "var(--warn)", "var(--good)"]
 /** Above this ratio, the smaller of two series could not be read on the scale of the other. */
 const maxRatio = 8
 
-/** The series of each scale. */
 function groupsOf(series: readonly Colored[]): Colored[][] {
   const groups: Colored[][] = []
   for (const one of series) {
@@ -111,7 +108,6 @@ function largestOf({ values }: Series): number {
   return Math.max(0, ...values.map((value) => Math.abs(value ?? 0)))
 }
 
-/** Of each period, the text of each series. */
 function textsOf(series: readonly Colored[], unit: Unit): string[][] {
   const { full } = formatters[unit]
   const text = (value: number | null | undefined, currency?: string) =>

@@ -3,7 +3,6 @@ import { signed } from "@/lib/platform/telemetry/evidence"
 import { log } from "@/lib/platform/telemetry/log"
 import { singletons } from "@/lib/singleton"
 
-/** Every action in the audit log. */
 export const auditActions = [
   "user.signed_up",
   "user.signed_in",
@@ -51,7 +50,6 @@ export const auditActions = [
   "database.restored",
 ] as const
 
-/** What an action can change. */
 export const auditTargets = ["user", "api_key", "waitlist_entry", "database"] as const
 
 export type AuditAction = (typeof auditActions)[number]

@@ -34,7 +34,6 @@ export function readBalance(database: Prisma.TransactionClient, userId: string) 
 
 type OwnScalar = Scalar<{ userId?: string }>
 
-/** The values of `balanceMeta` for a list of one account's rows. */
 export const ownBalance: Record<keyof typeof balanceSql, OwnScalar> = {
   balance: ({ userId }, _range, bind) => balanceSql.balance(bind(userId)),
   held: ({ userId }, _range, bind) => balanceSql.held(bind(userId)),

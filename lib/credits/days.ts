@@ -3,7 +3,6 @@ import { pool } from "@/lib/platform/postgres/pool"
 
 export const shownDays = 30
 
-/** The credits of an account on one UTC day. */
 export type CreditDay = {
   /** `2026-01-31` */
   day: string
@@ -41,7 +40,6 @@ export async function creditDays(owner: OwnerId): Promise<CreditDay[]> {
   return rows
 }
 
-/** The credits spent on these days. */
 export function spentIn(days: readonly CreditDay[]): number {
   return days.reduce((sum, { spent }) => sum + (spent ?? 0), 0)
 }

@@ -42,13 +42,11 @@ export const findLines = findIn({
   meta: ownBalance,
 })
 
-/** The last 5 lines of an account. */
 export async function lastLinesOf(userId: string): Promise<z.output<typeof ledgerLine>[]> {
   const { rows } = await findLines.page({ userId }, { limit: 5, offset: 0, order: "desc" })
   return rows.slice(0, 5).map((row) => ledgerLine.parse(row))
 }
 
-/** A run of the owner, with its key. */
 export function findOwnRun(userId: OwnerId, id: string) {
   return db().run.findFirst({ where: { id, userId }, include: { key: { select: { id: true, name: true } } } })
 }

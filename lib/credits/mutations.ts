@@ -14,7 +14,6 @@ export const maxBalance = Number.MAX_SAFE_INTEGER
 
 const amountError = `Amount must be a whole number from 1 to ${maxAmount.toLocaleString("en")}, in digits only.`
 
-/** The fields of the grant and deduct forms. */
 export const creditForm = z.strictObject({
   requestId,
   /** Number() would also accept `0x10`, `1e3` and ` 5 `. */

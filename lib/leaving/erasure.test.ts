@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto"
 import { beforeAll, describe, expect, test } from "vitest"
+import { statistics } from "@/app/api/v1/admin/stats/statistics"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { createAccount } from "@/lib/accounts/create"
 import { requestDeletionOf, restoreAccount, undoDeletionOf } from "@/lib/accounts/deletion"
 import type { OwnerId } from "@/lib/authority/owner"
 import { ask } from "@/lib/metrics/ask"
-import { measure } from "@/lib/metrics/measure"
-import { periodsOf } from "@/lib/metrics/periods"
 import { openSnapshot } from "@/lib/platform/postgres/cursor"
 import { counted } from "@/lib/platform/postgres/daily-sums"
 import { pool } from "@/lib/platform/postgres/pool"
@@ -193,7 +192,7 @@ test("all figures of the time before are what they were; only the end of a subsc
   const [since, until] = [midnight - 80 * 86_400_000, midnight - 1]
   const families = (await endpoints()).flatMap(({ metrics }) => metrics ?? [])
   const figures = async () => {
-    const found: Record<string, unknown> = { stats: await measure(periodsOf(since, until, "day"), "day") }
+    const found: Record<string, unknown> = { stats: await statistics(since, until, "day") }
     for (const family of families) {
       for (const of of Object.keys(family.measures)) {
         const question = { family, measures: [of], by: [], unit: "day", where: {}, since, until } as const

@@ -1,16 +1,17 @@
 import { randomInt } from "node:crypto"
 import fc from "fast-check"
-import { beforeAll, expect, test } from "vitest"
+import { beforeAll, expect, onTestFinished, test } from "vitest"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { foldDailyChanges } from "@/lib/platform/postgres/daily-sums"
 import { pool } from "@/lib/platform/postgres/pool"
 import { payingSince } from "@/lib/purchases/subscriptions"
 import { seed } from "@/prisma/seed"
-import { createOrder, createPlan, createSubscription, createUser } from "@/tests/support/factories"
+import { createOrder, createPlan, createRun, createSubscription, createUser } from "@/tests/support/factories"
 import { ownerPool } from "@/tests/support/owner"
 import { isLong } from "@/tests/support/sample"
 import { ask } from "./ask"
 import type { Family } from "./family"
+import { bounds } from "./parts"
 import { periodsOf, type StatsInterval } from "./periods"
 import { dimensionsOf, type Question } from "./question"
 
@@ -20,8 +21,8 @@ const now = new Date("2026-06-15T00:00:00Z")
 const day = 86_400_000
 const families = (await endpoints()).flatMap(({ metrics }) => metrics ?? [])
 
-/** A range with parts of days at both ends. */
-const partly = { since: now.getTime() - 89.4 * day + 1234, until: now.getTime() - 20.6 * day - 1234 }
+/** A range with the longer parts of days at both ends. */
+const partly = { since: now.getTime() - 89.7 * day + 1234, until: now.getTime() - 20.3 * day - 1234 }
 
 beforeAll(async () => {
   await seed(ownerPool(), { users: 150, now })
@@ -294,6 +295,71 @@ test.each(choices)(
     }
   },
 )
+
+const hour = 3_600_000
+
+test("parts of one, two and three days equal plain queries, and read rows at any size", async () => {
+  const midnight = now.getTime() - 10 * day
+  for (let hours = 1; hours < 72; hours += 4) {
+    const createdAt = new Date(midnight + hours * hour)
+    const { id: userId } = await createUser({ createdAt, creditAccount: { create: {} } })
+    for (const at of [createdAt, new Date(createdAt.getTime() + 30 * hour)]) {
+      await createRun({ userId, createdAt: at, endedAt: at, state: "settled", cost: 5n })
+      await createOrder({ userId, createdAt: at })
+    }
+    const canceledAt = new Date(createdAt.getTime() + 5.0001 * hour)
+    const { id: planId } = await createPlan()
+    await createSubscription({ userId, planId, createdAt, status: "canceled", canceledAt })
+  }
+  const product = { ...bounds }
+  Object.assign(bounds, { rows: 0 })
+  onTestFinished(() => void Object.assign(bounds, product))
+  const asked = {
+    accounts: ["signups", "accounts"],
+    orders: ["orders", "buyers"],
+    credits: ["spent", "activeAccounts"],
+  }
+  const questions = Object.entries({ ...asked, subscriptions: ["started", "ended", "active", "mrr", "churnRate"] })
+  const ranges = [
+    [2, 23],
+    [11, 12],
+    [13, 22],
+    [20, 28],
+    [20, 70],
+    [2, 46],
+    [2, 26],
+    [14, 60],
+  ] as const
+  for (const [from, to] of ranges) {
+    const range = { since: midnight + from * hour, until: midnight + to * hour - 1 }
+    for (const [name, measures] of questions) {
+      const family = families.find((one) => one.name === name) ?? expect.fail()
+      for (const unit of ["day", undefined] as const) await compare({ family, measures, by: [], unit, ...range })
+    }
+  }
+})
+
+test("the hours of today until now equal plain queries, with what is dated later", async () => {
+  const { id: userId } = await createUser({ createdAt: new Date(Date.now() + 1_000) })
+  for (const ms of [-day, -1, 0, 1, 60_000]) await createOrder({ userId, createdAt: new Date(Date.now() + ms) })
+  const family = families.find(({ name }) => name === "orders") ?? expect.fail()
+  for (const since of [Date.now() - 2.2 * day, Date.now() - 1, Date.now() + 1]) {
+    const range = { since, until: Date.now() + 2 }
+    await compare({ family, measures: ["orders", "gross", "buyers"], by: [], unit: undefined, ...range })
+  }
+})
+
+test("a currency whose rows are all outside of the range is not in the result", async () => {
+  const morning = now.getTime() - 30 * day + 6 * hour
+  const { id: userId } = await createUser()
+  await createOrder({ userId, currency: "xxx", createdAt: new Date(morning) })
+  const family = families.find(({ name }) => name === "orders") ?? expect.fail()
+  const question = { family, measures: ["gross"], by: [], unit: undefined, where: {}, until: morning + 2 * day }
+  const currenciesSince = async (since: number) =>
+    (await ask({ ...question, since })).rows.map(({ dimensions }) => dimensions.currency)
+  expect(await currenciesSince(morning)).toContain("xxx")
+  expect(await currenciesSince(morning + 1)).not.toContain("xxx")
+})
 
 test.each(families)("$name can be asked about from the first day to the last", async (family) => {
   for (const measure of Object.keys(family.measures)) {

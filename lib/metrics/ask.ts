@@ -28,19 +28,20 @@ const maxCells = 100_000
  */
 export async function ask(question: Question): Promise<Found> {
   const { family, by, unit, since, until } = question
-  const periods = unit ? periodsOf(since, until, unit) : [{ start: since, from: since, to: until }]
+  const range = [{ start: since, from: since, to: until }]
+  const periods = unit ? periodsOf(since, until, unit) : range
   const measures = question.measures.map((name) => [name, measureOf(family, name)] as const)
   const hasMoney = measures.some(([, { unit }]) => unit === "minor units")
   const keys = hasMoney && !by.includes("currency") ? [...by, "currency"] : [...by]
 
   const uses = usesOf(measures.map(([, measure]) => measure))
-  const parts = uses.flatMap((use) => partsOf(use, question, keys, periods))
+  const parts = uses.flatMap((use) => partsOf(use, question, keys, use.isOfRange ? range : periods))
   await refuseIfTooWide(parts)
   const groups = await read<Group>(
     (bind) =>
       `SELECT now() AS "asOf", facts.* FROM (SELECT) one LEFT JOIN (${groupsOf(parts, question, keys, bind)}) facts ON true`,
   )
-  if (groups.length > bounds.groups) refuseRows(bounds.groups)
+  if (by.length > 0 && groups.length > bounds.groups) refuseRows(bounds.groups)
   const [first] = groups
   if (!first) throw new Error("The statement returns at least one row.")
   const rows = rowsOf(groups, question, keys, periods, measures)
@@ -56,13 +57,14 @@ function refuseRows(max: number): never {
 /** SQL of all groups, or of the first ones by a measure if that one alone decides which they are. */
 function groupsOf(
   parts: readonly Part[],
-  { family, measures, unit, first }: Question,
+  { family, measures, by, unit, first }: Question,
   keys: readonly string[],
   bind: Bind,
 ): string {
   const columns = keys.map((_, index) => `k${index}::text`)
   // Only what is returned is converted to text: there can be a group for each of 250,000 rows.
-  const group = (fact: string) => `'${fact}' AS fact, period, ARRAY[${columns.join(", ")}]::text[] AS keys, n, amount`
+  const group = ({ fact, isSubtracted = false }: Part) =>
+    `'${fact}' AS fact, ${isSubtracted} AS "isSubtracted", period, ARRAY[${columns.join(", ")}]::text[] AS keys, n, amount`
   const sums = measures.flatMap((name) => {
     const measure = measureOf(family, name)
     return "sum" in measure && !measure.less ? [{ name, of: measure.of }] : []
@@ -71,8 +73,10 @@ function groupsOf(
   const isEnough = first && sorted && !unit && sums.length === measures.length
   const [part, ...others] = parts
   if (!isEnough || !part || others.length > 0 || first.rows > bounds.groups) {
-    const all = parts.map(({ fact, sum }) => `SELECT ${group(fact)} FROM (${sum(bind)}) part`)
-    return `SELECT NULL AS groups, parts.* FROM (${all.join(" UNION ALL ")}) parts LIMIT ${bounds.groups + 1}`
+    const all = parts.map((one) => `SELECT ${group(one)} FROM (${one.sum(bind)}) part`)
+    // Without dimensions there is one for each fact, period and currency.
+    const limit = by.length > 0 ? `LIMIT ${bounds.groups + 1}` : ""
+    return `SELECT NULL AS groups, parts.* FROM (${all.join(" UNION ALL ")}) parts ${limit}`
   }
   const isSome = sums.map(({ of }) => `${of} <> 0`).join(" OR ")
   // Ids have one order as text and as what they are, which is faster.
@@ -80,7 +84,7 @@ function groupsOf(
   const ties = keys.map((name, index) => `${isId(name) ? `k${index}` : `k${index}::text COLLATE "C"`} NULLS FIRST`)
   const order = [`${sorted.of} ${first.order}`, ...ties]
   return `
-    SELECT groups, ${group(part.fact)} FROM (
+    SELECT groups, ${group(part)} FROM (
       SELECT count(*) OVER () AS groups, part.* FROM (${part.sum(bind)}) part WHERE ${isSome}
       ORDER BY ${order.join(", ")} LIMIT ${bind(first.rows)}
     ) first`
@@ -109,6 +113,7 @@ type Group = {
   asOf: Date
   groups: string | null
   fact: string
+  isSubtracted: boolean
   period: number
   keys: (string | null)[]
   n: string
@@ -126,17 +131,24 @@ function rowsOf(
   measures: readonly (readonly [string, Measure])[],
 ): Row[] {
   const found = new Map<string, { values: (string | null)[]; facts: Map<string, Sums> }>()
-  for (const { fact, period, keys: values, n, amount } of groups) {
+  const reduced = new Set<string>()
+  for (const { fact, isSubtracted, period, keys: values, n, amount } of groups) {
     if (fact === null) continue
     const name = JSON.stringify(values)
     const group = found.get(name) ?? { values, facts: new Map<string, Sums>() }
     found.set(name, group)
+    if (isSubtracted) reduced.add(name)
     // Before there is memory for all of them.
-    if (found.size * periods.length > maxCells) refuseRows(maxCells)
+    if (by.length > 0 && found.size * periods.length > maxCells) refuseRows(maxCells)
     const series = group.facts.get(fact) ?? { n: zeros(periods), amount: zeros(periods) }
     group.facts.set(fact, series)
     series.n[period] = (series.n[period] ?? 0) + Number(n)
     series.amount[period] = (series.amount[period] ?? 0) + Number(amount)
+  }
+  // All of their rows are outside of the range.
+  for (const name of reduced) {
+    const sums = [...(found.get(name)?.facts.values() ?? [])]
+    if (sums.every(({ n, amount }) => [...n, ...amount].every((value) => value === 0))) found.delete(name)
   }
   if (keys.length === 0 && found.size === 0) found.set("", { values: [], facts: new Map() })
   const currency = keys.indexOf("currency")
@@ -179,12 +191,14 @@ function valueIn(
   untils: ReadonlyMap<string, Sums>,
   period: number,
 ): number | null {
-  const during = (fact: string, of: "n" | "amount", column?: string) =>
-    facts.get(factName(fact, column))?.[of][period] ?? 0
-  const until = (fact: string, of: "n" | "amount", last: number) => untils.get(factName(fact))?.[of][last] ?? 0
+  const during = (fact: string, of: "n" | "amount") => facts.get(factName({ fact }))?.[of][period] ?? 0
+  const until = (fact: string, of: "n" | "amount", last: number) => untils.get(factName({ fact }))?.[of][last] ?? 0
   if ("sum" in measure) return during(measure.sum, measure.of) - (measure.less ? during(measure.less, measure.of) : 0)
   if ("total" in measure) return Math.round(until(measure.total, measure.of, period) / (measure.dividedBy ?? 1))
-  if ("distinct" in measure) return during(measure.distinct, "n", measure.column)
+  if ("distinct" in measure) {
+    const { distinct: fact, column, isOfRange } = measure
+    return facts.get(factName({ fact, column, isOfRange }))?.n[isOfRange ? 1 : period] ?? 0
+  }
   const operand = ({ fact, of, at }: Operand) => (at === "start" ? until(fact, of, period - 1) : during(fact, of))
   const [part, whole] = [operand(measure.ratio[0]), operand(measure.ratio[1])]
   if (whole === 0) return null

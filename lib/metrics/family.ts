@@ -28,9 +28,10 @@ export type Fact = {
   series?: { name: string; dimensions: Readonly<Record<string, string>>; condition?: string; amount?: string }
   /**
    * The series with one unit for each account and day on which this happened, whose label is the same account's day before
-   * that: the accounts of a range are the units in it whose label is earlier than its start.
+   * that: the accounts of a range are the units in it whose label is earlier than its start. With `hasPeriods`, those of
+   * that name and `.day`, `.week` and `.month` count the accounts of each calendar period.
    */
-  days?: string
+  days?: { series: string; hasPeriods?: true }
   /** The rows, as SQL: `at` is an indexed column, `n` and `amount` are what a row counts for. */
   rows: {
     from: string
@@ -55,8 +56,11 @@ export type Measure<FactName extends string = string> = {
   | { sum: FactName; of: "n" | "amount"; less?: FactName }
   /** All that happened until the end of the period. */
   | { total: FactName; of: "n" | "amount"; dividedBy?: number }
-  /** The number of different values of a column of the rows; of accounts, if the fact has `days`. */
-  | { distinct: FactName; column: string }
+  /**
+   * The number of different values of a column of the rows; of accounts, if the fact has `days`. That of the whole range
+   * is the same in each period.
+   */
+  | { distinct: FactName; column: string; isOfRange?: true }
   /** The part of one value in another; `null` if that is 0. */
   | { ratio: readonly [Operand<FactName>, Operand<FactName>]; dividedBy?: number }
 )

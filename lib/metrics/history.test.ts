@@ -1,9 +1,8 @@
 import { beforeEach, expect, test } from "vitest"
+import { statistics } from "@/app/api/v1/admin/stats/statistics"
 import { db } from "@/lib/platform/postgres/prisma"
 import { createOrder, createPlan, createSubscription, createUser } from "@/tests/support/factories"
 import { ownerDb, ownerPool } from "@/tests/support/owner"
-import { measure } from "./measure"
-import { periodsOf } from "./periods"
 
 // What happened stays what it was: later changes do not change the figures of days that are over.
 
@@ -25,7 +24,7 @@ beforeEach(async () => {
 
 /** The figures of the last 40 days, today last, in the currency of the test. */
 async function figures() {
-  const { rows } = await measure(periodsOf(today - 39 * day, today + day - 1, "day"), "day")
+  const { rows } = await statistics(today - 39 * day, today + day - 1, "day")
   const amount = (list: readonly { currency: string; amount: number }[] | null) =>
     list?.find((money) => money.currency === currency)?.amount ?? 0
   return rows.map((row) => ({

@@ -4,11 +4,12 @@ import type { Fact } from "./family"
 import type { Period } from "./periods"
 import { factName, factOf, type Question, QuestionError, type Use } from "./question"
 
-// The SQL that answers a question: sums of whole days where there are any, and rows for what they do not cover.
+// The SQL that answers a question: sums of whole days where there are any, and rows for parts of days and for what the
+// sums do not have.
 
 /**
- * The most that a question may read. `rows` counts single rows, read where daily sums are too coarse: 250,000 take about
- * 0.2 s. `groups` counts groups before paging.
+ * The most that a question may read. `rows` counts single rows of a range without sums: 250,000 take about 0.2 s. `groups`
+ * counts groups before paging, if the question chooses dimensions.
  */
 export const bounds = { rows: 250_000, groups: 20_000 }
 
@@ -18,7 +19,9 @@ export type Part = {
   fact: string
   /** Sums by period and keys: the columns `period`, `k0` for the first key and so on, `n` and `amount`. */
   sum: (bind: Bind) => string
-  /** Counts the rows that `sum` reads, up to one more than it may. */
+  /** Whether it takes away from what other parts count. */
+  isSubtracted?: boolean
+  /** Counts the rows that `sum` reads of a range without sums, up to one more than it may. */
   countRows?: (bind: Bind) => string
 }
 
@@ -31,7 +34,7 @@ type Reading = {
   keys: readonly string[]
   /** Dimensions that the fact must have: those that it is split and filtered by. */
   required: readonly string[]
-  /** The start of each period. */
+  /** The start of each period's part in the range. */
   starts: readonly Date[]
 }
 
@@ -55,73 +58,126 @@ export function partsOf(
   if (series && !use.column && hasAll(series.dimensions, required)) return fromSumsAndRows(reading, series)
 
   if (!hasAll(rows.dimensions, required) || use.isCumulative) refuseDimensions(reading)
-  const hasWholeDays = since % day === 0 && (until + 1) % day === 0
-  return days && hasWholeDays && required.length === 0
-    ? [fromFirstDays(reading, days)]
-    : fromRows(reading, since, until + 1)
+  if (days && required.length === 0) return fromDaysAndRows(reading, days, periods)
+  const [from, to] = [since, until + 1]
+  const indexed = Object.keys(where).filter((name) => family.dimensions[name]?.isIndexed)
+  const countRows = (bind: Bind) =>
+    `(SELECT count(*) FROM (SELECT FROM ${rowsIn(reading, from, to, indexed, bind)} LIMIT ${bounds.rows + 1}) r)`
+  return fromRows(reading, from, to).map((part) => ({ ...part, countRows }))
 }
 
-/** Reads whole days from sums, and what the range has of other days from rows. */
+/**
+ * Reads sums of whole days. Of a day that is partly in the range, the shorter part is read from rows: they are added, or
+ * subtracted if they are those outside.
+ */
 function fromSumsAndRows(reading: Reading, series: Series): Part[] {
-  const { since, until } = reading.question
-  const midnight = Math.floor(since / day) * day
+  const [since, end] = [reading.question.since, reading.question.until + 1]
+  const [first, last] = [nearestMidnight(since), nearestMidnight(end)]
   const before = reading.use.isCumulative
-    ? [fromSums(reading, series, undefined, midnight), ...fromRows(reading, midnight, since, true)]
+    ? [fromSums(reading, series, undefined, first), ...fromRows(reading, first, since, 0)]
     : []
-  const [firstDay, afterLast] = [Math.ceil(since / day) * day, Math.floor((until + 1) / day) * day]
-  if (firstDay >= afterLast) return [...before, ...fromRows(reading, since, until + 1)]
+  if (timeToRead(since, end) < timeToRead(first, since) + timeToRead(last, end)) {
+    return [...before, ...fromRows(reading, since, end)]
+  }
   return [
     ...before,
-    ...fromRows(reading, since, firstDay),
-    fromSums(reading, series, firstDay, afterLast),
-    ...fromRows(reading, afterLast, until + 1),
+    ...fromRows(reading, since, first, 1),
+    fromSums(reading, series, first, last),
+    ...fromRows(reading, last, end, reading.starts.length),
   ]
 }
 
-/** Reads rows from a time, included, to another, excluded. */
-function fromRows(reading: Reading, from: number, to: number, isBefore = false): Part[] {
-  if (from >= to) return []
+function nearestMidnight(time: number): number {
+  const [before, after] = [Math.floor(time / day) * day, Math.ceil(time / day) * day]
+  return timeToRead(before, time) <= timeToRead(time, after) ? before : after
+}
+
+/** How long the part between two times is that can have rows: none is in the future. */
+function timeToRead(one: number, other: number): number {
+  const now = Date.now()
+  return Math.abs(Math.min(one, now) - Math.min(other, now))
+}
+
+/**
+ * Reads rows from a time, included, to another, excluded; if the second is the earlier one, the rows between are subtracted.
+ * @param period what they count for, if that does not follow from their time; 0 is before the range
+ */
+function fromRows(reading: Reading, from: number, to: number, period?: number): Part[] {
+  if (from === to) return []
   const { fact, use, keys, required, starts, question } = reading
-  const { family, where, measures } = question
-  const { at, stepMs = 1, dimensions, n: each = 1, amount: amounts = 0, from: tables } = fact.rows
+  const { at, stepMs = 1, dimensions, n: each = 1, amount: amounts = 0 } = fact.rows
   if (from % stepMs !== 0 || to % stepMs !== 0 || !hasAll(dimensions, required)) {
     throw new QuestionError(
-      `${measures.join(" and ")} can be counted in whole days (UTC) only, such as since=2026-01-01&until=2026-01-31.`,
+      `${question.measures.join(" and ")} can be counted in whole days (UTC) only, such as since=2026-01-01&until=2026-01-31.`,
     )
   }
+  const isSubtracted = from > to
+  const sign = isSubtracted ? "-" : ""
   const [n, amount] = use.column ? [`count(DISTINCT ${use.column})`, "0"] : [`sum(${each})`, `sum(${amounts})`]
-  const source = (names: readonly string[], bind: Bind) => {
-    const times = [`${at} >= ${bind(new Date(from))}`, `${at} < ${bind(new Date(to))}`]
-    return `FROM ${tables} WHERE ${[...times, ...filtersOf(question, dimensions, names, bind)].join(" AND ")}`
-  }
-  const names = Object.keys(where)
-  const indexed = names.filter((name) => family.dimensions[name]?.isIndexed)
   return [
     {
-      fact: factName(use.fact, use.column),
+      fact: factName(use),
+      isSubtracted,
       sum: (bind) => `
-        SELECT ${isBefore ? "0" : periodOf(at, starts, "timestamptz", bind)} AS period, ${columnsOf(keys, dimensions)}
-               ${n} AS n, ${amount} AS amount
-        ${source(names, bind)} ${groupBy(keys)}`,
-      countRows: (bind) => `(SELECT count(*) FROM (SELECT ${source(indexed, bind)} LIMIT ${bounds.rows + 1}) r)`,
+        SELECT ${period ?? periodOf(at, starts, "timestamptz", bind)} AS period, ${columnsOf(keys, dimensions)}
+               ${sign}${n} AS n, ${sign}${amount} AS amount
+        FROM ${rowsIn(reading, Math.min(from, to), Math.max(from, to), Object.keys(question.where), bind)}
+        ${groupBy(keys)}`,
     },
   ]
 }
 
-/** Reads each account's first day in a period. */
-function fromFirstDays({ question, use, keys, starts }: Reading, series: string): Part {
+/** The rows from a time, included, to another, excluded, that have the values of some dimensions. */
+function rowsIn({ fact, question }: Reading, from: number, to: number, names: readonly string[], bind: Bind): string {
+  const { from: tables, at, dimensions } = fact.rows
+  const times = [`${at} >= ${bind(new Date(from))}`, `${at} < ${bind(new Date(to))}`]
+  return `${tables} WHERE ${[...times, ...filtersOf(question, dimensions, names, bind)].join(" AND ")}`
+}
+
+/** Counts accounts by their first day in a period. The first and the last period can be clipped, the others are whole. */
+function fromDaysAndRows(reading: Reading, days: Days, periods: readonly Period[]): Part[] {
+  const { question, use } = reading
+  const [since, end] = [question.since, question.until + 1]
+  const [first, last] = [Math.floor(since / day) * day, Math.ceil(end / day) * day]
+  if (timeToRead(since, end) < timeToRead(first, since) + timeToRead(last, end)) return fromRows(reading, since, end)
+  const sums = periods.flatMap((period, index) => {
+    const isOuter = index === 0 || index === periods.length - 1
+    return isOuter ? [accountsIn(reading, days, period, index + 1)] : []
+  })
+  if (periods.length > 2) sums.push(accountsOfInnerPeriods(reading, days))
+  return sums.map((sum) => ({ fact: factName(use), sum }))
+}
+
+/** Counts those of whole days, less those whose rows of these days are all outside of the period. */
+function accountsIn(reading: Reading, { series }: Days, { from, to }: Period, number: number): Part["sum"] {
+  const { use, keys } = reading
+  const [first, last] = [dateOf(new Date(from)), dateOf(new Date(to))]
+  const rows = (since: number, until: number, bind: Bind) => rowsIn(reading, since, until, [], bind)
+  // OFFSET keeps the planner from reading all rows of the period instead of looking accounts up.
+  return (bind) => `
+    SELECT ${number} AS period, ${columnsOf(keys, {})} (
+      SELECT coalesce(sum(n), 0) FROM ${counted} c
+      WHERE series = '${series}' AND day >= ${bind(first)}::date AND day <= ${bind(last)}::date AND label < ${bind(first)}
+    ) - (
+      SELECT count(*) FROM (
+        SELECT ${use.column} AS account FROM ${rows(Math.floor(from / day) * day, from, bind)}
+        UNION SELECT ${use.column} FROM ${rows(to + 1, Math.ceil((to + 1) / day) * day, bind)}
+      ) outside
+      WHERE NOT EXISTS (SELECT FROM ${rows(from, to + 1, bind)} AND ${use.column} = outside.account OFFSET 0)
+    ) AS n, 0 AS amount`
+}
+
+function accountsOfInnerPeriods({ question, keys, starts }: Reading, { series, hasPeriods }: Days): Part["sum"] {
   const dates = starts.map(dateOf)
-  return {
-    fact: factName(use.fact, use.column),
-    sum: (bind) => `
-      SELECT period, ${columnsOf(keys, {})} sum(n) AS n, 0 AS amount
-      FROM (
-        SELECT width_bucket(day, ${bind(dates)}::date[]) AS period, label, n FROM ${counted} c
-        WHERE series = '${series}' AND day >= ${bind(dates[0])}::date
-          AND day <= ${bind(dateOf(new Date(question.until)))}::date
-      ) units
-      WHERE label < (${bind(dates)}::text[])[period] ${groupBy(keys)}`,
-  }
+  // The label of a whole period is empty.
+  return (bind) => `
+    SELECT period, ${columnsOf(keys, {})} sum(n) AS n, 0 AS amount
+    FROM (
+      SELECT width_bucket(day, ${bind(dates)}::date[]) AS period, label, n FROM ${counted} c
+      WHERE series = '${hasPeriods ? `${series}.${question.unit}` : series}'
+        AND day >= ${bind(dates[1])}::date AND day < ${bind(dates.at(-1))}::date
+    ) units
+    WHERE label < (${bind(dates)}::date[])[period]::text ${groupBy(keys)}`
 }
 
 /** Reads sums of days, from one, included, or from the first there is, to another, excluded. */
@@ -132,7 +188,7 @@ function fromSums(
   to: number,
 ): Part {
   return {
-    fact: factName(use.fact, use.column),
+    fact: factName(use),
     sum: (bind) => `
       SELECT ${from === undefined ? "0" : periodOf("day", starts.map(dateOf), "date", bind)} AS period,
              ${columnsOf(keys, dimensions)} sum(n) AS n, sum(${amount}) AS amount
@@ -150,6 +206,7 @@ function fromSums(
 
 type Columns = Readonly<Record<string, string>>
 type Series = NonNullable<Fact["series"]>
+type Days = NonNullable<Fact["days"]>
 
 function filtersOf({ family, where }: Question, columns: Columns, names: readonly string[], bind: Bind): string[] {
   return names.map((name) => `${columns[name]} ${family.dimensions[name]?.operator ?? "="} ${bind(where[name])}`)
@@ -168,7 +225,6 @@ function columnsOf(keys: readonly string[], columns: Columns): string {
   return keys.map((name, index) => `${columns[name] ?? "NULL::text"} AS k${index}, `).join("")
 }
 
-/** By the period and each key. */
 function groupBy(keys: readonly string[]): string {
   return `GROUP BY ${["period", ...keys].map((_, index) => index + 1).join(", ")}`
 }

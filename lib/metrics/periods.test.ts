@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import type { Page } from "@/lib/platform/postgres/page"
-import { rangeBefore, type StatsInterval, statsRange } from "./periods"
+import { periodsOf, rangeBefore, type StatsInterval, statsRange } from "./periods"
 
 test.each<[StatsInterval, string, string, string, string]>([
   ["day", "2026-03-01", "2026-03-30T23:59:59.999Z", "2026-01-30", "2026-02-28T23:59:59.999Z"],
@@ -23,5 +23,29 @@ test("the range before one in the year 1 starts with the year", () => {
 
 test("the last 30 days before a time in the year 1 start with the year", () => {
   const until = new Date("0001-01-20")
-  expect(statsRange({ until } as Page)).toEqual({ since: Date.parse("0001-01-01"), until: until.getTime() })
+  expect(statsRange({ until })).toEqual({ since: Date.parse("0001-01-01"), until: until.getTime() })
+})
+
+function iso(ms: number) {
+  return new Date(ms).toISOString()
+}
+
+test("periods follow the calendar in UTC, weeks start on Monday, and the range clips the first and the last period", () => {
+  const since = Date.parse("2026-01-15T12:00:00Z")
+  const until = Date.parse("2026-03-10T08:00:00Z")
+  expect(periodsOf(since, until, "month").map(({ start, from, to }) => [iso(start), iso(from), iso(to)])).toEqual([
+    ["2026-01-01T00:00:00.000Z", "2026-01-15T12:00:00.000Z", "2026-01-31T23:59:59.999Z"],
+    ["2026-02-01T00:00:00.000Z", "2026-02-01T00:00:00.000Z", "2026-02-28T23:59:59.999Z"],
+    ["2026-03-01T00:00:00.000Z", "2026-03-01T00:00:00.000Z", "2026-03-10T08:00:00.000Z"],
+  ])
+  const [week] = periodsOf(Date.parse("2026-03-01T00:00:00Z"), until, "week")
+  expect(week && iso(week.start)).toBe("2026-02-23T00:00:00.000Z")
+  expect(periodsOf(since, since, "day")).toHaveLength(1)
+  expect(periodsOf(Date.parse("2024-02-28"), Date.parse("2024-03-01"), "day")).toHaveLength(3)
+})
+
+test("the default range is the last 30 days, including today", () => {
+  const range = statsRange({}, Date.parse("2026-03-31T15:00:00Z"))
+  expect([iso(range.since), iso(range.until)]).toEqual(["2026-03-02T00:00:00.000Z", "2026-03-31T15:00:00.000Z"])
+  expect(periodsOf(range.since, range.until, "day")).toHaveLength(30)
 })

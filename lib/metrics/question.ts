@@ -4,15 +4,11 @@ import type { StatsInterval } from "./periods"
 /** A question that is not possible, or too wide; the message says what is. */
 export class QuestionError extends Error {}
 
-/** A question about the things of one family. */
 export type Question = {
   family: Family
-  /** Names of measures. */
   measures: readonly string[]
-  /** Names of dimensions. */
   by: readonly string[]
   unit: StatsInterval | undefined
-  /** Values of dimensions. */
   where: Readonly<Record<string, unknown>>
   /** Both inclusive, in milliseconds. */
   since: number
@@ -31,28 +27,28 @@ export function factOf({ facts }: Family, name: string): Fact {
   return facts[name] as Fact
 }
 
-/** A fact that measures need: what happened in each period, or also what happened before the range. */
-export type Use = { fact: string; column?: string; isCumulative: boolean }
+/** A fact that measures need: what happened in each period, or in the whole range, or also what happened before it. */
+export type Use = { fact: string; column?: string; isOfRange?: true | undefined; isCumulative: boolean }
 
 export function usesOf(measures: readonly Measure[]): Use[] {
   const uses = new Map<string, Use>()
   const add = (fact: string, more: Partial<Use> = {}) => {
-    const name = factName(fact, more.column)
+    const name = factName({ fact, ...more })
     const isCumulative = Boolean(more.isCumulative || uses.get(name)?.isCumulative)
     uses.set(name, { fact, ...more, isCumulative })
   }
   for (const measure of measures) {
     if ("sum" in measure) for (const fact of [measure.sum, ...(measure.less ? [measure.less] : [])]) add(fact)
     else if ("total" in measure) add(measure.total, { isCumulative: true })
-    else if ("distinct" in measure) add(measure.distinct, { column: measure.column })
+    else if ("distinct" in measure) add(measure.distinct, { column: measure.column, isOfRange: measure.isOfRange })
     else for (const { fact, at } of measure.ratio) add(fact, { isCumulative: at === "start" })
   }
   return [...uses.values()]
 }
 
 /** What the groups of a fact are found under. */
-export function factName(fact: string, column = ""): string {
-  return `${fact} ${column}`
+export function factName({ fact, column = "", isOfRange }: Omit<Use, "isCumulative">): string {
+  return `${fact} ${column}${isOfRange ? " of range" : ""}`
 }
 
 /** The dimensions by which all of the measures can be split and filtered. */

@@ -40,7 +40,6 @@ export const statsRow = z.object({
   ...measures,
 })
 
-/** The statistics of the whole range, in addition to the rows of its periods. */
 export const statsMeta = z.object({
   summary: z
     .object({
@@ -55,7 +54,6 @@ export const statsMeta = z.object({
     .describe("The same for the whole range; since and until are the bounds applied"),
 })
 
-/** What stands in place of the fields with money. */
 export const noMoney = { mrr: null, revenue: null, refunds: null }
 
 export type Amounts = z.output<typeof amounts>

@@ -26,7 +26,6 @@ export const orderRow = z.object({
 const paid = timeConditions("orders", "paid_at")
 const refunded = timeConditions("orders", "refunded_at")
 
-/** The orders of all accounts, or of one. */
 export const findOrders = listed("orders", orderRow, {
   conditions: {
     planId: (plan) => `plan_of(subscription_id) = ${plan}`,

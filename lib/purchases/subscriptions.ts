@@ -6,7 +6,6 @@ import { pool } from "@/lib/platform/postgres/pool"
 import { timeConditions } from "@/lib/platform/postgres/times"
 import { currency, id, minorUnits, timestamp } from "@/lib/platform/schemas/fields"
 
-/** A filter by plan. */
 export const planId = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a plan's id: a letter, then letters, digits and _")
@@ -42,7 +41,6 @@ export const subscriptionRow = z.object({
   replaced: z.boolean().describe("Whether it ended by a change of plan, which is neither churn nor a new subscription"),
 })
 
-/** The SQL of `payingSince`. */
 export const payingSince =
   "CASE WHEN status <> 'trialing' THEN nullif(coalesce(paying_since, created_at), 'infinity') END"
 
@@ -66,7 +64,6 @@ export const findSubscriptions = listed("subscriptions", subscriptionRow, {
   bounded: { conditions: ["idleDays"], rows: 1_000_000, counted: 1_000 },
 })
 
-/** The label of the end of the current period. */
 export function periodEndLabel(of: Pick<z.input<typeof subscriptionRow>, "status" | "cancelAtPeriodEnd">): string {
   return of.cancelAtPeriodEnd ? "Cancels on" : periodEnds[of.status]
 }

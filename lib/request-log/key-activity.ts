@@ -18,7 +18,6 @@ export type ReachedAddress = Reached & { address: string; routes: number }
 
 export type ReachEntry = Reached & { route: string; address: string }
 
-/** What a key did. */
 export type KeyActivity = {
   /** When this was read, by the database clock. */
   readAt: Date

@@ -76,7 +76,6 @@ export function completenessInWords({
   return `Complete from ${absoluteTime(completeFrom)} to ${absoluteTime(readAt)}${missing}. ${start}`
 }
 
-/** The formats in which a report can be downloaded. */
 export const reportFormats = {
   json: { type: "application/json; charset=utf-8", write: jsonOf },
   csv: { type: "text/csv; charset=utf-8", write: (report) => byteOrderMark + csvOf(report) },

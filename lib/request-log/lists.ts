@@ -9,7 +9,6 @@ import { failuresPerMinute } from "./write"
 
 const count = z.int().min(0)
 
-/** A logged request. */
 export const requestRow = z.object({
   id,
   keyId: id,
@@ -33,7 +32,6 @@ const route = z
   .string()
   .regex(/^\/api\/v1(\/[\w.-]{1,40}){1,6}$/, "must be the path of an endpoint, such as /api/v1/me")
 
-/** The filters of both surfaces. */
 export const requestFilters = { keyId: id, route, status: integer(100, 599) }
 
 const daily = dailyTotal("key_requests")
@@ -97,7 +95,6 @@ export const usageRow = z.object({
 
 type Usage = z.input<typeof usageRow>
 
-/** The filters of both surfaces. */
 export const usageFilters = {
   keyId: id,
   unit: usageUnit.meta({ default: "day", description: "The length of a period" }),

@@ -5,7 +5,6 @@ import { firstLoggedDay } from "./retention"
 
 export type UsageUnit = z.output<typeof usageUnit>
 
-/** The periods that a chart shows. */
 export const shownPeriods: Record<UsageUnit, number> = { day: 30, hour: 48 }
 
 /** What a key was used for in an hour or a day. */

@@ -64,7 +64,6 @@ type State = {
   /** The number of requests that are not logged, by key, owner and hour. */
   unlogged: Map<string, number>
   isFailureLogged: (request: LoggedRequest) => boolean
-  /** The writing in progress. */
   writing?: Promise<void> | undefined
   timer?: NodeJS.Timeout | undefined
   isDraining: boolean

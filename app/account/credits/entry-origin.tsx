@@ -3,7 +3,6 @@ import { None, Text } from "@/components/list/cells"
 
 export const entriesPage = "/account/credits/entries"
 
-/** The origin of a ledger entry: a run (with a link to all its entries), an order, or the entry's reason. */
 export function EntryOrigin({
   runId,
   orderId,

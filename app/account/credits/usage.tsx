@@ -8,68 +8,52 @@ import { calendarDate } from "@/lib/platform/text/format-time"
 
 const whole = formatters.count.full
 
-type Days = { days: readonly CreditDay[] }
-
-/** Charts of an account's last days, and a table with the same numbers. */
-export function Usage({ days }: Days) {
+export function Usage({ days }: { days: readonly CreditDay[] }) {
+  const periods = days.map(({ day }) => periodNames(new Date(day), "day"))
+  const sinceSignUp = days.filter(({ balance }) => balance !== null)
   return (
     <>
-      <DayCharts days={days} />
-      <DayTable days={days} />
-    </>
-  )
-}
-
-function DayCharts({ days }: Days) {
-  const periods = days.map(({ day }) => periodNames(new Date(day), "day"))
-  return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-3 lg:grid-cols-2">
-      <Chart
-        title={`Spent in the last ${days.length} days: ${inCredits(spentIn(days))}`}
-        kind="bar"
-        unit="count"
-        periods={periods}
-        series={[{ label: "Spent", values: days.map(({ spent }) => spent) }]}
-      />
-      <Chart
-        title="Balance at the end of the day"
-        kind="line"
-        unit="count"
-        periods={periods}
-        series={[{ label: "Balance", values: days.map(({ balance }) => balance) }]}
-      />
-    </div>
-  )
-}
-
-/** Newest day first, back to the one on which the account was created. */
-function DayTable({ days }: Days) {
-  const existing = days.filter(({ balance }) => balance !== null)
-  return (
-    <details className="grid gap-3">
-      <summary className="w-fit cursor-pointer font-medium text-muted hover:text-ink">
-        The last {days.length} days in numbers (UTC)
-      </summary>
-      <div className="pt-3">
-        <Table
-          caption={`The last ${days.length} days`}
-          headings={[{ label: "Day" }, { label: "Spent", numeric: true }, { label: "Balance", numeric: true }]}
-        >
-          {existing.toReversed().map(({ day, spent, balance }) => (
-            <TableRow key={day}>
-              <TableCell label="Day" names>
-                {calendarDate(day)}
-              </TableCell>
-              <TableCell label="Spent" numeric>
-                {whole(spent ?? 0)}
-              </TableCell>
-              <TableCell label="Balance" numeric>
-                {whole(balance ?? 0)}
-              </TableCell>
-            </TableRow>
-          ))}
-        </Table>
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-3 lg:grid-cols-2">
+        <Chart
+          title={`Spent in the last ${days.length} days: ${inCredits(spentIn(days))}`}
+          kind="bar"
+          unit="count"
+          periods={periods}
+          series={[{ label: "Spent", values: days.map(({ spent }) => spent) }]}
+        />
+        <Chart
+          title="Balance at the end of the day"
+          kind="line"
+          unit="count"
+          periods={periods}
+          series={[{ label: "Balance", values: days.map(({ balance }) => balance) }]}
+        />
       </div>
-    </details>
+      <details className="grid gap-3">
+        <summary className="w-fit cursor-pointer font-medium text-muted hover:text-ink">
+          The last {days.length} days in numbers (UTC)
+        </summary>
+        <div className="pt-3">
+          <Table
+            caption={`The last ${days.length} days`}
+            headings={[{ label: "Day" }, { label: "Spent", numeric: true }, { label: "Balance", numeric: true }]}
+          >
+            {sinceSignUp.toReversed().map(({ day, spent, balance }) => (
+              <TableRow key={day}>
+                <TableCell label="Day" names>
+                  {calendarDate(day)}
+                </TableCell>
+                <TableCell label="Spent" numeric>
+                  {whole(spent ?? 0)}
+                </TableCell>
+                <TableCell label="Balance" numeric>
+                  {whole(balance ?? 0)}
+                </TableCell>
+              </TableRow>
+            ))}
+          </Table>
+        </div>
+      </details>
+    </>
   )
 }

@@ -19,7 +19,6 @@ export const metadata: Metadata = { title: entry.label }
 
 const page = "/account/requests"
 
-/** The logged requests with all keys of the account. */
 export default async function RequestsPage({ searchParams }: PageProps<"/account/requests">) {
   const viewer = await requireViewer(page)
   const [listing, keys, seen] = await Promise.all([

@@ -3,7 +3,6 @@ import { Table } from "@/components/table"
 
 const unfolded = 5
 
-/** A table of the first rows, and below it one of the others, which is folded. */
 export function FoldedTable({
   caption,
   others,
@@ -11,7 +10,6 @@ export function FoldedTable({
   rows,
 }: {
   caption: string
-  /** The caption of the folded table. */
   others: string
   headings: ComponentProps<typeof Table>["headings"]
   rows: readonly ReactNode[]

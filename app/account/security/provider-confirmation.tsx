@@ -3,7 +3,6 @@ import { connect, disconnect } from "./actions"
 
 export type Named = { id: string; name: string }
 
-/** Before a provider is connected. */
 export function connection({ id, name }: Named): Confirmation {
   return {
     title: `Connect ${name}?`,

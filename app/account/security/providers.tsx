@@ -43,7 +43,6 @@ export function Providers({
   page,
 }: {
   ways: WaysIn
-  /** How many the account has. */
   passkeys: number
   query: Query
   page: string

@@ -16,7 +16,6 @@ export function Sessions({
   page,
 }: {
   sessions: readonly ListedSession[]
-  /** The value of `end` in the query. */
   selected: string | string[] | undefined
   page: string
 }) {

@@ -22,7 +22,6 @@ const revokers = new Map([
   ["restore", operator],
 ])
 
-/** Who acted in an entry that names no account. */
 export function actorWithoutAccount({ action, details }: { action: string; details?: unknown }): string {
   const { via = "" } = (details ?? {}) as { via?: string }
   const named = action === "api_key.revoked" ? revokers.get(via) : actors.get(action)

@@ -42,10 +42,8 @@ function Key({ id, keys }: { id: string; keys: Related["keys"] }) {
 
 const linkStyle = "underline decoration-line underline-offset-2 hover:decoration-current"
 
-/** How many details are shown without opening the others. */
 const inView = 2
 
-/** The details of an entry as labeled pairs. */
 export function Details({ value, related }: { value: unknown; related: Related }) {
   const fields = (value ?? {}) as Record<string, unknown>
   // Reasons that staff type are shown as they are, those of revocations are names.

@@ -58,7 +58,6 @@ export const addApp = formAction({
   },
 })
 
-/** What the browser creates a passkey with. */
 export const passkeyCreation = formAction({
   fields: z.object({}),
   permission: null,

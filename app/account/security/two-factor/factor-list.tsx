@@ -14,7 +14,6 @@ export function FactorList({
   page,
 }: {
   factors: Factors
-  /** The value of `remove` in the query. */
   selected: string | string[] | undefined
   page: string
 }) {

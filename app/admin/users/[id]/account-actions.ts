@@ -33,7 +33,6 @@ function ofCredits({ balance }: Subject): string {
   return `has ${inCredits(balance)}. The customer sees this reason.`
 }
 
-/** All account actions of the console, with their texts. */
 export const accountActions = {
   role: {
     label: "Change role",
@@ -146,7 +145,6 @@ export function isAccountAction(name: unknown): name is AccountAction {
 
 type Refused = Extract<ChangeResult | CreditResult | AccountRevocation, { ok: false }>["reason"]
 
-/** The messages for actions that are refused or not offered. */
 export const refusals = {
   not_permitted: "Your role lacks the permission for this action. Ask an owner or admin.",
   oneself: "You cannot use these actions on your own account. Ask another owner or admin.",

@@ -11,7 +11,6 @@ import { shownDays, type Use } from "./account-use"
 
 const whole = formatters.count.full
 
-/** The numbers about an account that the viewer's role may read. */
 export async function AccountTiles({ account, role, use }: { account: Account; role: string; use: Use | null }) {
   const { id, balance, held, subscription } = account
   const readsCredits = holds(role, "credits.read")
@@ -60,7 +59,6 @@ function NoPlan() {
   )
 }
 
-/** One line per currency. */
 function Revenue({ amounts }: { amounts: Awaited<ReturnType<typeof netRevenueOf>> }) {
   return (
     <Tile label="Revenue" note="paid, less refunds">

@@ -8,7 +8,6 @@ import { holds } from "@/lib/permissions"
 
 export const shownDays = 30
 
-/** The requests with an account's keys on each of the last days. */
 export type Use = { requests: number[]; errors: number[] }
 
 /** `null` if the role may not read requests. */

@@ -33,11 +33,9 @@ const actions: Record<AccountAction, FormAction<string, Message>> = {
 export type FormFacts = {
   account: Subject
   requestId: string
-  /** The roles that the viewer may give. */
   roles: readonly string[]
 }
 
-/** Names the account, says what the action does, and asks for its fields. */
 export function confirmationOf(name: AccountAction, facts: FormFacts): Confirmation {
   const { account } = facts
   const { title, effect, label, kind, fields } = accountActions[name]

@@ -119,7 +119,6 @@ export default async function AccountPage({ params, searchParams }: PageProps<"/
   )
 }
 
-/** Explains why actions are not offered for this account. */
 function Limitation({ viewer, account }: { viewer: Viewer; account: Account }) {
   if (!actionNames.some((action) => isPermitted(viewer, action))) {
     return <p className="text-muted">Ask an owner or admin to grant credits, revoke keys, or ban this account.</p>

@@ -8,7 +8,6 @@ const accountFilters = { userId: "", actorId: ": actions by this account", targe
 /** A list that can be filtered by account; `resource` is its path below /admin. */
 export type AccountList = { resource: string; href: string; label: string }
 
-/** The account's rows on every page that the role may open and that can be filtered by account. */
 export async function accountLists(id: string, role: string): Promise<AccountList[]> {
   const pages = (await sectionsFor("admin", role)).flatMap(({ entries }) => entries)
   const table = new Map((await endpoints()).map(({ path, filters }) => [path, filters]))

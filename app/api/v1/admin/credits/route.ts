@@ -42,7 +42,10 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
         series: { name: "runs.ended", dimensions: {} },
         rows: { from: "runs", at: "ended_at", amount: "cost", dimensions: { account: "user_id" } },
       },
-      called: { days: "active", rows: { from: "runs", at: "created_at", dimensions: { account: "user_id" } } },
+      called: {
+        days: { series: "active", hasPeriods: true },
+        rows: { from: "runs", at: "created_at", dimensions: { account: "user_id" } },
+      },
     },
     measures: {
       granted: { unit: "credits", sum: "granted", of: "amount", definition: "Credits granted in the period" },

@@ -49,7 +49,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
     facts: {
       sold: {
         series: { name: "orders.sold", dimensions: summed },
-        days: "orders.buyers",
+        days: { series: "orders.buyers" },
         rows: { ...paid, amount: "amount" },
       },
       returned: {

@@ -1,7 +1,6 @@
 import { refuseAs } from "@/lib/api/errors"
 import { adminList } from "@/lib/api/lists"
 import { has, type PermissionCheck } from "@/lib/api/streams/page-or-stream"
-import { measure } from "@/lib/metrics/measure"
 import {
   defaultStatsDays,
   maxStatsPeriods,
@@ -12,6 +11,7 @@ import {
 } from "@/lib/metrics/periods"
 import { moneyPermission, noMoney, statsMeta, statsRow } from "@/lib/metrics/rows"
 import type { Page, Selection } from "@/lib/platform/postgres/page"
+import { statistics } from "./statistics"
 
 const defaultInterval = "day"
 
@@ -24,14 +24,13 @@ async function readStats(
 ) {
   const { since, until } = statsRange(selection)
   if (since > until) refuseAs("bad_request", "since must not be later than until, which defaults to the current time.")
-  const periods = periodsOf(since, until, interval)
-  if (periods.length > maxStatsPeriods) {
+  if (periodsOf(since, until, interval).length > maxStatsPeriods) {
     refuseAs(
       "bad_request",
       `The range has more than ${maxStatsPeriods} periods. Shorten the range or choose a longer interval.`,
     )
   }
-  const { rows, summary } = await measure(periods, interval)
+  const { rows, summary } = await statistics(since, until, interval)
   const hidden = has(checkPermission, moneyPermission) ? {} : noMoney
   if (selection.order === "desc") rows.reverse()
   return {
