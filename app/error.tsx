@@ -1,8 +1,8 @@
 "use client"
 
-import { Button } from "@/components/button"
-import { MessagePage } from "@/components/message-page"
-import { SupportLink } from "@/components/support-link"
+import { MessagePage } from "@/components/page/message-page"
+import { SupportLink } from "@/components/page/support-link"
+import { Button } from "@/components/ui/button"
 
 export default function ErrorPage({ error, reset }: { error: Error & { digest?: string }; reset: () => void }) {
   return (

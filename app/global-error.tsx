@@ -1,6 +1,6 @@
 "use client"
 
-import { HtmlDocument } from "@/components/html-document"
+import { HtmlDocument } from "@/components/page/html-document"
 import { product } from "@/lib/product"
 import ErrorPage from "./error"
 import "./globals.css"

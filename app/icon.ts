@@ -1,4 +1,4 @@
-import { keyholes } from "@/components/wordmark"
+import { keyholes } from "@/components/page/wordmark"
 import { product } from "@/lib/product"
 
 export const contentType = "image/svg+xml"

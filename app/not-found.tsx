@@ -1,8 +1,8 @@
 import type { Metadata } from "next"
 import { AppShell } from "@/app/_shell/app-shell"
-import { buttonStyle } from "@/components/button"
-import { Link } from "@/components/link"
-import { MessagePage } from "@/components/message-page"
+import { MessagePage } from "@/components/page/message-page"
+import { buttonStyle } from "@/components/ui/button"
+import { Link } from "@/components/ui/link"
 import { currentViewer } from "@/lib/sign-in/browser-session"
 
 export const metadata: Metadata = { title: "Not found" }

@@ -1,5 +1,5 @@
 import { ImageResponse } from "next/og"
-import { keyholes } from "@/components/wordmark"
+import { keyholes } from "@/components/page/wordmark"
 import { hexOf } from "@/lib/platform/text/color"
 import { product } from "@/lib/product"
 

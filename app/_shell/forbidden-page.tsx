@@ -1,7 +1,7 @@
 "use client"
 
 import { usePathname } from "next/navigation"
-import { MessagePage } from "@/components/message-page"
+import { MessagePage } from "@/components/page/message-page"
 import { type Permission, permissions } from "@/lib/permissions"
 
 /**

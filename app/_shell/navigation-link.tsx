@@ -2,7 +2,7 @@
 
 import { usePathname } from "next/navigation"
 import { type MouseEvent, type ReactNode, useEffect, useRef } from "react"
-import { Link } from "@/components/link"
+import { Link } from "@/components/ui/link"
 import { navigationStyle } from "./navigation-style"
 
 /** Marks the current page and brings it into view, and closes the sidebar when it is open as a popover. */

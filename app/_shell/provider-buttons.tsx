@@ -1,5 +1,5 @@
-import { Button } from "@/components/button"
 import { Form } from "@/components/form/form"
+import { Button } from "@/components/ui/button"
 import { socialProviders } from "@/lib/sign-in/providers/providers"
 import { signInThrough } from "./actions"
 

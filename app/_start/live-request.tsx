@@ -1,8 +1,8 @@
 "use client"
 
 import { type ReactNode, useState } from "react"
-import { Button } from "@/components/button"
-import { useHydrated } from "@/components/use-hydrated"
+import { Button } from "@/components/ui/button"
+import { useHydrated } from "@/components/ui/use-hydrated"
 
 type Received = { path: string; status: number; ms: number; text: string }
 

@@ -1,6 +1,6 @@
-import { Link } from "@/components/link"
 import { Id } from "@/components/list/cells"
-import { Untrusted } from "@/components/untrusted"
+import { Link } from "@/components/ui/link"
+import { Untrusted } from "@/components/values/untrusted"
 import type { NamedKey } from "@/lib/keys/data"
 
 /**

@@ -1,7 +1,7 @@
 import { CircleCheck, CircleDashed } from "lucide-react"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { CodePanel } from "@/components/code/code-panel"
-import { Link } from "@/components/link"
+import { Link } from "@/components/ui/link"
 import type { Progress } from "@/lib/accounts/progress"
 import { exampleRequest } from "@/lib/api/documents/example-requests"
 import { inCredits } from "@/lib/credits/words"

@@ -1,6 +1,6 @@
 import { GET } from "@/app/api/v1/admin/subscriptions/route"
-import { Tile } from "@/components/tile"
-import { formatters } from "@/components/units"
+import { Tile } from "@/components/ui/tile"
+import { formatters } from "@/components/values/units"
 import { holds } from "@/lib/permissions"
 import { isDatabaseUnavailable } from "@/lib/platform/postgres/failures"
 import { viewsOfSubscriptions } from "./subscriptions/views"

@@ -1,4 +1,4 @@
-import { Breakable } from "@/components/breakable"
+import { Breakable } from "@/components/values/breakable"
 import type { Described } from "@/lib/api/documents/document"
 import { Code, Prose } from "./prose"
 

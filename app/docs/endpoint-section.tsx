@@ -1,7 +1,7 @@
 import type { ReactNode } from "react"
-import { Breakable } from "@/components/breakable"
 import { CodePanel } from "@/components/code/code-panel"
 import { readableJson } from "@/components/code/readable-json"
+import { Breakable } from "@/components/values/breakable"
 import {
   conventions,
   type Documented,

@@ -1,4 +1,4 @@
-import { Breakable } from "@/components/breakable"
+import { Breakable } from "@/components/values/breakable"
 export function Prose({ children }: { children: string }) {
   const parts = children.split(/(`[^`]+`|\*\*[^*]+\*\*)/)
   return parts.map((part, index) => {

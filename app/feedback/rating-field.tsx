@@ -1,6 +1,6 @@
 "use client"
 
-import { FieldGroup } from "@/components/field"
+import { FieldGroup } from "@/components/form/field"
 import { useFormField } from "@/components/form/fields"
 import { product } from "@/lib/product"
 

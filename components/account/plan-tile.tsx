@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
 import { Money, Status } from "@/components/list/cells"
-import { Tile } from "@/components/tile"
+import { Tile } from "@/components/ui/tile"
 import { plainDate } from "@/lib/platform/text/format-time"
 import { type CurrentSubscription, periodEndLabel } from "@/lib/purchases/subscriptions"
 

@@ -1,4 +1,4 @@
-import { Link } from "@/components/link"
+import { Link } from "@/components/ui/link"
 import { shortageOf } from "@/lib/credits/words"
 
 export function Shortage({ balance, neededForCall }: { balance: number; neededForCall: number | null }) {

@@ -1,10 +1,10 @@
 import { redirect } from "next/navigation"
 import type { ReactNode } from "react"
-import { Link } from "@/components/link"
 import { accountFilters } from "@/components/list/filter"
 import { cleanQuery, pageWith } from "@/components/list/query"
-import { Panel } from "@/components/page-frame"
-import { Untrusted } from "@/components/untrusted"
+import { Panel } from "@/components/page/page-frame"
+import { Link } from "@/components/ui/link"
+import { Untrusted } from "@/components/values/untrusted"
 import { findAccounts, findIdByEmail, isUuid, type Matches } from "@/lib/accounts/data"
 import { type Parameters, searchParameter } from "@/lib/api/parameters"
 

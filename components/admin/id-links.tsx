@@ -1,6 +1,6 @@
-import { Link } from "@/components/link"
 import { Id } from "@/components/list/cells"
-import { Untrusted, UntrustedEmail } from "@/components/untrusted"
+import { Link } from "@/components/ui/link"
+import { Untrusted, UntrustedEmail } from "@/components/values/untrusted"
 import { isDeletedAddress } from "@/lib/platform/email/deleted-address"
 
 /** Shows an account by its email address if the viewer may read it, otherwise by its id. */

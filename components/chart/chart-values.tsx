@@ -1,7 +1,7 @@
 "use client"
 
 import { type KeyboardEvent, type MouseEvent, type PointerEvent, type ReactNode, useRef, useState } from "react"
-import { Link } from "@/components/link"
+import { Link } from "@/components/ui/link"
 
 /**
  * Shows the values of the period that is pointed at or chosen with the arrow keys, and links to its rows (Enter). To assistive

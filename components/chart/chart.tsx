@@ -1,6 +1,6 @@
 import { scaleLinear } from "d3-scale"
 import type { ReactNode } from "react"
-import { formatters, type Unit } from "@/components/units"
+import { formatters, type Unit } from "@/components/values/units"
 import { ChartValues } from "./chart-values"
 
 export type Series = {

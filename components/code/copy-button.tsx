@@ -1,8 +1,8 @@
 "use client"
 
 import { useRef } from "react"
-import { shortFeedback, useCopy } from "@/components/use-copy"
-import { useHydrated } from "@/components/use-hydrated"
+import { shortFeedback, useCopy } from "@/components/ui/use-copy"
+import { useHydrated } from "@/components/ui/use-hydrated"
 
 /** Copies the code of the enclosing figure. */
 export function CopyButton({ label }: { label: string }) {

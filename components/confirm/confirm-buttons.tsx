@@ -1,8 +1,8 @@
 "use client"
 
 import { type ReactNode, type SubmitEvent, useRef } from "react"
-import { useToasts } from "@/components/toast"
-import { useDialog } from "@/components/use-dialog"
+import { useToasts } from "@/components/overlay/toast"
+import { useDialog } from "@/components/overlay/use-dialog"
 import type { Message } from "@/lib/form/action"
 import type { ConfirmDialogProps } from "./confirm-dialog"
 import type { Confirmation } from "./confirm-form"

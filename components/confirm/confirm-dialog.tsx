@@ -1,8 +1,8 @@
 "use client"
 
 import { Dialog } from "@base-ui/react/dialog"
-import { Button } from "@/components/button"
-import { backdropStyle, popupStyle } from "@/components/dialog-style"
+import { backdropStyle, popupStyle } from "@/components/overlay/dialog-style"
+import { Button } from "@/components/ui/button"
 import type { Message } from "@/lib/form/action"
 import { type Confirmation, ConfirmForm } from "./confirm-form"
 

@@ -1,9 +1,9 @@
 "use client"
 
 import type { ReactNode } from "react"
-import type { ButtonKind } from "@/components/button"
 import { SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
+import type { ButtonKind } from "@/components/ui/button"
 import type { FormAction, Message } from "@/lib/form/action"
 
 export type Confirmation = {

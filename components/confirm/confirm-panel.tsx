@@ -1,10 +1,10 @@
 "use client"
 
 import type { ReactNode } from "react"
-import { buttonStyle } from "@/components/button"
-import { Link } from "@/components/link"
-import { Notice } from "@/components/notice"
-import { Panel } from "@/components/page-frame"
+import { Panel } from "@/components/page/page-frame"
+import { buttonStyle } from "@/components/ui/button"
+import { Link } from "@/components/ui/link"
+import { Notice } from "@/components/ui/notice"
 import { type Confirmation, ConfirmForm } from "./confirm-form"
 import { MessageText } from "./message-text"
 

@@ -1,5 +1,5 @@
-import { Link } from "@/components/link"
-import { Untrusted } from "@/components/untrusted"
+import { Link } from "@/components/ui/link"
+import { Untrusted } from "@/components/values/untrusted"
 import type { Message } from "@/lib/form/action"
 
 export function MessageText({ message }: { message: Message }) {

@@ -1,9 +1,9 @@
 "use client"
 
 import { type ComponentProps, type ReactNode, useRef, useState } from "react"
-import { Button } from "@/components/button"
-import { controlStyle, describedBy, Field, FieldGroup } from "@/components/field"
-import { useHydrated } from "@/components/use-hydrated"
+import { Button } from "@/components/ui/button"
+import { useHydrated } from "@/components/ui/use-hydrated"
+import { controlStyle, describedBy, Field, FieldGroup } from "./field"
 import { useFormState } from "./form-state"
 
 type Labeled = { name: string; label: string; hint?: ReactNode }

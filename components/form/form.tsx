@@ -12,8 +12,8 @@ import {
   useState,
   useTransition,
 } from "react"
-import { Link } from "@/components/link"
-import { Notice } from "@/components/notice"
+import { Link } from "@/components/ui/link"
+import { Notice } from "@/components/ui/notice"
 import type { FormAction, FormResult } from "@/lib/form/action"
 import { FormContext, type Refusal } from "./form-state"
 import { ProofField } from "./proof-field"

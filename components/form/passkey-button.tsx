@@ -8,8 +8,8 @@ import {
   startRegistration,
 } from "@simplewebauthn/browser"
 import { type MouseEvent, useRef, useState } from "react"
-import type { ButtonKind } from "@/components/button"
-import { useHydrated } from "@/components/use-hydrated"
+import type { ButtonKind } from "@/components/ui/button"
+import { useHydrated } from "@/components/ui/use-hydrated"
 import type { FormAction } from "@/lib/form/action"
 import { SubmitButton } from "./fields"
 import { type Refusal, useFormState } from "./form-state"

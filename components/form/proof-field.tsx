@@ -2,8 +2,8 @@
 
 import dynamic from "next/dynamic"
 import { useEffect, useId, useRef } from "react"
-import { Button } from "@/components/button"
-import { useHydrated } from "@/components/use-hydrated"
+import { Button } from "@/components/ui/button"
+import { useHydrated } from "@/components/ui/use-hydrated"
 import type { ProofRequest } from "@/lib/sign-in/fresh-proof"
 import { proofMinutes } from "@/lib/sign-in/proof-minutes"
 import { PasswordField, TextField } from "./fields"

@@ -2,9 +2,9 @@
 
 import { Plus } from "lucide-react"
 import { type MouseEvent, type ReactNode, useRef, useState } from "react"
-import { Button } from "@/components/button"
 import { CheckboxesField, RequestId, SelectField, TextField, useFormField } from "@/components/form/fields"
 import { useFormState } from "@/components/form/form-state"
+import { Button } from "@/components/ui/button"
 import {
   badDate,
   type Expires,

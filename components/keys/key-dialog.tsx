@@ -2,8 +2,8 @@
 
 import { Dialog } from "@base-ui/react/dialog"
 import { useRef } from "react"
-import { Button } from "@/components/button"
-import { backdropStyle, popupStyle } from "@/components/dialog-style"
+import { backdropStyle, popupStyle } from "@/components/overlay/dialog-style"
+import { Button } from "@/components/ui/button"
 import { type Creation, KeyCreation, type ShownWithKey } from "./key-creation"
 
 export type KeyDialogProps = {

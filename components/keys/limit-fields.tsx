@@ -1,6 +1,6 @@
 "use client"
 
-import { controlStyle } from "@/components/field"
+import { controlStyle } from "@/components/form/field"
 import { SelectField, TextAreaField, TextField } from "@/components/form/fields"
 import { spendPeriods } from "@/lib/keys/choices"
 import type { KeyLimits } from "@/lib/keys/data"

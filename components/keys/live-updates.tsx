@@ -2,8 +2,8 @@
 
 import { useRouter } from "next/navigation"
 import { useEffect, useRef, useState } from "react"
-import { Button } from "@/components/button"
-import { useHydrated } from "@/components/use-hydrated"
+import { Button } from "@/components/ui/button"
+import { useHydrated } from "@/components/ui/use-hydrated"
 
 const everyMs = 5_000
 

@@ -3,7 +3,7 @@
 import dynamic from "next/dynamic"
 import { useRouter } from "next/navigation"
 import { useCallback } from "react"
-import { useDialog } from "@/components/use-dialog"
+import { useDialog } from "@/components/overlay/use-dialog"
 import type { KeyDialogProps } from "./key-dialog"
 
 // The code that creates and shows a key is loaded only by pages that show its form, and for a button that is about to

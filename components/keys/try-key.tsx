@@ -2,9 +2,9 @@
 
 import { useRouter } from "next/navigation"
 import { type FormEvent, useId, useState } from "react"
-import { Button } from "@/components/button"
-import { controlStyle, describedBy, Field } from "@/components/field"
-import { Notice } from "@/components/notice"
+import { controlStyle, describedBy, Field } from "@/components/form/field"
+import { Button } from "@/components/ui/button"
+import { Notice } from "@/components/ui/notice"
 import { inCredits } from "@/lib/credits/words"
 import { visible } from "@/lib/platform/text/visible-text"
 

@@ -1,4 +1,4 @@
-import { CopyField } from "@/components/copy-field"
+import { CopyField } from "@/components/ui/copy-field"
 import { env } from "@/lib/env"
 import { keyVariable } from "@/lib/product"
 import { kinds } from "@/lib/surfaces"

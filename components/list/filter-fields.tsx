@@ -1,5 +1,5 @@
 import type { ReactNode } from "react"
-import { controlStyle, Field } from "@/components/field"
+import { controlStyle, Field } from "@/components/form/field"
 import { type Filter, groupOf } from "./filter"
 
 export function FilterField({ filter }: { filter: Filter }) {

@@ -1,6 +1,6 @@
-import { Link } from "@/components/link"
-import { Notice } from "@/components/notice"
-import { Untrusted } from "@/components/untrusted"
+import { Link } from "@/components/ui/link"
+import { Notice } from "@/components/ui/notice"
+import { Untrusted } from "@/components/values/untrusted"
 
 export function RefusedQuery({ message, page }: { message: string; page: string }) {
   return (

@@ -1,5 +1,5 @@
-import { StatusBadge, type Tone } from "@/components/status-badge"
-import { Untrusted } from "@/components/untrusted"
+import { StatusBadge, type Tone } from "@/components/ui/status-badge"
+import { Untrusted } from "@/components/values/untrusted"
 import { visible } from "@/lib/platform/text/visible-text"
 import { None, ReadableId } from "./cells"
 import { meaningOf } from "./failure-meaning"

@@ -2,7 +2,7 @@
 
 import { Search } from "lucide-react"
 import { type ComponentProps, useEffect, useRef } from "react"
-import { controlStyle } from "@/components/field"
+import { controlStyle } from "@/components/form/field"
 
 /** The field of a list that finds rows. The key / focuses it, and it keeps the focus when the rows are there. */
 export function SearchField({

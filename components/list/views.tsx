@@ -1,4 +1,4 @@
-import { LinkChoice } from "@/components/link-choice"
+import { LinkChoice } from "@/components/ui/link-choice"
 
 export type View = { label: string; note?: string; search: string }
 

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest"
-import type { Page } from "@/lib/platform/postgres/page"
 import { periodsOf, rangeBefore, type StatsInterval, statsRange } from "./periods"
 
 test.each<[StatsInterval, string, string, string, string]>([

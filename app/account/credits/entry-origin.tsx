@@ -1,5 +1,5 @@
-import { Link } from "@/components/link"
 import { None, Text } from "@/components/list/cells"
+import { Link } from "@/components/ui/link"
 
 export const entriesPage = "/account/credits/entries"
 

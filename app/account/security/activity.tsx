@@ -1,8 +1,8 @@
-import { EmptyState } from "@/components/empty-state"
 import { None } from "@/components/list/cells"
-import { RelativeTime } from "@/components/relative-time"
-import { TableCell, TableRow } from "@/components/table"
-import { Untrusted } from "@/components/untrusted"
+import { EmptyState } from "@/components/ui/empty-state"
+import { TableCell, TableRow } from "@/components/ui/table"
+import { RelativeTime } from "@/components/values/relative-time"
+import { Untrusted } from "@/components/values/untrusted"
 import type { Activity } from "@/lib/sign-in/activity"
 import { FoldedTable } from "./folded-table"
 

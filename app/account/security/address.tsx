@@ -1,8 +1,8 @@
 import { Done } from "@/components/form/done"
 import { SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
-import { Panel } from "@/components/page-frame"
-import { Untrusted } from "@/components/untrusted"
+import { Panel } from "@/components/page/page-frame"
+import { Untrusted } from "@/components/values/untrusted"
 import { verificationHours } from "@/lib/sign-in/sign-up"
 import { changeAddress } from "./actions"
 

@@ -1,5 +1,5 @@
 import type { ComponentProps, ReactNode } from "react"
-import { Table } from "@/components/table"
+import { Table } from "@/components/ui/table"
 
 const unfolded = 5
 

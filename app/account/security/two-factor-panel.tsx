@@ -1,7 +1,7 @@
-import { buttonStyle } from "@/components/button"
-import { Link } from "@/components/link"
-import { Panel } from "@/components/page-frame"
-import { StatusBadge } from "@/components/status-badge"
+import { Panel } from "@/components/page/page-frame"
+import { buttonStyle } from "@/components/ui/button"
+import { Link } from "@/components/ui/link"
+import { StatusBadge } from "@/components/ui/status-badge"
 import type { Factors } from "@/lib/sign-in/two-factor/factors"
 
 export function TwoFactorPanel({ factors: { app, passkeys, recoveryCodesLeft } }: { factors: Factors }) {

@@ -1,7 +1,7 @@
 "use client"
 
-import { Button } from "@/components/button"
 import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
+import { Button } from "@/components/ui/button"
 import { confirmationOf, type DeletionFacts } from "./deletion-confirmation"
 
 export function DeletionButton(facts: DeletionFacts) {

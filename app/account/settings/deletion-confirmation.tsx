@@ -1,5 +1,5 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
-import { Untrusted } from "@/components/untrusted"
+import { Untrusted } from "@/components/values/untrusted"
 import { requestDeletion } from "./actions"
 
 /** `date`: the day on which the account is deleted. */

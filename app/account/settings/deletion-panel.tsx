@@ -1,5 +1,5 @@
 import { ConfirmPanel } from "@/components/confirm/confirm-panel"
-import { Panel } from "@/components/page-frame"
+import { Panel } from "@/components/page/page-frame"
 import { graceDays } from "@/lib/accounts/grace-days"
 import { plainDate } from "@/lib/platform/text/format-time"
 import type { Viewer } from "@/lib/sign-in/browser-session"

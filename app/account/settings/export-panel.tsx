@@ -1,12 +1,12 @@
 "use client"
 
 import { type ReactNode, useState } from "react"
-import { buttonStyle } from "@/components/button"
 import { Done } from "@/components/form/done"
 import { SubmitButton } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
-import { Notice } from "@/components/notice"
-import { Panel } from "@/components/page-frame"
+import { Panel } from "@/components/page/page-frame"
+import { buttonStyle } from "@/components/ui/button"
+import { Notice } from "@/components/ui/notice"
 import { prepareExport } from "./actions"
 import { type Outcome, outcomes } from "./export/outcomes"
 

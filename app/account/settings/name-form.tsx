@@ -3,8 +3,8 @@
 import { Done } from "@/components/form/done"
 import { SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
-import { useToasts } from "@/components/toast"
-import { useHydrated } from "@/components/use-hydrated"
+import { useToasts } from "@/components/overlay/toast"
+import { useHydrated } from "@/components/ui/use-hydrated"
 import { rename } from "./actions"
 
 /** The form stays, so that a typo can be corrected. Without JavaScript the message replaces it. */

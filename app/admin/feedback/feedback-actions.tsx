@@ -1,6 +1,6 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
 import { RequestId, TextAreaField } from "@/components/form/fields"
-import { Untrusted } from "@/components/untrusted"
+import { Untrusted } from "@/components/values/untrusted"
 import type { FeedbackStatus } from "@/generated/prisma/enums"
 import { reply, resolve, review } from "./actions"
 

@@ -1,7 +1,7 @@
 "use client"
 
-import { Button } from "@/components/button"
 import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
+import { Button } from "@/components/ui/button"
 import { actionNames, confirmationOf, type FeedbackAction, isOffered, labelOf, type Subject } from "./feedback-actions"
 
 /** The actions on one row. Without JavaScript they open the page with the name of the action and the id. */

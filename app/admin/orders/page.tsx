@@ -2,8 +2,8 @@ import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/admin/orders/route"
 import { planChoices } from "@/components/admin/plan-choices"
 import { ResourcePage } from "@/components/admin/resource-page"
-import { CopyText } from "@/components/copy-text"
 import { Day, Money, None, Status, Text } from "@/components/list/cells"
+import { CopyText } from "@/components/ui/copy-text"
 import { entry } from "./navigation"
 
 export const metadata: Metadata = { title: entry.label }

@@ -1,5 +1,5 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
-import { Untrusted } from "@/components/untrusted"
+import { Untrusted } from "@/components/values/untrusted"
 import type { WaitlistStatus } from "@/generated/prisma/enums"
 import { inviteEntry } from "./actions"
 

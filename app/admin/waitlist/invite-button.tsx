@@ -1,8 +1,8 @@
 "use client"
 
-import { Button } from "@/components/button"
 import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
 import { None } from "@/components/list/cells"
+import { Button } from "@/components/ui/button"
 import { type Entry, invitationOf } from "./invitation"
 
 /** Without JavaScript it opens the page with the id. */

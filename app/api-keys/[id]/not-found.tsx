@@ -1,6 +1,6 @@
-import { buttonStyle } from "@/components/button"
-import { Link } from "@/components/link"
-import { MessagePage } from "@/components/message-page"
+import { MessagePage } from "@/components/page/message-page"
+import { buttonStyle } from "@/components/ui/button"
+import { Link } from "@/components/ui/link"
 import { kinds } from "@/lib/surfaces"
 
 export default function KeyNotFound() {

@@ -1,8 +1,8 @@
 import type { Metadata } from "next"
 import { GET } from "@/app/api/v1/me/requests/route"
 import { scopesOf } from "@/app/api/v1/scopes"
-import { BackLink } from "@/components/back-link"
 import { KeyPage } from "@/components/keys/key-page"
+import { BackLink } from "@/components/page/back-link"
 import { kinds } from "@/lib/surfaces"
 import { viewerKey } from "./viewer-key"
 

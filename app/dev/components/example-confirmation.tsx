@@ -1,9 +1,9 @@
 "use client"
 
-import { Button } from "@/components/button"
 import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
 import { TextField } from "@/components/form/fields"
-import { ToastRegion } from "@/components/toast"
+import { ToastRegion } from "@/components/overlay/toast"
+import { Button } from "@/components/ui/button"
 
 export function ExampleConfirmation() {
   return (

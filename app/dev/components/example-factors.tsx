@@ -1,9 +1,9 @@
 "use client"
 
+import { RecoveryCodes } from "@/components/account/recovery-codes"
 import { SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { PasskeyButton } from "@/components/form/passkey-button"
-import { RecoveryCodes } from "@/components/recovery-codes"
 
 const refused = async () => ({ ok: false, message: "Nothing is added here.", errors: {}, values: {} }) as const
 

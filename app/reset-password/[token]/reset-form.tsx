@@ -1,9 +1,9 @@
 "use client"
 
 import type { ReactNode } from "react"
-import { buttonStyle } from "@/components/button"
 import { Done } from "@/components/form/done"
 import { Form } from "@/components/form/form"
+import { buttonStyle } from "@/components/ui/button"
 import { reset } from "./actions"
 
 export function ResetForm({ unavailable, children }: { unavailable: ReactNode; children: ReactNode }) {

@@ -1,7 +1,7 @@
 import { renderToStaticMarkup } from "react-dom/server"
 import { expect, test } from "vitest"
 import { Money } from "@/components/list/cells"
-import { formatters } from "@/components/units"
+import { formatters } from "@/components/values/units"
 import { money } from "./money"
 
 test.each([

@@ -1,12 +1,12 @@
 "use client"
 
 import type { ReactNode } from "react"
-import { buttonStyle } from "@/components/button"
+import { RecoveryCodes } from "@/components/account/recovery-codes"
 import { Done } from "@/components/form/done"
 import { SubmitButton, TextField } from "@/components/form/fields"
 import { Form } from "@/components/form/form"
 import { PasskeyButton } from "@/components/form/passkey-button"
-import { RecoveryCodes } from "@/components/recovery-codes"
+import { buttonStyle } from "@/components/ui/button"
 import { addApp, addKey, passkeyCreation, replaceCodes } from "./actions"
 
 const page = "/account/security/two-factor"

@@ -1,4 +1,4 @@
-import type { ButtonKind } from "@/components/button"
+import type { ButtonKind } from "@/components/ui/button"
 import type { UserStatus } from "@/generated/prisma/enums"
 import { graceDays } from "@/lib/accounts/grace-days"
 import type { ChangeResult } from "@/lib/accounts/mutations"

@@ -1,9 +1,9 @@
 "use client"
 
 import { ChevronDown } from "lucide-react"
-import { Button } from "@/components/button"
 import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
-import { MenuPopover } from "@/components/menu-popover"
+import { MenuPopover } from "@/components/overlay/menu-popover"
+import { Button } from "@/components/ui/button"
 import { type AccountAction, accountActions, isAccountAction } from "./account-actions"
 import { confirmationOf, type FormFacts } from "./confirmation"
 

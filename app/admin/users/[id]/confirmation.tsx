@@ -1,7 +1,7 @@
 import type { Confirmation } from "@/components/confirm/confirm-form"
 import { RequestId, SelectField, TextField } from "@/components/form/fields"
 import { RevocationReasonField } from "@/components/keys/row-forms"
-import { Untrusted } from "@/components/untrusted"
+import { Untrusted } from "@/components/values/untrusted"
 import type { FormAction, Message } from "@/lib/form/action"
 import { type AccountAction, type ActionField, accountActions, type Subject } from "./account-actions"
 import {

@@ -1,6 +1,6 @@
 import { sectionsFor } from "@/app/_shell/sections"
 import { endpoints } from "@/app/api/v1/endpoints"
-import { Link } from "@/components/link"
+import { Link } from "@/components/ui/link"
 
 /** The filters that take an account id, and the end of the label of each link. */
 const accountFilters = { userId: "", actorId: ": actions by this account", targetId: ": actions on this account" }

@@ -3,7 +3,7 @@
 import { X } from "lucide-react"
 import { usePathname, useSearchParams } from "next/navigation"
 import { createContext, type ReactNode, type RefObject, useContext, useMemo, useRef, useState } from "react"
-import { Button } from "./button"
+import { Button } from "@/components/ui/button"
 
 type Toasts = {
   /** Shows what was done; nothing hides the one before. */

@@ -2,7 +2,7 @@
 
 import { useRouter } from "next/navigation"
 import { type ComponentProps, type SubmitEvent, useTransition } from "react"
-import { PendingBar } from "./pending-bar"
+import { PendingBar } from "@/components/ui/pending-bar"
 
 /**
  * A form whose fields become the query of a page: it opens that page without a reload, and shows that it was sent. Empty

@@ -2,10 +2,10 @@
 
 import { Download } from "lucide-react"
 import { useEffect, useRef } from "react"
+import { useLeaveGuard } from "@/components/overlay/use-leave-guard"
+import { Button } from "@/components/ui/button"
+import { CopyField } from "@/components/ui/copy-field"
 import { product } from "@/lib/product"
-import { Button } from "./button"
-import { CopyField } from "./copy-field"
-import { useLeaveGuard } from "./use-leave-guard"
 
 /** The only component that shows recovery codes. They exist only in `codes`, and are gone when the page is left. */
 export function RecoveryCodes({ title, codes, page }: { title: string; codes: readonly string[]; page: string }) {

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react"
-import { Link } from "./link"
+import { Link } from "@/components/ui/link"
 
 export function BackLink({ href, children }: { href: string; children: ReactNode }) {
   return (

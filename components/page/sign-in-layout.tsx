@@ -1,5 +1,5 @@
 import type { ReactNode } from "react"
-import { Link } from "./link"
+import { Link } from "@/components/ui/link"
 import { Wordmark } from "./wordmark"
 
 export function SignInLayout({ title, children }: { title: string; children: ReactNode }) {
