@@ -65,6 +65,7 @@ test("no response is wrong and all credits add up while dependencies fail once a
       DATABASE_URL: database.url.replace(/:\d+\//, `:${proxies.PostgreSQL.port}/`),
       REDIS_URL: `redis://127.0.0.1:${proxies.Redis.port}`,
       AUTH_SECRET,
+      TRUSTED_PROXY_HOPS: "1",
       NODE_OPTIONS: memory.nodeOptions,
     },
     reportViolation,
