@@ -8,7 +8,7 @@ import { hidden } from "@/lib/platform/schemas/form-fields"
 import { currentViewer, endSession } from "@/lib/sign-in/browser-session"
 import { providerSignInUrl } from "@/lib/sign-in/providers/provider-url"
 import { socialProviders } from "@/lib/sign-in/providers/providers"
-import { auditSignOut } from "@/lib/sign-in/session-rows"
+import { auditSignOut } from "@/lib/sign-in/sign-in-audit"
 
 export const signInThrough = guestFormAction({
   fields: z.object({ provider: hidden(z.string()), callbackUrl: hidden(z.string()) }),

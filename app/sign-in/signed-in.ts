@@ -4,7 +4,8 @@ import type { User } from "@/generated/prisma/client"
 import { localPath } from "@/lib/platform/http/local-path"
 import type { Client } from "@/lib/sign-in/attempts"
 import { reportNewBrowser } from "@/lib/sign-in/new-browser"
-import { auditSignIn, type SecondFactor, type SignInMethod } from "@/lib/sign-in/session-rows"
+import type { SecondFactor, SignInMethod } from "@/lib/sign-in/session-rows"
+import { auditSignIn } from "@/lib/sign-in/sign-in-audit"
 
 /** Records a sign-in whose session has started, and leads to the page where it was going. */
 export async function signedIn(

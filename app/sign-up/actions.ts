@@ -9,7 +9,7 @@ import { sendEmail } from "@/lib/platform/email/send"
 import { localPath } from "@/lib/platform/http/local-path"
 import { hidden } from "@/lib/platform/schemas/form-fields"
 import { startSession } from "@/lib/sign-in/browser-session"
-import { auditSignIn } from "@/lib/sign-in/session-rows"
+import { auditSignIn } from "@/lib/sign-in/sign-in-audit"
 import { rememberSignUp, signUp, signUpForm, signUpUnverified, verifiesAddresses } from "@/lib/sign-in/sign-up"
 
 const tooMany = "Too many new accounts from your network"

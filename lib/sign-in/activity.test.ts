@@ -9,7 +9,8 @@ import type { Role } from "@/lib/permissions"
 import { db } from "@/lib/platform/postgres/prisma"
 import { createAuditEntries, createKey, createSession, createViewer } from "@/tests/support/factories"
 import { activityForStaff, recentActivity, sentenceInLog } from "./activity"
-import { auditFailedSignIn, auditSignIn, auditSignOut, endSessions, type Viewer } from "./session-rows"
+import { endSessions, type Viewer } from "./session-rows"
+import { auditFailedSignIn, auditSignIn, auditSignOut } from "./sign-in-audit"
 
 const address = "192.0.2.1"
 

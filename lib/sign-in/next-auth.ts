@@ -20,7 +20,8 @@ import { signingSecret } from "./auth-secrets"
 import { reportNewBrowser } from "./new-browser"
 import { isConnected } from "./providers/provider-accounts"
 import { gitHubUserinfo, googleProfile } from "./providers/provider-profiles"
-import { auditFailedSignIn, auditSignIn, createSession, discard, type SignInMethod } from "./session-rows"
+import { createSession, discard, type SignInMethod } from "./session-rows"
+import { auditFailedSignIn, auditSignIn } from "./sign-in-audit"
 
 export function authOptions(): NextAuthOptions {
   return singleton("auth-options", () => {

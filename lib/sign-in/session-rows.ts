@@ -8,7 +8,6 @@ import { isStaff, maxIdleSeconds } from "@/lib/permissions"
 import { sessionMaxAgeSeconds } from "@/lib/platform/http/cookies"
 import { db } from "@/lib/platform/postgres/prisma"
 import { clientAddress } from "@/lib/platform/rate-limit/client-address"
-import { log } from "@/lib/platform/telemetry/log"
 import { hashOf, newToken } from "./link-token"
 import { proofMinutes } from "./proof-minutes"
 
@@ -79,35 +78,6 @@ export async function findViewer({
   const { role: grantedRole, ...viewer } = found
   const role = needsFactor(grantedRole) && !viewer.twoFactor ? "member" : grantedRole
   return { ...viewer, role, grantedRole, sessionId: sid }
-}
-
-export async function auditSignIn(
-  userId: string,
-  via: SignInMethod,
-  address: string,
-  factor?: SecondFactor,
-): Promise<void> {
-  const details = { via, address, ...(factor && { factor }) }
-  await audit(db(), { actorId: userId, action: "user.signed_in", targetType: "user", targetId: userId, details })
-}
-
-/** Who tried is unknown. An entry that cannot be written changes nothing for them. */
-export async function auditFailedSignIn(
-  userId: string,
-  details: { via: SignInMethod; address: string; reason: "wrong" | "suspended" | "second factor" },
-): Promise<void> {
-  const entry = { actorId: null, action: "user.sign_in_failed", targetType: "user", targetId: userId, details } as const
-  await audit(db(), entry).catch((error) => log().error({ why: String(error) }, "failed_sign_in_not_audited"))
-}
-
-/** Who tried is unknown, too: the session may be stolen. */
-export async function auditFailedProof(userId: OwnerId, details: { method: string; address: string }): Promise<void> {
-  const entry = { actorId: null, action: "user.proof_failed", targetType: "user", targetId: userId, details } as const
-  await audit(db(), entry).catch((error) => log().error({ why: String(error) }, "failed_proof_not_audited"))
-}
-
-export async function auditSignOut(userId: OwnerId): Promise<void> {
-  await audit(db(), { actorId: userId, action: "user.signed_out", targetType: "user", targetId: userId })
 }
 
 export async function touchSession(sessionId: string): Promise<void> {

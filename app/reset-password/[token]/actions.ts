@@ -8,7 +8,7 @@ import { startSession } from "@/lib/sign-in/browser-session"
 import { guessable } from "@/lib/sign-in/passwords/new-password"
 import { resetForm, resetPassword } from "@/lib/sign-in/passwords/password-reset"
 import { waysIn } from "@/lib/sign-in/providers/provider-accounts"
-import { auditSignIn } from "@/lib/sign-in/session-rows"
+import { auditSignIn } from "@/lib/sign-in/sign-in-audit"
 
 export const reset = guestFormAction({
   fields: resetForm,

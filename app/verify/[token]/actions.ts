@@ -8,7 +8,7 @@ import { confirmAddressChange, type LinkUse, linkForm, undoAddressChange } from 
 import { changedMeanwhile, formAction, guestFormAction, invalid, refused, retryLater } from "@/lib/form/action"
 import { sendEmail } from "@/lib/platform/email/send"
 import { startSession } from "@/lib/sign-in/browser-session"
-import { auditSignIn } from "@/lib/sign-in/session-rows"
+import { auditSignIn } from "@/lib/sign-in/sign-in-audit"
 import { confirmSignUp, forgetSignUp, signUpOfBrowser, verificationForm } from "@/lib/sign-in/sign-up"
 
 export const verify = guestFormAction({
