@@ -3,7 +3,6 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { pool } from "@/lib/platform/postgres/pool"
 import { product } from "@/lib/product"
 import { freePort } from "@/scripts/postgres"
 import { root } from "@/scripts/root"
@@ -64,7 +63,6 @@ beforeAll(async () => {
     await prometheus.stop()
     await server.stop()
     await Promise.all([databaseProxy.stop(), redisProxy.stop(), redis.stop()])
-    await pool().end()
     await ownerPool().end()
     await database.stop()
   }
@@ -86,8 +84,8 @@ async function newKey(): Promise<string> {
   return (await createKey({ user, surface: "user" })).secret
 }
 
-function get(secret: string, path = "/api/v1/me") {
-  return exchange(server.address + path, { headers: { "x-api-key": secret } })
+function get(secret: string, path = "/api/v1/me", headers = {}) {
+  return exchange(server.address + path, { headers: { "x-api-key": secret, ...headers } })
 }
 
 function run(secret: string) {
@@ -185,7 +183,10 @@ const faults: Record<string, () => Promise<() => Promise<unknown>>> = {
   async ConnectionsAwaited() {
     const release = await holding("LOCK TABLE users IN ACCESS EXCLUSIVE MODE")
     let sent = 0
-    const end = repeat(() => Promise.all([get(secrets[sent++ % secrets.length] ?? ""), sleep(50)]), 12)
+    // Requests of one address or account take turns before they wait for a connection.
+    const next = () =>
+      get(secrets[sent++ % secrets.length] ?? "", "/api/v1/me", { "x-forwarded-for": anotherAddress() })
+    const end = repeat(() => Promise.all([next(), sleep(50)]), 12)
     return async () => {
       await release()
       await end()

@@ -53,6 +53,7 @@ test("the last release and this one serve one database side by side, on the way 
     WELCOME_CREDITS: String(credits),
     // A request that waits for a busy machine does not fail; that migrations hold no lock for long is tested apart.
     DATABASE_WAIT_MS: "30000",
+    LOOP_DELAY_MS: "60000",
     LOG_LEVEL: "warn",
   }
   const migrate = (build: Build) => migrateWith(build, { ...given, MIGRATE_DATABASE_URL: postgres.url })
