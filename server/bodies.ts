@@ -7,11 +7,10 @@ import { clientAddress, socketAddressHeader } from "@/lib/platform/rate-limit/cl
 
 // Next reads the body of a request to a page into memory before anything of ours runs. The API reads its bodies itself.
 
-/** Bodies that are arriving, at once. A client that sends one byte at a time holds a place until the request times out. */
+/** Bodies that are arriving. A client that sends one byte at a time holds a place until the request times out. */
 const maxOfAddress = 4
 const maxOfProcess = 64
 
-/** Bounds the bodies that Next reads. */
 export class Bodies {
   readonly #unfinished = new Map<string, number>()
   #total = 0
@@ -30,7 +29,6 @@ export class Bodies {
     return undefined
   }
 
-  /** Takes a place for a body, or says why there is none. */
   #refusalByPlace(request: IncomingMessage): Response | undefined {
     const address = addressOf(request)
     const unfinished = this.#unfinished.get(address) ?? 0

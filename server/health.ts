@@ -1,6 +1,6 @@
 import { get } from "node:http"
 
-// The health check of the image: exits with code 0 if the server of this container responds to /healthz.
+// The health check of the image.
 const { PORT, HOST } = process.env
 const request = get({ host: HOST || "127.0.0.1", port: PORT || 3000, path: "/healthz", timeout: 5_000 }, (response) => {
   console.log(`/healthz returned ${response.statusCode}.`)

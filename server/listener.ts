@@ -11,7 +11,7 @@ import { addressOf, Bodies, hasBody, text } from "./bodies"
 import { connectRefusal, refusalOf, sizeRefusal } from "./raw-errors"
 import { handlerFor } from "./routes"
 
-// Timeouts for clients. Proxies usually keep idle connections for 60 seconds and should close them first.
+// Proxies usually keep idle connections for 60 seconds and should close them first.
 const timeouts = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -19,19 +19,16 @@ const timeouts = {
   connectionsCheckingInterval: 1_000,
 }
 
-/**
- * The maximum number of requests on one connection that wait for a response. Node reads all pipelined requests, a
- * thousand in a few kilobytes, and Next would process each of them.
- */
+/** Node reads all pipelined requests, a thousand in a few kilobytes, and Next would process each of them. */
 const maxPending = 32
 
-/** How long a connection with a request may be idle, for clients that do not read: longer than any response takes. */
+/** For clients that do not read: longer than any response takes. */
 const idleMs = 60_000
 
-/** How long a client that has its response may continue to send a body, which is discarded. */
+/** A client that has its response may send its body for so long; the body is discarded. */
 const lingerMs = 2_000
 
-/** How long a page may keep others of its address waiting, for clients that read slowly: longer than a page takes. */
+/** For clients that read slowly: longer than a page takes. */
 const turnMs = 5_000
 
 export type NextHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -39,26 +36,24 @@ export type NextHandler = (request: IncomingMessage, response: ServerResponse) =
 export type Listener = {
   server: Server
   /**
-   * Accepts no more connections and resolves when the last response is sent. Connections without a pending response are
-   * closed immediately, even if their clients are about to send a request.
+   * Resolves when the last response is sent. Connections without a pending response are closed immediately, even if
+   * their clients are about to send a request.
    */
   close: () => Promise<void>
 }
 
 type Connection = {
   pending: number
-  /** The last request, whose body may still be arriving. */
+  /** Its body may still be arriving. */
   last?: { request: IncomingMessage; response: ServerResponse }
-  /** The response to invalid HTTP, after which the connection is closed. */
+  /** For invalid HTTP; the connection is closed after it. */
   finalResponse?: string
 }
 
-/** Creates a server that handles the API with its route functions and passes all other requests to Next. */
 export function createListener(next: NextHandler): Listener {
   const connections = new Map<Socket, Connection>()
   let closing = false
 
-  /** Closes a connection that is to be closed, as soon as its pending responses are sent. */
   function closeWhenDone(socket: Socket): void {
     const connection = connections.get(socket)
     if (!connection || !(closing || connection.finalResponse)) return
@@ -78,7 +73,7 @@ export function createListener(next: NextHandler): Listener {
 
   const bodies = new Bodies()
 
-  /** Refusing a page here costs a tenth of what it costs in Next. */
+  /** A refusal here costs a tenth of a refusal in Next. */
   function pass(request: IncomingMessage, response: ServerResponse): void {
     const refusal = shedOf(request)
     if (refusal) sendNodeResponse(response, refusal).catch(() => response.destroy())
@@ -183,10 +178,7 @@ async function send(handler: Handler, request: IncomingMessage, response: Server
   }
 }
 
-/**
- * Responds to a client that is still sending, and discards the rest of its body. Closing immediately would reset the
- * connection, and the client would lose the response.
- */
+/** An immediate close would reset the connection, and the client would lose the response. */
 async function sendEarly(result: Response, request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.shouldKeepAlive = false
   // A stream has no length, and does not fit into memory.

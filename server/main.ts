@@ -6,8 +6,7 @@ import { refuseDatabases } from "@/lib/process/start"
 import { serve } from "./serve"
 import { startWorkers } from "./workers"
 
-// The entry point of `npm start`, bundled into dist: WEB_CONCURRENCY processes, in which our listener serves the API
-// and Next serves the pages.
+// The entry point of `npm start`, bundled into dist. Our listener serves the API, and Next serves the pages.
 Object.assign(process.env, { NODE_ENV: process.env.NODE_ENV || "production" })
 nextEnv.loadEnvConfig(process.cwd())
 checkEnvironment()

@@ -5,9 +5,9 @@ import { type ErrorCode, errors } from "@/lib/api/errors"
 import { methods } from "@/lib/api/methods"
 import { transportSecurity } from "@/lib/platform/http/https"
 
-// Responses to invalid HTTP, as text for a raw socket: Node provides no response object for them.
+// Node provides no response object for invalid HTTP, so these are texts for a raw socket.
 
-/** The error code and message for an error of Node's parser. Any other error is a `bad_request`. */
+/** Any other error is a `bad_request`. */
 const refusals: Readonly<Record<string, [ErrorCode, string]>> = {
   HPE_HEADER_OVERFLOW: ["headers_too_large", "The request line and the headers are longer than 16 KiB."],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ["payload_too_large", "The chunk extensions of the body are too long."],

@@ -12,10 +12,8 @@ import config from "@/next.config"
 import { createListener } from "./listener"
 import { onShutdown } from "./shutdown"
 
-/** How long running requests may take after a shutdown signal. */
 const graceMs = 25_000
 
-/** Serves on HOST and PORT until a shutdown signal. */
 export async function serve(): Promise<void> {
   const { PORT: port, HOST: host, SWEEPER: sweeper } = env()
   // Imported here and not above: when it is loaded, Next chooses React's build by NODE_ENV, which main.ts sets.

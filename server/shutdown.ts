@@ -1,4 +1,4 @@
-/** Calls `end` on the first SIGINT or SIGTERM. npm repeats the terminal's signal, so later ones are ignored. */
+/** npm repeats the terminal's signal, so later ones are ignored. */
 export function onShutdown(end: () => void): void {
   let ending = false
   for (const signal of ["SIGINT", "SIGTERM"] as const) {

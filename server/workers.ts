@@ -3,10 +3,9 @@ import { collectClusterMetrics } from "@/lib/platform/telemetry/cluster-metrics"
 import { log } from "@/lib/platform/telemetry/log"
 import { onShutdown } from "./shutdown"
 
-/** A delay, so that a worker that keeps crashing does not use up the CPU. */
+/** A worker that keeps crashing must not use up the CPU. */
 const restartAfterMs = 1_000
 
-/** Runs `count` workers that share the port; the first one runs the sweeper. A worker that dies is replaced. */
 export function startWorkers(count: number): void {
   let ending = false
   let hasListened = false

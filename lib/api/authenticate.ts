@@ -11,31 +11,27 @@ import { refuseAs } from "./errors"
 
 export type Access = {
   readonly surface: Surface
-  /** The permission that the key's owner must hold; none on the user surface. */
   readonly permission: Permission | undefined
-  /** The scope that the key must have; none for what every key may read. */
   readonly scope: Scope | undefined
 }
 
-/** A key that is neither revoked nor expired, its owner, and what is left of its rate limit. */
 export type Caller = { key: CallingKey; owner: Owner; verdict: Verdict }
 
-/** Also finds a key that has ended. @throws Refusal 400 or 401 for credentials that cannot be a key */
+/** Also finds an ended key. @throws Refusal 400 or 401 for credentials that cannot be a key */
 export async function findKeyIn(headers: Headers): Promise<CallingKey | undefined> {
   const secret = readCredentials(headers)
   if (secret === undefined) return refuseCredentials()
   return isWellFormed(secret) ? findCallingKey(secret) : undefined
 }
 
-/** Refuses a key that is unknown, revoked or expired. @throws Refusal 401, or 429 for too many such requests */
+/** @throws Refusal 401, or 429 after too many such requests */
 export async function refuseKey(headers: Headers): Promise<never> {
   await countFailure(clientAddress(headers), "without a valid key")
   return refuseCredentials()
 }
 
 /**
- * Counts a request with a key. One from an address that may not use the key counts against the address instead, so that
- * nobody else uses up the key's limit.
+ * A request from an address that may not use the key counts against the address, so it cannot use up the key's limit.
  * @throws Refusal 403 or 429 for such an address
  */
 export async function countRequest(key: CallingKey, headers: Headers): Promise<Verdict> {
@@ -60,7 +56,7 @@ export function authorize(key: CallingKey, verdict: Verdict, { surface, permissi
   return { key, owner, verdict }
 }
 
-/** Reads the key and its owner anew for a longer response, without counting a request. @throws Refusal 401 or 403 */
+/** Counts no request: for a response that takes longer. @throws Refusal 401 or 403 */
 export async function authorizeAgain(headers: Headers, { verdict }: Caller, access: Access): Promise<Caller> {
   const key = await findKeyIn(headers)
   if (!key || key.revoked || key.expired) return refuseCredentials()
@@ -68,7 +64,7 @@ export async function authorizeAgain(headers: Headers, { verdict }: Caller, acce
   return authorize(key, verdict, access)
 }
 
-/** Requires a permission of the owner, and the scope of the same name of the key. @throws Refusal 403 */
+/** @throws Refusal 403 */
 export function requireCallerPermission({ owner, key }: Caller, permission: Permission): void {
   requireRole(owner, permission)
   requireScope(key, permission)
@@ -84,7 +80,7 @@ function requireScope({ scopes }: CallingKey, scope: Scope): void {
   }
 }
 
-/** The key in `Authorization: Bearer` (the scheme is case-insensitive, RFC 9110 section 11.1) or in `x-api-key`. */
+/** The scheme is case-insensitive (RFC 9110, section 11.1). */
 function readCredentials(headers: Headers): string | undefined {
   const bearer = /^bearer +(\S+)$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1]
   const plain = headers.get("x-api-key")?.trim() || undefined

@@ -2,20 +2,19 @@ import type { z } from "zod"
 import { refuseAs } from "./errors"
 import { expectation } from "./query"
 
-/** The largest body that is accepted, in bytes. Reading stops beyond it. */
 export const maxBodyBytes = 64 * 1024
 
-/** How long a body may take to arrive. The key is checked first, so revoking it while the body arrives is too late. */
+/** The key is checked before the body arrives, so a later revocation does not stop the request. */
 const bodyDeadlineMs = 10_000
 
 const maxDepth = 32
 
-/** Parses strictly: a mismatch with the schema is a 400 that states what is accepted. @throws Refusal 400 or 413 */
+/** @throws Refusal 400 or 413 */
 export async function readBody<Body extends z.ZodType>(request: Request, schema: Body): Promise<z.output<Body>> {
   return parseBody(await readBytes(request), schema)
 }
 
-/** Parses the bytes of a JSON body, as `readBody` does. @throws Refusal 400 */
+/** @throws Refusal 400 */
 export function parseBody<Body extends z.ZodType>(bytes: Buffer, schema: Body): z.output<Body> {
   const text = decode(bytes)
   const value = parseJson(text)

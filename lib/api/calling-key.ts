@@ -41,13 +41,8 @@ const callingKey = z.object({
   }),
 })
 
-/** Of a key that can make metered calls. */
 const spendingKey = callingKey.extend({ limits: callingKey.shape.limits.extend({ neededForCall }) })
 
-/**
- * The calling key: every key may read what it is, what it may do and what is left of its limits.
- * @param needed the balance that a metered call needs, on the surface that has such calls
- */
 export function callingKeyRoutes(
   surface: Surface,
   scopesOf: (role: string) => Promise<Scope[]>,
@@ -71,7 +66,7 @@ export function callingKeyRoutes(
         scopes: offered.filter((scope) => !scopes || scopes.includes(scope)),
         limits: {
           requests: { perMinute, remaining, resetSeconds },
-          // A limit that was lowered can be below what is spent.
+          // A lowered limit can be below the spent credits.
           spending: spending && {
             ...spending,
             remaining: Math.max(0, spending.limit - spending.spent - spending.held),

@@ -11,37 +11,28 @@ import { eachMethod, handleEach, type Method } from "./methods"
 import type { Parameters } from "./parameters"
 import { type Body, type Draft, respond, setAll } from "./respond"
 
-/** The definition of an endpoint, which documents, console pages and tests read. Its path is its folder. */
 export type Endpoint = Access & {
   readonly method: "GET" | "POST"
   readonly summary: string
-  /** Whether `data` is a page of rows, a page of what was counted, or one object. */
   readonly shape: "list" | "metrics" | "object"
   readonly filters: Parameters
   readonly parameters: Parameters
-  /** The parameters without which a request is refused. */
   readonly required?: readonly string[]
-  /** The schema of a row, or of the object. */
   readonly data: z.ZodType
-  /** The schema of what a list's `meta` contains besides the page. */
   readonly meta: z.ZodObject
-  /** The schema of the request body and the maximum cost in credits; on metered endpoints only. */
+  /** `maxCost` is in credits. */
   readonly metered?: { readonly body: z.ZodType; readonly maxCost: number }
-  /** What the metrics endpoint can count of these rows. */
   readonly metrics?: Family
-  /** What the metrics endpoint counts: the `metrics` of all endpoints. */
   readonly families?: readonly Source[]
   readonly exampleQuery?: string
-  /** Code that answers a question from these rows, by the title of the question. */
   readonly recipes: Readonly<Record<string, string>>
 }
 
 type Route<Row = Endpoint> = ((request: Request) => Promise<Response>) & { readonly endpoint: Row }
 
-/** What a route file exports: a handler for every method, because the framework's own 405 has an empty body. */
+/** A handler for every method, because the framework's own 405 has an empty body. */
 export type Routes<Row = Endpoint> = Readonly<Record<Method, Route<Row>>>
 
-/** A request by a caller who is authorized for an endpoint. */
 export type Call = {
   request: Request
   url: URL
@@ -52,7 +43,6 @@ export type Call = {
   draft: Draft
 }
 
-/** Turns an endpoint and its handler, which returns the body of the response, into the routes of all methods. */
 export function routes<Row extends Endpoint>(endpoint: Row, handle: (call: Call) => Promise<Body>): Routes<Row> {
   const allowed = endpoint.method === "GET" ? "GET, HEAD, OPTIONS" : `${endpoint.method}, OPTIONS`
 
@@ -60,7 +50,7 @@ export function routes<Row extends Endpoint>(endpoint: Row, handle: (call: Call)
     return respond(request, async (draft, url) => {
       if (isOverloaded()) return refuseOverloaded()
       const withinDeadline = databaseDeadline()
-      // Other names than those of parameters may be anything, even a secret.
+      // Other names may be anything, even a secret.
       if (url.search) draft.parameters = Object.keys(endpoint.parameters).filter((name) => url.searchParams.has(name))
       // The account is not known yet.
       const findWithinDeadline = inTurns(`address ${clientAddress(request.headers)}`, withinDeadline)
@@ -88,7 +78,7 @@ function refuseOverloaded(): never {
   return refuseAs("service_unavailable", overloaded.message, overloaded.headers)
 }
 
-/** The headers of draft-ietf-httpapi-ratelimit-headers and their older X- form, which most clients read. */
+/** draft-ietf-httpapi-ratelimit-headers, and its older X- form, which most clients read. */
 function rateLimitHeaders({ limit, remaining, resetSeconds }: Verdict): Record<string, string> {
   return {
     "RateLimit-Policy": `"default";q=${limit};w=${limits.key.windowSeconds}`,

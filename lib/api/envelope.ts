@@ -2,11 +2,9 @@ import type { z } from "zod"
 import type { Found, Page, Position } from "@/lib/platform/postgres/page"
 import { defaultSort, encodeCursor } from "./parameters"
 
-// The JSON bodies of all API responses.
-
 export type List<Row, Meta = unknown> = {
   data: Row[]
-  /** `totalIsMinimum`: of a list that does not count all matching rows where they are too many. */
+  /** `totalIsMinimum`: there can be more matching rows than were counted. */
   meta: { total: number; limit: number; offset: number; nextCursor: string | null; totalIsMinimum?: boolean } & Meta
 }
 
@@ -25,7 +23,7 @@ export function pageOf<Row extends z.ZodObject, Meta extends z.ZodObject>(
   return { data: rows.map((row) => selected(schema, fields, row)), meta }
 }
 
-/** A row, or some of its fields. A schema for each selection would take longer to make than to use. */
+/** A schema for each selection would take longer to make than to use. */
 export function selected<Row extends z.ZodObject>(
   schema: Row,
   fields: readonly string[] | undefined,
@@ -45,13 +43,12 @@ export function objectEnvelope(data: unknown): string {
   return JSON.stringify({ data })
 }
 
-/** The body of a settled run, split around the balance, which the database inserts when it settles the run. */
+/** Split around the balance, which the database inserts when it settles the run. */
 export function runEnvelope({ runId, cost, result, createdAt }: SettledRun): [string, string] {
   const beforeBalance = `{"data":{"id":${JSON.stringify(runId)},"cost":${cost},"balance":`
   return [beforeBalance, `,"result":${JSON.stringify(result)},"createdAt":${JSON.stringify(createdAt)}}}`]
 }
 
-/** The run of a body that was settled before. */
 export function runIdOf(body: string): string {
   return JSON.parse(body).data.id
 }

@@ -1,4 +1,3 @@
-/** The error codes that the API itself returns, with their status and meaning. */
 export const errors = {
   bad_request: { status: 400, meaning: "The query or the body is invalid; the message states what is accepted." },
   unauthorized: { status: 401, meaning: "The key is missing, unknown, malformed, revoked or expired." },
@@ -46,7 +45,7 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors
 
-/** An error response, thrown by handlers and written by `respond`. Its message is sent to the caller verbatim. */
+/** The message is sent to the caller verbatim. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -59,15 +58,11 @@ export class Refusal extends Error {
   }
 }
 
-/**
- * Ends a request with a status, code and message chosen by the handler.
- * @param status 400 to 599
- */
+/** @param status 400 to 599 */
 export function refuse(status: number, code: string, message: string, headers?: Record<string, string>): never {
   throw new Refusal(status, code, message, headers)
 }
 
-/** Ends a request with one of the `errors`. */
 export function refuseAs(code: ErrorCode, message: string, headers?: Record<string, string>): never {
   return refuse(errors[code].status, code, message, headers)
 }

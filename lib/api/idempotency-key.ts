@@ -6,8 +6,7 @@ export const idempotencyKeyHeader = "Idempotency-Key"
 const apiKey = new RegExp(anyPrefix)
 
 /**
- * The Idempotency-Key of a request, or null. It may be quoted, as in draft-ietf-httpapi-idempotency-key-header, or
- * bare, as most clients send it; both forms are the same key.
+ * May be quoted, as in draft-ietf-httpapi-idempotency-key-header, or bare, as most clients send it.
  * @throws Refusal 400
  */
 export function readIdempotencyKey(headers: Headers): string | null {

@@ -15,21 +15,14 @@ import type { StreamFormat } from "./streams/formats"
 import { type PermissionCheck, readingOf, refusePaging } from "./streams/page-or-stream"
 import { openStream, type Reader } from "./streams/stream"
 
-/** An admin list that pages can read too, with the same rows, parameters and errors as over HTTP. */
 export type AdminEndpoint<Row, Meta = unknown> = Endpoint & {
   readonly permission: Permission
-  /**
-   * @param search the query, with or without its `?`
-   * @param checkPermission without it, every query that needs another permission than the endpoint's own is refused
-   */
+  /** Without `checkPermission`, a query that needs a further permission is refused. */
   readonly read: (search: string, checkPermission?: PermissionCheck) => Promise<List<Row, Meta>>
-  /** All rows that match a query without limit, offset and cursor. */
   readonly stream: (search: string, streaming: Streaming) => Promise<StreamedBody>
 }
 
-/** A user list that pages can read too, for the signed-in account instead of a key's owner. */
 type UserEndpoint<Row, Meta = unknown> = Endpoint & {
-  /** @param search the query, with or without its `?` */
   readonly read: (owner: OwnerId, search: string) => Promise<List<Row, Meta>>
   readonly stream: (owner: OwnerId, search: string, streaming: Streaming) => Promise<StreamedBody>
 }
@@ -41,7 +34,7 @@ type Find<Where, Row extends z.ZodObject> = {
   all: (where: Where, selection: Selection, checkPermission: PermissionCheck) => Promise<All<z.input<Row>>>
 }
 
-/** A filter has the name and type of the `where` field that it sets, so a misspelled filter does not compile. */
+/** Keyed by the fields of `where`, so that a misspelled filter does not compile. */
 export type Filters<Where> = { readonly [Column in keyof Where]?: z.ZodType<Where[Column], string> }
 
 const noMeta = z.object({})
@@ -49,14 +42,13 @@ const noMeta = z.object({})
 type ListRow<Where, AllowedFilters, Row extends z.ZodObject, Meta extends z.ZodObject> = {
   summary: string
   filters?: AllowedFilters
-  /** Other fields than `createdAt` by which the list can be sorted: each has an index over it and the id, and no null. */
+  /** Fields besides `createdAt`: each has an index over it and the id, and no null. */
   sorts?: readonly (keyof Row["shape"] & string)[]
   row: Row
   meta?: Meta
   find: Find<Where, Row>
 }
 
-/** A list of the admin surface: the rows of all accounts, for keys whose owner holds `permission`. */
 export function adminList<Where extends object, Row extends z.ZodObject, Meta extends z.ZodObject = typeof noMeta>({
   permission,
   search,
@@ -85,7 +77,7 @@ export function adminList<Where extends object, Row extends z.ZodObject, Meta ex
   )
 }
 
-/** A list of the user surface. It adds the owner's id to `where`, so `find` is never called without it. */
+/** Adds the owner's id to `where`, so `find` is never called without it. */
 export function userList<
   Where extends { userId?: unknown },
   Row extends z.ZodObject,
@@ -116,7 +108,6 @@ export function isUserList(endpoint: Endpoint): endpoint is UserEndpoint<unknown
   return endpoint.surface === "user" && endpoint.shape === "list"
 }
 
-/** What the lists of both surfaces have in common. `own` is added to the conditions from the query. */
 function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
   row: ListRow<Where, object, Row, Meta>,
   differing: Parameters,
@@ -140,7 +131,6 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
     meta,
   } as const
 
-  /** The requested page and the conditions of its rows, whose types are those of Where's columns: see Filters. */
   async function parse(
     search: string,
     own: object,
@@ -188,7 +178,7 @@ function list<Where, Row extends z.ZodObject, Meta extends z.ZodObject>(
 const checkNothingMore: PermissionCheck = (permission) =>
   refuseAs("forbidden", `This query needs the permission ${permission}.`)
 
-/** Replaces the search among the conditions with the ids that it finds. Names and keys are searched by who may read them. */
+/** A search of names and keys requires the permission to read them. */
 async function withMatches(
   searched: Searched,
   { q, ...where }: Record<string, unknown>,

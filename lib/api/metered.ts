@@ -17,10 +17,7 @@ import { ownObject } from "./object"
 import { parseParameters } from "./query"
 import { setAll } from "./respond"
 
-/**
- * A metered endpoint: reserves the maximum cost, does the work and settles the actual cost. A retry with the same
- * Idempotency-Key is never charged twice.
- */
+/** Reserves the maximum cost before the work. A retry with the same Idempotency-Key is never charged twice. */
 export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
   summary,
   maxCost,
@@ -33,8 +30,8 @@ export function userMetered<Body extends z.ZodType, Result extends z.ZodType>({
   /** In credits, at least 1. No call is charged more, whatever cost `work` returns. */
   maxCost: number
   /**
-   * The most that a call with this body can cost, which it holds of its key's spending limit; `maxCost` if omitted. It is
-   * read before anything is paid, so it must cost no more than a look at each character.
+   * The most that a call with this body can cost, held of its key's spending limit. It runs before anything is paid, so
+   * it must cost no more than a look at each character.
    */
   costOf?: (body: z.output<Body>) => number
   body: Body

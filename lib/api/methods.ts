@@ -1,15 +1,12 @@
 import { errors, refuseAs } from "./errors"
 import { noRoute, respond, setAll } from "./respond"
 
-// The handlers of all methods that a route file exports.
-
 export const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
 
 export type Method = (typeof methods)[number]
 
 export type Handler = (request: Request) => Promise<Response>
 
-/** A public document: no key required, cacheable for five minutes, and generated once a day by each process. */
 export function documentRoutes(contentType: string, write: () => Promise<string>) {
   const allowed = "GET, HEAD, OPTIONS"
   let written: { day: string; document: string } | undefined
@@ -23,13 +20,11 @@ export function documentRoutes(contentType: string, write: () => Promise<string>
   return handleEach("GET", allowed, serve)
 }
 
-/** Returns 404, for paths under /api without a route. */
 export const nothing = eachMethod((method) => async (request: Request) => {
   const response = await respond(request, async () => refuseAs("not_found", errors.not_found.meaning), noRoute)
   return method === "HEAD" ? withoutBody(response) : response
 })
 
-/** Returns 405, for methods that no path supports, such as TRACE. */
 export function methodNotAllowed(request: Request): Promise<Response> {
   return respond(request, async () => refuseMethod(request, methods.join(", ")), noRoute)
 }
@@ -38,7 +33,6 @@ function refuseMethod({ method }: Request, allowed: string): never {
   return refuseAs("method_not_allowed", `${method} is not available here. Allowed: ${allowed}.`, { Allow: allowed })
 }
 
-/** Handlers for every method: `serve` for `supported`, HEAD and OPTIONS derived from it, 405 for the others. */
 export function handleEach(supported: "GET" | "POST", allowed: string, serve: Handler) {
   const refuse: Handler = (request) => respond(request, async () => refuseMethod(request, allowed))
   const listMethods: Handler = (request) =>

@@ -17,7 +17,6 @@ const maxDimensions = 3
 
 const units: readonly string[] = statsInterval.options
 
-/** The dimension that is the month of sign-up, and its value that stands for each of them. */
 const cohort = { name: "cohort", each: "month" }
 
 const names = z
@@ -41,12 +40,11 @@ const shared = {
 
 type Asked = { [Name in keyof typeof shared]?: z.output<(typeof shared)[Name]> }
 
-/** A question, and whether it is by month of sign-up and by the months since. */
 type AskedQuestion = Question & { isByCohort: boolean }
 
 export function metrics(sources: readonly Source[]): Routes {
   const families = sources.map(({ family }) => family)
-  // What a value must be depends on the family of the question.
+  // The schema of a value depends on the family of the question.
   const filters: Parameters = Object.fromEntries(
     dimensionNames(families).map((name) => [name, filter.describe(descriptionOf(name, families))]),
   )
@@ -104,7 +102,6 @@ async function pageOf(question: AskedQuestion, sort: Sort, asked: Asked) {
   }
 }
 
-/** The rows of a question in its order: all of them, or at least the first ones. */
 async function rowsOf(question: AskedQuestion, sort: Sort, first?: number) {
   const isFirst = first !== undefined && question.measures.includes(sort.name)
   const wanted = isFirst ? { first: { measure: sort.name, order: sort.order, rows: first } } : {}
@@ -156,7 +153,7 @@ function rowSchema(families: readonly Family[]) {
   })
 }
 
-/** @throws Refusal 400 for what cannot be asked, with what can; 403 without the permission */
+/** @throws Refusal 400 that states the possible questions; 403 without the permission */
 function questionOf(asked: Asked, sources: readonly Source[], checkPermission: PermissionCheck): AskedQuestion {
   const { measure, by: given = [], since, until, ...rest } = asked
   if (!measure) return refuseAs("bad_request", `measure is required: ${vocabulary(sources)}.`)
@@ -254,7 +251,7 @@ function compareDimensions(one: Row, other: Row): number {
   return compare(one.start, other.start)
 }
 
-/** Numbers by size and text by code point; what is missing comes first. */
+/** Text by code point; a missing value comes first. */
 function compare(one: string | number | null | undefined, other: string | number | null | undefined): number {
   if (one === other) return 0
   if (one === null || one === undefined) return -1
@@ -264,7 +261,6 @@ function compare(one: string | number | null | undefined, other: string | number
 
 type CohortRow = Row & { monthsSinceSignUp?: number }
 
-/** The row of a cohort that signed up in the range, from its month of sign-up on. */
 function sinceSignUp(row: Row, since: number): CohortRow[] {
   const signedUp = new Date(`${row.dimensions[cohort.name]}-01T00:00:00Z`)
   const monthsSinceSignUp = monthOf(new Date(row.start ?? 0)) - monthOf(signedUp)

@@ -4,7 +4,6 @@ import { type Call, type Endpoint, type Routes, routes } from "./endpoint"
 import { objectEnvelope } from "./envelope"
 import { parseParameters } from "./query"
 
-/** What all endpoints that return one object of the key's owner have in common. */
 export const ownObject = {
   surface: "user",
   permission: undefined,
@@ -16,7 +15,6 @@ export const ownObject = {
   recipes: {},
 } as const satisfies Partial<Endpoint>
 
-/** An endpoint without parameters that returns one object, or `null`. */
 export function oneObject<Data extends z.ZodType>({
   get,
   ...row
@@ -30,7 +28,6 @@ export function oneObject<Data extends z.ZodType>({
   })
 }
 
-/** One object of the key owner, or `null`. */
 export function userObject<Data extends z.ZodType>({
   get,
   ...row

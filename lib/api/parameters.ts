@@ -10,7 +10,7 @@ export const limitBounds = { min: 1, max: 500, default: 100 }
 /** The largest signed 32-bit integer. */
 export const maxOffset = 2_147_483_647
 
-/** An offset takes time in proportion to its size. This many rows are skipped in a few milliseconds; customers can skip no more. */
+/** The time grows with the offset: this many rows take a few milliseconds. Customers can skip no more. */
 export const usefulOffset = 10_000
 
 const timeError =
@@ -22,7 +22,7 @@ const timePattern =
   /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 const epochPattern = /^(0|-?[1-9]\d{0,14})$/
 
-/** A point in time. A plain date is the first millisecond of its UTC day, or the last with `endOfDay`. */
+/** A plain date is the first millisecond of its UTC day, or the last with `endOfDay`. */
 export function time(endOfDay: boolean) {
   return z.string().transform((text, context): Date => {
     const ms = timeMs(text, endOfDay)
@@ -38,10 +38,10 @@ export function time(endOfDay: boolean) {
   })
 }
 
-/** No number before this is a time in milliseconds: it is a year, or a time in seconds. */
+/** A smaller number is a year, or a time in seconds. */
 const firstPlausibleMs = Date.parse("2000-01-01T00:00:00.000Z")
 
-/** What a number was probably meant to be; undefined if it is plausible. Zero and less ask for all rows. */
+/** Zero and negative numbers are plausible: they ask for all rows. */
 function mistakenFor(number: number): string | undefined {
   if (number <= 0 || number >= firstPlausibleMs) return undefined
   const asMs = new Date(number).toISOString()
@@ -65,10 +65,8 @@ function isCalendarDay(day: string): boolean {
 
 export const cursorError = "must be the meta.nextCursor of an earlier response"
 
-/** The field by which a list is sorted unless its parameter `sort` names another one. */
 export const defaultSort = "createdAt"
 
-/** The order and the position of the last row of a page, in base64url. Opaque to clients. */
 export function encodeCursor(order: Page["order"], { value, id }: Position, sort: string = defaultSort): string {
   const place = sort === defaultSort ? `${new Date(value).getTime()} ${id}` : `${sort} ${id} ${JSON.stringify(value)}`
   return Buffer.from(`${order} ${place}`).toString("base64url")
@@ -157,7 +155,7 @@ const searchError = `must have ${searchLength.min} to ${searchLength.max} charac
 const keyStart = new RegExp(`^(${anyPrefix}\\w{0,4})\\w{0,3}…?$`)
 const longKeyStart = new RegExp(`${anyPrefix}\\w{8}`)
 
-/** The parameter for a search. Its value appears in URLs, so it is never a whole key. */
+/** The value appears in URLs, so it is never a whole key. */
 export function searchParameter({ account }: Searched) {
   const found = account
     ? "part of the account's name or address, or a key's first characters, both with users.read; or the id of a row or its account"
@@ -182,7 +180,7 @@ export function searchParameter({ account }: Searched) {
     .meta({ minLength: searchLength.min, maxLength: searchLength.max, description: `Searches for ${found}` })
 }
 
-/** As in the database, where accents do not count either. */
+/** As in the database, which ignores accents too. */
 function withoutAccents(text: string): string {
   return text
     .normalize("NFKD")

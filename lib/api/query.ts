@@ -8,7 +8,7 @@ import { cursorError, defaultSort, limitBounds, type Parameters, type sharedPara
 
 const maxParameters = 50
 
-/** Parses the query of a list strictly: every error is a 400 that names the parameter and what it accepts. */
+/** @throws Refusal 400 that names the parameter and the accepted values */
 export function parseListQuery(
   search: string,
   parameters: Parameters,
@@ -64,7 +64,7 @@ function isPosition({ value, id }: Position, { shape }: z.ZodObject, sort: strin
   return (shape.id as z.ZodType).safeParse(id).success && valueSchema.safeParse(value).success
 }
 
-/** Parses a query into the parameters of an endpoint. Unknown, repeated and invalid parameters are refused by name. */
+/** @throws Refusal 400 that names an unknown, repeated or invalid parameter */
 export function parseParameters(search: string, parameters: Parameters): Record<string, unknown> {
   const entries = [...new URLSearchParams(search)]
   if (entries.length > maxParameters) refuseAs("bad_request", `A query can have at most ${maxParameters} parameters.`)
@@ -84,7 +84,7 @@ export function parseParameters(search: string, parameters: Parameters): Record<
   return Object.fromEntries(values)
 }
 
-/** @throws Refusal 400 that says what the value must be */
+/** @throws Refusal 400 that states the accepted values */
 export function parseValue(name: string, text: string, schema: z.ZodType): unknown {
   // Percent-encoded bytes that are not UTF-8 arrive as U+FFFD.
   if (!isStorable(text) || text.includes("\uFFFD")) refuseAs("bad_request", `${name} is not valid UTF-8 text.`)
@@ -94,7 +94,6 @@ export function parseValue(name: string, text: string, schema: z.ZodType): unkno
   return refuseAs("bad_request", `${name} ${issue ? expectation(issue) : "is invalid"}, got ${quote(text)}.`)
 }
 
-/** What a value must be, worded to follow the name of its parameter or field. */
 export function expectation(issue: z.core.$ZodIssue): string {
   if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`
   if (issue.code === "invalid_format" && issue.format === "uuid") return "must be a UUID"
@@ -103,7 +102,7 @@ export function expectation(issue: z.core.$ZodIssue): string {
 
 const apiKey = new RegExp(`${anyPrefix}\\w*`, "g")
 
-/** The value as sent, shortened, and with API keys masked. */
+/** Masks API keys. */
 function quote(text: string): string {
   const shown = text.replaceAll(apiKey, `${product.slug}_…`)
   return JSON.stringify(shown.length > 60 ? `${shown.slice(0, 60)}…` : shown)

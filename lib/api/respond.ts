@@ -11,47 +11,35 @@ import { logRequest } from "@/lib/request-log/write"
 import { errorEnvelope } from "./envelope"
 import { Refusal } from "./errors"
 
-// HTTP behavior shared by everything under /api: headers, errors and the access log.
-
-/** Header values by name in lower case. Not a Headers object, which is much slower to fill and read. */
+/** Names are in lower case. Not a Headers object, which is much slower to fill and read. */
 type ResponseHeaders = Record<string, string>
 
-/** A response in progress: its headers, which an error response keeps, and what the logs say of the request. */
 export type Draft = {
   readonly headers: ResponseHeaders
-  /** The status of a response with a body that is no error; 200 if omitted. */
   status?: number
   key?: { id: string; owner_id: string; long_ended: boolean } | undefined
   code?: string
   rows?: number
   credits?: number
   runId?: string
-  /** The names of the parameters that were used. */
+  /** Names, never values. */
   parameters?: readonly string[]
-  /** Resolves when the response has ended, if its body is a stream. */
   ended?: Promise<Ending>
 }
 
 export type Body = string | StreamedBody | null
 
-/** A body that is written while it is sent, and its headers. */
 export type StreamedBody = {
   stream: ReadableStream<Uint8Array>
   ended: Promise<Ending>
   headers: Readonly<Record<string, string>>
 }
 
-/** What was sent of a stream, and why it is incomplete. */
 export type Ending = { rows: number; code?: string }
 
-/** The route label of requests that match no route file. */
 export const noRoute = "none"
 
-/**
- * Runs `work` and returns its body, or the error it throws, as a response with the common headers; `null` is a 204.
- * The response is counted, logged and traced under the path of its route file, or as `noRoute`.
- * @param work may add headers to the draft; an error response has them too
- */
+/** A body of `null` is a 204. Headers that `work` adds to the draft are on an error response, too. */
 export async function respond(
   request: Request,
   work: (draft: Draft, url: URL) => Promise<Body>,
@@ -143,7 +131,6 @@ function createResponse(
   return new Response(body, { status, statusText: STATUS_CODES[status] ?? "", headers })
 }
 
-/** The response to an error that was thrown. Those that are no refusals are logged. */
 export function refusalFor(error: unknown, requestId: string): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof TooManyWaiting) return new Refusal(429, "rate_limited", error.message, { "Retry-After": "2" })

@@ -15,21 +15,18 @@ import { currentViewer, refreshSession, type Viewer } from "@/lib/sign-in/browse
 import { checkProof, type ProofRequest, type TypedProof } from "@/lib/sign-in/fresh-proof"
 import { TooManyPasswords } from "@/lib/sign-in/passwords/password-hash"
 
-/** The values of a form's fields as they were typed, to be shown again; without passwords. */
+/** Contains no passwords. */
 export type FormValues<Field extends string = string> = { readonly [Name in Field]?: string }
 
-/** The message of each field that was refused. */
 export type FormErrors<Field extends string = string> = { readonly [Name in Field]?: string }
 
-/** The result of every form. A refusal has a message, the errors of fields, or both. */
 export type FormResult<Field extends string = string, Done = unknown> =
   | { ok: true; done: Done }
   | {
       ok: false
       message?: string
-      /** The viewer is signed out. */
       signedOut?: true
-      /** The viewer has to prove who they are; the same form asks for it. `retype`: it has passwords, which are not kept. */
+      /** `retype`: passwords are not kept, so the viewer types them again. */
       proof?: ProofRequest & { retype: boolean }
       /** It is unknown whether the form acted. */
       unknown?: true
@@ -37,7 +34,6 @@ export type FormResult<Field extends string = string, Done = unknown> =
       values: FormValues<Field>
     }
 
-/** A server action made by formAction or guestFormAction. */
 export type FormAction<Field extends string = string, Done = unknown> = (
   last: unknown,
   data: FormData,
@@ -54,7 +50,6 @@ type Refused<Field extends string> = {
   errors?: FormErrors<Field>
 }
 
-/** What `act` returns: see done, refused, retryLater and invalid. It may also redirect. */
 export type Outcome<Field extends string, Done> = { ok: true; done: Done } | Refused<Field>
 
 type Act<Fields extends z.ZodObject, Context, Done> = (
@@ -62,10 +57,7 @@ type Act<Fields extends z.ZodObject, Context, Done> = (
   context: Context,
 ) => Promise<Outcome<FieldOf<Fields>, Done>>
 
-/**
- * The server action of a form for signed-in accounts. Checks, in this order: origin, session, account, permission, fields,
- * fresh proof. Nothing throws for what a person can mend: the result is a refusal with what was typed.
- */
+/** Checks, in this order: origin, session, account, permission, fields, fresh proof. */
 export function formAction<Fields extends z.ZodObject, Done>({
   fields,
   permission,
@@ -76,8 +68,8 @@ export function formAction<Fields extends z.ZodObject, Done>({
   /** `null` admits every signed-in account. */
   permission: Permission | null
   /**
-   * Whether it asks for a fresh proof; tests/http/reviewed-proof.ts has the reason if it does not. "second factor": only
-   * of accounts that have one, because the form has the password in a field of its own.
+   * tests/http/reviewed-proof.ts has the reason for each `false`. "second factor": only of accounts with one, because
+   * the form has the password in its own field.
    */
   fresh: boolean | "second factor"
   act: Act<Fields, Client & { viewer: Viewer }, Done>
@@ -100,7 +92,7 @@ export function formAction<Fields extends z.ZodObject, Done>({
     })
 }
 
-/** A form without the field is of no page of ours. */
+/** A form without the field is not from one of our pages. */
 function isOfAnother(data: FormData, viewer: Viewer): boolean {
   return data instanceof FormData && data.has("viewerId") && data.get("viewerId") !== viewer.id
 }
@@ -111,7 +103,6 @@ const ofAnother = refused(
 
 const proofFields = z.object({ proof: z.string(), anotherCode: z.string(), passkey: z.string() })
 
-/** What the form's fields for the proof contain: see components/form/proof-field.tsx. */
 function typedProof(data: FormData): TypedProof {
   const { proof, anotherCode, passkey } = proofFields.parse(textsOf(proofFields, data))
   const isAsked = data instanceof FormData && data.has("proof")
@@ -122,7 +113,6 @@ function hasSecrets(fields: z.ZodObject, data: FormData): boolean {
   return Object.entries(textsOf(fields, data)).some(([name, text]) => text !== "" && isSecret(fields, name))
 }
 
-/** The server action of a form that needs no account. */
 export function guestFormAction<Fields extends z.ZodObject, Done>({
   fields,
   act,
@@ -145,7 +135,7 @@ async function submit<Fields extends z.ZodObject, Done>(
   return { errors: {}, ...outcome, values: Object.fromEntries(typed) as FormValues<FieldOf<Fields>> }
 }
 
-/** Acts on valid fields. The message of a hidden field would be shown nowhere, and no typing can mend it. */
+/** A hidden field shows no message, and the viewer cannot correct it. */
 async function parsed<Fields extends z.ZodObject, Done>(
   fields: Fields,
   data: FormData,
@@ -179,31 +169,25 @@ async function client(): Promise<Client> {
   return { address: clientAddress(await headers()), device: (await cookies()).get(cookieName("device"))?.value }
 }
 
-/** @param done what the form shows of the result, if anything */
 export function done<Done = undefined>(done?: Done) {
   return { ok: true, done: done as Done } as const
 }
 
-/** The form then links to the sign-in page. */
 export const signedOut = { ok: false, signedOut: true } as const
 
-/** For an account that has been authenticated, and for which no session starts: see createSession. */
+/** For an authenticated account for which no session starts: see createSession. */
 export const changedMeanwhile = refused("Your account has just changed. Sign in again.")
 
-/** What a form says when it is done, with a link to what follows from it if there is one. */
 export type Message = string | { text: string; href: string; link: string }
 
-/** Refused as a whole, with a message above the fields. */
 export function refused(message: string): { ok: false; message: string } {
   return { ok: false, message }
 }
 
-/** Refused by a rate limit. */
 export function retryLater(why: string, { retryAfterSeconds }: { retryAfterSeconds: number }) {
   return refused(`${why}. Try again ${inMinutes(retryAfterSeconds)}.`)
 }
 
-/** Refused for the values of fields, with a message at each. */
 export function invalid<Field extends string>(errors: FormErrors<Field>): { ok: false; errors: FormErrors<Field> } {
   return { ok: false, errors }
 }

@@ -26,18 +26,14 @@ import type { Viewer } from "@/lib/sign-in/browser-session"
 import { kinds, type Surface } from "@/lib/surfaces"
 import { done, invalid, type Message, refused, retryLater, signedOut } from "./action"
 
-/** What the forms that issue a key show when they are done: the key, or that the same form issued one before. */
 export type Created =
   /** The only response that contains the key. */
   | {
       secret: string
       name: string
       expiresAt: string | null
-      /** Whether it may make metered calls. */
       mayRun: boolean
-      /** When the key that it replaces stops working; `null` if it has stopped. */
       replacedUntil?: string | null
-      /** The report of the key that it replaces, if that one leaked. */
       report?: string
       warning?: string
     }
@@ -45,11 +41,10 @@ export type Created =
 
 type Context = { viewer: Viewer }
 
-/** The form on a key page that issues a key. @param scopesOf the scopes that a role can give */
 export function createKeyForm(surface: Surface, scopesOf: (role: string) => Promise<Scope[]>) {
   const { issuePermission, asksForProof, page } = kinds[surface]
   return {
-    // The form for admin keys lacks the fields of spending.
+    // The form for admin keys lacks the spending fields.
     fields: newKeyForms[surface] as (typeof newKeyForms)["user"],
     permission: issuePermission,
     fresh: asksForProof,
@@ -202,7 +197,6 @@ export function revokeKeyForm(surface: Surface) {
   }
 }
 
-/** What is said of a key that was revoked. One that leaked leads to the report of what it did, if there is a page. */
 export function revokedMessage(
   name: string,
   { reason }: { reason: RevocationReason },

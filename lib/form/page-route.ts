@@ -2,7 +2,6 @@ import { unstable_rethrow } from "next/navigation"
 import { failureOf } from "@/lib/api/streams/download"
 import { markRead } from "@/lib/platform/http/responses"
 
-/** A route handler of a page, with a message when it fails. */
 export function withFailures<Context>(
   handle: (request: Request, context: Context) => Promise<Response>,
 ): (request: Request, context: Context) => Promise<Response> {

@@ -6,26 +6,20 @@ import { bounds, type Part, partsOf } from "./parts"
 import { type Period, periodsOf } from "./periods"
 import { factName, factOf, measureOf, type Question, QuestionError, usesOf } from "./question"
 
-/**
- * `start` is that of the period, if the question has a unit. If some measures are split by currency and others cannot be,
- * each has rows of its own: the others are in those whose currency is null.
- */
+/** If only some measures are split by currency, the others are in rows whose currency is null. */
 export type Row = {
   start: number | undefined
   dimensions: Readonly<Record<string, string | null>>
   measures: Readonly<Record<string, number | null>>
 }
 
-/** `total` also counts rows that do not matter and were not returned. */
+/** `total` also counts rows that were not returned. */
 type Found = { rows: Row[]; total: number; asOf: Date }
 
 /** Groups times periods. */
 const maxCells = 100_000
 
-/**
- * Answers a question exactly, from one snapshot.
- * @throws QuestionError
- */
+/** Reads one snapshot. @throws QuestionError */
 export async function ask(question: Question): Promise<Found> {
   const { family, by, unit, since, until } = question
   const range = [{ start: since, from: since, to: until }]
@@ -54,7 +48,6 @@ function refuseRows(max: number): never {
   )
 }
 
-/** SQL of all groups, or of the first ones by a measure if that one alone decides which they are. */
 function groupsOf(
   parts: readonly Part[],
   { family, measures, by, unit, first }: Question,
@@ -62,7 +55,7 @@ function groupsOf(
   bind: Bind,
 ): string {
   const columns = keys.map((_, index) => `k${index}::text`)
-  // Only what is returned is converted to text: there can be a group for each of 250,000 rows.
+  // Only returned groups are converted to text: there can be a group for each of 250,000 rows.
   const group = ({ fact, isSubtracted = false }: Part) =>
     `'${fact}' AS fact, ${isSubtracted} AS "isSubtracted", period, ARRAY[${columns.join(", ")}]::text[] AS keys, n, amount`
   const sums = measures.flatMap((name) => {
@@ -79,7 +72,7 @@ function groupsOf(
     return `SELECT NULL AS groups, parts.* FROM (${all.join(" UNION ALL ")}) parts ${limit}`
   }
   const isSome = sums.map(({ of }) => `${of} <> 0`).join(" OR ")
-  // Ids have one order as text and as what they are, which is faster.
+  // Ids sort the same as text and as UUIDs, and UUIDs sort faster.
   const isId = (name: string) => family.dimensions[name]?.schema === id
   const ties = keys.map((name, index) => `${isId(name) ? `k${index}` : `k${index}::text COLLATE "C"`} NULLS FIRST`)
   const order = [`${sorted.of} ${first.order}`, ...ties]
@@ -108,7 +101,6 @@ async function refuseIfTooWide(parts: readonly Part[]): Promise<void> {
   )
 }
 
-/** `groups` is the number of all groups, if these are the first ones. */
 type Group = {
   asOf: Date
   groups: string | null
@@ -120,7 +112,7 @@ type Group = {
   amount: string
 }
 
-/** What happened in each period, and before the first. */
+/** By period; element 0 is before the range. */
 type Sums = { n: number[]; amount: number[] }
 
 function rowsOf(
@@ -138,7 +130,7 @@ function rowsOf(
     const group = found.get(name) ?? { values, facts: new Map<string, Sums>() }
     found.set(name, group)
     if (isSubtracted) reduced.add(name)
-    // Before there is memory for all of them.
+    // Refused before all of them take memory.
     if (by.length > 0 && found.size * periods.length > maxCells) refuseRows(maxCells)
     const series = group.facts.get(fact) ?? { n: zeros(periods), amount: zeros(periods) }
     group.facts.set(fact, series)
@@ -163,7 +155,7 @@ function rowsOf(
       measures: Object.fromEntries(own.map(([name, measure]) => [name, valueIn(measure, facts, untils, index + 1)])),
     }))
   })
-  // A period without anything is left out, except where periods are all that is asked for.
+  // A period without a value is left out, unless the question has only periods.
   return by.length === 0 ? rows : rows.filter(({ measures }) => Object.values(measures).some((value) => value))
 }
 
@@ -175,7 +167,6 @@ function zeros(periods: readonly Period[]): number[] {
   return Array.from({ length: periods.length + 1 }, () => 0)
 }
 
-/** The sums of all periods until the end of each. */
 function addedUp({ n, amount }: Sums): Sums {
   const add = (values: readonly number[]) => {
     let sum = 0
@@ -184,7 +175,6 @@ function addedUp({ n, amount }: Sums): Sums {
   return { n: add(n), amount: add(amount) }
 }
 
-/** @param untils the facts, added up */
 function valueIn(
   measure: Measure,
   facts: ReadonlyMap<string, Sums>,

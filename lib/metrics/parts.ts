@@ -4,37 +4,27 @@ import type { Fact } from "./family"
 import type { Period } from "./periods"
 import { factName, factOf, type Question, QuestionError, type Use } from "./question"
 
-// The SQL that answers a question: sums of whole days where there are any, and rows for parts of days and for what the
-// sums do not have.
+// Sums of whole days where they exist; rows for parts of days and for dimensions that the sums lack.
 
-/**
- * The most that a question may read. `rows` counts single rows of a range without sums: 250,000 take about 0.2 s. `groups`
- * counts groups before paging, if the question chooses dimensions.
- */
+/** `rows`: rows of a range without sums; 250,000 take about 0.2 s. `groups`: before paging, if there are dimensions. */
 export const bounds = { rows: 250_000, groups: 20_000 }
 
-/** A part of what is read of a fact. */
 export type Part = {
-  /** What the groups of the fact are found under. */
   fact: string
-  /** Sums by period and keys: the columns `period`, `k0` for the first key and so on, `n` and `amount`. */
+  /** Columns: `period`, `k0` for the first key and so on, `n` and `amount`. */
   sum: (bind: Bind) => string
-  /** Whether it takes away from what other parts count. */
   isSubtracted?: boolean
-  /** Counts the rows that `sum` reads of a range without sums, up to one more than it may. */
+  /** For a range without sums. Stops at one row more than allowed. */
   countRows?: (bind: Bind) => string
 }
 
-/** What is read of a fact. Times are in milliseconds. */
+/** Times are in milliseconds. */
 type Reading = {
   question: Question
   use: Use
   fact: Fact
-  /** The values of a group; null for those that the fact does not have. */
   keys: readonly string[]
-  /** Dimensions that the fact must have: those that it is split and filtered by. */
   required: readonly string[]
-  /** The start of each period's part in the range. */
   starts: readonly Date[]
 }
 
@@ -67,8 +57,7 @@ export function partsOf(
 }
 
 /**
- * Reads sums of whole days. Of a day that is partly in the range, the shorter part is read from rows: they are added, or
- * subtracted if they are those outside.
+ * Of a partial day the shorter part is read from rows: they are added, or subtracted if they are outside of the range.
  */
 function fromSumsAndRows(reading: Reading, series: Series): Part[] {
   const [since, end] = [reading.question.since, reading.question.until + 1]
@@ -92,15 +81,15 @@ function nearestMidnight(time: number): number {
   return timeToRead(before, time) <= timeToRead(time, after) ? before : after
 }
 
-/** How long the part between two times is that can have rows: none is in the future. */
+/** Future time has no rows to read. */
 function timeToRead(one: number, other: number): number {
   const now = Date.now()
   return Math.abs(Math.min(one, now) - Math.min(other, now))
 }
 
 /**
- * Reads rows from a time, included, to another, excluded; if the second is the earlier one, the rows between are subtracted.
- * @param period what they count for, if that does not follow from their time; 0 is before the range
+ * `from` is included, `to` excluded; if `to` is earlier, the rows between are subtracted.
+ * @param period replaces the period that follows from a row's time; 0 is before the range
  */
 function fromRows(reading: Reading, from: number, to: number, period?: number): Part[] {
   if (from === to) return []
@@ -127,14 +116,13 @@ function fromRows(reading: Reading, from: number, to: number, period?: number): 
   ]
 }
 
-/** The rows from a time, included, to another, excluded, that have the values of some dimensions. */
 function rowsIn({ fact, question }: Reading, from: number, to: number, names: readonly string[], bind: Bind): string {
   const { from: tables, at, dimensions } = fact.rows
   const times = [`${at} >= ${bind(new Date(from))}`, `${at} < ${bind(new Date(to))}`]
   return `${tables} WHERE ${[...times, ...filtersOf(question, dimensions, names, bind)].join(" AND ")}`
 }
 
-/** Counts accounts by their first day in a period. The first and the last period can be clipped, the others are whole. */
+/** By the first day of an account in a period. Only the first and the last period can be clipped. */
 function fromDaysAndRows(reading: Reading, days: Days, periods: readonly Period[]): Part[] {
   const { question, use } = reading
   const [since, end] = [question.since, question.until + 1]
@@ -148,7 +136,7 @@ function fromDaysAndRows(reading: Reading, days: Days, periods: readonly Period[
   return sums.map((sum) => ({ fact: factName(use), sum }))
 }
 
-/** Counts those of whole days, less those whose rows of these days are all outside of the period. */
+/** Accounts of whole days, less accounts whose rows of these days are all outside of the period. */
 function accountsIn(reading: Reading, { series }: Days, { from, to }: Period, number: number): Part["sum"] {
   const { use, keys } = reading
   const [first, last] = [dateOf(new Date(from)), dateOf(new Date(to))]
@@ -180,7 +168,6 @@ function accountsOfInnerPeriods({ question, keys, starts }: Reading, { series, h
     WHERE label < (${bind(dates)}::date[])[period]::text ${groupBy(keys)}`
 }
 
-/** Reads sums of days, from one, included, or from the first there is, to another, excluded. */
 function fromSums(
   { question, use, keys, starts }: Reading,
   { name, dimensions, condition = "true", amount = "amount" }: Series,
@@ -216,7 +203,7 @@ function hasAll(columns: Columns, names: readonly string[]): boolean {
   return names.every((name) => Object.hasOwn(columns, name))
 }
 
-/** The number of the period of a time, from 1. */
+/** Periods count from 1. */
 function periodOf(time: string, starts: readonly unknown[], type: string, bind: Bind): string {
   return starts.length === 1 ? "1" : `width_bucket(${time}, ${bind(starts)}::${type}[])`
 }
@@ -229,7 +216,7 @@ function groupBy(keys: readonly string[]): string {
   return `GROUP BY ${["period", ...keys].map((_, index) => index + 1).join(", ")}`
 }
 
-/** In PostgreSQL's format, in which the year 10000, where the latest ranges end, has no sign. */
+/** PostgreSQL writes the year 10000, where the latest ranges end, without a sign. */
 function dateOf(time: Date): string {
   return time.toISOString().replace(/T.*/, "").replace(/^\+0/, "")
 }

@@ -6,22 +6,20 @@ export const statsInterval = z.enum(["day", "week", "month"])
 export type StatsInterval = z.infer<typeof statsInterval>
 
 const day = 86_400_000
-/** Times before it have no ISO 8601 date. */
+/** Earlier times have no ISO 8601 date. */
 const earliest = Date.parse("0001-01-01")
 export const defaultStatsDays = 30
 export const maxStatsPeriods = 4_000
 
-/** A period: its calendar start, and the part of it that lies within the range, both ends inclusive. */
+/** `start` is the calendar start; `from` and `to` are clipped to the range, both inclusive. */
 export type Period = { start: number; from: number; to: number }
 
-/** The requested range, by default the last 30 days up to now. */
 export function statsRange({ since, until }: Range, now = Date.now()): { since: number; until: number } {
   const end = until?.getTime() ?? now
   const start = since?.getTime() ?? Math.floor(end / day) * day - (defaultStatsDays - 1) * day
   return { since: Math.max(start, earliest), until: end }
 }
 
-/** The periods of a range, oldest first; the first and the last are clipped to it. */
 export function periodsOf(since: number, until: number, interval: StatsInterval): Period[] {
   const periods: Period[] = []
   for (let start = startOf(since, interval); start <= until; start = startAfter(start, interval)) {
@@ -46,7 +44,7 @@ function startAfter(start: number, interval: StatsInterval): number {
   return date.getTime()
 }
 
-/** The range of as many periods before a range; a bound that has no such day in its month is at the month's end. */
+/** A day that the month lacks becomes the last day of the month. */
 export function rangeBefore(since: number, until: number, interval: StatsInterval): { since: number; until: number } {
   const periods = periodsOf(since, until, interval).length
   const before = (time: number) => Math.max(earliest, earlier(time, periods, interval))

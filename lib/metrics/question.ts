@@ -1,7 +1,6 @@
 import type { Fact, Family, Measure } from "./family"
 import type { StatsInterval } from "./periods"
 
-/** A question that is not possible, or too wide; the message says what is. */
 export class QuestionError extends Error {}
 
 export type Question = {
@@ -13,7 +12,7 @@ export type Question = {
   /** Both inclusive, in milliseconds. */
   since: number
   until: number
-  /** The rows that matter: those with the most or the least of a measure. Others are returned too if that is no more work. */
+  /** Further rows may be returned, if they take no more work. */
   first?: { measure: string; order: "asc" | "desc"; rows: number }
 }
 
@@ -27,7 +26,7 @@ export function factOf({ facts }: Family, name: string): Fact {
   return facts[name] as Fact
 }
 
-/** A fact that measures need: what happened in each period, or in the whole range, or also what happened before it. */
+/** `isOfRange`: in the whole range. `isCumulative`: also before the range. */
 export type Use = { fact: string; column?: string; isOfRange?: true | undefined; isCumulative: boolean }
 
 export function usesOf(measures: readonly Measure[]): Use[] {
@@ -46,12 +45,10 @@ export function usesOf(measures: readonly Measure[]): Use[] {
   return [...uses.values()]
 }
 
-/** What the groups of a fact are found under. */
 export function factName({ fact, column = "", isOfRange }: Omit<Use, "isCumulative">): string {
   return `${fact} ${column}${isOfRange ? " of range" : ""}`
 }
 
-/** The dimensions by which all of the measures can be split and filtered. */
 export function dimensionsOf(family: Family, measures: readonly string[]): string[] {
   const uses = usesOf(measures.map((name) => measureOf(family, name)))
   return Object.keys(family.dimensions).filter((name) =>

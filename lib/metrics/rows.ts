@@ -2,7 +2,7 @@ import { z } from "zod"
 import { currency, minorUnits, timestamp } from "@/lib/platform/schemas/fields"
 import { statsInterval } from "./periods"
 
-/** Reading the fields with money requires this permission too, as the metrics of orders and subscriptions do. */
+/** The metrics of orders and subscriptions require it, too. */
 export const moneyPermission = "billing.read"
 
 const amounts = z.array(z.object({ currency, amount: minorUnits }))

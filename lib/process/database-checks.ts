@@ -8,7 +8,7 @@ import { demoAccounts, demoKey } from "./demo-accounts"
 
 const retryAfterMs = 1_000
 
-/** Runs a check of the database. While the database is unavailable, the process serves, and the check is retried. */
+/** While the database is unavailable, the process serves, and the check is retried. */
 export async function whenDatabaseResponds(check: () => Promise<void>): Promise<void> {
   try {
     await check()
@@ -17,22 +17,17 @@ export async function whenDatabaseResponds(check: () => Promise<void>): Promise<
   }
 }
 
-/** Ends a process that must not use its database. */
 export function refuseToStart(why: string): never {
   tell("stderr", `The server cannot start: ${why}`)
   process.exit(1)
 }
 
-/** Exits if a newer version has migrated the database to what this build cannot use. */
 export async function refuseNewerDatabase(): Promise<void> {
   const refusal = await refusalByDatabase(pool())
   if (refusal) refuseToStart(refusal)
 }
 
-/**
- * In production, exits if the database holds the demo's keys. Revoked ones count too: the accounts of such a database
- * also have the demo's public password.
- */
+/** Revoked keys count too: the accounts of such a database also have the demo's public password. */
 export async function refuseDemoKeys(): Promise<void> {
   if (!isProduction()) return
   const hashes = demoAccounts.map((account) => hashSecret(demoKey(account)))
@@ -43,10 +38,10 @@ export async function refuseDemoKeys(): Promise<void> {
   )
 }
 
-/** In production, warns if the server's role may change the audit log, as the owner of the tables or the database may. */
+/** The owner of the tables or of the database may change the audit log. */
 export async function warnOfRights(): Promise<void> {
   if (!isProduction()) return
-  // True with any of them.
+  // True with any of the privileges.
   const { rows } = await pool().query<{ mayChange: boolean }>(
     `SELECT has_table_privilege('audit_entries', 'UPDATE, DELETE, TRUNCATE')
        OR (SELECT pg_has_role(datdba, 'MEMBER') FROM pg_database WHERE datname = current_database()) AS "mayChange"`,

@@ -4,7 +4,7 @@ import type { Role } from "@/lib/permissions"
 import { product } from "@/lib/product"
 import { kinds, type Surface } from "@/lib/surfaces"
 
-/** The demo accounts' password. It and their keys are public: never seed them into a production database. */
+/** Public, as the demo's keys are: never seed them into a production database. */
 export const demoPassword = "demo-password-2026"
 
 export const demoAccounts: readonly { role: Role; name: string; email: string; surface: Surface }[] = [
@@ -17,7 +17,7 @@ export const demoAccounts: readonly { role: Role; name: string; email: string; s
   { role: "support", name: "Sam Support", email: "support@example.com", surface: "user" },
 ]
 
-/** The demo key of an account: the same in every demo, so that it can be printed although only its hash is stored. */
+/** The same in every demo, so that it can be printed although only its hash is stored. */
 export function demoKey({ email, surface }: { email: string; surface: Surface }): string {
   const random = createHash("sha512")
     .update(`${product.slug} demo ${email}`)

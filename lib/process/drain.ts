@@ -4,13 +4,12 @@ import { drainBackground } from "@/lib/platform/queues/background"
 import { drainStreams } from "@/lib/platform/queues/stream-slots"
 import { drainRequestLog } from "@/lib/request-log/write"
 
-/** Before a process exits, with our listener and under Next alone. */
 export async function drain(): Promise<void> {
   await drainStreams()
   await Promise.all([drainRequestLog(), drainBackground()])
 }
 
-/** Drains before Next's own handlers of shutdown signals run, which exit once all responses are sent. */
+/** Next's own handlers exit once all responses are sent, so this drains before them. */
 export function delayExit(): void {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     const handlers = process.listeners(signal)

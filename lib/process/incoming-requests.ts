@@ -6,10 +6,7 @@ import { keepResponse, refuseUnreadable } from "@/lib/platform/http/responses"
 import { forwardedHeader, socketAddressHeader } from "@/lib/platform/rate-limit/client-address"
 import { singleton } from "@/lib/singleton"
 
-/**
- * The target without dot segments and a fragment. Next resolves them only after limits of bodies, the log and documents
- * have been decided by the path.
- */
+/** Next resolves dot segments and fragments after the path has decided limits of bodies, the log and documents. */
 function resolved(target = ""): string {
   if (!target.startsWith("/") || !/#|\/(\.|%2e)/i.test(target)) return target
   const { pathname, search } = new URL(`http://localhost${target}`)
@@ -17,8 +14,8 @@ function resolved(target = ""): string {
 }
 
 /**
- * Whether a request target is a valid path. For any other, Next returns a 500 or redirects to the host in it. Below
- * /_next/data, which only its other router uses, it renders a page that would count as a file.
+ * For an invalid path, Next returns a 500 or redirects to the host in it. Below /_next/data, which only its other
+ * router uses, it renders a page that would count as a file.
  */
 function isPath(target: string): boolean {
   if (!target.startsWith("/") || target.startsWith("//")) return false
@@ -30,21 +27,20 @@ function isPath(target: string): boolean {
   }
 }
 
-/** Whether a proxy forwarded the request: the demo's mailbox is for this machine alone. */
+/** The demo's mailbox is for this machine alone. */
 function isForwarded({ headers }: IncomingMessage): boolean {
   return Object.keys(headers).some((name) =>
     /^(forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|cf-connecting-ip|true-client-ip)$/.test(name),
   )
 }
 
-/** Whether the response may be a stream: see lib/api/streams/stream.ts, and the downloads of lists. */
 function mayBeStreamed(path: string, { headers }: IncomingMessage): boolean {
   return /^\/(admin|account)\/csv\//.test(path) || /x-ndjson|text\/csv/i.test(headers.accept ?? "")
 }
 
 const renderingHeaders = ["rsc", "next-router-state-tree", "next-router-prefetch", "next-router-segment-prefetch"]
 
-/** Whether Next can parse the header; if not, it returns a 500. */
+/** Next returns a 500 for a header that it cannot parse. */
 function isRouterState(header: string | string[] | undefined): boolean {
   if (header === undefined) return true
   try {
@@ -55,10 +51,7 @@ function isRouterState(header: string | string[] | undefined): boolean {
   }
 }
 
-/**
- * Sets a header with the socket's address on every request, because a Request has no connection, and records the
- * responses of Next. Node publishes to this channel before any handler runs.
- */
+/** A Request has no connection, so a header has the socket's address. Node publishes before any handler runs. */
 export function watchRequests(): void {
   singleton("requests", () => {
     subscribe("http.server.request.start", (message) => {

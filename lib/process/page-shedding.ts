@@ -3,27 +3,22 @@ import { env } from "@/lib/env"
 import { isOverloaded, overloaded } from "@/lib/platform/postgres/load-shedding"
 import { singleton } from "@/lib/singleton"
 
-/** How often the delay of the event loop is measured. */
 const periodMs = 250
 
-/** How long pages are refused once the loop is late. The length of a turn is added, because the next decision needs one. */
+/** The length of a turn is added, because the next decision needs one. */
 const refusedMs = 1_000
 
 /** Probes must get a response especially under overload. */
 export const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"])
 
-/** `periods`: how many in a row have been late. `until`: when pages are accepted again, by performance.now. */
+/** `periods`: late ones in a row. `until`: on the clock of `performance.now`. */
 type Lateness = { periods: number; until: number }
 
-/** Whether a path is that of a page, form or sign-in, and not of the API, a file of the build or a probe. */
 export function isPage(path: string): boolean {
   return !probes.has(path) && !/^\/(api\/(?!auth\/)|_next\/)/.test(path)
 }
 
-/**
- * The refusal of a request for a page while others wait for a connection or for their turn. Pages share the process with
- * the API, which costs far less and is served until it lacks connections.
- */
+/** Pages share the process with the API, which costs far less and is served until it lacks connections. */
 export function shedPage(path: string): Response | undefined {
   if (!isPage(path) || (!isOverloaded() && performance.now() >= lateness().until)) return undefined
   const headers = { "Content-Type": "text/plain", ...overloaded.headers }
@@ -31,7 +26,7 @@ export function shedPage(path: string): Response | undefined {
 }
 
 /**
- * Records a period. One long turn, such as the first render of a page, makes one period late; two in a row are load.
+ * One long turn, such as the first render of a page, makes one period late; two in a row are load.
  * @param medianMs of the turns of the loop in the period, 10 to 12 if nothing delays them
  */
 export function record(late: Lateness, medianMs: number, limitMs: number, now = performance.now()): void {

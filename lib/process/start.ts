@@ -8,7 +8,6 @@ import { refuseDemoKeys, refuseNewerDatabase, warnOfRights, whenDatabaseResponds
 import { watchRequests } from "./incoming-requests"
 import { releaseFinishedRenders } from "./release-renders"
 
-/** Starts what every server process needs, with our listener and under Next alone. */
 export async function startProcess(): ReturnType<typeof startTracing> {
   const tracing = await startTracing()
   watchRequests()
@@ -22,7 +21,6 @@ export async function startProcess(): ReturnType<typeof startTracing> {
   return tracing
 }
 
-/** Exits if this build must not use the database. */
 export function refuseDatabases(): Promise<void> {
   return singleton("refusals", async () => {
     await whenDatabaseResponds(refuseNewerDatabase)

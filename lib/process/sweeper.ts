@@ -15,11 +15,10 @@ import { singleton } from "@/lib/singleton"
 
 type Job = {
   everyMs: number
-  /** Returns what it did, in words. Any number of processes may run it at once. */
+  /** Any number of processes may run it at once. */
   run: (database: Pool) => Promise<string>
 }
 
-/** The work that no request waits for, by its name in logs and metrics. */
 export const jobs = {
   reservations: { everyMs: 10_000, run: releaseOverdue },
   daily_sums: {
@@ -43,7 +42,7 @@ export const jobs = {
   deletions: { everyMs: 60_000, run: async () => `${await eraseDueAccounts()} accounts erased` },
 } as const satisfies Record<string, Job>
 
-/** Runs the jobs in the background. Every instance does this unless `SWEEPER=off`, so others do the work of a crashed one. */
+/** Every instance runs them unless `SWEEPER=off`, so others do the work of a crashed one. */
 export function startSweeper(): void {
   if (env().SWEEPER === "off") return
   singleton("sweeper", () => Object.entries(jobs).map(([name, job]) => repeat(name, job)))

@@ -1,7 +1,7 @@
 import type { OwnerId } from "@/lib/authority/owner"
 import { pool } from "@/lib/platform/postgres/pool"
 
-/** What a key was used for since the month (UTC) started. */
+/** Since the start of the month (UTC). */
 export type KeyMonth = { id: string; name: string; start: string; requests: number; credits: number }
 
 const statement = {
@@ -16,7 +16,6 @@ const statement = {
     ORDER BY requests DESC, id LIMIT 5`,
 }
 
-/** The 5 keys of an account that were used most this month, and the requests with all of its keys. */
 export async function monthByKey(owner: OwnerId): Promise<{ keys: KeyMonth[]; requests: number }> {
   const { rows } = await pool().query<KeyMonth & { total: number }>({ ...statement, values: [owner] })
   return { keys: rows, requests: rows[0]?.total ?? 0 }

@@ -3,7 +3,6 @@ import type { User } from "@/generated/prisma/client"
 import type { ListedKey } from "@/lib/keys/data"
 import { fileNameOf, isReportFormat, keyReportOf, reportFormats } from "./key-report"
 
-/** The report of a key as a file; 404 for another format. */
 export async function downloadReport(key: ListedKey, format: string, reader: Pick<User, "id">): Promise<Response> {
   if (!isReportFormat(format)) notFound()
   const report = await keyReportOf(key, reader)

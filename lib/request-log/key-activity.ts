@@ -1,11 +1,9 @@
 import { db, snapshot } from "@/lib/platform/postgres/prisma"
 
-/** The requests with a key since it was created, of one endpoint, of one address, of both, or of all. */
 type Requests = {
   requests: number
-  /** Those with a status of 400 or more. */
+  /** Responses with a status of 400 or more. */
   errors: number
-  /** Rows of data in the responses. */
   rows: number
 }
 
@@ -13,32 +11,31 @@ type Reached = Requests & { firstAt: Date; lastAt: Date }
 
 export type ReachedRoute = Reached & { route: string; addresses: number }
 
-/** An IPv4 address, an IPv6 /64, `unknown`, or `others` for those beyond the entries that a key can have. */
+/** An IPv4 address, an IPv6 /64, `unknown`, or `others` beyond the entries that a key can have. */
 export type ReachedAddress = Reached & { address: string; routes: number }
 
 export type ReachEntry = Reached & { route: string; address: string }
 
 export type KeyActivity = {
-  /** When this was read, by the database clock. */
+  /** By the database clock. */
   readAt: Date
-  /** When the first request with any key was logged; `null` if none was. */
+  /** Of any key; `null` if no request was logged. */
   logStartedAt: Date | null
-  /** Requests of the last 400 days that are in no other number. */
+  /** Of the last 400 days; they are in no other number. */
   unlogged: number
   total: Requests & { firstAt: Date | null; lastAt: Date | null; entries: number }
-  /** Those with the most rows first. */
+  /** Most rows first. */
   routes: ReachedRoute[]
-  /** The newest first: an address that is new may be that of somebody else. At most `maxEntries`, as of the entries. */
+  /** Newest first: a new address may be that of somebody else. At most `maxEntries`, as of the entries. */
   addresses: ReachedAddress[]
   entries: ReachEntry[]
 }
 
-/** Anybody who has a revoked key can make entries by using it from many addresses. */
+/** Anybody with a revoked key can make entries by using it from many addresses. */
 const maxEntries = 10_000
 
 type Row = Reached & { level: number; route: string; address: string; parts: number }
 
-/** Reads what a key did since it was created, or since the log started. */
 export async function findKeyActivity(keyId: string): Promise<KeyActivity> {
   const [[log], found] = await snapshot(
     db().$queryRaw<[Pick<KeyActivity, "readAt" | "logStartedAt" | "unlogged">]>`
@@ -75,7 +72,6 @@ function numbersOf({ requests, errors, rows, firstAt, lastAt }: Row): Reached {
   return { requests, errors, rows, firstAt, lastAt }
 }
 
-/** The number of logged requests with a key since it was created. */
 export async function countRequests(keyId: string): Promise<number> {
   const [{ requests }] = await db().$queryRaw<[{ requests: number }]>`
     SELECT coalesce(sum(requests), 0)::float8 AS requests FROM key_reach WHERE key_id = ${keyId}::uuid`

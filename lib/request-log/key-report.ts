@@ -6,24 +6,18 @@ import { byteOrderMark, csvLine } from "@/lib/platform/text/csv"
 import { absoluteTime } from "@/lib/platform/text/format-time"
 import { findKeyActivity, type KeyActivity } from "./key-activity"
 
-/** What a key did, and for which time that is everything. */
 export type KeyReport = KeyActivity & {
   key: ListedKey
-  /** From when on every request is counted; `null` if none was ever logged, or what was logged is not kept. */
+  /** `null` if no request was ever logged, or its log is not kept. */
   completeFrom: Date | null
   isSinceCreation: boolean
-  /** Whether the key ended so long ago that what it did is not kept. */
   isDeleted: boolean
-  /** Whether the key was used after the last logged request, as when the log was off. */
+  /** The key was used after the last logged request, as when the log was off. */
   isLastUseMissing: boolean
-  /** Whether there are more entries than are listed. */
   isTruncated: boolean
 }
 
-/**
- * Reads the report of a key, which can take half a second, when it is its reader's turn.
- * @throws TooManyWaiting
- */
+/** Takes up to half a second, so it waits for the reader's turn. @throws TooManyWaiting */
 export async function keyReportOf(key: ListedKey, { id: reader }: Pick<User, "id">): Promise<KeyReport> {
   const reach = await inTurn(reader, "request", () => findKeyActivity(key.id))
   return {
@@ -37,7 +31,6 @@ export async function keyReportOf(key: ListedKey, { id: reader }: Pick<User, "id
 // The last use is recorded at most once a minute, and before its request is logged.
 const toleranceMs = 60_000
 
-/** Since when the log has every request with a key, except those that it counts as unlogged. */
 export function completenessOf(
   {
     createdAt,
@@ -61,7 +54,6 @@ export function completenessOf(
   return { completeFrom, isSinceCreation, isDeleted, isLastUseMissing }
 }
 
-/** "Complete from 1 May 2026, 12:00 UTC to …, except for 3 requests that were not logged. It starts when …" */
 export function completenessInWords({
   completeFrom,
   isSinceCreation,
@@ -87,7 +79,6 @@ export function isReportFormat(name: string): name is ReportFormat {
   return Object.hasOwn(reportFormats, name)
 }
 
-/** The name of the file, with the start of the key and the day (UTC) of the report. */
 export function fileNameOf({ key, readAt }: KeyReport, format: ReportFormat): string {
   return `key-report-${key.start}-${readAt.toISOString().slice(0, 10)}.${format}`
 }
@@ -111,7 +102,6 @@ function jsonOf({ key, readAt, total, routes, addresses, entries, ...report }: K
   return `${JSON.stringify(body, null, 2)}\n`
 }
 
-/** A row for each endpoint and address. */
 function csvOf({ key, completeFrom, readAt, isLastUseMissing, unlogged, isTruncated, entries }: KeyReport): string {
   const columns = {
     key_id: key.id,

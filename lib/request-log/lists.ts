@@ -54,7 +54,6 @@ const requests = findIn({
   },
 })
 
-/** The logged requests of the days that are kept. */
 export const findRequests = {
   page: ofKeptDays(requests.page, { rows: [], total: 0 }),
   all: ofKeptDays(requests.all, []),
@@ -73,7 +72,6 @@ function ofKeptDays<Selected extends Range, Result>(
 
 export const usageUnit = z.enum(["hour", "day"])
 
-/** What a key was used for in an hour or a day. */
 export const usageRow = z.object({
   id,
   keyId: id,
@@ -112,7 +110,6 @@ const usage = findIn({
   total: dailyTotal("key_usage"),
 })
 
-/** What keys were used for, by day unless `unit` is another one. */
 export const findUsage = {
   page: ({ unit = "day", ...where }: Partial<Usage>, page: Page) => usage.page({ ...where, unit }, page),
   all: ({ unit = "day", ...where }: Partial<Usage>, selection: Selection) => usage.all({ ...where, unit }, selection),

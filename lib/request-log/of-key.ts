@@ -7,7 +7,6 @@ export type UsageUnit = z.output<typeof usageUnit>
 
 export const shownPeriods: Record<UsageUnit, number> = { day: 30, hour: 48 }
 
-/** What a key was used for in an hour or a day. */
 export type UsagePeriod = Record<(typeof usageColumns)[number], number> & { startsAt: Date }
 
 const usageColumns = [
@@ -25,13 +24,12 @@ const usage = {
     ORDER BY period`,
 }
 
-/** The use of a key in the last hours or days including this one, oldest first, also those without a request. */
+/** Oldest first; includes periods without a request. */
 export async function usageOf(keyId: string, unit: UsageUnit): Promise<UsagePeriod[]> {
   const { rows } = await pool().query<UsagePeriod>({ ...usage, values: [keyId, unit, shownPeriods[unit]] })
   return rows
 }
 
-/** Requests that failed in the same way. */
 export type Failure = {
   method: string
   route: string
@@ -39,11 +37,10 @@ export type Failure = {
   code: string | null
   count: number
   lastAt: Date
-  /** Where the last of them came from. */
   lastAddress: string | null
 }
 
-/** Bounds what is read of a key that fails all the time. */
+/** Bounds the rows that are read of a key that fails all the time. */
 export const latestFailures = 500
 
 const failures = {
@@ -57,7 +54,6 @@ const failures = {
     GROUP BY method, route, status, code ORDER BY max(created_at) DESC LIMIT 10`,
 }
 
-/** How the latest requests with a key failed, the last failure first. */
 export async function failuresOf(keyId: string): Promise<Failure[]> {
   const { rows } = await pool().query<Failure>({ ...failures, values: [keyId, firstLoggedDay()] })
   return rows
@@ -68,7 +64,6 @@ const seenBy = {
   owner: "SELECT DISTINCT route, status FROM key_request_sums WHERE user_id = $1 AND hour >= $2 ORDER BY route, status",
 } as const
 
-/** The endpoints and statuses of the logged requests with a key, or with all of an owner: what they can be filtered by. */
 export async function seenOf(of: keyof typeof seenBy, id: string): Promise<{ routes: string[]; statuses: number[] }> {
   const statement = { name: `seen-of-${of}`, text: seenBy[of] }
   const { rows } = await pool().query<{ route: string; status: number }>({

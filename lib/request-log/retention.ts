@@ -2,7 +2,7 @@ import { env } from "@/lib/env"
 import { usageDays } from "@/lib/keys/choices"
 import { pool } from "@/lib/platform/postgres/pool"
 
-/** For how many days after that the sweeper looks for a key: it has been running at some time of these. */
+/** Days after `usageDays` in which the sweeper must run once, to find an ended key. */
 const sweptDays = 60
 
 /** Keeps each statement short, however many rows have expired. */
@@ -11,19 +11,17 @@ const batch = 5_000
 const dayMs = 86_400_000
 
 /**
- * The start of the first day (UTC) whose requests are shown. Days before it are dropped later, so that totals are exact
- * whether or not they still exist.
+ * Earlier days (UTC) are hidden at once and dropped later, so that totals are exact whether or not they still exist.
  */
 export function firstLoggedDay(): Date {
   return new Date((Math.floor(Date.now() / dayMs) - env().REQUEST_LOG_DAYS) * dayMs)
 }
 
-/** The first day to keep, by the clock of the database: a server whose clock is ahead must not drop the log. */
+/** By the database clock: a server whose clock is ahead must not drop the log. */
 const firstDay = "(utc_day(now()) - $1::int)"
 
 /**
- * Drops the days of the log that are no longer shown, with their sums, and usage that is older than `usageDays`, and what
- * was done with keys that ended before that.
+ * Also deletes usage older than `usageDays`, and the activity of keys that ended before that.
  * @returns the number of days dropped
  */
 export async function dropOldRequests(database = pool()): Promise<number> {

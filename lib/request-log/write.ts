@@ -14,7 +14,6 @@ import { anyPrefix } from "@/lib/surfaces"
 // The log of requests with keys. Entries wait in memory and are written in batches over a connection of their own, so a
 // slow, full or unreachable database never delays or fails a response. What is lost is counted per key and hour.
 
-/** A request with a key that exists, as the API describes it. */
 export type LoggedRequest = {
   keyId: string
   userId: string
@@ -23,19 +22,16 @@ export type LoggedRequest = {
   /** The path of an endpoint, never the URL. */
   route: string
   status: number
-  /** The code in the envelope of an error. */
   code: string | undefined
   ms: number
-  /** Rows of data in the response. */
   rows: number
-  /** Credits that the request was charged. */
   credits: number
-  /** The whole network address of the client. */
+  /** The whole address, not only its network. */
   address: string | undefined
   userAgent: string | null
-  /** The names, not the values, of the parameters in the query that the endpoint declares. */
+  /** Names, not values, of the parameters that the endpoint declares. */
   parameters: readonly string[]
-  /** The X-Request-Id of the response, which clients can choose. */
+  /** Clients can choose it. */
   requestId: string
 }
 
@@ -47,21 +43,16 @@ const maxWaiting = 10_000
 const batch = 1_000
 const writeEveryMs = 500
 
-/**
- * Failed requests that each process logs per minute of a key, of an account and of an address. Otherwise anybody with
- * revoked keys could fill the disk.
- */
+/** Per minute and process, of a key, an account and an address. Otherwise revoked keys could fill the disk. */
 export const failuresPerMinute = 300
 
-/** How long a shutdown waits for the database. */
 const drainMs = 3_000
 
-/** The name of the connection in `pg_stat_activity`. */
+/** Shown in `pg_stat_activity`. */
 export const logApplication = "request log"
 
 type State = {
   waiting: Entry[]
-  /** The number of requests that are not logged, by key, owner and hour. */
   unlogged: Map<string, number>
   isFailureLogged: (request: LoggedRequest) => boolean
   writing?: Promise<void> | undefined
@@ -83,8 +74,8 @@ function state(): State {
 }
 
 /**
- * Logs a request within a second. Never throws.
- * @param isKept whether what is logged of the key is kept, or only counted: see lib/request-log/retention.ts
+ * Logs within a second. Never throws.
+ * @param isKept `false` only counts the request: see lib/request-log/retention.ts
  * @returns during a shutdown, a promise that the response waits for
  */
 export function logRequest(request: LoggedRequest, isKept = true): Promise<void> | undefined {
@@ -98,7 +89,7 @@ export function logRequest(request: LoggedRequest, isKept = true): Promise<void>
   return undefined
 }
 
-/** Writes everything at once from now on: before a process exits. */
+/** Call it before the process exits: later requests are written at once. */
 export function drainRequestLog(): Promise<void> {
   state().isDraining = true
   return drain()
@@ -109,7 +100,7 @@ async function drain(): Promise<void> {
   const timeout = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, drainMs)
   })
-  // Entries that came while a batch was being written are written after it.
+  // Entries that arrive during a write are written after it.
   await Promise.race([timeout, write().then(write)])
   clearTimeout(timer)
 }
@@ -131,7 +122,7 @@ function scheduleWrite(): void {
   }, writeEveryMs).unref()
 }
 
-/** Writes all that waits, unless the database fails; then it continues to wait. */
+/** If the database fails, the entries continue to wait. */
 function write(): Promise<void> {
   const current = state()
   current.writing ??= writeAll(current)
@@ -163,7 +154,7 @@ async function writeAll({ waiting, unlogged }: State): Promise<void> {
   }
 }
 
-/** Writes entries once, however often it is called with them; a trigger adds them to all sums in the same commit. */
+/** Idempotent: repeated calls write the same entries once. A trigger adds them to all sums in the same commit. */
 export async function writeEntries(database: Pool, entries: readonly Entry[]): Promise<void> {
   const days = new Set(entries.map(({ createdAt }) => createdAt.toISOString().slice(0, 10)))
   await database.query("SELECT add_request_log_day(day) FROM unnest($1::date[]) day", [[...days].sort()])
@@ -192,13 +183,13 @@ async function addUnlogged(place: string, n: number): Promise<void> {
 const apiKey = new RegExp(`${anyPrefix}\\w*`, "gi")
 const maxUserAgent = 200
 
-/** The entry of a request. Its texts are copies: a slice of a header would keep the whole header in memory. */
+/** The texts are copies: a slice of a header would keep the whole header in memory. */
 function entryOf({ address, userAgent, requestId, ...request }: LoggedRequest): Entry {
   const copied = { address: address && copyOf(address), userAgent: masked(userAgent), requestId: copyOf(requestId) }
   return { ...request, ...copied, id: uuidv7() }
 }
 
-/** A user agent as it is stored: at most 200 characters, with API keys masked. HTTP allows neither line breaks nor NUL. */
+/** Masks API keys. HTTP allows neither line breaks nor NUL. */
 function masked(userAgent: string | null): string | null {
   return userAgent ? copyOf(userAgent.replaceAll(apiKey, "[key]").slice(0, maxUserAgent)) : null
 }
@@ -207,7 +198,7 @@ function copyOf(text: string): string {
   return Buffer.from(text).toString()
 }
 
-/** One connection that requests never wait for, and that never waits for them. */
+/** Requests never wait for this connection, and it never waits for them. */
 function connection(): Pool {
   return singleton("request-log-connection", () => {
     const options = {

@@ -10,7 +10,6 @@ import type { ErrorCode } from "../errors"
 import { idempotencyKeyHeader } from "../idempotency-key"
 import { limitBounds, maxOffset, searchLength } from "../parameters"
 
-/** An endpoint with its path and its example response, for the generated documents. */
 export type Documented = Endpoint & {
   readonly path: string
   readonly example: unknown
@@ -20,7 +19,6 @@ export function exampleSearch({ shape, exampleQuery }: Endpoint): string {
   return exampleQuery ?? (shape === "list" ? "?limit=2" : "")
 }
 
-/** The body of an endpoint's example request, from the examples of its fields; undefined without a request body. */
 export function exampleBody({ metered }: Endpoint): Record<string, unknown> | undefined {
   const fields = metered && jsonSchemaOf(metered.body, "input").properties
   return fields && Object.fromEntries(Object.entries(fields).map(([name, { examples }]) => [name, examples?.[0]]))
@@ -49,7 +47,6 @@ export function errorCodes({ scope, metered, families }: Endpoint): ErrorCode[] 
   ]
 }
 
-/** The conventions of every endpoint, in Markdown, for all generated documents. */
 export const conventions = {
   envelope:
     'A list returns `{ "data": [rows], "meta": { "total", "limit", "offset", "nextCursor" } }`, where `total` counts all matching rows. A single object returns `{ "data": {…} }`.',
@@ -75,7 +72,6 @@ export const conventions = {
   errors: 'An error is `{ "error": { "code", "message" } }`; the message states the reason.',
 }
 
-/** The headers of every response to a valid key. */
 export const responseHeaders: Readonly<Record<string, string>> = {
   "X-Request-Id": "Identifies this request in the server's log",
   "RateLimit-Policy": "The limit: requests (q) per window of w seconds",
@@ -85,14 +81,12 @@ export const responseHeaders: Readonly<Record<string, string>> = {
   "X-RateLimit-Reset": "Seconds until the window ends",
 }
 
-/** `/api/v1/admin/credits/balances` becomes `listAdminCreditsBalances`, the name in documents and clients. */
 export function operationId({ path, shape, method }: Documented): string {
   const verb = method === "POST" ? "" : shape === "object" ? "get" : "list"
   const name = verb + schemaName(path)
   return name.charAt(0).toLowerCase() + name.slice(1)
 }
 
-/** `/api/v1/admin/credits/balances` becomes `AdminCreditsBalances`. */
 export function schemaName(path: string): string {
   return path
     .replace("/api/v1/", "")
@@ -105,7 +99,6 @@ export type Described = {
   name: string
   type: string
   description: string | undefined
-  /** Whether it contains text from users or third parties. */
   untrusted: boolean
   fields: readonly Described[]
 }
@@ -118,7 +111,6 @@ export function describeBody(schema: z.ZodType): Described[] {
   return fieldsOf(jsonSchemaOf(schema, "input"))
 }
 
-/** The fields of a row, an object or a part of `meta`. */
 export function describeFields(schema: z.ZodType): Described[] {
   return fieldsOf(jsonSchemaOf(schema, "output"))
 }
@@ -143,7 +135,6 @@ export function describeFamily(family: Family): Described[] {
   ]
 }
 
-/** What a measure counts, and what it can be split and filtered by, unless that is every dimension of its family. */
 export function describeMeasure(name: string, { definition, permission }: Measure, family: Family): string {
   const possible = dimensionsOf(family, [name])
   const isWhole = possible.length === Object.keys(family.dimensions).length
@@ -177,7 +168,6 @@ function isUntrusted({ "x-untrusted": untrusted, anyOf = [], items, properties =
   return untrusted === true || [...anyOf, ...(items ? [items] : []), ...Object.values(properties)].some(isUntrusted)
 }
 
-/** A type in short form: `integer from 1 to 500, default 100`, `time or null`, `paid|failed`. */
 function typeOf(schema: JsonSchema): string {
   const { minimum, maximum, default: preset } = schema
   const most = maximum === maxOffset ? "" : ` to ${maximum}`
@@ -199,7 +189,6 @@ function kindOf({ type, format, enum: values, anyOf, items, properties }: JsonSc
   return [type ?? "any"].flat().join(" or ")
 }
 
-/** The part of JSON Schema that zod generates for our rows and parameters. */
 export type JsonSchema = {
   type?: string | string[]
   format?: string
@@ -219,7 +208,6 @@ export type JsonSchema = {
   "x-untrusted"?: boolean
 }
 
-/** @param io `output` for rows in responses, `input` for parameters and request bodies */
 export function jsonSchemaOf(schema: z.ZodType, io: "input" | "output"): JsonSchema {
   const { $schema: _dialect, ...described } = z.toJSONSchema(schema, {
     io,

@@ -4,10 +4,7 @@ import { type Documented, exampleBody, exampleSearch } from "./document"
 
 type Example = { url: string; body?: Record<string, unknown> | undefined; key?: string }
 
-/**
- * The languages of the example requests. The examples need only the standard library. They contain the key, or read it
- * from the variable `keyVariable`; metered calls generate a new idempotency key each time.
- */
+/** The examples need only the standard library. Metered calls generate a new idempotency key each time. */
 const languages = {
   curl: {
     title: "curl",
@@ -75,7 +72,6 @@ export type Language = keyof typeof languages
 
 export const languageTitles = Object.entries(languages).map(([name, { title }]) => [name as Language, title] as const)
 
-/** A request in a language. With `key`, it can be pasted and run as it is. */
 export function requestIn(language: Language, example: Example): string {
   return languages[language].write(example)
 }

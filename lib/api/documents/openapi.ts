@@ -19,7 +19,6 @@ import {
 
 const version = "1.0.0"
 
-/** The OpenAPI 3.1 document of both surfaces, generated from the endpoints. */
 export function openApiDocument(endpoints: readonly Documented[], baseUrl: string): string {
   return JSON.stringify({
     openapi: "3.1.0",
@@ -36,7 +35,7 @@ export function openApiDocument(endpoints: readonly Documented[], baseUrl: strin
       { name: "user", description: `The key owner's own account; keys begin with ${kinds.user.prefix}.` },
       { name: "leaks", description: "For anyone who finds a leaked key; needs no key." },
     ],
-    // Alternatives: the key is accepted in either header.
+    // The key is accepted in either header.
     security: [{ bearer: [] }, { header: [] }],
     paths: {
       ...Object.fromEntries(
@@ -138,7 +137,6 @@ function operation(endpoint: Documented) {
   }
 }
 
-/** The only operation without a key. */
 const leakOperation = {
   operationId: "reportLeaks",
   tags: ["leaks"],
@@ -170,7 +168,7 @@ const leakOperation = {
 
 type Codes = readonly [ErrorCode, ...ErrorCode[]]
 
-/** The errors of an endpoint, by status: the document has one response for each. */
+/** OpenAPI has one response for each status. */
 function errorResponses(endpoint: Documented): Codes[] {
   const all = errorCodes(endpoint)
   const statuses = [...new Set(all.map((code) => errors[code].status))]

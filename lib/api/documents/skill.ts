@@ -17,10 +17,6 @@ import {
   exampleBody,
 } from "./document"
 
-/**
- * The Agent Skill of one surface: front matter, then what an agent needs to call the API and use its responses.
- * Generated from the endpoints of that surface; it contains no secrets.
- */
 export function skillDocument(surface: Surface, endpoints: readonly Documented[], baseUrl: string): string {
   const recipes: Record<string, string> = Object.assign({}, ...endpoints.map(({ recipes }) => recipes))
   const metrics = endpoints.filter(({ families }) => families)
@@ -39,7 +35,6 @@ export function skillDocument(surface: Surface, endpoints: readonly Documented[]
   ].join("\n\n")
 }
 
-/** The texts that differ between the documents of the two surfaces. */
 export const texts: Record<Surface, { name: string; title: string; description: string; reads: string }> = {
   admin: {
     name: `${product.slug}-admin-data-api`,
@@ -116,7 +111,6 @@ function errorTable(surface: Surface, endpoints: readonly Documented[]): string 
   return `## Errors\n\n${conventions.errors}\n\n| Status | Code | What to do |\n|---|---|---|\n${rows.join("\n")}`
 }
 
-/** The endpoint that counts, with all that it can count: each measure with its definition, each dimension once. */
 function describeMetrics(endpoint: Documented, endpoints: readonly Documented[]): string {
   const { method, path, summary, filters, parameters, required = [], families = [] } = endpoint
   const described = describeParameters(parameters).filter(({ name }) => !Object.hasOwn(filters, name))
@@ -150,7 +144,6 @@ function familyRow({ family, permission }: Source, endpoints: readonly Documente
   return `| ${family.name}, \`${permission}\` | ${measures.join("; ")} | ${dimensions.join("; ")} |`
 }
 
-/** @param isListed whether the list has a field of this name, which states the values */
 function describeDimension(name: string, dimension: Dimension, isListed: boolean): string {
   if (dimension === accountDimension || dimension === currencyDimension) return `\`${name}\``
   const [{ type: values } = { type: "string" }] = describeParameters({ [name]: dimension.schema })
@@ -162,7 +155,6 @@ function codesOf(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ")
 }
 
-/** Filters that the conventions explain. */
 const explained = ["q", "sort"]
 
 function describeEndpoint(endpoint: Documented): string {
@@ -193,10 +185,8 @@ ${describeBody(body).map(describeField).join("; ")}
 Response:`
 }
 
-/** Marks text from users or third parties. */
 const untrusted = " **untrusted**"
 
-/** What the conventions say of fields of these types. */
 const common = new Set(
   describeFields(z.object({ id, timestamp, minorUnits, currency })).map(({ description }) => description),
 )

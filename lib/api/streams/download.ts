@@ -2,18 +2,16 @@ import { databaseDeadline } from "@/lib/platform/postgres/deadline"
 import { refusalFor, type StreamedBody } from "../respond"
 import type { Reader } from "./stream"
 
-/** A signed-in account as the reader of a stream. */
 export function readerOfPage(request: Request, reader: Pick<Reader, "id" | "account" | "kind" | "check">): Reader {
   return { ...reader, request, requestId: requestIdOf(request), withinDeadline: databaseDeadline() }
 }
 
-/** A stream as a file, whose name has the day (UTC). */
 export function fileOf({ stream, headers }: StreamedBody, name: string, extension: "csv" | "zip"): Response {
   const file = `${name}-${new Date().toISOString().slice(0, 10)}.${extension}`
   return new Response(stream, { headers: { ...headers, "Content-Disposition": `attachment; filename="${file}"` } })
 }
 
-/** The message of why a route handler of a page failed; Next would respond with an empty 500. */
+/** Next would respond with an empty 500. */
 export function failureOf(error: unknown, request: Request): Response {
   const { status, message, headers } = refusalFor(error, requestIdOf(request))
   return new Response(message, { status, headers: { ...headers, "Cache-Control": "no-store" } })

@@ -5,14 +5,12 @@ import { errorEnvelope } from "../envelope"
 type Row = Readonly<Record<string, unknown>>
 
 export type StreamFormat = {
-  /** The media type that clients accept. */
   readonly type: string
   readonly contentType: string
   readonly start: (columns: readonly string[]) => string
   readonly row: (row: Row, columns: readonly string[]) => string
-  /** What comes after the last row, and says that it was the last one. */
   readonly end: (total: number) => string
-  /** The last line of a stream that is incomplete; without one, its connection is reset. */
+  /** The last line of an incomplete stream; without one, its connection is reset. */
   readonly failure?: (code: string, message: string) => string
 }
 
@@ -33,14 +31,14 @@ export const csv: StreamFormat = {
   end: () => "",
 }
 
-/** The same as a file for people: programs that read the API get no byte order mark, and amounts in minor units. */
+/** For people. Programs that read the API get no byte order mark, and amounts in minor units. */
 export const csvFile: StreamFormat = {
   ...csv,
   start: (columns) => byteOrderMark + csvLine(columns),
   row: (row, columns) => csv.row(withDecimals(row), columns),
 }
 
-/** With amounts of money, which are in the rows with a currency, as decimals. */
+/** Only rows with a currency have amounts of money. */
 function withDecimals(row: Row): Row {
   const { currency } = row
   if (typeof currency !== "string") return row
@@ -52,7 +50,6 @@ function withDecimals(row: Row): Row {
 
 const spellings = (name: string) => ["application", "text"].flatMap((type) => [`${type}/${name}`, `${type}/x-${name}`])
 
-/** What a client accepts, and a list can be: a page in JSON, or all rows. */
 const formats: Readonly<Record<string, StreamFormat | "page">> = {
   "application/json": "page",
   "application/*": "page",
@@ -61,7 +58,7 @@ const formats: Readonly<Record<string, StreamFormat | "page">> = {
   ...Object.fromEntries(spellings("csv").map((type) => [type, csv])),
 }
 
-/** The format of a stream, if the client prefers it to a page in JSON (RFC 9110, section 12.5.1). */
+/** RFC 9110, section 12.5.1. Undefined if the client prefers a page in JSON. */
 export function formatOf({ headers }: Pick<Request, "headers">): StreamFormat | undefined {
   const [preferred] = (headers.get("accept") ?? "")
     .split(",")

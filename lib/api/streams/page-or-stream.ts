@@ -6,10 +6,10 @@ import { setAll } from "../respond"
 import { formatOf, type StreamFormat } from "./formats"
 import type { Reader } from "./stream"
 
-/** Throws a Refusal if the reader lacks a permission that a query needs besides the endpoint's own. */
+/** @throws Refusal without the permission */
 export type PermissionCheck = (permission: Permission) => void
 
-/** Whether the reader has a permission without which fields are null. Losing it later ends a stream. */
+/** A stream ends when its reader loses the permission. */
 export function has(checkPermission: PermissionCheck, permission: Permission): boolean {
   try {
     checkPermission(permission)
@@ -20,17 +20,13 @@ export function has(checkPermission: PermissionCheck, permission: Permission): b
   }
 }
 
-/** What a person of a role may checkPermission on a page. */
 export function permissionCheckOf(role: string): PermissionCheck {
   return (permission) => {
     if (!holds(role, permission)) refuseAs("forbidden", `Your role lacks the permission ${permission}.`)
   }
 }
 
-/**
- * How a call reads the rows of a list: a page or, in the format that its client prefers, all of them. Sets `Vary`.
- * `checkPermission` is for what a query needs besides the endpoint's own permission; a stream checks it again.
- */
+/** `checkPermission` is for permissions besides the endpoint's own; a stream checks it again. */
 export function readingOf({ request, caller, access, withinDeadline, draft }: Call): {
   format: StreamFormat | undefined
   checkPermission: PermissionCheck
@@ -60,7 +56,7 @@ export function readingOf({ request, caller, access, withinDeadline, draft }: Ca
   }
 }
 
-/** A stream has all rows: with a part of them it would look complete to a client that forgot about the parameter. */
+/** A stream with only some rows would look complete to a client that forgot the parameter. */
 export function refusePaging(search: string, { type }: StreamFormat): void {
   const given = new URLSearchParams(search)
   for (const name of ["limit", "offset", "cursor"]) {

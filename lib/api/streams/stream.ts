@@ -15,21 +15,20 @@ import { type ErrorCode, errors, Refusal, refuseAs } from "../errors"
 import { type Ending, refusalFor, type StreamedBody } from "../respond"
 import type { StreamFormat } from "./formats"
 
-// Responses that are written as fast as their clients read, such as all rows of a list. None looks complete when it is not:
-// it ends with a line that says why, or its connection is reset.
+// Responses that are written as fast as their clients read. An incomplete one ends with a line that says why, or its
+// connection is reset.
 
 export type Reader = StreamReader & {
   request: Request
   requestId: string
   withinDeadline: WithinDeadline
-  /** Reads anew whether the rows may still be read. @throws Refusal if not */
+  /** @throws Refusal if the reader may no longer read the rows */
   check: () => Promise<void>
 }
 
 type Streamed = {
   columns: readonly string[]
   all: () => Promise<All<unknown>>
-  /** A row as the API returns it. */
   rowOf: (found: unknown) => Readonly<Record<string, unknown>>
 }
 
@@ -38,15 +37,12 @@ const minBytesPerSecond = 4_000
 
 const streamTimes = {
   maxMs: 600_000,
-  /** How often it is checked whether the reader may still read, and keeps the pace. */
   checkEveryMs: 5_000,
-  /** Over how long a client keeps the pace. TCP's buffers hold what a client at 16 KB/s reads in 90 seconds. */
+  /** TCP's buffers hold 90 seconds of data for a client at 16 KB/s. */
   paceMs: 120_000,
-  /** How long a client may take to read the last line of a stream that is incomplete. */
   lastLineMs: 5_000,
 }
 
-/** Starts a stream of all rows of a list: see openChunks. */
 export function openStream(
   reader: Reader,
   format: StreamFormat,
@@ -56,7 +52,7 @@ export function openStream(
   return openChunks(reader, format.contentType, (maxMs) => chunksOfList(reader.id, format, streamed, maxMs), times)
 }
 
-/** Errors after the start end a stream. @throws Refusal for a reader that has another one, or when all are taken */
+/** Errors after the start end the stream. @throws Refusal if the reader has another one, or all slots are taken */
 export async function openChunks(
   reader: Reader,
   contentType: string,
@@ -114,7 +110,6 @@ export function refuseSlot(reason: NoSlot): never {
   }
 }
 
-/** Rows that are written at a time, where they are in memory already. */
 const batch = 500
 
 const exiting = "The server is being restarted. Start the stream again."
@@ -182,7 +177,7 @@ function start(
       start(created) {
         controller = created
       },
-      /** Called for each chunk that the client takes, so that a client that pauses costs only its connections. */
+      /** Reads a chunk when the client takes one, so that a paused client costs only its connections. */
       async pull() {
         try {
           pace.pause()
@@ -240,7 +235,6 @@ function start(
     end("client_disconnected")
   }
 
-  /** Frees everything that the stream holds, once. */
   function end(code?: string): void {
     if (isOver) return
     isOver = true
@@ -252,7 +246,7 @@ function start(
   }
 }
 
-/** Whether a client takes `minBytesPerSecond` on average, over a window that each chunk moves on. The time in which the next chunk is read does not count. */
+/** On average over a window that each chunk moves on. The time in which the next chunk is read does not count. */
 function paceOf(windowMs: number) {
   let leftMs = windowMs
   let waitingSince: number | undefined = performance.now()

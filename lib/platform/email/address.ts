@@ -4,8 +4,8 @@ import { z } from "zod"
 const maxEmailLength = 254
 
 /**
- * Returns one spelling per mailbox: NFKC, lower case, ASCII domain. Call it before every look-up and insert. Truncates
- * overlong input first, because the time of normalization grows with the square of the length.
+ * One spelling per mailbox: call it before every look-up and insert. Overlong input is truncated first, because the
+ * time of normalization grows with the square of the length.
  */
 export function normalizeEmail(input: string): string {
   const text = input.slice(0, maxEmailLength).normalize("NFKC").trim().toLowerCase()
@@ -23,9 +23,8 @@ const services = [
 ]
 
 /**
- * What limits count emails to an address by. These services deliver to one mailbox whatever they ignore, and so do many
- * mail servers whatever follows a plus sign. Addresses with a plus sign never use up the limit of the plain address, which
- * others know.
+ * Limits count emails by it: these services deliver several spellings to one mailbox, and many servers ignore text
+ * after a plus sign. Addresses with a plus sign never use up the limit of the plain address, which others know.
  */
 export function mailboxOf(email: string): string {
   const service = services.find(({ at }) => at.test(email))

@@ -1,4 +1,4 @@
-/** SQL of what replaces the address of a deleted row: no two are equal, and none can be written to. */
+/** SQL. No two addresses are equal, and none can receive an email. */
 export const deletedAddress = "'deleted+' || id || '@invalid'"
 
 export function isDeletedAddress(email: string): boolean {

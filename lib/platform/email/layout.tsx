@@ -5,7 +5,7 @@ import { visible } from "@/lib/platform/text/visible-text"
 import { product } from "@/lib/product"
 import type { Block, EmailContent } from "./templates"
 
-/** The colors of app/globals.css in oklch; many email clients know neither oklch nor variables. */
+/** The colors of app/globals.css; many email clients know neither oklch nor variables. */
 export const colors = {
   light: {
     page: [0.984, 0.002, 255],
@@ -40,7 +40,7 @@ const darkStyle = `@media (prefers-color-scheme: dark) {
 .button { background: ${hex("accent", "dark")} !important; color: ${hex("on-accent", "dark")} !important }
 }`
 
-/** The two parts of an email, in which nothing is hidden: names of keys are in some. */
+/** Invisible characters are shown, because some emails contain names of keys. */
 export async function render(email: EmailContent): Promise<{ html: string; text: string }> {
   // Next refuses a static import of this module in server code.
   const { renderToStaticMarkup } = await import("react-dom/server")
@@ -104,7 +104,6 @@ function HtmlPart(email: EmailContent): ReactNode {
   )
 }
 
-/** @param isMain whether the block is the first link of the email, its button */
 function HtmlBlock({ block, isMain }: { block: Block; isMain: boolean }): ReactNode {
   if (typeof block === "string") return <p style={{ margin: "0 0 16px" }}>{block}</p>
   if ("list" in block) {

@@ -10,9 +10,7 @@ import { deliversEmails, keepEmail, keepsEmails } from "./mailbox"
 import { type EmailContent, type Template, templates } from "./templates"
 
 /**
- * Sends an email to an account, or to an address without one (`id` is null), through `SMTP_URL`, or keeps it in the
- * demo's mailbox; without either it is recorded as `not_sent`. Every email is recorded with its outcome. Never throws,
- * because the event that the email reports has already happened.
+ * Records every email with its outcome. Never throws, because the event that the email reports has already happened.
  * @returns whether it was sent
  */
 export async function sendEmail<Name extends Template>(

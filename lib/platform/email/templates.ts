@@ -3,39 +3,36 @@ import { absoluteTime, plainDate } from "@/lib/platform/text/format-time"
 import { product } from "@/lib/product"
 import { kinds, type Surface, surfaces } from "@/lib/surfaces"
 
-/** A paragraph, a list, quoted paragraphs, or a link; the HTML part shows the first link as a button. */
+/** The HTML part shows the first link as a button. */
 export type Block = string | { list: readonly string[] } | { quote: readonly string[] } | { label: string; url: string }
 
-/** The content of an email, stated once; layout.tsx renders its text part and its HTML part. */
 export type EmailContent = {
   subject: string
   body: readonly Block[]
-  /** Why the address gets this email, as the end of the sentence "You get this email because …". */
+  /** The end of the sentence "You get this email because …". */
   because?: string
   /** The mail server's message is not logged, because it may quote the email. */
   confidential?: true
-  /** Reports what happened to the account: the limit of emails never drops it where addresses are verified. */
+  /** The limit of emails never drops it where addresses are verified. */
   security?: true
-  /** Anybody can cause it who knows the address: a part of the limit of emails is for these. */
+  /** Anybody who knows the address can cause it: a part of the limit of emails is for these. */
   unsolicited?: true
-  /** Has a limit of its own, so that of all emails never drops it. */
+  /** Has its own limit, so that the limit of all emails never drops it. */
   limited?: true
 }
 
 type KeyFacts = { surface: Surface; name: string; start: string }
 
-/** `ownerEmail`: the address of the key's owner, if that is not the recipient. */
 export type ExpiringKey = KeyFacts & { expiresAt: Date; hasExpired: boolean; ownerEmail: string | null }
 
-/** Amounts in words, such as "1,000 credits". `added`: what was last added. `needed`: the balance that a call needs. */
+/** Amounts are in words, such as "1,000 credits". */
 type CreditFacts = { balance: string; added: string; percent: number; needed: string }
 
-/** `hours`: how long the link with the token works. */
 type TokenFacts = { token: string; hours: number }
 
 /**
- * All emails of the application. None contains an API key, a password or a link that signs in directly. Emails to
- * addresses that nobody has verified contain no text that a person typed, except for staff.
+ * None contains an API key, a password or a link that signs in directly. Emails to unverified addresses contain no text
+ * that a person typed, except for staff.
  */
 export const templates = {
   welcome: () => ({
@@ -413,7 +410,7 @@ type Factor = "app" | "passkey"
 
 const factorNames: Record<Factor, string> = { app: "An authenticator app", passkey: "A passkey" }
 
-/** Without verification the address may be that of a person who does not know the account, and the name a message. */
+/** Without verification the address may belong to another person, and the name may be a message. */
 function named({ name, start }: { name: string; start: string }): string {
   return env().VERIFY_EMAIL === "on" ? `"${name}" (${start}…)` : `${start}…`
 }

@@ -3,7 +3,6 @@ import { isHttps } from "./https"
 
 const days = 24 * 3600
 
-/** A session ends after this time at the latest. */
 export const sessionMaxAgeSeconds = 90 * days
 
 /** `Secure` and the `__Host-` prefix, which binds a cookie to this host, require https. */

@@ -4,10 +4,7 @@ import { env, isLoopback, isLoopbackUrl } from "@/lib/env"
 import { keepsEmails } from "@/lib/platform/email/mailbox"
 import { forwardedHeader, socketAddressHeader } from "@/lib/platform/rate-limit/client-address"
 
-/**
- * Whether the pages below /dev are open to this request: only in the demo and in development, and only on this machine, not
- * through a proxy. In the mailbox anybody could read links that sign in.
- */
+/** Only in demo and development, on this machine without a proxy: the mailbox contains links that sign in. */
 export async function isDevelopmentOpen(): Promise<boolean> {
   const given = await headers()
   const [host = ""] = given.get("host")?.split(/:\d+$/) ?? []

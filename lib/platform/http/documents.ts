@@ -4,20 +4,19 @@ import { singleton } from "@/lib/singleton"
 import { cookieName } from "./cookies"
 import type { Theme } from "./theme"
 
-// The pages that are the same for everybody except for the theme. Each process renders them once: a render serves nothing
-// else meanwhile, and anybody may ask for it.
+// Pages that are the same for everybody except for the theme. Each process renders them once: a render blocks the
+// process, and anybody may ask for it.
 
 export const documentPaths = ["/docs", "/docs/admin", "/docs/user", "/docs/leaks"]
 
 const themes: readonly Theme[] = ["light", "dark"]
 
-/** The header on a request of Next's router, which loads the page anew when the response is no data. */
+/** Next's router loads the page anew when the response is no data. */
 export const routerHeader = "x-from-router"
 
-/** What proxies and our own functions need of a request for a document. */
 const kept = ["connection", "upgrade", "content-length", "transfer-encoding", "accept-encoding", "x-forwarded-for"]
 
-/** The parts of each document, between which the nonce of a response stands. */
+/** Split at the nonce, which differs in each response. */
 function rendered(): Map<string, readonly string[]> {
   return singleton("documents", () => new Map())
 }
@@ -26,14 +25,13 @@ function keyOf(path: string, cookie = ""): string {
   return `${path} ${cookie}`
 }
 
-/** The HTML of a document, unless it has yet to be rendered. @param cookie the header that prepareDocument leaves */
+/** @param cookie the header that prepareDocument leaves */
 export function documentWith(nonce: string, path: string, cookie?: string): string | undefined {
   return rendered().get(keyOf(path, cookie))?.join(nonce)
 }
 
 /**
- * Keeps what a client sends out of the document that others get: of a request for one, only the path and the theme are
- * left. Keeps the response if the document has yet to be rendered.
+ * Keeps a client's input out of the document that others get: only the path and the theme of its request are left.
  * @param own headers that are not the client's
  */
 export function prepareDocument(request: IncomingMessage, response: ServerResponse, own: readonly string[]): void {
@@ -60,7 +58,6 @@ export function prepareDocument(request: IncomingMessage, response: ServerRespon
   keep(keyOf(path, cookie), response)
 }
 
-/** Keeps the body of a response once it is complete. */
 function keep(key: string, response: ServerResponse): void {
   const chunks: Buffer[] = []
   const { write, end } = response

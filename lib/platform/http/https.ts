@@ -1,6 +1,6 @@
 import { env } from "@/lib/env"
 
-/** Whether browsers reach this service over TLS, according to BASE_URL. A proxy may forward requests without TLS. */
+/** By BASE_URL, because a proxy may forward requests without TLS. */
 export function isHttps(): boolean {
   return env().BASE_URL.startsWith("https:")
 }

@@ -1,4 +1,4 @@
-/** The path on this site to return to after sign-in. A URL that could lead to another site becomes `/`. */
+/** A URL that could lead to another site becomes `/`. */
 export function localPath(callbackUrl: string | undefined): string {
   const base = "http://local"
   if (!callbackUrl?.startsWith("/") || !URL.canParse(callbackUrl, base)) return "/"

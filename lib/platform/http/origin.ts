@@ -1,15 +1,12 @@
 import { headers } from "next/headers"
 import { env } from "@/lib/env"
 
-/**
- * Whether the request of a server action comes from this site. Every action checks this first. Browsers send `Origin`
- * with every POST, so a request without it is refused.
- */
+/** Every action checks this first. Browsers send `Origin` with every POST, so a request without it is refused. */
 export async function isSameOrigin(): Promise<boolean> {
   return matchesBaseUrl((await headers()).get("origin"), env().BASE_URL)
 }
 
-/** All loopback host names count as one origin, because developers use any of them. */
+/** All loopback host names are one origin, because developers use any of them. */
 export function matchesBaseUrl(origin: string | null, baseUrl: string): boolean {
   if (origin === null || !URL.canParse(origin)) return false
   return canonicalOrigin(origin) === canonicalOrigin(baseUrl)

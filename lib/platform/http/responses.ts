@@ -9,7 +9,7 @@ function pending(): Map<string, ServerResponse> {
   return singleton("responses", () => new Map())
 }
 
-/** Lets server actions and streams find their response: Next has no function for what they do with it. */
+/** Next gives server actions and streams no access to their response. */
 export function keepResponse(request: IncomingMessage, response: ServerResponse): void {
   const id = randomUUID()
   request.headers[idHeader] = id
@@ -24,26 +24,22 @@ function responseTo(headers: Headers): ServerResponse | undefined {
   return pending().get(headers.get(idHeader) ?? "")
 }
 
-/** The responses to forms that have reached no function of ours. */
 function unread(): WeakSet<ServerResponse> {
   return singleton("unread", () => new WeakSet())
 }
 
-/** Whether the request with these headers is a form that has reached no function of ours. */
 export function isUnread({ [idHeader]: id }: Readonly<Record<string, string | string[] | undefined>>): boolean {
   const response = pending().get(String(id))
   return response !== undefined && unread().has(response)
 }
 
-/** Tells that the request with these headers was readable: a failure from now on is no fault of the client. */
+/** A later failure is not the client's fault. */
 export function markRead(headers: Headers): void {
   const response = responseTo(headers)
   if (response) unread().delete(response)
 }
 
-/**
- * Makes a 400 of the 500 with which Next responds to a form whose arguments it cannot read. Nothing of ours has run then.
- */
+/** Turns Next's 500 for a form with unreadable arguments into a 400. No function of ours has run then. */
 export function refuseUnreadable({ headers }: IncomingMessage, response: ServerResponse): void {
   const isAction = headers["next-action"] !== undefined
   if (!isAction && !headers["content-type"]?.startsWith("multipart/form-data")) return
@@ -70,7 +66,6 @@ export function refuseUnreadable({ headers }: IncomingMessage, response: ServerR
 
 const unreadable = "This form is not readable. Reload the page and try again."
 
-/** Makes the response to the request with these headers a 503 that shows the result of its form. */
 export function respondOverloaded(headers: Headers): void {
   const response = responseTo(headers)
   if (!response) return
@@ -79,8 +74,8 @@ export function respondOverloaded(headers: Headers): void {
 }
 
 /**
- * Resets the connection of a response that cannot be completed. Over HTTP/1.0, which proxies speak, a connection that is
- * closed would complete it, and Next closes none while its client does not read.
+ * Over HTTP/1.0, which proxies speak, a closed connection would complete the response. Next closes none while its
+ * client does not read.
  */
 export function resetConnection(headers: Headers): void {
   const response = responseTo(headers)

@@ -8,7 +8,6 @@ export type Theme = z.output<typeof theme>
 
 const days = 24 * 3600
 
-/** The theme that this browser chose; the system's unless it did. */
 export async function chosenTheme(): Promise<Theme> {
   return theme.catch("system").parse((await cookies()).get(cookieName("theme"))?.value)
 }

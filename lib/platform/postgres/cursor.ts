@@ -3,44 +3,39 @@ import { env } from "@/lib/env"
 import { getTypeParser, type Statement } from "./page"
 import { withSettings } from "./settings"
 
-/** The name of the connections in `pg_stat_activity`. */
+/** Shown in `pg_stat_activity`. */
 export const cursorApplication = "stream"
 
 /** Rows in memory at a time. */
 const batch = 500
 
-/** How long the first rows of a list may take, and each batch after them. */
 const batchMs = 30_000
 
-/** Beyond the deadline of a request, which then ends first. */
+/** Longer than the deadline of a request, which then ends first. */
 const connectMs = 5_000
 
-/** Beyond the time of a stream, which then ends first and says why. */
+/** Longer than a stream, which then ends first and says why. */
 const idleMarginMs = 10_000
 
-/** How long a reader's own last transaction may take to end. */
+/** For the end of the reader's own previous transaction. */
 const lockMs = 500
 
-/** The SQLSTATE of a lock that was not free in time. */
+/** SQLSTATE. */
 const lockNotAvailable = "55P03"
 
-/** All rows of a statement, in its order. */
 export type Cursor = {
-  /** The next rows; none after the last. */
+  /** Empty after the last row. */
   next: () => Promise<readonly unknown[]>
-  /** Ends the transaction, after the last row. */
   close: () => Promise<void>
-  /** Closes the connection: a statement in progress fails. Does nothing after that. */
+  /** A statement in progress fails. */
   abort: () => void
 }
 
-/** What the database contained at one moment. */
 export type Snapshot = Pick<Cursor, "close" | "abort"> & {
-  /** Reads the rows of a statement, which ends the one before it. */
+  /** Ends the statement before it. */
   read: (statement: Statement) => Promise<Cursor["next"]>
 }
 
-/** Opens a cursor for the rows of one statement: see openSnapshot. */
 export async function openCursor(statement: Statement, reader: string, maxMs: number): Promise<Cursor | undefined> {
   const snapshot = await openSnapshot(reader, maxMs)
   if (!snapshot) return undefined
@@ -54,9 +49,8 @@ export async function openCursor(statement: Statement, reader: string, maxMs: nu
 }
 
 /**
- * Opens a transaction over a connection of its own, so that requests never wait for it. A reader has one at a time, in all
- * processes together: a lock that ends with the transaction sees to it.
- * @param maxMs the time in which the reader ends it; if this process no longer runs, PostgreSQL does, a little later
+ * Its own connection, so that requests never wait for it. A lock limits a reader to one transaction in all processes.
+ * @param maxMs PostgreSQL ends the transaction a little later, if this process no longer runs
  * @returns undefined if the reader has another one
  */
 export async function openSnapshot(reader: string, maxMs: number): Promise<Snapshot | undefined> {
@@ -105,7 +99,7 @@ export async function openSnapshot(reader: string, maxMs: number): Promise<Snaps
   }
 }
 
-/** Waits for a moment, because the transaction of a reader who disconnected ends a little later. */
+/** Waits for a moment, because the transaction of a disconnected reader ends a little later. */
 async function lock(client: Client, reader: string): Promise<boolean> {
   try {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`stream of ${reader}`])

@@ -5,10 +5,9 @@ import { pool } from "./pool"
 // counted row into `daily_changes`, and folding moves these changes into `daily_sums`. Readers add up both tables in
 // one snapshot, so the result is always exact. The latest migration with `daily_facts` of a table defines its series.
 
-/** The folded sums and the changes since, as a table expression. */
 export const counted = "(SELECT * FROM daily_sums UNION ALL SELECT * FROM daily_changes)"
 
-/** Keeps each fold statement short, however large the backlog is. */
+/** Keeps each statement short, however large the backlog is. */
 const batch = 20_000
 
 // Only one fold runs at a time; a concurrent one does nothing instead of waiting.
@@ -28,7 +27,7 @@ const foldStatement = {
     SELECT count(*)::int AS count FROM changes`,
 }
 
-/** Moves the changes into the sums, which keeps reads fast and does not change their result. */
+/** Keeps reads fast, and does not change their result. */
 export async function foldDailyChanges(database = pool()): Promise<number> {
   let folded = 0
   for (;;) {
@@ -39,7 +38,6 @@ export async function foldDailyChanges(database = pool()): Promise<number> {
   }
 }
 
-/** The tables with a series that counts their rows, and the fields by which it groups them. */
 export const countedTables = {
   users: { status: "label", role: "sublabel" },
   subscriptions: { status: "label", planId: "sublabel" },
@@ -54,14 +52,11 @@ export const countedTables = {
   key_usage: { unit: "label" },
 } as const satisfies Record<string, Record<string, "label" | "sublabel">>
 
-/** A series that counts the rows of a table, by the day of a time; `fields` are the SQL by which it groups them. */
 type Series = {
   name: string
   at: string
-  /** The names of the bounds on that time. */
   since: string
   until: string
-  /** The SQL of the rows that it counts, unless it counts all. */
   only?: string | undefined
   fields: Readonly<Record<string, string>>
   /** The SQL of fields without a column of that name. */
@@ -75,12 +70,11 @@ const ofOrder = {
   columns: { planId: "plan_of(subscription_id)" },
 }
 
-/** Bounds on another time than that of creation. */
 function at(column: string, name: string) {
   return { at: column, since: `${name}Since`, until: `${name}Until` }
 }
 
-/** Series for filters that the series named as the table lacks. */
+/** For filters that the series named as the table lacks. */
 const furtherSeries: { readonly [table in keyof typeof countedTables]?: readonly Series[] } = {
   orders: [
     { name: "orders.listed", ...ofOrder, ...byCreation },
@@ -102,12 +96,10 @@ const furtherSeries: { readonly [table in keyof typeof countedTables]?: readonly
   ],
 }
 
-/** The element of a sublabel that contains several fields. */
 export function packed(position: number): string {
   return `(sublabel::text[])[${position}]`
 }
 
-/** The number of matching rows of a table, as SQL for lists; undefined if no series has all the conditions. */
 export function dailyTotal(table: keyof typeof countedTables) {
   const own = { ...byCreation, name: table, fields: countedTables[table] }
   const all: readonly Series[] = [own, ...(furtherSeries[table] ?? [])]
@@ -128,12 +120,10 @@ export function dailyTotal(table: keyof typeof countedTables) {
   }
 }
 
-/** Sums of a table's rows over periods of equal length: `bucket` is the column with the start of a period. */
 type Sums = { table: string; sums: string; bucket: string; ms: number; startOf: (time: string) => string } & Partial<
   Pick<Series, "at" | "only" | "columns">
 >
 
-/** The number of a table's rows in a range, from sums that meet `conditions`, as SQL. Only parts of periods are counted. */
 export function totalFrom({ table, at = byCreation.at, only, columns = {}, sums, bucket, ms, startOf }: Sums) {
   return (conditions: readonly string[], where: object, { since, until }: Range, bind: Bind): string => {
     const periods = [...conditions]

@@ -1,11 +1,10 @@
 import { waits } from "./waits"
 
-/** Awaits database work, and fails once the time is used up. The signal aborts then. */
 export type WithinDeadline = <Outcome>(work: (signal: AbortSignal) => Promise<Outcome>) => Promise<Outcome>
 
 /**
- * A time limit for all database work of one request together, because the pool's timeouts apply to each wait alone.
- * Work that exceeds it continues, and its result is ignored.
+ * For all database work of a request together, because the pool's timeouts apply to each wait alone. Work that exceeds
+ * it continues, and its result is ignored.
  */
 export function databaseDeadline(): WithinDeadline {
   let remainingMs = waits().request

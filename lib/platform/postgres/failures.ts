@@ -14,13 +14,13 @@ const temporaryNodeCodes = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|
 // A certificate that is being replaced, or whose authority is not known here (Node.js, TLS errors).
 const certificateCodes = /^(CERT_|ERR_TLS_CERT_|HOSTNAME_MISMATCH$|UNABLE_TO_)|SELF_SIGNED_CERT/
 const temporaryPrismaCodes = /^(P1001|P1002|P1008|P1017|P2024|P2028|P2034)$/
-// What the driver adapter makes of an error of the socket.
+// The driver adapter's names for errors of the socket.
 const temporaryKinds = /^(ConnectionClosed|DatabaseNotReachable|SocketTimeout|TlsConnectionError)$/
 // pg and pg-pool throw these without a code.
 const temporaryMessages =
   /timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error|Cannot use a pool after calling end|not currently accepting connections|does not support SSL connections/
 
-/** Whether an error means that the database is unreachable, overloaded or too slow: 503 instead of 500. */
+/** Unreachable, overloaded or too slow: 503 instead of 500. */
 export function isDatabaseUnavailable(error: unknown, depth = 0): boolean {
   if (typeof error !== "object" || error === null || depth > 5) return false
   const { code, originalCode, kind, message, cause, errors, meta } = error as Record<string, unknown>
@@ -36,7 +36,6 @@ export function isDatabaseUnavailable(error: unknown, depth = 0): boolean {
   )
 }
 
-/** Whether an error, of Prisma or of a statement, means that a unique value, such as an email address, belongs to another row. */
 export function isUniqueViolation(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown }
   return code === "P2002" || code === "23505"

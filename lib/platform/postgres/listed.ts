@@ -2,7 +2,6 @@ import type { z } from "zod"
 import { type countedTables, dailyTotal } from "./daily-sums"
 import { type Conditions, findIn, type List } from "./page"
 
-/** The `find` of a list over a table, whose totals come from the daily sums. */
 export function listed<Row extends z.ZodObject, Name extends string = never>(
   table: keyof typeof countedTables,
   row: Row,

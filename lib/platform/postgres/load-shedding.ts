@@ -2,7 +2,6 @@ import type { Pool } from "pg"
 import { singleton } from "@/lib/singleton"
 import { waits } from "./waits"
 
-/** The 503 response to a refused request. */
 export const overloaded = {
   message: "The server is overloaded. Try again in 2 seconds.",
   headers: { "Retry-After": "2" },
@@ -10,22 +9,18 @@ export const overloaded = {
 
 type Wait = { since: number; pool: Pick<Pool, "waitingCount"> }
 
-/** The waits for a connection, oldest first. */
+/** Oldest first. */
 function connectionQueue(): Set<Wait> {
   return singleton("connection-queue", () => new Set())
 }
 
-/** @returns a function that records the end of the wait */
 export function enterConnectionQueue(pool: Wait["pool"]): () => void {
   const wait = { since: performance.now(), pool }
   connectionQueue().add(wait)
   return () => connectionQueue().delete(wait)
 }
 
-/**
- * Whether a request has waited long for a connection. Refusing another one now costs almost nothing; an admitted request
- * would wait, time out and waste the work done for it.
- */
+/** A refusal now costs almost nothing; an admitted request would wait, time out and waste its work. */
 export function isOverloaded(): boolean {
   const queue = [...connectionQueue()]
   // The pool serves its queue in order. The first waits may have left it: a connection is being opened for each of

@@ -3,69 +3,59 @@ import { types } from "pg"
 import type { z } from "zod"
 import { pool } from "./pool"
 
-/** What the query of the API or of a console page says of the rows of a list, besides its filters. */
 export type Selection = Range & {
   order: "asc" | "desc"
-  /** The field by which the list is sorted; `createdAt` unless given. */
   sort?: string
-  /** The fields that are read, besides those of a position; all unless given. */
+  /** Fields of a position are read too; all fields if omitted. */
   fields?: readonly string[]
 }
 
 export type Page = Selection & {
   limit: number
   offset: number
-  /** The last row of the previous page: the page starts after it, and `offset` is 0. */
   after?: Position
 }
 
 /** Bounds on `createdAt`, both inclusive. */
 export type Range = { since?: Date; until?: Date }
 
-/** The position of a row: its value of the field by which the list is sorted, then its `id`. */
 export type Position = { value: Date | string | number; id: string }
 
 export type Statement = { text: string; values: unknown[] }
 
-/** A page of a list. `rows` has one row more than `page.limit` if another page follows. */
+/** `rows` has one row more than `page.limit` if another page follows. */
 export type Found<Row> = { rows: readonly Row[]; total: number; meta?: Record<string, unknown> }
 
-/** All rows of a list: their statement or, where they are computed, the rows. */
 export type All<Row> = Statement | readonly Row[]
 
-/** Adds a parameter to a statement and returns its placeholder, such as `$3`. */
+/** Returns the placeholder, such as `$3`. */
 export type Bind = (value: unknown) => string
 
-/** Returns the SQL of one value over all matching rows, read in the same snapshot as the page. */
+/** Returns SQL that is read in the same snapshot as the page. */
 export type Scalar<Where> = (where: Where, range: Range, bind: Bind) => string
 
-/** The SQL of conditions other than that a field is equal, by the name of their parameter; each is given its placeholder. */
 export type Conditions<Name extends string = string> = Readonly<Record<Name, (placeholder: string) => string>>
 
-/** A list over a table. It reads only the columns named like the fields of `row`, in snake case. */
+/** Reads only the columns named like the fields of `row`, in snake case. */
 export type List<Row extends z.ZodObject, Where = Partial<z.input<Row>>> = {
   table: string
   row: Row
   /** The SQL of fields without a column of that name; the table row is `page`. */
   columns?: { readonly [Field in keyof Row["shape"]]?: string }
   conditions?: Conditions
-  /** The number of matching rows, if there is a faster way than counting. */
   total?: (...of: Parameters<Scalar<Where>>) => string | undefined
   /**
-   * Conditions whose rows take too long to count in a table of more than `rows`: at most `counted` are counted there, and
-   * `meta.totalIsMinimum` says so.
+   * Counting takes too long with these conditions: in a table of more than `rows`, at most `counted` rows are counted,
+   * and `meta.totalIsMinimum` says so.
    */
   bounded?: { conditions: readonly string[]; rows: number; counted: number }
   meta?: Readonly<Record<string, Scalar<Where>>>
 }
 
-/**
- * Reads the rows of a list. Both functions take the values of conditions, by field or name; a field with an array equals
- * one of its elements.
- */
+/** A field with an array equals one of its elements. */
 export function findIn<Row extends z.ZodObject, Where extends Partial<z.input<Row>>>(list: List<Row, Where>) {
   return {
-    /** Reads the rows, the total and `meta` in one statement, so all come from one snapshot of the database. */
+    /** In one statement, so that rows, total and `meta` come from one snapshot. */
     async page(where: Where, page: Page): Promise<Found<z.input<Row>>> {
       const { rows } = await pool().query<z.input<Row> & Meta>({
         ...statementOf(list, where, page),
@@ -83,13 +73,12 @@ export function findIn<Row extends z.ZodObject, Where extends Partial<z.input<Ro
   }
 }
 
-/** A list whose conditions are of some type. */
 type AnyList = List<z.ZodObject, never>
 
-/** Columns of every row; an empty page is one row with these columns only. */
+/** An empty page is one row with these columns only. */
 type Meta = { "meta.total": number; [name: `meta.${string}`]: unknown }
 
-/** The statement of a page. Identifiers come only from code, and values are always parameters. */
+/** Identifiers come only from code, and values are always parameters. */
 export function statementOf(list: AnyList, where: object, page: Page) {
   const values: unknown[] = []
   const bind: Bind = (value) => `$${values.push(value)}`
@@ -112,7 +101,7 @@ export function statementOf(list: AnyList, where: object, page: Page) {
       SELECT * FROM ${list.table} ${whereAll(conditions)} ${ordered} LIMIT ${bind(limit + 1)} OFFSET ${bind(offset)}
     ) page ON true
     ${ordered}`
-  // There are too many selections of fields to prepare each.
+  // Too many selections of fields exist to prepare each.
   const hasOnePlan = !page.fields && Object.keys(where).every((field) => field === "userId")
   return { ...(hasOnePlan && { name: nameOf(text) }), text, values }
 }
@@ -160,7 +149,6 @@ function sortOf({ sort = "createdAt" }: Selection): string {
   return sort
 }
 
-/** The columns of a row, of the table expression `page`: those of the fields, and of its position. */
 function fieldsOf(list: AnyList, selection: Selection): string {
   const fields = selection.fields
     ? new Set([...selection.fields, "id", sortOf(selection)])
@@ -169,9 +157,9 @@ function fieldsOf(list: AnyList, selection: Selection): string {
 }
 
 /**
- * The name of a prepared statement, which halves the time of a short read. Only statements with one good plan are
- * prepared: an index has the rows of all accounts, and of one, in list order. Other filters, such as a status, match
- * one row or nearly all, so they are planned for their values.
+ * A prepared statement halves the time of a short read. Only statements with one good plan are prepared: an index has
+ * the rows of all accounts, and of one, in list order. Other filters match one row or nearly all, so they are planned
+ * for their values.
  */
 function nameOf(text: string): string {
   return `list-${createHash("sha1").update(text).digest("hex")}`
@@ -187,7 +175,6 @@ function columnOf({ row, columns }: AnyList, field: string): string {
   return columns?.[field] ?? columnName(field)
 }
 
-/** The column of a field: `"created_at"` of `createdAt`. */
 export function columnName(field: string): string {
   return `"${field.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`)}"`
 }
@@ -202,7 +189,7 @@ export function getTypeParser(oid: number) {
   return parsers.get(oid) ?? types.getTypeParser(oid)
 }
 
-/** Converts PostgreSQL's UTC format, `2026-01-31 12:00:00.12+00`, to ISO 8601; the driver parses other formats. */
+/** PostgreSQL's UTC format is `2026-01-31 12:00:00.12+00`; the driver parses other formats. */
 function parseTime(text: string): unknown {
   if (!text.endsWith("+00") || text[10] !== " ") return types.getTypeParser(types.builtins.TIMESTAMPTZ)(text)
   const milliseconds = text.slice(20, -3).padEnd(3, "0")

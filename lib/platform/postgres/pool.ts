@@ -6,10 +6,7 @@ import { enterConnectionQueue } from "./load-shedding"
 import { withSettings } from "./settings"
 import { waits } from "./waits"
 
-/**
- * The connection pool of the process, shared by Prisma and hand-written statements. Its timeouts are below the
- * three-second limit for a response.
- */
+/** The timeouts are below the three-second limit for a response. */
 export function pool(): Pool {
   return singleton("pool", () => {
     const options = {
@@ -31,10 +28,7 @@ export function pool(): Pool {
   })
 }
 
-/**
- * Without these listeners the loss of a connection would end the process, whether it is idle or in use. The pool replaces
- * the connection, and a statement on it fails.
- */
+/** Without these listeners the loss of a connection would end the process. */
 export function survivingLosses<Created extends Pool>(created: Created): Created {
   created.on("error", () => {})
   created.on("connect", (client) => client.on("error", () => {}))
@@ -43,7 +37,6 @@ export function survivingLosses<Created extends Pool>(created: Created): Created
 
 type Connected = (error: Error | undefined, client: PoolClient | undefined, release: (error?: unknown) => void) => void
 
-/** Records how long requests wait in the queue of the pool. */
 class MonitoredPool extends Pool {
   override connect(): Promise<PoolClient>
   override connect(callback: Connected): void

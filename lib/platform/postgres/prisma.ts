@@ -9,7 +9,7 @@ export function db(): PrismaClient {
 
 export type Transaction = Parameters<Parameters<PrismaClient["$transaction"]>[0]>[0]
 
-/** Runs reads in one snapshot of the database, so that a page and its total are consistent. */
+/** One snapshot, so that a page and its total are consistent. */
 export function snapshot<Queries extends Prisma.PrismaPromise<unknown>[]>(...queries: [...Queries]) {
   return db().$transaction(queries, { isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead })
 }

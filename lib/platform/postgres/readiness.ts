@@ -7,7 +7,6 @@ import { isUndefinedTable, refusalByDatabase } from "./schema-version"
 
 export type Readiness = { ready: true } | { ready: false; reason: string }
 
-/** Whether this process can serve requests: the database responds, has all migrations of this version, and is not too new. */
 export async function readiness(): Promise<Readiness> {
   try {
     const refusal = await refusalByDatabase(pool())
@@ -32,10 +31,9 @@ function notReady(reason: string, why?: string): Readiness {
   return { ready: false, reason }
 }
 
-/** How long a result is shared: anybody may ask, and each check costs two statements. */
+/** Anybody may ask, and each check costs two statements. */
 const sharedMs = 1_000
 
-/** The readiness of the last second: requests share a check while it runs, and its result. */
 export function recentReadiness(check = readiness): Promise<Readiness> {
   const shared = singleton<{ until: number; state?: Promise<Readiness> }>("readiness", () => ({ until: 0 }))
   if (shared.state && performance.now() < shared.until) return shared.state

@@ -2,10 +2,9 @@ import type { Pool } from "pg"
 import { isOlder, version } from "@/lib/platform/version"
 import { refusalBySettings } from "./settings"
 
-/** Which version migrated the database, and the oldest one whose servers may use it. */
 type SchemaVersion = { migratedBy: string; oldestBuild: string }
 
-/** Written by `npm run db:migrate`; undefined in a database that no version with this table has migrated. */
+/** Written by `npm run db:migrate`; undefined if no version with this table has migrated the database. */
 export async function readSchemaVersion(database: Pick<Pool, "query">): Promise<SchemaVersion | undefined> {
   try {
     const { rows } = await database.query<SchemaVersion>(
@@ -23,7 +22,6 @@ function isForbidden(error: unknown): boolean {
   return (error as { code?: unknown }).code === "42501"
 }
 
-/** Why this build must not use the database; undefined if it may. */
 export async function refusalByDatabase(database: Pick<Pool, "query">): Promise<string | undefined> {
   const refusal = await refusalBySettings(database)
   if (refusal) return refusal

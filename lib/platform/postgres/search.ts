@@ -7,15 +7,12 @@ import { pool } from "./pool"
 // functions: an index over the trigrams of a folded text, which is without accents and in one case, finds candidates. The
 // index contains punctuation as it was typed, so candidates are found by the trigrams that are the same in each spelling.
 
-/** What is searched for. A `key` is its prefix and up to four more characters. */
+/** A `key` is its prefix and up to four more characters. */
 export type Term = { kind: "id" | "key" | "text"; value: string }
 
-/** What a list is searched by, besides the ids of its rows. */
 export type Searched = {
   table: string
-  /** The field with the account, which is found by its id, name, address and keys. */
   account?: string
-  /** A text of the row, as the SQL of its index. */
   text?: string
 }
 
@@ -28,7 +25,6 @@ const accountsBy: Readonly<Record<Term["kind"], (matching: Matching) => string>>
   text: ({ operator }) => `SELECT id FROM users WHERE ${contains("name || E'\\n' || email", operator)}`,
 }
 
-/** The ids of the rows that a search finds; undefined if there are more than `maxMatches`. */
 export async function search({ table, account, text }: Searched, { kind, value }: Term): Promise<string[] | undefined> {
   const ids = new Set<string>()
   const matching: Matching = kind === "text" ? await matchingOf(value) : { operator: "@>", parameters: [value] }
@@ -44,10 +40,9 @@ export async function search({ table, account, text }: Searched, { kind, value }
   return ids.size > maxMatches ? undefined : [...ids]
 }
 
-/** How the trigrams of a text are compared with those searched for; the parameters are the text and these. */
 type Matching = { operator: "@>" | "&&"; parameters: readonly unknown[] }
 
-/** The trigrams that have one spelling must all be there, or if there is none, any spelling of one. */
+/** All trigrams with one spelling must match; if there is none, any spelling of one trigram. */
 async function matchingOf(value: string): Promise<Matching> {
   const { rows } = await pool().query<{ folded: string }>("SELECT folded($1) AS folded", [plainPunctuation(value)])
   // The folding of some characters, such as ¨, is a blank.
@@ -60,14 +55,13 @@ async function matchingOf(value: string): Promise<Matching> {
   return { operator: "&&", parameters: [text, fewest] }
 }
 
-/** What a trigram of plain punctuation can be in an index. */
 function spellings(first = "", middle = "", last = ""): string[] {
   // Where there are several blanks, another one follows the first.
   const lasts = middle === " " ? [...inIndex(last), " "] : inIndex(last)
   return inIndex(first).flatMap((one) => inIndex(middle).flatMap((two) => lasts.map((three) => one + two + three)))
 }
 
-/** All spellings of a character. The folding of ´ is a blank. */
+/** The folding of ´ is a blank. */
 function inIndex(character: string): string[] {
   return [character, ...(spellingsOf[character] ?? "").replace("´", " ")]
 }

@@ -1,8 +1,8 @@
 import type { Pool } from "pg"
 
 /**
- * The settings of every session, whatever the server, the database and the role have. Prisma writes and reads times
- * without their offset, and in ISO format; statements are made for READ COMMITTED.
+ * Override the server, the database and the role. Prisma writes and reads times without their offset, and in ISO
+ * format; statements are made for READ COMMITTED.
  */
 export const settings = {
   TimeZone: "UTC",
@@ -10,7 +10,6 @@ export const settings = {
   default_transaction_isolation: "read committed",
 } as const
 
-/** The URL of a database with which every session starts with these settings, unless a pooler leaves them out. */
 export function withSettings(url: string): string {
   const [address = "", query] = url.split("?")
   const parameters = new URLSearchParams(query)
@@ -27,12 +26,11 @@ const accepted: Record<keyof typeof settings, RegExp> = {
   default_transaction_isolation: /^read committed$/,
 }
 
-/** Whether the zone is UTC under any of its names. */
 export function isUtc(zone: string): boolean {
   return accepted.TimeZone.test(zone)
 }
 
-/** Why the sessions of this process must not be used; undefined if they may: a pooler can leave the settings out. */
+/** A pooler can leave the settings out. */
 export async function refusalBySettings(database: Pick<Pool, "query">): Promise<string | undefined> {
   const names = Object.keys(settings) as (keyof typeof settings)[]
   const columns = names.map((name) => `current_setting('${name}') AS "${name}"`)

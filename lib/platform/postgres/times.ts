@@ -1,7 +1,6 @@
 /**
- * Conditions on a time of a table's rows other than `created_at`, both inclusive. Lists are read in the order of
- * `created_at`, whose bounds follow from the least and the greatest distance of the two times: these are the ends of an
- * index over the distance. Without them, a page would be searched from the newest row on.
+ * Both inclusive. Lists are in the order of `created_at`, so its bounds follow from the least and the greatest distance
+ * of the two times, the ends of an index. Without them, a page would be searched from the newest row on.
  */
 export function timeConditions(table: string, column: string) {
   const distance = (end: "min" | "max") =>

@@ -8,18 +8,16 @@ import { singleton } from "@/lib/singleton"
 
 type Work = () => Promise<void>
 
-/** `waiting`: how much work is not done. `last`: resolves when all of it is. */
 type Lane = { waiting: number; last: Promise<void> }
 
 /** Bounds the memory of a lane. */
 const maxWaiting = 500
 
-/** Later than the response to the request that adds the work, so that its time does not depend on the work. */
+/** Later than the response to the request, so that its time does not depend on the work. */
 const startAfterMs = 100
 
 const retryAfterMs = 1_000
 
-/** How long a shutdown waits. */
 const drainMs = 5_000
 
 function state() {
@@ -38,8 +36,8 @@ export function isLaneFull(name: string): boolean {
 }
 
 /**
- * Does `work` in a lane, after what waits there. While the database is unavailable the lane waits and tries the same work
- * again; other errors are logged. A process that is killed loses what waits.
+ * While the database is unavailable, the lane retries the same work; other errors are logged. A killed process loses
+ * the waiting work.
  */
 export function inBackground(name: string, work: Work): void {
   const lane = laneOf(name)
@@ -52,7 +50,7 @@ export function inBackground(name: string, work: Work): void {
   })
 }
 
-/** Whether the work is done, or cannot be. */
+/** True also for work that cannot succeed. */
 async function isDone(lane: string, work: Work): Promise<boolean> {
   try {
     await work()
@@ -63,25 +61,24 @@ async function isDone(lane: string, work: Work): Promise<boolean> {
   }
 }
 
-/** Finishes all lanes, before the process exits; `finishIfExiting` finishes what is added from now on. */
+/** Call it before the process exits; `finishIfExiting` finishes later work. */
 export function drainBackground(): Promise<void> {
   state().isDraining = true
   return finishBackground()
 }
 
-/** What a response waits for after it has added work: nothing, except during a shutdown. */
+/** Responses await it after they add work, because a shutdown would lose the work. */
 export async function finishIfExiting(): Promise<void> {
   if (state().isDraining) await finishBackground()
 }
 
-/** Waits until all lanes are empty, for a limited time. */
 export async function finishBackground(): Promise<void> {
   const isFinished = await Promise.race([finish(), wait(drainMs, false, { ref: false })])
   const lost = [...state().lanes.values()].reduce((sum, { waiting }) => sum + waiting, 0)
   if (!isFinished) log().error({ lost }, "background_work_lost")
 }
 
-/** Looks again after each round, because work may add work to another lane, and lanes. */
+/** Looks again after each round, because work may add work and lanes. */
 async function finish(): Promise<true> {
   const busy = () => [...state().lanes.values()].filter(({ waiting }) => waiting > 0)
   for (let lanes = busy(); lanes.length > 0; lanes = busy()) await Promise.all(lanes.map(({ last }) => last))

@@ -1,25 +1,22 @@
-/** `maxWaiting` tasks of known clients may wait, and as many of others: neither are refused because of the other. */
+/** `maxWaiting` applies to known and to other clients separately, so that neither group displaces the other. */
 type Bounds = { maxRunning: number; maxWaiting: number; maxWaitMs: number }
 
-/** An id is that of a known client or that of another one, never both. */
+/** An id belongs to a known client or to another one, never to both. */
 type Client = { id: string; isKnown: boolean }
 
-/** Ends the wait of a task: it may run, or it is refused. */
 type EndWait = (mayRun: boolean) => void
 
 /**
- * A queue in which clients take turns, so that one with many tasks delays another by less than one task. A task is
- * refused when it has waited too long. When too many wait, the client with the most loses its last one.
+ * Clients take turns, so that one with many tasks delays another by less than one task. When too many tasks wait, the
+ * client with the most loses its last one.
  *
- * A known client goes before all others, unless a known one is running: they cannot keep the others out either.
+ * A known client goes first unless another known one is running, so they cannot keep the others out.
  */
 export function fairQueue({ maxRunning, maxWaiting, maxWaitMs }: Bounds) {
-  /** The client of each running task. */
   const running: Client[] = []
-  /** The waiting tasks of each client, oldest first. The clients are in the order of their turns. */
+  /** Clients are in the order of their turns, tasks oldest first. */
   const waiting = new Map<string, Client & { tasks: Set<EndWait> }>()
 
-  /** @returns a function that ends the task, or undefined if the task is refused */
   async function enter(client: Client): Promise<(() => void) | undefined> {
     if (!(await turnOf(client))) return undefined
     return () => {
@@ -64,7 +61,7 @@ export function fairQueue({ maxRunning, maxWaiting, maxWaitMs }: Bounds) {
   function refuseExcess(ofKnown: boolean): void {
     const queues = [...waiting.values()].filter(({ isKnown }) => isKnown === ofKnown).map(({ tasks }) => tasks)
     if (queues.reduce((sum, { size }) => sum + size, 0) <= maxWaiting) return
-    // Of equally long ones a random one, so that nobody fills the queue and keeps all others out.
+    // A random one of equally long queues, so that no client fills the queue and keeps all others out.
     const most = Math.max(...queues.map(({ size }) => size))
     const longest = queues.filter(({ size }) => size === most)
     const [loser = new Set<EndWait>()] = longest.slice(Math.floor(Math.random() * longest.length))

@@ -1,9 +1,8 @@
 import { singleton } from "@/lib/singleton"
 
-// The streams that this process sends: responses with all rows of a list. Each has a connection to the database of its
-// own, and a transaction that lasts as long as its client reads.
+// Each stream has its own connection to the database, and a transaction that lasts as long as its client reads.
 
-/** The streams at a time, and those of one account. No kind takes slots of another. */
+/** No kind takes slots of another. */
 export const maxStreams = {
   operator: { total: 3, account: 2 },
   customer: { total: 3, account: 1 },
@@ -12,36 +11,31 @@ export const maxStreams = {
 
 export type StreamKind = keyof typeof maxStreams
 
-/** Whose stream it is. `id` is that of a key or of an account, which reads one stream at a time. */
+/** `id`: of a key or of an account, which reads one stream at a time. */
 export type StreamReader = { id: string; account: string; kind: StreamKind }
 
-/** After how many seconds a reader who got no slot should try again. */
 export const retrySeconds = 10
 
-/** How long the next slot is kept for an account that got none: for longer than until it tries again. */
+/** Longer than an account waits before it tries again. */
 const keptMs = 1.5 * retrySeconds * 1_000
 
 export type Chunks = {
-  /** The next chunk and the number of rows in it. The last one is returned once nothing more is read. */
+  /** The last chunk is returned once nothing more is read. */
   next: () => Promise<{ chunk: Uint8Array; rows: number; isLast: boolean }>
-  /** Closes what is read. Does nothing after that. */
   abort: () => void
-  /** The last line of a stream that is incomplete; without one, its connection is reset. */
+  /** The last line of an incomplete stream; without one, its connection is reset. */
   failure?: (code: string, message: string) => string
 }
 
-/** The slot of a stream, taken before it reads and left when it has ended. */
 export type StreamSlot = {
   readonly reader: StreamReader
   readonly leave: () => void
-  /** Called when the process is to exit: ends the stream, and resolves when it is recorded. */
   end?: () => Promise<unknown>
 }
 
-/** Why there is no slot: the reader has one, all are taken or kept for others, or the process is about to exit. */
 export type NoSlot = "own" | "full" | "exiting"
 
-/** An account that got no slot, and until when one is kept for it. */
+/** `until` is on the clock of `performance.now`. */
 type Waiting = Pick<StreamReader, "account" | "kind"> & { until: number }
 
 function state() {
@@ -56,7 +50,7 @@ export function isExiting(): boolean {
   return state().isExiting
 }
 
-/** An account that got no slot is first when one is free: readers who start one stream after the other wait, too. */
+/** An account that got no slot is first when one is free, so a reader of one stream after the other waits, too. */
 export function takeSlot(reader: StreamReader): StreamSlot | NoSlot {
   const { id, account, kind } = reader
   const { slots } = state()
@@ -84,14 +78,12 @@ export function takeSlot(reader: StreamReader): StreamSlot | NoSlot {
   return slot
 }
 
-/** The accounts that wait, in their order. One that did not try again no longer does. */
 function waitingFor(kind: StreamKind): Waiting[] {
   const current = state()
   current.waiting = current.waiting.filter(({ until }) => until >= performance.now())
   return current.waiting.filter((waiting) => waiting.kind === kind)
 }
 
-/** Ends all streams, as incomplete, and starts no more: before the process exits. */
 export async function drainStreams(): Promise<void> {
   const current = state()
   current.isExiting = true

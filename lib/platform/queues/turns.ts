@@ -6,37 +6,35 @@ import { singleton } from "@/lib/singleton"
 // Without turns, one account could hold all connections of the pool, with slow reads or with runs that wait for the lock
 // on its row, and the requests of all others would wait.
 
-/** Tasks of one client at once in one process. Those of two clients leave connections to others. */
+/** In one process. The tasks of two clients leave connections to others. */
 export function maxRunning(): number {
   return Math.max(1, Math.floor(env().DATABASE_POOL_MAX / 3))
 }
 
-/** Tasks of one client that wait in one process. */
+/** Per client and process. */
 export const maxWaiting = 200
 
-/** Why a task never runs: too many of its client wait, or it has waited as long as a request may wait for a connection. */
+/** Too many tasks of the client wait, or this one has waited as long as a request may wait for a connection. */
 export class TooManyWaiting extends Error {
   constructor() {
     super("Too many requests of this account are in progress. Try again in 2 seconds.")
   }
 }
 
-/** `waiting`: what starts each task, oldest first. Tasks wait only while `maxRunning` are running. */
+/** `waiting`: starts each task, oldest first. */
 type Queue = { running: number; waiting: Record<Kind, Set<() => void>> }
 
 type Kind = "close" | "request"
 
-/** The queues of clients with a running task. */
 function queues(): Map<string, Queue> {
   return singleton("turns", () => new Map())
 }
 
 /**
- * Runs a task that uses connections of the pool when it is its client's turn; until then it waits without a connection.
- * Tasks that close runs go first and are never refused, because the work is done and its reservation expires; others run
- * in their order. A task must not wait for another turn of its client.
+ * Waits without a connection. Tasks that close runs go first and are never refused, because the work is done and its
+ * reservation expires. A task must not wait for another turn of its client.
  * @param client the id of an account, or an address
- * @param signal aborts the wait: the task then never runs, and the promise rejects with the signal's reason
+ * @param signal aborts the wait: the task never runs, and the promise rejects with the signal's reason
  * @throws TooManyWaiting
  */
 export async function inTurn<Outcome>(
@@ -60,12 +58,10 @@ export async function inTurn<Outcome>(
   }
 }
 
-/** Limits database work by a deadline, and does it when it is its client's turn. */
 export function inTurns(client: string, withinDeadline: WithinDeadline): WithinDeadline {
   return (work) => withinDeadline((signal) => inTurn(client, "request", () => work(signal), signal))
 }
 
-/** Waits until a task that ends passes its place on. */
 function turnOf({ waiting }: Queue, kind: Kind, signal: AbortSignal | undefined): Promise<void> {
   const own = waiting[kind]
   return new Promise((resolve, reject) => {

@@ -4,13 +4,13 @@ import { env } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 import { networkOf, parseAddress } from "./ip-address"
 
-/** The header that lib/process/incoming-requests.ts sets to the socket's address. Its random name keeps clients from sending it. */
+/** lib/process/incoming-requests.ts sets it. Its random name keeps clients from sending it. */
 export const socketAddressHeader = singleton("socket-address-header", () => `x-client-address-${randomUUID()}`)
 
-/** The header that says that a proxy forwarded the request, because Next adds the headers of proxies itself. */
+/** Next adds the headers of proxies itself, so they do not tell whether a proxy forwarded the request. */
 export const forwardedHeader = singleton("forwarded-header", () => `x-was-forwarded-${randomUUID()}`)
 
-/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address, which usually belongs to one client. */
+/** An IPv6 /64 counts as one client, because it usually belongs to one. */
 export function clientAddress(headers: Headers): string {
   const address = wholeClientAddress(headers)
   return address ? clientOf(address) : "unknown"
@@ -21,9 +21,9 @@ export function clientOf(address: string): string {
 }
 
 /**
- * The client's address: the socket's, unless trusted proxies are configured, because only entries of `X-Forwarded-For`
- * appended by trusted proxies are reliable. Behind n proxies (`TRUSTED_PROXY_HOPS`) it is the n-th entry from the right;
- * with `TRUSTED_PROXIES`, the nearest address outside that list.
+ * The socket's address, unless trusted proxies are configured: only entries of `X-Forwarded-For` that they append are
+ * reliable. Behind n proxies (`TRUSTED_PROXY_HOPS`) it is the n-th entry from the right; with `TRUSTED_PROXIES`, the
+ * nearest address outside that list.
  */
 export function wholeClientAddress(headers: Headers): string | undefined {
   const { TRUSTED_PROXY_HOPS: hops, TRUSTED_PROXIES: proxies } = env()

@@ -1,12 +1,9 @@
-/** `reset`: when the current window ends, in epoch milliseconds. */
+/** `reset`: the end of the current window, in epoch milliseconds. */
 export type Count = { success: boolean; limit: number; remaining: number; reset: number }
 
 /**
- * The sliding window of `Ratelimit.slidingWindow`, counted in this process: the previous window counts in proportion to
- * its overlap. Two maps hold the current and the previous window, so memory is bounded by the ids that called in
- * either.
- * @param now the clock in epoch milliseconds; the default calls `Date.now` every time, so that fake timers apply
- * @returns a function that counts one call of an id, unless its count has reached `tokens`
+ * The previous window counts in proportion to its overlap. Memory is bounded by the ids of both windows.
+ * @param now in epoch milliseconds; the default calls `Date.now` every time, so that fake timers apply
  */
 export function slidingWindowInProcess(
   windowMs: number,

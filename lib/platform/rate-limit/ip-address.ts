@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net"
 
-/** An address without port, brackets and zone: an IPv4 address, also where it is mapped into IPv6, or RFC 5952's form. */
+/** Without port, brackets and zone. IPv6 is in RFC 5952's form; an IPv4 address mapped into it becomes IPv4. */
 export function parseAddress(value: string): string | undefined {
   const host = /^\[(.*)\](?::\d+)?$/.exec(value)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(value)?.[1] ?? value
   if (isIPv4(host)) return host
@@ -15,9 +15,8 @@ export function parseAddress(value: string): string | undefined {
 }
 
 /**
- * A network as a person writes it: an address or a CIDR, with any bits after the prefix. IPv4 addresses mapped into IPv6
- * become IPv4.
- * @returns the canonical form, such as `192.0.2.7`, `192.0.2.0/24` or `2001:db8::/32`; undefined if it is none
+ * Accepts any bits after the prefix. IPv4 addresses mapped into IPv6 become IPv4.
+ * @returns the canonical form, such as `192.0.2.7`, `192.0.2.0/24` or `2001:db8::/32`
  */
 export function parseNetwork(value: string): string | undefined {
   const [, host = "", prefix] = /^([0-9a-f:.]+)(?:\/(\d{1,3}))?$/i.exec(value) ?? []
@@ -31,14 +30,13 @@ export function parseNetwork(value: string): string | undefined {
   return kept === most ? address : networkOf(address, kept)
 }
 
-/** The network that contains an address, as a CIDR. @param bits the length of its prefix */
 export function networkOf(address: string, bits: number): string {
   const parts = masked(partsOf(address), bits)
   if (isIPv4(address)) return `${parts.join(".")}/${bits}`
   return `${parseAddress(parts.map((group) => group.toString(16)).join(":"))}/${bits}`
 }
 
-/** Whether an address, as parseAddress returns it, is in one of the networks, as parseNetwork returns them. */
+/** Takes the forms of parseAddress and parseNetwork. */
 export function isWithin(address: string, networks: readonly string[]): boolean {
   const own = partsOf(address)
   return networks.some((network) => {
@@ -48,7 +46,6 @@ export function isWithin(address: string, networks: readonly string[]): boolean 
   })
 }
 
-/** The four bytes of an IPv4 address, or the eight groups of an IPv6 address in RFC 5952's form. */
 function partsOf(address: string): number[] {
   if (isIPv4(address)) return address.split(".").map(Number)
   const [head = [], tail = []] = address.split("::").map((part) => part.split(":").filter(Boolean))

@@ -8,74 +8,67 @@ import { singleton } from "@/lib/singleton"
 import { type Count, slidingWindowInProcess } from "./in-process"
 import { connectRedis, type SharedStore } from "./redis"
 
-/** Every rate limit of the product; documents and pages read their numbers from here. */
 export const limits = {
-  /** Requests per API key, all endpoints together. */
+  /** All endpoints together. */
   key: { tokens: 300, windowSeconds: 60 },
-  /** Failed key checks per client address. */
+  /** Per client address. */
   failedKey: { tokens: 300, windowSeconds: 60 },
   signInAddress: { tokens: 100, windowSeconds: 600 },
-  /** Attempts per account or sign-up from browsers that have not signed in to it before; see lib/sign-in/attempts.ts. */
+  /** From browsers that have not signed in to the account before; see lib/sign-in/attempts.ts. */
   signInAccount: { tokens: 30, windowSeconds: 600 },
-  /** Sign-ups, and repeated emails of one, per client address. */
+  /** Includes repeated emails of a sign-up. */
   signUpAddress: { tokens: 30, windowSeconds: 3600 },
-  /** Password reset requests and uses of reset links, per client address. */
+  /** Includes uses of reset links. */
   resetAddress: { tokens: 30, windowSeconds: 3600 },
-  /** Password reset emails per account. The window is shorter than a link's lifetime, so the last link still works. */
+  /** The window is shorter than a link's lifetime, so the last link still works. */
   resetAccount: { tokens: 3, windowSeconds: 2700 },
-  /** Codes sent by email that prove who is at a session. */
   proofCodesSession: { tokens: 5, windowSeconds: 900 },
-  /** Those of all sessions of an account: higher, so that a stolen session leaves some to the owner's. */
+  /** Higher, so that a stolen session leaves codes to the owner's. */
   proofCodesAccount: { tokens: 15, windowSeconds: 900 },
-  /** Links to verify an address, per mailbox, and changes of address per account. */
+  /** Links per mailbox, and changes of address per account. */
   verificationAccount: { tokens: 3, windowSeconds: 900 },
-  /** Invalid links that verify an address, per client address. */
+  /** Invalid links only. */
   linkAddress: { tokens: 30, windowSeconds: 3600 },
-  /** Keys created per account, also by rotation. Each sends an email, and another one when it is revoked, which is never limited. */
+  /** Includes rotation. Each key sends an email, and an unlimited one when it is revoked. */
   keyCreationsAccount: { tokens: 80, windowSeconds: 3600 },
-  /** Changes of the names and limits of an account's keys. Each writes to the audit log. */
+  /** Each writes to the audit log. */
   keyChangesAccount: { tokens: 80, windowSeconds: 3600 },
-  /** Changes of an account's name. Each writes to the audit log, from which nothing is deleted. */
+  /** Each writes to the audit log, from which nothing is deleted. */
   renamesAccount: { tokens: 20, windowSeconds: 3600 },
-  /** Second factors added, and new recovery codes. Each writes to the audit log and sends an email. */
+  /** Includes new recovery codes. Each writes to the audit log and sends an email. */
   factorChangesAccount: { tokens: 20, windowSeconds: 3600 },
-  /** Emails about wrong codes of an account's authenticator app. */
   wrongCodesEmailsAccount: { tokens: 1, windowSeconds: 86_400 },
-  /** Emails about an account's passkeys that were refused. */
   refusedPasskeyEmailsAccount: { tokens: 1, windowSeconds: 86_400 },
-  /** Exports that an account prepares. Each reads all of its data, and writes to the audit log. */
+  /** Each reads all data of the account, and writes to the audit log. */
   exportsAccount: { tokens: 10, windowSeconds: 3600 },
-  /** Notes that one of the staff adds. Each writes to the audit log. */
+  /** Each writes to the audit log. */
   notesAccount: { tokens: 60, windowSeconds: 3600 },
-  /** Pictures that an account uploads. Each is decoded, and writes to the audit log. */
+  /** Each is decoded, and writes to the audit log. */
   picturesAccount: { tokens: 20, windowSeconds: 3600 },
   feedbackAccount: { tokens: 10, windowSeconds: 3600 },
-  /** Replies to feedback that one of the staff sends: a stolen session cannot write to every customer. */
+  /** A stolen session cannot write to every customer. */
   repliesAccount: { tokens: 60, windowSeconds: 3600 },
-  /** Requests for pages per client address, which the people of an office share. */
+  /** The people of an office share an address. */
   pagesAddress: { tokens: 1_200, windowSeconds: 60 },
   waitlistAddress: { tokens: 30, windowSeconds: 3600 },
-  /** Reports of leaked keys per client address. */
   leakReportsAddress: { tokens: 60, windowSeconds: 3600 },
-  /** Those that GitHub is said to have signed, whose signature has to be verified; one has all matches of a commit. */
+  /** Each has a signature to verify, said to be GitHub's; one report has all matches of a commit. */
   signedReportsAddress: { tokens: 1_200, windowSeconds: 3600 },
-  /** Emails to one address. Which of them are sent regardless: lib/platform/email/templates.ts. */
   emailsAddress: { tokens: 20, windowSeconds: 86_400 },
-  /** Those that anybody who knows the address can cause, so that they leave the rest to the account's own. */
+  /** Leaves the rest of the limit to the account's own emails. */
   unsolicitedEmailsAddress: { tokens: 10, windowSeconds: 86_400 },
 } as const
 
 export type LimitName = keyof typeof limits
 
-/** `resetSeconds`: whole seconds until the window ends, at least 1. */
+/** `resetSeconds`: whole seconds, at least 1. */
 export type Verdict = { allowed: boolean; limit: number; remaining: number; resetSeconds: number }
 
-/** How long a shard that failed is skipped. */
 const storeSkipMs = 1_000
 
 /**
- * Counts one event of `id` against a limit (sliding window). All instances share the count when a Redis is configured;
- * while Redis, or the node of its cluster that counts `id`, fails or is slow, this process enforces the same limit.
+ * All instances share the count when a Redis is configured. While Redis, or the node that counts `id`, fails or is
+ * slow, this process enforces the same limit.
  * @param tokens a lower limit for this call; the count does not depend on it
  */
 export async function consume(name: LimitName, id: string, tokens: number = limits[name].tokens): Promise<Verdict> {
@@ -83,12 +76,10 @@ export async function consume(name: LimitName, id: string, tokens: number = limi
   return verdict((await countInStore(name, id, limit)) ?? countInProcess(name, id, limit))
 }
 
-/** How often the shared store failed since the process started. */
 export function degradedCount(): number {
   return storeState().degraded
 }
 
-/** Returns undefined if there is no shared store, or if it fails. */
 async function countInStore(name: LimitName, id: string, tokens: number): Promise<Count | undefined> {
   const store = sharedStore()
   if (!store) return undefined
@@ -115,7 +106,7 @@ async function countInStore(name: LimitName, id: string, tokens: number): Promis
   }
 }
 
-/** One limiter for each number of tokens; they count under the same keys. */
+/** All limiters of a name count under the same keys. */
 function limiterInStore({ client }: SharedStore, name: LimitName, tokens: number): Ratelimit {
   return singleton(`limiters.${name}.${tokens}`, () => {
     const limiter = Ratelimit.slidingWindow(tokens, `${limits[name].windowSeconds} s`)
@@ -148,10 +139,10 @@ function sharedStore(): SharedStore | undefined {
   })
 }
 
-/** `key`: the key whose call failed. `skipUntil`: when the shard is tried again, on the clock of `performance.now`. */
+/** `skipUntil` is on the clock of `performance.now`. */
 type Outage = { key: string; skipUntil: number }
 
-/** `down`: the shards that failed and have not responded since, so that an outage is logged when it starts and ends. */
+/** `down`: shards that have not responded since they failed, so that an outage is logged when it starts and ends. */
 function storeState() {
   return singleton("limit-store-state", () => ({ degraded: 0, down: new Map<string, Outage>() }))
 }

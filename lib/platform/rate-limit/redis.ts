@@ -2,16 +2,14 @@ import { createHash } from "node:crypto"
 import type { Redis as UpstashRedis } from "@upstash/redis"
 import { Cluster, Command, Redis } from "ioredis"
 
-/** Where processes share their counts. */
 export type SharedStore = {
   client: UpstashRedis
-  /** The name of the part of the store that counts `key`, and that fails without the others: a node of a cluster. */
+  /** A shard fails without the others: a node of a cluster. */
   shardOf: (key: string) => string
 }
 
 /**
- * Connects to one Redis, or to the Redis Cluster in which the several URLs are nodes; it names the others. Credentials
- * and TLS of a cluster are those of the first URL.
+ * Several URLs are nodes of a Redis Cluster, which names the others. The first URL has the credentials and TLS of all.
  */
 export function connectRedis(urls: readonly string[], timeoutMs: number): SharedStore {
   const [first = "", ...others] = urls
@@ -60,10 +58,7 @@ export function connectRedis(urls: readonly string[], timeoutMs: number): Shared
   }
 }
 
-/**
- * Adapts any Redis to the part of Upstash's client that @upstash/ratelimit calls. The library's scripts start with a
- * line that only Upstash accepts, so they run without it and under their own digests.
- */
+/** Only Upstash accepts the first line of the library's scripts: they run without it, under their own digests. */
 function adapt(connected: () => Promise<Redis | Cluster>): UpstashRedis {
   const digests = new Map<string, string>()
   const adapter = {

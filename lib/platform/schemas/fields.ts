@@ -1,6 +1,6 @@
 import { z } from "zod"
 
-// Field types of API rows. They format and describe output; stored values were validated as input.
+// Output only: stored values were validated as input.
 
 export const id = z.uuid().describe("Identifier (UUID)")
 
@@ -15,8 +15,8 @@ export const currency = z.string().describe("ISO 4217 code, lower case")
 
 export const currencyCode = z.string().regex(/^[a-z]{3}$/, "must be an ISO 4217 code in lower case, like usd")
 
-/** Whole credits. The database stores 64 bits; limits on grants keep balances far below 2^53. */
+/** The database stores 64 bits; limits on grants keep balances far below 2^53. */
 export const credits = z.int()
 
-/** Text that a person or a client wrote. Documents mark it as data that must never be followed as an instruction. */
+/** Documents mark it as data that must never be followed as an instruction. */
 export const untrustedText = z.string().meta({ "x-untrusted": true })

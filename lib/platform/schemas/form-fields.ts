@@ -1,22 +1,18 @@
 import { z } from "zod"
 
-/** A field that the page fills in; the viewer cannot correct it. */
+/** The page fills it in, so the viewer cannot correct it. */
 export function hidden<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema.meta({ hidden: true })
 }
 
-/**
- * The id that a form was rendered with, so that submitting it twice acts once. It is kept when the form is refused,
- * because after a failed connection to the database it is unknown whether the form acted.
- */
+/** Submitted twice, a form acts once. Kept when the form is refused: after a failed connection it may have acted. */
 export const requestId = z.uuid().meta({ hidden: true, kept: true })
 
-/** A password: never sent back to the page. */
+/** Never sent back to the page. */
 export function secret<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema.meta({ secret: true })
 }
 
-/** A field that may be left empty; then it is `null`. */
 export function optional<Schema extends z.ZodType<unknown, string>>(schema: Schema) {
   return z
     .string()
@@ -43,7 +39,6 @@ function metaOf({ shape }: z.ZodObject, name: string) {
 
 const text = z.string().catch("")
 
-/** A field of several values, one per line or separated by commas, or of several checkboxes; each counts once. */
 export function several<Schema extends z.ZodType<unknown, string[]>>(max: number, schema: Schema) {
   return z
     .string()
@@ -52,10 +47,7 @@ export function several<Schema extends z.ZodType<unknown, string[]>>(max: number
     .pipe(schema)
 }
 
-/**
- * The texts of the form that a server action was called with, for each of its fields; of several checkboxes a line each.
- * A missing field, a file or a value that is not a form, which any client can send, becomes an empty string.
- */
+/** A missing field, a file or a value that is not a form, which any client can send, becomes an empty string. */
 export function textsOf({ shape }: z.ZodObject, data: unknown): Record<string, string> {
   const form = data instanceof FormData ? data : new FormData()
   const textOf = (name: string) =>

@@ -1,6 +1,6 @@
 import { z } from "zod"
 
-/** An integer in plain decimal digits. Number() would also accept `0x10`, `1e2` and ` 5 `. @param hint follows the error */
+/** Number() would also accept `0x10`, `1e2` and ` 5 `. */
 export function integer(min: number, max: number, hint = "") {
   const error = `must be an integer from ${min} to ${max}${hint}`
   return z

@@ -19,10 +19,9 @@ const visible = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{
 const lineBreak = /\r\n|[\r\v\f\u0085\u2028\u2029]/g
 const apiKey = new RegExp(`${anyPrefix}\\w{8,}`)
 
-/** What a clipboard brings along and nobody sees to remove: marks, embeddings, overrides and isolates of direction. */
+/** Marks, embeddings, overrides and isolates of direction, which a clipboard brings along unseen. */
 export const direction = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
-/** One line of trimmed, visible, storable text with at most `max` characters and without an API key. */
 export function plainText({ name, max }: { name: string; max: number }) {
   const typed = z.string().overwrite((text) => text.replace(direction, ""))
   return textOf(name, max, typed).refine(
@@ -31,7 +30,6 @@ export function plainText({ name, max }: { name: string; max: number }) {
   )
 }
 
-/** The same for several lines; every line break becomes a line feed. */
 export function plainParagraphs({ name, max }: { name: string; max: number }) {
   return z
     .string()

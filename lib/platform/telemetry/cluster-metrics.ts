@@ -12,12 +12,12 @@ function isMessage(message: unknown): message is Message {
   return typeof message === "object" && message !== null && (message as Partial<Message>).kind === "metrics"
 }
 
-/** The sum of the metrics of all processes on this machine; undefined if a process does not report its metrics. */
+/** Undefined if a process does not report its metrics. */
 export async function readClusterMetrics(): Promise<string | undefined> {
   return cluster.isWorker ? requestFromPrimary() : metrics().registry.metrics()
 }
 
-/** In the primary process: responds to workers that request the metrics. */
+/** For the primary process. */
 export function collectClusterMetrics(): void {
   const all = new AggregatorRegistry()
   cluster.on("message", async (worker, message: unknown) => {
@@ -27,7 +27,7 @@ export function collectClusterMetrics(): void {
   })
 }
 
-/** In a worker: sends its registry to the primary process on request. */
+/** For workers. */
 export function shareMetrics(): void {
   AggregatorRegistry.setRegistries(metrics().registry)
   new AggregatorRegistry()

@@ -2,10 +2,9 @@ import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
 import { env, secretsIn } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 
-// Logs are collected and kept by others, who can add lines. Those that `after-restore` and `audit:verify` believe are signed.
+// Others collect and keep logs, and can add lines. `after-restore` and `audit:verify` believe only signed lines.
 
 export type Evidence = {
-  /** A run that a client was told of. */
   request: { keyId: string; run: { id: string; accountId: string; credits: number } }
   audited: {
     entryId: string
@@ -21,10 +20,10 @@ export type Evidence = {
 
 export type EvidenceEvent = keyof Evidence
 
-/** `at`: when the line was written. Unlike `time`, the signature covers it. */
+/** The signature covers `at`, unlike `time`. */
 type Proof = { at: string; signature: string }
 
-/** What a signature covers besides event and `at`. A change of the order makes earlier lines unverified. */
+/** A change of the order makes earlier lines unverified. */
 const covered: { [Event in EvidenceEvent]: (fields: Evidence[Event]) => unknown[] } = {
   request: ({ keyId, run: { id, accountId, credits } }) => [keyId, id, accountId, credits],
   audited: ({ entryId, action, actorId, targetType, targetId, role }) => [
@@ -52,7 +51,7 @@ export function verifyEvidence<Event extends EvidenceEvent>(
   })
 }
 
-/** The secrets that sign or have signed lines. */
+/** Earlier secrets have signed lines, too. */
 export function logSecrets(): string[] {
   const { AUTH_SECRET, LOG_SECRETS } = env()
   return [AUTH_SECRET, LOG_SECRETS].flatMap((secrets) => (secrets ? secretsIn(secrets) : []))

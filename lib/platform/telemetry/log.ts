@@ -3,18 +3,15 @@ import { env } from "@/lib/env"
 import { singleton } from "@/lib/singleton"
 
 /**
- * Lines are buffered for at most a second: a write per line makes a request a third more expensive. No write is longer
- * than what a pipe writes atomically, because several processes share it.
+ * A write per line makes a request a third more expensive. No write is longer than a pipe's atomic one, because several
+ * processes share the pipe.
  */
 const buffered = { sync: false, minLength: 2048, maxWrite: 4096, periodicFlush: 1000 }
 
-/** Control characters that JSON leaves as they are, and what reorders or ends a line. */
+/** Control characters that JSON leaves as they are, and characters that reorder or end a line. */
 const unsafe = /[\u007F-\u009F\u2028\u2029\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
-/**
- * The process's log: one line of JSON per event on standard output, with level and time. Callers name every field;
- * bodies, headers and query strings are never logged.
- */
+/** Callers name every field; bodies, headers and query strings are never logged. */
 export function log(): Logger {
   return singleton("log", () =>
     pino(

@@ -2,7 +2,6 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { product } from "@/lib/product"
 import { singleton } from "@/lib/singleton"
 
-/** The metrics of this process, in its one registry; `/metrics` exposes them. */
 export function metrics() {
   return singleton("metrics", () => {
     const registry = new Registry()
@@ -10,7 +9,6 @@ export function metrics() {
     const named = (name: string, help: string) => ({ name: `${product.slug}_${name}`, help, registers: [registry] })
     const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
       new Counter({ ...named(name, help), labelNames })
-    /** Reads the pool's connection counts; the pool sets `read` when it is created. */
     const connections = { read: (): Record<string, number> => ({}) }
     new Gauge({
       ...named("pool_connections", "Database connections, and requests that wait for one"),

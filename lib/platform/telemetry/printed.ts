@@ -1,7 +1,7 @@
 import { singleton, singletons } from "@/lib/singleton"
 import { log } from "./log"
 
-/** Longer texts are stack traces, or what a client sent. */
+/** Longer texts are stack traces, or input of a client. */
 const maxLength = 1_000
 
 const levels = { stdout: "info", stderr: "warn" } as const
@@ -10,10 +10,7 @@ type Stream = keyof typeof levels
 
 type Write = (text: string) => boolean
 
-/**
- * From now on only the log writes to the streams of this process. What a library prints can quote a client, line breaks
- * included, so it becomes a field of an entry.
- */
+/** A library's output can quote a client, line breaks included, so it becomes a field of a log entry. */
 export function logWhatIsPrinted(): void {
   singleton("printed", () => {
     const originals = { stdout: originalOf("stdout"), stderr: originalOf("stderr") }
@@ -30,7 +27,7 @@ export function logWhatIsPrinted(): void {
   })
 }
 
-/** Prints a line for the operator who starts the server. It contains nothing of a client. */
+/** For the operator who starts the server. The line contains nothing of a client. */
 export function tell(stream: Stream, line: string): void {
   const originals = singletons.printed as Record<Stream, Write> | undefined
   const write = originals?.[stream] ?? originalOf(stream)

@@ -3,7 +3,7 @@ import { anyPrefix } from "@/lib/surfaces"
 
 const pattern = new RegExp(`^(?!.*${anyPrefix})[\\w-]{8,64}$`)
 
-/** The caller's request id if it is well-formed, so that both sides can correlate their logs; otherwise a new one. */
+/** A well-formed id of the caller is kept, so that both sides can correlate their logs. */
 export function requestIdFrom(given: string | null | undefined): string {
   return given && pattern.test(given) ? given : randomUUID()
 }

@@ -7,10 +7,7 @@ import { log } from "./log"
 
 type Tracing = { flush: () => Promise<void> }
 
-/**
- * Exports traces to OTEL_EXPORTER_OTLP_ENDPOINT, if set: `traced` traces API requests, and Next traces pages. The
- * exporter reads the other OTEL_ variables from the environment (OpenTelemetry, environment variable specification).
- */
+/** The exporter reads the other OTEL_ variables (OpenTelemetry, environment variable specification). */
 export async function startTracing(): Promise<Tracing | undefined> {
   if (!env().OTEL_EXPORTER_OTLP_ENDPOINT) return undefined
   return singleton("tracing", start)
@@ -33,7 +30,6 @@ async function start(): Promise<Tracing> {
   return { flush: () => flush(provider) }
 }
 
-/** How long shutdown waits for the collector. */
 const flushMs = 2_000
 
 async function flush(provider: { shutdown: () => Promise<void> }): Promise<void> {
@@ -45,10 +41,7 @@ async function flush(provider: { shutdown: () => Promise<void> }): Promise<void>
   })
 }
 
-/**
- * Removes request input from Next's spans: the URL, which may contain tokens or keys sent by mistake, and thrown
- * errors, which may quote a body.
- */
+/** The URL may contain tokens or keys sent by mistake, and thrown errors may quote a body. */
 const withoutInput: SpanProcessor = {
   onStart() {},
   onEnd({ attributes, events, status }) {
@@ -60,7 +53,7 @@ const withoutInput: SpanProcessor = {
   async shutdown() {},
 }
 
-/** Runs `handle` in a server span (semantic conventions for HTTP), in the caller's trace if the request has one. */
+/** OpenTelemetry, semantic conventions for HTTP. Joins the caller's trace. */
 export function traced(request: Request, route: string, handle: () => Promise<Response>): Promise<Response> {
   if (!env().OTEL_EXPORTER_OTLP_ENDPOINT) return handle()
   const caller = propagation.extract(context.active(), Object.fromEntries(request.headers))

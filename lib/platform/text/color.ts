@@ -1,7 +1,7 @@
-/** An sRGB color; each part is 0 to 1. */
+/** sRGB; each part is 0 to 1. */
 export type Color = readonly [red: number, green: number, blue: number]
 
-/** The sRGB color of an oklch color, by CSS Color 4, sample code for OKLab. Clips what sRGB lacks, as browsers do. */
+/** CSS Color 4, sample code for OKLab. Clips colors outside of sRGB, as browsers do. */
 export function rgbOf(lightness: number, chroma: number, hue: number): Color {
   const a = chroma * Math.cos((hue * Math.PI) / 180)
   const b = chroma * Math.sin((hue * Math.PI) / 180)
@@ -20,7 +20,7 @@ function encoded(linear: number): number {
   return clipped <= 0.0031308 ? 12.92 * clipped : 1.055 * clipped ** (1 / 2.4) - 0.055
 }
 
-/** `#rrggbb`, for email clients, which do not know oklch. */
+/** Email clients do not know oklch. */
 export function hexOf(lightness: number, chroma: number, hue: number): string {
   const parts = rgbOf(lightness, chroma, hue).map((part) => Math.round(part * 255))
   return `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`

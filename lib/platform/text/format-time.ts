@@ -9,7 +9,7 @@ const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: 
 const toTheMinute = new Intl.DateTimeFormat("en", clock)
 const toTheSecond = new Intl.DateTimeFormat("en", { ...clock, second: "2-digit" })
 
-/** "3 days ago", "in 89 days": days up to about three months, because key lifetimes are given in days. */
+/** Days up to about three months, because key lifetimes are given in days. */
 export function relativeTime(date: Date, now: Date): string {
   const distance = date.getTime() - now.getTime()
   const size = Math.abs(distance)
@@ -21,27 +21,22 @@ export function relativeTime(date: Date, now: Date): string {
   return relative.format(Math.round(distance / (365.25 * day)), "year")
 }
 
-/** "in 3 minutes" */
 export function inMinutes(seconds: number): string {
   return relative.format(Math.ceil(seconds / 60), "minute")
 }
 
-/** "21 Nov 2026, 12:38 UTC" */
 export function absoluteTime(time: Date): string {
   return `${plainDate(time)}, ${toTheMinute.format(time)} UTC`
 }
 
-/** "12:38:07", the time of the day in UTC. */
 export function clockTime(time: Date): string {
   return toTheSecond.format(time)
 }
 
-/** "19 Feb 2027" */
 export function plainDate(time: Date): string {
   return `${dayAndMonth(time)} ${partsOf(time).year}`
 }
 
-/** "19 Feb" */
 export function dayAndMonth(time: Date): string {
   const { day, month } = partsOf(time)
   return `${day} ${month}`
@@ -51,7 +46,6 @@ function partsOf(time: Date): Partial<Record<Intl.DateTimeFormatPartTypes, strin
   return Object.fromEntries(date.formatToParts(time).map(({ type, value }) => [type, value]))
 }
 
-/** "19 Feb 2027" of "2027-02-19"; a time in another format stays as it is. */
 export function calendarDate(text: string): string {
   return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? plainDate(new Date(text)) : text
 }

@@ -1,7 +1,4 @@
-/**
- * The decimal digits of currencies that do not have two (ISO 4217). Those of `Intl` are others: they are what people use,
- * and for HUF and IDR there are none.
- */
+/** ISO 4217, for currencies without two digits. `Intl` has the digits that people use: none for HUF and IDR. */
 const digits: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
     "bif clp djf gnf isk jpy kmf krw pyg rwf ugx uyi vnd vuv xaf xof xpf".split(" ").map((code) => [code, 0]),
@@ -14,14 +11,14 @@ function digitsOf(currency: string): number {
   return digits[currency.toLowerCase()] ?? 2
 }
 
-/** An amount in minor units as people read it: ¥1,050, $29.00, KWD 1.050. */
+/** `amount` is in minor units. */
 export function money(amount: number, currency: string, options: Intl.NumberFormatOptions = {}): string {
   const places = digitsOf(currency)
   const format = { style: "currency", currency, minimumFractionDigits: places, maximumFractionDigits: places } as const
   return new Intl.NumberFormat("en", { ...format, ...options }).format(amount / 10 ** places)
 }
 
-/** An amount in minor units as a number with its decimal digits, for spreadsheets. */
+/** `amount` is in minor units. */
 export function decimal(amount: number, currency: string): string {
   const places = digitsOf(currency)
   return (amount / 10 ** places).toFixed(places)

@@ -1,6 +1,6 @@
 // Some characters are invisible or reorder the text around them, so that people read something else than programs do.
 
-/** The flags of England, Scotland and Wales: a black flag, followed by tags. */
+/** England, Scotland and Wales: a black flag, followed by tags. */
 export const flagsOfTags =
   /\u{1F3F4}\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073})\u{E007F}/gu
 
@@ -12,7 +12,7 @@ const hidden =
 const joining =
   /[\p{scx=Arab}\p{scx=Syrc}\p{scx=Nkoo}\p{scx=Mong}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}]/u
 
-/** Where a hidden character is part of the spelling. A second one after it has no effect, so it is not. */
+/** Where a hidden character belongs to the spelling. A second one after it has no effect, so it does not. */
 const spelling = [
   /(?<=[\p{Extended_Pictographic}0-9#*])[\uFE0E\uFE0F]/u,
   /(?<=\p{Extended_Pictographic}(?:\uFE0F|[\u{1F3FB}-\u{1F3FF}])?)\u200D(?=\p{Extended_Pictographic})/u,
@@ -28,8 +28,8 @@ const spelling = [
 const shown = new RegExp(`(${flagsOfTags.source})|(?=${hidden.source})(?!${spelling}).`, "gsu")
 
 /**
- * The text with a symbol in place of each character that is invisible or reorders text: `␛`, or `⟨U+202E⟩` where Unicode
- * has no symbol. Emoji and the spelling of languages stay as they are.
+ * A symbol replaces each invisible or reordering character: `␛`, or `⟨U+202E⟩` where Unicode has none. Emoji and the
+ * spelling of languages stay as they are.
  */
 export function visible(text: string): string {
   return text.replaceAll(shown, (found, flag?: string) => flag ?? symbolOf(found))

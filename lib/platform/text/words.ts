@@ -1,4 +1,3 @@
-/** A name as the words of a page: "Past due" of "past_due". */
 export function inWords(name: string): string {
   return capitalized(name.replaceAll("_", " "))
 }
