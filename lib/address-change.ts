@@ -24,13 +24,10 @@ export const addressChangeForm = z.strictObject({ email: emailAddress })
 export const linkForm = z.strictObject({ token: hidden(z.string()) })
 
 type AddressChangeRequest =
-  /** `message` sends the link; the caller runs it after the response. */
+  /** The caller runs `message` after the response. */
   { ok: true; message: () => Promise<void> } | { ok: false; reason: "same" | "no_email" } | TooMany
 
-/**
- * Requests a change of the viewer's address. Whether the new address has an account is looked up only after the
- * response.
- */
+/** Whether the new address has an account is looked up only after the response. */
 export async function requestAddressChange(
   userId: OwnerId,
   { email }: z.output<typeof addressChangeForm>,
@@ -48,7 +45,7 @@ async function sendLink(account: User, to: string): Promise<void> {
     const token = newToken()
     // Above this limit the link in the last email still works.
     if (!(await consume("verificationAccount", mailboxOf(to))).allowed) return
-    // For every address: the requester may not learn from an earlier link whether this one has an account.
+    // For every address: an earlier link must not tell the requester whether this one has an account.
     if (!(await storeChange(account, to, token))) return
     const holder = await db().user.findUnique({ where: { email: to } })
     if (holder) await sendEmail(holder, "already_registered")
@@ -59,7 +56,6 @@ async function sendLink(account: User, to: string): Promise<void> {
   }
 }
 
-/** Stores the only unconfirmed change of the account, unless its address or password has changed since the request. */
 function storeChange({ id: userId, email: from, passwordHash }: User, to: string, token: string): Promise<boolean> {
   return db().$transaction(async (transaction) => {
     const unchanged = Prisma.sql`${idIn(userId)} AND email = ${from} AND password_hash IS NOT DISTINCT FROM ${passwordHash}`
@@ -75,7 +71,7 @@ function storeChange({ id: userId, email: from, passwordHash }: User, to: string
   })
 }
 
-/** The change whose link has this token and works now. Looking changes nothing: mail scanners open links, too. */
+/** Looking changes nothing: mail scanners open links, too. */
 export async function findAddressChange(token: string): Promise<AddressChange | undefined> {
   const [found] = await live(db(), token)
   return found
@@ -93,9 +89,8 @@ function live(database: Pick<Transaction, "$queryRaw">, token: string): Promise<
 export type LinkUse = { ok: true; message: () => Promise<void> } | { ok: false; reason: "dead" | "taken" } | TooMany
 
 /**
- * Gives the account the new address. The link proves that its reader has the address, and the session that the reader
- * has the account: nobody confirms another person's change by mistake. Links that reset the password, which went to
- * the previous address, stop working.
+ * The link proves that its reader has the address, and the session that the reader has the account: nobody confirms
+ * another person's change by mistake. Links to reset the password, which went to the previous address, stop working.
  */
 export async function confirmAddressChange(userId: OwnerId, token: string, address: string): Promise<LinkUse> {
   const undo = newToken()
@@ -116,10 +111,7 @@ export async function confirmAddressChange(userId: OwnerId, token: string, addre
   return { ok: true, message }
 }
 
-/**
- * What has no account is found by its address, which this one is about to leave to whoever has it next: its emails stay
- * with the account, and its entry on the waitlist has done its work. An unverified address may be another person's.
- */
+/** Its next holder must not find these rows by the address. An unverified address may be another person's. */
 async function leaveAddress(transaction: Transaction, userId: string, address: string): Promise<void> {
   const { emailVerified } = await transaction.user.findUniqueOrThrow({ where: { id: userId } })
   if (!emailVerified) return
@@ -131,10 +123,9 @@ async function leaveAddress(transaction: Transaction, userId: string, address: s
 }
 
 /**
- * Gives the account its previous address back and ends every way in that somebody else may have: all sessions, the
- * password, the providers, whenever they were connected, and the second factors added since shortly before the change.
- * Older ones stay, and so does the need for one: the link must not be a way around them. Also ends the keys issued since the change was requested and
- * later changes. The owner then sets a new password by email.
+ * Ends every way in that somebody else may have: all sessions, the password, the providers, the keys issued since the
+ * request, and the second factors added since shortly before it. Older factors stay, and so does the need for one: the
+ * link must not be a way around them. The owner then sets a new password by email.
  */
 export async function undoAddressChange(token: string, address: string): Promise<LinkUse> {
   const used = await use(token, address, async (transaction, { userId: id, from, createdAt, confirmedAt }) => {
@@ -169,17 +160,14 @@ export async function undoAddressChange(token: string, address: string): Promise
   return { ok: true, message }
 }
 
-/**
- * Lets every earlier address undo its change for as long as the latest one can, so that the oldest has the last word:
- * whoever took over an account may have moved it to addresses of their own.
- */
+/** The oldest address has the last word: an attacker may have moved the account to addresses of their own. */
 async function prolongUndo(transaction: Transaction, userId: string): Promise<void> {
   await transaction.$executeRaw`
     UPDATE address_changes SET confirmed_at = now()
     WHERE user_id = ${userId}::uuid AND confirmed_at > now() - make_interval(hours => ${undoHours})`
 }
 
-/** Runs `work` with the change of a live link and its account locked; `undefined` means that the link is not for it. */
+/** `undefined` from `work` means that the link is not for it. */
 async function use<Value>(
   token: string,
   address: string,
@@ -194,7 +182,7 @@ async function use<Value>(
     return await db().$transaction(async (transaction) => {
       // First: the statement that waits for the lock sees a deletion as it was before.
       await lockAccounts(transaction, idIn(found.userId))
-      // Whoever took over an account may have requested its deletion, too.
+      // An attacker may have requested the account's deletion, too.
       const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(found.userId)} AND ${maySignIn}`)
       // Read again under the lock: of two uses of a link, the second finds nothing.
       const [change] = await live(transaction, token)

@@ -4,7 +4,7 @@ import { singleton } from "@/lib/singleton"
 
 const optional = z.string().min(1).optional()
 
-/** The exponent of N in scrypt: 17 is OWASP's minimum, and demos and tests may hash for less. */
+/** The exponent of N in scrypt: 17 is OWASP's minimum; demos and tests may hash for less. */
 const passwordHashCost = z.coerce.number().int().min(10).max(17).default(17)
 
 function secrets(error?: string) {
@@ -128,7 +128,6 @@ const schema = z
     }
   })
 
-/** The secrets of AUTH_SECRET or LOG_SECRETS, which a comma separates. */
 export function secretsIn(value: string): string[] {
   return value.split(/ *, */)
 }
@@ -151,13 +150,10 @@ function parseNetworks(value: string, context: z.RefinementCtx): BlockList {
 
 export type Env = z.infer<typeof schema>
 
-/** The names of all variables that the application reads. A test compares .env.example with them. */
+/** A test compares .env.example with them. */
 export const envNames = Object.keys(schema.in.shape)
 
-/**
- * Validates all variables and reports all problems together; an empty value counts as absent.
- * @throws Error with one line per problem, for the operator
- */
+/** An empty value counts as absent. @throws Error with one line per problem, for the operator */
 export function parseEnv(source: Record<string, string | undefined>): Env {
   const present = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ""))
   const parsed = schema.safeParse(present)
@@ -176,7 +172,6 @@ export function readPasswordHashCost(): number {
   return passwordHashCost.parse(process.env.PASSWORD_HASH_COST || undefined)
 }
 
-/** Exits with the list of problems if the environment is invalid. */
 export function checkEnvironment(): void {
   try {
     env()
@@ -186,7 +181,6 @@ export function checkEnvironment(): void {
   }
 }
 
-/** Whether a host name or an IP address names this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|[\w.-]+\.localhost|(::ffff:)?127\.\d+\.\d+\.\d+|\[?::1\]?)$/.test(host)
 }

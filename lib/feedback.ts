@@ -21,7 +21,7 @@ export const feedbackForm = z.strictObject({
 
 type FeedbackResult = { ok: true } | { ok: false; reason: "too_many"; retryAfterSeconds: number }
 
-/** Stores feedback. The same message and rating of an account within a day are one form submitted twice: one row. */
+/** An account's repeated message and rating within a day are one form submitted twice. */
 export async function submitFeedback(owner: OwnerId, form: z.output<typeof feedbackForm>): Promise<FeedbackResult> {
   const verdict = await consume("feedbackAccount", owner)
   if (!verdict.allowed) return { ok: false, reason: "too_many", retryAfterSeconds: verdict.resetSeconds }
@@ -56,7 +56,6 @@ function mayChange(change: FeedbackChange, status: FeedbackStatus): boolean {
 
 type Refused = { ok: false; reason: "not_permitted" | "not_found" }
 
-/** `changed` is false if the feedback was past this status already. */
 export function changeFeedback(
   change: FeedbackChange,
   actorId: OwnerId,
@@ -71,17 +70,13 @@ export function changeFeedback(
   })
 }
 
-/** `repeated`: this form was submitted before. */
 type ReplyResult =
   | { ok: true; repeated: boolean }
   | Refused
   | { ok: false; reason: "closed" | "not_sent" }
   | Extract<FeedbackResult, { ok: false }>
 
-/**
- * Sends a reply to the account's address, and then marks new feedback as reviewed: feedback whose reply was lost is still
- * new. A form that failed can be sent again.
- */
+/** Marks feedback as reviewed after the email, so that feedback whose reply was lost is still new. */
 export async function replyToFeedback(
   actorId: OwnerId,
   { id, requestId: replyId, reply }: z.output<typeof replyForm>,

@@ -21,7 +21,7 @@ export type Permission = keyof typeof permissions
 
 const all = Object.keys(permissions) as Permission[]
 
-/** The roles and their permissions. A key has its owner's current role, not the role at the time it was issued. */
+/** A key has its owner's current role, not the role at the time it was issued. */
 export const roles = {
   owner: all,
   admin: all.filter((name) => name !== "owners.manage"),
@@ -57,7 +57,7 @@ export function isStaff(role: string): boolean {
 
 const day = 24 * 3600
 
-/** The time without a request after which a session ends; shorter for roles that can change what is not their own. */
+/** Shorter for roles that can change rows of others. */
 export function maxIdleSeconds(role: string): number {
   return all.some((name) => /\.manage(_all)?$/.test(name) && holds(role, name)) ? day : 14 * day
 }

@@ -1,11 +1,11 @@
-/** What a team changes to make the product theirs. `npm run rename -- acme "Acme"` sets the name, slug and prefixes. */
+/** Yours to change. `npm run rename -- acme "Acme"` sets the name, slug and prefixes. */
 export const product = {
   name: "tsk",
   /** In the names of cookies, metrics, Redis keys, traces and skills, and of the variable that example requests read. */
   slug: "tsk",
   description: "API keys and a metered API",
   supportEmail: "support@example.com",
-  /** The hue of the accent color in oklch, 0 to 359. Every hue has enough contrast: app/globals.test.ts. */
+  /** In oklch, 0 to 359. Every hue has enough contrast: app/globals.test.ts. */
   accentHue: 262,
 }
 
@@ -26,7 +26,6 @@ export const plans: AtLeastOne<{ slug: string; name: string; amount: number; cre
   { slug: "team", name: "Team", amount: 9_900, credits: 5_000 },
 ]
 
-/** A year costs as much as so many months. */
 export const monthsPaidPerYear = 10
 
 export const creditPacks: AtLeastOne<{ credits: number; amount: number }> = [

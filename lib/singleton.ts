@@ -1,10 +1,6 @@
-/**
- * The values of this process by name. Next bundles a module several times (route handlers, pages, instrumentation), so a
- * module-level variable would exist once per bundle, and so would pools, limiters and caches.
- */
+/** Next bundles a module several times: a variable of a module, such as a pool or a limiter, would exist once per bundle. */
 export const singletons: Record<string, unknown> = sharedRecord()
 
-/** One value per process, made on first use. */
 export function singleton<T>(name: string, make: () => T): T {
   singletons[name] ??= make()
   return singletons[name] as T

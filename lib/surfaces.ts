@@ -31,14 +31,10 @@ type Kind = {
   title: string
   page: string
   api: string
-  /** What every key may read, whatever its scopes. */
   test: string
   issuePermission: Permission | null
-  /** The permission to read and revoke the keys of other accounts on the page, if there is one. */
   managingAll: Permission | null
-  /** Whether accounts with the role owner get an email about each new key. */
   reportedToOwners: boolean
-  /** Whether a key is created, rotated and changed only with a fresh proof; a leaked one is revoked without. */
   asksForProof: boolean
 }
 
@@ -46,5 +42,4 @@ export type Surface = keyof typeof kinds
 
 export const surfaces = Object.keys(kinds) as Surface[]
 
-/** A regular expression for the prefix of any key, old or new. */
 export const anyPrefix = `(?:${Object.values(keyPrefixes).flat().join("|")})`

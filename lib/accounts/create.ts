@@ -39,7 +39,7 @@ export async function createAccount(
   }
 }
 
-/** The initial balance and its ledger entry: a balance equals the sum of its ledger, and an entry cannot be zero. */
+/** A balance equals the sum of its ledger, and an entry cannot be zero. */
 function welcomeCredits(amount: number) {
   if (amount === 0) return {}
   const entry = { seq: 1, kind: "grant", amount, balanceAfter: amount, reason: "Welcome credits" } as const

@@ -3,7 +3,6 @@ import { emailParameter } from "@/lib/platform/email/address"
 import { db } from "@/lib/platform/postgres/prisma"
 import { search, type Term } from "@/lib/platform/postgres/search"
 
-/** Email addresses by account id. An id without an account is omitted. */
 export async function emailsOf(ids: readonly string[]): Promise<Map<string, string>> {
   const accounts = await db().user.findMany({
     where: { id: { in: ids.filter(isUuid) } },
@@ -19,10 +18,8 @@ export async function findIdByEmail(typed: string): Promise<string | undefined> 
   return account?.id
 }
 
-/** Accounts that a text may mean, at most ten, and how many more there are. */
 export type Matches = { accounts: readonly { id: string; email: string; name: string }[]; others: number }
 
-/** The accounts that the list of accounts finds too, the newest first; undefined if there are too many to tell. */
 export async function findAccounts(term: Term): Promise<Matches | undefined> {
   const ids = await search({ table: "users", account: "id" }, term)
   if (!ids) return undefined

@@ -6,14 +6,12 @@ import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { graceDays } from "./grace-days"
 import { asManager, type ChangeResult } from "./mutations"
 
-// An account that is to be deleted is closed for some days, in which a sign-in may undo it. Then lib/leaving/erasure.ts
-// removes the person from it.
+// A deletion closes an account for some days, in which a sign-in may undo it.
+// Then lib/leaving/erasure.ts removes the person from it.
 
-/** SQL of accounts that may sign in: active ones, and those whose deletion a sign-in can undo. */
 export const maySignIn = Prisma.sql`(status = 'active' OR status = 'closed' AND EXISTS (
   SELECT FROM account_deletions WHERE user_id = users.id AND undoable AND started_at IS NULL))`
 
-/** Whether an account that is not active may sign in, to undo its deletion. */
 export async function isRestorable({ id, status }: Pick<User, "id" | "status">): Promise<boolean> {
   if (status !== "closed") return false
   const found = await db().$queryRaw<unknown[]>`SELECT FROM users WHERE id = ${id}::uuid AND ${maySignIn}`
@@ -24,7 +22,6 @@ type OwnDeletion =
   | { ok: true; account: About; scheduled: Scheduled }
   | { ok: false; reason: "signed_out" | "last_owner" }
 
-/** Requests the deletion of the viewer's account, which ends their sessions. There is always an active owner. */
 export function requestDeletion(viewer: { id: OwnerId; sessionId: string }): Promise<OwnDeletion> {
   return db().$transaction(async (transaction): Promise<OwnDeletion> => {
     // Of the last two owners who delete themselves at once, the second finds no other.
@@ -44,7 +41,6 @@ export type Scheduled = Pick<AccountDeletion, "dueAt" | "undoable">
 type Refused = Exclude<ChangeResult, { ok: true }>
 type About = { id: string; email: string }
 
-/** Requests the deletion of an account by one that manages it. An account that is banned or closed stays so. */
 export function requestDeletionOf(
   actorId: OwnerId,
   targetId: string,
@@ -54,10 +50,7 @@ export function requestDeletionOf(
   })
 }
 
-/**
- * The caller has locked the account.
- * @returns undefined if the deletion of the account was requested before; an active account is then no longer to be deleted
- */
+/** The caller has locked the account. @returns undefined if its deletion was requested before */
 async function schedule(
   transaction: Transaction,
   actorId: OwnerId,
@@ -79,7 +72,6 @@ async function schedule(
   return scheduled
 }
 
-/** Undoes the deletion of an account by one that manages it. What staff had closed or banned stays so. */
 export function undoDeletionOf(
   actorId: OwnerId,
   targetId: string,
@@ -91,10 +83,7 @@ export function undoDeletionOf(
 
 type Undone = "active" | "still_banned" | "still_closed"
 
-/**
- * Undoes the deletion of an account that has just been authenticated and may sign in.
- * @returns whether there was one; not if its password has changed since it was read
- */
+/** The account has just been authenticated. @returns false if its password has changed since it was read, too */
 export function restoreAccount({ id, passwordHash }: Pick<User, "id" | "passwordHash">): Promise<boolean> {
   return db().$transaction(async (transaction) => {
     const unchanged = Prisma.sql`password_hash IS NOT DISTINCT FROM ${passwordHash}`
@@ -105,7 +94,6 @@ export function restoreAccount({ id, passwordHash }: Pick<User, "id" | "password
   })
 }
 
-/** Whether the account has undone its deletion itself, at a sign-in, within the last five minutes. */
 export async function hasJustReturned(userId: OwnerId): Promise<boolean> {
   const action: AuditAction = "user.deletion_undone"
   const found = await db().$queryRaw<unknown[]>`

@@ -18,15 +18,12 @@ const statusChanges = {
 export type StatusChange = keyof typeof statusChanges
 
 export type ChangeResult =
-  /** `changed` is false when the account already has this status or role; then nothing is written. */
+  /** `changed` is false when the account already has this status or role. */
   { ok: true; changed: boolean; account: { id: string; email: string } } | { ok: false; reason: ChangeRefusal }
 
 type ChangeRefusal = Obstacle | "role_beyond_actor" | "not_found" | "closed" | "leaving"
 
-/**
- * Bans, unbans or closes an account. A closure by staff is final: signing in no longer undoes a deletion that was
- * requested before. Takes effect on its keys and sessions immediately.
- */
+/** A closure by staff is final: signing in no longer undoes a deletion that was requested before. */
 export function changeStatus(
   change: StatusChange,
   actorId: OwnerId,
@@ -36,7 +33,7 @@ export function changeStatus(
   const { action } = statusChanges[change]
   return asManager(actorId, targetId, async (transaction, { target }): Promise<ChangeResult> => {
     const found = await transaction.accountDeletion.findUnique({ where: { userId: target.id } })
-    // The erasure goes on, whatever the account is and does meanwhile.
+    // A started erasure goes on, whatever the status.
     if (change === "unban" && target.status === "banned" && found?.startedAt) return { ok: false, reason: "leaving" }
     const deletion = found?.startedAt ? null : found
     const status = change === "unban" && deletion ? "closed" : statusChanges[change].status
@@ -69,7 +66,7 @@ export function changeRole(actorId: OwnerId, targetId: string, role: Role): Prom
   })
 }
 
-/** Writes a role and its audit entry. The caller has checked that the change is allowed. */
+/** The caller has checked that the change is allowed. */
 export async function writeRole(
   transaction: Transaction,
   actorId: OwnerId | null,
@@ -94,10 +91,7 @@ export type OutOfReach = { ok: false; reason: Obstacle | "not_found" }
 
 type Parties = { actor: Standing; target: Standing }
 
-/**
- * Runs `work` with the actor and the target locked. There is always an active owner: only owners act on owners, nobody
- * acts on themselves, and of two who demote each other concurrently the second is no owner any more.
- */
+/** Locks both: of two owners who demote each other, the second is no owner any more. So an active owner always remains. */
 export function asManager<Result>(
   actorId: OwnerId,
   targetId: string,

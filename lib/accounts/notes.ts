@@ -46,7 +46,7 @@ export async function addNote(
 
 export type Note = { id: string; text: string; createdAt: Date; authorId: string }
 
-/** The last notes about an account, newest first; undefined for the reader's own, which only others read. */
+/** Nobody reads the notes about themselves. */
 export async function notesAbout(userId: string, readerId: OwnerId): Promise<Note[] | undefined> {
   if (userId === readerId) return undefined
   return db().accountNote.findMany({

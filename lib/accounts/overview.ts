@@ -8,9 +8,8 @@ export type Account = Pick<User, "id" | "email" | "name" | "role" | "status" | "
   deletion: Deletion | null
   picture: string | null
   balance: number
-  /** Credits reserved by running runs; not part of `balance`. */
+  /** Not part of `balance`. */
   held: number
-  /** The subscription that is not canceled; there is at most one. */
   subscription: {
     planName: string
     status: SubscriptionStatus

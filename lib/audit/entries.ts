@@ -55,7 +55,7 @@ export const auditTargets = ["user", "api_key", "waitlist_entry", "database"] as
 export type AuditAction = (typeof auditActions)[number]
 
 type AuditRecord = {
-  /** The account that acted; `null` for the system, such as a script run by the operator, and if it is unknown. */
+  /** `null`: the system, such as a script of the operator, or unknown. */
   actorId: string | null
   action: AuditAction
   targetType: (typeof auditTargets)[number]
@@ -64,18 +64,12 @@ type AuditRecord = {
   details?: Record<string, string | number | boolean | null>
 }
 
-/**
- * From now on this process logs each entry, with ids only: what was promised to people can be read there when the database
- * is restored to an earlier moment. Not in scripts, whose output is for the person who runs them.
- */
+/** The log outlives a restore of the database. Not called in scripts, whose output is for the person who runs them. */
 export function logAuditEntries(): void {
   singletons.auditEntriesLogged = true
 }
 
-/**
- * Writes an audit entry in the transaction of the action, so that both are committed or neither is. The id of the target
- * is stored as text: in another spelling, which a form can send, it would not be found.
- */
+/** In the transaction of the action: both are committed or neither. A form can spell an id in upper case. */
 export async function audit(transaction: Pick<Transaction, "auditEntry">, record: AuditRecord): Promise<void> {
   const { actorId, action, targetType, details } = record
   const targetId = record.targetId.toLowerCase()

@@ -3,15 +3,14 @@ import type { ClientBase, Pool, QueryConfig } from "pg"
 import { signed } from "@/lib/platform/telemetry/evidence"
 import { log } from "@/lib/platform/telemetry/log"
 
-/** The seal of a day (UTC) of the audit log; its hash is in hexadecimal. */
+/** A day in UTC; the hash in hexadecimal. */
 export type Seal = { day: string; entries: number; hash: string }
 
 const columns = "day::text AS day, entries::float8 AS entries, encode(hash, 'hex') AS hash"
 
-/** How long the statement that seals a day may take: a million entries take seconds. */
+/** A million entries take seconds. */
 const sealMs = 600_000
 
-/** Seals each day of the audit log that is over, oldest first. @returns the number of days sealed */
 export async function sealAuditLog(database: Pool): Promise<number> {
   let sealed = 0
   while (await sealDay(database)) sealed++
@@ -39,7 +38,6 @@ async function sealDay(database: Pool): Promise<boolean> {
   }
 }
 
-/** The start of the first day (UTC) that is not sealed, which is today if nothing is left to seal. */
 export async function firstUnsealedDay(database: Pool): Promise<Date> {
   const { rows } = await database.query<{ day: Date }>(
     `SELECT coalesce(
@@ -55,9 +53,8 @@ export type KnownSeal = Pick<Seal, "day" | "hash">
 type Verified = { ok: boolean; message: string }
 
 /**
- * Computes every seal again, in one snapshot, and says which day is the first that differs. Calls nothing in the database
- * that the owner of the tables can replace.
- * @param known seals from the log, which a change of entries and seals in the database leaves as they are
+ * Reads one snapshot, and calls nothing in the database that the owner of the tables can replace.
+ * @param known seals from the log, which a change in the database leaves as they are
  */
 export async function verifyAuditLog(client: ClientBase, known: readonly KnownSeal[] = []): Promise<Verified> {
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -72,7 +69,6 @@ export async function verifyAuditLog(client: ClientBase, known: readonly KnownSe
   }
 }
 
-/** What a statement of this role finds under the names of the tables. */
 async function tablesFound(client: ClientBase): Promise<unknown[]> {
   const { rows } = await client.query({
     text: "SELECT pg_catalog.to_regclass('audit_entries')::oid, pg_catalog.to_regclass('audit_seals')::oid",
@@ -81,7 +77,7 @@ async function tablesFound(client: ClientBase): Promise<unknown[]> {
   return rows[0] ?? []
 }
 
-/** Whether these are our tables, and plain: no view, rule, policy, child or type shows others something else than us. */
+/** No view, rule, policy, child or type of a plain table shows others something else than us. */
 async function arePlain(client: ClientBase, found: readonly unknown[]): Promise<boolean> {
   const { rows } = await client.query<{ plain: boolean }>(
     `SELECT count(*) = 2 AS plain FROM pg_class c
@@ -134,7 +130,7 @@ async function verify(client: ClientBase, known: readonly KnownSeal[]): Promise<
   return { ok: true, message: `${seals.length} days from ${first} to ${last} match their seals: ${entries} entries.` }
 }
 
-/** The end of a message about a day: its seal in the log may be from before the database was restored to an earlier moment. */
+/** The seal in the log may be from before the database was restored to an earlier moment. */
 async function restoredTo(client: ClientBase, day: string): Promise<string> {
   const { rows } = await client.query<{ at: Date; moment: string }>(
     `SELECT created_at AS at, details->>'moment' AS moment FROM public.audit_entries
@@ -152,7 +148,7 @@ function failed(message: string): Verified {
   return { ok: false, message }
 }
 
-/** As docs/operation.md describes it. The database computes the same with `audit_seal_of`. */
+/** As docs/operation.md describes it; the database computes the same with `audit_seal_of`. */
 async function sealOf(client: ClientBase, day: string, before: string): Promise<Seal> {
   let [entries, chain] = [0, Buffer.alloc(0)]
   for await (const fields of entriesOf(client, day)) {
@@ -168,7 +164,6 @@ function sha256(...parts: readonly (string | Buffer)[]): Buffer<ArrayBuffer> {
   return hash.digest() as Buffer<ArrayBuffer>
 }
 
-/** The entries of a day (UTC), of which a few at a time are in memory. */
 async function* entriesOf(client: ClientBase, day: string): AsyncGenerator<(string | null)[]> {
   await client.query(
     `DECLARE entries NO SCROLL CURSOR FOR

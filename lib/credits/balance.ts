@@ -16,14 +16,12 @@ export const neededForCall = z
   .nullable()
   .describe("The balance that a metered call needs to start, which is its maximum cost; null if there is no such call")
 
-/** The SQL of the values in `balanceMeta`, for the account of an SQL expression. */
 const balanceSql = {
   balance: (account: string) => `coalesce((SELECT balance FROM credit_accounts WHERE user_id = ${account}), 0)`,
   held: (account: string) =>
     `(SELECT coalesce(sum(reserved), 0)::bigint FROM runs WHERE user_id = ${account} AND state = 'reserved')`,
 }
 
-/** An account's balance and the credits held by its runs; can be part of a snapshot. */
 export function readBalance(database: Prisma.TransactionClient, userId: string) {
   const { balance, held } = balanceSql
   return database.$queryRawUnsafe<[{ balance: bigint; held: bigint }]>(
@@ -39,5 +37,4 @@ export const ownBalance: Record<keyof typeof balanceSql, OwnScalar> = {
   held: ({ userId }, _range, bind) => balanceSql.held(bind(userId)),
 }
 
-/** The fields of a list of `credit_accounts` that are not columns of the same name. */
 export const creditAccountColumns = { id: "user_id", held: balanceSql.held("page.user_id") }

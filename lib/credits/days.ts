@@ -6,14 +6,13 @@ export const shownDays = 30
 export type CreditDay = {
   /** `2026-01-31` */
   day: string
-  /** The cost of the runs that ended on this day; null before the account was created. */
+  /** Of the runs that ended on this day; null before the account was created. */
   spent: number | null
-  /** The balance at the end of the day, or now; null before the account was created. */
+  /** At the end of the day, or now; null before the account was created. */
   balance: number | null
 }
 
-// One row per day, even without entries; the balance is that of the last entry before the end of the day. The bound on
-// created_at allows an index scan: a run that costs anything ends within a minute of its creation.
+// The bound on created_at allows an index scan: a run that costs anything ends within a minute of its creation.
 const statement = {
   name: "credit-days",
   text: `
@@ -34,7 +33,6 @@ const statement = {
     ORDER BY day`,
 }
 
-/** The owner's last 30 days including today, oldest first. */
 export async function creditDays(owner: OwnerId): Promise<CreditDay[]> {
   const { rows } = await pool().query<CreditDay>({ ...statement, values: [owner, shownDays] })
   return rows
@@ -48,10 +46,6 @@ export type Forecast = { daysLeft: number; ofDays: number }
 
 const [fewestDays, mostDays] = [3, 7]
 
-/**
- * For how many days a balance lasts at the mean of the last 7 days, or of the days since there were credits if those are
- * fewer; `null` if they are fewer than 3, or nothing was spent on them.
- */
 export function forecastOf(balance: number, days: readonly CreditDay[]): Forecast | null {
   const first = days.findIndex(({ spent, balance }) => spent || (balance ?? 0) > 0)
   const last = first === -1 ? [] : days.slice(first).slice(-mostDays)

@@ -4,10 +4,10 @@ import { isDatabaseUnavailable, isUniqueViolation } from "@/lib/platform/postgre
 import { pool } from "@/lib/platform/postgres/pool"
 import { findSpending, type Spending } from "./spending"
 
-/** The lifetime of a reservation; longer than the time limit for work and than a server shutdown. */
+/** Longer than the time limit for work and than a server shutdown. */
 export const reservationSeconds = 60
 
-/** How long an Idempotency-Key returns the stored response, by the database clock. */
+/** By the database clock. */
 export const idempotencyHours = 24
 
 export type Reservation = { runId: string; createdAt: Date }
@@ -16,13 +16,12 @@ export type ReserveResult =
   | ({ ok: true } & Reservation)
   /** Nothing was stored, so the idempotency key is still free. */
   | { ok: false; reason: "insufficient"; balance: number }
-  /** The call could cost more than is left of its key's spending limit. As above, nothing was stored. */
+  /** More than is left of the key's spending limit; nothing was stored. */
   | { ok: false; reason: "key_limit"; spending: Spending; keyHold: number }
-  /** A run with this idempotency key and body has settled; `body` is its response. */
   | { ok: false; reason: "settled"; body: string }
   | { ok: false; reason: "in_progress"; secondsLeft: number }
   | { ok: false; reason: "mismatch" }
-  /** The key can no longer be used as it was when it was read: it ended, or got a limit. Nothing was stored. */
+  /** The key ended or got a limit since it was read; nothing was stored. */
   | { ok: false; reason: "key_changed" }
   /** The balance was sufficient each time it was read, but concurrent calls took the credits first. */
   | { ok: false; reason: "busy" }
@@ -30,15 +29,14 @@ export type ReserveResult =
 export type ReserveRequest = {
   owner: OwnerId
   keyId: string
-  /** Where the call comes from; undefined if unknown. */
   address?: string | undefined
   /** Unique per owner; with null, every call is a new run. */
   idempotencyKey: string | null
-  /** SHA-256 of the request; the same idempotency key with a different fingerprint is refused. */
+  /** SHA-256; the same idempotency key with a different fingerprint is refused. */
   fingerprint: Buffer
   /** Credits, at least 1. */
   amount: number
-  /** Credits that the call holds of its key's spending limit, from 0 to `amount`; absent if the key had no limit when it was read. */
+  /** Credits of the key's spending limit, from 0 to `amount`; absent if the key had no limit when it was read. */
   keyHold?: number | undefined
 }
 
@@ -75,9 +73,9 @@ export const reserveStatement = {
     SELECT created_at FROM run`,
 }
 
-// For a key with a spending limit. The clock is read after the account's row is locked, so that no call is counted in a
-// period that ended while it waited. A limit that was removed since the key was read is unlimited. The upsert decides on
-// the newest values of the period's row; when it refuses, it returns no row, and nothing is debited.
+// The clock is read after the account's row is locked, so that no call is counted in a period that ended while it
+// waited. A limit that was removed since the key was read is unlimited. The upsert decides on the newest values of the
+// period's row; when it refuses, it returns no row, and nothing is debited.
 export const limitedReserveStatement = {
   name: "reserve-credits-within-limit",
   text: `
@@ -136,10 +134,6 @@ type KeyHolder = {
   key_works: boolean
 }
 
-/**
- * Takes the maximum cost of a call from the balance, and what it can cost from its key's spending limit, unless its
- * idempotency key is in use, the balance too low, the limit reached or the key no longer usable.
- */
 export async function reserve(request: ReserveRequest): Promise<ReserveResult> {
   let violation: unknown
   // Between the two statements, a concurrent call may free the key or add credits, so the attempt is repeated.
@@ -155,7 +149,7 @@ export async function reserve(request: ReserveRequest): Promise<ReserveResult> {
   return { ok: false, reason: "busy" }
 }
 
-/** `violation`: the error, if a value was not unique; of the idempotency key if it has a holder, and of another if not. */
+/** `violation` is of the idempotency key if that has a holder, and of another value if not. */
 type Attempt = ({ ok: true } & Reservation) | { ok: false; violation?: unknown }
 
 async function tryReserve(request: ReserveRequest): Promise<Attempt> {
@@ -200,7 +194,6 @@ async function findRefusal(request: ReserveRequest): Promise<Exclude<ReserveResu
     : { ok: false, reason: "in_progress", secondsLeft: Math.max(1, holder.seconds_left) }
 }
 
-/** Returns undefined if the key has no limit, or again enough left of it. */
 async function findLimitReached({ keyId, keyHold }: ReserveRequest) {
   if (keyHold === undefined) return undefined
   const spending = (await findSpending([keyId])).get(keyId)
@@ -247,9 +240,8 @@ export const closeStatement = {
 type SettleResult = { ok: true; body: string } | { ok: false; reason: "too_late" }
 
 /**
- * Charges the cost of the work, returns the rest of the reservation and stores the response.
  * @param cost credits, from 0 to the reserved amount
- * @param response the parts of the response body before and after the new balance
+ * @param response the body before and after the new balance
  */
 export async function settle(
   owner: OwnerId,
@@ -281,12 +273,7 @@ async function outcomeOf(owner: OwnerId, runId: string): Promise<SettleResult> {
   return { ok: false, reason: "too_late" }
 }
 
-/**
- * Returns the reserved credits of a run and frees its idempotency key. Does nothing if the run is already closed, or
- * another account's.
- * @param as `expired` closes only an overdue run
- * @returns whether this call closed the run
- */
+/** Does nothing if the run is closed, or another account's. @param as `expired` closes only an overdue run */
 export async function release(
   owner: OwnerId,
   runId: string,
@@ -299,13 +286,10 @@ export async function release(
 
 const batchSize = 100
 
-/** A run that a sweep selects, with its account: every statement that changes a run names both. */
+/** Every statement that changes a run names its account, too. */
 type SweptRun = { id: string; user_id: OwnerId }
 
-/**
- * Releases all overdue reservations and frees expired idempotency keys. Sweepers can run concurrently: each run is
- * closed once and each key freed once.
- */
+/** Sweepers can run concurrently: each run is closed once and each key freed once. */
 export async function sweep(database = pool()): Promise<{ released: number; freed: number }> {
   const swept = { released: 0, freed: 0 }
   for (let found = batchSize; found === batchSize; ) {

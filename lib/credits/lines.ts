@@ -7,7 +7,6 @@ import { credits, id, timestamp, untrustedText } from "@/lib/platform/schemas/fi
 import { ownBalance } from "./balance"
 import { creditEntryKind } from "./entries"
 
-/** A line of the ledger as a customer reads it: a run is one line with its net cost, any other entry is a line. */
 export const ledgerLine = z.object({
   id,
   userId: id,

@@ -9,7 +9,7 @@ import { plainText } from "@/lib/platform/schemas/text"
 
 const maxAmount = 1_000_000
 
-/** The API returns balances as JSON numbers, which are exact up to this value. */
+/** JSON numbers are exact up to this value. */
 export const maxBalance = Number.MAX_SAFE_INTEGER
 
 const amountError = `Amount must be a whole number from 1 to ${maxAmount.toLocaleString("en")}, in digits only.`
@@ -28,12 +28,11 @@ export const creditForm = z.strictObject({
 export type CreditForm = z.output<typeof creditForm>
 
 export type CreditResult =
-  /** `repeated`: this form was booked before; `amount` and `balance` are those of that booking. */
   | { ok: true; repeated: boolean; amount: number; balance: number }
   | { ok: false; reason: "insufficient" | "too_much"; balance: number }
   | { ok: false; reason: "not_permitted" | "oneself" | "not_found" | "closed" }
 
-/** The part of an entry that the database generates once it has locked the account's row. */
+/** The database generates it once it has locked the account's row. */
 export type Booked = { id: string; seq: bigint; balanceAfter: bigint; createdAt: Date }
 
 export function grantCredits(actorId: OwnerId, userId: string, form: CreditForm): Promise<CreditResult> {
@@ -44,11 +43,7 @@ export function deductCredits(actorId: OwnerId, userId: string, form: CreditForm
   return book({ actorId, userId, kind: "adjustment", change: -form.amount, form })
 }
 
-/**
- * Grants or deducts credits, with a ledger and an audit entry. The update itself checks the balance, because concurrent
- * runs do not lock the account's row in `users`. A closed account is refused and keeps its balance, and nobody changes
- * their own.
- */
+/** The update itself checks the balance, because concurrent runs do not lock the account's row in `users`. */
 function book({
   actorId,
   userId,

@@ -4,10 +4,10 @@ import { pool } from "@/lib/platform/postgres/pool"
 import { lastGrant, left, lowPercent } from "./notices"
 import { inCredits } from "./words"
 
-/** A failed email is tried this often, after 10 minutes, 20, 40 and so on: within 22 hours. */
+/** After 10 minutes, 20, 40 and so on: within 22 hours. */
 const maxAttempts = 8
 
-/** A round ends after so many failures in a row, because the mail server then fails for everybody. */
+/** A round ends after so many failures in a row: the mail server then fails for everybody. */
 const maxFailures = 5
 
 type Database = ReturnType<typeof pool>
@@ -40,7 +40,6 @@ const giveBack = `
       sent_at = CASE WHEN attempts + 1 < $4 THEN NULL ELSE sent_at END
   WHERE user_id = $1 AND kind = $2 AND sent_at = $3`
 
-/** Sends the emails that are queued. Does nothing without a mail server. @returns the number of emails sent */
 export async function sendNotices(database = pool()): Promise<number> {
   if (!deliversEmails()) return 0
   let sent = 0

@@ -4,20 +4,16 @@ import { pool } from "@/lib/platform/postgres/pool"
 import { inBackground, isLaneFull } from "@/lib/platform/queues/background"
 import { singleton } from "@/lib/singleton"
 
-// Emails about credits that run out: one of each kind for the credits that were last added. A call that changes the balance,
-// or is refused, looks after its response whether one is due, and puts it in a queue. The sweeper sends it:
-// notice-emails.ts is apart, because it needs Prisma, which the listener has no copy of. Any number of processes may do
-// both at once: the primary key of the table decides what is queued, and a row's time who sends it.
+// One email of each kind is sent about the credits that were last added. A call queues it after its response, and the
+// sweeper sends it. notice-emails.ts is apart because it needs Prisma, which the listener has no copy of. Any number of
+// processes may do both at once: the table's primary key decides what is queued, and a row's time who sends it.
 
-/** Up to which part of the credits that were last added they are low. */
+/** Of the credits that were last added. */
 export const lowPercent = 20
 
 const lane = "credit_notices"
 
-/**
- * Looks after the response whether an email about the balance is due. A hot account is looked at no more than once while
- * it waits. @param neededForCall the balance that the call needed
- */
+/** A hot account is looked at no more than once while it waits. */
 export function noticeLater(owner: OwnerId, neededForCall: number): void {
   if (!deliversEmails()) return
   const waiting = singleton("credit-notices", () => new Set<OwnerId>())
@@ -29,7 +25,7 @@ export function noticeLater(owner: OwnerId, neededForCall: number): void {
   })
 }
 
-// The credits that were last added, by grant or purchase. Two index scans: the account may have millions of later entries.
+// Two index scans: the account may have millions of later entries.
 export const lastGrant = (account: string) => `(
   SELECT * FROM (
     (SELECT seq, amount FROM credit_entries WHERE user_id = ${account} AND kind = 'grant' ORDER BY created_at DESC, id DESC LIMIT 1)
@@ -37,11 +33,11 @@ export const lastGrant = (account: string) => `(
     (SELECT seq, amount FROM credit_entries WHERE user_id = ${account} AND kind = 'purchase' ORDER BY created_at DESC, id DESC LIMIT 1)
   ) added ORDER BY seq DESC LIMIT 1)`
 
-/** What is left at least: calls in progress can return what they hold, which is read only where the balance is low. */
+/** At least: calls in progress can return the credits that they hold. These are read only where the balance is low. */
 export const left = (account: string, balance: string) => `
   ${balance} + (SELECT coalesce(sum(reserved), 0)::bigint FROM runs WHERE user_id = ${account} AND state = 'reserved')`
 
-// Who is told that the rest is too little for a call is not told afterwards that it is low.
+// An account that is told of too little for a call is not told afterwards that its balance is low.
 const queue = {
   name: "queue-credit-notice",
   text: `
@@ -61,7 +57,6 @@ const queue = {
       WHERE n.grant_seq < excluded.grant_seq`,
 }
 
-/** Queues the email that is due about the account's balance, if one is. */
 export async function queueNotice(owner: OwnerId, neededForCall: number): Promise<void> {
   await pool().query({ ...queue, values: [owner, neededForCall] })
 }

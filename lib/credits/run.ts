@@ -6,32 +6,31 @@ import { log } from "@/lib/platform/telemetry/log"
 import { metrics } from "@/lib/platform/telemetry/metrics"
 import { type Reservation, type ReserveRequest, type ReserveResult, release, reserve, settle } from "./ledger"
 
-/** The time limit for work. Together with the attempts to settle, it is well below the lifetime of a reservation. */
+/** With the attempts to settle, it is well below the lifetime of a reservation. */
 const workDeadlineMs = 20_000
 
-/** The longest response that is stored, in characters. */
+/** Characters. */
 const maxResponseLength = 1_000_000
 
-/** The result of the work and its cost in credits, from 0 to the reserved maximum. */
+/** `cost`: credits, from 0 to the reserved maximum. */
 export type Worked<Result> = { result: Result; cost: number }
 
 export type RunResult =
-  /** `charged`: the credits that this call was charged, 0 if it was replayed. */
+  /** `charged`: credits, 0 if the call was replayed. */
   | { ok: true; replayed: boolean; charged: number; body: string }
   | Exclude<ReserveResult, { ok: true } | { reason: "settled" }>
-  /** The work exceeded its time limit; nothing is charged. */
+  /** Nothing is charged. */
   | { ok: false; reason: "timed_out" }
-  /** The work finished after its reservation had expired; nothing is charged. */
+  /** The reservation had expired; nothing is charged. */
   | { ok: false; reason: "too_late" }
 
 /**
- * One metered call: reserves the maximum cost, does the work without holding a connection and settles the actual cost.
- * An error in between releases the reservation and frees the idempotency key.
+ * Holds no connection during the work. An error releases the reservation and frees the idempotency key.
  * @param work its `signal` aborts at the time limit, after which the call no longer waits for it
- * @param write the response in two parts, between which the balance is inserted; it is stored and replayed verbatim
+ * @param write the response in two parts, between which the balance is inserted; it is replayed verbatim
  * @param withinDeadline limits the time until the credits are reserved, in the account's turn
  * @throws TooManyWaiting if the account's turn does not come
- * @throws the error that `work` throws, after the release
+ * @throws the error of `work`, after the release
  */
 export async function run<Result>(
   request: ReserveRequest,
@@ -102,17 +101,13 @@ async function reserveWithinDeadline(request: ReserveRequest, withinDeadline: Wi
   }
 }
 
-/** Identifies the request of an idempotency key: SHA-256 of the endpoint and the validated body. */
 export function fingerprintOf(endpoint: string, body: unknown): Buffer {
   return createHash("sha256")
     .update(`${endpoint}\n${JSON.stringify(body)}`)
     .digest()
 }
 
-/**
- * Resolves with the work's outcome, or rejects with the signal's reason if it aborts first. A listener left on the
- * signal would keep the outcome in memory until the time limit: 100 MB after a thousand results of 100 KB.
- */
+/** A listener left on the signal would keep the outcome until the time limit: 100 MB for a thousand of 100 KB. */
 function beforeAbort<Outcome>(signal: AbortSignal, work: Promise<Outcome>): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason)
@@ -128,7 +123,7 @@ function chargeable(cost: number, max: number, runId: string): number {
   return Number.isNaN(cost) ? 0 : Math.min(max, Math.max(0, Math.ceil(cost)))
 }
 
-/** Removes NUL and replaces lone surrogates in strings, which PostgreSQL and some JSON parsers reject. */
+/** PostgreSQL and some JSON parsers reject NUL and lone surrogates. */
 function storable<Result>(result: Result): Result {
   return JSON.parse(JSON.stringify(result), (_name, value) =>
     typeof value === "string" ? value.replaceAll("\0", "").toWellFormed() : value,

@@ -1,19 +1,16 @@
 import type { SpendPeriod } from "@/generated/prisma/client"
 import { pool } from "@/lib/platform/postgres/pool"
 
-/** A key's spending limit, and how much of it the current period has used. Amounts are credits. */
+/** Of the current period, in credits. */
 export type Spending = {
   limit: number
   period: SpendPeriod
-  /** The cost of settled runs. */
   spent: number
-  /** The most that runs which are not closed can still cost. */
   held: number
-  /** The start of the next period, by the database clock; `null` if the period never ends. */
+  /** By the database clock; `null` if the period never ends. */
   resetsAt: Date | null
 }
 
-/** The spending of those of the keys that have a limit, by the id of the key. */
 export async function findSpending(keyIds: readonly string[]): Promise<Map<string, Spending>> {
   type Row = { id: string; period: SpendPeriod; limit: string; spent: string; held: string; resets_at: Date | null }
   const { rows } = await pool().query<Row>(

@@ -1,18 +1,15 @@
 import type { CreditEntryKind, RunState } from "@/generated/prisma/enums"
 import type { Forecast } from "./days"
 
-/** "1 credit", "1,200 credits" */
 export function inCredits(amount: number): string {
   return `${amount.toLocaleString("en")} ${amount === 1 ? "credit" : "credits"}`
 }
 
-/** "too little for a call, which needs 10 credits"; undefined if the balance covers a call. */
 export function shortageOf(balance: number, neededForCall: number | null): string | undefined {
   if (neededForCall === null || balance >= neededForCall) return undefined
   return `too little for a call, which needs ${inCredits(neededForCall)}`
 }
 
-/** "about 20 days left at the pace of the last 7 days" */
 export function describeForecast({ daysLeft, ofDays }: Forecast): string {
   return `${inDays(daysLeft)} left at the pace of the last ${ofDays} days`
 }
@@ -38,7 +35,6 @@ const states: Partial<Record<RunState, string>> = {
   expired: " timed out, nothing charged",
 }
 
-/** What a line of the ledger is: "Purchase", "Run failed, nothing charged". */
 export function nameOfLine({ kind, runState }: { kind: CreditEntryKind; runState: RunState | null }): string {
   return `${names[kind]}${(runState && states[runState]) ?? ""}`
 }

@@ -7,22 +7,19 @@ import type { Surface } from "@/lib/surfaces"
 import { usageDays } from "./choices"
 import { hashSecret } from "./secret"
 
-/** The key of a request with what limits it and its owner, even one that has ended. */
 export type CallingKey = Pick<User, "email" | "name" | "role" | "status"> & {
   id: string
   surface: Surface
   revoked: boolean
   expired: boolean
-  /** Ended so long ago that what was done with it is no longer kept. */
   long_ended: boolean
   unrecorded: boolean
-  /** What the key may do; `null`: everything that its owner may. */
+  /** `null`: everything that its owner may. */
   scopes: readonly string[] | null
-  /** The networks that may use the key; `null`: all. */
+  /** `null`: all networks. */
   allowed_cidrs: readonly string[] | null
   requests_per_minute: number | null
   has_spend_limit: boolean
-  /** When the key ends because another one has replaced it. */
   replaced_until: Date | null
   owner_id: OwnerId
 }
@@ -50,13 +47,12 @@ export const recordUse = {
     WHERE id = $1 AND user_id = ANY (ARRAY[$2::uuid]) AND coalesce(last_used_at < now() - interval '1 minute', true)`,
 }
 
-/** One statement reads the key, its limits and its owner on every request; nothing is cached. */
+/** Every request reads the key, its limits and its owner; nothing is cached. */
 export async function findCallingKey(secret: string): Promise<CallingKey | undefined> {
   const { rows } = await pool().query<CallingKey>({ ...findKey, values: [hashSecret(secret)] })
   return rows[0]
 }
 
-/** Runs in the background: one write at a time per key, and the statement writes at most once a minute. */
 export function recordUseLater({ id: keyId, owner_id: owner }: CallingKey): void {
   const writing = singleton("recording-use", () => new Set<string>())
   if (writing.has(keyId)) return

@@ -12,16 +12,15 @@ import { stateOf } from "./data"
 import { type LimitForm, limitColumns, limitFields, spendingLimitFields } from "./limit-fields"
 import { auditedLimits, keyName } from "./mutations"
 
-// Of two forms that were opened at once, the second one would undo what the first one changed, such as allowed addresses.
+// Of two forms that were opened at once, the second one would undo changes of the first, such as allowed addresses.
 const named = { id: hidden(z.uuid()), shown: hidden(z.string()), name: keyName }
 
-/** The forms that change the name and the limits of a key. Its scopes never change. */
+/** The scopes of a key never change. */
 export const changeForms = {
   admin: z.strictObject({ ...named, ...limitFields.shape }),
   user: z.strictObject({ ...named, ...spendingLimitFields.shape }),
 } as const satisfies Record<Surface, z.ZodObject>
 
-/** `shown`: the settings that the form started with, if it says. */
 export type KeyChange = { id: string; shown?: string; name: string } & LimitForm
 
 type KeyChangeResult =
@@ -29,7 +28,6 @@ type KeyChangeResult =
   | { ok: false; reason: "signed_out" | "not_found" | "ended" | "changed_since" }
   | { ok: false; reason: "too_many_changes"; retryAfterSeconds: number }
 
-/** Changes the name and the limits of a key of the viewer's own that works. They apply from the next request. */
 export async function changeKey(surface: Surface, viewer: Viewer, form: KeyChange): Promise<KeyChangeResult> {
   const verdict = await consume("keyChangesAccount", viewer.id)
   if (!verdict.allowed) return { ok: false, reason: "too_many_changes", retryAfterSeconds: verdict.resetSeconds }

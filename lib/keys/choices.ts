@@ -1,6 +1,5 @@
-// What the forms and lists of keys offer and name; also loaded in browsers.
+// Also loaded in browsers.
 
-/** How long the usage of a key is kept, and after its end what it did. */
 export const usageDays = 400
 
 export const lifetimes = {
@@ -23,7 +22,7 @@ export const preselectedExpiry: Expires = "90d"
 
 export const badDate = "Choose a date from today to ten years from now."
 
-/** When a key issued at `now` expires. A date is its last day in UTC; a lifetime counts in milliseconds from `now`. */
+/** A date is its last day in UTC; a lifetime counts from `now`. */
 export function expiryOf(
   { expires, date }: { expires: Expires; date?: string | null },
   now: Date,
@@ -46,7 +45,6 @@ export const spendPeriods = {
 
 export type SpendPeriod = keyof typeof spendPeriods
 
-/** What the form for changes shows of a key, to tell whether it was changed since: `null` is no limit. */
 export function settingsText(
   name: string,
   addresses: readonly string[] | null,
@@ -77,8 +75,7 @@ export const revocationReasons = {
 
 export type RevocationReason = keyof typeof revocationReasons
 
-/** What `not_needed` is called for a key that another one has replaced. */
 export const replacedReason = "Replaced"
 
-/** Stands for a new key in texts to copy, until the browser inserts it. */
+/** The browser inserts the new key in its place. */
 export const keyPlaceholder = "{key}"

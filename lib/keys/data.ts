@@ -10,12 +10,10 @@ import { kinds, type Surface } from "@/lib/surfaces"
 import type { RevocationReason } from "./choices"
 import { assessUse, findUsualUse, type Predecessor, type UsualUse } from "./predecessor"
 
-/** A key as listed; the key itself is not stored anywhere. */
 export type ListedKey = KeyLimits & {
   id: string
   surface: Surface
   name: string
-  /** The prefix and four random characters. */
   start: string
   state: KeyState
   createdAt: Date
@@ -24,12 +22,11 @@ export type ListedKey = KeyLimits & {
   revokedAt: Date | null
   revocationReason: RevocationReason | null
   isReplaced: boolean
-  /** The key that it replaced, as long as that one works. */
   predecessor: Predecessor | null
   owner: Pick<User, "id" | "email" | "role" | "status">
 }
 
-/** What limits a key; `null` is no limit. */
+/** `null` is no limit. */
 export type KeyLimits = {
   scopes: string[] | null
   addresses: string[] | null
@@ -39,13 +36,12 @@ export type KeyLimits = {
 
 type KeyState = "active" | "expired" | "revoked"
 
-/** Whether the viewer's page shows the keys of other accounts. */
 export function managesAll(surface: Surface, { role }: Pick<Owner, "role">): boolean {
   const { managingAll } = kinds[surface]
   return managingAll !== null && holds(role, managingAll)
 }
 
-/** The keys that a viewer sees and revokes: their own, and with `managesAll` those of accounts that can do no more. */
+/** With `managesAll`, also the keys of accounts that hold no permission that the viewer lacks. */
 export function keysWithin(surface: Surface, viewer: Pick<Owner, "id" | "role">): Prisma.ApiKeyWhereInput {
   const own = { userId: viewer.id }
   if (!managesAll(surface, viewer)) return { surface, ...own }
@@ -57,13 +53,9 @@ export function listKeys(surface: Surface, viewer: Owner): Promise<ListedKey[]> 
   return list(keysWithin(surface, viewer))
 }
 
-/** A text that asks for keys, not for one of a name. */
 const anyKey = /^(api )?keys?$/i
 
-/**
- * The keys that the viewer sees on the page of either surface whose name has a text, with any punctuation in place of its
- * own, or which start with it; for "key", the viewer's own, too. Revoked keys last, those used last first.
- */
+/** A name may have any punctuation in place of the typed one; "key" finds the viewer's own keys, too. */
 export function findKeysByText(text: string, viewer: Owner, limit: number) {
   // Prisma passes the wildcards of LIKE on.
   const literal = text.replace(/[\\%_]/g, "\\$&")
@@ -97,10 +89,8 @@ export function findKeysByText(text: string, viewer: Owner, limit: number) {
   })
 }
 
-/** A key by its name, and the page about it if its owner may open one. */
 export type NamedKey = Pick<ListedKey, "id" | "name" | "start"> & { page: string | undefined }
 
-/** The viewer's own keys of both surfaces, also revoked ones, newest first. */
 export async function ownKeys(viewer: Owner): Promise<NamedKey[]> {
   const keys = await db().apiKey.findMany({
     where: { userId: viewer.id },
@@ -114,19 +104,18 @@ export async function ownKeys(viewer: Owner): Promise<NamedKey[]> {
   })
 }
 
-/** The keys of an account: of admin keys those that the viewer sees on their page. The viewer may read accounts. */
+/** The caller has checked that the viewer may read accounts. */
 export function listKeysOf(userId: string, viewer: Owner): Promise<ListedKey[]> {
   const seen = managesAll("admin", viewer) ? [keysWithin("admin", viewer)] : []
   return list({ userId, OR: [{ surface: "user" }, ...seen] })
 }
 
-/** A key that the page of its surface shows to the viewer. */
 export async function findKey(surface: Surface, viewer: Owner, id: string): Promise<ListedKey | null> {
   const [key] = await list({ AND: [{ id }, keysWithin(surface, viewer)] })
   return key ?? null
 }
 
-/** A key that the console shows to the viewer, who may issue admin keys: one of theirs, or that of a customer. */
+/** The caller has checked that the viewer may issue admin keys. */
 export async function findKeyInConsole(viewer: Owner, id: string): Promise<ListedKey | null> {
   const [key] = await list({ id, OR: keysInConsole(viewer) })
   return key ?? null
@@ -137,7 +126,6 @@ function keysInConsole(viewer: Owner): Prisma.ApiKeyWhereInput[] {
   return [keysWithin("admin", viewer), ...ofCustomers]
 }
 
-/** Those of the keys that have a page in the console which the viewer may open, by id. */
 export async function namedKeys(
   ids: readonly string[],
   viewer: Owner,
@@ -154,18 +142,17 @@ export async function namedKeys(
   )
 }
 
-/** The console's page about a listed key, if the viewer may open it. */
 export function consolePageOf({ id, surface }: Pick<ListedKey, "id" | "surface">, { role }: Owner): string | undefined {
   const isOpen = holds(role, kinds.admin.issuePermission) && (surface === "admin" || readsCustomerKeys(role))
   return isOpen ? `${kinds.admin.page}/${id}` : undefined
 }
 
-/** What a customer's key did concerns both the account and the log of requests. */
+/** The use of a key concerns both the account and the log of requests. */
 function readsCustomerKeys(role: string): boolean {
   return holds(role, "users.read") && holds(role, "audit.read")
 }
 
-/** Revoked keys last, newest first. Expiry is determined by the database clock, as on every request with a key. */
+/** The database clock determines expiry, as on every request with a key. */
 async function list(where: Prisma.ApiKeyWhereInput): Promise<ListedKey[]> {
   const [clock, keys] = await db().$transaction([
     db().$queryRaw<[{ now: Date }]>`SELECT now()`,

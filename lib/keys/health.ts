@@ -16,10 +16,9 @@ export type Problem = keyof typeof problems
 
 const day = 86_400_000
 
-/** A key that expires in so many days is announced early enough to replace it. */
+/** Early enough to replace the key. */
 const expiringDays = 14
 
-/** The days that an expiring key has left; undefined for all others. */
 function expiringIn({ state, expiresAt }: Pick<ListedKey, "state" | "expiresAt">, now: Date): number | undefined {
   if (state !== "active" || !expiresAt) return undefined
   const left = Math.max(1, Math.round((expiresAt.getTime() - now.getTime()) / day))
@@ -30,10 +29,7 @@ type StatusFacts = Pick<ListedKey, "state" | "expiresAt" | "isReplaced" | "surfa
   owner: Pick<ListedKey["owner"], "role" | "status">
 }
 
-/**
- * The status label of a key. "Active" is a key whose requests are accepted, which depends on its owner, too. The label
- * announces the expiry early enough to replace the key.
- */
+/** "Active" is a key whose requests are accepted, which depends on its owner, too. */
 export function keyStatus(key: StatusFacts, now: Date): { tone: "good" | "warn" | "bad" | "off"; text: string } {
   const { state, isReplaced, owner } = key
   if (state === "revoked") return { tone: "off", text: "Revoked" }
@@ -48,16 +44,12 @@ export function keyStatus(key: StatusFacts, now: Date): { tone: "good" | "warn" 
 
 const ownerGone = { banned: "Account banned", closed: "Account closed" } as const
 
-/** Whether the owner's role has lost every permission of an admin key. */
 function hasNoPermission({ surface, scopes, owner: { role } }: StatusFacts): boolean {
   const held = scopes?.filter(isPermission) ?? (Object.keys(permissions) as Permission[])
   return surface === "admin" && !held.some((permission) => holds(role, permission))
 }
 
-/**
- * The problems of a key. One that was revoked, or that another key has replaced, has none.
- * @param offered the scopes that the viewer can give to a key of its surface
- */
+/** @param offered the scopes that the viewer can give to a key of its surface */
 export function healthOf(key: ListedKey, offered: readonly string[], now: Date): Problem[] {
   if (key.state === "revoked" || key.isReplaced) return []
   if (key.state === "expired") return ["expired"]
@@ -80,7 +72,6 @@ export function isUnscoped(scopes: readonly string[] | null, offered: readonly s
   return scopes === null || offered.every((scope) => scopes.includes(scope))
 }
 
-/** The problems of those keys that have any, by the id of the key. */
 export function findProblems(
   keys: readonly ListedKey[],
   offered: Readonly<Record<Surface, readonly string[]>>,
@@ -92,7 +83,6 @@ export function findProblems(
 
 type ProblemFilter = Problem | "any"
 
-/** The filter in a query; anything else is none. */
 export function problemIn(value: unknown): ProblemFilter | undefined {
   if (value === "any") return value
   return (Object.keys(problems) as Problem[]).find((problem) => problem === value)

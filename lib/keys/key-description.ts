@@ -21,7 +21,6 @@ const findKeyById = {
     FROM api_keys k LEFT JOIN api_keys p ON p.successor_id = k.id WHERE k.id = $1`,
 }
 
-/** A key as GET /me/key and /admin/key describe it. */
 export async function describeKey({ id, has_spend_limit: hasLimit }: { id: string; has_spend_limit: boolean }) {
   const [{ rows }, spending] = await Promise.all([
     pool().query<OwnKey>({ ...findKeyById, values: [id] }),

@@ -16,7 +16,6 @@ export const scopesField = several(
     .min(1, "Choose at least one permission."),
 )
 
-/** The limits of a key that can be changed; an empty field is no limit. */
 export const limitFields = z.strictObject({
   addresses: several(
     maxNetworks,
@@ -35,7 +34,7 @@ export const limitFields = z.strictObject({
   requestsPerMinute: optional(wholeNumber(1, limits.key.tokens)),
 })
 
-/** The limits of user keys, which alone can make metered calls. */
+/** Only user keys can make metered calls. */
 export const spendingLimitFields = limitFields.extend({
   spendLimit: optional(wholeNumber(0, maxSpendLimit)),
   spendPeriod: optional(

@@ -16,10 +16,10 @@ import { type LimitForm, limitColumns, limitFields, scopesField, spendingLimitFi
 import type { Scope } from "./scopes"
 import { hashSecret, newSecret, startOf } from "./secret"
 
-/** The maximum number of live keys (neither revoked nor expired) per owner and surface. */
+/** Per owner and surface. */
 export const maxLiveKeys = 25
 
-/** The maximum number of keys per owner that work, or ended so lately that what was done with them is kept. */
+/** Per owner: keys that work, or ended so lately that their usage is kept. */
 export const maxKeys = 1_000
 
 export const keyName = plainText({ name: "Name", max: 80 })
@@ -32,7 +32,7 @@ const newKeyFields = {
   scopes: scopesField,
 }
 
-/** The new key forms. `expires` is a lifetime, `never` or `date`; then the field `date` is the key's last day. */
+/** If `expires` is `date`, the field `date` is the key's last day. */
 export const newKeyForms = {
   admin: z.strictObject({ ...newKeyFields, ...limitFields.shape }),
   user: z.strictObject({ ...newKeyFields, ...spendingLimitFields.shape }),
@@ -49,11 +49,7 @@ export type NotIssued =
 
 type IssueResult = IssuedKey | NotIssued | { ok: false; reason: "too_many_keys" | "bad_date" | "not_offered" }
 
-/**
- * Issues a key to the viewer and returns it; the key itself is not stored. The caller has checked the permission
- * (kinds[surface].issuePermission).
- * @param offered the scopes that the viewer can give
- */
+/** The caller has checked `kinds[surface].issuePermission`. @param offered the scopes that the viewer can give */
 export async function issueKey(
   surface: Surface,
   viewer: Viewer,
@@ -75,10 +71,7 @@ export async function issueKey(
   })
 }
 
-/**
- * Issues a key within a transaction that holds the lock of the viewer's account, so that concurrent requests see each
- * other's keys. A form that has issued one issues no other.
- */
+/** The lock of the viewer's account lets concurrent requests see each other's keys. A form issues one key at most. */
 export async function asIssuer<Result>(
   viewer: Viewer,
   requestId: string,
@@ -126,7 +119,6 @@ type LimitColumns = Pick<
   "scopes" | "allowedCidrs" | "requestsPerMinute" | "spendLimit" | "spendPeriod"
 >
 
-/** The scopes and limits of a key as the details of an audit entry, which says how many addresses, and not which. */
 export function auditedLimits({ scopes, allowedCidrs, requestsPerMinute, spendLimit, spendPeriod }: LimitColumns) {
   return {
     scopes: Array.isArray(scopes) && scopes.length > 0 ? scopes.join(", ") : null,
@@ -137,7 +129,7 @@ export function auditedLimits({ scopes, allowedCidrs, requestsPerMinute, spendLi
   }
 }
 
-/** Without lists that are empty: Prisma writes NULL only by omission. */
+/** Prisma writes NULL only by omission. */
 export function withoutEmptyLists<Columns extends { allowedCidrs: string[]; scopes?: string[] }>(columns: Columns) {
   const isKept = ([, value]: [string, unknown]) => !Array.isArray(value) || value.length > 0
   return Object.fromEntries(Object.entries(columns).filter(isKept)) as Partial<Columns>
@@ -146,14 +138,10 @@ export function withoutEmptyLists<Columns extends { allowedCidrs: string[]; scop
 export type RevokedKey = { id: string; surface: Surface; name: string; start: string }
 
 type RevokeResult =
-  /** `revoked` is empty if the key was already revoked. */
   | { ok: true; name: string; owner: { id: string; email: string }; revoked: RevokedKey[] }
   | { ok: false; reason: "not_found" }
 
-/**
- * Revokes a key that the viewer's page shows; revoking it again changes nothing.
- * @param form with `replaced`, the key that it replaced is revoked too, if that one still works
- */
+/** With `replaced`, the key that it replaced is revoked too, if that one still works. */
 export async function revokeKey(
   surface: Surface,
   viewer: Owner,
@@ -180,7 +168,6 @@ export type AccountRevocation =
 
 export const notExpired = Prisma.sql`(expires_at IS NULL OR expires_at > now())`
 
-/** Revokes all keys of an account that work, on both surfaces, or the one given; by an account that manages it. */
 export function revokeKeysOf(
   actorId: OwnerId,
   userId: string,
@@ -192,7 +179,6 @@ export function revokeKeysOf(
   })
 }
 
-/** Revokes a key of either surface, by an account that manages its owner. */
 export async function revokeKeyOfAccount(
   actorId: OwnerId,
   { id, reason }: { id: string; reason: RevocationReason },
@@ -202,10 +188,7 @@ export async function revokeKeyOfAccount(
   return revokeKeysOf(actorId, key.userId, reason, Prisma.sql`id = ${id}::uuid`)
 }
 
-/**
- * Revokes those keys of the owner that are not revoked yet, each with an audit entry.
- * @param actorId `null` if nobody who is signed in does it; then `via` says what does
- */
+/** @param actorId `null` if nobody who is signed in does it; then `via` names the cause */
 export async function revoke(
   transaction: Transaction,
   actorId: OwnerId | null,

@@ -4,12 +4,12 @@ import { log } from "@/lib/platform/telemetry/log"
 
 type Account = { id: string; email: string }
 
-/** Sends an email about a new admin key to every active owner but its issuer. Never throws: the key exists already. */
+/** Never throws: the key exists already. */
 export function notifyOwnersOfNewKey(issuer: Account, start: string): Promise<void> {
   return emailOtherOwners(issuer, (owner) => sendEmail(owner, "admin_key_created", { email: issuer.email, start }))
 }
 
-/** Sends an email about a leaked admin key to every active owner but the key's. Never throws: the key is revoked already. */
+/** Never throws: the key is revoked already. */
 export function notifyOwnersOfLeakedKey(holder: Account, key: { id: string; start: string }): Promise<void> {
   return emailOtherOwners(holder, (owner) => sendEmail(owner, "admin_key_leaked", { email: holder.email, ...key }))
 }

@@ -1,20 +1,17 @@
 import { pool } from "@/lib/platform/postgres/pool"
 import type { ListedKey } from "./data"
 
-/** A key that another one has replaced, as long as it works. */
 export type Predecessor = Pick<ListedKey, "id" | "start" | "lastUsedAt"> & { expiresAt: Date; use: PredecessorUse }
 
-/** What the last uses of a key and of its successor say about it. */
 type PredecessorUse =
   | "never"
-  /** The successor was not used after it. */
   | "successor_unused"
   /** The successor was used after it; it may be used again. */
   | "recent"
   /** The successor was used after it, and it is silent for longer than is usual. */
   | "no_longer"
 
-/** How a key was used, by hours: the span from the first to the last hour with a request, and the longest gap in it. */
+/** By hours: from the first to the last hour with a request, and the longest gap in between. */
 export type UsualUse = { spanMs: number; longestGapMs: number }
 
 const hourMs = 3_600_000
@@ -36,7 +33,7 @@ export function assessUse(
   return silentMs > longestSilence(usual) ? "no_longer" : "recent"
 }
 
-/** Less than a day of use has no usual gap: it may be the first day of a daily job. Hours that are n apart have uses up to n + 1 apart. */
+/** Less than a day of use may be the first day of a daily job. Hours that are n apart have uses up to n + 1 apart. */
 function longestSilence({ spanMs, longestGapMs }: UsualUse = { spanMs: 0, longestGapMs: 0 }): number {
   return spanMs < dayMs ? dayMs : longestGapMs + hourMs
 }
@@ -52,7 +49,6 @@ const usualUse = {
     GROUP BY key_id`,
 }
 
-/** How those of the keys were used that the log of requests knows, by id. */
 export async function findUsualUse(keyIds: readonly string[]): Promise<Map<string, UsualUse>> {
   if (keyIds.length === 0) return new Map()
   const { rows } = await pool().query<UsualUse & { id: string }>({ ...usualUse, values: [keyIds] })

@@ -5,27 +5,24 @@ import type { ExpiringKey } from "@/lib/platform/email/templates"
 import { pool } from "@/lib/platform/postgres/pool"
 import { kinds } from "@/lib/surfaces"
 
-// Emails about keys that expire. Each round puts the keys that have reached a threshold in a queue, then sends each
-// recipient one email about all keys that wait for them. Any number of processes may do so at once: the primary keys of
-// the tables decide who does what, and the clock of the database when.
+// Each round queues the keys that have reached a threshold, then sends each recipient one email about all keys that wait.
+// Any number of processes may do so at once: the tables' primary keys decide who does what, and the database clock when.
 
-/** The thresholds, in days before the expiry; the last one is the expiry itself. */
+/** Days before the expiry; 0 is the expiry itself. */
 const reminderDays = [30, 7, 1, 0] as const
 
-/** A failed email is tried this often, after 10 minutes, 20, 40 and so on: within 22 hours. */
+/** After 10 minutes, 20, 40 and so on: within 22 hours. */
 const maxAttempts = 8
 
-/** A round ends after so many failures in a row, because the mail server then fails for everybody. */
+/** A round ends after so many failures in a row: the mail server then fails for everybody. */
 const maxFailures = 5
 
 const keyBatch = 500
 
 const recipientBatch = 100
 
-/** The roles whose accounts see and rotate their admin keys. */
 const issuers = roleNames.filter((role) => holds(role, kinds.admin.issuePermission))
 
-/** Does nothing without a mail server. @returns the number of emails sent */
 export async function remindOfExpiry(database = pool()): Promise<number> {
   if (!deliversEmails()) return 0
   await queueReminders(database)
@@ -34,7 +31,6 @@ export async function remindOfExpiry(database = pool()): Promise<number> {
 
 type Database = ReturnType<typeof pool>
 
-/** The keys whose expiry is in this range reach a threshold. */
 type Range = { days: number; reached_at: Date; after: Date; until: Date }
 
 // A threshold is looked for from where the last round ended, or from now in the first round ever. Except for the expiry
@@ -50,7 +46,6 @@ const findRanges = `
     FROM unnest($1::int[]) days LEFT JOIN key_reminder_progress USING (days), date_trunc('milliseconds', now()) moment
   ) threshold`
 
-/** Whether the owner of a key is able to rotate it. */
 const isUsable = (roles: string) => `owner.status = 'active' AND (k.surface = 'user' OR owner.role = ANY (${roles}))`
 
 const queueBatch = `
@@ -113,8 +108,8 @@ async function sendReminders(database: Database): Promise<number> {
   }
 }
 
-// Whoever inserts the day sends the email of the day, about everything that waits for the recipient; what is due after
-// it waits for the next day. Since a key was queued, it may have ended, and an account may have been banned.
+// The process that inserts the day sends its email, about all keys that wait for the recipient; later ones wait for the
+// next day. Since a key was queued, it may have ended, and an account may have been banned.
 const takeReminders = `
   WITH today AS (
     INSERT INTO key_reminder_days (user_id, day) VALUES ($1, utc_day(now())) ON CONFLICT DO NOTHING

@@ -20,13 +20,12 @@ export type RotateResult =
   | (IssuedKey & { name: string; mayRun: boolean; oldStart: string; oldWorksUntil: Date | null })
   | NotIssued
   | { ok: false; reason: "not_found" | "ended" | "already_rotated" }
-  /** The key that this one replaced still works; there is one predecessor at a time. */
+  /** There is one predecessor at a time. */
   | { ok: false; reason: "predecessor_works"; until: Date }
 
 /**
- * Replaces a key of the viewer's own by a new one with the same name, scopes and limits, and the lifetime with which the
- * old one was issued. The old key ends after the grace, and never later than before. A leaked one is revoked, and so is
- * its own predecessor. Both keys share one spending limit.
+ * The new key has the lifetime with which the old one was issued. The old key never ends later than before; a leaked one
+ * is revoked with its own predecessor. Both keys share one spending limit.
  */
 export function rotateKey(surface: Surface, viewer: Viewer, { id, requestId, grace }: Rotation): Promise<RotateResult> {
   return asIssuer(viewer, requestId, async (transaction, now): Promise<RotateResult> => {

@@ -1,7 +1,7 @@
 import { holds, isPermission, type Permission, permissions, roleNames } from "@/lib/permissions"
 import type { Surface } from "@/lib/surfaces"
 
-/** The scopes of user keys, and what they allow. Those of admin keys are the permissions that endpoints require. */
+/** The scopes of admin keys are the permissions that endpoints require. */
 export const userScopes = {
   read: "Read the account",
   run: "Make metered calls, which cost credits",
@@ -11,15 +11,11 @@ export type Scope = Permission | keyof typeof userScopes
 
 export const scopeMeanings: Readonly<Record<Scope, string>> = { ...permissions, ...userScopes }
 
-/** Whether an account may give a scope to its keys: it holds the permission, or the scope is one of user keys. */
 export function mayGive(role: string, scope: Scope): boolean {
   return isPermission(scope) ? holds(role, scope) : true
 }
 
-/**
- * Choices of scopes for a new key, by name: what each role with fewer permissions reads, and everything. Null where there
- * is little to choose: then every scope is preselected, and lib/keys/health.ts does not mind.
- */
+/** Null where there is little to choose: then every scope is preselected, and lib/keys/health.ts does not mind. */
 export function presetsOf(surface: Surface, offered: readonly Scope[]): Readonly<Record<string, Scope[]>> | null {
   if (surface === "user" || offered.length < 2) return null
   const ofRoles = roleNames.map((role) => [role, offered.filter((scope) => mayGive(role, scope))] as const)

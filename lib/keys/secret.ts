@@ -7,30 +7,28 @@ const randomLength = 43 // 62^43 > 2^256
 const checksumLength = 6 // 62^6 > 2^32
 const shownLength = 4
 
-/** The source of a regular expression that matches a key, without its checksum being checked. */
 export const keyPattern = patternOf(anyPrefix)
 
 const wholeKey = new RegExp(`^${keyPattern}$`)
 
-/** The same for keys whose prefix matches the source of another regular expression. */
 export function patternOf(prefix: string): string {
   return `${prefix}[0-9A-Za-z]{${randomLength + checksumLength}}`
 }
 
-/** A new key: prefix, 256 random bits and, to detect typing errors without a look-up, a CRC-32 of both, in base62. */
+/** Prefix, 256 random bits and, to detect typing errors without a look-up, a CRC-32 of both, in base62. */
 export function newSecret(surface: Surface): string {
   // randomInt uses the CSPRNG and rejection sampling, so its results are not biased.
   const random = Array.from({ length: randomLength }, () => alphabet[randomInt(alphabet.length)]).join("")
   return secretOf(kinds[surface].prefix, random)
 }
 
-/** Builds a key from a prefix and 43 base62 characters. Demo and seed data use this; all other keys come from newSecret. */
+/** For demo and seed data; all other keys come from newSecret. */
 export function secretOf(prefix: string, random: string): string {
   const body = prefix + random
   return body + checksum(body)
 }
 
-/** Whether `text` has the format and the checksum of a key. Does not check whether the key was issued. */
+/** Does not check whether the key was issued. */
 export function isWellFormed(text: string): boolean {
   return wholeKey.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength))
 }
@@ -40,18 +38,16 @@ const anyKey = new RegExp(keyPattern, "g")
 // An email or a terminal wraps a key, Markdown escapes its underscores, and a clipboard adds invisible characters.
 const insideKey = /=\r?\n|[\s\\\p{Cf}]/gu
 
-/** The keys in a text, whatever stands around them or was put into them. Their format and checksum are right. */
 export function keysIn(text: string): string[] {
   const found = [text, text.replaceAll(insideKey, "")].flatMap((part) => part.match(anyKey) ?? [])
   return [...new Set(found)].filter(isWellFormed)
 }
 
-/** The hash that is stored instead of the key. A key has 256 random bits, so a fast hash cannot be brute-forced. */
+/** A key has 256 random bits, so a fast hash cannot be brute-forced. */
 export function hashSecret(secret: string): Buffer<ArrayBuffer> {
   return hash("sha256", secret, "buffer")
 }
 
-/** What listings show of a key: its prefix and four random characters. */
 export function startOf(secret: string): string {
   return secret.slice(0, shownLength - randomLength - checksumLength)
 }

@@ -8,11 +8,6 @@ import type { Predecessor } from "./predecessor"
 
 const longestList = 3
 
-/**
- * The limits of a key in one line: "read · 50 of 500 credits this month · 60 requests per minute · 2 addresses". Empty if
- * the key has none.
- * @param offered the scopes that the viewer can give to a key of its surface
- */
 export function limitsInWords(limits: KeyLimits, offered: readonly string[]): string {
   const { scopes, addresses, requestsPerMinute, spending } = limits
   const parts = [
@@ -35,7 +30,6 @@ const periods: Record<SpendPeriod, string> = {
   never: "in total",
 }
 
-/** "50 of 500 credits this month" */
 export function spendingInWords({ limit, period, spent, held }: Spending): string {
   const used = spent.toLocaleString("en") + (held > 0 ? ` (+${held.toLocaleString("en")} held)` : "")
   return `${used} of ${inCredits(limit)} ${periods[period]}`
@@ -49,7 +43,6 @@ function counted(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
-/** "last used 3 days ago; the old key is no longer used" */
 export function predecessorInWords({ lastUsedAt, use }: Predecessor, now: Date): string {
   if (!lastUsedAt) return "the old key was never used"
   const used = `last used ${relativeTime(lastUsedAt, now)}`
@@ -57,7 +50,6 @@ export function predecessorInWords({ lastUsedAt, use }: Predecessor, now: Date):
   return use === "no_longer" ? `${used}; the old key is no longer used` : used
 }
 
-/** Why a key was revoked. One that another key has replaced is no longer needed because of that. */
 export function revocationInWords({
   revocationReason: reason,
   isReplaced,

@@ -11,7 +11,7 @@ import { singleton } from "@/lib/singleton"
 
 const listLastsMs = 24 * 3_600_000
 
-/** The list is read at most once in this time, whatever unknown identifiers are sent. */
+/** Unknown identifiers, however many, cause one read in this time. */
 const readEveryMs = 60_000
 
 const timeoutMs = 2_500
@@ -26,10 +26,7 @@ function state(): State {
   return singleton("github-keys", () => ({ keys: new Map(), readAt: -Infinity, triedAt: -Infinity }))
 }
 
-/**
- * Finds a key of GitHub's by its identifier, in a list that is at most a day old.
- * @returns undefined if GitHub has no such key, "unavailable" if there is no such list
- */
+/** @returns undefined if GitHub has no such key, "unavailable" if no list of the last day can be read */
 export async function findGithubKey(identifier: string): Promise<KeyObject | "unavailable" | undefined> {
   const current = state()
   const isCurrent = () => performance.now() - current.readAt < listLastsMs
@@ -72,14 +69,14 @@ async function textOf({ body }: Response, signal: AbortSignal): Promise<string> 
   return Buffer.concat(chunks).toString()
 }
 
-/** The P-256 keys of a list, the only ones with which GitHub signs. */
+/** GitHub signs with P-256 keys only. */
 function keysIn(list: string): Map<string, KeyObject> {
   const { public_keys } = publicKeys.parse(JSON.parse(list))
   const keys = public_keys.map(({ key_identifier, key }) => [key_identifier, createPublicKey(key)] as const)
   return new Map(keys.filter(([, key]) => key.asymmetricKeyDetails?.namedCurve === "prime256v1"))
 }
 
-/** Whether the key signed these bytes: ECDSA over SHA-256. @param signature DER in base64 */
+/** ECDSA over SHA-256. @param signature DER in base64 */
 export function isSigned(bytes: Buffer, signature: string, key: KeyObject): boolean {
   return verify("sha256", bytes, { key, dsaEncoding: "der" }, Buffer.from(signature, "base64"))
 }

@@ -10,5 +10,4 @@ export const leakReport = z.strictObject({
     .describe(`The keys that leaked, at most ${maxReportedKeys}; text around a key, and other texts, are ignored`),
 })
 
-/** The response to every report: it says nothing about the keys. */
 export const leakReceipt = z.strictObject({ received: z.literal(true) })

@@ -2,15 +2,14 @@ import { patternOf } from "@/lib/keys/secret"
 import { keyPrefixes, product } from "@/lib/product"
 import { type Surface, surfaces } from "@/lib/surfaces"
 
-// How scanners find this product's keys. The expressions use only what RE2 and Hyperscan have, too. They have no
-// boundaries: in JSON, notebooks and URLs a letter of an escape, such as \n or %0A, can stand before a key.
+// The expressions use only the syntax that RE2 and Hyperscan have, too. They have no boundaries: in JSON, notebooks and
+// URLs a letter of an escape, such as \n or %0A, can stand before a key.
 
 function patternOfSurfaces(...of: readonly Surface[]): string {
   const prefixes = of.flatMap((surface) => keyPrefixes[surface])
   return patternOf(`(?:${prefixes.join("|")})`)
 }
 
-/** A rule for gitleaks; its fields have the names that they have in its configuration. */
 export const gitleaksRule = {
   id: `${product.slug}-api-key`,
   description: `${product.name} API key`,
@@ -26,7 +25,7 @@ export const gitleaksToml = [
   `keywords = ${JSON.stringify(gitleaksRule.keywords)}`,
 ].join("\n")
 
-/** What GitHub's secret scanning partner program asks for, for each type of key. */
+/** As GitHub's secret scanning partner program asks for them. */
 export const githubPatterns = surfaces.map((surface) => ({
   type: `${product.slug}_${surface}_api_key`,
   pattern: patternOfSurfaces(surface),

@@ -11,24 +11,20 @@ import { log } from "@/lib/platform/telemetry/log"
 import { kinds } from "@/lib/surfaces"
 
 const revocations = "leaked keys"
-/** Emails wait for a mail server, which may be slow; revocations do not wait for them. */
+/** Apart, because a mail server may be slow and revocations do not wait for it. */
 const emails = "emails about leaked keys"
 
 export function isReportRefused(): boolean {
   return isLaneFull(revocations)
 }
 
-/**
- * Revokes the keys in texts after the response. Each key that works is revoked as leaked, with the key that it replaced,
- * and its owner gets an email. Nothing happens for other texts, and for a key that was reported before.
- */
+/** Revokes after the response. A repeated report changes nothing. */
 export async function reportLeaks(texts: readonly string[]): Promise<void> {
   const hashes = texts.flatMap(keysIn).map(hashSecret)
   inBackground(revocations, () => revokeAll(hashes))
   await finishIfExiting()
 }
 
-/** Those of the texts that contain a key that exists, whether it works or not. */
 export async function issuedAmong(texts: readonly string[]): Promise<string[]> {
   const byHash = new Map<string, string[]>()
   for (const text of texts) {
@@ -59,7 +55,6 @@ async function revokeAll(hashes: readonly Buffer[]): Promise<void> {
 
 type Leak = { key: RevokedKey; predecessor: RevokedKey | undefined; owner: { id: string; email: string } }
 
-/** Revokes a key and the one that it has replaced, if they work. @returns undefined if the key itself did not */
 function revokeLeaked(id: string, ownerId: string): Promise<Leak | undefined> {
   return db().$transaction(async (transaction): Promise<Leak | undefined> => {
     // The lock under which keys are issued, rotated and changed.

@@ -8,17 +8,16 @@ import { pool } from "@/lib/platform/postgres/pool"
 import { db, type Transaction } from "@/lib/platform/postgres/prisma"
 import { erasedHash, type PersonalTable, personalTables } from "./personal-data"
 
-// An account whose deletion is due is erased in two steps, at least a minute apart: the first one ends what the account
-// still has, and by the second one whatever was in progress has ended. Any number of processes may do so at once. One that
-// dies leaves the rest to a later round: every statement does nothing the second time.
+// Two steps, at least a minute apart: the first one ends the account's access, and by the second one all work in progress
+// has ended. Any number of processes may do so at once. One that dies leaves the rest to a later round: every statement
+// does nothing the second time.
 
-/** How long the erasure of one account may take; a later round continues. */
+/** For one account; a later round continues. */
 const maxMs = 600_000
 
-/** The number of accounts of a round, and of keys that are revoked at once: each writes to the audit log. */
+/** Of accounts, and of keys that are revoked at once: each writes to the audit log. */
 const batch = 100
 
-/** @returns the number of accounts that were erased */
 export async function eraseDueAccounts(): Promise<number> {
   const started = await each("started_at IS NULL AND due_at <= now()", begin)
   const erased = await each(
@@ -31,7 +30,7 @@ export async function eraseDueAccounts(): Promise<number> {
   return erased.count
 }
 
-/** One account for which the step fails does not keep the others. @returns for how many it returned true */
+/** One account for which the step fails does not keep the others. */
 async function each(condition: string, step: (userId: string) => Promise<boolean>) {
   let count = 0
   let failure: unknown
@@ -51,7 +50,7 @@ function findDue(condition: string): Promise<{ userId: string }[]> {
     WHERE erased_at IS NULL AND ${Prisma.raw(condition)} ORDER BY due_at LIMIT ${batch}`)
 }
 
-/** Ends the subscription and revokes the keys. A process that dies before the email loses it, instead of sending it twice. */
+/** A process that dies before the email loses it, instead of sending it twice. */
 async function begin(userId: string): Promise<boolean> {
   const account = await db().$transaction(async (transaction) => {
     const [account] = await lockAccounts(transaction, Prisma.sql`${idIn(userId)} AND status <> 'active'`)
@@ -74,7 +73,7 @@ async function endSubscription(transaction: Transaction, userId: string): Promis
     WHERE user_id = ${userId}::uuid AND status <> 'canceled'`
 }
 
-/** After it no request is logged with a key of the account: what was logged until then is erased in the second step. */
+/** After it no request is logged with a key of the account; earlier ones are erased in the second step. */
 async function endKeys(userId: string): Promise<void> {
   const some = Prisma.sql`
     id IN (SELECT id FROM api_keys WHERE user_id = ${userId}::uuid AND revoked_at IS NULL LIMIT ${batch})`
@@ -92,7 +91,7 @@ async function erase(userId: string): Promise<boolean> {
   const snapshot = await openSnapshot(`erasure of ${userId}`, maxMs)
   if (!snapshot) return false
   try {
-    // Those of a process that died after the first step.
+    // The keys of a process that died after the first step.
     await endKeys(userId)
     for (const [name, table] of personalTables()) if (name !== "users") await eraseRows(name, table, userId, snapshot)
     return await finish(userId)

@@ -5,7 +5,7 @@ import type { Viewer } from "@/lib/sign-in/session-rows"
 
 const minutes = 5
 
-/** Lets this session download one export within five minutes. @returns the token, of which the session keeps the hash */
+/** For one export. @returns the token; the session keeps its hash */
 export async function allowExport({ sessionId }: Viewer): Promise<string> {
   const token = newToken()
   await db().$executeRaw`
@@ -14,7 +14,6 @@ export async function allowExport({ sessionId }: Viewer): Promise<string> {
   return token
 }
 
-/** Whether this session may download an export now, with an audit entry if it may. It may not a second time. */
 export function consumeExport({ id, sessionId }: Viewer, token: string, address: string): Promise<boolean> {
   return db().$transaction(async (transaction) => {
     const consumed = await transaction.$executeRaw`

@@ -13,10 +13,7 @@ const files: readonly File[] = personalTables().flatMap(([table, of]) =>
   "name" in of.file ? [{ table, ...of.file, of }] : [],
 )
 
-/**
- * What is stored about an account, as a ZIP of JSON files that is written as it is read: one file after the other, a batch
- * of rows at a time, all of one moment.
- */
+/** A ZIP that is written as it is read, a batch of rows at a time, all of one moment. */
 export function exportOf(owner: OwnerId, snapshot: Snapshot): Chunks {
   const zip = new ZipFile()
   const output = zip.outputStream as Readable
@@ -35,7 +32,7 @@ export function exportOf(owner: OwnerId, snapshot: Snapshot): Chunks {
   const written = output[Symbol.asyncIterator]()
   function read() {
     const reading = written.next()
-    // It can fail while nobody waits for it.
+    // It can fail before `next` waits for it.
     reading.catch(() => {})
     return reading
   }

@@ -1,29 +1,22 @@
 import { deletedAddress } from "@/lib/platform/email/deleted-address"
 
-// What the database stores about a person, and what becomes of it when they leave. The export and the erasure do what is
-// said here, and a test compares it with the columns of the database.
+// The export and the erasure do as this table says, and a test compares it with the columns of the database.
 
-/** What the export says of a column: its value, the value of an SQL expression, or why it has none. */
 type Exported = true | { sql: string } | { without: string }
 
-/** What erasure does with a column: it writes the value of an SQL expression, which is the same the second time, or why not. */
+/** Erasure writes the value of an SQL expression, which is the same the second time, or the reason why not. */
 type Erased = { sql: string } | { kept: string }
 
 export type PersonalTable = {
-  /** SQL of an account's rows; `$1` is its id. */
+  /** SQL; `$1` is the account's id. */
   rows: string
-  /** The file in the export and what its README says of it, or why there is none. */
   file: { name: string; about: string } | { without: string }
-  /**
-   * Whether erasure overwrites the columns, or deletes the rows. Or a statement that removes the person from some rows,
-   * and is repeated until it finds none.
-   */
+  /** A statement removes the person from some rows, and is repeated until it finds none. */
   erasure: "columns" | "rows" | { statement: string }
   /** Without a file, and where rows are deleted, a column needs to say nothing of that. */
   columns: Readonly<Record<string, readonly [exported: Exported, erased: Erased]>>
 }
 
-/** A table without anything that a person is. */
 type OtherTable = { nothing: string; columns: readonly string[] }
 
 const own: Exported = true
@@ -53,16 +46,13 @@ const staff = without("Another person's.")
 
 const ofUser = "user_id = $1::uuid"
 const ofOwnKeys = "IN (SELECT id FROM api_keys WHERE user_id = $1::uuid)"
-/**
- * The account's address; what belongs to an earlier one was settled when it changed (lib/address-change.ts). Without
- * verification, it may be another person's.
- */
+/** An earlier address was settled when it changed (lib/address-change.ts). An unverified one may be another person's. */
 const ownAddress = "(SELECT email FROM users WHERE id = $1::uuid AND email_verified IS NOT NULL)"
 
-/** No text in the format of a key has this hash: a request with the key is one with an unknown key, and is not logged. */
+/** No text in the format of a key has this hash, so that a request with the key is not logged. */
 export const erasedHash = "sha256(('erased ' || id)::bytea)"
 
-/** In this order they are erased: those that are found by the address come before those that have it. */
+/** In order of erasure: rows that are found by the address come before the rows that have it. */
 export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> = {
   waitlist_entries: {
     rows: `email IN ${ownAddress}`,
@@ -430,7 +420,7 @@ export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> 
       id: [own, id],
       user_id: [internal, id],
       key_id: [own, id],
-      // Whoever sent it chose it.
+      // The caller chose it.
       idempotency_key: [own, sql("NULL")],
       released_key: [own, sql("NULL")],
       // A guess of the text that was sent can be compared with it.
@@ -554,7 +544,7 @@ export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> 
     columns: { user_id: [noFile, id], day: [noFile, time] },
   },
   audit_entries: {
-    // Without those of which the account is not told.
+    // Without the entries that the account is not told of.
     rows: `action <> 'user.noted' AND target_id = ANY (ARRAY(
       SELECT $1::uuid::text UNION ALL SELECT id::text FROM api_keys WHERE user_id = $1::uuid))`,
     file: { name: "activity", about: "what happened to your account and your keys" },
@@ -666,9 +656,8 @@ export const personalData: Readonly<Record<string, PersonalTable | OtherTable>> 
 }
 
 /**
- * Who reads a detail of the audit log: `everyone` are those who read the log, and the account that it is about, in its
- * export. Of a list that is its `owner`'s, others read how many it has: entries of earlier builds, which nobody can change,
- * have the list itself.
+ * `everyone`: readers of the log, and the entry's account in its export. Of a list of its `owner`, others read the length.
+ * Entries of earlier builds, which nobody can change, have the list itself.
  */
 export const auditDetails: Readonly<Record<string, "everyone" | "owner">> = {
   // Where the person was who acted: see audit_entries.

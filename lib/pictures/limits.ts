@@ -1,2 +1,2 @@
-/** A photo of a phone fits. One that is decoded takes up to 200 MB, which is why only one is at a time. */
+/** A photo of a phone fits. A decoded one takes up to 200 MB, so one at a time is decoded. */
 export const maxPixels = 50_000_000

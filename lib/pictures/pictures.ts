@@ -9,10 +9,7 @@ import { consume } from "@/lib/platform/rate-limit/rate-limit"
 import { thumbnailOf } from "./thumbnail"
 import type { Outcome } from "./upload"
 
-/**
- * Makes a file the picture of the signed-in account.
- * @param read reads the file, unless the account has uploaded too many
- */
+/** @param read is called only if the account has not uploaded too many */
 export async function savePicture(id: OwnerId, read: () => Promise<Blob | null>): Promise<Outcome> {
   if (!(await consume("picturesAccount", id)).allowed) return "too_many"
   const file = await read()
@@ -28,12 +25,10 @@ export async function savePicture(id: OwnerId, read: () => Promise<Blob | null>)
   return "saved"
 }
 
-/** Removes the picture of the signed-in account. */
 export async function removePicture(id: OwnerId): Promise<void> {
   await db().$transaction((transaction) => removeIn(transaction, id, id))
 }
 
-/** Removes the picture of another account. */
 export function removePictureOf(actorId: OwnerId, targetId: string): Promise<ChangeResult> {
   return asManager(actorId, targetId, async (transaction, { target }): Promise<ChangeResult> => {
     return { ok: true, changed: await removeIn(transaction, actorId, target.id), account: target }
@@ -47,7 +42,6 @@ async function removeIn(transaction: Transaction, actorId: OwnerId, userId: stri
   return true
 }
 
-/** A picture that the viewer may see: their own, or anybody's if they may read accounts. */
 export async function findPicture(
   version: string,
   { id, role }: Pick<Owner, "id" | "role">,

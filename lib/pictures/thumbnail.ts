@@ -3,7 +3,7 @@ import { fairQueue } from "@/lib/platform/queues/fair-queue"
 import { singleton } from "@/lib/singleton"
 import { maxPixels } from "./limits"
 
-/** The width and height of a picture: an avatar's, on a screen with three pixels to one. */
+/** Pixels: an avatar's, on a screen with three pixels to one. */
 const side = 128
 
 const bounds = { maxRunning: 1, maxWaiting: 16, maxWaitMs: 10_000 }
@@ -16,10 +16,7 @@ type Thumbnail =
   | { ok: true; image: Uint8Array<ArrayBuffer> }
   | { ok: false; reason: "wrong_type" | "unreadable" | "busy" }
 
-/**
- * A square WebP of a PNG, JPEG or WebP, upright and without metadata, such as the place where a photo was taken.
- * @param account whose uploads take turns with those of others
- */
+/** Without metadata, such as the place where a photo was taken. @param account uploads of accounts take turns */
 export async function thumbnailOf(bytes: Uint8Array, account: string): Promise<Thumbnail> {
   if (!isPicture(bytes)) return { ok: false, reason: "wrong_type" }
   const enter = singleton("picture-queue", () => fairQueue(bounds))
@@ -39,7 +36,7 @@ export async function thumbnailOf(bytes: Uint8Array, account: string): Promise<T
   }
 }
 
-/** By its first bytes, because its name and its type are whatever the client says. */
+/** By its first bytes: the client chooses its name and type. */
 function isPicture(bytes: Uint8Array): boolean {
   const start = Buffer.from(bytes.subarray(0, 12)).toString("latin1")
   return start.startsWith("\x89PNG\r\n\x1a\n") || start.startsWith("\xff\xd8\xff") || /^RIFF.{4}WEBP$/s.test(start)

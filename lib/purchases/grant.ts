@@ -3,16 +3,15 @@ import { type Booked, maxBalance } from "@/lib/credits/mutations"
 import { db } from "@/lib/platform/postgres/prisma"
 
 type PurchaseResult =
-  /** `repeated`: the order was booked before; `balance` is that of that booking. */
   | { ok: true; repeated: boolean; amount: number; balance: number }
   | { ok: false; reason: "not_found" | "not_paid" | "no_credits" | "too_much" }
 
 type Purchase = { status: OrderStatus; credits: number }
 
 /**
- * Grants the credits of a paid order exactly once, also under concurrent calls. Call it from the webhook of the payment
- * provider after marking the order as paid; repeated deliveries are safe.
- * @param userId the account that the order is expected to be of: another one's is not found
+ * Exactly once, also under concurrent calls. Call it from the webhook of the payment provider after marking the order as
+ * paid; repeated deliveries are safe.
+ * @param userId the expected account: another one's order is not found
  * @param orderId a UUID
  */
 export function grantPurchase(userId: string, orderId: string): Promise<PurchaseResult> {

@@ -44,7 +44,6 @@ export const subscriptionRow = z.object({
 export const payingSince =
   "CASE WHEN status <> 'trialing' THEN nullif(coalesce(paying_since, created_at), 'infinity') END"
 
-/** The SQL of a subscription that has not ended, and that is older than so many days on which its account used no key. */
 function isIdle(days: string): string {
   return `status <> 'canceled' AND created_at < now() - make_interval(days => ${days}) AND NOT EXISTS (
     SELECT FROM api_keys k WHERE k.user_id = subscriptions.user_id AND k.last_used_at >= now() - make_interval(days => ${days}))`
@@ -68,7 +67,7 @@ export function periodEndLabel(of: Pick<z.input<typeof subscriptionRow>, "status
   return of.cancelAtPeriodEnd ? "Cancels on" : periodEnds[of.status]
 }
 
-/** A subscription with its plan's current name and credits. The price is the subscription's own. */
+/** The price is the subscription's own, and not its plan's. */
 export type CurrentSubscription = z.input<typeof subscriptionRow> & {
   createdAt: Date
   currentPeriodEnd: Date
@@ -87,7 +86,7 @@ const current = {
     WHERE s.user_id = $1 AND s.status <> 'canceled'`,
 }
 
-/** The owner's subscription that is not canceled; a unique index allows one. */
+/** A unique index allows one. */
 export async function currentSubscription(owner: OwnerId): Promise<CurrentSubscription | null> {
   const { rows } = await pool().query<CurrentSubscription>({ ...current, values: [owner] })
   return rows[0] ?? null

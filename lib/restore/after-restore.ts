@@ -7,30 +7,29 @@ import type { Evidence, ToldEntry, ToldRun } from "./evidence"
 import type { Trust } from "./log-lines"
 import { findRemedies, type LostEntry } from "./remedies"
 
-// A database that was restored to an earlier moment is not what people were told. Whatever ends access without a log is
-// done here. What only a log knows is listed and left to a person: no log is worth more than those who can write to it.
+// A restored database differs from what people were told. Access that ends without a log is ended here. What only a log
+// knows is listed and left to a person: no log is worth more than those who can write to it.
 
 export type Outcome = {
   moment: Date
   ended: { sessions: number; signIns: number; links: number; deletionsPostponed: number }
   lostRuns: ToldRun[]
   lostEntries: LostEntry[]
-  /** Keys that work and were issued before the moment, by surface. */
   working: { admin: number; user: number }
   revoked: number
 }
 
 export type Choices = {
-  /** Undefined: the newest row is of it. */
+  /** Undefined: the time of the newest row. */
   moment?: Date | undefined
   evidence?: Evidence | undefined
-  /** Whether to revoke all keys that work, because nobody knows which of them were revoked since. */
+  /** For when nobody knows which of the keys that work were revoked since. */
   revokeAll?: "admin" | "all" | undefined
 }
 
 const via = "restore"
 
-/** Once more changes nothing but what was started since, and says what is lost again. */
+/** A repetition changes only rows made since, and lists the losses again. */
 export async function afterRestore(transaction: Transaction, choices: Choices): Promise<Outcome> {
   const { evidence, revokeAll } = choices
   const moment = choices.moment ?? (await newestRow(transaction))
@@ -64,7 +63,7 @@ function verified<Line extends { trust: Trust }>(lines: readonly Line[]): Line[]
   return lines.filter(({ trust }) => trust === "verified")
 }
 
-/** What this command writes is newer than the moment. */
+/** The rows that this command writes are newer than the moment. */
 async function newestRow(transaction: Transaction): Promise<Date> {
   const [{ newest }] = await transaction.$queryRaw<[{ newest: Date | null }]>`
     SELECT greatest(
@@ -83,7 +82,7 @@ async function lackedRuns(transaction: Transaction, told: readonly ToldRun[]): P
   return told.filter(({ id }) => !kept.has(id)).sort((one, other) => (one.id < other.id ? -1 : 1))
 }
 
-/** Those of the runs that are settled, as clients were told. */
+/** Clients were told of settled runs only. */
 export function findKeptRuns(database: Pick<Transaction, "$queryRaw">, ids: string[]): Promise<{ id: string }[]> {
   return database.$queryRaw`SELECT id FROM runs WHERE id = ANY (${ids}::uuid[]) AND state = 'settled'`
 }
@@ -113,9 +112,8 @@ async function keptOf<Told>(
 }
 
 /**
- * Ends what a person may have ended since: sessions, sign-ins, codes and links that were sent by email. The link that undoes
- * a change of address stays, which protects its account. A deletion may have been undone since: each can be for the whole
- * grace period once more.
+ * People may have ended these since. The link that undoes a change of address stays, because it protects its account. A
+ * deletion may have been undone since, so each can be undone for the whole grace period once more.
  */
 async function endWhatIsOpen(transaction: Transaction): Promise<Outcome["ended"]> {
   const sessions = await transaction.$executeRaw`DELETE FROM sessions`

@@ -9,19 +9,15 @@ export type Evidence = {
   /** `unsigned`: from before the first verified line. Later lines without a signature are `forged`, too. */
   runs: ToldRun[]
   entries: ToldEntry[]
-  /** The times of the first and the last verified line; empty without one. */
   from: string
   to: string
   damaged: number
 }
 
-/** Of so many runs at once is asked which ones the database has: those of a month would not fit into memory. */
+/** The runs of a month would not fit into memory. */
 const batch = 10_000
 
-/**
- * Reads the runs and the entries of log files.
- * @param findKept returns those of the runs that the database has; they are left out
- */
+/** @param findKept returns those of the runs that the database has; they are left out */
 export async function readEvidence(
   files: readonly string[],
   findKept: (ids: string[]) => Promise<Iterable<string>> = async () => [],
@@ -49,14 +45,13 @@ export async function readEvidence(
   await leaveKeptOut()
   const dated = <Line extends { time: string; trust: Trust }>(line: Line): Line =>
     line.trust === "unsigned" && !(line.time < from) ? { ...line, trust: "forged" } : line
-  // Their ids are UUIDv7, which the database makes by its clock: servers can have other clocks.
+  // Their ids are UUIDv7, made by the clock of the database: servers can have other clocks.
   const ordered = [...entries.values()].sort((one, other) => (one.entryId < other.entryId ? -1 : 1))
   return { runs: [...runs.values()].map(dated), entries: ordered.map(dated), from, to, damaged }
 }
 
 export type LoggedSeals = { seals: KnownSeal[]; unverified: number; damaged: number }
 
-/** Reads the verified seals of log files, except those of days that a restore has changed since. */
 export async function readSeals(files: readonly string[]): Promise<LoggedSeals> {
   const [seals, restores] = [new Map<string, KnownSeal & { time: string }>(), [] as { time: string; moment: string }[]]
   let unverified = 0

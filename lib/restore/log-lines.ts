@@ -4,9 +4,7 @@ import { z } from "zod"
 import { ownMigrations } from "@/lib/platform/postgres/readiness"
 import { logSecrets, verifyEvidence } from "@/lib/platform/telemetry/evidence"
 
-// The log lines of servers that say what people were told: runs that were acknowledged, and the audit log and its seals.
-
-/** Commands print it: it has no character that ends a line. */
+/** Commands print it: no character may end a line. */
 const word = z.string().regex(/^[\w.-]{1,100}$/)
 
 const proof = { time: z.iso.datetime(), at: z.iso.datetime().optional(), signature: z.string().optional() }
@@ -51,23 +49,19 @@ const other = z
 
 const line = z.union([evidence, other])
 
-/** A line that says what people were told. `time` is the signed one, if there is one. */
+/** `time` is the signed one, if there is one. */
 export type Told = z.output<typeof evidence>
 
-/** One of the secrets signed the line; nobody signed it; or it has a signature that none of the secrets made. */
 export const trusts = ["verified", "unsigned", "forged"] as const
 
 export type Trust = (typeof trusts)[number]
 
-/** How a server's line starts, also a damaged one. */
 const start = /\{"level":"\w+","time":"/
 
-/** How far ahead the clock of a server may be. */
 const maxAheadMs = 60_000
 
 /**
- * Reads the lines that say what people were told, of files in any order. What stands before the JSON, as the name of a
- * container, and what is no line of a server is skipped.
+ * Skips text before the JSON, such as the name of a container, and lines of other programs.
  * @returns the number of lines that cannot be read, as the last one of a server that was killed, or have an impossible time
  */
 export async function readLog(

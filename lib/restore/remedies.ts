@@ -5,13 +5,12 @@ import type { Transaction } from "@/lib/platform/postgres/prisma"
 import { kinds, type Surface } from "@/lib/surfaces"
 import type { ToldEntry } from "./evidence"
 
-/** `again`: the command or the address in the console that does the action again, if there is something to do. */
+/** `again`: the command, or the address in the console, that does the action again; undefined if it needs nothing. */
 export type LostEntry = ToldEntry & { accountId: string | null; again: string | undefined }
 
 type Account = { id: string; email: string; status: string; isLeaving: boolean }
 type Key = { id: string; ownerId: string; surface: Surface }
 type Remedy = {
-  /** Of actions about the same, the last one on a target counts. */
   about: string
   again: (account: Account, found: { key: Key | undefined; role: string }) => string | false | undefined
 }
@@ -48,15 +47,12 @@ function revocationOf({ id, ownerId, surface }: Key): string {
   return `${env().BASE_URL}${page}?revoke=${id}`
 }
 
-/** As a word of a shell: addresses can contain apostrophes. */
+/** A word of a shell: addresses can contain apostrophes. */
 function quoted(email: string): string {
   return /^[\w.+@-]+$/.test(email) ? email : `'${email.replaceAll("'", "'\\''")}'`
 }
 
-/**
- * Says how to do lost actions again. What may be forged has no remedy, nor what people did again, or undid, since.
- * @param lost in the order in which they were done
- */
+/** Forged entries have no remedy, nor actions that people did again or undid since. @param lost in order of time */
 export async function findRemedies(transaction: Transaction, lost: readonly ToldEntry[]): Promise<LostEntry[]> {
   const last = new Map<string, ToldEntry>()
   for (const entry of lost) {
@@ -92,10 +88,7 @@ function byId<Row extends { id: string }>(rows: readonly Row[]): Map<string, Row
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/**
- * Whether people did the same or the opposite later: after an earlier call, or because the action of the line, which is
- * written before the commit, was rolled back.
- */
+/** The action may have been done again: after an earlier call, or because it was rolled back after its line. */
 async function isSuperseded(transaction: Transaction, entry: ToldEntry): Promise<boolean> {
   const { entryId, targetId } = entry
   const about = remedyOf(entry)?.about

@@ -8,7 +8,7 @@ import { providerName, signInWords } from "./providers/providers"
 
 export type Activity = {
   id: string
-  /** Neither names staff nor quotes what they typed. */
+  /** Neither names staff nor quotes their text. */
   sentence: string
   address: string | null
   createdAt: Date
@@ -32,18 +32,15 @@ type Found = {
   id: string
   action: AuditAction
   actorId: string | null
-  /** The name of the key that the entry is about, if the reader may know it. */
   keyName: string | null
   details: Details
   createdAt: Date
 }
 
-/** Says what happened to an account or to `key`. `by` ends the sentence with who acted, unless that is said elsewhere. */
 type Sentence = (entry: { details: Details; key: string; by: string }) => string
 
-/** Actions on what is no account and no key. */
 type Elsewhere = `waitlist.${string}` | `database.${string}`
-/** What the account does not read here: credits are in the ledger, replies arrive by email, and notes are for staff. */
+/** Credits are in the ledger, replies arrive by email, and notes are for staff. */
 type ForStaff = `credits.${string}` | `feedback.${string}` | "user.noted"
 
 const sentences: Record<Exclude<AuditAction, Elsewhere | ForStaff>, Sentence> = {
@@ -110,7 +107,6 @@ const sentencesForStaff: Record<AuditAction, Sentence> = {
   "database.restored": ({ details: { moment = "" } }) => `Database restored to ${moment}`,
 }
 
-/** What an entry of the audit log says beside who acted and on what; the name of an action that is not known. */
 export function sentenceInLog({ action, details }: { action: string; details?: unknown }): string {
   const sentence = Object.hasOwn(sentencesForStaff, action) && sentencesForStaff[action as AuditAction]
   return sentence ? sentence({ details: (details ?? {}) as Details, key: "Key", by: "" }) : action
@@ -120,9 +116,8 @@ const signIn: AuditAction = "user.signed_in"
 const failedSignIn: AuditAction = "user.sign_in_failed"
 
 /**
- * The last entries about an account and its keys. At most 5 are failed sign-ins: anybody can cause those, and would hide
- * all others. Only the 20 keys that were created or revoked last count, so an account with thousands of keys is read as
- * fast.
+ * At most 5 are failed sign-ins: anybody can cause them, and would hide all others. Only the 20 keys that were created or
+ * revoked last count, so an account with thousands of keys is read as fast.
  * @param named the surfaces whose keys are named
  */
 function entriesAbout(
@@ -148,7 +143,6 @@ function entriesAbout(
     ORDER BY entry.created_at DESC, entry.id DESC LIMIT ${count}`
 }
 
-/** The last 20 entries about the account and its keys. */
 export async function recentActivity(userId: OwnerId): Promise<Activity[]> {
   const found = await entriesAbout(userId, Object.keys(sentences), 20, surfaces)
   return found.map((entry) => {
@@ -165,9 +159,8 @@ export async function recentActivity(userId: OwnerId): Promise<Activity[]> {
 }
 
 /**
- * The last 10 lines about an account and its keys as staff read them: with the addresses of those who acted, and without
- * the names of admin keys, which not everybody sees who reads accounts and the audit log. Sign-ins in a row, in the same
- * way and from the same IP address, are one line with the time of the last.
+ * Without the names of admin keys: not every reader of accounts and the audit log may see them. Sign-ins in a row, in the
+ * same way and from the same IP address, are one line with the time of the last.
  */
 export async function activityForStaff(userId: string): Promise<(Omit<Activity, "address"> & { times: number })[]> {
   const found = await entriesAbout(userId, Object.keys(sentencesForStaff), 50, ["user"])

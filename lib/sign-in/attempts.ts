@@ -6,17 +6,13 @@ import { isStorable } from "@/lib/platform/schemas/text"
 import { authSecrets, signingSecret } from "./auth-secrets"
 
 export type Client = {
-  /** See lib/platform/rate-limit/client-address.ts. */
   address: string
   device?: string | undefined
 }
 
 export type TooMany = { ok: false; reason: "too_many"; retryAfterSeconds: number }
 
-/**
- * Counts an attempt to enter a password, per client address and per account.
- * @param account its email address, or the id of a sign-up
- */
+/** @param account its email address, or the id of a sign-up */
 export async function countAttempt(account: string, client: Client): Promise<TooMany | null> {
   const refused = await countAddress(client)
   // An address without attempts left does not use up those of accounts.
@@ -25,16 +21,12 @@ export async function countAttempt(account: string, client: Client): Promise<Too
   return byAccount.allowed ? null : tooMany(byAccount)
 }
 
-/** Counts an attempt whose account is not known yet, or has limits of its own. */
 export async function countAddress({ address }: Client): Promise<TooMany | null> {
   const verdict = await consume("signInAddress", address)
   return verdict.allowed ? null : tooMany(verdict)
 }
 
-/**
- * The id by which an account's limit counts. Browsers that signed in to the account before are counted separately, so
- * that an attacker who exhausts the account's limit does not lock out its owner.
- */
+/** A known browser counts separately: an attacker who exhausts the account's limit does not lock out its owner. */
 export async function countedAs(account: string, { device }: Client): Promise<string> {
   if (device === undefined || !isStorable(account)) return account
   const user = await db().user.findUnique({ where: { email: account } })
@@ -48,16 +40,15 @@ export function tooMany({ resetSeconds }: Verdict): TooMany {
 type DeviceOwner = Pick<User, "id" | "passwordHash" | "factorsVersion">
 
 /**
- * The `device` cookie that is set when a browser signs in: an id and its signature, which a new password makes invalid,
- * and another second factor too. Otherwise whoever took over an account would keep guessing separately after its owner has
- * it back, and whoever knew its password and the factor before could make many browsers known.
+ * A new password or second factor makes it invalid. Otherwise an attacker who took over an account would keep guessing
+ * separately after its owner has it back, or could make many browsers known before.
  */
 export function deviceFor(user: DeviceOwner, id: string, secret = signingSecret()): string {
   const signed = `device ${id} ${user.id} ${user.passwordHash} ${user.factorsVersion}`
   return `${id}.${createHmac("sha256", secret).update(signed).digest("base64url")}`
 }
 
-/** The id of the account if the browser has signed in to it before. Its passwords are then hashed before others. */
+/** The passwords of known browsers are hashed before others. */
 export function knownTo(user: DeviceOwner, { device }: Client): string | undefined {
   return isDeviceOf(user, device) ? user.id : undefined
 }

@@ -1,7 +1,7 @@
 import { decode } from "next-auth/jwt"
 import { env, secretsIn } from "@/lib/env"
 
-/** The secrets of AUTH_SECRET. All of them verify, so that what an earlier one signed stays valid after a change. */
+/** All of them verify, so that a signature of an earlier one stays valid after a change. */
 export function authSecrets(): string[] {
   return secretsIn(env().AUTH_SECRET)
 }

@@ -37,9 +37,8 @@ import { hasPasskey } from "./two-factor/passkeys"
 export type { Viewer }
 
 /**
- * The signed-in account, or `null`. The cookie only identifies the session; it is read with its account on every
- * request, so that a ban, a closure, a role change or the end of the session takes effect immediately, also for copies
- * of the cookie.
+ * The session is read with its account on every request, so that a ban, a closure, a role change or the end of the
+ * session takes effect immediately, also for copies of the cookie.
  */
 export const currentViewer = cache(async (): Promise<Viewer | null> => {
   // `next build` prerenders pages without an environment; this defers a page with a session to the request.
@@ -53,7 +52,7 @@ export const currentViewer = cache(async (): Promise<Viewer | null> => {
   return viewer
 })
 
-/** The session in the cookie, if it is valid and has not expired. next-auth's own reader fails on unrelated cookies. */
+/** next-auth's own reader fails on unrelated cookies. */
 async function readSession(): Promise<SessionToken | null> {
   const token = (await cookies()).get(cookieName("session"))?.value
   if (!token) return null
@@ -62,12 +61,10 @@ async function readSession(): Promise<SessionToken | null> {
 
 const sessionToken = z.object({ sub: z.uuid(), sid: z.uuid(), proved: z.int().optional() })
 
-/** For pages: redirects an unauthenticated visitor to the sign-in page, which returns to `path`. */
 export async function requireViewer(path: string): Promise<Viewer> {
   return (await currentViewer()) ?? redirect(`/sign-in?callbackUrl=${encodeURIComponent(path)}`)
 }
 
-/** For pages: responds with 403 if the viewer's role lacks the permission. */
 export async function requirePermission(path: string, permission: Permission): Promise<Viewer> {
   const viewer = await requireViewer(path)
   if (holds(viewer.role, permission)) return viewer
@@ -76,12 +73,7 @@ export async function requirePermission(path: string, permission: Permission): P
 
 export const setupPage = "/account/security/two-factor"
 
-/**
- * Starts a session for an account that has just been authenticated, and ends the browser's previous one. Returns false
- * if the account has changed since: see createSession. A sign-in that waits for a step redirects to its page.
- * @param path the page to return to after the second factor
- * @param passkey the id of the passkey that has signed in
- */
+/** For an account that has just been authenticated. Returns false if it has changed since: see createSession. */
 export async function startSession(
   user: User,
   via: SignInMethod,
@@ -105,7 +97,6 @@ export async function startSession(
   return true
 }
 
-/** Gives the browser a session that has just started: with the `device` cookie of the account as it is now. */
 export async function setSession(user: User, token: SessionToken): Promise<void> {
   await setSessionCookie(token)
   const jar = await cookies()
@@ -118,7 +109,6 @@ async function setSessionCookie(token: SessionToken): Promise<void> {
   jar.set(cookieName("session"), value, { ...cookieOptions(), maxAge: sessionMaxAgeSeconds })
 }
 
-/** Makes the session fresh, in this browser alone: see SessionToken. Null if the session has ended. */
 export async function refreshSession(viewer: Viewer): Promise<Viewer | null> {
   const token = await recordProof(viewer)
   if (!token) return null
@@ -126,7 +116,6 @@ export async function refreshSession(viewer: Viewer): Promise<Viewer | null> {
   return { ...viewer, isFresh: true }
 }
 
-/** The page of the step for which a sign-in waits. An account whose deletion is undone goes to its home page. */
 export function pageOfStep(step: Step, path: string): string {
   return step === "deletion" ? "/sign-in/deletion" : `/sign-in/confirm?${new URLSearchParams({ callbackUrl: path })}`
 }
@@ -139,10 +128,7 @@ export async function pendingSignIn(): Promise<PendingOfBrowser | undefined> {
   return found ? { ...found, token } : undefined
 }
 
-/**
- * Starts the session of a sign-in after its second factor, or redirects to the next step.
- * @returns undefined if the sign-in has ended meanwhile
- */
+/** Redirects if another step waits. @returns undefined if the sign-in has ended meanwhile */
 export async function confirmSignIn(pending: PendingOfBrowser, factor: SecondFactor): Promise<User | undefined> {
   await endSession()
   const user = await complete(pending, factor)
@@ -152,10 +138,7 @@ export async function confirmSignIn(pending: PendingOfBrowser, factor: SecondFac
   redirect(pageOfStep("deletion", "/"))
 }
 
-/**
- * Undoes the deletion of the account of a sign-in that waits for this decision, and starts its session. Undefined if the
- * sign-in has ended meanwhile.
- */
+/** @returns undefined if the sign-in has ended meanwhile */
 export async function undoDeletion(pending: PendingOfBrowser): Promise<User | undefined> {
   const user = await db().user.findUniqueOrThrow({ where: { id: pending.userId } })
   if (await restoreAccount(user)) after(() => sendEmail(user, "deletion_undone", { byStaff: false }))
@@ -181,10 +164,7 @@ async function clearPendingCookie(): Promise<void> {
   jar.set(cookieName("pending"), "", { ...cookieOptions(), maxAge: 0 })
 }
 
-/**
- * What the cookie of a provider's callback has started. Its next-auth knows sessions only: the token of a sign-in that
- * waits for a step is in the place of one, and is nowhere taken for a session.
- */
+/** next-auth knows sessions only: the token of a sign-in that waits is in the place of one, and never taken for one. */
 export async function startedBy(sessionCookie: string): Promise<StartedByProvider> {
   const token = sessionCookie.slice(sessionCookie.indexOf("=") + 1, sessionCookie.indexOf(";"))
   return startedByProvider.parse(await decodeToken(token))
@@ -205,10 +185,7 @@ export function appendPendingCookie(response: Response, token: string): void {
   append(response, pendingCookie(token))
 }
 
-/**
- * Next would rewrite the response's other cookies, and forget that some are deleted, if a cookie were set through
- * `cookies()`.
- */
+/** `cookies()` would make Next rewrite the response's other cookies, and forget that some are deleted. */
 function append(response: Response, cookie: ReturnType<typeof deviceCookie>): void {
   const { cookies, headers } = new NextResponse()
   cookies.set(...cookie)
@@ -224,7 +201,7 @@ function deviceCookie(user: User) {
   return [cookieName("device"), deviceFor(user, randomUUID()), options] as const
 }
 
-/** The names of the cookies that next-auth takes for the session: every one that starts with its name. */
+/** next-auth takes every cookie whose name starts with this one for the session. */
 export async function sessionCookieNames(): Promise<string[]> {
   const name = cookieName("session")
   return (await cookies())
@@ -239,14 +216,14 @@ export async function clearSessionCookies(): Promise<void> {
   for (const name of names) jar.set(name, "", { ...cookieOptions(), maxAge: 0 })
 }
 
-/** Signs the browser out. Its cookie is removed in any case. Returns whether copies of the cookie are invalid, too. */
+/** The cookie is removed in any case. Returns whether its copies are invalid, too. */
 export async function endSession(): Promise<boolean> {
   const isRevoked = await revokeSession()
   await clearSessionCookies()
   return isRevoked
 }
 
-/** Makes the browser's session cookie and its copies invalid. Returns false if the database cannot be written. */
+/** Also invalidates copies of the cookie. Returns false if the database cannot be written. */
 export async function revokeSession(): Promise<boolean> {
   const token = await readSession()
   if (!token) return true

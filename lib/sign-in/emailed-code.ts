@@ -9,12 +9,11 @@ import { signingSecret } from "./auth-secrets"
 import { proofMinutes } from "./proof-minutes"
 import { typedCode } from "./typed-code"
 
-/** Attempts at a code, which is one of 100 million. */
+/** At a code that is one of 100 million. */
 const tries = 5
 
 type CodeSent = { ok: true } | { ok: false; reason: "no_email" | "not_sent" } | TooMany
 
-/** Sends a code that proves who is at this session. It replaces the session's previous one. */
 export async function sendCode({ id, email }: Pick<User, "id" | "email">, sessionId: string): Promise<CodeSent> {
   if (!deliversEmails()) return { ok: false, reason: "no_email" }
   const bySession = await consume("proofCodesSession", sessionId)
@@ -41,8 +40,8 @@ export async function hasCode(sessionId: string): Promise<boolean> {
 }
 
 /**
- * Uses up one attempt at the session's code, and the code if it is right. In one statement, so that of many attempts at
- * once only `tries` are compared, and of two right ones only the first is. Undefined if no code works.
+ * One statement, so that of many attempts at once only `tries` are compared, and of two right ones only the first counts.
+ * Undefined if no code works.
  */
 export async function takeCode(typed: string, sessionId: string): Promise<"right" | "wrong" | undefined> {
   const [attempt] = await db().$queryRaw<{ isRight: boolean }[]>`
@@ -58,7 +57,7 @@ export async function takeCode(typed: string, sessionId: string): Promise<"right
   return attempt && (attempt.isRight ? "right" : "wrong")
 }
 
-/** A code has few digits: its hash is worth nothing without the secret, nor in another session. */
+/** A code has few digits: without the secret, or in another session, its hash is worth nothing. */
 function hashOf(code: string, sessionId: string): Buffer {
   return createHmac("sha256", signingSecret()).update(`proof ${sessionId} ${code}`).digest()
 }

@@ -25,26 +25,21 @@ export type ProofRequest = {
 type OfferedFactors = {
   app: boolean
   recoveryCodes: boolean
-  /** What the browser needs to use a passkey, and the host that passkeys belong to; null if there is none. */
   passkey: { options: PublicKeyCredentialRequestOptionsJSON; host: string } | null
 }
 
 export type TypedProof = {
   proof: string | undefined
   another: boolean
-  /** What the browser has signed with a passkey, as JSON, or an empty text. */
   passkey: string
 }
 
-/** Reports by email that a recovery code was used, or codes are locked; the caller runs it after the response. */
+/** Sends an email; the caller runs it after the response. */
 type Message = () => Promise<void>
 
 type Checked = { ok: true; message?: Message } | { ok: false; error?: string; isWrong?: true; message?: Message }
 
-/**
- * Whether the person at this session proves anew who they are, because the session may be stolen: by the account's second
- * factor, without one by its password, and without that by a code that is sent to its address.
- */
+/** The session may be stolen: the second factor proves the person, else the password, else an emailed code. */
 export async function checkProof(
   viewer: Viewer,
   typed: TypedProof,

@@ -4,7 +4,7 @@ export function newToken(): string {
   return randomBytes(32).toString("base64url")
 }
 
-/** What is stored of a token: it has 256 random bits, so a fast hash is enough to make a leaked table useless. */
+/** A token has 256 random bits, so a fast hash is enough to make a leaked table useless. */
 export function hashOf(token: string): string {
   return createHash("sha256").update(token).digest("hex")
 }

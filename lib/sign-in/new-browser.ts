@@ -6,10 +6,7 @@ import { type Client, isDeviceOf } from "./attempts"
 import { signInWords } from "./providers/providers"
 import { browserOf, type SecondFactor, type SignInMethod } from "./session-rows"
 
-/**
- * Sends an email after the response to a sign-in if the browser has no `device` cookie of the account. A sign-up sets
- * this cookie, too.
- */
+/** Sends after the response. A sign-up sets the `device` cookie, too. */
 export async function reportNewBrowser(
   user: Pick<User, "id" | "email" | "passwordHash" | "factorsVersion">,
   { via, factor }: { via: SignInMethod; factor?: SecondFactor | undefined },

@@ -113,10 +113,7 @@ export function authOptions(): NextAuthOptions {
   })
 }
 
-/**
- * Replaces a redirect to next-auth's own pages, which are not exposed, by the sign-in page. An error code is one word; a
- * message could contain internal details and is not passed on.
- */
+/** next-auth's own pages are not exposed. An error code is one word; a message could contain internal details. */
 export function onOurPages(location: string | null): string {
   const { pathname, searchParams } = new URL(location ?? "", env().BASE_URL)
   if (location !== null && !/^\/api\/auth\/(error|signin)$/.test(pathname)) return location
@@ -124,7 +121,7 @@ export function onOurPages(location: string | null): string {
   return `/sign-in?error=${/^[A-Za-z]+$/.test(code) ? code : "Callback"}`
 }
 
-/** The part of next-auth's adapter that sign-in through a provider uses. The provider's tokens are not stored. */
+/** The provider's tokens are not stored. */
 export const accountsAdapter: Adapter = {
   async createUser(profile: Omit<AdapterUser, "id">) {
     const created = await createAccount({

@@ -11,10 +11,9 @@ import { clientAddress } from "@/lib/platform/rate-limit/client-address"
 import { hashOf, newToken } from "./link-token"
 import { proofMinutes } from "./proof-minutes"
 
-/** The signed-in account, as read from the database for this request, and its session. */
 export type Viewer = Owner & {
   sessionId: string
-  /** The role of the account. `role` is `member` for as long as it lacks the second factor that this one needs. */
+  /** `role` is `member` for as long as the account lacks the second factor that this role needs. */
   grantedRole: string
   picture: string | null
   twoFactor: boolean
@@ -32,9 +31,7 @@ export type SignInMethod =
 
 export type SecondFactor = "app" | "recovery code" | "passkey"
 
-/**
- * Whether a sign-in proves who is at the browser, without a second factor. A provider may sign in whoever has its cookies.
- */
+/** Whether a sign-in proves the person. A provider may sign in anybody who has its cookies. */
 const proving: Record<SignInMethod, boolean> = {
   password: true,
   passkey: true,
@@ -47,18 +44,12 @@ const proving: Record<SignInMethod, boolean> = {
 
 const provingMethods = (Object.keys(proving) as SignInMethod[]).filter((via) => proving[via])
 
-/**
- * What the cookie of a session contains. `proved` is the time of the last proof, in milliseconds: a copy of the cookie
- * from before the proof, which may be stolen, gains nothing by it.
- */
+/** `proved`: of the last proof, in milliseconds. A copy of the cookie from before it, maybe stolen, gains nothing by it. */
 export type SessionToken = { sub: string; sid: string; proved?: number | undefined }
 
 type Found = Omit<Viewer, "sessionId" | "grantedRole"> & { idleSeconds: number }
 
-/**
- * The account of a live session, read in one statement, so that a ban, a closure or the end of a session acts at once.
- * `idleSeconds` is the time since the session was last recorded as seen.
- */
+/** Read in one statement, so that a ban, a closure or the end of a session acts at once. */
 export async function findViewer({
   sub,
   sid,
@@ -85,24 +76,21 @@ export async function touchSession(sessionId: string): Promise<void> {
     UPDATE sessions SET last_seen_at = now() WHERE id = ${sessionId}::uuid AND last_seen_at < now() - interval '1 minute'`
 }
 
-/** What a sign-in waits for: the second factor, then, if the account is to be deleted, whether that is undone. */
 export type Step = "factor" | "deletion"
 
-/** Whether accounts with this role need a second factor for more than a member may do. */
 export function needsFactor(role: string): boolean {
   return env().STAFF_MFA === "required" && isStaff(role)
 }
 
-/** A session, or a sign-in that waits for a step: then the token completes it, see `completeSignIn`. */
 export type Started = { session: SessionToken } | { pending: string; step: Step }
 
-/** SQL of accounts that need a second factor after a sign-in. A passkey is both, and the form that changes the password has asked for it. */
+/** A passkey is both factors, and the form that changes the password has asked for the second one. */
 const needsConfirmation = (via: Prisma.Sql) => Prisma.sql`two_factor AND ${via} NOT IN ('passkey', 'password change')`
 
 /**
- * Creates a session for an account that has just been authenticated, and deletes those that have expired. Undefined if
- * the account was banned or its password changed since it was read: both end all sessions, and this one would survive.
- * Whether the account has a second factor or is to be deleted is read by the same statement, so no way in can forget it.
+ * For an account that has just been authenticated. Undefined if the account was banned or its password changed since it
+ * was read: both end all sessions, and this one would survive. The same statement reads whether a step is needed, so no
+ * way in can forget it.
  */
 export async function createSession(
   user: Pick<User, "id" | "passwordHash">,
@@ -150,7 +138,7 @@ export type PendingSignIn = {
 
 const unconfirmed = Prisma.sql`factor IS NULL AND ${needsConfirmation(Prisma.sql`via`)}`
 
-/** The sign-in that waits for a step. A ban, a new password or a new factor has ended it. */
+/** A ban, a new password or a new factor ends it. */
 export async function findPendingSignIn(token: string): Promise<PendingSignIn | undefined> {
   const [found] = await db().$queryRaw<PendingSignIn[]>`
     SELECT user_id AS "userId", email, via, factor, CASE WHEN ${unconfirmed} THEN 'factor' ELSE 'deletion' END AS step
@@ -159,7 +147,6 @@ export async function findPendingSignIn(token: string): Promise<PendingSignIn | 
   return found
 }
 
-/** Records the second factor of a sign-in that also waits for a decision about a deletion, which has ten minutes from now. */
 export async function recordFactor(token: string, factor: SecondFactor): Promise<boolean> {
   const recorded = await db().$executeRaw`
     UPDATE pending_sign_ins SET factor = ${factor}, expires_at = now() + make_interval(mins => ${proofMinutes})
@@ -168,16 +155,13 @@ export async function recordFactor(token: string, factor: SecondFactor): Promise
   return recorded === 1
 }
 
-/**
- * Creates the session of a sign-in that waits for no other step, once.
- * @param factor the one that has just been confirmed; null if that was an earlier step, or none is needed
- */
+/** @param factor the confirmed one; null if an earlier step confirmed it, or none is needed */
 export async function completeSignIn(
   token: string,
   factor: SecondFactor | null,
   headers: Headers,
 ): Promise<SessionToken | undefined> {
-  // Locks the account first, as whatever ends pending sign-ins does. The last proof made or renewed a sign-in that waits.
+  // Locks the account first, as each end of pending sign-ins does. The last proof made or renewed a sign-in that waits.
   const [created] = await db().$queryRaw<{ userId: string; id: string; provedAt: Date | null }[]>`
     WITH account AS (
       SELECT users.id FROM users JOIN pending_sign_ins ON user_id = users.id
@@ -201,7 +185,6 @@ export async function discard(started: Started): Promise<void> {
   else await db().pendingSignIn.deleteMany({ where: { token: hashOf(started.pending) } })
 }
 
-/** Records that the person at the session has proved who they are. Undefined if the session has ended. */
 export async function recordProof({ id, sessionId }: Viewer): Promise<SessionToken | undefined> {
   const [proved] = await db().$queryRaw<{ provedAt: Date }[]>`
     UPDATE sessions SET proved_at = now() WHERE id = ${sessionId}::uuid AND user_id = ${id}::uuid
@@ -248,7 +231,6 @@ export function liveSessions({ id, role }: Pick<User, "id" | "role">): Promise<O
     ORDER BY last_seen_at DESC LIMIT 100`
 }
 
-/** Ends the sessions of an account with this id, or with any other. Returns how many have ended. */
 export function endSessions(userId: OwnerId, id: string | { not: string }): Promise<number> {
   return db().$transaction(async (transaction) => {
     const { count } = await transaction.session.deleteMany({ where: { userId, id } })
@@ -260,7 +242,7 @@ export function endSessions(userId: OwnerId, id: string | { not: string }): Prom
 
 const knownBrowsers = new Set(Object.values(Bowser.BROWSER_MAP))
 
-/** "Firefox on macOS". A client chooses its User-Agent, so only names that the library knows are kept. */
+/** A client chooses its User-Agent, so only names that the library knows are kept. */
 export function browserOf(userAgent: string | null): string {
   if (!userAgent) return "Unknown browser"
   const { browser, os } = Bowser.parse(userAgent.slice(0, 512))

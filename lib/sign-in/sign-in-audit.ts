@@ -14,7 +14,7 @@ export async function auditSignIn(
   await audit(db(), { actorId: userId, action: "user.signed_in", targetType: "user", targetId: userId, details })
 }
 
-/** Who tried is unknown. An entry that cannot be written changes nothing for them. */
+/** The actor is unknown. Never throws. */
 export async function auditFailedSignIn(
   userId: string,
   details: { via: SignInMethod; address: string; reason: "wrong" | "suspended" | "second factor" },
@@ -23,7 +23,7 @@ export async function auditFailedSignIn(
   await audit(db(), entry).catch((error) => log().error({ why: String(error) }, "failed_sign_in_not_audited"))
 }
 
-/** Who tried is unknown, too: the session may be stolen. */
+/** The actor is unknown, too: the session may be stolen. Never throws. */
 export async function auditFailedProof(userId: OwnerId, details: { method: string; address: string }): Promise<void> {
   const entry = { actorId: null, action: "user.proof_failed", targetType: "user", targetId: userId, details } as const
   await audit(db(), entry).catch((error) => log().error({ why: String(error) }, "failed_proof_not_audited"))

@@ -12,18 +12,17 @@ export type PasswordSignIn = Client & { email?: string | undefined; password?: s
 
 /** `userId` is for the audit log: the response must not depend on whether there is an account. */
 type SignInResult =
-  /** The account is active, or closed until it is deleted: then its sign-in asks whether that is undone. */
+  /** Active, or closed until its deletion: then the sign-in asks whether that is undone. */
   | { ok: true; user: User }
   | { ok: false; reason: "wrong" | "suspended"; userId: string | undefined }
-  /** The right password of this browser's sign-up, whose address is not verified. */
+  /** The password of this browser's sign-up is right, but its address is not verified. */
   | { ok: false; reason: "unverified"; userId: string | undefined }
   | TooMany
 
 /**
- * Checks email and password. An unknown address and a wrong password get the same response after the same work; only
- * the right password reveals that an account is suspended. A refused sign-in is logged without the submitted address,
- * which may be a password entered in the wrong field.
- * @param own the sign-up of this browser. Those of others are not looked up: the time would show that they wait
+ * An unknown address and a wrong password get the same response after the same work; only the right password reveals that
+ * an account is suspended. The submitted address is not logged: it may be a password in the wrong field.
+ * @param own the sign-up of this browser; a look-up of others would show by its time that they wait
  */
 export async function signInWithPassword(attempt: PasswordSignIn, own: SignUp | null = null): Promise<SignInResult> {
   const result = await check(attempt, own)
@@ -43,14 +42,13 @@ async function check({ email: typed, password, ...client }: PasswordSignIn, own:
   if ((await verifyPassword(text, user?.passwordHash ?? null, client.address, known)) && user) {
     return admitted(user)
   }
-  // The same for an address that has an account: whoever signs up with it may not learn so by signing in.
+  // The same for an address that has an account: a person who signs up with it may not learn so by signing in.
   const isOwn = own?.email === email && (await verifyPassword(text, own.passwordHash, client.address, known))
   if (isOwn) return { ok: false, reason: "unverified", userId: user?.id }
   return { ok: false, reason: "wrong", userId: user?.id }
 }
 
 type PasskeySignIn =
-  /** `passkey`: its id. */
   | { ok: true; user: User; passkey: string }
   | { ok: false; reason: "wrong" | "expired" | "copied" }
   | { ok: false; reason: "suspended"; userId: string }

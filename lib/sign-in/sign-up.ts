@@ -17,7 +17,7 @@ import { hashOf, newToken } from "./link-token"
 import { guessable, isGuessable, newPassword } from "./passwords/new-password"
 import { hashPassword, verifyPassword } from "./passwords/password-hash"
 
-/** How long a sign-up waits for its confirmation, from the latest email on. */
+/** From the latest email on. */
 export const verificationHours = 24
 
 export const signUpForm = z
@@ -31,13 +31,10 @@ export const verificationForm = z.strictObject({
 })
 
 type SignUpResult =
-  /** The sign-up waits for its confirmation; `message` sends the link, and the caller runs it after the response. */
+  /** The caller runs `message` after the response. */
   { ok: true; id: string; message: () => Promise<void> } | TooMany
 
-/**
- * Stores a sign-up and sends the link that verifies its address. Whether the address has an account is looked up only
- * after the response, so neither the response nor its timing reveals it.
- */
+/** Whether the address has an account is looked up after the response, so neither it nor its timing reveals it. */
 export async function signUp(form: z.output<typeof signUpForm>, address: string): Promise<SignUpResult> {
   const verdict = await consume("signUpAddress", address)
   if (!verdict.allowed) return tooMany(verdict)
@@ -51,7 +48,6 @@ export async function signUp(form: z.output<typeof signUpForm>, address: string)
   return { ok: true, id, message: () => sendVerification({ id, email: form.email }) }
 }
 
-/** Without verification (`VERIFY_EMAIL=off`) an account is created at once, and an address that has one is refused. */
 export async function signUpUnverified(
   { name, email, password }: z.output<typeof signUpForm>,
   address: string,
@@ -61,10 +57,7 @@ export async function signUpUnverified(
   return createAccount({ email, name, passwordHash: await hashPassword(password, address) })
 }
 
-/**
- * Sends the link to a waiting sign-up, or tells an address that has an account so. Above the limit nothing is sent, and
- * the link in the last email still works.
- */
+/** Above the limit nothing is sent, and the link in the last email still works. */
 export async function sendVerification({ id, email }: Pick<SignUp, "id" | "email">): Promise<void> {
   try {
     if (!(await consume("verificationAccount", mailboxOf(email))).allowed) return
@@ -80,7 +73,6 @@ export async function sendVerification({ id, email }: Pick<SignUp, "id" | "email
   }
 }
 
-/** Stores the token of the latest link. Returns the hash of the one before it, if there is one. */
 async function replaceToken(id: string, token: string): Promise<string | null> {
   const [replaced] = await db().$queryRaw<{ token: string | null }[]>`
     UPDATE sign_ups SET token = ${hashOf(token)}, expires_at = now() + make_interval(hours => ${verificationHours})
@@ -89,7 +81,7 @@ async function replaceToken(id: string, token: string): Promise<string | null> {
   return replaced?.token ?? null
 }
 
-/** The live sign-up whose latest link has this token. Looking does not confirm it: mail scanners open links, too. */
+/** Looking does not confirm the sign-up: mail scanners open links, too. */
 export function findSignUp(token: string): Promise<SignUp | null> {
   return live(Prisma.sql`token = ${hashOf(token)}`)
 }
@@ -119,10 +111,9 @@ export async function forgetSignUp(): Promise<void> {
 type Verification = { ok: true; user: User } | { ok: false; reason: "dead" | "taken" | "wrong" } | TooMany
 
 /**
- * Creates the account of a sign-up. The link proves that its reader has the address; the browser that signed up, or the
- * password, proves that the reader is who signed up: anybody can sign up with the address of another person, who must
- * not confirm a password that somebody else knows. The links that others cause confirm the browser's own sign-up with
- * its password, so that they keep nobody from signing up.
+ * The link proves that its reader has the address; the browser that signed up, or the password, proves that the reader
+ * signed up. Anybody can sign up with another person's address, and its owner must not confirm a password of theirs. A
+ * link that somebody else caused confirms the browser's own sign-up with its password: nobody is kept from signing up.
  */
 export async function confirmSignUp(
   { token, password }: z.output<typeof verificationForm>,

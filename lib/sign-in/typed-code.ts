@@ -1,7 +1,4 @@
-/**
- * A code as it was issued, from what a person typed or pasted: without spaces, hyphens of any kind and invisible
- * characters, with plain digits, in lower case.
- */
+/** Without spaces, hyphens of any kind and invisible characters. */
 export function typedCode(typed: string): string {
   return typed
     .slice(0, 200)

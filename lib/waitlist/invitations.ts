@@ -14,10 +14,7 @@ type InviteResult =
   /** `invited` is false if the address has joined, or was invited less than a day ago. */
   { ok: true; invited: boolean; email: string } | { ok: false; reason: "not_permitted" | "not_found" | "not_sent" }
 
-/**
- * Sends an address on the waitlist a link to sign up. A day later it can be invited again, because an email can be lost.
- * One that is not sent changes nothing.
- */
+/** A day later the address can be invited again, because an email can be lost. */
 export async function invite(actorId: OwnerId, id: string): Promise<InviteResult> {
   const taken = await take(actorId, id)
   if ("reason" in taken) return { ok: false, reason: taken.reason }
@@ -33,7 +30,7 @@ export async function invite(actorId: OwnerId, id: string): Promise<InviteResult
 
 type Taken = Pick<WaitlistEntry, "email" | "status" | "invitedAt"> & { isDue: boolean }
 
-/** Marks an entry that may be invited, so that of two invitations at once one is sent. Returns what it was before. */
+/** Of two invitations at once, one is sent. Returns the entry as it was before. */
 function take(actorId: OwnerId, id: string): Promise<Taken | { reason: "not_permitted" | "not_found" }> {
   return db().$transaction(async (transaction) => {
     const [actor] = await lockAccounts(transaction, idIn(actorId))

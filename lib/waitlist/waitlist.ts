@@ -10,7 +10,7 @@ import { waitlistSource } from "./source"
 
 export const waitlistNoteMaxLength = 500
 
-/** The waitlist form. An invalid source is replaced, because it comes from the link and not from the user. */
+/** An invalid source is replaced, because it comes from the link and not from the user. */
 export const waitlistForm = z.strictObject({
   email: emailAddress,
   note: optional(plainParagraphs({ name: "The note", max: waitlistNoteMaxLength })),
@@ -19,10 +19,7 @@ export const waitlistForm = z.strictObject({
 
 type WaitlistResult = { ok: true } | { ok: false; reason: "too_many"; retryAfterSeconds: number }
 
-/**
- * Adds an address to the waitlist. An existing entry stays unchanged and gets the same response, so that the response
- * does not reveal who is on the list.
- */
+/** An existing entry gets the same response, so that the response does not reveal who is on the list. */
 export async function joinWaitlist(form: z.output<typeof waitlistForm>, address: string): Promise<WaitlistResult> {
   const verdict = await consume("waitlistAddress", address)
   if (!verdict.allowed) return { ok: false, reason: "too_many", retryAfterSeconds: verdict.resetSeconds }
@@ -36,7 +33,6 @@ export async function markJoined(transaction: Pick<Transaction, "waitlistEntry">
   await transaction.waitlistEntry.updateMany({ where: { email }, data: { status: "joined" } })
 }
 
-/** Removes the person from the waitlist entry of an address, as the erasure of an account does. The figures stay. */
 export async function forgetEntry(transaction: Pick<Transaction, "$executeRaw">, email: string): Promise<void> {
   await transaction.$executeRaw`
     UPDATE waitlist_entries SET email = ${Prisma.raw(deletedAddress)}, note = NULL WHERE email = ${email}`

@@ -10,7 +10,7 @@ import { countReport } from "./count-report"
 
 const receipt = objectEnvelope(leakReceipt.parse({ received: true }))
 
-/** Anybody may report keys that leaked. No key is looked up before the response, so it says nothing about them. */
+/** No key is looked up before the response, so it says nothing about them. */
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST", "POST, OPTIONS", (request) =>
   respond(request, async (draft, { search }) => {
     await countReport("leakReportsAddress", request.headers)

@@ -11,10 +11,10 @@ const files = import.meta.glob<Routes>([
   "!./*/skill.md/route.ts",
 ])
 
-// The example response of each endpoint, stored next to its route file; examples.test.ts writes and checks it.
+// examples.test.ts writes and checks them.
 const examples = import.meta.glob<{ default: unknown }>(["./admin/**/example.json", "./me/**/example.json"])
 
-/** Every endpoint of both surfaces, read from the route files: deleting a route file removes its endpoint. */
+/** Read from the route files: deleting a route file removes its endpoint. */
 export async function endpoints(): Promise<ServedEndpoint[]> {
   const loading = Object.entries(files).map(async ([file, load]) => {
     const routes = await load()

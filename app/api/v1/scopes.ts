@@ -2,7 +2,6 @@ import { mayGive, type Scope, scopeMeanings } from "@/lib/keys/scopes"
 import type { Surface } from "@/lib/surfaces"
 import { endpoints } from "./endpoints"
 
-/** The scopes that an account with this role can give to a key: those that endpoints of the surface require. */
 export async function scopesOf(surface: Surface, role: string): Promise<Scope[]> {
   const required = new Set(
     (await endpoints()).filter((endpoint) => endpoint.surface === surface).map(({ scope }) => scope),
@@ -11,7 +10,6 @@ export async function scopesOf(surface: Surface, role: string): Promise<Scope[]>
   return all.filter((scope) => required.has(scope) && mayGive(role, scope))
 }
 
-/** The scopes that an account with this role can give to the keys of each surface. */
 export async function allScopesOf(role: string): Promise<Record<Surface, Scope[]>> {
   const [admin, user] = await Promise.all([scopesOf("admin", role), scopesOf("user", role)])
   return { admin, user }

@@ -4,10 +4,7 @@ import { db } from "@/lib/platform/postgres/prisma"
 import { type Client, countAttempt, knownTo, type TooMany } from "../attempts"
 import { verifyPassword } from "./password-hash"
 
-/**
- * Whether the person at this session knows the password of its account, because the session may be stolen. Counts as a
- * sign-in attempt, unless nothing was typed. An account without a password sets one by email first.
- */
+/** The session may be stolen. Counts as a sign-in attempt, unless nothing was typed. */
 export async function confirmPassword(
   userId: OwnerId,
   password: string,

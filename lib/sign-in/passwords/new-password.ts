@@ -5,10 +5,7 @@ import { product } from "@/lib/product"
 import { singleton } from "@/lib/singleton"
 import { passwordMinLength } from "./password-hash"
 
-/**
- * At least 12 characters and not on a list of common passwords (NIST SP 800-63B section 3.1.1.2); no other rules but
- * `isGuessable`, which needs the account.
- */
+/** NIST SP 800-63B section 3.1.1.2; no other rules but `isGuessable`, which needs the account. */
 export const newPassword = secret(
   z
     .string()
@@ -20,7 +17,6 @@ export const newPassword = secret(
     ),
 )
 
-/** Whether a password is one character, the account's name or address, or the product's name, however often repeated. */
 export function isGuessable(password: string, { name, email }: { name: string; email: string }): boolean {
   const text = password.toLowerCase()
   const [first = ""] = text

@@ -22,9 +22,8 @@ type PasswordChange =
   | TooMany
 
 /**
- * Changes the password of the signed-in account and ends all its sessions; the caller starts a new one. The current
- * password is required and counts as a sign-in attempt, because the session may be stolen. One that has ended meanwhile changes
- * nothing: the session that follows it needs no second factor.
+ * The session may be stolen, so the current password counts as a sign-in attempt. An ended session changes nothing: the
+ * session that the caller starts next needs no second factor.
  */
 export async function changePassword(
   viewer: Pick<Viewer, "id" | "sessionId">,

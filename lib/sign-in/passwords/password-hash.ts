@@ -10,7 +10,7 @@ export const passwordMinLength = 12
 
 type Cost = { N: number; r: number; p: number }
 
-/** The cost of new hashes. scrypt needs 128 * N * r bytes of memory; maxmem leaves headroom. */
+/** scrypt needs 128 * N * r bytes of memory; maxmem leaves headroom. */
 function currentCost(): Cost {
   return { N: 2 ** readPasswordHashCost(), r: 8, p: 1 }
 }
@@ -19,12 +19,12 @@ const hashBytes = 32
 
 const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 
-/** Thrown when too many passwords wait to be hashed; the form then shows it. */
 export class TooManyPasswords extends Error {}
 
 /**
- * @param address that of the client, whose hashes take turns with those of others
- * @param account the account that the browser has signed in to before, which goes before others; see `knownTo`
+ * @param address the client's, whose hashes take turns with those of others
+ * @param account goes before others, because the browser has signed in to it before; see `knownTo`
+ * @throws TooManyPasswords
  */
 export async function hashPassword(password: string, address: string, account?: string): Promise<string> {
   const salt = randomBytes(16)
@@ -32,20 +32,15 @@ export async function hashPassword(password: string, address: string, account?: 
   return stored(cost, salt, await derive(password, salt, cost, { address, account }))
 }
 
-/** `scrypt$N$r$p$salt$hash`, the last two in base64url. */
 function stored({ N, r, p }: Cost, salt: Buffer, hash: Buffer): string {
   return ["scrypt", N, r, p, salt.toString("base64url"), hash.toString("base64url")].join("$")
 }
 
-/** No password has this hash. */
 function decoy(): string {
   return stored(currentCost(), randomBytes(16), randomBytes(hashBytes))
 }
 
-/**
- * Takes the same time for an account without a password (`null`): it then verifies against a decoy hash. For the
- * client see `hashPassword`.
- */
+/** Takes the same time for an account without a password (`null`). @throws TooManyPasswords */
 export async function verifyPassword(
   password: string,
   hash: string | null,
@@ -61,7 +56,7 @@ export async function verifyPassword(
 const bounds = {
   /** Half of Node's four threads, which file reads and DNS look-ups share. */
   maxRunning: 2,
-  /** Of each kind about ten seconds of work, after which a form is refused anyway. */
+  /** Of each kind about ten seconds of work; then a form is refused anyway. */
   maxWaiting: 64,
   maxWaitMs: 10_000,
 }

@@ -22,13 +22,10 @@ export const resetRequestForm = z.strictObject({ email: emailAddress })
 export const resetForm = z.strictObject({ token: hidden(z.string()), password: newPassword })
 
 type ResetRequest =
-  /** `message` sends the email; the caller runs it after the response. */
+  /** The caller runs `message` after the response. */
   { ok: true; message: () => Promise<void> } | { ok: false; reason: "no_email" } | TooMany
 
-/**
- * Requests an email with a link that sets a new password. The account is looked up only after the response, so neither
- * the response nor its timing reveals whether the address belongs to an account.
- */
+/** The account is looked up only after the response, so neither it nor its timing reveals whether there is one. */
 export async function requestReset(email: string, client: Client): Promise<ResetRequest> {
   if (!deliversEmails()) return { ok: false, reason: "no_email" }
   const byAddress = await consume("resetAddress", client.address)
@@ -48,7 +45,6 @@ async function sendLink(email: string, client: Client): Promise<void> {
   }
 }
 
-/** Stores the only token of the account with this address that may sign in. Returns the account's id, if there is one. */
 function storeToken(email: string, token: string): Promise<string | undefined> {
   return db().$transaction(async (transaction) => {
     const [account] = await lockAccounts(transaction, Prisma.sql`email = ${email} AND ${maySignIn}`)
@@ -61,17 +57,13 @@ function storeToken(email: string, token: string): Promise<string | undefined> {
   })
 }
 
-/**
- * The address of the account whose password the link with this token sets, if the link works now. Looking does not
- * consume it: mail scanners open links, too.
- */
+/** Looking does not consume the token: mail scanners open links, too. */
 export async function addressOf(token: string): Promise<string | undefined> {
   return (await accountOf(token))?.email
 }
 
 export type Reset = { ok: true; user: User } | { ok: false; reason: "dead" | "guessable" } | TooMany
 
-/** Sets the password of the account that the token was sent to, ends all its sessions and consumes the token. */
 export async function resetPassword({ token, password }: z.output<typeof resetForm>, address: string): Promise<Reset> {
   const verdict = await consume("resetAddress", address)
   if (!verdict.allowed) return tooMany(verdict)

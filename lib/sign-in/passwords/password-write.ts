@@ -2,10 +2,7 @@ import type { User } from "@/generated/prisma/client"
 import { audit } from "@/lib/audit/entries"
 import type { Transaction } from "@/lib/platform/postgres/prisma"
 
-/**
- * Sets the password of an account, invalidates its reset links and unconfirmed changes of address, and writes the audit
- * entry; a trigger ends all sessions. The caller has locked the account.
- */
+/** A trigger ends all sessions. The caller has locked the account. */
 export async function writePassword(
   transaction: Transaction,
   {

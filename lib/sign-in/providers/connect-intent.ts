@@ -7,10 +7,7 @@ import type { Viewer } from "../session-rows"
 import { providerSignInUrl } from "./provider-url"
 import type { ProviderId } from "./providers"
 
-/**
- * The URL at which the browser of this session signs in with a provider to connect it. The session keeps the hash of
- * the provider and of a nonce in the `connect` cookie: nothing else in the browser or at the provider can connect.
- */
+/** The session keeps the hash of provider and nonce: nothing else in the browser or at the provider can connect. */
 export async function connectUrl({ sessionId }: Viewer, provider: ProviderId): Promise<string> {
   const url = await providerSignInUrl(provider, "/account/security")
   const nonce = randomBytes(32).toString("base64url")
@@ -23,7 +20,6 @@ export async function connectUrl({ sessionId }: Viewer, provider: ProviderId): P
   return url
 }
 
-/** Whether this session may connect this provider now. It may not a second time, whatever comes of the first. */
 export async function consumeConnectIntent({ sessionId }: Viewer, provider: ProviderId, nonce: string) {
   const [session] = await db().$queryRaw<{ mayConnect: boolean | null }[]>`
     UPDATE sessions SET connecting = NULL, connecting_until = NULL

@@ -15,11 +15,9 @@ type ConnectedProvider = {
   provider: string
   name: string
   createdAt: Date
-  /** Whether nobody could sign in to the account without it. */
   isLast: boolean
 }
 
-/** An account that signs in only through providers has no password. */
 export type WaysIn = { hasPassword: boolean; providers: ConnectedProvider[] }
 
 export async function waysIn(userId: string, database: Pick<Transaction, "user"> = db()): Promise<WaysIn> {
@@ -36,10 +34,6 @@ export async function waysIn(userId: string, database: Pick<Transaction, "user">
   return { hasPassword: passwordHash !== null, providers }
 }
 
-/**
- * Connects an account at a provider: it then signs in to this account. Refused if the session has ended while the
- * browser was at the provider, for a second account there, and for one that signs in to another account.
- */
 export function connectProvider(
   viewer: Viewer,
   { provider, providerAccountId }: { provider: string; providerAccountId: string },
@@ -57,7 +51,7 @@ export function connectProvider(
   })
 }
 
-/** Whether an account at a provider signs in to this account, after waiting for a change that is being made. */
+/** Waits for a change that is being made. */
 export async function isConnected(
   userId: string,
   { provider, providerAccountId }: { provider: string; providerAccountId: string },
@@ -69,7 +63,6 @@ export async function isConnected(
   return found.length === 1
 }
 
-/** Disconnects a provider and ends the other sessions that it started. An account keeps at least one way in. */
 export function disconnectProvider(
   { id: userId, sessionId }: Viewer,
   id: string,

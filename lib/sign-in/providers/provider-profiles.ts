@@ -3,8 +3,7 @@ import type { UserinfoEndpointHandler } from "next-auth/providers/oauth"
 import { z } from "zod"
 import { log } from "@/lib/platform/telemetry/log"
 
-// What a provider says about the person who signs in. An address is passed on only if the provider says that it is
-// verified: anyone can enter the address of another person.
+// An address is passed on only if the provider says that it is verified: anyone can enter another person's address.
 
 const gitHubAddresses = z.array(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }))
 

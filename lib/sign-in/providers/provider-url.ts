@@ -5,10 +5,7 @@ import { env } from "@/lib/env"
 import { cookieName, cookieOptions } from "@/lib/platform/http/cookies"
 import { authOptions, onOurPages } from "../next-auth"
 
-/**
- * The URL at which the browser signs in with a provider. next-auth expects a POST with the CSRF token from its cookie;
- * calling it on the server saves the page a round trip and a script.
- */
+/** next-auth expects a POST with its CSRF token; calling it on the server saves the page a round trip and a script. */
 export async function providerSignInUrl(provider: string, callbackUrl: string): Promise<string> {
   // next-auth returns a 500 for an invalid URL in its cookie, and the parameter below decides in any case.
   const jar = await cookies()
@@ -21,7 +18,6 @@ export async function providerSignInUrl(provider: string, callbackUrl: string): 
   return onOurPages(response.headers.get("location"))
 }
 
-/** Calls next-auth as the browser would, and passes the cookies of its response on to the browser. */
 async function callNextAuth(path: string[], body?: URLSearchParams): Promise<Response> {
   const options = authOptions()
   const url = `${env().BASE_URL}/api/auth/${path.join("/")}`

@@ -6,12 +6,10 @@ export type ProviderId = keyof typeof names
 
 export const providerIds = Object.keys(names) as ProviderId[]
 
-/** The name of a provider that is connected to an account, whether it is available now or not. */
 export function providerName(id: string): string {
   return Object.hasOwn(names, id) ? names[id as ProviderId] : id
 }
 
-/** How a browser signed in, in words: "GitHub and authenticator app". */
 export function signInWords(via: string, factor?: string | null): string {
   const method = providerName(via)
   return factor ? `${method} and ${factor === "app" ? "authenticator app" : factor}` : method

@@ -8,12 +8,11 @@ import { typedCode } from "../typed-code"
 import { currentKeyId, decrypt, encrypt } from "./encryption"
 import { type Added, addFactor, stepSeconds } from "./factors"
 
-/** How long an app can be added after its secret was made. */
 export const setupMinutes = 10
 
 export type Setup = { secret: string; uri: string }
 
-/** Starts to add an authenticator app. Nothing counts before a code confirms that the app has the secret. */
+/** Nothing counts before a code confirms that the app has the secret. */
 export async function startApp({ id, sessionId }: Viewer): Promise<void> {
   const { base32 } = new Secret({ size: 20 })
   await db().$executeRaw`
@@ -22,7 +21,7 @@ export async function startApp({ id, sessionId }: Viewer): Promise<void> {
     WHERE id = ${sessionId}::uuid`
 }
 
-/** The app that this session is adding: no other session of the account sees its secret. Only for a fresh viewer. */
+/** Only for a fresh viewer; no other session of the account sees the secret. */
 export async function startedApp({ id, sessionId, email }: Viewer): Promise<Setup | undefined> {
   const secret = await startedSecret(id, sessionId)
   return secret === undefined ? undefined : { secret, uri: totpOf(secret, email).toString() }
@@ -35,7 +34,6 @@ async function startedSecret(userId: string, sessionId: string): Promise<string 
   return session && decrypt(session.encrypted, userId)
 }
 
-/** Adds the app that this session has started to add, in place of the one before, if the code is right. */
 export async function confirmApp(viewer: Viewer, typed: string): Promise<Added | { ok: false; reason: "wrong" }> {
   const secret = await startedSecret(viewer.id, viewer.sessionId)
   if (!secret) return { ok: false, reason: "expired" }
@@ -49,7 +47,7 @@ export async function confirmApp(viewer: Viewer, typed: string): Promise<Added |
   })
 }
 
-/** Whether the code is one of the account's app that was not used before. It cannot be used again, nor an older one. */
+/** A used code cannot be used again, nor an older one. */
 export async function consumeAppCode(userId: string, typed: string): Promise<boolean> {
   const app = await db().authenticatorApp.findUnique({ where: { userId } })
   if (!app) return false
@@ -68,10 +66,9 @@ export async function consumeAppCode(userId: string, typed: string): Promise<boo
   return count === 1
 }
 
-/** The number of secrets of apps that are encrypted again in a statement. */
 const batch = 1000
 
-/** Encrypts again, with the first of the secrets of AUTH_SECRET, what others encrypted. @returns what it did, in words */
+/** With the first secret of AUTH_SECRET. @returns the result in words */
 export async function renewAppSecrets(database: Pool): Promise<string> {
   let [renewed, lost, after] = [0, 0, "00000000-0000-0000-0000-000000000000"]
   for (;;) {
@@ -104,7 +101,7 @@ export function isAppCode(typed: string): boolean {
   return /^[0-9]{6}$/.test(typedCode(typed))
 }
 
-/** The step of 30 seconds whose code this is: the current one, or the one before or after it. */
+/** Of 30 seconds: the current step, or the one before or after it. */
 function stepOf(secret: string, typed: string): number | undefined {
   if (!isAppCode(typed)) return undefined
   const [totp, timestamp] = [totpOf(secret, ""), Date.now()]

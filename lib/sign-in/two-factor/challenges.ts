@@ -4,7 +4,7 @@ import { hashOf } from "../link-token"
 
 export const challengeMinutes = 5
 
-/** What a challenge may be used for. `id` is that of the session, or the hash of the pending sign-in's token. */
+/** `id` is that of the session, or the hash of the pending sign-in's token. */
 export type Purpose = { purpose: "sign-in" } | { purpose: "register" | "confirm" | "proof"; id: string; userId: string }
 
 export async function newChallenge(use: Purpose): Promise<Uint8Array<ArrayBuffer>> {
@@ -18,7 +18,6 @@ export async function newChallenge(use: Purpose): Promise<Uint8Array<ArrayBuffer
   return challenge
 }
 
-/** Whether the challenge was made for this purpose and is used for the first time, in time. */
 export async function consumeChallenge(challenge: string, use: Purpose): Promise<boolean> {
   const used = await db().$executeRaw`
     DELETE FROM passkey_challenges

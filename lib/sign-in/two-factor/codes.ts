@@ -5,7 +5,6 @@ import { type Client, countAddress, isDeviceOf, type TooMany } from "../attempts
 import { consumeAppCode, isAppCode } from "./app"
 import { consumeRecoveryCode, isRecoveryCode } from "./recovery-codes"
 
-/** After this many wrong codes of the app in a row, its codes are locked for this time. */
 export const lock = { wrongCodes: 5, minutes: 10 } as const
 
 export const wrongCode =
@@ -15,17 +14,14 @@ type Locked = { ok: false; reason: "locked"; retryAfterSeconds: number }
 
 type CodeResult =
   | { ok: true; via: "app" }
-  /** `message` reports the use by email; the caller runs it after the response. */
+  /** `message` sends an email; the caller runs it after the response. */
   | { ok: true; via: "recovery code"; message: () => Promise<void> }
-  /** `message` reports by email that this code has locked those of the app; the caller runs it after the response. */
+  /** `message`: only for the code that has locked those of the app. */
   | { ok: false; reason: "wrong"; message?: () => Promise<void> }
   | Locked
   | TooMany
 
-/**
- * Whether a person who has shown another proof of who they are has the account's app, or one of its recovery codes.
- * Recovery codes cannot be guessed, so they are not locked: nobody who knows the password can lock the owner out.
- */
+/** Recovery codes cannot be guessed, so they are not locked: nobody who knows the password can lock the owner out. */
 export async function confirmCode(userId: string, typed: string, client: Client): Promise<CodeResult> {
   const refused = await countAddress(client)
   if (refused) return refused
@@ -45,14 +41,13 @@ export async function confirmCode(userId: string, typed: string, client: Client)
   return { ok: true, via: "app" }
 }
 
-/** The browser whose wrong codes are counted: one that has signed in to the account before has a lock of its own. */
 async function deviceId(userId: string, { device }: Client): Promise<string> {
   if (device === undefined) return ""
   const user = await db().user.findUniqueOrThrow({ where: { id: userId } })
   return isDeviceOf(user, device) ? device.slice(0, device.indexOf(".")) : ""
 }
 
-/** Counts a code as wrong before it is checked, so that no more are checked at once than may be wrong. */
+/** Before the code is checked, so that no more are checked at once than may be wrong. */
 async function countWrong(userId: string, device: string): Promise<{ wrong: number } | Locked> {
   const [counted] = await db().$queryRaw<{ wrong: number }[]>`
     WITH old AS (
@@ -73,7 +68,7 @@ async function countWrong(userId: string, device: string): Promise<{ wrong: numb
   return { ok: false, reason: "locked", retryAfterSeconds: Math.max(1, left?.seconds ?? 1) }
 }
 
-/** Only who has passed the first step gets this far, so the owner hears of it; once a day, however often it happens. */
+/** Only a person past the first step gets this far, so the owner hears of it: once a day, however often it happens. */
 async function reportLock(userId: string, { address }: Client): Promise<void> {
   if (!(await consume("wrongCodesEmailsAccount", userId)).allowed) return
   const account = await db().user.findUniqueOrThrow({ where: { id: userId } })

@@ -4,7 +4,7 @@ import { authSecrets, signingSecret } from "../auth-secrets"
 // An encrypted text is the id of its key, the initialization vector, the tag, and the text.
 const [idBytes, ivBytes, tagBytes] = [4, 12, 16]
 
-/** Encrypts the secret of an authenticator app with the first of the secrets of AUTH_SECRET, for this account only. */
+/** With the first secret of AUTH_SECRET, for this account only. */
 export function encrypt(text: string, userId: string): Uint8Array<ArrayBuffer> {
   const { id, key } = keyOf(signingSecret())
   const iv = randomBytes(ivBytes)
@@ -28,7 +28,7 @@ export function decrypt(encrypted: Uint8Array, userId: string): string | undefin
   return undefined
 }
 
-/** The start of what the first of the secrets encrypts. */
+/** Texts that the first secret encrypts start with it. */
 export function currentKeyId(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(keyOf(signingSecret()).id)
 }

@@ -9,7 +9,6 @@ import { writeRecoveryCodes } from "./recovery-codes"
 
 export const stepSeconds = 30
 
-/** `factor`: `app`, or the id of a passkey. */
 export const removalForm = z.strictObject({ factor: hidden(z.literal("app").or(z.uuid())) })
 
 type ListedPasskey = { id: string; name: string; createdAt: Date; lastUsedAt: Date | null }
@@ -45,15 +44,11 @@ export async function factorsOf(userId: string): Promise<Factors> {
 
 type Replaced = { user: User; session: SessionToken }
 
-/** `recoveryCodes`: made with the first factor, and shown once. */
 export type Added =
   | ({ ok: true; recoveryCodes: string[] | undefined } & Replaced)
   | { ok: false; reason: "expired" | "taken" | "many" }
 
-/**
- * Adds a factor to the viewer's account, and ends all its sessions and sign-ins: one from before the factor would be a
- * way around it, also a copy of this browser's cookie.
- */
+/** Ends all sessions and sign-ins: one from before the factor would be a way around it, also a copy of the cookie. */
 export function addFactor(
   viewer: Viewer,
   factor: "app" | "passkey",
@@ -75,10 +70,7 @@ export function addFactor(
 
 export type Removed = ({ ok: true } & Replaced) | { ok: false; reason: "expired" | "absent" | "required" }
 
-/**
- * Removes the app, or a passkey, and ends all sessions, as addFactor does. Without a factor left, recovery codes are
- * worth nothing and sign-ins need none. Staff keep one while it is required.
- */
+/** Ends all sessions, as addFactor does. Without a factor left, recovery codes are worth nothing. */
 export function removeFactor(viewer: Viewer, factor: string): Promise<Removed> {
   return db().$transaction(async (transaction): Promise<Removed> => {
     const { id: userId } = viewer
@@ -106,9 +98,8 @@ async function countFactors(transaction: Transaction, userId: string): Promise<n
 }
 
 /**
- * Removes the factors that were added since a time: whoever had the account then may have added them. If it had others
- * before, sign-ins still need one: an older factor or recovery code, or else the operator, who resets them. The caller has
- * locked the account.
+ * An attacker may have added them. An account that had others before still needs one to sign in: an older factor or
+ * recovery code, or else the operator, who resets them. The caller has locked the account.
  */
 export async function removeFactorsSince(transaction: Transaction, userId: string, time: Date): Promise<void> {
   const where = { userId, createdAt: { gte: time } }
@@ -119,7 +110,7 @@ export async function removeFactorsSince(transaction: Transaction, userId: strin
   if (twoFactorSince && twoFactorSince >= time) await turnOff(transaction, userId)
 }
 
-/** Removes all factors of an account, for an owner who lost them, and ends its sessions. Returns whether it had any. */
+/** For an owner who lost them. Returns whether the account had any. */
 export async function resetFactors(transaction: Transaction, userId: string): Promise<boolean> {
   await lockAccounts(transaction, idIn(userId))
   const where = { userId }
@@ -143,7 +134,7 @@ async function turnOff(transaction: Transaction, userId: string): Promise<void> 
   await transaction.user.update({ where: { id: userId }, data: { twoFactor: false, twoFactorSince: null, ...changed } })
 }
 
-/** Ends all sessions of the account, and gives the viewer's browser a new one, with nothing that it had started. */
+/** The viewer's new session keeps nothing that the old one had started. */
 async function replaceSessions(transaction: Transaction, { id: userId, sessionId }: Viewer): Promise<Replaced> {
   await transaction.pendingSignIn.deleteMany({ where: { userId } })
   const [created] = await transaction.$queryRaw<{ id: string; provedAt: Date | null }[]>`

@@ -25,18 +25,17 @@ import { type Added, addFactor } from "./factors"
 
 export const maxPasskeys = 20
 
-/** `response`: what the browser has created or signed, as JSON. */
 export const passkeyForm = z.strictObject({
   name: plainText({ name: "Name", max: 60 }),
   response: hidden(z.string()),
 })
 
-/** What Node verifies in every version that the product runs on: EdDSA, ES256 and RS256. */
+/** EdDSA, ES256 and RS256: Node verifies them in every version that the product runs on. */
 const algorithms = [-8, -7, -257]
 
 const timeout = challengeMinutes * 60_000
 
-/** The host that passkeys belong to. Browsers offer them on no other. */
+/** Browsers offer passkeys on no other host. */
 export function passkeyHost(): string {
   return new URL(env().BASE_URL).hostname
 }
@@ -108,7 +107,7 @@ async function verifiedRegistration(
   }
 }
 
-/** Whether an attestation is of a kind with certificates, whose revocation lists the library would fetch. */
+/** The library would fetch the revocation lists of certificates. */
 function namesCertificates(attestationObject: string): boolean {
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject))
   const format = attestation.get("fmt")
@@ -125,14 +124,12 @@ export async function passkeyOptions(use: Purpose): Promise<PublicKeyCredentialR
   })
 }
 
-/** `id`: of the passkey. `copied`: it is the right one, but its counter went back. */
+/** `id`: of the passkey. `copied`: the counter of the right passkey went back. */
 type PasskeyResult = { ok: true; userId: string; id: string } | { ok: false; reason: "wrong" | "expired" | "copied" }
 
-/** What to do about a passkey whose counter went back, which may not happen again for a long time, or always. */
 export const copiedPasskey =
   "This passkey was refused, because its counter went back: it may have been copied, or its device restored. Use another passkey, your app or a recovery code, then remove this passkey under Security and add a new one."
 
-/** Whether the browser has used a passkey for this purpose: one of the account's, or at a sign-in any account's. */
 export async function confirmPasskey(response: string, use: Purpose): Promise<PasskeyResult> {
   const signed = authenticationResponse.safeParse(parsedJson(response)).data
   const challenge = signed && challengeIn(signed.response.clientDataJSON)
@@ -146,7 +143,7 @@ export async function confirmPasskey(response: string, use: Purpose): Promise<Pa
   return (await countUse(passkey, counter)) ? { ok: true, userId, id } : { ok: false, reason: "copied" }
 }
 
-/** Whether the account has this passkey, after waiting for a removal that is being made. */
+/** Waits for a removal that is being made. */
 export async function hasPasskey(userId: string, id: string): Promise<boolean> {
   const found = await db().$queryRaw<unknown[]>`
     SELECT id FROM passkeys WHERE id = ${id}::uuid AND user_id = ${userId}::uuid FOR KEY SHARE`
@@ -178,9 +175,9 @@ async function verifiedCounter(
 }
 
 /**
- * Records the use of a passkey. An authenticator that counts never sends a number twice: a copy of it does, and is
- * refused. Zero means that it does not count, as most password managers, into which a passkey can be moved. The counter is
- * a sign, not a proof (https://www.w3.org/TR/webauthn-3/#sctn-sign-counter), so its owner hears of both.
+ * An authenticator that counts never sends a number twice: a copy of it does, and is refused. Zero means that it does not
+ * count, as most password managers. The counter is a sign, not a proof, so the owner hears of both:
+ * https://www.w3.org/TR/webauthn-3/#sctn-sign-counter
  */
 async function countUse({ id, userId }: Passkey, counter: number): Promise<boolean> {
   const [used] = await db().$queryRaw<{ stopped: boolean }[]>`
@@ -214,7 +211,7 @@ async function credentialsOf(userId: string) {
 
 const encoded = z.string().regex(/^[\w-]+$/)
 
-/** Of at most 1,023 bytes, as WebAuthn has it. */
+/** At most 1,023 bytes in WebAuthn. */
 const credentialId = encoded.max(1364)
 
 const registrationResponse = z.object({

@@ -12,7 +12,7 @@ export const recoveryCodeCount = 10
 // Without i, l, o and u, which are mistaken for others. A code has 24 of 32 characters, which are 120 bits.
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-/** Replaces the recovery codes of an account. They are returned once; their hashes are stored. */
+/** The codes are returned once; their hashes are stored. */
 export async function writeRecoveryCodes(transaction: Transaction, userId: string): Promise<string[]> {
   const codes = Array.from({ length: recoveryCodeCount }, newCode)
   await transaction.recoveryCode.deleteMany({ where: { userId } })
@@ -25,7 +25,7 @@ function newCode(): string {
   return [group(), group(), group(), group()].join("-")
 }
 
-/** What is hashed of a typed code. Letters that no code has stand for the digits that they look like. */
+/** Letters that no code has stand for the digits that they look like. */
 function plain(typed: string): string {
   return typedCode(typed).replaceAll("o", "0").replaceAll(/[il]/g, "1")
 }
@@ -34,7 +34,6 @@ export function isRecoveryCode(typed: string): boolean {
   return new RegExp(`^[${alphabet}]{24}$`).test(plain(typed))
 }
 
-/** Makes the codes of the viewer anew: those before no longer work. Refused without a second factor. */
 export function replaceRecoveryCodes(viewer: Viewer): Promise<string[] | undefined> {
   const { id: userId } = viewer
   return db().$transaction(async (transaction) => {
@@ -47,7 +46,7 @@ export function replaceRecoveryCodes(viewer: Viewer): Promise<string[] | undefin
   })
 }
 
-/** Uses up a code. Returns the email that reports it, to be sent after the response; undefined if the code is wrong. */
+/** Returns the email that reports it, to be sent after the response; undefined if the code is wrong. */
 export function consumeRecoveryCode(userId: string, typed: string): Promise<(() => Promise<void>) | undefined> {
   return db().$transaction(async (transaction) => {
     const [account] = await lockAccounts(transaction, idIn(userId))

@@ -22,13 +22,13 @@ import { type ProviderId, providerName, socialProviders } from "@/lib/sign-in/pr
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 
-/** The callback that providers redirect the browser to: the only next-auth endpoint that is exposed. */
+/** The callback of providers is the only next-auth endpoint that is exposed. */
 export async function GET(request: NextRequest, context: Context): Promise<Response> {
   const path = (await context.params).nextauth.join("/")
   const provider = socialProviders().find(({ id }) => path === `callback/${id}`)
   if (!provider) return nothing.GET(request)
   if (!hasValidCallbackUrl(request)) return clearCallbackUrl()
-  // Each sign-in is audited in a log that keeps everything.
+  // Each sign-in is audited, and the audit log keeps everything.
   const { allowed } = await consume("signInAddress", clientAddress(request.headers))
   if (!allowed) return NextResponse.redirect(new URL("/sign-in?error=TooMany", env().BASE_URL))
   const nonce = request.cookies.get(cookieName("connect"))?.value
@@ -40,7 +40,6 @@ export async function GET(request: NextRequest, context: Context): Promise<Respo
   return started ? whenStarted(response, started) : response
 }
 
-/** @param line the `Set-Cookie` header of the session */
 async function whenStarted(response: Response, line: string): Promise<Response> {
   await revokeSession()
   const started = await startedBy(line)
@@ -61,7 +60,7 @@ async function whenStarted(response: Response, line: string): Promise<Response> 
 
 export const { HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nothing
 
-/** Connects the provider. Whatever the outcome, it signs nobody in, and the browser needs a new intent for the next one. */
+/** Whatever the outcome, it signs nobody in, and the next one needs a new intent. */
 async function connect(request: NextRequest, context: Context, provider: ProviderId, nonce: string) {
   const outcome = await connection(request, context, provider, nonce).catch((error) => {
     log().error({ why: String(error) }, "provider_not_connected")
@@ -86,7 +85,7 @@ async function connection(request: NextRequest, context: Context, provider: Prov
   return outcome
 }
 
-/** The account at the provider with which the browser returns. next-auth stops at a redirect from `signIn`. */
+/** next-auth stops at a redirect from `signIn`. */
 async function identify(request: NextRequest, context: Context): Promise<Account | undefined> {
   const found: Account[] = []
   const options = authOptions()
@@ -109,8 +108,8 @@ async function callNextAuth(request: NextRequest, context: Context, options: Nex
 }
 
 /**
- * Whether the request contains a code or an error. openid-client also accepts a token from the URL, issued to any
- * application: an attacker could sign in with another person's token.
+ * openid-client also accepts a token from the URL, issued to any application: an attacker could sign in with another
+ * person's token.
  */
 function isCodeResponse({ nextUrl: { searchParams } }: NextRequest): boolean {
   const tokens = ["access_token", "id_token", "refresh_token", "response"]
@@ -119,7 +118,7 @@ function isCodeResponse({ nextUrl: { searchParams } }: NextRequest): boolean {
   )
 }
 
-/** Checked first, because next-auth returns a 500 for a callback URL that is not a valid HTTP or HTTPS URL. */
+/** next-auth returns a 500 for a callback URL that is not a valid HTTP or HTTPS URL. */
 function hasValidCallbackUrl({ nextUrl, cookies }: NextRequest): boolean {
   const urls = [...nextUrl.searchParams.getAll("callbackUrl"), cookies.get(cookieName("callback-url"))?.value ?? ""]
   return urls.every((url) => {
@@ -129,7 +128,7 @@ function hasValidCallbackUrl({ nextUrl, cookies }: NextRequest): boolean {
   })
 }
 
-/** Deletes the cookie with the invalid callback URL, so that the next sign-in succeeds. */
+/** Without the cookie, the next sign-in succeeds. */
 function clearCallbackUrl(): Response {
   const response = new NextResponse(null, { status: 400 })
   response.cookies.set(cookieName("callback-url"), "", { ...cookieOptions(), maxAge: 0 })

@@ -10,16 +10,13 @@ import { databaseDeadline } from "@/lib/platform/postgres/deadline"
 import { isOverloaded, overloaded } from "@/lib/platform/postgres/load-shedding"
 import { countReport } from "../count-report"
 
-/** One message contains all matches of a commit. Only GitHub's own keys let a message be read. */
+/** One message contains all matches of a commit. */
 const maxAlertBytes = 1024 * 1024
 
 /** GitHub may add fields. */
 const alerts = z.array(z.object({ token: z.string(), type: z.string() }))
 
-/**
- * GitHub reports keys that its secret scanning found. Only its signature gets the response that says which of them exist;
- * a message that is sent again revokes nothing and sends no email.
- */
+/** Only GitHub's signature gets the response that says which keys exist. */
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST", "POST, OPTIONS", (request) =>
   respond(request, async () => {
     if (isOverloaded()) refuseAs("service_unavailable", overloaded.message, overloaded.headers)
@@ -39,7 +36,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = handleEach("POST
   }),
 )
 
-/** Without the identifier of one of GitHub's keys nothing is read. @throws Refusal 400, 403, 413 or 503 */
+/** Reads nothing without the identifier of one of GitHub's keys. @throws Refusal 400, 403, 413 or 503 */
 async function readSigned(request: Request): Promise<Buffer> {
   const identifier = request.headers.get("github-public-key-identifier") ?? ""
   const signature = request.headers.get("github-public-key-signature") ?? ""

@@ -2,7 +2,6 @@ import { documentRoutes } from "@/lib/api/methods"
 import { env } from "@/lib/env"
 import { githubPatterns, gitleaksRule } from "@/lib/leaks/pattern"
 
-/** How scanners find leaked keys, and where they report them. */
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes("application/json", async () =>
   JSON.stringify({
     documentation: `${env().BASE_URL}/docs/leaks`,

@@ -5,7 +5,6 @@ import { accountDimension, family } from "@/lib/metrics/family"
 import { listed } from "@/lib/platform/postgres/listed"
 import { id } from "@/lib/platform/schemas/fields"
 
-/** Entries of a kind that add credits. */
 const entries = (kind: CreditEntryKind) => ({
   series: { name: "credit_entries", dimensions: {}, condition: `label = '${kind}'` },
   rows: {

@@ -1,8 +1,8 @@
 import type { Routes } from "@/lib/api/endpoint"
 import { metrics } from "@/lib/api/metrics"
 
-// A module that is removed takes its measures along. Eager, because an endpoint is complete when its file is loaded; the
-// framework gives promises of files that import asynchronous packages.
+// Eager, because an endpoint is complete when its file is loaded; the framework gives promises of files that import
+// asynchronous packages.
 const files = import.meta.glob<Routes>(["../**/route.ts", "!./route.ts", "!../skill.md/route.ts"], { eager: true })
 const others = await Promise.all(Object.values(files))
 

@@ -15,7 +15,6 @@ const columns = {
   currency: "currency",
   account: "user_id",
 }
-/** The plan of a row's subscription, as `plan`. */
 const withPlan = (rows: string) =>
   `(SELECT r.*, s.plan_id AS plan FROM ${rows} r LEFT JOIN subscriptions s ON s.id = r.subscription_id) orders`
 const paid = { from: withPlan("orders"), at: "paid_at", dimensions: columns }

@@ -16,7 +16,7 @@ export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = adminList({
   filters: { ...requestFilters, userId: id },
   row: requestRow,
   find: findRequests,
-  // What is issued and revoked is counted here too: there is no list of all keys.
+  // Issued and revoked keys are counted here too: there is no list of all keys.
   metrics: family({
     name: "keys",
     dimensions: {

@@ -9,7 +9,7 @@ import { GET as users } from "../users/route"
 
 const families = [users, orders, subscriptions, credits].flatMap(({ endpoint }) => endpoint.metrics ?? [])
 
-/** The metrics of these lists in one family, so that all figures come from one snapshot, and what only statistics need. */
+/** One family, so that all figures come from one snapshot. */
 const family: Family = {
   name: "statistics",
   dimensions: { currency: currencyDimension },
@@ -40,7 +40,7 @@ const measures = [
   ...["mrr", "gross", "refunded", "granted", "purchased", "added", "spent", "everStarted", "everEnded"],
 ]
 
-/** The statistics of each period and of the whole range, whose bounds are inclusive. */
+/** The bounds are inclusive. */
 export async function statistics(
   since: number,
   until: number,
@@ -61,7 +61,6 @@ export async function statistics(
   return { rows, summary: { ...measuresOf(found, currencies), activeUsers, activeSubscriptions, mrr } }
 }
 
-/** Of the rows of one period; of all rows, what adds up over periods, and the churn rate per period. */
 function measuresOf(rows: readonly Row[], currencies: readonly string[]): Measures {
   const money = (name: string) =>
     currencies.map((currency) => ({

@@ -8,7 +8,6 @@ import { id } from "@/lib/platform/schemas/fields"
 import { integer } from "@/lib/platform/schemas/integer"
 import { findSubscriptions, planId, subscriptionRow, subscriptionStatus } from "@/lib/purchases/subscriptions"
 
-/** Where the sums have the dimensions. */
 const summed = { plan: packed(1), interval: packed(2), status: packed(3), currency: "label" }
 const columns = { plan: "plan_id", interval: "interval", status: "status", currency: "currency" }
 const rowsAt = (at: string, condition: string) => ({

@@ -12,7 +12,6 @@ const cohort = z
   .string()
   .regex(/^\d{4}-(0[1-9]|1[0-2])$/, "must be a month of sign-up, like 2026-01, or month for each")
 
-/** The month of sign-up of a row's account, as `cohort`. */
 const withCohort = (rows: string) =>
   `(SELECT r.*, to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM') AS cohort FROM ${rows} r LEFT JOIN users u ON u.id = r.user_id) accounts`
 

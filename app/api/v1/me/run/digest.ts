@@ -3,17 +3,14 @@ const sentences = new Intl.Segmenter("und", { granularity: "sentence" })
 
 const wordsPerMinute = 230
 const maxKeyTerms = 10
-/** Words too short to be key terms: up to three characters in Latin, Cyrillic and Greek, one in other scripts. */
+/** Up to three characters in Latin, Cyrillic and Greek, one in other scripts. */
 const insignificant = /^(?:\p{Script=Latin}{1,3}|\p{Script=Cyrillic}{1,3}|\p{Script=Greek}{1,3}|.)$/u
 
 const chunkLength = 500
 /** The end of a segment can depend on the characters after it. */
 const lookAhead = 50
 
-/**
- * Segments a text in chunks: V8 takes longer per segment the longer the text is, and 20,000 line feeds in a single chunk
- * would block the process for a second.
- */
+/** In chunks: V8 takes longer per segment of a longer text. 20,000 line feeds in one chunk would block for a second. */
 function* segmentsOf(segmenter: Intl.Segmenter, text: string): Generator<Intl.SegmentData> {
   let length = chunkLength
   for (let start = 0; start < text.length; ) {
@@ -31,7 +28,7 @@ function* segmentsOf(segmenter: Intl.Segmenter, text: string): Generator<Intl.Se
 }
 
 /**
- * The words of a text in any script, by Unicode text segmentation (UAX #29).
+ * Unicode text segmentation (UAX #29).
  * @param enough stops after one more than this, so that refusing a text with too many costs little
  */
 export function wordsOf(text: string, enough = Number.POSITIVE_INFINITY): readonly string[] {
@@ -42,10 +39,7 @@ export function wordsOf(text: string, enough = Number.POSITIVE_INFINITY): readon
   return found
 }
 
-/**
- * No fewer than the words of a text, after one look at each character instead of segmentation. A word begins with a
- * character that is not ASCII, or where ASCII letters, digits and underscores begin.
- */
+/** Looks once at each character instead of segmenting: a word begins outside ASCII, or where ASCII word characters begin. */
 export function mostWordsOf(text: string): number {
   let count = 0
   let isInside = false
@@ -76,7 +70,6 @@ export function digest(text: string, found = wordsOf(text)) {
   }
 }
 
-/** Sorted by frequency; equally frequent terms are in the order of their first occurrence. */
 function keyTermsOf(found: readonly string[]): { term: string; count: number }[] {
   const counts = new Map<string, number>()
   for (const word of found) {
