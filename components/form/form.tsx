@@ -31,7 +31,7 @@ const firstControl = ":is(a, button, input:not([type=hidden]), select, textarea)
 const focusable = "[aria-invalid=true], [data-invalid] input, :is(h2, [role=alert], [role=status])[tabindex='-1']"
 
 /**
- * JavaScript replaces React's submission, which resets the form and turns a lost connection into the error page.
+ * `submit` replaces React's submission, which resets the form and turns a lost connection into the error page.
  * The action validates, not the browser, so that all error messages are ours.
  */
 export function Form<Field extends string, Done>({

@@ -28,7 +28,7 @@ type Shown = {
   children: string
 }
 
-/** Requests the options when it is pressed, because a challenge works for a short time. */
+/** The options come from an action of their own, because a challenge works for a short time. */
 export function PasskeyButton(shown: Shown) {
   return <CeremonyButton {...shown} name="response" submit={(form) => form.requestSubmit()} />
 }

@@ -1,6 +1,6 @@
 import { visible } from "@/lib/platform/text/visible-text"
 
-/** Text from a person or a client: it hides nothing, and does not reorder the text around it. */
+/** Text from a person or a client: nothing in it is hidden, and it cannot reorder the text around it. */
 export function Untrusted({ children }: { children: string }) {
   return <bdi>{visible(children)}</bdi>
 }
