@@ -6,7 +6,7 @@ import { product } from "@/lib/product"
 export const size = { width: 180, height: 180 }
 export const contentType = "image/png"
 
-/** The icon on the home screen of a phone, which rounds its corners; as the icon of the tab. */
+/** Square, because the home screen of a phone rounds its corners. */
 export default function icon(): ImageResponse {
   return new ImageResponse(
     <div style={{ display: "flex", width: "100%", height: "100%", background: hexOf(0.475, 0.165, product.accentHue) }}>

@@ -7,7 +7,7 @@ export const alt = `${product.name}: ${product.description}`
 export const size = { width: 1200, height: 630 }
 export const contentType = "image/png"
 
-/** What is shown where a link to the product is shared. The renderer has no oklch, so these are the colors of dark mode. */
+/** The renderer has no oklch, so these are the colors of dark mode. */
 export default function image(): ImageResponse {
   return new ImageResponse(
     <div

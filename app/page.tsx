@@ -116,7 +116,7 @@ function FirstCall({ metered }: { metered: Documented | undefined }) {
   )
 }
 
-/** "counts the words of a text": the first clause of the endpoint's summary; what a call costs follows it. */
+/** The first clause of the summary; the cost of a call follows the semicolon. */
 function whatItDoes({ summary }: Documented): string {
   const [clause = ""] = summary.split(";")
   return clause.charAt(0).toLowerCase() + clause.slice(1)

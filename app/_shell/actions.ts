@@ -25,7 +25,7 @@ export const signOut = guestFormAction({
     // The cookie is removed even if the database cannot be reached.
     const viewer = await currentViewer().catch(() => null)
     const isEnded = await endSession()
-    // The sign-out has happened, whether it can be recorded or not; the log says when the database is away.
+    // The sign-out succeeds without its audit entry; the log says when the database is away.
     if (viewer) await auditSignOut(viewer.id).catch(() => {})
     redirect(isEnded ? "/sign-in" : "/sign-in?error=SignOut")
   },

@@ -20,10 +20,6 @@ import type { Finding } from "./palette-dialog"
 import { type NavigationSection, sectionsFor } from "./sections"
 import { SkipLink } from "./skip-link"
 
-/**
- * Sidebar and content. On narrow screens the same sidebar element is a popover that the top bar opens. The sidebar, the
- * account menu and the sign-out button work without JavaScript.
- */
 export async function AppShell({ children }: { children: ReactNode }) {
   const viewer = await currentViewer()
   // The page redirects to sign-in, because only the page knows its callback URL.
@@ -69,7 +65,6 @@ export async function AppShell({ children }: { children: ReactNode }) {
   )
 }
 
-/** For staff without the second factor that their role needs. */
 function FactorNeeded({ role }: { role: string }) {
   return (
     <div className="mx-auto mb-6 w-full max-w-6xl print:hidden">
@@ -83,7 +78,6 @@ function FactorNeeded({ role }: { role: string }) {
   )
 }
 
-/** The pages that the role may open, and what can be done on them, for the palette. */
 async function findingsFor(role: string): Promise<Finding[]> {
   const sections = await Promise.all(areasOfShell.map((area) => sectionsFor(area, role)))
   const pages = sections
@@ -114,7 +108,6 @@ function AreaNavigation({
 }: {
   title: string
   sections: readonly NavigationSection[]
-  /** A link to what is not a page. */
   children?: ReactNode
 }) {
   if (sections.length === 0 && !children) return null

@@ -4,10 +4,7 @@ import { usePathname } from "next/navigation"
 import { MessagePage } from "@/components/page/message-page"
 import { type Permission, permissions } from "@/lib/permissions"
 
-/**
- * The 403 page of the admin area. A `forbidden` file gets no path on the server, so the path is read in the browser.
- * @param permissions the permission of each admin page by path; subpages require the same permission
- */
+/** A `forbidden` file gets no path on the server, so the path is read in the browser. */
 export function ForbiddenPage({ permissions: required }: { permissions: Record<string, Permission | null> }) {
   const path = usePathname()
   const [page] = Object.keys(required)

@@ -5,7 +5,6 @@ import { type MouseEvent, type ReactNode, useEffect, useRef } from "react"
 import { Link } from "@/components/ui/link"
 import { navigationStyle } from "./navigation-style"
 
-/** Marks the current page and brings it into view, and closes the sidebar when it is open as a popover. */
 export function NavigationLink({ href, children }: { href: string; children: ReactNode }) {
   const current = usePathname() === href
   const entry = useRef<HTMLAnchorElement>(null)

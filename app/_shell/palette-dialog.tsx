@@ -14,7 +14,6 @@ export type Finding = {
   group: "Pages" | "Actions" | "Accounts" | "Keys"
   label: string
   note?: string
-  /** What else finds it, from the start of any of these words. */
   keywords?: string
   href: string
 }
@@ -32,10 +31,8 @@ type Group = { value: Finding["group"]; items: readonly Finding[] }
 
 const groups = ["Pages", "Actions", "Accounts", "Keys"] as const
 
-/** How long a pause in typing must be before accounts and keys are searched. */
 const pauseMs = 150
 
-/** Finds pages and actions by their names, and accounts and keys on the server. */
 export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }: PaletteDialogProps) {
   const router = useRouter()
   const [found, setFound] = useState<readonly Finding[]>([])
@@ -88,7 +85,6 @@ export function PaletteDialog({ pages, fieldId, text, setText, isOpen, onClose }
             >
               <Autocomplete.Input
                 id={fieldId}
-                // Behind what was typed before.
                 onFocus={({ currentTarget }) => currentTarget.setSelectionRange(text.length, text.length)}
                 aria-label="Find pages, actions, accounts and keys"
                 placeholder="Find a page, an account or a key…"
@@ -135,12 +131,12 @@ function isNamed({ label, keywords = "" }: Finding, typed: string): boolean {
 
 const wholeKey = new RegExp(`(${anyPrefix}\\w{4})\\w*`)
 
-/** With the first characters of a key in place of a key, which never leaves the field: they are enough to find it. */
+/** No key leaves the field: its first characters replace it, and are enough to find it. */
 function withoutKey(text: string): string {
   return text.replace(wholeKey, "$1")
 }
 
-/** Nothing, if the session has ended or there is no connection: pages can still be found. */
+/** Empty if the session has ended or the connection is lost: pages can still be found. */
 async function search(text: string, signal: AbortSignal): Promise<Finding[]> {
   try {
     const response = await fetch(`/find?${new URLSearchParams({ q: text })}`, { signal, redirect: "error" })

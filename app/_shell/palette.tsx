@@ -10,12 +10,11 @@ const loadDialog = async () => (await import("./palette-dialog")).PaletteDialog
 
 const fieldId = "palette-field"
 
-/** By its character, or by its place on a keyboard of another script. Events of autofill have neither. */
+/** By its character, or by its place on a keyboard of another script. Autofill events have neither. */
 function isK({ key, code }: KeyboardEvent): boolean {
   return /^k$/i.test(key) || (code === "KeyK" && !/^[a-z]$/i.test(key))
 }
 
-/** The button that opens the palette, which Ctrl K or ⌘ K opens too. It needs JavaScript: pages are in the sidebar. */
 export function Palette({ pages }: { pages: readonly Finding[] }) {
   const { Dialog, opened, open, close, preload } = useDialog<PaletteDialogProps, true>(loadDialog)
   const hydrated = useHydrated()
@@ -41,7 +40,7 @@ export function Palette({ pages }: { pages: readonly Finding[] }) {
     close()
   }, [close])
 
-  // What is typed before the field has the focus would be lost, or go to what is behind the dialog.
+  // Text typed before the field has the focus would be lost, or go to the page behind the dialog.
   useEffect(() => {
     if (!opened) return
     const type = (event: KeyboardEvent) => {

@@ -3,7 +3,6 @@ import { Button } from "@/components/ui/button"
 import { socialProviders } from "@/lib/sign-in/providers/providers"
 import { signInThrough } from "./actions"
 
-/** One button for each provider whose environment variables are set. */
 export function ProviderButtons({ callbackUrl }: { callbackUrl: string }) {
   const providers = socialProviders()
   if (providers.length === 0) return null

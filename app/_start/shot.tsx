@@ -1,6 +1,6 @@
 import { chosenTheme } from "@/lib/platform/http/theme"
 
-/** A screenshot in the theme of the reader; `npm run screens` makes them. */
+/** `npm run screens` makes the screenshots. */
 export async function Shot({ name, alt }: { name: string; alt: string }) {
   const theme = await chosenTheme()
   const file = (scheme: "light" | "dark") => `/screens/${name}-${scheme}.webp`

@@ -15,7 +15,7 @@ export function AccountTiles({
 }: {
   balance: { balance: number; held: number; neededForCall: number | null }
   days: readonly CreditDay[]
-  /** In this month. */
+  /** This month. */
   requests: number
   subscription: CurrentSubscription | null
 }) {

@@ -3,10 +3,7 @@ import { Link } from "@/components/ui/link"
 import { Untrusted } from "@/components/values/untrusted"
 import type { NamedKey } from "@/lib/keys/data"
 
-/**
- * A key by its name, with a link to its page if the viewer may open it.
- * @param hasStart whether its first characters are shown, which tell keys of the same name apart
- */
+/** `hasStart` shows the first characters, which tell keys of the same name apart. */
 export function KeyName({ id, keys, hasStart = false }: { id: string; keys: readonly NamedKey[]; hasStart?: boolean }) {
   const key = keys.find((key) => key.id === id)
   if (!key) return <Id value={id} />

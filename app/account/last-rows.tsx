@@ -73,7 +73,6 @@ export function KeyUse({ used, keys }: { used: readonly KeyMonth[]; keys: readon
   )
 }
 
-/** A bar as long as the part of the key that is used most. */
 function Share({ value }: { value: number }) {
   return (
     <div aria-hidden="true" className="mt-1.5 h-1 w-40 max-w-full rounded-full bg-sunken">

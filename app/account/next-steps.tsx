@@ -12,7 +12,7 @@ import { kinds } from "@/lib/surfaces"
 export function NextSteps({ hasVerified, hasKey, hasCalled }: Progress) {
   if (hasKey && hasCalled) return null
   const steps = [
-    // An address that was never verified belongs to an account from before, which can do nothing about it here.
+    // Accounts older than verification have an unverified address, and cannot confirm it here.
     ...(hasVerified ? [{ label: "Confirm your email address", href: "/account/security", isDone: true }] : []),
     { label: "Create an API key", href: `${kinds.user.page}?new`, isDone: hasKey },
     { label: "Make your first API call", href: "/docs/user", isDone: hasCalled },
@@ -48,7 +48,6 @@ export function NextSteps({ hasVerified, hasKey, hasCalled }: Progress) {
   )
 }
 
-/** A call for those who have a key, which is not shown again. */
 async function FirstCall() {
   const all = await endpoints()
   const endpoint = all.find(({ metered }) => metered) ?? all.find(({ path }) => path === kinds.user.api)

@@ -39,7 +39,7 @@ export default async function AccountPage({ searchParams }: PageProps<"/account"
       requests.endpoint.read(id, "limit=5"),
       orders.endpoint.read(id, "limit=1"),
       ownKeys(viewer),
-      // Not to whoever follows a link with this query.
+      // Not for a viewer who follows a link with this query.
       deletion === "undone" && hasJustReturned(id),
     ])
   return (

@@ -28,7 +28,7 @@ export async function AtRisk({ role }: { role: string }) {
   )
 }
 
-/** What cannot be counted in time does not take the page with it. */
+/** A count that cannot be read in time does not fail the page. */
 function uncounted(error: unknown): undefined {
   if (!isDatabaseUnavailable(error)) throw error
 }

@@ -16,16 +16,14 @@ import { holds } from "@/lib/permissions"
 import { money } from "@/lib/platform/text/money"
 import { listPlans } from "@/lib/purchases/plans"
 
-/** A question to the metrics of a list, and what of it is drawn: a measure, or one less another. */
+/** A series is a measure, or one measure less another. */
 type Question = {
   title: string
   kind: "line" | "bar"
   unit: Unit
   of: Routes["GET"]
   series: Readonly<Record<string, readonly string[]>>
-  /** Whether the revenue of each plan is below the chart. */
   isByPlan?: boolean
-  /** The page with the rows of a period, and its filters by time. */
   rows?: { page: string; since: string; until: string }
 }
 
@@ -80,13 +78,9 @@ const questions: readonly Question[] = [
   },
 ]
 
-/** The range of the charts; both bounds are inclusive, in milliseconds. */
+/** Both bounds are inclusive, in milliseconds. */
 type Range = { since: number; until: number; interval: StatsInterval }
 
-/**
- * The charts of the overview, from what `GET /api/v1/admin/metrics` returns.
- * @param role of the viewer: charts link to lists that it may read, and those of money are for who may read it
- */
 export async function Charts({ role, ...range }: Range & { role: string }) {
   const readsMoney = holds(role, moneyPermission)
   const readable = questions.filter(({ unit }) => unit !== "money" || readsMoney)
@@ -108,7 +102,6 @@ export async function Charts({ role, ...range }: Range & { role: string }) {
 
 type PlanRevenue = { plan: string; name: string; currency: string; amount: number; share: number }
 
-/** The MRR of each plan at the end of the range, the largest of each currency first. */
 async function revenueByPlan({ since, until }: Range): Promise<PlanRevenue[]> {
   const { metrics: family } = subscriptions.endpoint
   if (!family) throw new Error("The subscriptions have no metrics.")
@@ -156,7 +149,7 @@ async function chartOf({ series, rows, ...question }: Question, { interval, sinc
   const { permission } = of.endpoint
   const linked = permission && holds(role, permission) ? rows : undefined
   const during = await read(question, series, interval, { since, until })
-  // Bars of three series leave no room for more.
+  // The bars of several series leave no room for the range before.
   const isCompared = Object.keys(series).length === 1
   const before = isCompared ? await read(question, series, interval, rangeBefore(since, until, interval)) : []
   return {
@@ -176,7 +169,7 @@ function dateOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10)
 }
 
-/** The series of a range: one for each currency, since amounts in different currencies are never added. */
+/** One series for each currency: amounts in different currencies are never added. */
 async function read(
   { of }: Pick<Question, "of">,
   series: Question["series"],

@@ -29,7 +29,6 @@ export const metadata: Metadata = { title: entry.label }
 
 const whole = formatters.count.full
 
-/** The overview. A role that may not open it is redirected to the first admin page that it may open. */
 export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   const viewer = await requireViewer("/admin")
   const { role, grantedRole } = viewer
@@ -70,7 +69,6 @@ export default async function AdminPage({ searchParams }: PageProps<"/admin">) {
   )
 }
 
-/** The statistics of a range, and those of the range before it. */
 async function readWithBefore(query: URLSearchParams, checkPermission: PermissionCheck) {
   const { data, meta } = await GET.endpoint.read(String(query), checkPermission)
   const { since, until, interval } = meta.summary
@@ -83,7 +81,7 @@ async function readWithBefore(query: URLSearchParams, checkPermission: Permissio
   return { data, meta, before: before.meta.summary }
 }
 
-/** The range of the statistics. Without `until` it includes all of today: the period before is drawn as whole as it was. */
+/** Without `until`, the range includes all of today, so that the range before is drawn as whole days. */
 function rangeOf({ since, until, interval }: StatsSummary, query: URLSearchParams) {
   const end = query.has("until") ? Date.parse(until) : Date.parse(`${until.slice(0, 10)}T23:59:59.999Z`)
   return { since: Date.parse(since), until: end, interval }

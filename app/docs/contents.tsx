@@ -1,6 +1,5 @@
 import type { ReactNode } from "react"
 
-/** A reference page: the table of contents, and the content beside it or, on narrow screens, below it. */
 export function WithContents({
   contents,
   children,

@@ -33,12 +33,11 @@ export function DescribedList({ of }: { of: readonly Described[] }) {
   )
 }
 
-/** A type, which breaks between its values rather than within one. */
 function Type({ children }: { children: string }) {
   return <Breakable after="|">{children}</Breakable>
 }
 
-/** Leaves the field names out of the type, because the fields are listed below it. */
+/** Leaves out the field names, because the fields are listed below the type. */
 function shapeOf(type: string): string {
   return type.replace(/\{.*\}/, "object").replace("list of object", "list of objects")
 }

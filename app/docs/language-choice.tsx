@@ -1,6 +1,6 @@
 import { type Language, languageTitles } from "@/lib/api/documents/example-requests"
 
-/** Shows a request while its language is selected, with CSS only; needs an ancestor with the class `group/requests`. */
+/** CSS only; needs an ancestor with the class `group/requests`. */
 export const shownIn: Record<Language, string> = {
   curl: "hidden group-has-[[value=curl]:checked]/requests:block",
   javascript: "hidden group-has-[[value=javascript]:checked]/requests:block",

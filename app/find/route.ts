@@ -16,7 +16,6 @@ const shown = 6
 
 const searched = searchParameter({ table: "users", account: "id" })
 
-/** The accounts and keys that the palette shows for a text, as far as the viewer's role may read them. */
 export const GET = withFailures(async (request) => {
   const viewer = await requireViewer(kinds.user.page)
   const text = new URL(request.url).searchParams.get("q") ?? notFound()
@@ -54,7 +53,7 @@ async function findKeys(text: string, viewer: Viewer): Promise<Finding[]> {
   })
 }
 
-/** "Used 2 hours ago · Active" and its first characters: keys of the same name differ in them. */
+/** Ends with the first characters, which tell keys of the same name apart. */
 function noteOf(key: Awaited<ReturnType<typeof findKeysByText>>[number], now: Date): string {
   const used = key.lastUsedAt ? `Used ${relativeTime(key.lastUsedAt, now)}` : "Never used"
   const shown = { ...key, ...limitsOf(key), state: stateOf(key, now), isReplaced: key.successorId !== null }

@@ -1,6 +1,5 @@
 import { version } from "@/lib/platform/version"
 
-/** The liveness probe: a process that does not respond should be restarted. */
 export const dynamic = "force-dynamic"
 
 export function GET(): Response {

@@ -5,7 +5,6 @@ import { metrics } from "@/lib/platform/telemetry/metrics"
 
 export const dynamic = "force-dynamic"
 
-/** Metrics in the Prometheus text format. Requires METRICS_TOKEN as a bearer token; returns 404 if it is not set. */
 export async function GET(request: Request): Promise<Response> {
   const token = env().METRICS_TOKEN
   if (!token) return new Response(null, { status: 404 })

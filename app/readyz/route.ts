@@ -1,6 +1,6 @@
 import { recentReadiness } from "@/lib/platform/postgres/readiness"
 
-/** The readiness probe for load balancers. Redis is not checked, because requests succeed without it. */
+/** Redis is not checked, because requests succeed without it. */
 export const dynamic = "force-dynamic"
 
 export async function GET(): Promise<Response> {

@@ -35,7 +35,7 @@ export const signIn = guestFormAction({
     if (result.reason === "too_many") return retryLater("Too many attempts", result)
     const { userId } = result
     const reason = result.reason === "suspended" ? "suspended" : "wrong"
-    // After the response, whose time must not depend on whether there is an account.
+    // After the response, whose time must not reveal whether the account exists.
     after(async () => {
       if (userId) await auditFailedSignIn(userId, { via: "password", address: client.address, reason })
     })
@@ -56,7 +56,7 @@ export const passkeyRequest = guestFormAction({
   },
 })
 
-/** A passkey alone is a complete sign-in: it is something that one has, unlocked by what one is or knows. */
+/** A passkey alone is a complete sign-in: it is possession, unlocked by knowledge or biometrics. */
 export const signInByPasskey = guestFormAction({
   fields: z.object({ response: hidden(z.string()), callbackUrl }),
   act: async ({ response, callbackUrl }, client) => {

@@ -17,7 +17,7 @@ import { passkeyRequest, signIn, signInByPasskey } from "./actions"
 
 export const metadata: Metadata = { title: "Sign in" }
 
-/** Messages for the error codes in the URL, most of which a provider's callback adds. The code itself is never shown. */
+/** By the error code in the URL, mostly from the callback of a provider. The code itself is never shown. */
 const failures = new Map([
   [
     "OAuthAccountNotLinked",
@@ -41,7 +41,7 @@ export default async function SignInPage({ searchParams }: PageProps<"/sign-in">
   const path = localPath(typeof callbackUrl === "string" ? callbackUrl : undefined)
   const viewer = await currentViewer()
   if (viewer) redirect(await pageAfterSignIn(path, viewer.grantedRole))
-  // Whether the account is deleted is decided first: see the deletion page, which also ends this sign-in.
+  // The deletion of the account is decided first: the deletion page also ends this sign-in.
   const pending = await pendingSignIn()
   if (pending?.step === "deletion") redirect(pageOfStep(pending.step, path))
   // Redirects only once, because a cookie of another domain or path cannot be cleared here.

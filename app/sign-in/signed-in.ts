@@ -7,7 +7,6 @@ import { reportNewBrowser } from "@/lib/sign-in/new-browser"
 import type { SecondFactor, SignInMethod } from "@/lib/sign-in/session-rows"
 import { auditSignIn } from "@/lib/sign-in/sign-in-audit"
 
-/** Records a sign-in whose session has started, and leads to the page where it was going. */
 export async function signedIn(
   user: User,
   { via, factor, callbackUrl }: { via: SignInMethod; factor?: SecondFactor; callbackUrl: string },
@@ -15,7 +14,7 @@ export async function signedIn(
 ): Promise<never> {
   await auditSignIn(user.id, via, client.address, factor)
   await reportNewBrowser(user, { via, factor }, client)
-  // Where the other ways in are listed, which whoever had the account may have added.
+  // The page lists the other ways in, which an attacker may have added.
   if (via === "password reset") redirect("/account/security")
   const path = localPath(callbackUrl)
   if (factor === "recovery code" && (path === "/" || path === "/account")) redirect("/account?recovery=used")

@@ -3,7 +3,6 @@ import { pageAfterSignIn } from "@/app/_shell/sections"
 import { currentViewer, type PendingOfBrowser, pageOfStep, pendingSignIn } from "@/lib/sign-in/browser-session"
 import type { Step } from "@/lib/sign-in/session-rows"
 
-/** For the page of a step: redirects a browser whose sign-in does not wait for it. @param path the page to return to */
 export async function requireStep(step: Step, path: string): Promise<PendingOfBrowser> {
   const pending = await pendingSignIn()
   if (pending?.step === step) return pending

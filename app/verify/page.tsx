@@ -13,7 +13,6 @@ import { sendAgain } from "./actions"
 
 export const metadata: Metadata = { title: "Confirm your email address" }
 
-/** Where a sign-up, a sign-in before its address is verified, and a change of address lead to. */
 export default async function VerifyPage({ searchParams }: PageProps<"/verify">) {
   const { done } = await searchParams
   if (done === "changed") return <AddressChanged />

@@ -30,7 +30,7 @@ export default async function WaitlistPage({ searchParams }: PageProps<"/waitlis
   )
 }
 
-/** Shown for an address that was already on the list too. */
+/** Also shown for an address that was already on the list. */
 function OnTheList() {
   return (
     <Done title="You are on the waitlist">

@@ -9,7 +9,7 @@ type Plan = Pick<
   "planName" | "status" | "amount" | "currency" | "interval" | "currentPeriodEnd" | "cancelAtPeriodEnd"
 >
 
-/** The price is the one at which the subscription started, which may differ from the plan's current price. */
+/** The price is that at the start of the subscription, which may differ from the plan's current price. */
 export function PlanTile({ plan, includes }: { plan: Plan; includes?: ReactNode }) {
   return (
     <Tile

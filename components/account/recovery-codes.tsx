@@ -7,7 +7,7 @@ import { Button } from "@/components/ui/button"
 import { CopyField } from "@/components/ui/copy-field"
 import { product } from "@/lib/product"
 
-/** The only component that shows recovery codes. They exist only in `codes`, and are gone when the page is left. */
+/** No other component shows recovery codes. They exist only in `codes`, and are gone when the page is left. */
 export function RecoveryCodes({ title, codes, page }: { title: string; codes: readonly string[]; page: string }) {
   const container = useRef<HTMLDivElement>(null)
   const release = useLeaveGuard(container, () => location.replace(page), "The codes are")

@@ -8,10 +8,7 @@ import { Untrusted } from "@/components/values/untrusted"
 import { findAccounts, findIdByEmail, isUuid, type Matches } from "@/lib/accounts/data"
 import { type Parameters, searchParameter } from "@/lib/api/parameters"
 
-/**
- * Opens the page of a list with the ids of accounts in place of the names and addresses that a form sent.
- * @returns why it cannot, with a choice if a text means several accounts; undefined if every account is an id
- */
+/** @returns undefined when every account is already an id */
 export async function openWithIds(
   page: string,
   filters: Parameters,
@@ -36,7 +33,6 @@ export async function openWithIds(
   redirect(pageWith(page, query, ids))
 }
 
-/** The id of the account with this address, or of the only one that is found by it as a part of an address or a name. */
 async function accountsMeant(typed: string): Promise<string | Matches | { refused: string }> {
   const id = await findIdByEmail(typed)
   if (id) return id

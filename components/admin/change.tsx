@@ -7,7 +7,6 @@ type Compared = {
   wanted?: "more" | "less"
 }
 
-/** How a number has changed since the range before; nothing if it was 0. */
 export function Change({ now, before, wanted = "more" }: Compared) {
   if (before === 0) return null
   const text = percent.format((now - before) / Math.abs(before))

@@ -3,7 +3,6 @@ import { Link } from "@/components/ui/link"
 import { Untrusted, UntrustedEmail } from "@/components/values/untrusted"
 import { isDeletedAddress } from "@/lib/platform/email/deleted-address"
 
-/** Shows an account by its email address if the viewer may read it, otherwise by its id. */
 export function AccountLink({ id, email }: { id: string; email: string | undefined }) {
   if (email === undefined) return <Id value={id} />
   const isDeleted = isDeletedAddress(email)
@@ -18,7 +17,6 @@ export function AccountLink({ id, email }: { id: string; email: string | undefin
   )
 }
 
-/** Shows a key by its name, or by its id to those who may not read that, and filters a list by it. */
 export function KeyLink({ id, name, list }: { id: string; name: string | undefined; list: string }) {
   return (
     <Link

@@ -13,10 +13,6 @@ type Stats = z.output<typeof statsRow>
 const whole = formatters.count.full
 const share = (rate: number | null) => (rate === null ? "–" : formatters.share.full(rate))
 
-/**
- * The totals of the range, and how they changed since the range before. Money that the viewer may not read has no tile.
- * @param role of the viewer: tiles link to lists that it may read
- */
 export function StatsTiles({ summary, before, role }: { summary: StatsSummary; before: StatsSummary; role: string }) {
   const { interval, churnRate } = summary
   const [from, to] = [summary.since.slice(0, 10), summary.until.slice(0, 10)]
@@ -41,7 +37,7 @@ export function StatsTiles({ summary, before, role }: { summary: StatsSummary; b
       <Tile label="Sign-ups" href={rows("users.read", `users?since=${from}&until=${to}`)}>
         {number("signups")}
       </Tile>
-      {/* It has no link: lists show the subscriptions of today, and this counts those at the end of the range. */}
+      {/* No link: the lists show today's subscriptions, this tile those at the end of the range. */}
       <Tile label="Active subscriptions" note="with trials and those past due">
         {number("activeSubscriptions")}
       </Tile>
@@ -94,7 +90,6 @@ const columns: readonly Column[] = [
   { label: "Spent", cell: ({ creditsSpent }) => whole(creditsSpent) },
 ]
 
-/** The data of the charts as a table, folded because it is long. */
 export function StatsTable({ rows }: { rows: readonly Stats[] }) {
   const shown = columns.filter(({ isMoney }) => !isMoney || rows.some(({ mrr }) => mrr))
   const headings = shown.map(({ label }, index) => ({ label, numeric: index > 0 }))

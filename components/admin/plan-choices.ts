@@ -1,7 +1,6 @@
 import { money } from "@/lib/platform/text/money"
 import { listPlans } from "@/lib/purchases/plans"
 
-/** The values of the filters by plan and by currency, retired plans included. */
 export async function planChoices() {
   const plans = await listPlans()
   const texts = plans.map(({ id, name, amount, currency, interval }) => [

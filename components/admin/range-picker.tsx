@@ -6,10 +6,7 @@ import { statsInterval } from "@/lib/metrics/periods"
 import type { StatsSummary } from "@/lib/metrics/rows"
 import { plainDate } from "@/lib/platform/text/format-time"
 
-/**
- * Preset ranges in one line, and a form for any other range.
- * @param applied the range shown, and `before` the one that it is compared with; undefined when the query was rejected
- */
+/** `applied` and `before` are undefined when the query was rejected. */
 export function RangePicker({
   query,
   applied,
@@ -66,7 +63,6 @@ export function RangePicker({
   )
 }
 
-/** The query of the range that is shown first: this week and the twelve before it. */
 export function defaultRange(now: Date): string {
   const today = Math.floor(now.getTime() / day) * day
   const monday = today - ((now.getUTCDay() + 6) % 7) * day

@@ -17,16 +17,11 @@ import { openWithIds } from "./account-choice"
 import { AccountLink } from "./id-links"
 
 type ResourceColumn<Row, Related> = Omit<Column<Row>, "cell"> & {
-  /** @param account renders an account id, as a link with the email address if the viewer may read accounts */
   cell: (row: Row, account: (id: string) => ReactNode, related: Related) => ReactNode
 }
 
 type Params = Record<string, string | string[] | undefined>
 
-/**
- * The console page of an admin list. Rows, filters, permission and error messages come from the endpoint.
- * @param resource the path of the page below /admin, and of the endpoint below /api/v1/admin
- */
 export async function ResourcePage<Row extends { id: string }, Related = undefined>({
   resource,
   title,
@@ -44,15 +39,10 @@ export async function ResourcePage<Row extends { id: string }, Related = undefin
   endpoint: AdminEndpoint<Row>
   searchParams: Promise<Params>
   columns: readonly ResourceColumn<Row, Related>[]
-  /** Reads the values of filters that are no closed set. */
   choices?: () => Promise<NonNullable<Known["choices"]>>
-  /** What the search finds, if the viewer may read accounts. */
   finds?: string
-  /** Queries that the page offers as links. */
   views?: readonly View[]
-  /** Reads what cells show besides their row. */
   relate?: (rows: readonly Row[], viewer: Viewer) => Promise<Related>
-  /** What makes the first row, offered while there is none. */
   next?: { text: string; href: string; label: string }
 }) {
   const page = `/admin/${resource}`

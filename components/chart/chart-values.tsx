@@ -3,10 +3,7 @@
 import { type KeyboardEvent, type MouseEvent, type PointerEvent, type ReactNode, useRef, useState } from "react"
 import { Link } from "@/components/ui/link"
 
-/**
- * Shows the values of the period that is pointed at or chosen with the arrow keys, and links to its rows (Enter). To assistive
- * technology it is a slider over the periods: https://www.w3.org/WAI/ARIA/apg/patterns/slider/
- */
+/** A slider over the periods, for assistive technology: https://www.w3.org/WAI/ARIA/apg/patterns/slider/ */
 export function ChartValues({
   title,
   periods,
@@ -16,11 +13,11 @@ export function ChartValues({
   title: string
   periods: readonly { name: string; href?: string | undefined }[]
   values: readonly (readonly string[])[]
-  /** The drawing, whose periods have the same width and begin 3.5 rem from the left. */
+  /** Its periods have the same width and begin 3.5 rem from the left. */
   children: ReactNode
 }) {
   const [shown, setShown] = useState<number>()
-  // The link of a period is followed by the second tap on a touch screen: the first one shows the values.
+  // On a touch screen, the first tap shows the values of a period, and the second one follows its link.
   const [tapped, setTapped] = useState<number>()
   const last = periods.length - 1
   const current = shown ?? last
@@ -64,7 +61,7 @@ export function ChartValues({
           className="absolute inset-y-0 right-0 left-14"
           onPointerMove={point}
           onPointerDown={point}
-          // A finger that is lifted leaves, too.
+          // Lifting a finger is a leave, too.
           onPointerLeave={({ pointerType }) => pointerType !== "touch" && setShown(undefined)}
         >
           <div

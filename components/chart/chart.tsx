@@ -8,17 +8,12 @@ export type Series = {
   /** ISO 4217, for amounts. */
   currency?: string | undefined
   values: readonly (number | null)[]
-  /** Those of the range before, if it is compared. */
   before?: readonly (number | null)[] | undefined
 }
 
-/** A period: short for the axis, in full for its values, and the page with its rows. */
 export type Period = { label: string; name: string; href?: string | undefined }
 
-/**
- * A titled chart, drawn on the server. Lines show values at the end of a period, bars show totals within it, a dashed line
- * shows the range before. Series that could not be read on one scale are drawn below each other.
- */
+/** Lines show values at the end of a period, bars totals within it. */
 export function Chart({
   title,
   kind,
@@ -32,7 +27,7 @@ export function Chart({
   kind: "line" | "bar"
   unit: Unit
   periods: readonly Period[]
-  /** Whether the series are parts of one number, which only one scale compares. */
+  /** Only one scale compares the parts of one number. */
   areParts?: boolean
   series: readonly Series[]
   children?: ReactNode
@@ -188,7 +183,7 @@ function Line({
 }) {
   const path = values.map((value, index) => {
     const isFirst = (values[index - 1] ?? null) === null
-    // One that has no neighbor is a dot.
+    // A value without neighbors is a dot.
     const isAlone = isFirst && (values[index + 1] ?? null) === null
     return value === null ? "" : `${isFirst ? "M" : "L"}${index + 0.5} ${rounded(y(value))}${isAlone ? "h0" : ""}`
   })
@@ -204,13 +199,12 @@ function Line({
   )
 }
 
-/** Of the width of a period, the part that its bars take. */
+/** Share of the width of a period. */
 const barShare = 0.72
 
-/** Of the height of a plot, what any bar has, so that few failures among many requests are seen. */
+/** Percentage of the height of the plot, so that few failures among many requests are seen. */
 const leastHeight = 1.5
 
-/** The bars of one of several series, side by side. */
 function barsOf(values: readonly (number | null)[], series: number, count: number, y: Y): string {
   const width = barShare / count
   return values
@@ -230,7 +224,6 @@ function rounded(value: number): number {
 
 const maxLabels = 6
 
-/** Labels every few periods, so that the last one has one; half of them on phones. */
 function TimeAxis({ periods }: { periods: readonly Period[] }) {
   const every = Math.ceil(periods.length / maxLabels)
   const last = periods.length - 1

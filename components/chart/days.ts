@@ -4,7 +4,7 @@ import { periodNames } from "./periods"
 
 const day = 86_400_000
 
-/** The last whole days (UTC) including today, as a range of `ask`. */
+/** Whole days in UTC, including today. */
 export function lastDays(days: number, now = Date.now()): { since: number; until: number } {
   const tomorrow = (Math.floor(now / day) + 1) * day
   return { since: tomorrow - days * day, until: tomorrow - 1 }

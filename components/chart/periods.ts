@@ -3,7 +3,6 @@ import type { Period } from "./chart"
 
 type PeriodUnit = "hour" | "day" | "week" | "month"
 
-/** The values from the period in which something was created: there are none before. */
 export function valuesSince(created: Date, starts: readonly Date[], values: readonly number[]): (number | null)[] {
   return values.map((value, index) => {
     const end = starts[index + 1]
@@ -13,7 +12,7 @@ export function valuesSince(created: Date, starts: readonly Date[], values: read
 
 const hour = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC" })
 
-/** The texts of a period (UTC): "28 Oct" and "28 Oct 2026"; on the axis, a year instead of its first month. */
+/** In UTC; on the axis, a year replaces its first month. */
 export function periodNames(start: Date, unit: PeriodUnit): Period {
   const [label, name] = [dayAndMonth(start), plainDate(start)]
   switch (unit) {

@@ -4,7 +4,6 @@ import { useRef } from "react"
 import { shortFeedback, useCopy } from "@/components/ui/use-copy"
 import { useHydrated } from "@/components/ui/use-hydrated"
 
-/** Copies the code of the enclosing figure. */
 export function CopyButton({ label }: { label: string }) {
   const button = useRef<HTMLButtonElement>(null)
   const hydrated = useHydrated()

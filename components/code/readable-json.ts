@@ -1,6 +1,5 @@
 const lineLength = 64
 
-/** Indented JSON in which every value that fits on one line is written on one line. */
 export function readableJson(value: unknown, indent = ""): string {
   const line = inOneLine(value)
   if (typeof value !== "object" || value === null || indent.length + line.length <= lineLength) return line

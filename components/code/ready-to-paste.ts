@@ -4,10 +4,10 @@ import { keyPlaceholder } from "@/lib/keys/choices"
 import { limits } from "@/lib/platform/rate-limit/rate-limit"
 import { kinds, type Surface } from "@/lib/surfaces"
 
-/** A text to copy, with `keyPlaceholder` in place of the key. */
+/** `text` has `keyPlaceholder` in place of the key. */
 export type Snippet = { title: string; copy: string; text: string }
 
-/** The snippets shown with a new key. The browser inserts the key; the server renders them without it. */
+/** The server renders the snippets without the key; the browser inserts it. */
 export function readyToPaste(surface: Surface): readonly Snippet[] {
   return snippets[surface](env().BASE_URL)
 }

@@ -13,10 +13,8 @@ const loadDialog = async () => (await import("./confirm-dialog")).ConfirmDialog
 type Pressed = { value: string; name: string }
 
 /**
- * A form whose submit buttons, which may be in a menu, open confirmations. One listener serves all buttons, so they can be
- * server-rendered.
- * Without JavaScript, a button opens the page with its name and value in the query, where the confirmation is part of
- * the page.
+ * One listener serves all buttons, so that they can be rendered on the server. Without JavaScript, a button opens the
+ * page with its name and value in the query, and the page shows the confirmation.
  */
 export function ConfirmButtons({
   confirmationOf,
@@ -26,11 +24,11 @@ export function ConfirmButtons({
   children,
   className,
 }: {
-  /** The confirmation that the button with this value and name opens; it must outlast the change that it confirms. */
+  /** The confirmation must outlast the change that it confirms. */
   confirmationOf: (value: string, name: string) => Confirmation | undefined
   openOther?: (button: HTMLButtonElement) => void
   onOpen?: () => void
-  /** What a confirmed change leaves to focus; by default the message, because the button may be gone. */
+  /** The element to focus; by default the message, because the button may be gone. */
   changed?: (value: string) => HTMLElement | null
   children: ReactNode
   className?: string | undefined

@@ -7,14 +7,13 @@ import type { Message } from "@/lib/form/action"
 import { type Confirmation, ConfirmForm } from "./confirm-form"
 
 export type ConfirmDialogProps = {
-  /** The change to confirm; the dialog is closed while it is `undefined`. */
   confirmation: Confirmation | undefined
   onClose: () => void
   onDone: (message: Message) => void
   focusAfter: () => HTMLElement | null
 }
 
-/** A `dialog`, because an `alertdialog` is read out as a whole and has no fields. A click beside it keeps what was typed. */
+/** Not an `alertdialog`, which is read out as a whole. A click beside the dialog must not lose the typed text. */
 export function ConfirmDialog({ confirmation, onClose, onDone, focusAfter }: ConfirmDialogProps) {
   return (
     <Dialog.Root open={confirmation !== undefined} onOpenChange={(open) => !open && onClose()} disablePointerDismissal>

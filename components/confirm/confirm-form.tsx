@@ -8,7 +8,6 @@ import type { FormAction, Message } from "@/lib/form/action"
 
 export type Confirmation = {
   title: string
-  /** Names what is changed, and how. */
   description: ReactNode
   action: FormAction<string, Message>
   fields: ReactNode

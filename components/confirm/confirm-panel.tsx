@@ -8,7 +8,6 @@ import { Notice } from "@/components/ui/notice"
 import { type Confirmation, ConfirmForm } from "./confirm-form"
 import { MessageText } from "./message-text"
 
-/** The confirmation as part of the page, for browsers without JavaScript. It remains to show the result. */
 export function ConfirmPanel({
   confirmation,
   unavailable,
@@ -17,7 +16,6 @@ export function ConfirmPanel({
 }: {
   confirmation: Confirmation
   unavailable?: ReactNode
-  /** The page without the confirmation, and the text of the link to it. */
   page: string
   back: string
 }) {

@@ -1,6 +1,5 @@
 import type { ReactNode } from "react"
 
-/** What replaces a form that is done. Its heading gets the focus. */
 export function Done({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="grid justify-items-start gap-4">

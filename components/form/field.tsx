@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
 
-/** The text is 16 px on narrow screens, because iOS zooms into a focused field with smaller text. */
+/** 16 px on narrow screens, because iOS zooms into a focused field with smaller text. */
 export const controlStyle =
   "h-9 w-full min-w-0 rounded-md border border-edge bg-panel px-2.5 text-base text-ink sm:h-8 sm:text-sm aria-invalid:border-bad"
 
@@ -29,7 +29,6 @@ export function FieldGroup({ id, legend, hint, error, children }: Noted & { lege
   )
 }
 
-/** An error says what would be accepted, and takes the place of the hint. */
 function FieldNotes({ id, error, hint }: Noted) {
   return (
     <>
@@ -47,7 +46,6 @@ function FieldNotes({ id, error, hint }: Noted) {
   )
 }
 
-/** The id and ARIA attributes that connect a control with the error or the hint of its Field. */
 export function describedBy(id: string, { hint, error }: { hint?: boolean; error?: string | undefined }) {
   const note = error ? `${id}-error` : hint && `${id}-hint`
   return { id, ...(note && { "aria-describedby": note }), ...(error && { "aria-invalid": true }) }

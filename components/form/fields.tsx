@@ -28,7 +28,6 @@ export function TextField({ name, label, hint, defaultValue, ...input }: Compone
   )
 }
 
-/** A required password, which its button shows until the form is submitted. */
 export function PasswordField({
   name,
   label,
@@ -126,10 +125,6 @@ export function SelectField({
   )
 }
 
-/**
- * One checkbox per option; their values arrive as lines of one field. All are checked at first, or none if there are
- * presets: buttons that check theirs.
- */
 export function CheckboxesField({
   name,
   label,
@@ -178,7 +173,7 @@ export function CheckboxesField({
   )
 }
 
-/** See lib/platform/schemas/form-fields.ts. It stays the same when the page is refreshed. */
+/** Stays the same when the page is refreshed; see lib/platform/schemas/form-fields.ts. */
 export function RequestId({ id }: { id: string }) {
   const [first] = useState(id)
   return <input type="hidden" name="requestId" value={useFormField("requestId").value ?? first} />

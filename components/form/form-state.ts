@@ -8,7 +8,6 @@ type FormState = {
   pending: boolean
   errors: FormErrors
   values: FormValues
-  /** Shows why an action that one of the fields called was refused. */
   show: (refusal: Refusal) => void
 }
 

@@ -19,7 +19,6 @@ import { FormContext, type Refusal } from "./form-state"
 import { ProofField } from "./proof-field"
 import { useViewerId } from "./signed-in-as"
 
-/** The last result, and why a submission after it had none. */
 type Sent<Result> = { result: Result | null; failed?: keyof typeof failures }
 
 const failures = {
@@ -32,9 +31,8 @@ const firstControl = ":is(a, button, input:not([type=hidden]), select, textarea)
 const focusable = "[aria-invalid=true], [data-invalid] input, :is(h2, [role=alert], [role=status])[tabindex='-1']"
 
 /**
- * Every form. It works without JavaScript; with it, the form is submitted here, because React would reset the form and
- * a lost connection would end in the error page. The action validates, not the browser, so that all errors are ours:
- * the focus moves to the message, or to the first field with an error. A field that is changed loses its error.
+ * `submit` replaces React's submission, which resets the form and turns a lost connection into the error page.
+ * The action validates, not the browser, so that all error messages are ours.
  */
 export function Form<Field extends string, Done>({
   action,
@@ -48,23 +46,18 @@ export function Form<Field extends string, Done>({
   onDone,
 }: {
   action: FormAction<Field, Done>
-  /** Comes before what is refused and asked. */
   heading?: ReactNode
   children: ReactNode
   done?: ReactNode | ((done: Done) => ReactNode)
-  /** Shown instead of the fields when the form cannot be submitted. */
   unavailable?: ReactNode
-  /** What submitting the form again would do, for when it is unknown whether it acted. */
   ifLost?: string
   className?: string
-  /** Whether its first control gets the focus: the URL asked for the form. */
   takesFocus?: boolean
   onDone?: ((done: Done) => void) | undefined
 }) {
   const [first, submitWithoutScript] = useActionState<FormResult<Field, Done> | null, FormData>(action, null)
   const [sent, setSent] = useState<Sent<FormResult<Field, Done>>>({ result: first })
   const { result, failed } = sent
-  /** The fields that were changed since the result. */
   const [corrected, setCorrected] = useState<readonly string[]>([])
   const [pending, startTransition] = useTransition()
   const area = useRef<HTMLDivElement>(null)
@@ -90,7 +83,7 @@ export function Form<Field extends string, Done>({
         (error) => {
           // A redirect arrives as an error.
           unstable_rethrow(error)
-          // The page is from an earlier build, whose actions this one does not have.
+          // An earlier build rendered the page: this build lacks its actions.
           const failed = unstable_isUnrecognizedActionError(error) ? ("outdated" as const) : ("lost" as const)
           return { result, failed }
         },

@@ -22,21 +22,17 @@ type Ceremony =
 
 type Shown = {
   ceremony: Ceremony
-  /** Browsers offer the passkeys of this host on no other. */
+  /** Browsers offer the passkeys of a host on no other host. */
   host: string
   kind?: ButtonKind
   children: string
 }
 
-/**
- * The submit button of a form with the field `response`: it has the browser create or use a passkey first. The options
- * come from an action of their own, because a challenge works for a short time.
- */
+/** The options come from an action of their own, because a challenge works for a short time. */
 export function PasskeyButton(shown: Shown) {
   return <CeremonyButton {...shown} name="response" submit={(form) => form.requestSubmit()} />
 }
 
-/** A button for a field of a form, which has the browser use a passkey and then presses the form's submit button. */
 export function PasskeyProofButton({ name, ...shown }: Shown & { name: string }) {
   const submit = (form: HTMLFormElement) => form.querySelector<HTMLElement>("button[type=submit]")?.click()
   return <CeremonyButton {...shown} name={name} type="button" submit={submit} />
@@ -103,7 +99,7 @@ function obstacleTo(host: string): string | undefined {
   return browserSupportsWebAuthn() ? undefined : "This browser cannot use passkeys."
 }
 
-/** Asks for the options with what the form contains: the action may ask for a proof, and the form for it. */
+/** Sends the form with the request for options, because the action may ask for a proof. */
 async function perform(
   { use, options }: Ceremony,
   form: HTMLFormElement,

@@ -8,16 +8,15 @@ import type { ProofRequest } from "@/lib/sign-in/fresh-proof"
 import { proofMinutes } from "@/lib/sign-in/proof-minutes"
 import { PasswordField, TextField } from "./fields"
 
-/** Its code is loaded only by accounts that have passkeys. */
+/** Only accounts with passkeys load its code. */
 const PasskeyProofButton = dynamic(async () => (await import("./passkey-button")).PasskeyProofButton)
 
 type Asked = ProofRequest & { retype: boolean }
 
-/** Asks who is at the browser, in the form that needs to know, and takes the focus; see checkProof. */
 export function ProofField({ request }: { request: Asked }) {
   const area = useRef<HTMLFieldSetElement>(null)
   const heading = useId()
-  // With JavaScript, nothing leaves the fields.
+  // With JavaScript, the fields keep their values.
   const hydrated = useHydrated()
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: each result asks anew

@@ -22,14 +22,11 @@ import { KeyCreationInPage, useKeyDialog } from "./load-creation"
 type NewKeyForm = {
   action: CreateAction
   requestId: string
-  /** The scopes that the viewer can give to the key, with their meanings. */
   offered: Readonly<Record<string, string>>
-  /** See presetsOf. */
   presets: Readonly<Record<string, readonly string[]>> | null
   rules: LimitRules
 }
 
-/** Without JavaScript, the button opens `?new`, which shows the form in the page. */
 export function CreateKey({ shown, ...form }: NewKeyForm & { shown: ShownWithKey }) {
   const { Dialog, opened, open, close, preload } = useKeyDialog<{ now: string }>()
   const button = useRef<HTMLButtonElement>(null)
@@ -75,7 +72,7 @@ function newKey({ action, ...facts }: NewKeyForm & { now: string }): Creation {
   return { title: "Create key", action, fields: <NewKeyFields {...facts} />, submit: "Create key" }
 }
 
-/** @param now ISO 8601; the server's time when the server renders the form */
+/** `now` is ISO 8601, and the time of the server when the server renders the form. */
 function NewKeyFields({ requestId, offered, presets, rules, now }: Omit<NewKeyForm, "action"> & { now: string }) {
   const [started] = useState(() => new Date(now))
   const permissions = (
@@ -121,7 +118,6 @@ function NewKeyFields({ requestId, offered, presets, rules, now }: Omit<NewKeyFo
 
 const foldedFields = ["scopes", "spendLimit", "spendPeriod", "requestsPerMinute", "addresses"]
 
-/** Unfolds when one of its fields has an error. */
 function Fold({ summary, children }: { summary: string; children: ReactNode }) {
   const { errors } = useFormState()
   const [isOpen, setOpen] = useState(false)
@@ -144,7 +140,7 @@ function labelOf(choice: Expires): string {
   return choice === "date" ? "A date" : lifetimes[choice].label
 }
 
-/** globals.css shows the hint and the date field that match the selected value, so they work without JavaScript. */
+/** globals.css shows the hint and the date field of the selected value, so that both work without JavaScript. */
 function ExpiresFields({ now }: { now: Date }) {
   const [date, setDate] = useState(useFormField("date").value ?? "")
   return (

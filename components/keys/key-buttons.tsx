@@ -6,7 +6,6 @@ import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
 import { useKeyDialog } from "./load-creation"
 import { confirmationOf, type RowForms, type RowKey, rotateForm } from "./row-forms"
 
-/** Opens the forms of the buttons in the table inside it. */
 export function KeyButtons({ keys, children, ...forms }: RowForms & { keys: readonly RowKey[]; children: ReactNode }) {
   const router = useRouter()
   const { Dialog, opened, open, close } = useKeyDialog<{ id: string }>()

@@ -30,13 +30,12 @@ export type Creation = {
 
 export type ShownWithKey = {
   page: string
-  /** The path that "Test it now" requests, which every key of the surface may read. */
+  /** Every key of the surface may read this path. */
   testPath: string
   runs: readonly MeteredCall[]
   snippets: readonly Snippet[]
 }
 
-/** Shows the form, then the new key: in the dialog or, without JavaScript, in the page. */
 export function KeyCreation({
   creation: { title, action, fields, submit },
   shown,
@@ -48,7 +47,6 @@ export function KeyCreation({
   shown: ShownWithKey
   unavailable?: ReactNode
   cancel?: ReactNode
-  /** Called when the key is saved or abandoned; without it, the browser navigates to the keys page. */
   onClose?: () => void
 }) {
   const { page } = shown
@@ -104,7 +102,7 @@ function AlreadyIssued({ page }: { page: string }) {
   )
 }
 
-/** The only component that shows a key. The key exists only in `issued` and is gone when this component unmounts. */
+/** No other component shows a key. The key exists only in `issued`, and is gone when this component unmounts. */
 function KeyReveal({
   issued: { secret, name, expiresAt, mayRun, replacedUntil, report, warning },
   shown: { snippets, testPath, runs, page },

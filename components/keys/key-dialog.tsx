@@ -7,14 +7,13 @@ import { Button } from "@/components/ui/button"
 import { type Creation, KeyCreation, type ShownWithKey } from "./key-creation"
 
 export type KeyDialogProps = {
-  /** The dialog is closed while it is `undefined`. */
   creation: Creation | undefined
   shown: ShownWithKey
   onClose: () => void
   focusAfter: () => HTMLElement | null
 }
 
-/** Esc and Cancel close the form, but not a key that is being created or shown. A click on the backdrop never closes the dialog. */
+/** Esc, Cancel and the backdrop never close a key that is being created or shown, because it would be lost. */
 export function KeyDialog({ creation, shown, onClose, focusAfter }: KeyDialogProps) {
   const popup = useRef<HTMLDivElement>(null)
 

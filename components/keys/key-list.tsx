@@ -17,10 +17,6 @@ import { confirmationOf, obstacleTo, type RowForms, rotateForm, rowActions, rowK
 
 type Query = Readonly<Record<string, string | string[] | undefined>>
 
-/**
- * A table of keys. Its buttons open dialogs; without JavaScript they open `?rotate=<id>`, `?change=<id>` and
- * `?revoke=<id>`, which show the forms here. `?show=all` adds the keys that have ended, `?health` filters.
- */
 export function KeyList({
   keys,
   caption,
@@ -39,7 +35,6 @@ export function KeyList({
   query: Query
   offered: Readonly<Record<Surface, readonly string[]>>
   pageOf: (key: ListedKey) => string | undefined
-  /** Omitted for viewers who may only read the keys. */
   forms?: RowForms | undefined
   empty: ReactNode
 }) {
@@ -89,7 +84,6 @@ export function KeyList({
   )
 }
 
-/** The form that the query names, for browsers without JavaScript. It remains to show the result. */
 function RowPanel({
   keys,
   page,
@@ -133,10 +127,6 @@ function RowPanel({
 
 const back = "Back to the list"
 
-/**
- * The keys of a list as its rows. A key that was replaced is part of its successor's row as long as it works and the
- * successor is not revoked. `ended` are the keys that the list hides at first.
- */
 export function rowsOf(keys: readonly ListedKey[]): { rows: ListedKey[]; ended: ListedKey[] } {
   const successors = keys.filter(({ state }) => state !== "revoked")
   const inSuccessorsRow = new Set(successors.map(({ predecessor }) => predecessor?.id))
@@ -144,7 +134,6 @@ export function rowsOf(keys: readonly ListedKey[]): { rows: ListedKey[]; ended: 
   return { rows: all.filter((key) => !hasEnded(key)), ended: all.filter(hasEnded) }
 }
 
-/** Expired keys stay visible, unless another key has replaced them. */
 function hasEnded({ state, isReplaced }: ListedKey): boolean {
   return state === "revoked" || (state === "expired" && isReplaced)
 }

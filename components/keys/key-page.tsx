@@ -28,10 +28,6 @@ import { obstacleTo, rowActionLabels, rowActions } from "./row-forms"
 
 const shownAddresses = 5
 
-/**
- * What a key is and what it did. `?usage=hour` shows the last hours instead of days; every other parameter is one of the
- * list of requests.
- */
 export async function KeyPage({
   listed,
   viewer,
@@ -46,9 +42,7 @@ export async function KeyPage({
   viewer: Viewer
   page: string
   back: ReactNode
-  /** The address of the key's owner, if the viewer may read it. */
   ownerEmail?: string | undefined
-  /** The scopes that the viewer can give to keys of its surface. */
   offered: readonly string[]
   query: Record<string, string | string[] | undefined>
   log: RequestLog
@@ -161,7 +155,7 @@ function KeyFacts({
       )}
       <Fact label="Requests per minute">{requestsPerMinute ?? limits.key.tokens}</Fact>
       <Fact label="Allowed IP addresses">
-        {/* Those of other accounts are not shown: see rowKeyOf. */}
+        {/* The addresses of other accounts' keys are not shown: see rowKeyOf. */}
         {addresses === null ? "All" : isOwn ? <Codes value={addresses} /> : networksInWords(addresses)}
       </Fact>
       {surface === "user" && <Fact label="Spending limit">{spending ? spendingInWords(spending) : <None />}</Fact>}
@@ -181,7 +175,6 @@ function Codes({ value }: { value: readonly string[] }) {
   return <code className="font-mono text-xs wrap-anywhere">{value.join(", ")}</code>
 }
 
-/** Links that open the forms of the key's row in its list. */
 function Actions({ listed, isOwn }: { listed: ListedKey; isOwn: boolean }) {
   const { page } = kinds[listed.surface]
   // The list of user keys has only the viewer's own.
@@ -199,7 +192,6 @@ function Actions({ listed, isOwn }: { listed: ListedKey; isOwn: boolean }) {
     ))
 }
 
-/** What to do with a key without a logged request. @param isUsable whether the viewer can send one that is logged */
 function Unused({ listed: { surface, lastUsedAt }, isUsable }: { listed: ListedKey; isUsable: boolean }) {
   return (
     <div className="grid gap-4">

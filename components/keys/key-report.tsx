@@ -28,12 +28,11 @@ import {
 import { failuresPerMinute } from "@/lib/request-log/write"
 import type { Viewer } from "@/lib/sign-in/browser-session"
 
-/** Long enough for any key that was not abused from many addresses; the downloads have the others. */
+/** Enough for any key that was not abused from many addresses; the downloads have the other rows. */
 const shownRows = 200
 
 const whole = formatters.count.full
 
-/** Everything that a key did since it was created: what it read, how much, when and from where. To be printed. */
 export async function KeyReportPage({
   listed,
   viewer,
@@ -45,7 +44,6 @@ export async function KeyReportPage({
   viewer: Viewer
   page: string
   ownerEmail?: string | undefined
-  /** What each endpoint returns, by path. */
   summaries: ReadonlyMap<string, string>
 }) {
   const report = await keyReportOf(listed, viewer)
@@ -209,7 +207,6 @@ export function Addresses({ addresses }: { addresses: readonly ReachedAddress[] 
   return <RowsTable caption="IP addresses" columns={addressColumns} rows={addresses} keyOf={({ address }) => address} />
 }
 
-/** How long the numbers of a page are kept, and what they do not have. */
 export function LogNotes({ report: { unlogged, isLastUseMissing } }: { report: KeyReport }) {
   const { REQUEST_LOG_DAYS: days } = env()
   return (

@@ -21,14 +21,12 @@ type Shared = {
   owners: Owners
   offered: Readonly<Record<Surface, readonly string[]>>
   revocable: boolean
-  /** Whose keys can be rotated and changed, if anyone's can. */
   ownerId: string | undefined
   health: ReadonlyMap<string, readonly Problem[]>
   pageOf: (key: ListedKey) => string | undefined
   now: Date
 }
 
-/** On narrow screens, each row is a card whose cells show the name of their column. */
 export function KeyTable({ keys, caption, ...shared }: Shared & { keys: readonly ListedKey[]; caption: string }) {
   const { owners, revocable } = shared
   const columns = ["Key", ...(owners === "hidden" ? [] : ["Owner"]), "Status", "Created", "Last used", "Expires"]

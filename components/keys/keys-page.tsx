@@ -21,10 +21,6 @@ const intros: Record<Surface, string> = {
     "For reports, scripts and AI agents. A key reads what you choose, at most what its owner’s role can read, and cannot change anything.",
 }
 
-/**
- * The page for one kind of key. The buttons open dialogs; without JavaScript they open `?new` and the parameters of
- * KeyList, which show the same forms in the page.
- */
 export async function KeysPage({
   surface,
   viewer,
@@ -40,7 +36,6 @@ export async function KeysPage({
     surface: Surface
     viewer: Viewer
     query: Record<string, string | string[] | undefined>
-    /** The scopes that the viewer can give to keys of each surface. */
     offered: Readonly<Record<Surface, readonly Scope[]>>
     create: CreateAction
   }) {
@@ -106,7 +101,6 @@ function NoKeys({ page }: { page: string }) {
   )
 }
 
-/** How the list names the owners of its keys: not at all, by id, or by address for viewers who may read accounts. */
 function ownersFor(surface: Surface, viewer: Viewer) {
   if (!managesAll(surface, viewer)) return "hidden"
   return holds(viewer.role, "users.read") ? "addresses" : "ids"

@@ -7,13 +7,12 @@ import type { KeyLimits } from "@/lib/keys/data"
 
 export type LimitRules = {
   hasSpending: boolean
-  /** The requests per minute of every key. */
+  /** Requests per minute. */
   perMinute: number
 }
 
 export type Limits = Pick<KeyLimits, "addresses" | "requestsPerMinute" | "spending">
 
-/** @param given the present limits; without them the fields are empty */
 export function LimitFields({ rules: { hasSpending, perMinute }, given }: { rules: LimitRules; given?: Limits }) {
   return (
     <>

@@ -7,13 +7,10 @@ import { useHydrated } from "@/components/ui/use-hydrated"
 
 const everyMs = 5_000
 
-/** After ten minutes unattended: every question keeps the viewer's session from ending. */
+/** Ends after ten minutes unattended: every question keeps the viewer's session from ending. */
 const maxQuestions = 120
 
-/**
- * Renders the page again when there are new requests, while it is visible. It first asks for their number, so that a
- * page that is open costs little, and one without a connection stays as it is.
- */
+/** Asks for the number first, so that an open page costs little, and stays as it is without a connection. */
 export function LiveUpdates({ path, requests }: { path: string; requests: number }) {
   const router = useRouter()
   const hydrated = useHydrated()
@@ -52,7 +49,6 @@ export function LiveUpdates({ path, requests }: { path: string; requests: number
   )
 }
 
-/** The number of requests with the key; undefined when there is no such response. */
 async function countOf(path: string): Promise<number | undefined> {
   try {
     const response = await fetch(path, { redirect: "error", signal: AbortSignal.timeout(everyMs) })

@@ -6,8 +6,7 @@ import { useCallback } from "react"
 import { useDialog } from "@/components/overlay/use-dialog"
 import type { KeyDialogProps } from "./key-dialog"
 
-// The code that creates and shows a key is loaded only by pages that show its form, and for a button that is about to
-// open it as a dialog.
+// Only a page that shows the form, and a button about to open it, load the code that creates and shows a key.
 
 export const KeyCreationInPage = dynamic(async () => (await import("./key-creation")).KeyCreation)
 

@@ -10,7 +10,7 @@ import { absoluteTime, relativeTime } from "@/lib/platform/text/format-time"
 import type { CreateAction, Creation, ShownWithKey } from "./key-creation"
 import { LimitFields, type LimitRules, type Limits } from "./limit-fields"
 
-/** What the buttons of a row open, with their labels; also the names of the buttons, and of the parameters that open it. */
+/** The keys are also the names of the buttons and of the query parameters. */
 export const rowActionLabels = { rotate: "Rotate", change: "Edit", revoke: "Revoke" } as const
 
 type RowAction = keyof typeof rowActionLabels
@@ -24,7 +24,6 @@ export type RowServerActions = {
 }
 
 export type RowForms = Pick<RowServerActions, "revoke"> & {
-  /** The forms for the viewer's own keys. */
   own?: OwnForms | undefined
 }
 
@@ -39,16 +38,13 @@ export type RowKey = {
   id: string
   name: string
   start: string
-  /** The last use as relative time; empty if the key was never used. */
   used: string
-  /** When the key that it replaced stops working, if that one still works. */
   predecessorUntil: string | null
   successor: Pick<RowKey, "start" | "used"> | null
-  /** `null` for the keys of others: their addresses are not shown. */
+  /** `null` for keys of other accounts, whose addresses are not shown. */
   limits: Limits | null
 }
 
-/** @param keys the keys in the list; one may be the successor of `key` */
 export function rowKeyOf(key: ListedKey, keys: readonly ListedKey[], isOwn: boolean, now: Date): RowKey {
   const { id, name, start, predecessor, addresses, requestsPerMinute, spending } = key
   const used = ({ lastUsedAt }: ListedKey) => (lastUsedAt ? relativeTime(lastUsedAt, now) : "")
@@ -64,7 +60,6 @@ export function rowKeyOf(key: ListedKey, keys: readonly ListedKey[], isOwn: bool
   }
 }
 
-/** Why an action is not available for a key; `undefined` if it is. */
 export function obstacleTo(action: RowAction, key: ListedKey, isOwn: boolean): ReactElement | undefined {
   const { name, state, isReplaced } = key
   const because = (text: string) => (
@@ -124,7 +119,7 @@ export function rotateForm(
 
 const graceLabels = Object.fromEntries(Object.entries(graces).map(([grace, { label }]) => [grace, label]))
 
-/** While the key that a key replaced works, only a leak is a reason to rotate it: nothing is preselected. */
+/** Nothing is preselected: while the replaced key works, only a leak is a reason to rotate. */
 const choicesAfterRotation = { "": "Choose", leaked: graces.leaked.label }
 
 function changeForm({ id, name, start }: RowKey, limits: Limits, { change: action, rules }: OwnForms): Confirmation {

@@ -29,7 +29,6 @@ function testInWords(response: ApiResponse | undefined): string {
   return `Status ${response.status}: ${bodyOf(response)?.error?.message ?? "the request failed"}`
 }
 
-/** A metered endpoint with the example of its body, as indented JSON. */
 export type MeteredCall = { path: string; summary: string; maxCost: number; body: string }
 
 export function RunCalls({ runs, secret }: { runs: readonly MeteredCall[]; secret: string }) {
@@ -41,10 +40,7 @@ export function RunCalls({ runs, secret }: { runs: readonly MeteredCall[]; secre
   ))
 }
 
-/**
- * Sends the body as it is in the text field. The Idempotency-Key changes only with the text, so a call that is repeated
- * because its response was lost is charged once.
- */
+/** The Idempotency-Key changes only with the text, so that a call repeated after a lost response is charged once. */
 function RunCall({ path, summary, maxCost, body, secret }: MeteredCall & { secret: string }) {
   const id = useId()
   const [draft, setDraft] = useState(() => newDraft(body))
@@ -122,10 +118,7 @@ function useCall(path: string, secret: string) {
   return { called, calling, call }
 }
 
-/**
- * Calls the API with a new key the way the owner's code does: with the Authorization header and without the session cookie.
- * @returns `undefined` when there was no response
- */
+/** As the owner's code calls the API: with the Authorization header and without the session cookie. */
 async function callApi(path: string, secret: string, init: RequestInit): Promise<ApiResponse | undefined> {
   try {
     const response = await fetch(path, {
@@ -164,7 +157,6 @@ function CallResult({
 
 type Body = { data?: { cost: number; balance: number }; error?: { message: string } }
 
-/** Undefined unless it is JSON. */
 function bodyOf({ text }: ApiResponse): Body | undefined {
   try {
     return JSON.parse(text)

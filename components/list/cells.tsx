@@ -7,7 +7,7 @@ import { money } from "@/lib/platform/text/money"
 import { visible } from "@/lib/platform/text/visible-text"
 import { inWords } from "@/lib/platform/text/words"
 
-/** Shows the end of the id: UUIDs start with a timestamp, so ids of neighboring rows differ only at the end. */
+/** Shows the end: UUIDs start with a timestamp, so ids of neighboring rows differ only at the end. */
 export function Id({ value }: { value: string }) {
   return (
     <code title={value} className="font-mono text-xs whitespace-nowrap text-muted">
@@ -20,7 +20,7 @@ export function Time({ at }: { at: string | null }) {
   return at === null ? <None /> : <RelativeTime date={new Date(at)} now={new Date()} />
 }
 
-/** A time of a log to the second, because many entries have the same relative time; UTC, as the column says. */
+/** To the second, because many entries have the same relative time. In UTC, as the column says. */
 export function Moment({ at }: { at: string }) {
   const time = new Date(at)
   return (
@@ -30,7 +30,7 @@ export function Moment({ at }: { at: string }) {
   )
 }
 
-/** A day (UTC), with the time as its title: what is about money is compared with dates elsewhere. */
+/** In UTC. A date, because amounts are compared with dates elsewhere. */
 export function Day({ at }: { at: string | null }) {
   if (at === null) return <None />
   const time = new Date(at)
@@ -57,7 +57,6 @@ export function SignedCount({ value }: { value: number }) {
   return <span className="whitespace-nowrap">{change.format(value)}</span>
 }
 
-/** Text truncated to two lines; the title has the full text. */
 export function Text({ children }: { children: string | null }) {
   if (!children) return <None />
   return (
@@ -67,7 +66,6 @@ export function Text({ children }: { children: string | null }) {
   )
 }
 
-/** Nothing; cards leave the whole cell out. */
 export function None() {
   return (
     <span data-none className="text-muted">
@@ -97,7 +95,6 @@ export function Status({ value }: { value: string }) {
   return <StatusBadge tone={tones[value] ?? "off"}>{inWords(value)}</StatusBadge>
 }
 
-/** An id that is readable, such as a plan's; it breaks at its underscores. */
 export function ReadableId({ value }: { value: string }) {
   return <Breakable after="_">{value}</Breakable>
 }

@@ -1,6 +1,6 @@
 const day = 86_400_000
 
-/** A range of days, as the values of `since` and `until`; without an end it includes today, in UTC. */
+/** Days in UTC; without an end the range includes today. */
 type DatePreset = { label: string; since: string; until?: string }
 
 export function datePresets(now: Date): DatePreset[] {

@@ -1,6 +1,6 @@
 import { type ErrorCode, errors } from "@/lib/api/errors"
 
-/** What the published meanings leave to the message of the response, which the request log does not have. */
+/** For codes whose published meaning refers to the message of the response, which the request log lacks. */
 const withoutMessage: Readonly<Record<string, string>> = {
   bad_request: "The query or the body was invalid.",
   key_limit_reached: "The call could have cost more than what was left of the key's spending limit.",
@@ -8,7 +8,6 @@ const withoutMessage: Readonly<Record<string, string>> = {
   missing_scope: "The key lacks the scope that the endpoint requires.",
 }
 
-/** Why a logged request failed; undefined for a code that only its endpoint has. */
 export function meaningOf(code: string): string | undefined {
   if (Object.hasOwn(withoutMessage, code)) return withoutMessage[code]
   return Object.hasOwn(errors, code) ? errors[code as ErrorCode].meaning.replaceAll("`", "") : undefined

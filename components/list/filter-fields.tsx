@@ -59,7 +59,6 @@ export function Choice({
 
 type Option = readonly [value: string, text: string]
 
-/** The groups in the order of their first option; the first has no name, and is not a group of its own. */
 function groupsOf(options: Readonly<Record<string, string>>): [string, Option[]][] {
   const groups = new Map<string, Option[]>()
   for (const option of Object.entries(options)) {
@@ -77,7 +76,7 @@ function Options({ of }: { of: readonly Option[] }) {
   ))
 }
 
-/** A date field, or a text field if the given value is in another of the API's time formats. */
+/** A text field if the given value is in another of the API's time formats. */
 export function Moment({ name, label, given }: { name: string; label: string; given: string }) {
   const isDate = given === "" || /^\d{4}-\d\d-\d\d$/.test(given)
   return (

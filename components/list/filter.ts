@@ -3,34 +3,27 @@ import type { Parameters } from "@/lib/api/parameters"
 import { calendarDate } from "@/lib/platform/text/format-time"
 import { capitalized, inWords } from "@/lib/platform/text/words"
 
-/** What a page knows about the values of its filters, besides their schemas. */
 export type Known = {
-  /** The values of filters that are no closed set, with their texts. */
   choices?: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** The addresses of accounts by id; undefined if the viewer may not read accounts. */
+  /** Addresses by account id; undefined if the viewer may not read accounts. */
   accounts?: ReadonlyMap<string, string> | undefined
-  /** What a search finds, for the empty field. */
   finds?: string
 }
 
 export type Filter = {
   name: string
   label: string
-  /** The value in the query; empty if it has none or the default. */
   given: string
   isActive: boolean
-  /** The value in a text field: the address of an account instead of its id. */
   shown: string
   text: string
   kind: "time" | "account" | "other"
-  /** The values of a choice, with their texts; values with a dot are grouped by what is before it. */
   options?: Readonly<Record<string, string>>
   placeholder?: string
   minLength?: number | undefined
   maxLength?: number | undefined
 }
 
-/** The filters that take the id of an account. In forms they also take its address or name. */
 export const accountFilters = ["userId", "actorId", "targetId"] as const
 
 const labels: Readonly<Record<string, string>> = {
@@ -88,7 +81,6 @@ export function filterOf(
   }
 }
 
-/** With the group: `api_key.issued` is "API key issued". */
 function wholeText(options: Readonly<Record<string, string>>, value: string): string | undefined {
   const [text, group] = [textIn(options, value), groupOf(value)]
   return text && group ? `${group} ${text.toLowerCase()}` : text
@@ -96,13 +88,12 @@ function wholeText(options: Readonly<Record<string, string>>, value: string): st
 
 const groups: Readonly<Record<string, string>> = { user: "Account", api_key: "API key" }
 
-/** What an action such as `api_key.issued` is about; undefined for other values. */
 export function groupOf(value: string): string | undefined {
   const [, group] = /^([a-z_]+)\.[a-z_]+$/.exec(value) ?? []
   return group && (groups[group] ?? capitalized(group))
 }
 
-/** Not what every object inherits, such as `constructor`, which anybody can send as a value. */
+/** Own properties only: a client can send the name of an inherited one, such as `constructor`. */
 function textIn(options: Readonly<Record<string, string>>, value: string): string | undefined {
   return Object.hasOwn(options, value) ? options[value] : undefined
 }
@@ -120,7 +111,6 @@ function integers(minimum: number | undefined, maximum: number | undefined): num
   return Array.from({ length: maximum - minimum + 1 }, (_, index) => minimum + index)
 }
 
-/** The values of a closed set with their texts; the empty one stands for the default, or for any value. */
 function optionsOf(
   name: string,
   values: readonly unknown[] | undefined,
@@ -142,7 +132,6 @@ function optionsOf(
   )
 }
 
-/** `runId` becomes "Run ID". */
 function labelOf(name: string): string {
   const words = name
     .replaceAll(/([A-Z])/g, " $1")

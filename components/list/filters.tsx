@@ -14,10 +14,7 @@ import { SearchField } from "./search-field"
 
 type Given = { page: string; query: URLSearchParams }
 
-/**
- * The filters of an endpoint as a form of one row: the field that finds rows, menus with the dates and the other filters,
- * and those that are active, unless they are a chosen view. Its fields are the API parameters, so the resulting URL can be shared.
- */
+/** The fields are the parameters of the API, so that the resulting URL can be shared. */
 export function Filters({
   page,
   filters,
@@ -33,7 +30,7 @@ export function Filters({
   return (
     <QueryForm action={page} role="search" aria-label="Filters" className="flex flex-wrap items-center gap-2">
       {search && <Finder filter={search} known={known} />}
-      {/* The values in the menus are those of the query. */}
+      {/* The keys reset the menus to the values of the query. */}
       <DateMenu key={`dates ${query}`} page={page} query={query} />
       <FilterMenu key={`filters ${query}`} filters={others}>
         {/* The columns of a table sort it; cards have none. */}
@@ -48,7 +45,7 @@ export function Filters({
   )
 }
 
-/** The filter in the row itself is the first of these that the list has. */
+/** In order of preference: the row shows the first of these filters that the list has. */
 const finders = ["q", "userId", "actorId"]
 
 const orders = { "": "Newest first", asc: "Oldest first" }
@@ -140,7 +137,6 @@ function Menu({
   id: "dates" | "filters"
   label: string
   icon: ReactNode
-  /** Whether it is only the icon on narrow screens. */
   isIcon?: boolean
   count?: number
   className?: string
@@ -225,7 +221,6 @@ function alone(filter: Filter): Removable {
   return { ...filter, parameters: [filter.name] }
 }
 
-/** The range of creation; one that is a preset is named like it. */
 function rangeOf(query: URLSearchParams): Removable[] {
   const [since, until] = [bound("since", query), bound("until", query)]
   const preset = datePresets(new Date()).find(

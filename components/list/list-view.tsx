@@ -12,14 +12,9 @@ import { type Listing, pageWith } from "./query"
 import { RefusedQuery } from "./refused-query"
 
 export type Column<Row> = TableColumn<Row> & {
-  /** The field by which the column's heading sorts the list. */
   sort?: string
 }
 
-/**
- * A list endpoint as a page: filters, rows or an error, paging, and the API request that returns the rows on screen. The
- * page accepts the same query as the API.
- */
 export function ListView<Row extends { id: string }>({
   title,
   page,
@@ -36,17 +31,13 @@ export function ListView<Row extends { id: string }>({
   title: string
   page: string
   path: string
-  /** The path at which all matching rows are a file. */
   download?: string
   filters: Parameters
   known?: Known
   columns: readonly Column<Row>[]
   listing: Listing<Row>
-  /** Whether the page says elsewhere what the query asks for, as a chosen view does. */
   isNamed?: boolean
-  /** Shown instead of the table when there are no rows and no filters. */
   empty: ReactNode
-  /** Shown instead of why the query was refused, to choose what it means. */
   choice?: ReactNode
 }) {
   return (
@@ -85,7 +76,6 @@ export function ListView<Row extends { id: string }>({
   )
 }
 
-/** Numbers and times are sorted from the largest and the latest at first. */
 function sortingBy(field: string, numeric: boolean, page: string, query: URLSearchParams): Sorting {
   const isByTime = field === defaultSort
   const isSorted = (query.get("sort") ?? defaultSort) === field

@@ -15,7 +15,7 @@ export function Paging({
   rows,
 }: {
   page: string
-  /** The path of a file with all rows; of the ledger with one line a run, all entries are there instead. */
+  /** The ledger with one line a run downloads its entries instead of its rows. */
   download: { href: string; of: "rows" | "entries" } | undefined
   query: URLSearchParams
   meta: List<unknown>["meta"]

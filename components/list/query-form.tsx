@@ -4,10 +4,6 @@ import { useRouter } from "next/navigation"
 import { type ComponentProps, type SubmitEvent, useTransition } from "react"
 import { PendingBar } from "@/components/ui/pending-bar"
 
-/**
- * A form whose fields become the query of a page: it opens that page without a reload, and shows that it was sent. Empty
- * fields are left out. Without JavaScript the browser submits it.
- */
 export function QueryForm({ action, children, ...properties }: ComponentProps<"form"> & { action: string }) {
   const router = useRouter()
   const [pending, startTransition] = useTransition()

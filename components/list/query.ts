@@ -3,10 +3,7 @@ import type { List } from "@/lib/api/envelope"
 import { Refusal } from "@/lib/api/errors"
 import { TooManyWaiting } from "@/lib/platform/queues/turns"
 
-/**
- * The query of a page. Forms also submit empty fields; a redirect removes them, which keeps the URL short, and the API's
- * parameter `fields`, because a page shows all.
- */
+/** Removes empty fields, which forms submit, and the API's parameter `fields`, because a page shows all fields. */
 export function cleanQuery(page: string, params: Record<string, string | string[] | undefined>): URLSearchParams {
   const given = queryOf(params)
   const query = new URLSearchParams([...given].filter(([name, value]) => value !== "" && name !== "fields"))
@@ -14,7 +11,6 @@ export function cleanQuery(page: string, params: Record<string, string | string[
   return query
 }
 
-/** The requested URL, to return to after signing in. */
 export function addressOf(page: string, params: Record<string, string | string[] | undefined>): string {
   return withQuery(page, queryOf(params))
 }
@@ -23,7 +19,6 @@ function withQuery(page: string, query: URLSearchParams): string {
   return query.size > 0 ? `${page}?${query}` : page
 }
 
-/** A page with some parameters of its query changed, or removed if undefined; from its first row on. */
 export function pageWith(
   page: string,
   query: URLSearchParams,
@@ -58,7 +53,6 @@ export const defaultLimit = "50"
 
 export type Listing<Row, Meta = unknown> = {
   query: URLSearchParams
-  /** The query of the API request: the query of the page, with its default limit. */
   apiQuery: URLSearchParams
   found: List<Row, Meta> | { refused: string }
 }

@@ -4,7 +4,6 @@ import { Search } from "lucide-react"
 import { type ComponentProps, useEffect, useRef } from "react"
 import { controlStyle } from "@/components/form/field"
 
-/** The field of a list that finds rows. The key / focuses it, and it keeps the focus when the rows are there. */
 export function SearchField({
   id,
   label,
@@ -16,7 +15,7 @@ export function SearchField({
   const shown = useRef(defaultValue)
 
   useEffect(() => {
-    // Not when the page becomes interactive: what was typed before stays.
+    // Not on hydration: text typed before stays.
     if (field.current && shown.current !== defaultValue) field.current.value = defaultValue
     shown.current = defaultValue
   }, [defaultValue])

@@ -2,7 +2,6 @@
 
 import type { KeyboardEvent, ReactNode, ToggleEvent } from "react"
 
-/** What a button with `popoverTarget` opens. Its first item gets the focus, and the arrow keys move between the items. */
 export function MenuPopover({ id, className, children }: { id: string; className: string; children: ReactNode }) {
   function focusFirst(event: ToggleEvent<HTMLElement>): void {
     if (event.newState === "open") itemsOf(event.currentTarget)[0]?.focus({ preventScroll: true })

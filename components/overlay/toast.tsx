@@ -6,9 +6,8 @@ import { createContext, type ReactNode, type RefObject, useContext, useMemo, use
 import { Button } from "@/components/ui/button"
 
 type Toasts = {
-  /** Shows what was done; nothing hides the one before. */
   show: (message: ReactNode) => void
-  /** Takes the focus if what had it is gone. */
+  /** Takes the focus when the focused element is gone. */
   region: RefObject<HTMLDivElement | null>
 }
 
@@ -20,10 +19,7 @@ export function useToasts(): Toasts {
   return toasts
 }
 
-/**
- * What was done within `children`, in view wherever the page is scrolled to. It outlasts the row that was changed, and stays
- * until it is dismissed or another page is opened, so that nobody misses it.
- */
+/** A message outlasts the changed row. It stays until it is dismissed or another page opens, so that it is seen. */
 export function ToastRegion({ children }: { children: ReactNode }) {
   const page = `${usePathname()}?${useSearchParams()}`
   const [shown, setShown] = useState<{ message: ReactNode; page: string }>()

@@ -1,9 +1,6 @@
 import { type ComponentType, useCallback, useState } from "react"
 
-/**
- * A dialog whose code is loaded when one of its buttons is likely to be pressed.
- * @param load must be the same at every render
- */
+/** @param load must be the same function at every render */
 export function useDialog<Properties, Opened>(load: () => Promise<ComponentType<Properties>>) {
   const [Dialog, setDialog] = useState<ComponentType<Properties>>()
   const [opened, setOpened] = useState<Opened>()
@@ -18,9 +15,7 @@ export function useDialog<Properties, Opened>(load: () => Promise<ComponentType<
     }
   }
   return {
-    /** Missing until it was opened. */
     Dialog,
-    /** What it was opened with; missing while it is closed. */
     opened,
     open,
     close: useCallback(() => setOpened(undefined), []),

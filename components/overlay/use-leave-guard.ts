@@ -1,10 +1,9 @@
 import { type RefObject, useEffect, useRef } from "react"
 
 /**
- * Asks for confirmation before the shown key is lost: on close, reload, Back and links outside `container`.
- * @param onLeave drops the key; called when the viewer leaves without having saved it
- * @param what the start of the question
- * @returns a function that removes the guard, to be called when the key is saved
+ * Asks before the shown key is lost: on close, reload, Back and links outside `container`.
+ * @param onLeave drops the key
+ * @returns removes the guard; call it once the key is saved
  */
 export function useLeaveGuard(
   container: RefObject<HTMLElement | null>,
@@ -63,7 +62,7 @@ export function useLeaveGuard(
   return () => end.current()
 }
 
-/** Removes the extra history entry without notifying the router, because the page stays the same. */
+/** Does not notify the router, because the page stays the same. */
 function removeHistoryEntry(): void {
   window.addEventListener("popstate", (event) => event.stopImmediatePropagation(), { capture: true, once: true })
   history.back()

@@ -1,6 +1,5 @@
 import { SupportLink } from "./support-link"
 
-/** Shown instead of the form when no mail server is configured. */
 export function ContactOperator() {
   return (
     <>

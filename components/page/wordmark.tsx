@@ -1,6 +1,6 @@
 import { product } from "@/lib/product"
 
-/** Two keyholes in a square of 20, also on the icon. */
+/** In a square of 20 by 20 units, as on the icon. */
 export const keyholes =
   "M6.5 5.5a2 2 0 0 1 1.1 3.7l.6 5.3H4.8l.6-5.3a2 2 0 0 1 1.1-3.7Zm7 0a2 2 0 0 1 1.1 3.7l.6 5.3h-3.4l.6-5.3a2 2 0 0 1 1.1-3.7Z"
 

@@ -13,7 +13,6 @@ const kinds = {
 
 export type ButtonKind = keyof typeof kinds
 
-/** The classes of a button, for links that look like one. */
 export function buttonStyle(kind: ButtonKind = "plain"): string {
   return `${base} ${kinds[kind]}`
 }

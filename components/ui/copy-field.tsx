@@ -6,7 +6,7 @@ import { Button, type ButtonKind } from "./button"
 import { useCopy } from "./use-copy"
 import { useHydrated } from "./use-hydrated"
 
-/** Read-only text in a field, so that it can also be selected without the copy button. */
+/** A field, so that the text can be selected without the copy button. */
 export function CopyField({
   id,
   label,
@@ -22,7 +22,6 @@ export function CopyField({
   copy: string
   kind?: ButtonKind
   lines?: number
-  /** Buttons after the copy button. They need JavaScript, too. */
   children?: ReactNode
 }) {
   const field = useRef<HTMLTextAreaElement>(null)
@@ -40,7 +39,7 @@ export function CopyField({
         {label}
       </label>
       <div className={lines === 1 ? "grid gap-2 sm:flex sm:items-start" : "grid gap-2"}>
-        {/* As high as its text, which wraps instead of scrolling; browsers without field-sizing use the rows. */}
+        {/* Browsers without field-sizing use the rows. */}
         <textarea
           {...common}
           ref={field}
@@ -62,7 +61,7 @@ export function CopyField({
           </div>
         )}
       </div>
-      {/* The button shows that it was copied. A line for it would move what is below. */}
+      {/* The button shows that the text was copied: a visible line would move the content below. */}
       <p role="status" className={feedback === "selected" ? "text-muted" : "sr-only"}>
         {feedback === "copied" && "Copied"}
         {feedback === "selected" && "The browser blocked copying. The text is selected: press Ctrl+C, or ⌘C on a Mac."}

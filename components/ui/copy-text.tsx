@@ -11,7 +11,7 @@ export function CopyText({
   children,
 }: {
   label: string
-  /** Whether only the end of the text is in view, as of ids that begin alike. */
+  /** Shows only the end, for ids that begin alike. */
   ending?: boolean
   children: string
 }) {

@@ -1,9 +1,7 @@
 import { Link } from "./link"
 
-/** A link of a choice; `name` is its accessible name if the label alone says too little. */
 type Choice = { label: string; name?: string; href: string; isChosen: boolean }
 
-/** Links of which one is chosen, such as ranges. */
 export function LinkChoice({ label, choices }: { label: string; choices: readonly Choice[] }) {
   return (
     <ul aria-label={label} className="flex flex-wrap gap-1">

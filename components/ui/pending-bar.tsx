@@ -1,4 +1,3 @@
-/** Moves along the top edge of the window while the next page is rendered. */
 export function PendingBar() {
   return (
     <span

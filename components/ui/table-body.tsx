@@ -2,7 +2,6 @@
 
 import type { ComponentProps, MouseEvent } from "react"
 
-/** The rows of a table. Text that is above the link of its row opens it as well, unless it was selected. */
 export function TableBody(props: ComponentProps<"tbody">) {
   // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard reaches the link itself
   return <tbody {...props} onClick={openRow} />

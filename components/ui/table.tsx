@@ -6,12 +6,10 @@ import { TableBody } from "./table-body"
 type Heading = { label: string; numeric?: boolean }
 
 export type Sorting = {
-  /** The table sorted by the column, or in the other direction if it is. */
   href: string
   sorted: "ascending" | "descending" | undefined
 }
 
-/** A table whose rows become cards on narrow screens, where each cell that is not empty shows its column's label. */
 export function Table({
   caption,
   headings,
@@ -20,7 +18,6 @@ export function Table({
 }: {
   caption: string
   headings: readonly ((Heading & { sorting?: Sorting | undefined }) | { actions: string })[]
-  /** Whether the headings stay in view: a table that is higher than the window then scrolls by itself. */
   sticky?: boolean
   children: ReactNode
 }) {
@@ -29,7 +26,7 @@ export function Table({
       aria-label={caption}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard
       tabIndex={0}
-      // Positioned, so that hidden text in it scrolls with it instead of widening the page.
+      // Positioned, so that hidden text scrolls with the section instead of widening the page.
       className={`relative lg:rounded-lg lg:border lg:border-line lg:bg-panel ${sticky ? "lg:max-h-[max(24rem,calc(100dvh-15rem))] lg:overflow-auto print:max-h-none" : "lg:overflow-x-auto"}`}
     >
       <table className="w-full border-separate border-spacing-0 text-left max-lg:block">
@@ -78,7 +75,6 @@ export function TableRow(props: ComponentProps<"tr">) {
   return <tr {...props} className="row group" />
 }
 
-/** Without a label on cards. */
 export const cellStyle = "cell"
 
 export function TableCell({
@@ -89,9 +85,7 @@ export function TableCell({
   className = "",
   children,
 }: Heading & {
-  /** Whether the cell is the header of its row. */
   names?: boolean
-  /** Whether the whole row opens what the cell links to. */
   opens?: boolean
   className?: string
   children: ReactNode
@@ -115,7 +109,6 @@ export type TableColumn<Row> = Heading & {
   className?: string
 }
 
-/** A table of rows that have the same columns, of which the first is the header of its row. */
 export function RowsTable<Row>({
   columns,
   rows,

@@ -1,7 +1,6 @@
 import type { ReactNode } from "react"
 import { Link } from "./link"
 
-/** A labeled number inside a `dl`. */
 export function Tile({
   label,
   note,
@@ -10,7 +9,6 @@ export function Tile({
 }: {
   label: string
   note?: ReactNode
-  /** The page with what is counted, which the whole tile opens. */
   href?: string | undefined
   children: ReactNode
 }) {

@@ -1,6 +1,5 @@
 import { useState } from "react"
 
-/** Copies a text; if the browser denies access to the clipboard, selects it instead. */
 export function useCopy(select: () => void) {
   const [feedback, setFeedback] = useState<"" | "copied" | "selected">("")
 

@@ -5,7 +5,7 @@ const sizes = {
 
 type Shown = { id: string; name: string; picture: string | null }
 
-/** An account's picture, or its initials in a color that it keeps when its name changes. The name stands beside it. */
+/** Has no alternative text, because the name stands beside it. */
 export function Avatar({ id, name, picture, size = "small" }: Shown & { size?: keyof typeof sizes }) {
   const { pixels, style } = sizes[size]
   if (picture) {

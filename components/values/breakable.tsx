@@ -1,6 +1,5 @@
 import { Fragment } from "react"
 
-/** Text that may break after a character rather than within a word. */
 export function Breakable({ after, children }: { after: string; children: string }) {
   return children.split(after).map((part, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text never move

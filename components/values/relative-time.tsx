@@ -1,6 +1,6 @@
 import { absoluteTime, relativeTime } from "@/lib/platform/text/format-time"
 
-/** For server components only: rendered again in the browser, the text could differ and break hydration. */
+/** Server components only: rendered again in the browser, the text could differ and break hydration. */
 export function RelativeTime({ date, now }: { date: Date; now: Date }) {
   return (
     <time dateTime={date.toISOString()} title={absoluteTime(date)} className="whitespace-nowrap">

@@ -1,6 +1,6 @@
 import { money } from "@/lib/platform/text/money"
 
-/** The number format of a measure. Money is in minor units of a currency. */
+/** Money is in minor units of its currency. */
 export type Unit = "count" | "money" | "share"
 
 type Format = Readonly<Record<"short" | "full", (value: number, currency?: string) => string>>

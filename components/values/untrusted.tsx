@@ -1,6 +1,6 @@
 import { visible } from "@/lib/platform/text/visible-text"
 
-/** Text that a person or a client wrote: nothing in it is hidden, and it does not reorder the text around it. */
+/** Text from a person or a client: nothing in it is hidden, and it cannot reorder the text around it. */
 export function Untrusted({ children }: { children: string }) {
   return <bdi>{visible(children)}</bdi>
 }
@@ -13,7 +13,6 @@ export function UntrustedStrong({ children }: { children: string }) {
   )
 }
 
-/** An email address, which breaks before its @ rather than within a word. */
 export function UntrustedEmail({ children }: { children: string }) {
   const at = children.lastIndexOf("@")
   return (

@@ -2,7 +2,7 @@ import { documentRoutes } from "@/lib/api/methods"
 import { env } from "@/lib/env"
 import { product } from "@/lib/product"
 
-/** Whom to tell about a vulnerability, and how about leaked keys: RFC 9116. */
+/** RFC 9116. */
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = documentRoutes(
   "text/plain; charset=utf-8",
   async () => `Contact: mailto:${product.supportEmail}

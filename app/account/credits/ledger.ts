@@ -2,7 +2,7 @@ import { userList } from "@/lib/api/lists"
 import { balanceMeta } from "@/lib/credits/balance"
 import { findLines, ledgerLine } from "@/lib/credits/lines"
 
-/** The ledger with one line a run. It has the parameters and errors of a list, but no path in the API. */
+/** A list with the parameters and errors of the API, but without a path in it. */
 export const { endpoint } = userList({
   summary: "Lists the ledger with one line a run",
   row: ledgerLine,

@@ -28,7 +28,7 @@ const page = "/account/credits"
 export default async function CreditsPage({ searchParams }: PageProps<"/account/credits">) {
   const viewer = await requireViewer(page)
   const params = await searchParams
-  // Filters of single entries, which this page had.
+  // This page once had the filters of single entries: its old URLs still work.
   if (params.kind || params.runId) redirect(addressOf(entriesPage, params))
   // A filter or page number in the URL means that the viewer reads the ledger, so the forecast and charts are left out.
   const isWhole = cleanQuery(page, params).size === 0

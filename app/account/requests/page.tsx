@@ -55,7 +55,7 @@ export default async function RequestsPage({ searchParams }: PageProps<"/account
   )
 }
 
-/** Keys can have the same name, for example after a rotation. The name is last: it cannot change the order of what is before it. */
+/** Keys can share a name, for example after a rotation. The name is last, so that it cannot reorder the start. */
 function choicesOf(keys: readonly NamedKey[], { routes, statuses }: Awaited<ReturnType<typeof seenOf>>) {
   return {
     keyId: Object.fromEntries(keys.map(({ id, name, start }) => [id, `${start}… ${visible(name)}`])),

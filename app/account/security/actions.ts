@@ -83,7 +83,6 @@ export const endOtherSessions = formAction({
   },
 })
 
-/** Redirects to the provider, whose callback connects it. */
 export const connect = formAction({
   fields: connectForm,
   permission: null,

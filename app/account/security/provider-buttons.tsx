@@ -4,7 +4,6 @@ import type { ReactNode } from "react"
 import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
 import { connection, disconnection, type Named } from "./provider-confirmation"
 
-/** Confirms the buttons of the list inside it: their value is the id of a provider, or of a connection. */
 export function ProviderButtons({
   available,
   connected,

@@ -14,7 +14,7 @@ export function connection({ id, name }: Named): Confirmation {
   }
 }
 
-/** Before a provider is disconnected; `id` is that of the connection. */
+/** `id` is that of the connection, not of the provider. */
 export function disconnection({ id, name }: Named): Confirmation {
   return {
     title: `Disconnect ${name}?`,

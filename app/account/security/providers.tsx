@@ -11,7 +11,7 @@ import { connection, disconnection } from "./provider-confirmation"
 
 type Query = Record<string, string | string[] | undefined>
 
-/** What the callback of a provider adds to the URL as `connection`. */
+/** By the value of `connection`, which the callback of a provider adds to the URL. */
 const outcomes = new Map<unknown, { tone: "good" | "bad"; text: string }>([
   ["connected", { tone: "good", text: "The service is connected. You can sign in with it from now on." }],
   [
@@ -35,7 +35,6 @@ const outcomes = new Map<unknown, { tone: "good" | "bad"; text: string }>([
   ],
 ])
 
-/** What signs in to the account. Without JavaScript, the buttons open a query, which shows the confirmation here. */
 export function Providers({
   ways,
   passkeys,

@@ -4,10 +4,9 @@ import { endOtherSessions, endSession } from "./actions"
 
 export type EndableSession = Pick<ListedSession, "id" | "browser" | "address">
 
-/** The value of the button that signs out all other browsers; the other buttons have the id of a session. */
 export const others = "others"
 
-/** Says what ending a session does; the one that has just ended is no longer among `sessions`. */
+/** A session that has just ended is no longer among `sessions`. */
 export function sessionEnding(value: string, sessions: readonly EndableSession[]): Confirmation {
   if (value === others) {
     return {

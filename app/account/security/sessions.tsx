@@ -9,7 +9,6 @@ import { FoldedTable } from "./folded-table"
 import { SessionButtons } from "./session-buttons"
 import { others, sessionEnding } from "./session-ending"
 
-/** The browsers that are signed in. Without JavaScript, the buttons open `?end=`, which shows the confirmation here. */
 export function Sessions({
   sessions,
   selected,

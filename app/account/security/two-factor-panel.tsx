@@ -28,7 +28,6 @@ export function TwoFactorPanel({ factors: { app, passkeys, recoveryCodesLeft } }
   )
 }
 
-/** "1 passkey", "2 passkeys" */
 export function counted(count: number, noun: string): string {
   return `${count} ${count === 1 ? noun : `${noun}s`}`
 }

@@ -22,7 +22,7 @@ export const rename = formAction({
   act: async (form, { viewer }) => {
     const result = await renameAccount(viewer.id, form)
     if (!result.ok) return retryLater("You changed your name too often", result)
-    // The account menu of every page shows it.
+    // The account menu of every page shows the name.
     revalidatePath("/", "layout")
     return done()
   },
@@ -50,7 +50,7 @@ export const setTheme = formAction({
   },
 })
 
-/** Done with the token of a download, which is a form of its own: this one cannot respond with a file. */
+/** Done with the token of a download form, because a server action cannot respond with a file. */
 export const prepareExport = formAction({
   fields: z.object({}),
   permission: null,

@@ -2,7 +2,6 @@ import type { Confirmation } from "@/components/confirm/confirm-form"
 import { Untrusted } from "@/components/values/untrusted"
 import { requestDeletion } from "./actions"
 
-/** `date`: the day on which the account is deleted. */
 export type DeletionFacts = { email: string; date: string }
 
 export function confirmationOf({ email, date }: DeletionFacts): Confirmation {

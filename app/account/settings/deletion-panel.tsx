@@ -6,7 +6,6 @@ import type { Viewer } from "@/lib/sign-in/browser-session"
 import { DeletionButton } from "./deletion-button"
 import { confirmationOf } from "./deletion-confirmation"
 
-/** Without JavaScript, the button opens `?delete=account`, which shows the confirmation here. */
 export function DeletionPanel({ viewer: { email }, isRequested }: { viewer: Viewer; isRequested: boolean }) {
   const facts = { email, date: plainDate(new Date(Date.now() + graceDays * 86_400_000)) }
   if (isRequested) {

@@ -10,7 +10,6 @@ import { Notice } from "@/components/ui/notice"
 import { prepareExport } from "./actions"
 import { type Outcome, outcomes } from "./export/outcomes"
 
-/** `outcome`: of the last download, if there was none. */
 export function ExportPanel({ outcome }: { outcome: Outcome | undefined }) {
   return (
     <Panel label="Export">
@@ -48,7 +47,6 @@ function ExportForm({ heading, submit, children }: { heading: string; submit: st
   )
 }
 
-/** The browser posts the form itself, and stays on this page. */
 function Download({ token }: { token: string }) {
   const [isUsed, setUsed] = useState(false)
   return (

@@ -7,7 +7,7 @@ import { useToasts } from "@/components/overlay/toast"
 import { useHydrated } from "@/components/ui/use-hydrated"
 import { rename } from "./actions"
 
-/** The form stays, so that a typo can be corrected. Without JavaScript the message replaces it. */
+/** The form stays, so that a typo can be corrected. */
 export function NameForm({ name }: { name: string }) {
   const toasts = useToasts()
   const hydrated = useHydrated()

@@ -23,7 +23,6 @@ const errors: Record<Exclude<Outcome, "saved">, string> = {
   busy: "Too many pictures are being uploaded right now. Try again in a moment.",
 }
 
-/** The browser posts the file itself, and comes back with the outcome in the query. */
 export function PictureForm({ hasPicture, outcome }: { hasPicture: boolean; outcome: Outcome | undefined }) {
   const toasts = useToasts()
   const input = useRef<HTMLInputElement>(null)

@@ -4,7 +4,7 @@ const operator = "Operator’s command"
 const unknown = "Unknown person"
 const deletion = "Scheduled deletion"
 
-/** Who acts in these entries when no account does. */
+/** The actor of entries without an account. */
 const actors: ReadonlyMap<string, string> = new Map<AuditAction, string>([
   ["user.sign_in_failed", unknown],
   ["user.proof_failed", unknown],

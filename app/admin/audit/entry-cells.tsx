@@ -8,7 +8,6 @@ import { absoluteTime } from "@/lib/platform/text/format-time"
 import { sentenceInLog } from "@/lib/sign-in/activity"
 import type { Related } from "./related"
 
-/** What happened, above the name of the action, by which the list is filtered. */
 export function Action(entry: { action: string; details?: unknown }) {
   return (
     <div className="lg:min-w-40">
@@ -18,7 +17,6 @@ export function Action(entry: { action: string; details?: unknown }) {
   )
 }
 
-/** What is no account, as a link to where it is shown. */
 export function Target({ type, id, related }: { type: string; id: string; related: Related }) {
   if (type === "api_key") return <Key id={id} keys={related.keys} />
   const page = related.pages.get(type)
@@ -46,14 +44,14 @@ const inView = 2
 
 export function Details({ value, related }: { value: unknown; related: Related }) {
   const fields = (value ?? {}) as Record<string, unknown>
-  // Reasons that staff type are shown as they are, those of revocations are names.
+  // The reason of a revocation is a name, every other reason is text that staff typed.
   const given = Object.entries(fields).map(([name, value]) =>
     name === "reason" && "ownerId" in fields ? (["revocationReason", value] as const) : ([name, value] as const),
   )
   if (given.length === 0) return <None />
   const ranks = Object.keys(labels)
   const rank = (name: string) => (Object.hasOwn(labels, name) ? ranks.indexOf(name) : ranks.length)
-  // What an entry lacks, such as a limit, comes last.
+  // Absent values, such as that of no limit, come last.
   const pairs = given.sort(
     ([one, value], [other, another]) => Number(value === null) - Number(another === null) || rank(one) - rank(other),
   )
@@ -88,7 +86,7 @@ function Pairs({ pairs, related }: { pairs: readonly (readonly [string, unknown]
   )
 }
 
-/** The details of all actions, the most telling first. */
+/** In the order of display, the most telling first. */
 const labels: Readonly<Record<string, string>> = {
   from: "From",
   to: "To",
@@ -116,7 +114,6 @@ const labels: Readonly<Record<string, string>> = {
   ownerId: "Owner",
 }
 
-/** The texts of values that are names. */
 const texts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   revocationReason: revocationReasons,
   grace: Object.fromEntries(

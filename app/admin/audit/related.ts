@@ -6,12 +6,9 @@ import type { Viewer } from "@/lib/sign-in/browser-session"
 
 type Row = { targetType: string; targetId: string; details?: unknown }
 
-/** What entries refer to besides their accounts, as far as the viewer may read it. */
 export type Related = {
   keys: Awaited<ReturnType<typeof namedKeys>>
-  /** The addresses of the owners of keys. */
   owners: ReadonlyMap<string, string>
-  /** The pages that show targets and details of other types, if the viewer may open them. */
   pages: ReadonlyMap<string, string>
 }
 

@@ -9,7 +9,7 @@ export type Subject = {
   message: string
   rating: number
   status: FeedbackStatus
-  /** Of the customer, if the viewer may read accounts. */
+  /** Undefined if the viewer may not read accounts. */
   email: string | undefined
   requestId: string
 }
@@ -50,7 +50,6 @@ export function isOffered(name: FeedbackAction, { status }: Pick<Subject, "statu
   return actions[name].statuses.some((offered) => offered === status)
 }
 
-/** Names the customer, quotes the feedback and, for a reply, asks for its text. */
 export function confirmationOf(name: FeedbackAction, { id, message, rating, email, requestId }: Subject): Confirmation {
   const { title, submit, action } = actions[name]
   return {

@@ -67,12 +67,10 @@ export default async function FeedbackPage({ searchParams }: PageProps<"/admin/f
   )
 }
 
-/** By account, if the viewer may read accounts. */
 type Emails = ReadonlyMap<string, string> | undefined
 
 type Row = Awaited<ReturnType<typeof GET.endpoint.read>>["data"][number]
 
-/** The confirmation that the query names, for browsers without JavaScript. It remains to show the result. */
 async function ActionPanel({
   readsAccounts,
   requested,

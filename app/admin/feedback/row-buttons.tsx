@@ -4,7 +4,6 @@ import { ConfirmButtons } from "@/components/confirm/confirm-buttons"
 import { Button } from "@/components/ui/button"
 import { actionNames, confirmationOf, type FeedbackAction, isOffered, labelOf, type Subject } from "./feedback-actions"
 
-/** The actions on one row. Without JavaScript they open the page with the name of the action and the id. */
 export function RowButtons({ feedback }: { feedback: Subject }) {
   return (
     <ConfirmButtons

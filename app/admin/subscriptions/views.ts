@@ -1,7 +1,6 @@
 import { daysAgo } from "@/components/list/dates"
 import type { View } from "@/components/list/views"
 
-/** The subscriptions that may end, and those that did. */
 export function viewsOfSubscriptions(now: Date): readonly View[] {
   return [
     { label: "Past due", search: "status=past_due" },

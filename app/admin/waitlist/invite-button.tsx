@@ -5,7 +5,6 @@ import { None } from "@/components/list/cells"
 import { Button } from "@/components/ui/button"
 import { type Entry, invitationOf } from "./invitation"
 
-/** Without JavaScript it opens the page with the id. */
 export function InviteButton(entry: Entry) {
   return (
     <ConfirmButtons confirmationOf={() => invitationOf(entry)}>

@@ -51,7 +51,6 @@ export default async function WaitlistPage({ searchParams }: PageProps<"/admin/w
 
 type Row = Awaited<ReturnType<typeof GET.endpoint.read>>["data"][number]
 
-/** The confirmation for browsers without JavaScript. It remains to show the result. */
 async function InvitePanel({ id }: { id: string }) {
   const entry = await findEntry(id)
   if (!entry) return null
@@ -67,7 +66,7 @@ async function InvitePanel({ id }: { id: string }) {
   )
 }
 
-/** In one line, so that a long source or note does not squeeze it. */
+/** In one line, so that a long source or note does not squeeze the address. */
 function Address({ children }: { children: string }) {
   return (
     <span title={visible(children)} className="block wrap-anywhere lg:max-w-96 lg:truncate">

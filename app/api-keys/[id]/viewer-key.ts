@@ -4,10 +4,7 @@ import { findKey } from "@/lib/keys/data"
 import { requireViewer } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 
-/**
- * The viewer and their key; the 404 is the same for the keys of others and for those that do not exist.
- * @param below the path below the page of the key, to return to after signing in
- */
+/** The 404 is the same for other keys and for keys that do not exist. */
 export async function viewerKey(params: Promise<{ id: string }>, below = "") {
   const { id } = await params
   const page = `${kinds.user.page}/${id}`

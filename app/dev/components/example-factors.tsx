@@ -7,7 +7,6 @@ import { PasskeyButton } from "@/components/form/passkey-button"
 
 const refused = async () => ({ ok: false, message: "Nothing is added here.", errors: {}, values: {} }) as const
 
-/** A passkey that is added nowhere: its options are refused. */
 export function ExamplePasskey({ host }: { host: string }) {
   return (
     <Form action={refused}>
@@ -21,7 +20,7 @@ export function ExamplePasskey({ host }: { host: string }) {
 
 const codes = Array.from({ length: 10 }, (_, index) => `000000-000000-000000-00000${index}`)
 
-/** Codes of no account. They take the focus and ask before the page is left, so they are not shown at first. */
+/** Not shown at first, because the codes take the focus and ask before the page is left. */
 export function ExampleRecoveryCodes() {
   return (
     <Form

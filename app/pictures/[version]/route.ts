@@ -3,7 +3,7 @@ import { withFailures } from "@/lib/form/page-route"
 import { findPicture } from "@/lib/pictures/pictures"
 import { currentViewer } from "@/lib/sign-in/browser-session"
 
-/** The picture of an account. Another one has another version, so this one never changes. */
+/** A new picture has a new version, so this response never changes. */
 export const GET = withFailures(async (_request, { params }: RouteContext<"/pictures/[version]">) => {
   const { version } = await params
   const viewer = z.uuid().safeParse(version).success ? await currentViewer() : null

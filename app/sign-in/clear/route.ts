@@ -4,7 +4,7 @@ import { pageAfterSignIn } from "@/app/_shell/sections"
 import { localPath } from "@/lib/platform/http/local-path"
 import { clearSessionCookies, currentViewer } from "@/lib/sign-in/browser-session"
 
-/** Clears the cookies of an expired session, which a page cannot do, and redirects back to sign-in. */
+/** A route, because a page cannot clear cookies. */
 export async function GET({ nextUrl: { searchParams } }: NextRequest): Promise<never> {
   const callbackUrl = localPath(searchParams.get("callbackUrl") ?? undefined)
   const viewer = await currentViewer()

@@ -13,7 +13,7 @@ import { confirmChange, undoChange, verify } from "./actions"
 
 export const metadata: Metadata = { title: "Confirm your email address" }
 
-/** What the link in an email opens. It acts when its button is pressed, because mail scanners open links, too. */
+/** Acts when its button is pressed, not when it is opened, because mail scanners open links, too. */
 export default async function VerifyLinkPage({ params }: PageProps<"/verify/[token]">) {
   const { token } = await params
   const [signUp, change] = await Promise.all([findSignUp(token), findAddressChange(token)])

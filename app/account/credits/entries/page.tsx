@@ -24,7 +24,6 @@ const columns: readonly Column<Row>[] = [
   { label: "Balance after", numeric: true, cell: ({ balanceAfter }) => <Count value={balanceAfter} /> },
 ]
 
-/** The ledger entry by entry, as the API returns it, or of one run, whose entries have the same description. */
 export default async function EntriesPage({ searchParams }: PageProps<"/account/credits/entries">) {
   const viewer = await requireViewer(page)
   const listing = await readListing(page, await searchParams, (search) => GET.endpoint.read(viewer.id, search))

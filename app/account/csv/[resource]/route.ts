@@ -9,7 +9,6 @@ import { requireViewer } from "@/lib/sign-in/browser-session"
 import { findViewer } from "@/lib/sign-in/session-rows"
 import { kinds } from "@/lib/surfaces"
 
-/** A list of the viewer's own rows as a file: all that match the query of its page, without limit, offset and cursor. */
 export const GET = withFailures(async (request, { params }: RouteContext<"/account/csv/[resource]">) => {
   const { resource } = await params
   const { id, sessionId } = await requireViewer(`/account/${resource}`)

@@ -17,7 +17,6 @@ import { replaceRecoveryCodes } from "@/lib/sign-in/two-factor/recovery-codes"
 
 const page = "/account/security/two-factor"
 
-/** A refusal if the account has added factors, or replaced its codes, too often. */
 async function countChange({ id }: Viewer) {
   const verdict = await consume("factorChangesAccount", id)
   return verdict.allowed ? null : retryLater("You changed your second factor too often", tooMany(verdict))
@@ -34,7 +33,7 @@ export const start = formAction({
   },
 })
 
-/** Done with the recovery codes, if it is the first factor; they exist only in this result. */
+/** The recovery codes exist only in this result. */
 export const addApp = formAction({
   fields: z.object({ code: secret(z.string()) }),
   permission: null,
@@ -65,7 +64,6 @@ export const passkeyCreation = formAction({
   act: async (_form, { viewer }) => done(await registrationOptions(viewer)),
 })
 
-/** Done as addApp is. */
 export const addKey = formAction({
   fields: passkeyForm,
   permission: null,
@@ -92,7 +90,7 @@ export const remove = formAction({
   permission: null,
   fresh: true,
   act: async ({ factor }, { viewer }) => {
-    // Not counted: whoever adds factors with a stolen session must not keep the owner from removing them.
+    // Not counted: an attacker with a stolen session must not keep the owner from removing factors.
     const result = await removeFactor(viewer, factor)
     if (!result.ok && result.reason === "expired") return signedOut
     revalidatePath(page)
@@ -106,7 +104,7 @@ export const remove = formAction({
   },
 })
 
-/** Done with the codes; they exist only in this result. */
+/** The codes exist only in this result. */
 export const replaceCodes = formAction({
   fields: z.object({}),
   permission: null,

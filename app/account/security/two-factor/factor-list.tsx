@@ -7,7 +7,6 @@ import type { Factors } from "@/lib/sign-in/two-factor/factors"
 import { FactorButtons } from "./factor-buttons"
 import { factorRemoval } from "./factor-removal"
 
-/** The second factors. Without JavaScript, the buttons open `?remove=`, which shows the confirmation here. */
 export function FactorList({
   factors: { app, passkeys },
   selected,

@@ -4,7 +4,6 @@ import { remove } from "./actions"
 
 export type Named = { id: string; name: string }
 
-/** Before a factor is removed, of these; `id` is `app`, or that of a passkey. */
 export function factorRemoval(id: string, factors: readonly Named[]): Confirmation {
   const factor = factors.find((factor) => factor.id === id)
   return {

@@ -11,7 +11,7 @@ import { addApp, addKey, passkeyCreation, replaceCodes } from "./actions"
 
 const page = "/account/security/two-factor"
 
-/** Confirms that the app has the secret. The form outlasts the secret, to show the recovery codes. */
+/** The form outlasts the secret, to show the recovery codes. */
 export function AppForm({ unavailable, children }: { unavailable: ReactNode; children: ReactNode }) {
   return (
     <Form

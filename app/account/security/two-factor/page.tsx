@@ -20,7 +20,7 @@ const page = "/account/security/two-factor"
 
 export default async function TwoFactorPage({ searchParams }: PageProps<"/account/security/two-factor">) {
   const viewer = await requireViewer(page)
-  // A copy of the cookie from before the proof does not see the secret: once it is older, a set-up starts again.
+  // A cookie copied before the proof does not see the secret: once the proof is old, a set-up starts again.
   const started = viewer.isFresh ? startedApp(viewer) : undefined
   const [factors, setup, { remove }] = await Promise.all([factorsOf(viewer.id), started, searchParams])
   const isOn = factors.app !== null || factors.passkeys.length > 0

@@ -1,4 +1,3 @@
-/** Why there was no download, as the page of the settings is told in its query. */
 export const outcomes = {
   expired: "This download has expired, was used already, or belongs to another session. Export your data again.",
   busy: "Another download of your account is in progress. Wait until it has ended, then export your data again.",

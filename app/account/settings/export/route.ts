@@ -13,7 +13,7 @@ import type { Outcome } from "./outcomes"
 
 class Unavailable extends Error {}
 
-/** The viewer's data as a file, once for each token of the form on the page; the token is not in the URL. */
+/** Each token works once, and is not in the URL. */
 export async function POST(request: Request): Promise<Response> {
   try {
     if (!(await isSameOrigin())) return refuseAs("forbidden", "This form was not sent from this site.")
@@ -36,12 +36,12 @@ export async function POST(request: Request): Promise<Response> {
   }
 }
 
-/** Not that of the account's other streams, so that it can be exported while they are read. */
+/** Separate from the account's other streams, so that the export works while they are read. */
 function readerOf({ id }: Viewer): string {
   return `export of ${id}`
 }
 
-/** Another download in progress does not use up the token. */
+/** Takes the slot first, so that another download in progress does not use up the token. */
 async function open(viewer: Viewer, token: string, address: string, maxMs: number) {
   const snapshot = (await openSnapshot(readerOf(viewer), maxMs)) ?? refuseSlot("own")
   try {
@@ -53,7 +53,7 @@ async function open(viewer: Viewer, token: string, address: string, maxMs: numbe
   }
 }
 
-/** Where a download leads that does not start: the browser has left the page of its form for this response. */
+/** A refusal redirects, because the browser has left the page of the form for this response. */
 function pageAfter(outcome: Outcome): string {
   return `/account/settings?export=${outcome}#export`
 }

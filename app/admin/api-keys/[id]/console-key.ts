@@ -5,10 +5,7 @@ import { holds } from "@/lib/permissions"
 import { requirePermission } from "@/lib/sign-in/browser-session"
 import { kinds } from "@/lib/surfaces"
 
-/**
- * The viewer and a key that the console shows them; the 404 is the same for other keys and for those that do not exist.
- * @param below the path below the page of the key, to return to after signing in
- */
+/** The 404 is the same for other keys and for keys that do not exist. */
 export async function consoleKey(params: Promise<{ id: string }>, below = "") {
   const { id } = await params
   const page = `${kinds.admin.page}/${id}`

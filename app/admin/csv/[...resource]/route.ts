@@ -10,7 +10,6 @@ import { holds, type Permission } from "@/lib/permissions"
 import { requireViewer } from "@/lib/sign-in/browser-session"
 import { findViewer } from "@/lib/sign-in/session-rows"
 
-/** A list of the console as a file: all rows that match the query of its page, without limit, offset and cursor. */
 export const GET = withFailures(async (request, { params }: RouteContext<"/admin/csv/[...resource]">) => {
   const resource = (await params).resource.join("/")
   const page = `/admin/${resource}`

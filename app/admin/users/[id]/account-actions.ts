@@ -7,23 +7,21 @@ import { inCredits } from "@/lib/credits/words"
 import type { AccountRevocation } from "@/lib/keys/mutations"
 import type { Permission } from "@/lib/permissions"
 
-/** The account shown in a confirmation; `balance` is null for viewers who may not read balances. */
+/** `balance` is null for viewers who may not read balances. */
 export type Subject = { id: string; name: string; email: string; role: string; balance: number | null }
 
-/** A field of an action's form; `why` is an optional reason, `revocation` one of the reasons to revoke a key. */
+/** `why` is an optional reason. */
 export type ActionField = "role" | "requestId" | "amount" | "reason" | "why" | "revocation"
 
 export type Action = {
-  /** The label of the button that opens the confirmation, and of the one that confirms. */
   label: string
   title: string
   /** Continues the sentence that starts with the account's name. */
   effect: (account: Subject) => string
   kind: ButtonKind
   permission: Permission
-  /** The account statuses in which the action is available. */
   statuses: readonly UserStatus[]
-  /** Those in which it is available while the account is to be deleted; none if omitted. */
+  /** While a deletion of the account is pending; none if omitted. */
   whileLeaving?: readonly UserStatus[]
   fields: readonly ActionField[]
 }

@@ -10,7 +10,6 @@ export const shownDays = 30
 
 export type Use = { requests: number[]; errors: number[] }
 
-/** `null` if the role may not read requests. */
 export async function useOf(account: string, role: string): Promise<Use | null> {
   const { permission, metrics: family } = GET.endpoint
   if (!family || !holds(role, permission)) return null

@@ -7,7 +7,6 @@ import { Button } from "@/components/ui/button"
 import { type AccountAction, accountActions, isAccountAction } from "./account-actions"
 import { confirmationOf, type FormFacts } from "./confirmation"
 
-/** The button of the most frequent action, and a menu of the others. Each opens its confirmation. */
 export function ActionButtons({ actions, ...facts }: FormFacts & { actions: readonly AccountAction[] }) {
   const others = actions.filter((action) => action !== "grant")
   return (

@@ -14,13 +14,12 @@ type Subject = { id: string; role: string }
 
 type Part = (of: { account: Subject; href: string }) => Promise<ReactNode>
 
-/** The last rows of lists, which are named by their path below /admin, in two columns. */
 const columns: readonly Readonly<Record<string, Part>>[] = [
   { audit: Timeline, emails: Emails },
   { orders: Orders, credits: Ledger },
 ]
 
-/** @param lists those that the viewer may open */
+/** `lists` holds only lists that the viewer may open. */
 export function LastRecords({ account, lists }: { account: Subject; lists: readonly AccountList[] }) {
   // Of two links to the audit log, the last one: actions on this account.
   const hrefs = new Map(lists.map(({ resource, href }) => [resource, href]))

@@ -8,7 +8,6 @@ import { holds } from "@/lib/permissions"
 import type { Viewer } from "@/lib/sign-in/browser-session"
 import { note } from "./actions"
 
-/** What staff noted about an account other than the viewer's, and a form for those who may add to it. */
 export async function Notes({
   id,
   isDeleted,
@@ -34,7 +33,7 @@ export async function Notes({
         <p className="text-xs text-muted">The customer never sees them.</p>
       </div>
       {isWritable && (
-        // A form with a new id, because the one before it has added its note.
+        // A new id resets the form after its note was added.
         <Form key={notes[0]?.id} action={note} className="grid gap-2" ifLost="The note is never added twice.">
           <input type="hidden" name="id" value={id} />
           <RequestId id={requestId} />

@@ -40,7 +40,6 @@ import { accountLists, RecordLinks } from "./record-links"
 
 export const metadata: Metadata = { title: "Account" }
 
-/** One account and its actions. Without JavaScript the action buttons open `?action=…`. */
 export default async function AccountPage({ params, searchParams }: PageProps<"/admin/users/[id]">) {
   const { id } = await params
   const viewer = await requirePermission(`/admin/users/${id}`, GET.endpoint.permission)
@@ -147,7 +146,7 @@ function availableActions(viewer: Viewer, account: Account): AccountAction[] {
     const { permission, statuses, whileLeaving = [] }: Action = accountActions[action]
     if (viewer.id === account.id || (permission === "users.manage" && !reachable)) return false
     if (action === "removePicture" && account.picture === null) return false
-    // Staff had closed it, so that nobody comes back to it.
+    // Staff closed the account, so that nobody can return to it.
     if (action === "ban" && deletion?.undoable === false) return false
     const available = deletion ? whileLeaving : statuses
     return isPermitted(viewer, action) && !deletion?.startedAt && available.includes(account.status)

@@ -2,10 +2,8 @@ import { sectionsFor } from "@/app/_shell/sections"
 import { endpoints } from "@/app/api/v1/endpoints"
 import { Link } from "@/components/ui/link"
 
-/** The filters that take an account id, and the end of the label of each link. */
 const accountFilters = { userId: "", actorId: ": actions by this account", targetId: ": actions on this account" }
 
-/** A list that can be filtered by account; `resource` is its path below /admin. */
 export type AccountList = { resource: string; href: string; label: string }
 
 export async function accountLists(id: string, role: string): Promise<AccountList[]> {

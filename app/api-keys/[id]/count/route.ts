@@ -2,7 +2,6 @@ import { withFailures } from "@/lib/form/page-route"
 import { countRequests } from "@/lib/request-log/key-activity"
 import { viewerKey } from "../viewer-key"
 
-/** What the page of the key asks for to know whether there is something new. */
 export const GET = withFailures(async (_request, { params }: RouteContext<"/api-keys/[id]/count">) => {
   const { listed } = await viewerKey(params)
   return Response.json({ requests: await countRequests(listed.id) }, { headers: { "Cache-Control": "no-store" } })

@@ -1,7 +1,7 @@
 import { mailbox } from "@/lib/platform/email/mailbox"
 import { requireDevelopment } from "@/lib/platform/http/development"
 
-/** The HTML part of an email. It is shown alone, because its styles are inline. */
+/** The HTML part is shown alone, because its styles are inline. */
 export async function GET(_request: Request, { params }: RouteContext<"/dev/mailbox/[id]">): Promise<Response> {
   await requireDevelopment()
   const { id } = await params
