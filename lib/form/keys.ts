@@ -49,12 +49,12 @@ export function createKeyForm(surface: Surface, scopesOf: (role: string) => Prom
     permission: issuePermission,
     fresh: asksForProof,
     act: async (form: NewKey, { viewer }: Context) => {
+      const warning = await warningAbout(form.addresses)
       const issued = await issueKey(surface, viewer, form, await scopesOf(viewer.role))
       if (issued.ok) {
-        const { name, scopes, addresses } = form
+        const { name, scopes } = form
         const { secret, expiresAt } = issued
         after(() => sendEmail(viewer, "key_created", { surface, name, start: startOf(secret) }))
-        const warning = await warningAbout(addresses)
         const key = { secret, name, expiresAt, mayRun: scopes.includes("run") }
         return created(surface, viewer, key, warning ? { warning } : {})
       }

@@ -13,7 +13,7 @@ import { ask } from "./ask"
 import type { Family } from "./family"
 import { bounds } from "./parts"
 import { periodsOf, type StatsInterval } from "./periods"
-import { dimensionsOf, type Question } from "./question"
+import { dimensionsOf, type Question, QuestionError } from "./question"
 
 // Every measure by any of its dimensions, in any range, is compared with a plain query over the rows themselves.
 
@@ -298,7 +298,7 @@ test.each(choices)(
 
 const hour = 3_600_000
 
-test("parts of one, two and three days equal plain queries, and read rows at any size", async () => {
+test("parts of one, two and three days equal plain queries", async () => {
   const midnight = now.getTime() - 10 * day
   for (let hours = 1; hours < 72; hours += 4) {
     const createdAt = new Date(midnight + hours * hour)
@@ -311,9 +311,6 @@ test("parts of one, two and three days equal plain queries, and read rows at any
     const { id: planId } = await createPlan()
     await createSubscription({ userId, planId, createdAt, status: "canceled", canceledAt })
   }
-  const product = { ...bounds }
-  Object.assign(bounds, { rows: 0 })
-  onTestFinished(() => void Object.assign(bounds, product))
   const asked = {
     accounts: ["signups", "accounts"],
     orders: ["orders", "buyers"],
@@ -336,6 +333,22 @@ test("parts of one, two and three days equal plain queries, and read rows at any
       const family = families.find((one) => one.name === name) ?? expect.fail()
       for (const unit of ["day", undefined] as const) await compare({ family, measures, by: [], unit, ...range })
     }
+  }
+})
+
+test("a question that reads too many rows of parts of days is refused, and one about the whole days is not", async () => {
+  const family = families.find(({ name }) => name === "credits") ?? expect.fail()
+  const product = { ...bounds }
+  Object.assign(bounds, { rows: 0 })
+  onTestFinished(() => void Object.assign(bounds, product))
+  const midnight = now.getTime() - 10 * day
+  for (const measure of ["spent", "activeAccounts"]) {
+    const question = { family, measures: [measure], by: [], unit: undefined, where: {} }
+    const parts = { ...question, since: midnight + 11 * hour, until: midnight + 2 * day + 13 * hour }
+    await expect(ask(parts)).rejects.toThrow(QuestionError)
+    await expect(ask({ ...parts, isUnbounded: true })).resolves.toBeDefined()
+    const days = { ...question, since: midnight, until: midnight + 3 * day - 1 }
+    await expect(ask(days)).resolves.toBeDefined()
   }
 })
 

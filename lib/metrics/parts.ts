@@ -49,11 +49,7 @@ export function partsOf(
 
   if (!hasAll(rows.dimensions, required) || use.isCumulative) refuseDimensions(reading)
   if (days && required.length === 0) return fromDaysAndRows(reading, days, periods)
-  const [from, to] = [since, until + 1]
-  const indexed = Object.keys(where).filter((name) => family.dimensions[name]?.isIndexed)
-  const countRows = (bind: Bind) =>
-    `(SELECT count(*) FROM (SELECT FROM ${rowsIn(reading, from, to, indexed, bind)} LIMIT ${bounds.rows + 1}) r)`
-  return fromRows(reading, from, to).map((part) => ({ ...part, countRows }))
+  return fromRows(reading, since, until + 1)
 }
 
 /**
@@ -101,6 +97,7 @@ function fromRows(reading: Reading, from: number, to: number, period?: number): 
     )
   }
   const isSubtracted = from > to
+  const [first, end] = isSubtracted ? [to, from] : [from, to]
   const sign = isSubtracted ? "-" : ""
   const [n, amount] = use.column ? [`count(DISTINCT ${use.column})`, "0"] : [`sum(${each})`, `sum(${amounts})`]
   return [
@@ -110,8 +107,9 @@ function fromRows(reading: Reading, from: number, to: number, period?: number): 
       sum: (bind) => `
         SELECT ${period ?? periodOf(at, starts, "timestamptz", bind)} AS period, ${columnsOf(keys, dimensions)}
                ${sign}${n} AS n, ${sign}${amount} AS amount
-        FROM ${rowsIn(reading, Math.min(from, to), Math.max(from, to), Object.keys(question.where), bind)}
+        FROM ${rowsIn(reading, first, end, Object.keys(question.where), bind)}
         ${groupBy(keys)}`,
+      countRows: (bind) => countIn(reading, first, end, bind),
     },
   ]
 }
@@ -122,37 +120,56 @@ function rowsIn({ fact, question }: Reading, from: number, to: number, names: re
   return `${tables} WHERE ${[...times, ...filtersOf(question, dimensions, names, bind)].join(" AND ")}`
 }
 
+/** SQL of the number of rows that are read, at most one more than may be. */
+function countIn(reading: Reading, from: number, to: number, bind: Bind): string {
+  const { family, where } = reading.question
+  const indexed = Object.keys(where).filter((name) => family.dimensions[name]?.isIndexed)
+  return `(SELECT count(*) FROM (SELECT FROM ${rowsIn(reading, from, to, indexed, bind)} LIMIT ${bounds.rows + 1}) r)`
+}
+
 /** By the first day of an account in a period. Only the first and the last period can be clipped. */
 function fromDaysAndRows(reading: Reading, days: Days, periods: readonly Period[]): Part[] {
   const { question, use } = reading
   const [since, end] = [question.since, question.until + 1]
   const [first, last] = [Math.floor(since / day) * day, Math.ceil(end / day) * day]
   if (timeToRead(since, end) < timeToRead(first, since) + timeToRead(last, end)) return fromRows(reading, since, end)
-  const sums = periods.flatMap((period, index) => {
+  const parts = periods.flatMap((period, index): Part[] => {
     const isOuter = index === 0 || index === periods.length - 1
     return isOuter ? [accountsIn(reading, days, period, index + 1)] : []
   })
-  if (periods.length > 2) sums.push(accountsOfInnerPeriods(reading, days))
-  return sums.map((sum) => ({ fact: factName(use), sum }))
+  if (periods.length > 2) parts.push({ fact: factName(use), sum: accountsOfInnerPeriods(reading, days) })
+  return parts
 }
 
 /** Accounts of whole days, less accounts whose rows of these days are all outside of the period. */
-function accountsIn(reading: Reading, { series }: Days, { from, to }: Period, number: number): Part["sum"] {
+function accountsIn(reading: Reading, { series }: Days, { from, to }: Period, number: number): Part {
   const { use, keys } = reading
   const [first, last] = [dateOf(new Date(from)), dateOf(new Date(to))]
+  const [midnight, nextMidnight] = [Math.floor(from / day) * day, Math.ceil((to + 1) / day) * day]
   const rows = (since: number, until: number, bind: Bind) => rowsIn(reading, since, until, [], bind)
-  // OFFSET keeps the planner from reading all rows of the period instead of looking accounts up.
-  return (bind) => `
+  // Days are read one by one, because each has few of the units that count among many. OFFSET keeps the planner from
+  // reading all rows of the period instead of looking accounts up.
+  const sum = (bind: Bind) => `
     SELECT ${number} AS period, ${columnsOf(keys, {})} (
-      SELECT coalesce(sum(n), 0) FROM ${counted} c
+      SELECT coalesce(sum((
+        SELECT sum(n) FROM daily_sums WHERE series = '${series}' AND day = midnight::date AND label < ${bind(first)})), 0)
+      FROM (SELECT min(day) AS oldest, max(day) AS newest FROM daily_sums WHERE series = '${series}') summed,
+        generate_series(
+          greatest(${bind(first)}::date, oldest)::timestamp, least(${bind(last)}::date, newest)::timestamp, '1 day'
+        ) AS midnight
+    ) + (
+      SELECT coalesce(sum(n), 0) FROM daily_changes
       WHERE series = '${series}' AND day >= ${bind(first)}::date AND day <= ${bind(last)}::date AND label < ${bind(first)}
     ) - (
       SELECT count(*) FROM (
-        SELECT ${use.column} AS account FROM ${rows(Math.floor(from / day) * day, from, bind)}
-        UNION SELECT ${use.column} FROM ${rows(to + 1, Math.ceil((to + 1) / day) * day, bind)}
+        SELECT ${use.column} AS account FROM ${rows(midnight, from, bind)}
+        UNION SELECT ${use.column} FROM ${rows(to + 1, nextMidnight, bind)}
       ) outside
       WHERE NOT EXISTS (SELECT FROM ${rows(from, to + 1, bind)} AND ${use.column} = outside.account OFFSET 0)
     ) AS n, 0 AS amount`
+  const countRows = (bind: Bind) =>
+    `${countIn(reading, midnight, from, bind)} + ${countIn(reading, to + 1, nextMidnight, bind)}`
+  return { fact: factName(use), sum, countRows }
 }
 
 function accountsOfInnerPeriods({ question, keys, starts }: Reading, { series, hasPeriods }: Days): Part["sum"] {

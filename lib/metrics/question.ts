@@ -12,6 +12,8 @@ export type Question = {
   /** Both inclusive, in milliseconds. */
   since: number
   until: number
+  /** Reads any number of rows instead of refusing a question that is too wide. */
+  isUnbounded?: true
   /** Further rows may be returned, if they take no more work. */
   first?: { measure: string; order: "asc" | "desc"; rows: number }
 }

@@ -46,7 +46,16 @@ export async function statistics(
   until: number,
   interval: StatsInterval,
 ): Promise<{ rows: StatsRow[]; summary: Measures }> {
-  const { rows: found } = await ask({ family, measures, by: [], unit: interval, where: {}, since, until })
+  const { rows: found } = await ask({
+    family,
+    measures,
+    by: [],
+    unit: interval,
+    where: {},
+    since,
+    until,
+    isUnbounded: true,
+  })
   const hasAny = (row: Row) => Object.values(row.measures).some(Boolean)
   const currencies = [...new Set(found.filter(hasAny).flatMap(({ dimensions }) => dimensions.currency ?? []))].sort()
   const byPeriod = new Map(periodsOf(since, until, interval).map(({ start }) => [start, [] as Row[]]))
