@@ -10,7 +10,6 @@ import { GET as orders } from "@/app/api/v1/admin/orders/route"
 import { GET as stats } from "@/app/api/v1/admin/stats/route"
 import { GET as subscriptions } from "@/app/api/v1/admin/subscriptions/route"
 import { GET as users } from "@/app/api/v1/admin/users/route"
-import { GET as ownCredits } from "@/app/api/v1/me/credits/route"
 import { GET as ownOrders } from "@/app/api/v1/me/orders/route"
 import { GET as me } from "@/app/api/v1/me/route"
 import { POST as run } from "@/app/api/v1/me/run/route"
@@ -72,8 +71,6 @@ const cells: readonly Cell[] = [
   { name: "me", handler: me, ...own },
   { name: "me/subscription", handler: ownSubscription, ...own },
   { name: "me/orders", handler: ownOrders, ...own },
-  { name: "me/credits", handler: ownCredits, ...own },
-  { name: "me/credits?kind=settle", handler: ownCredits, ...own, search: () => "kind=settle" },
   { name: "me/run", handler: run, ...own },
   ...cellsOfLists(),
   {
