@@ -49,10 +49,11 @@ test("every command starts from its script, prints what it did, and exits with i
   await mail.stop()
   expect(mail.emails).toEqual([expect.stringContaining(`(${key.start}…) expired on`)])
   expect(mail.htmlParts[0]).toContain("<!DOCTYPE html>")
-  expect(stderr).toBe(
-    "The database already has accounts. Seed an empty one.\n" +
-      `${new URL(process.env.DATABASE_URL ?? "").pathname.slice(1)}: No day of the audit log is sealed.\n`,
-  )
+  const [seeded, verified = ""] = stderr.split(/\n(?!$)/)
+  expect(seeded).toBe("The database already has accounts. Seed an empty one.")
+  expect(verified).toContain(new URL(process.env.DATABASE_URL ?? "").pathname.slice(1))
+  // A day that ends within the test has to be sealed.
+  expect(verified).toMatch(/: (No day of the audit log is sealed|\S+ has entries, but is not sealed)\.\n$/)
   const printed = stdout.trimEnd().split("\n")
   expect(printed.slice(-2)).toEqual(["0 secrets of authenticator apps encrypted again.", "0 accounts erased."])
   expect(printed.filter((line) => line.startsWith("exit code"))).toEqual(
