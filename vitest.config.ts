@@ -67,7 +67,7 @@ const suites: Suite[] = [
     include: ["tests/upgrade/**/*.test.ts"],
     globalSetup: "tests/support/setup/upgrade.ts",
     testTimeout: 30 * minute,
-    // A build of the last release does not wait for a machine that migrates a million rows meanwhile.
+    // Migrating a million rows would delay requests longer than a build of the last release waits.
     fileParallelism: false,
   },
   {

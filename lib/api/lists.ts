@@ -42,7 +42,7 @@ const noMeta = z.object({})
 type ListRow<Where, AllowedFilters, Row extends z.ZodObject, Meta extends z.ZodObject> = {
   summary: string
   filters?: AllowedFilters
-  /** Fields besides `createdAt`: each has an index over it and the id, and no null. */
+  /** In addition to `createdAt`. Each field is never null and has an index together with the id. */
   sorts?: readonly (keyof Row["shape"] & string)[]
   row: Row
   meta?: Meta

@@ -12,7 +12,7 @@ export type Dimension = {
   operator?: "<"
   /** An index finds the rows of one value, so that a question about it reads few others. */
   isIndexed?: true
-  /** Besides the family's own permission. */
+  /** Required in addition to the family's permission. */
   permission?: Permission
 }
 
@@ -42,7 +42,7 @@ type Unit = "count" | "minor units" | "credits" | "days" | "share" | "rating"
 export type Measure<FactName extends string = string> = {
   unit: Unit
   definition: string
-  /** Besides the family's own permission. */
+  /** Required in addition to the family's permission. */
   permission?: Permission
 } & (
   | { sum: FactName; of: "n" | "amount"; less?: FactName }

@@ -128,7 +128,7 @@ export async function pendingSignIn(): Promise<PendingOfBrowser | undefined> {
   return found ? { ...found, token } : undefined
 }
 
-/** Redirects if another step waits. @returns undefined if the sign-in has ended meanwhile */
+/** Redirects if another step waits. @returns undefined if the sign-in has ended */
 export async function confirmSignIn(pending: PendingOfBrowser, factor: SecondFactor): Promise<User | undefined> {
   await endSession()
   const user = await complete(pending, factor)
@@ -138,7 +138,7 @@ export async function confirmSignIn(pending: PendingOfBrowser, factor: SecondFac
   redirect(pageOfStep("deletion", "/"))
 }
 
-/** @returns undefined if the sign-in has ended meanwhile */
+/** @returns undefined if the sign-in has ended */
 export async function undoDeletion(pending: PendingOfBrowser): Promise<User | undefined> {
   const user = await db().user.findUniqueOrThrow({ where: { id: pending.userId } })
   if (await restoreAccount(user)) after(() => sendEmail(user, "deletion_undone", { byStaff: false }))
@@ -164,7 +164,7 @@ async function clearPendingCookie(): Promise<void> {
   jar.set(cookieName("pending"), "", { ...cookieOptions(), maxAge: 0 })
 }
 
-/** next-auth knows sessions only: the token of a sign-in that waits is in the place of one, and never taken for one. */
+/** next-auth stores only sessions. A sign-in that waits keeps its token in the session's place; no reader accepts it as a session. */
 export async function startedBy(sessionCookie: string): Promise<StartedByProvider> {
   const token = sessionCookie.slice(sessionCookie.indexOf("=") + 1, sessionCookie.indexOf(";"))
   return startedByProvider.parse(await decodeToken(token))

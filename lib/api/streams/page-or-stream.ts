@@ -26,7 +26,7 @@ export function permissionCheckOf(role: string): PermissionCheck {
   }
 }
 
-/** `checkPermission` is for permissions besides the endpoint's own; a stream checks it again. */
+/** `checkPermission` is for permissions that only some queries need; a stream checks them again while it runs. */
 export function readingOf({ request, caller, access, withinDeadline, draft }: Call): {
   format: StreamFormat | undefined
   checkPermission: PermissionCheck

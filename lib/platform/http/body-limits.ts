@@ -1,4 +1,4 @@
-/** Next decodes all parts of a form at once, before any check, and serves nothing meanwhile. */
+/** Next decodes a whole form in one step, before any check, and the process serves nothing during that step. */
 export const maxFormBytes = 64 * 1024
 
 /** The one path that accepts a larger form: it authenticates before it decodes. */
